@@ -1,0 +1,58 @@
+# Everything runs from a fresh clone with nothing but Python 3.11 or newer; what a target needs goes into .venv.
+
+PYTHON ?= $(shell for python in python3 python3.14 python3.13 python3.12 python3.11 python; do \
+	$$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$python && break; done)
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip install -qq --disable-pip-version-check
+CORPUS ?= ../shared/corpus
+WORKERS ?= auto
+
+export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test check format fidelity bench clean
+
+help:  ## print this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' Makefile
+
+demo: $(VENV)/runtime  ## a conversation in every dialect, side by side, with its losses
+	@$(BIN)/python -m interlingua.demo
+
+test: $(VENV)/dev  ## run the tests; ARGS="-k name" chooses, WORKERS=0 for one process
+	@$(BIN)/python -m pytest -q -n $(WORKERS) $(ARGS)
+
+check: $(VENV)/dev  ## ruff, mypy strict, pyright strict
+	@$(BIN)/ruff check --quiet .
+	@$(BIN)/ruff format --check --quiet . || { echo "not formatted: run make format" >&2; exit 1; }
+	@$(BIN)/mypy
+	@$(BIN)/pyright --pythonpath $(BIN)/python
+
+format: $(VENV)/dev  ## let ruff format and fix what it safely can
+	@$(BIN)/ruff check --fix --quiet . || true
+	@$(BIN)/ruff format --quiet .
+
+fidelity: $(VENV)/dev  ## replay the recorded traffic of CORPUS=../shared/corpus and report what is exact
+	@$(BIN)/python -m interlingua.testing.fidelity $(CORPUS) $(ARGS)
+
+bench: $(VENV)/dev  ## measure the budgets, as ratios in one run
+	@$(BIN)/python bench/run.py $(ARGS)
+
+clean:  ## remove .venv, caches and reports
+	@rm -rf $(VENV) build dist htmlcov .coverage* .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	@find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(BIN)/python:
+	@test -n "$(PYTHON)" || { echo "Python 3.11 or newer is needed; name one with PYTHON=..." >&2; exit 1; }
+	@$(PYTHON) -m venv $(VENV)
+
+# Two stamps: the demo needs the runtime dependency only.
+$(VENV)/runtime: pyproject.toml | $(BIN)/python
+	@echo "installing the package into $(VENV)"
+	@$(PIP) -e .
+	@touch $@
+
+$(VENV)/dev: pyproject.toml | $(BIN)/python
+	@echo "installing the package and its development tools into $(VENV)"
+	@$(PIP) -e '.[dev]'
+	@touch $@ $(VENV)/runtime

@@ -1,0 +1,66 @@
+"""Tool arguments: between the text a model wrote and the object a tool is given.
+
+``input_text`` is kept only where the object cannot bring the text back: it is malformed, it is not an object,
+or it is spelled otherwise than we would write it (compact JSON). An edited ``input`` wins over a stale text.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+__all__ = ["parse_error", "parse_object", "read_arguments", "says", "without_nulls", "write_arguments"]
+
+_decode = msgspec.json.decode
+_encode = msgspec.json.encode
+
+
+def parse_object(text: str) -> dict[str, Any] | None:
+    """The object that a text spells, or None where it is not one."""
+    try:
+        value = _decode(text)
+    except (msgspec.DecodeError, UnicodeError, RecursionError):
+        return None
+    return value if type(value) is dict else None
+
+
+def parse_error(text: str) -> str | None:
+    """Why a text is not a JSON object; None if it is."""
+    try:
+        value = _decode(text)
+    except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
+        return str(error)
+    return None if type(value) is dict else f"a JSON object was expected, got {type(value).__name__}"
+
+
+def read_arguments(text: str) -> tuple[dict[str, Any], str | None]:
+    """``(input, input_text)`` of the arguments a model wrote as text."""
+    if text == "{}":
+        return {}, None
+    value = parse_object(text)
+    if value is None:
+        return {}, text
+    return value, None if _encode(value) == text.encode() else text
+
+
+def write_arguments(input: dict[str, Any], input_text: str | None) -> str:
+    """The text to write: the model's own while it still says ``input``, else compact JSON."""
+    if input_text is not None and says(input_text, input):
+        return input_text
+    return _encode(input).decode()
+
+
+def says(text: str, input: dict[str, Any]) -> bool:
+    """Whether a text still stands for an input. Nulls do not count: strict schemas force them on the model."""
+    value = parse_object(text) or {}
+    return value == input or without_nulls(value) == without_nulls(input)
+
+
+def without_nulls(value: Any) -> Any:
+    """A value without the null members of its objects."""
+    if isinstance(value, dict):
+        return {key: without_nulls(item) for key, item in value.items() if item is not None}
+    if isinstance(value, list):
+        return [without_nulls(item) for item in value]
+    return value

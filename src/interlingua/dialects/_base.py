@@ -1,0 +1,104 @@
+"""What a dialect is: eight verbs and the parts of a request usable alone. Pure: no I/O, clock, randomness or key."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import ClassVar
+
+from ..errors import AdapterError
+from ..types.base import Json
+from ..types.blocks import Block
+from ..types.capabilities import Target
+from ..types.events import Event
+from ..types.loss import Encoded, Loss, WireError
+from ..types.messages import Message
+from ..types.request import Request
+from ..types.response import Response
+from ..types.tools import Tool, ToolChoice
+
+__all__ = ["Dialect", "Headers", "StreamDecoder", "StreamEncoder"]
+
+Headers = Mapping[str, str]
+
+
+class StreamDecoder(ABC):
+    """Bytes in, events out. Never raises on what the wire says: ``error`` holds what went wrong."""
+
+    error: AdapterError | None
+
+    @abstractmethod
+    def feed(self, chunk: bytes) -> list[Event]:
+        """The events that these bytes complete."""
+
+    @abstractmethod
+    def close(self) -> list[Event]:
+        """The end of the bytes. A stream that has not said its last word is cut: it ends in an error."""
+
+
+class StreamEncoder(ABC):
+    """Events in, bytes out. An event that breaks the grammar raises ``ParseError``: it is the caller's mistake."""
+
+    losses: list[Loss]
+
+    @abstractmethod
+    def feed(self, event: Event) -> bytes:
+        """The bytes that say an event; often none."""
+
+    @abstractmethod
+    def fail(self, error: AdapterError) -> bytes:
+        """The bytes that end the stream with an error, in the protocol's own way."""
+
+    @abstractmethod
+    def close(self) -> bytes:
+        """The bytes still owed at the end. A stream that was never completed gets no end marker."""
+
+
+class Dialect(ABC):
+    """One wire protocol, in both directions: a client codec and a server codec."""
+
+    name: ClassVar[str]
+
+    def __init__(self, provider: str | None = None) -> None:
+        self.provider = provider
+
+    @abstractmethod
+    def encode_request(self, request: Request, target: Target | None = None) -> Encoded: ...
+
+    @abstractmethod
+    def decode_request(
+        self, body: Json, headers: Headers | None = None, model: str | None = None, stream: bool | None = None
+    ) -> Request: ...
+
+    @abstractmethod
+    def encode_response(self, response: Response, request: Request | None = None) -> Encoded: ...
+
+    @abstractmethod
+    def decode_response(
+        self, body: Json, headers: Headers | None = None, request: Request | None = None
+    ) -> Response: ...
+
+    @abstractmethod
+    def stream_decoder(self, request: Request | None = None) -> StreamDecoder: ...
+
+    @abstractmethod
+    def stream_encoder(self, request: Request | None = None) -> StreamEncoder: ...
+
+    @abstractmethod
+    def encode_error(self, error: AdapterError) -> WireError: ...
+
+    @abstractmethod
+    def decode_error(self, status: int, headers: Headers | None, body: bytes) -> AdapterError: ...
+
+    @abstractmethod
+    def encode_messages(self, messages: Sequence[Message], target: Target | None = None) -> Encoded:
+        """The history alone, as the value of the protocol's own key."""
+
+    @abstractmethod
+    def encode_system(self, system: Sequence[Block], target: Target | None = None) -> Encoded: ...
+
+    @abstractmethod
+    def encode_tools(self, tools: Sequence[Tool], target: Target | None = None) -> Encoded: ...
+
+    @abstractmethod
+    def encode_tool_choice(self, choice: ToolChoice, target: Target | None = None) -> Encoded: ...

@@ -1,0 +1,128 @@
+"""Rules on a history that no protocol differs on: whose opaque state may be said, where tool results stand.
+
+Shape before words: a dialect first asks here what is left to say and in which order, then its tables speak.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from msgspec.structs import replace
+
+from ..types.blocks import (
+    Block,
+    RedactedThinkingBlock,
+    TextBlock,
+    ThinkingBlock,
+    ToolResultBlock,
+    ToolUseBlock,
+)
+from ..types.capabilities import Target
+from ..types.messages import Message
+from ..types.request import Request
+from ..types.tools import ToolDefinition
+from ..types.words import Role
+from ._tables import Ledger, same_issuer
+
+__all__ = ["PLACEHOLDER", "called_names", "is_plain", "leading_system", "settled", "speakable", "stub_tools"]
+
+PLACEHOLDER = "(no content)"
+"""Said where a protocol demands something and there is nothing to say. Pinned: prompt caches see it."""
+
+
+def speakable(message: Message, dialect: str, target: Target | None, ledger: Ledger) -> Iterator[tuple[int, Block]]:
+    """The blocks of a message that may be said to this reader, with their places; opaque state of others is lost."""
+    provider, model = (target.provider, target.model) if target is not None else (None, None)
+    if message.origin is None or same_issuer(message.origin, dialect, provider, model):
+        yield from enumerate(message.content)
+        return
+    where = ledger.where
+    for index, block in enumerate(message.content):
+        ledger.where = (*where, "content", index)
+        if isinstance(block, ThinkingBlock | RedactedThinkingBlock):
+            ledger.lose("dropped", "reasoning goes back to its issuer only")
+        elif block.signature is not None:
+            ledger.lose("dropped", "a signature goes back to its issuer only", "signature")
+            yield index, replace(block, signature=None)
+        else:
+            yield index, block
+    ledger.where = where
+
+
+def settled(messages: Sequence[Message], ledger: Ledger) -> Sequence[tuple[int, Message]]:
+    """Messages with their places, every tool message right behind the assistant turn that it answers.
+
+    Protocols demand that order; a history that has it is passed through untouched.
+    """
+    numbered = list(enumerate(messages))
+    if not any(_misplaced(messages, index) for index, message in numbered if message.role == Role.tool):
+        return numbered
+    for index, message in numbered[:]:
+        if message.role == Role.tool and _misplaced(messages, index):
+            home = _home(messages, index)
+            if home is not None:
+                numbered.remove((index, message))
+                numbered.insert(_after_results(numbered, home), (index, message))
+                ledger.lose("moved", "tool results stand right behind the turn that called", "messages", index)
+    return numbered
+
+
+def _misplaced(messages: Sequence[Message], index: int) -> bool:
+    before = index - 1
+    while before >= 0 and messages[before].role == Role.tool:
+        before -= 1
+    home = _home(messages, index)
+    return home is not None and before != home
+
+
+def _home(messages: Sequence[Message], index: int) -> int | None:
+    """The nearest earlier assistant turn that made one of the calls this message answers."""
+    wanted = {block.tool_use_id for block in messages[index].content if isinstance(block, ToolResultBlock)}
+    for before in range(index - 1, -1, -1):
+        if messages[before].role == Role.assistant and wanted & {b.id for b in _calls(messages[before])}:
+            return before
+    return None
+
+
+def _calls(message: Message) -> list[ToolUseBlock]:
+    return [block for block in message.content if isinstance(block, ToolUseBlock)]
+
+
+def _after_results(numbered: list[tuple[int, Message]], home: int) -> int:
+    place = next(position for position, (index, _) in enumerate(numbered) if index == home) + 1
+    while place < len(numbered) and numbered[place][1].role == Role.tool:
+        place += 1
+    return place
+
+
+def leading_system(request: Request, ledger: Ledger) -> tuple[list[tuple[tuple[str | int, ...], Block]], int]:
+    """The system blocks that open a request, with their places, and how many leading messages they took."""
+    found: list[tuple[tuple[str | int, ...], Block]] = [(("system", i), b) for i, b in enumerate(request.system)]
+    taken = 0
+    for message in request.messages:
+        if message.role != Role.system:
+            break
+        ledger.lose("moved", "leading system text joins the system prompt", "messages", taken)
+        found += [(("messages", taken, "content", i), block) for i, block in enumerate(message.content)]
+        taken += 1
+    return found, taken
+
+
+def is_plain(block: Block) -> bool:
+    """A text block that says nothing but its text."""
+    return type(block) is TextBlock and not (
+        block.citations or block.cache or block.signature or block.extras or block.forms
+    )
+
+
+def called_names(messages: Sequence[Message]) -> dict[str, str]:
+    """Tool names by call id."""
+    return {call.id: call.name for message in messages for call in _calls(message)}
+
+
+def stub_tools(messages: Sequence[Message]) -> list[ToolDefinition]:
+    """Definitions for the tools that a history speaks of, for protocols that want them declared."""
+    names = list(dict.fromkeys(called_names(messages).values()))
+    if not names and any(isinstance(b, ToolResultBlock) for m in messages for b in m.content):
+        names = ["tool"]
+    return [ToolDefinition(name=name, input_schema={"type": "object"}) for name in names]

@@ -1,0 +1,168 @@
+"""The plumbing of streams, written once: framing, the end of the stream, cuts and errors, the grammar of what we write.
+
+A dialect's decoder says only what a frame means (``read``) and what the whole is (``response``).
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any, Protocol
+
+import msgspec
+from msgspec.structs import replace
+
+from ..errors import AdapterError, NetworkError, ParseError
+from ..fold import Accumulator
+from ..grammar import StreamGrammar
+from ..types.base import Json
+from ..types.blocks import Block
+from ..types.events import Event, MessageComplete, MessageStart, Unknown
+from ..types.loss import Loss
+from ..types.response import Response
+from ..types.words import StopReason
+from ._base import StreamDecoder, StreamEncoder
+from ._tables import Ledger
+
+__all__ = ["FrameDecoder", "GrammaticalEncoder", "decode_json", "dump"]
+
+decode_json = msgspec.json.Decoder().decode
+_encode_json = msgspec.json.Encoder().encode
+
+
+def dump(value: Json) -> bytes:
+    """Compact JSON."""
+    return _encode_json(value)
+
+
+class Frames(Protocol):
+    """Any framing: bytes in, frames out."""
+
+    def feed(self, chunk: bytes) -> list[Any]: ...
+
+    def close(self) -> list[Any]: ...
+
+
+class FrameDecoder(StreamDecoder):
+    """A decoder over some framing. ``fold`` is its accumulator, ``done`` says that the last word was read."""
+
+    dialect: str
+
+    def __init__(self, frames: Frames) -> None:
+        self.frames = frames
+        self.fold = Accumulator()
+        self.error: AdapterError | None = None
+        self.started = False
+        self.done = False
+
+    @abstractmethod
+    def read(self, frame: Any, out: list[Event]) -> None:
+        """Say what one frame means."""
+
+    @abstractmethod
+    def finished_block(self, index: int) -> Block:
+        """What an open block has become, with all that is known."""
+
+    @abstractmethod
+    def response(self, *, finished: bool) -> Response:
+        """The whole so far: everything but ``content``, ``error`` and a forced stop reason."""
+
+    def terminal(self) -> bool:
+        """At the end of the bytes: was the protocol's last word seen, so that the stream is not cut?"""
+        return False
+
+    def feed(self, chunk: bytes) -> list[Event]:
+        out: list[Event] = []
+        if self.done:
+            return out
+        try:
+            frames = self.frames.feed(chunk)
+        except ParseError as error:
+            self.fail(error, out)
+            return out
+        for frame in frames:
+            self.read(frame, out)
+            if self.done:
+                break
+        return out
+
+    def close(self) -> list[Event]:
+        out: list[Event] = []
+        if self.done:
+            return out
+        try:
+            for frame in self.frames.close():
+                self.read(frame, out)
+                if self.done:
+                    return out
+        except ParseError as error:
+            self.fail(error, out)
+            return out
+        if self.terminal():
+            self.complete(out)
+        else:
+            self.fail(NetworkError("the stream was cut before it was finished"), out)
+        return out
+
+    def begin(self, out: list[Event], start: MessageStart) -> None:
+        """Emit ``message.start`` once."""
+        if not self.started:
+            self.started = True
+            out.append(start)
+
+    def unknown(self, raw: Json, out: list[Event]) -> None:
+        """Hand on what the dialect has no phrase for."""
+        self.begin(out, MessageStart())
+        out.append(Unknown(self.dialect, raw))
+
+    def close_blocks(self, out: list[Event]) -> None:
+        """Close what is open, in order."""
+        for index in list(self.fold.open_indexes):
+            out.append(self.fold.close(index, self.finished_block(index)))
+
+    def complete(self, out: list[Event]) -> None:
+        """The stream said its last word."""
+        self.begin(out, MessageStart())
+        self.close_blocks(out)
+        self.done = True
+        out.append(MessageComplete(replace(self.response(finished=True), content=self.content())))
+
+    def content(self) -> tuple[Block, ...]:
+        """The finished blocks in the order in which a whole answer has them."""
+        return self.fold.content
+
+    def fail(self, error: AdapterError, out: list[Event]) -> None:
+        """The stream broke or reported an error: close it with what there is."""
+        self.begin(out, MessageStart())
+        self.close_blocks(out)
+        self.done = True
+        response = replace(
+            self.response(finished=False), content=self.content(), stop_reason=StopReason.error, error=error
+        )
+        error.response = response
+        self.error = error
+        out.append(MessageComplete(response, error))
+
+
+class GrammaticalEncoder(StreamEncoder):
+    """An encoder that checks every event it is fed. ``say`` is the dialect's."""
+
+    def __init__(self) -> None:
+        self.grammar = StreamGrammar()
+        self.ledger = Ledger()
+        self.ended = False
+
+    @property
+    def losses(self) -> list[Loss]:  # type: ignore[override]
+        """What the protocol could not say so far."""
+        return self.ledger.losses
+
+    @abstractmethod
+    def say(self, event: Event) -> bytes:
+        """The bytes of one legal event."""
+
+    def feed(self, event: Event) -> bytes:
+        self.grammar.check(event)
+        return self.say(event)
+
+    def close(self) -> bytes:
+        return b""

@@ -1,0 +1,341 @@
+"""The tables a dialect is written in, and the bookkeeping under them. Knows no vendor.
+
+Three ideas carry all dialects:
+
+- **Readers pop.** A reader takes a private copy of a wire object and pops what it knows; what is left is residue
+  (``extras``). Blank values of known keys (null, ``""``, ``[]``, ``{}``) are form marks: ``forms[dialect]["blank"]``,
+  in the wire's own nesting.
+- **Writers say, then merge.** A writer says the canonical fields; ``merge`` then lays blanks and residue under
+  them. What was said wins, so an edited field always shows and a stale mark never does.
+- **Would-write.** An encoder has one normal way to write each thing. A reader marks only what deviates from it, so
+  a value built by hand carries no marks and comes back equal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Generic, NamedTuple, TypeVar
+
+from ..types.base import Json, Value
+from ..types.blocks import Block, BlockBase, CacheMark, OpaqueBlock
+from ..types.loss import Loss, LossKind
+from ..types.messages import Origin
+
+__all__ = [
+    "BlockTable",
+    "CacheWord",
+    "Field",
+    "FieldTable",
+    "Ledger",
+    "Row",
+    "Words",
+    "blank",
+    "blanks",
+    "is_blank",
+    "kept",
+    "marks",
+    "merge",
+    "own",
+    "read_constants",
+    "same_issuer",
+    "say_constants",
+    "take",
+]
+
+Wire = dict[str, Json]
+BLANKS: tuple[Json, ...] = (None, "", [], {})
+
+
+class Ledger:
+    """Collects losses. ``where`` is the place being encoded; loops set it, so a path is built only when needed."""
+
+    __slots__ = ("losses", "where")
+
+    def __init__(self) -> None:
+        self.losses: list[Loss] = []
+        self.where: tuple[str | int, ...] = ()
+
+    def lose(self, kind: LossKind, reason: str, *path: str | int) -> None:
+        """Declare a loss below the present place."""
+        loss = Loss("/".join(map(str, (*self.where, *path))), kind, reason)
+        if loss not in self.losses:
+            self.losses.append(loss)
+
+    def foreign(self, value: Value, dialect: str, *path: str | int) -> None:
+        """Declare the residue that other dialects left on a value: nobody else can say it."""
+        for name, residue in value.extras.items():
+            if name != dialect:
+                for key in residue:
+                    if not is_blank(residue[key]):
+                        self.lose("dropped", f"only {name} has a word for it", *path, "extras", name, key)
+
+
+def is_blank(value: Json) -> bool:
+    """Null or empty all the way down: nothing anyone could miss."""
+    if isinstance(value, dict):
+        return all(map(is_blank, value.values()))
+    if isinstance(value, list):
+        return all(map(is_blank, value))
+    return value is None or value == ""
+
+
+def blank(value: Json) -> bool:
+    """Null or an empty string, list or object."""
+    return value is None or value == "" or value == [] or value == {}
+
+
+def take(rest: Wire, key: str, blanks: Wire) -> Json:
+    """Pop a known key; a blank value is noted as a form mark and read as None."""
+    value = rest.pop(key, blanks)
+    if value is blanks:
+        return None
+    if value is None or value == "" or value == [] or value == {}:
+        blanks[key] = value
+        return None
+    return value
+
+
+def merge(wire: Wire, under: Mapping[str, Json]) -> Wire:
+    """Lay residue or blanks under what was said: only absent places are filled. Returns ``wire``."""
+    for key, value in under.items():
+        if key not in wire:
+            wire[key] = value
+        else:
+            said = wire[key]
+            if type(said) is dict and type(value) is dict:
+                merge(said, value)
+            elif type(said) is list and type(value) is list:
+                _merge_list(said, value)
+    return wire
+
+
+def _merge_list(said: list[Json], under: list[Json]) -> None:
+    for mine, value in zip(said, under, strict=False):
+        if type(mine) is dict and type(value) is dict:
+            merge(mine, value)
+    said.extend(under[len(said) :])
+
+
+def own(dialect: str, wire: Wire, value: Value) -> Wire:
+    """Write back what this dialect left on a value: its blanks, then its residue."""
+    if value.forms:
+        under = value.forms.get(dialect)
+        if under and "blank" in under:
+            merge(wire, under["blank"])
+    if value.extras:
+        residue = value.extras.get(dialect)
+        if residue:
+            merge(wire, residue)
+    return wire
+
+
+def kept(dialect: str, rest: Wire, forms: Wire, blanks: Wire) -> dict[str, Any]:
+    """The ``extras`` and ``forms`` arguments of a value: only what there is to keep."""
+    fields: dict[str, Any] = {}
+    if rest:
+        fields["extras"] = {dialect: rest}
+    if blanks:
+        forms["blank"] = blanks
+    if forms:
+        fields["forms"] = {dialect: forms}
+    return fields
+
+
+def marks(dialect: str, value: Value) -> Wire:
+    """The form marks this dialect left on a value."""
+    forms = value.forms
+    return forms.get(dialect, _NONE) if forms else _NONE
+
+
+def blanks(dialect: str, value: Value) -> Wire:
+    """The blank values this dialect found on a value."""
+    found: Wire = marks(dialect, value).get("blank", _NONE)
+    return found
+
+
+_NONE: Wire = {}
+
+
+def read_constants(rest: Wire, forms: Wire, constants: Wire) -> None:
+    """Pop keys that always say the same; a missing one is marked, another value is left to be residue."""
+    for key, value in constants.items():
+        if key not in rest:
+            forms.setdefault("absent", []).append(key)
+        elif rest[key] == value:
+            del rest[key]
+
+
+def say_constants(wire: Wire, forms: Wire, constants: Wire) -> None:
+    """Write what always says the same, unless residue says otherwise or the wire lacked it. Comes after ``own``."""
+    absent = forms.get("absent", ())
+    for key, value in constants.items():
+        if key not in wire and key not in absent:
+            wire[key] = value
+
+
+class Row(NamedTuple):
+    """One phrase: a canonical block, its wire tag, how to say it and how to read it.
+
+    ``say(block, ledger)`` gives the wire fields without the tag, or None after declaring a loss. ``read(rest)`` pops
+    what it knows and gives the fields of the block, or None if this is not such a block after all.
+    """
+
+    canonical: type[BlockBase]
+    tag: str
+    say: Callable[[Any, Ledger], Wire | None]
+    read: Callable[[Wire], dict[str, Any] | None]
+    signs: bool = False
+    """The row says and reads ``signature`` itself."""
+
+
+class CacheWord(NamedTuple):
+    """How a dialect marks a cache point on a block."""
+
+    key: str
+    say: Callable[[CacheMark, Ledger], Wire | None]
+    read: Callable[[Json], CacheMark | None]
+
+
+class BlockTable:
+    """The phrase book of a dialect's blocks. What it does not know is carried whole.
+
+    A block is tagged by its ``type`` field, or (``tagged="key"``) by a key of its own, as in ``{"text": …}``: then a
+    row's fields include that key. ``signature`` names the wire key of a signature that any block may carry.
+    """
+
+    def __init__(
+        self, dialect: str, *rows: Row, cache: CacheWord | None = None, tagged: str = "type", signature: str | None = None
+    ) -> None:
+        self.dialect = dialect
+        self.cache = cache
+        self.signature = signature
+        self.by_key = tagged == "key"
+        self._by_tag = {row.tag: row for row in rows}
+        self._by_type: dict[type, Row] = {}
+        for row in rows:
+            self._by_type.setdefault(row.canonical, row)
+
+    def decode(self, wire: Json) -> Block:
+        """Read one block. A malformed or unknown one comes through as an OpaqueBlock, whole."""
+        try:
+            rest = dict(wire)
+            row = self._by_tag[next(key for key in rest if key in self._by_tag) if self.by_key else rest.pop("type")]
+            fields = row.read(rest)
+        except (KeyError, TypeError, ValueError, AttributeError, StopIteration):
+            fields = row = None
+        if fields is None or row is None:
+            return OpaqueBlock(dialect=self.dialect, raw=wire)
+        if self.cache is not None and self.cache.key in rest:
+            mark = self.cache.read(rest[self.cache.key])
+            if mark is not None:
+                del rest[self.cache.key]
+                fields["cache"] = mark
+        if self.signature in rest and isinstance(rest[self.signature], str):
+            fields["signature"] = rest.pop(self.signature)
+        if rest:
+            fields["extras"] = {self.dialect: rest}
+        return row.canonical(**fields)  # type: ignore[return-value]
+
+    def encode(self, block: Block, ledger: Ledger) -> Wire | None:
+        """Say one block, or declare that there is no word for it."""
+        if type(block) is OpaqueBlock:
+            return self._opaque(block, ledger)
+        row = self._by_type.get(type(block))
+        if row is None:
+            ledger.lose("dropped", f"{self.dialect} has no word for a {block.type} block")
+            return None
+        fields = row.say(block, ledger)
+        if fields is None:
+            return None
+        wire = fields if self.by_key else {"type": row.tag, **fields}
+        self._attributes(block, row, wire, ledger)
+        return wire
+
+    def _attributes(self, block: Block, row: Row, wire: Wire, ledger: Ledger) -> None:
+        if block.signature is not None and self.signature is not None:
+            wire[self.signature] = block.signature
+        elif block.signature is not None and not row.signs:
+            ledger.lose("dropped", f"{self.dialect} does not sign {block.type} blocks", "signature")
+        if block.cache is not None:
+            self.say_cache(block.cache, wire, ledger)
+        if block.forms or block.extras:
+            own(self.dialect, wire, block)
+            ledger.foreign(block, self.dialect)
+
+    def say_cache(self, mark: CacheMark, wire: Wire, ledger: Ledger) -> None:
+        """Write a cache mark on a wire object, or declare that it cannot be written."""
+        said = self.cache.say(mark, ledger) if self.cache is not None else None
+        if self.cache is None:
+            ledger.lose("dropped", f"{self.dialect} has no cache marks", "cache")
+        elif said is not None:
+            wire[self.cache.key] = own(self.dialect, said, mark)
+            ledger.foreign(mark, self.dialect, "cache")
+
+    def _opaque(self, block: OpaqueBlock, ledger: Ledger) -> Wire | None:
+        if block.dialect != self.dialect:
+            ledger.lose("dropped", f"only {block.dialect} understands this block")
+            return None
+        raw: Wire = block.raw
+        return raw
+
+
+class Field(NamedTuple):
+    """One scalar parameter. ``wire`` is None where the dialect has no word for it: using it is a Loss."""
+
+    canonical: str
+    wire: str | None
+    types: tuple[type, ...] = (object,)
+
+
+class FieldTable:
+    """Parameters that are the same value under another name."""
+
+    def __init__(self, dialect: str, *fields: Field) -> None:
+        self.dialect = dialect
+        self.fields = fields
+        self._readable = [(f.canonical, f.wire, f.types) for f in fields if f.wire is not None]
+
+    def decode(self, rest: Wire, into: dict[str, Any], blanks: Wire) -> None:
+        """Pop what the table knows; a value of another type than ours is left to be residue."""
+        for canonical, wire, types in self._readable:
+            if wire in rest:
+                value = rest[wire]
+                if value is None or value == []:
+                    blanks[wire] = rest.pop(wire)
+                elif isinstance(value, types) and (type(value) is not bool or bool in types):
+                    into[canonical] = tuple(rest.pop(wire)) if isinstance(value, list) else rest.pop(wire)
+
+    def encode(self, value: Value, wire: Wire, ledger: Ledger) -> None:
+        """Say what is set."""
+        for field in self.fields:
+            said = getattr(value, field.canonical)
+            if said is None or said == () or said == {}:
+                continue
+            if field.wire is None:
+                ledger.lose("dropped", f"{self.dialect} has no word for {field.canonical}", field.canonical)
+            else:
+                wire[field.wire] = list(said) if type(said) is tuple else said
+
+
+K = TypeVar("K")
+
+
+class Words(Generic[K]):
+    """A small two-way vocabulary. The first wire word listed for a canonical one is what we write."""
+
+    def __init__(self, pairs: Iterable[tuple[str, K]]) -> None:
+        self.read: dict[str, K] = dict(pairs)
+        self.write: dict[K, str] = {}
+        for wire, canonical in self.read.items():
+            self.write.setdefault(canonical, wire)
+
+
+def same_issuer(origin: Origin | None, dialect: str, provider: str | None, model: str | None) -> bool:
+    """Whether opaque state of this origin may be said to this reader. Unknown is trusted within one dialect only."""
+    if origin is None:
+        return True
+    return (
+        origin.dialect in (None, dialect)
+        and (origin.provider is None or provider is None or origin.provider == provider)
+        and (origin.model is None or model is None or origin.model == model)
+    )

@@ -1,0 +1,358 @@
+"""The blocks of Anthropic Messages: left column ours, right column theirs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...types.base import Json
+from ...types.blocks import (
+    Base64Source,
+    CacheMark,
+    Citation,
+    DocumentBlock,
+    FileSource,
+    ImageBlock,
+    JsonBlock,
+    RedactedThinkingBlock,
+    RefusalBlock,
+    ServerToolResultBlock,
+    ServerToolUseBlock,
+    Source,
+    TextBlock,
+    TextSource,
+    ThinkingBlock,
+    ToolResultBlock,
+    ToolUseBlock,
+    UrlSource,
+)
+from .._stream import dump
+from .._tables import BlockTable, CacheWord, Ledger, Row, kept, marks, own, take
+
+NAME = "anthropic-messages"
+Wire = dict[str, Json]
+
+TTLS = ("5m", "1h")
+IMAGE_TYPES = ("image/jpeg", "image/png", "image/gif", "image/webp")
+
+
+def say_cache(mark: CacheMark, ledger: Ledger) -> Wire:
+    wire: Wire = {"type": "ephemeral"}
+    if mark.ttl in TTLS:
+        wire["ttl"] = mark.ttl
+    elif mark.ttl is not None:
+        ledger.lose("dropped", f"the only times to live are {', '.join(TTLS)}", "cache", "ttl")
+    return wire
+
+
+def read_cache(wire: Json) -> CacheMark | None:
+    if not isinstance(wire, dict) or wire.get("type") != "ephemeral":
+        return None
+    rest = {key: value for key, value in wire.items() if key != "type"}
+    ttl = rest.pop("ttl") if rest.get("ttl") in TTLS else None
+    return CacheMark(ttl=ttl, **kept(NAME, rest, {}, {}))
+
+
+# wire type                     canonical kind    canonical field -> wire field
+CITATIONS: dict[str, tuple[str, dict[str, str]]] = {
+    "char_location": ("char", {"index": "document_index", "title": "document_title", "text": "cited_text",
+                               "start": "start_char_index", "end": "end_char_index"}),
+    "page_location": ("page", {"index": "document_index", "title": "document_title", "text": "cited_text",
+                               "start": "start_page_number", "end": "end_page_number"}),
+    "content_block_location": ("block", {"index": "document_index", "title": "document_title", "text": "cited_text",
+                                         "start": "start_block_index", "end": "end_block_index"}),
+    "search_result_location": ("search_result", {"index": "search_result_index", "url": "source", "title": "title",
+                                                 "text": "cited_text", "start": "start_block_index",
+                                                 "end": "end_block_index"}),
+    "web_search_result_location": ("url", {"url": "url", "title": "title", "text": "cited_text"}),
+}  # fmt: skip
+CITATION_TYPES = {kind: wire for wire, (kind, _) in CITATIONS.items()}
+
+
+def read_citation(wire: Wire) -> Citation:
+    rest, blanks = dict(wire), Wire()
+    tag = rest.pop("type")
+    kind, names = CITATIONS.get(tag, (tag, {}))
+    fields = {ours: take(rest, theirs, blanks) for ours, theirs in names.items()}
+    return Citation(kind=kind, **fields, **kept(NAME, rest, {}, blanks))
+
+
+def say_citation(citation: Citation, ledger: Ledger, *path: str | int) -> Wire | None:
+    if citation.kind not in CITATION_TYPES and NAME not in citation.extras:
+        ledger.lose("dropped", f"{NAME} has no citation of kind {citation.kind}", *path)
+        return None
+    if citation.kind == "url" and "encrypted_index" not in citation.extras.get(NAME, ()):
+        ledger.lose("dropped", "a web citation needs the issuer's encrypted_index", *path)
+        return None
+    tag = CITATION_TYPES.get(citation.kind, citation.kind)
+    _, names = CITATIONS.get(tag, (tag, {}))
+    said = {theirs: getattr(citation, ours) for ours, theirs in names.items()}
+    wire = {"type": tag, **{key: value for key, value in said.items() if value is not None}}
+    ledger.foreign(citation, NAME, *path)
+    return own(NAME, wire, citation)
+
+
+def read_text(rest: Wire) -> dict[str, Any]:
+    blanks: Wire = {}
+    fields: dict[str, Any] = {"text": rest.pop("text")}
+    if "citations" in rest:
+        citations = take(rest, "citations", blanks)
+        if citations:
+            fields["citations"] = tuple(map(read_citation, citations))
+        if blanks:
+            fields["forms"] = {NAME: {"blank": blanks}}
+    return fields
+
+
+def say_text(block: TextBlock, ledger: Ledger) -> Wire:
+    wire: Wire = {"text": block.text}
+    if block.citations:
+        said = [say_citation(c, ledger, "citations", i) for i, c in enumerate(block.citations)]
+        wire["citations"] = [citation for citation in said if citation is not None]
+        if not wire["citations"]:
+            del wire["citations"]
+    return wire
+
+
+def read_source(wire: Wire) -> Source | None:
+    rest = dict(wire)
+    kind = rest.pop("type")
+    if kind == "base64":
+        return Base64Source(rest.pop("media_type"), rest.pop("data"), **kept(NAME, rest, {}, {}))
+    if kind == "url":
+        return UrlSource(rest.pop("url"), **kept(NAME, rest, {}, {}))
+    if kind == "file":
+        return FileSource(rest.pop("file_id"), dialect=NAME, **kept(NAME, rest, {}, {}))
+    if kind == "text":
+        return TextSource(rest.pop("data"), rest.pop("media_type"), **kept(NAME, rest, {}, {}))
+    return None  # "content": blocks inside a document; carried whole
+
+
+def say_source(source: Source, ledger: Ledger) -> Wire | None:
+    ledger.foreign(source, NAME, "source")
+    match source:
+        case Base64Source():
+            wire = {"type": "base64", "media_type": source.media_type, "data": source.data}
+        case UrlSource():
+            wire = {"type": "url", "url": source.url}
+            if source.media_type is not None:
+                ledger.lose("dropped", "a URL source has no media type", "source", "media_type")
+        case FileSource():
+            if source.dialect not in (None, NAME):
+                ledger.lose("dropped", f"the file is stored with {source.dialect}")
+                return None
+            wire = {"type": "file", "file_id": source.file_id}
+        case TextSource():
+            wire = {"type": "text", "media_type": source.media_type, "data": source.text}
+    return own(NAME, wire, source)
+
+
+def say_image(block: ImageBlock, ledger: Ledger) -> Wire | None:
+    source = block.source
+    if isinstance(source, TextSource) or (isinstance(source, Base64Source) and source.media_type not in IMAGE_TYPES):
+        ledger.lose("dropped", f"images are {', '.join(IMAGE_TYPES)}")
+        return None
+    wire = say_source(source, ledger)
+    if wire is None:
+        return None
+    if block.detail is not None:
+        ledger.lose("dropped", f"{NAME} has no word for detail", "detail")
+    return {"source": wire}
+
+
+def read_image(rest: Wire) -> dict[str, Any] | None:
+    source = read_source(rest["source"])
+    if source is None or isinstance(source, TextSource):
+        return None
+    del rest["source"]
+    return {"source": source}
+
+
+def say_document(block: DocumentBlock, ledger: Ledger) -> Wire | None:
+    source = block.source
+    if isinstance(source, Base64Source) and source.media_type != "application/pdf":
+        ledger.lose("dropped", f"documents are PDF or plain text, not {source.media_type}")
+        return None
+    wire = say_source(source, ledger)
+    if wire is None:
+        return None
+    said: Wire = {"source": wire}
+    if block.title is not None:
+        said["title"] = block.title
+    if block.context is not None:
+        said["context"] = block.context
+    if block.filename is not None:
+        ledger.lose("dropped", f"{NAME} has no word for filename", "filename")
+    return said
+
+
+def read_document(rest: Wire) -> dict[str, Any] | None:
+    source, blanks = read_source(rest["source"]), Wire()
+    if source is None:
+        return None
+    del rest["source"]
+    fields = {"source": source, "title": take(rest, "title", blanks), "context": take(rest, "context", blanks)}
+    return {**fields, **kept(NAME, {}, {}, blanks)}
+
+
+def say_thinking(block: ThinkingBlock, ledger: Ledger) -> Wire:
+    """An unsigned block is written with an empty signature, as the protocol's own streams begin one."""
+    if block.signature is None and marks(NAME, block).get("signature") == "absent":
+        return {"thinking": block.text}
+    return {"thinking": block.text, "signature": block.signature or ""}
+
+
+def read_thinking(rest: Wire) -> dict[str, Any]:
+    fields: dict[str, Any] = {"text": rest.pop("thinking")}
+    if "signature" not in rest:
+        fields["forms"] = {NAME: {"signature": "absent"}}
+    elif isinstance(rest["signature"], str):
+        fields["signature"] = rest.pop("signature") or None
+    return fields
+
+
+def say_tool_use(block: ToolUseBlock, ledger: Ledger) -> Wire:
+    input = block.input
+    if block.kind == "text":
+        ledger.lose("approximated", "free text goes as the object {input: text}", "input_text")
+        ledger.lose("approximated", f"{NAME} has no free-text calls", "kind")
+        input = {"input": block.input_text or ""}
+    elif block.input_text is not None:
+        ledger.lose("dropped", f"{NAME} takes arguments as an object, not as the text the model wrote", "input_text")
+    return {"id": block.id, "name": block.name, "input": input}
+
+
+def read_tool_use(rest: Wire) -> dict[str, Any] | None:
+    if type(rest["input"]) is not dict:
+        return None
+    return {"id": rest.pop("id"), "name": rest.pop("name"), "input": rest.pop("input")}
+
+
+def say_tool_result(block: ToolResultBlock, ledger: Ledger) -> Wire:
+    wire: Wire = {"tool_use_id": block.tool_use_id}
+    content = say_result_content(block, ledger)
+    if content is not None:
+        wire["content"] = content
+    if block.is_error is not None:
+        wire["is_error"] = block.is_error
+    if block.name is not None:
+        ledger.lose("dropped", "a tool result names its call by id alone", "name")
+    return wire
+
+
+def say_result_content(block: ToolResultBlock, ledger: Ledger) -> Json:
+    """A list of blocks, or nothing; a string only where it was one and still can be."""
+    if not block.content:
+        return None
+    if len(block.content) == 1 and marks(NAME, block).get("content") == "string":
+        only = block.content[0]
+        if type(only) is TextBlock and not (only.extras or only.citations or only.cache or only.signature):
+            return only.text
+    where, said = ledger.where, list[Wire]()
+    for index, inner in enumerate(block.content):
+        ledger.where = (*where, "content", index)
+        wire = RESULT_BLOCKS.encode(inner, ledger)
+        if wire is not None:
+            said.append(wire)
+    ledger.where = where
+    return said or None
+
+
+def read_tool_result(rest: Wire) -> dict[str, Any] | None:
+    fields: dict[str, Any] = {"tool_use_id": rest.pop("tool_use_id")}
+    forms, blanks = Wire(), Wire()
+    content = take(rest, "content", blanks)
+    if type(content) is str:
+        forms["content"] = "string"
+        fields["content"] = (TextBlock(content),)
+    elif type(content) is list:
+        fields["content"] = tuple(map(RESULT_BLOCKS.decode, content))
+    elif content is not None:
+        return None
+    fields["is_error"] = take(rest, "is_error", blanks)
+    return {**fields, **kept(NAME, {}, forms, blanks)}
+
+
+def say_server_call(block: ServerToolUseBlock, ledger: Ledger) -> Wire | None:
+    if block.dialect not in ("", NAME):
+        ledger.lose("dropped", f"only {block.dialect} runs this tool")
+        return None
+    tag = marks(NAME, block).get("tag", "server_tool_use")
+    return {"type": tag, "id": block.id, "name": block.name, "input": block.input}
+
+
+def read_server_call(rest: Wire) -> dict[str, Any] | None:
+    fields = read_tool_use(rest)
+    return None if fields is None else {**fields, "dialect": NAME}
+
+
+def read_mcp_call(rest: Wire) -> dict[str, Any] | None:
+    fields = read_server_call(rest)
+    return None if fields is None else {**fields, "forms": {NAME: {"tag": "mcp_tool_use"}}}
+
+
+def say_server_result(block: ServerToolResultBlock, ledger: Ledger) -> Wire | None:
+    if block.dialect not in ("", NAME):
+        ledger.lose("dropped", f"only {block.dialect} ran this tool")
+        return None
+    wire: Wire = {"type": f"{block.name}_tool_result", "tool_use_id": block.tool_use_id, "content": block.content}
+    if block.is_error is not None:
+        wire["is_error"] = block.is_error
+    return wire
+
+
+def server_result(name: str) -> Row:
+    def read(rest: Wire) -> dict[str, Any]:
+        fields = {"tool_use_id": rest.pop("tool_use_id"), "name": name, "dialect": NAME}
+        fields["content"] = rest.pop("content")
+        if type(rest.get("is_error")) is bool:
+            fields["is_error"] = rest.pop("is_error")
+        return fields
+
+    return Row(ServerToolResultBlock, f"{name}_tool_result", say_server_result, read)
+
+
+def say_json(block: JsonBlock, ledger: Ledger) -> Wire:
+    ledger.lose("approximated", "a structured result goes as its JSON text")
+    return {"type": "text", "text": dump(block.value).decode()}
+
+
+def say_refusal(block: RefusalBlock, ledger: Ledger) -> Wire:
+    ledger.lose("approximated", "a refusal in words goes as text")
+    return {"type": "text", "text": block.text}
+
+
+def never(rest: Wire) -> None:
+    """The row is for saying only; the wire has no such tag."""
+
+
+CACHE = CacheWord("cache_control", say_cache, read_cache)
+RESULT_BLOCKS = BlockTable(
+    NAME,
+    Row(TextBlock, "text", say_text, read_text),
+    Row(ImageBlock, "image", say_image, read_image),
+    Row(DocumentBlock, "document", say_document, read_document),
+    Row(JsonBlock, "(json)", say_json, never),
+    Row(RefusalBlock, "(refusal)", say_refusal, never),
+    cache=CACHE,
+)
+BLOCKS = BlockTable(
+    NAME,
+    # canonical            wire tag             say it               read it
+    Row(TextBlock, "text", say_text, read_text),
+    Row(ImageBlock, "image", say_image, read_image),
+    Row(DocumentBlock, "document", say_document, read_document),
+    Row(ThinkingBlock, "thinking", say_thinking, read_thinking, signs=True),
+    Row(RedactedThinkingBlock, "redacted_thinking", lambda b, _: {"data": b.data}, lambda w: {"data": w.pop("data")}),
+    Row(ToolUseBlock, "tool_use", say_tool_use, read_tool_use),
+    Row(ToolResultBlock, "tool_result", say_tool_result, read_tool_result),
+    Row(JsonBlock, "(json)", say_json, never),
+    Row(RefusalBlock, "(refusal)", say_refusal, never),
+    Row(ServerToolUseBlock, "server_tool_use", say_server_call, read_server_call),
+    Row(ServerToolUseBlock, "mcp_tool_use", say_server_call, read_mcp_call),
+    *map(
+        server_result,
+        ("web_search", "web_fetch", "code_execution", "bash_code_execution", "text_editor_code_execution",
+         "tool_search", "advisor", "mcp"),
+    ),
+    cache=CACHE,
+)  # fmt: skip

@@ -1,0 +1,208 @@
+"""Turns and system text. Tool results travel in user turns; a turn that mixes them with other blocks is split here.
+
+Marks on a message: ``content`` (it was a string), ``joined`` (it shared a wire turn with the message before),
+``apart`` (it did not, though we would write it so), ``first`` (it opened the conversation though it is not the
+user's), ``role`` (a role of no protocol). On a block: ``verbatim`` (an empty text, an unsigned thought or an id that
+this protocol refuses: it was read here, so it is written here).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from msgspec.structs import replace
+
+from ...errors import ParseError
+from ...ids import IdMap, IdRule
+from ...types.base import Json
+from ...types.blocks import Block, TextBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock
+from ...types.capabilities import Target
+from ...types.messages import Message, Origin
+from ...types.words import Role
+from .._history import PLACEHOLDER, is_plain, settled, speakable
+from .._tables import Ledger, kept, marks, own, take
+from .blocks import BLOCKS, NAME, Wire
+
+ROLES = {"user": Role.user, "assistant": Role.assistant, "system": Role.system}
+ROLE_WORDS = {Role.user: "user", Role.tool: "user", Role.assistant: "assistant", Role.system: "system"}
+IDS = IdRule(re.compile(r"[a-zA-Z0-9_-]+"), prefix="toolu_")
+_VERBATIM = {NAME: {"verbatim": True}}
+
+
+def decode_messages(wire: Json, provider: str | None) -> tuple[Message, ...]:
+    messages: list[Message] = []
+    for index, turn in enumerate(wire):
+        if type(turn) is not dict:
+            raise ParseError(f"messages[{index}] is not an object")
+        decode_turn(turn, messages, Origin(provider, NAME))
+    return tuple(messages)
+
+
+def decode_turn(turn: Wire, into: list[Message], origin: Origin) -> None:
+    rest, forms, blanks = dict(turn), Wire(), Wire()
+    word = rest.pop("role", None)
+    role = ROLES.get(word, Role.user) if isinstance(word, str) else Role.user
+    if word not in ROLES:
+        forms["role"] = word
+    if not into and role is not Role.user:
+        forms["first"] = True
+    content = take(rest, "content", blanks)
+    if type(content) is str:
+        forms["content"] = "string"
+        blocks: list[Block] = [TextBlock(content)]
+    elif type(content) is list:
+        blocks = list(map(read_block, content))
+    else:
+        blocks = []
+        if content is not None:
+            rest["content"] = content
+    fields = kept(NAME, rest, forms, blanks)
+    if role is Role.user:
+        into.extend(split_turn(blocks, fields, into))
+    else:
+        by = origin if role is Role.assistant else None
+        into.append(Message(role, tuple(blocks), origin=by, **fields))
+
+
+def read_block(wire: Json) -> Block:
+    block = BLOCKS.decode(wire)
+    kind = type(block)
+    odd = (
+        (kind is TextBlock and not block.text)
+        or (kind is ThinkingBlock and block.signature is None)
+        or (kind is ToolUseBlock and IDS.pattern.fullmatch(block.id) is None)
+        or (kind is ToolResultBlock and IDS.pattern.fullmatch(block.tool_use_id) is None)
+    )
+    return replace(block, forms={NAME: {**marks(NAME, block), "verbatim": True}}) if odd else block
+
+
+def split_turn(blocks: list[Block], fields: dict[str, Any], before: list[Message]) -> list[Message]:
+    """One wire turn as adjacent ``tool`` and ``user`` messages; the later ones are marked joined."""
+    runs: list[tuple[Role, list[Block]]] = []
+    for block in blocks:
+        role = Role.tool if type(block) is ToolResultBlock else Role.user
+        if not runs or runs[-1][0] is not role:
+            runs.append((role, []))
+        runs[-1][1].append(block)
+    if not runs:
+        return [Message(Role.user, (), **fields)]
+    if runs[0][0] is Role.tool and before and before[-1].role is Role.tool:
+        forms = fields.get("forms", {}).get(NAME, {})
+        fields = {**fields, "forms": {NAME: {**forms, "apart": True}}}
+    first = Message(runs[0][0], tuple(runs[0][1]), **fields)
+    return [first, *(Message(role, tuple(run), forms={NAME: {"joined": True}}) for role, run in runs[1:])]
+
+
+def encode_messages(messages: Sequence[Message], target: Target | None, ledger: Ledger, skip: int = 0) -> list[Wire]:
+    turns: list[Wire] = []
+    ids = IdMap(IDS)
+    before: Message | None = None
+    for index, message in settled(messages, ledger):
+        if index < skip:
+            continue
+        ledger.where = ("messages", index)
+        if not turns and message.role not in (Role.user, Role.tool) and "first" not in marks(NAME, message):
+            ledger.lose("added", "the first turn must be the user's")
+            turns.append({"role": "user", "content": [{"type": "text", "text": PLACEHOLDER}]})
+        if turns and _same_turn(message, before):
+            _join(turns[-1], encode_content(message, target, ids, ledger))
+        else:
+            turns.append(encode_turn(message, target, ids, ledger))
+        if message.extras:
+            ledger.foreign(message, NAME)
+        before = message
+    ledger.where = ()
+    return turns
+
+
+def _same_turn(message: Message, before: Message | None) -> bool:
+    """Results of one assistant turn belong in one wire turn; others only where they came so."""
+    mark = marks(NAME, message)
+    if before is None or before.role not in (Role.user, Role.tool):
+        return False
+    if message.role == Role.tool and before.role == Role.tool:
+        return "apart" not in mark
+    return "joined" in mark and message.role in (Role.user, Role.tool)
+
+
+def _join(turn: Wire, content: list[Wire]) -> None:
+    if type(turn["content"]) is str:
+        turn["content"] = [{"type": "text", "text": turn["content"]}]
+    turn["content"] += content
+
+
+def encode_turn(message: Message, target: Target | None, ids: IdMap, ledger: Ledger) -> Wire:
+    mark = marks(NAME, message)
+    wire: Wire = {"role": mark.get("role", ROLE_WORDS[message.role]) if mark else ROLE_WORDS[message.role]}
+    only = message.content[0] if len(message.content) == 1 else None
+    if only is not None and mark.get("content") == "string" and is_plain(only):
+        wire["content"] = only.text  # type: ignore[union-attr]
+        return own(NAME, wire, message)
+    content = encode_content(message, target, ids, ledger)
+    if content:
+        wire["content"] = content
+    elif message.content or "content" not in mark.get("blank", ()):
+        wire["content"] = [{"type": "text", "text": PLACEHOLDER}]
+        ledger.lose("added", "a turn may not be empty", "content")
+    return own(NAME, wire, message)
+
+
+def encode_content(message: Message, target: Target | None, ids: IdMap, ledger: Ledger) -> list[Wire]:
+    where, said = ledger.where, list[Wire]()
+    for index, block in speakable(message, NAME, target, ledger):
+        ledger.where = (*where, "content", index)
+        wire = encode_block(block, ids, ledger)
+        if wire is not None:
+            said.append(wire)
+    ledger.where = where
+    return said
+
+
+def encode_block(block: Block, ids: IdMap, ledger: Ledger) -> Wire | None:
+    kind = type(block)
+    if kind is TextBlock and not block.text and "verbatim" not in marks(NAME, block):
+        ledger.lose("dropped", "a text block may not be empty")
+        return None
+    if kind is ThinkingBlock and block.signature is None and "verbatim" not in marks(NAME, block):
+        ledger.lose("dropped", "unsigned reasoning cannot be returned")
+        return None
+    wire = BLOCKS.encode(block, ledger)
+    if wire is not None and (kind is ToolUseBlock or kind is ToolResultBlock):
+        _fit_id(block, wire, "id" if kind is ToolUseBlock else "tool_use_id", ids, ledger)
+    return wire
+
+
+def _fit_id(block: Block, wire: Wire, key: str, ids: IdMap, ledger: Ledger) -> None:
+    if "verbatim" in marks(NAME, block):
+        return
+    fitted = ids.fit(wire[key])
+    if fitted != wire[key]:
+        ledger.lose("approximated", "ids are letters, digits, _ and -: one was derived", key)
+        wire[key] = fitted
+
+
+def decode_system(wire: Json, forms: Wire) -> tuple[Block, ...]:
+    if type(wire) is str:
+        forms["system"] = "string"
+        return (TextBlock(wire),)
+    return tuple(map(read_block, wire)) if type(wire) is list else ()
+
+
+def encode_system(blocks: Sequence[tuple[tuple[str | int, ...], Block]], ledger: Ledger, form: str | None) -> Json:
+    """A list of text blocks; a string where it was one and still can be."""
+    if form == "string" and len(blocks) == 1 and is_plain(blocks[0][1]):
+        return blocks[0][1].text  # type: ignore[union-attr]
+    said: list[Wire] = []
+    ids = IdMap(IDS)
+    for where, block in blocks:
+        ledger.where = where
+        if type(block) is not TextBlock:
+            ledger.lose("dropped", "a system prompt is text")
+        else:
+            wire = encode_block(block, ids, ledger)
+            if wire is not None:
+                said.append(wire)
+    ledger.where = ()
+    return said

@@ -1,0 +1,362 @@
+"""The request of Anthropic Messages: parameters, tools, choice, thinking, structured output."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ...errors import ParseError
+from ...types.base import Json
+from ...types.blocks import ToolResultBlock, ToolUseBlock
+from ...types.capabilities import Target
+from ...types.loss import Encoded
+from ...types.request import Request, Thinking
+from ...types.tools import ServerTool, Tool, ToolChoice, ToolDefinition
+from .._history import leading_system, stub_tools
+from .._schemas import is_strict_form, say_strict
+from .._tables import Field, FieldTable, Ledger, Words, kept, marks, own, take
+from .blocks import BLOCKS, CACHE, NAME, Wire
+from .messages import decode_messages, decode_system, encode_messages, encode_system
+
+PATH = "/v1/messages"
+VERSION = "2023-06-01"
+DEFAULT_MAX_TOKENS = 8192
+
+PARAMS = FieldTable(
+    NAME,
+    Field("model", "model", (str,)),
+    Field("max_output_tokens", "max_tokens", (int,)),
+    Field("temperature", "temperature", (int, float)),
+    Field("top_p", "top_p", (int, float)),
+    Field("top_k", "top_k", (int,)),
+    Field("stop_sequences", "stop_sequences", (list,)),
+    Field("stream", "stream", (bool,)),
+    Field("seed", None),
+)
+CHOICES = Words([("auto", "auto"), ("any", "any"), ("tool", "specific"), ("none", "none")])
+TIERS = Words([("auto", "auto"), ("standard_only", "default")])
+THINKING = ("adaptive", "enabled", "disabled", "between_tools")
+EFFORTS = ("low", "medium", "high", "xhigh", "max")
+FREE_TEXT_SCHEMA: Wire = {"type": "object", "properties": {"input": {"type": "string"}}, "required": ["input"]}
+
+
+def decode_request(
+    body: Json, headers: Mapping[str, str] | None, model: str | None, stream: bool | None, provider: str | None
+) -> Request:
+    if type(body) is not dict:
+        raise ParseError(f"a request body is a JSON object, got {type(body).__name__}")
+    rest, forms, blanks = dict(body), Wire(), Wire()
+    fields: dict[str, Any] = {}
+    PARAMS.decode(rest, fields, blanks)
+    read_outside(fields, forms, headers, model, stream)
+    if type(rest.get("messages")) is list:
+        fields["messages"] = decode_messages(rest.pop("messages"), provider)
+    elif "messages" not in rest:
+        forms["messages"] = "absent"
+    fields["system"] = decode_system(take(rest, "system", blanks), forms)
+    if type(tools := take(rest, "tools", blanks)) is list:
+        fields["tools"] = tuple(map(read_tool, tools))
+    read_settings(rest, fields, forms, blanks)
+    if "max_output_tokens" not in fields:
+        forms["max_tokens"] = "absent"
+    if "tools" not in fields and _speaks_of_tools(fields.get("messages", ())):
+        forms["tools"] = "absent"
+    return Request(**fields, **kept(NAME, rest, forms, blanks))
+
+
+def read_outside(
+    fields: dict[str, Any], forms: Wire, headers: Mapping[str, str] | None, model: str | None, stream: bool | None
+) -> None:
+    """What clouds put into the URL, and betas into a header."""
+    if model is not None and "model" not in fields:
+        fields["model"] = model
+        forms["model"] = "url"
+    if stream is not None and "stream" not in fields:
+        fields["stream"] = stream
+        forms["stream"] = "url"
+    for key, value in (headers or {}).items():
+        if key.lower() == "anthropic-beta" and value:
+            fields["betas"] = tuple(beta.strip() for beta in value.split(",") if beta.strip())
+
+
+def read_settings(rest: Wire, fields: dict[str, Any], forms: Wire, blanks: Wire) -> None:
+    if isinstance(rest.get("tool_choice"), dict) and rest["tool_choice"].get("type") in CHOICES.read:
+        fields["tool_choice"] = read_choice(rest.pop("tool_choice"), alone="tools" not in fields)
+    if isinstance(tier := rest.get("service_tier"), str) and tier in TIERS.read:
+        fields["service_tier"] = TIERS.read[rest.pop("service_tier")]
+    if isinstance(rest.get("metadata"), dict):
+        read_metadata(rest, fields, blanks)
+    config = dict(rest["output_config"]) if isinstance(rest.get("output_config"), dict) else None
+    read_thinking(rest, fields, config)
+    read_format(rest, fields, forms, config)
+    if config is not None:
+        _leave(rest, "output_config", config, blanks)
+
+
+def _leave(rest: Wire, key: str, left: Wire, blanks: Wire) -> None:
+    """Put back what a nested object still holds; one that is now empty was said, or was blank to begin with."""
+    was_empty = not rest.pop(key)
+    if left:
+        rest[key] = left
+    elif was_empty:
+        blanks[key] = {}
+
+
+def read_metadata(rest: Wire, fields: dict[str, Any], blanks: Wire) -> None:
+    metadata = dict(rest["metadata"])
+    if isinstance(metadata.get("user_id"), str):
+        fields["metadata"] = {"user_id": metadata.pop("user_id")}
+    _leave(rest, "metadata", metadata, blanks)
+
+
+def read_thinking(rest: Wire, fields: dict[str, Any], config: Wire | None) -> None:
+    found: dict[str, Any] = {}
+    if config is not None and config.get("effort") in EFFORTS:
+        found["effort"] = config.pop("effort")
+    wire = rest.get("thinking")
+    if isinstance(wire, dict) and wire.get("type") in THINKING:
+        del rest["thinking"]
+        inner, blanks = dict(wire), Wire()
+        found |= {"mode": inner.pop("type"), "budget": take(inner, "budget_tokens", blanks)}
+        found |= {"display": take(inner, "display", blanks), **kept(NAME, inner, {}, blanks)}
+    if found:
+        fields["thinking"] = Thinking(**found)
+
+
+def read_format(rest: Wire, fields: dict[str, Any], forms: Wire, config: Wire | None) -> None:
+    """Structured output: ``output_config.format``, or ``output_format`` at the top as older clients send it."""
+    for where, key in ((config, "format"), (rest, "output_format")):
+        wire = where.get(key) if where is not None else None
+        if where is not None and isinstance(wire, dict) and wire.get("type") == "json_schema":
+            inner = {k: v for k, v in wire.items() if k not in ("type", "schema")}
+            if "output_schema" in fields or not isinstance(wire.get("schema"), dict):
+                continue
+            fields["output_schema"] = wire["schema"]
+            if not is_strict_form(wire["schema"], NAME):
+                forms["schema"] = "verbatim"
+            if key == "output_format":
+                forms["output_format"] = "top"
+            del where[key]
+            if inner:
+                where[key] = inner
+
+
+def read_tool(wire: Json) -> Tool:
+    custom = type(wire) is dict and wire.get("type", "custom") == "custom"
+    if not custom or type(wire.get("input_schema")) is not dict or type(wire.get("name")) is not str:
+        return ServerTool(NAME, wire)
+    rest, forms, blanks = dict(wire), Wire(), Wire()
+    fields: dict[str, Any] = {"name": rest.pop("name"), "input_schema": rest.pop("input_schema")}
+    if "type" in rest:
+        forms["type"] = rest.pop("type")
+    fields["description"] = take(rest, "description", blanks)
+    fields["strict"] = take(rest, "strict", blanks)
+    if fields["input_schema"].get("type") != "object" or (
+        fields["strict"] and not is_strict_form(fields["input_schema"], NAME)
+    ):
+        forms["schema"] = "verbatim"
+    mark = CACHE.read(rest.get(CACHE.key))
+    if mark is not None:
+        del rest[CACHE.key]
+        fields["cache"] = mark
+    return ToolDefinition(**fields, **kept(NAME, rest, forms, blanks))
+
+
+def read_choice(wire: Wire, *, alone: bool = False) -> ToolChoice:
+    rest, forms = dict(wire), Wire()
+    fields: dict[str, Any] = {"mode": CHOICES.read[rest.pop("type")]}
+    if alone:
+        forms["alone"] = True
+    if isinstance(rest.get("name"), str):
+        fields["name"] = rest.pop("name")
+    if type(rest.get("disable_parallel_tool_use")) is bool:
+        fields["parallel"] = not rest.pop("disable_parallel_tool_use")
+    return ToolChoice(**fields, **kept(NAME, rest, forms, {}))
+
+
+def encode_request(request: Request, target: Target | None) -> Encoded:
+    ledger, body, mark = Ledger(), Wire(), marks(NAME, request)
+    if request.model is None and target is not None and target.model is not None:
+        body["model"] = target.model
+    PARAMS.encode(request, body, ledger)
+    for outside in ("model", "stream"):
+        if mark.get(outside) == "url":
+            body.pop(outside, None)
+    say_max_tokens(request, body, target, mark, ledger)
+    say_history(request, body, target, mark, ledger)
+    say_settings(request, body, mark, ledger)
+    own(NAME, body, request)
+    ledger.foreign(request, NAME)
+    headers = {"anthropic-version": VERSION}
+    if request.betas:
+        headers["anthropic-beta"] = ",".join(request.betas)
+    return Encoded(body, PATH, headers, tuple(ledger.losses))
+
+
+def say_max_tokens(request: Request, body: Wire, target: Target | None, mark: Wire, ledger: Ledger) -> None:
+    if request.max_output_tokens is None and mark.get("max_tokens") != "absent":
+        limit = target.capabilities.max_output_tokens if target is not None and target.capabilities else None
+        body["max_tokens"] = limit or DEFAULT_MAX_TOKENS
+        ledger.lose("added", "the protocol demands a limit", "max_output_tokens")
+
+
+def say_history(request: Request, body: Wire, target: Target | None, mark: Wire, ledger: Ledger) -> None:
+    skip = 0
+    if request.messages and "first" in marks(NAME, request.messages[0]):
+        system = [(("system", i), b) for i, b in enumerate(request.system)]
+    else:
+        system, skip = leading_system(request, ledger)
+    if system and (said := encode_system(system, ledger, mark.get("system"))):
+        body["system"] = said
+    if request.messages or mark.get("messages") != "absent":
+        body["messages"] = encode_messages(request.messages, target, ledger, skip)
+    tools = encode_tools(request.tools, ledger)
+    if not request.tools and mark.get("tools") != "absent" and _speaks_of_tools(request.messages):
+        tools = encode_tools(stub_tools(request.messages), Ledger())
+        ledger.lose("added", "a history with tool calls needs tool definitions: stubs were made", "tools")
+    if tools:
+        body["tools"] = tools
+    if request.tool_choice is not None:
+        choice = say_choice(request.tool_choice, ledger, offered=bool(tools))
+        if choice is not None:
+            body["tool_choice"] = choice
+
+
+def _speaks_of_tools(messages: Sequence[Any]) -> bool:
+    return any(type(b) is ToolUseBlock or type(b) is ToolResultBlock for m in messages for b in m.content)
+
+
+def say_settings(request: Request, body: Wire, mark: Wire, ledger: Ledger) -> None:
+    if request.service_tier is not None:
+        if request.service_tier in TIERS.write:
+            body["service_tier"] = TIERS.write[request.service_tier]
+        else:
+            ledger.lose("dropped", f"{NAME} has no tier {request.service_tier}", "service_tier")
+    if request.metadata:
+        say_metadata(request.metadata, body, ledger)
+    config: Wire = {}
+    if request.thinking is not None:
+        say_thinking(request.thinking, body, config, ledger)
+    if request.output_schema is not None:
+        say_format(request.output_schema, body, config, mark, ledger)
+    if config:
+        body["output_config"] = config
+
+
+def say_metadata(metadata: dict[str, Json], body: Wire, ledger: Ledger) -> None:
+    for key, value in metadata.items():
+        if key == "user_id" and isinstance(value, str):
+            body["metadata"] = {"user_id": value}
+        else:
+            ledger.lose("dropped", f"{NAME} metadata is a user_id only", "metadata", key)
+
+
+def say_thinking(thinking: Thinking, body: Wire, config: Wire, ledger: Ledger) -> None:
+    ledger.where = ("thinking",)
+    mode = thinking.mode
+    if thinking.effort in EFFORTS:
+        config["effort"] = thinking.effort
+    elif thinking.effort == "none" and mode is None:
+        mode = "disabled"
+        ledger.lose("approximated", "effort none is thinking disabled here", "effort")
+        ledger.lose("added", "effort none is thinking disabled here", "mode")
+    elif thinking.effort is not None:
+        config["effort"] = "low"
+        ledger.lose("approximated", f"the effort words are {', '.join(EFFORTS)}", "effort")
+    if mode is None and (thinking.budget is not None or thinking.display is not None):
+        mode = "enabled" if thinking.budget is not None else "adaptive"
+        ledger.lose("added", "thinking needs a mode here", "mode")
+    if mode is not None:
+        said = {"type": mode, "budget_tokens": thinking.budget, "display": thinking.display}
+        wire = {key: value for key, value in said.items() if value is not None}
+        body["thinking"] = own(NAME, wire, thinking)
+    ledger.foreign(thinking, NAME)
+    ledger.where = ()
+
+
+def say_format(schema: dict[str, Json], body: Wire, config: Wire, mark: Wire, ledger: Ledger) -> None:
+    if mark.get("schema") != "verbatim":
+        schema, _ = say_strict(schema, NAME, ledger, "output_schema")
+    wire = {"type": "json_schema", "schema": schema}
+    if mark.get("output_format") == "top":
+        body["output_format"] = wire
+    else:
+        config["format"] = wire
+
+
+def encode_tools(tools: Sequence[Tool], ledger: Ledger) -> list[Wire]:
+    said: list[Wire] = []
+    for index, tool in enumerate(tools):
+        ledger.where = ("tools", index)
+        if isinstance(tool, ToolDefinition):
+            said.append(say_tool(tool, ledger))
+        elif tool.dialect == NAME:
+            said.append(tool.raw)
+        else:
+            ledger.lose("dropped", f"only {tool.dialect} has this tool")
+    ledger.where = ()
+    return said
+
+
+def say_tool(tool: ToolDefinition, ledger: Ledger) -> Wire:
+    mark = marks(NAME, tool)
+    wire: Wire = {"type": mark["type"]} if "type" in mark else {}
+    wire["name"] = tool.name
+    if tool.description is not None:
+        wire["description"] = tool.description
+    strict = tool.strict
+    if mark.get("schema") == "verbatim":
+        wire["input_schema"] = tool.input_schema
+    else:
+        wire["input_schema"], strict = say_schema(tool, ledger)
+    if strict is not None:
+        wire["strict"] = strict
+    if tool.cache is not None:
+        BLOCKS.say_cache(tool.cache, wire, ledger)
+    if tool.annotations is not None:
+        ledger.lose("dropped", f"{NAME} has no word for annotations", "annotations")
+    ledger.foreign(tool, NAME)
+    return own(NAME, wire, tool)
+
+
+def say_schema(tool: ToolDefinition, ledger: Ledger) -> tuple[Wire, bool | None]:
+    if tool.kind == "text":
+        ledger.lose("approximated", "a free-text tool goes as one that takes {input: text}", "kind")
+        return FREE_TEXT_SCHEMA, tool.strict
+    schema, strict = tool.input_schema, tool.strict
+    if strict:
+        schema, able = say_strict(schema, NAME, ledger, "input_schema")
+        strict = True if able else None
+    if schema.get("type") != "object":
+        ledger.lose("added", "an input schema is of type object", "input_schema", "type")
+        schema = {"type": "object", **{key: value for key, value in schema.items() if key != "type"}}
+    return schema, strict
+
+
+def say_choice(choice: ToolChoice, ledger: Ledger, *, offered: bool = True) -> Wire | None:
+    ledger.where = ("tool_choice",)
+    wire: Wire | None = None
+    if not offered and "alone" not in marks(NAME, choice):
+        ledger.lose("dropped", "a choice needs tools to choose from")
+    else:
+        wire = own(NAME, _choice(choice, ledger), choice)
+        ledger.foreign(choice, NAME)
+    ledger.where = ()
+    return wire
+
+
+def _choice(choice: ToolChoice, ledger: Ledger) -> Wire:
+    mode = choice.mode or "auto"
+    if choice.mode is None:
+        ledger.lose("added", "a choice needs a mode here", "mode")
+    wire: Wire = {"type": CHOICES.write[mode]}
+    if choice.name is not None:
+        wire["name"] = choice.name
+    if choice.allowed:
+        ledger.lose("dropped", f"{NAME} cannot narrow the choice to some tools", "allowed")
+    if choice.parallel is not None:
+        if mode == "none":
+            ledger.lose("dropped", "without calls there are no parallel calls", "parallel")
+        else:
+            wire["disable_parallel_tool_use"] = not choice.parallel
+    return wire

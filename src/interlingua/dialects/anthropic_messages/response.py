@@ -1,0 +1,192 @@
+"""The answer of Anthropic Messages. The stream decoder reads its envelope with the same words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ...errors import ParseError
+from ...types.base import Json
+from ...types.blocks import ToolUseBlock
+from ...types.loss import Encoded
+from ...types.request import Request
+from ...types.response import Response
+from ...types.usage import TokenUsage
+from ...types.words import StopReason
+from .._schemas import restorer
+from .._tables import Ledger, Words, kept, marks, own, read_constants, say_constants
+from .blocks import BLOCKS, NAME, Wire
+from .errors import decode_error, encode_error_body
+
+CONSTANTS: Wire = {"type": "message", "role": "assistant", "stop_sequence": None}
+STOP = Words(
+    [
+        ("end_turn", StopReason.end_turn),
+        ("max_tokens", StopReason.max_tokens),
+        ("stop_sequence", StopReason.stop_sequence),
+        ("tool_use", StopReason.tool_use),
+        ("pause_turn", StopReason.pause_turn),
+        ("refusal", StopReason.refusal),
+        ("model_context_window_exceeded", StopReason.context_overflow),
+        ("compaction", StopReason.pause_turn),
+    ]
+)
+USAGE = (
+    # canonical                       wire
+    ("input_tokens", "input_tokens"),
+    ("cache_creation_input_tokens", "cache_creation_input_tokens"),
+    ("cached_input_tokens", "cache_read_input_tokens"),
+    ("output_tokens", "output_tokens"),
+)
+
+
+def decode_response(
+    body: Json, headers: Mapping[str, str] | None, request: Request | None, provider: str | None
+) -> Response:
+    if type(body) is not dict:
+        raise ParseError(f"a response body is a JSON object, got {type(body).__name__}")
+    if body.get("type") == "error" or "error" in body:
+        error = decode_error(None, headers, body, provider)
+        return Response(stop_reason=StopReason.error, error=error)
+    rest = dict(body)
+    content = rest.pop("content", None)
+    blocks = tuple(map(BLOCKS.decode, content)) if type(content) is list else ()
+    restore = restorer(request, texts=False)
+    if restore is not None:
+        blocks = tuple(restore(block) if type(block) is ToolUseBlock else block for block in blocks)
+    forms = {} if type(content) is list else {"content": content if "content" in body else "absent"}
+    calls = any(type(block) is ToolUseBlock for block in blocks)
+    return Response(content=blocks, **read_envelope(rest, forms, calls=calls))
+
+
+def read_envelope(rest: Wire, forms: Wire, *, calls: bool) -> dict[str, Any]:
+    """Everything but the content. ``rest`` is a private copy."""
+    blanks: Wire = {}
+    read_constants(rest, forms, CONSTANTS)
+    fields: dict[str, Any] = {}
+    for key in ("id", "model"):
+        value = rest.pop(key, None)
+        if isinstance(value, str) and value:
+            fields[key] = value
+        else:
+            forms[key] = value if key in rest else "absent"
+    read_stop(rest, fields, forms, calls=calls)
+    if isinstance(rest.get("usage"), dict):
+        fields["usage"] = read_usage(rest, forms, blanks)
+    else:
+        forms["usage"] = rest.pop("usage", "absent")
+    return {**fields, **kept(NAME, rest, forms, blanks)}
+
+
+def read_stop(rest: Wire, fields: dict[str, Any], forms: Wire, *, calls: bool) -> None:
+    word = rest.pop("stop_reason", "absent")
+    known = STOP.read.get(word) if isinstance(word, str) else None
+    fields["stop_reason"] = known or (StopReason.tool_use if calls else StopReason.end_turn)
+    if isinstance(word, str) and word != "absent":
+        fields["raw_stop_reason"] = word
+    if known is None or STOP.write[known] != word:
+        forms["stop_reason"] = word
+
+
+def read_usage(rest: Wire, forms: Wire, blanks: Wire) -> TokenUsage:
+    usage, empty = dict(rest.pop("usage")), Wire()
+    counts: dict[str, int] = {}
+    for ours, theirs in USAGE:
+        value = usage.pop(theirs, "absent")
+        if type(value) is int:
+            counts[ours] = value
+        elif value is None:
+            empty[theirs] = None
+        else:
+            forms.setdefault("no_usage", []).append(theirs)
+    counts["reasoning_tokens"] = _read_reasoning(usage, empty)
+    if empty:
+        blanks["usage"] = empty
+    if usage:
+        rest["usage"] = usage
+    return TokenUsage(**counts)
+
+
+def _read_reasoning(usage: Wire, empty: Wire) -> int:
+    details = usage.get("output_tokens_details")
+    if not isinstance(details, dict) or type(details.get("thinking_tokens")) is not int:
+        return 0
+    inner = dict(usage.pop("output_tokens_details"))
+    tokens: int = inner.pop("thinking_tokens")
+    if inner:
+        usage["output_tokens_details"] = inner
+    if tokens == 0:
+        empty["output_tokens_details"] = {"thinking_tokens": 0}
+    return tokens
+
+
+def encode_response(response: Response, request: Request | None) -> Encoded:
+    ledger, mark = Ledger(), marks(NAME, response)
+    if response.error is not None:
+        if response.content:
+            ledger.lose("dropped", "an error answer has no content", "content")
+        return Encoded(encode_error_body(response.error), None, {}, tuple(ledger.losses))
+    wire: Wire = {"id": response.id or "", "model": response.model or ""}
+    for key in ("id", "model"):
+        if key in mark and getattr(response, key) is None:
+            wire[key] = mark[key]
+            if mark[key] == "absent":
+                del wire[key]
+    wire["content"] = encode_blocks(response, ledger)
+    if not wire["content"] and "content" in mark:
+        wire["content"] = mark["content"]
+        if mark["content"] == "absent":
+            del wire["content"]
+    wire |= say_stop(response, mark, ledger)
+    usage = say_usage(response, mark, ledger)
+    if usage != "absent":
+        wire["usage"] = usage
+    own(NAME, wire, response)
+    say_constants(wire, mark, CONSTANTS)
+    ledger.where = ()
+    ledger.foreign(response, NAME)
+    return Encoded(wire, None, {}, tuple(ledger.losses))
+
+
+def encode_blocks(response: Response, ledger: Ledger) -> list[Wire]:
+    said: list[Wire] = []
+    for index, block in enumerate(response.content):
+        ledger.where = ("content", index)
+        wire = BLOCKS.encode(block, ledger)
+        if wire is not None:
+            said.append(wire)
+    ledger.where = ()
+    return said
+
+
+def say_stop(response: Response, mark: Wire, ledger: Ledger) -> Wire:
+    """The provider's own word while it still stands for the stop reason, else ours for it."""
+    if "stop_reason" in mark:
+        word = mark["stop_reason"]
+        calls = bool(response.tool_uses)
+        stands_for = STOP.read.get(word) or (StopReason.tool_use if calls else StopReason.end_turn)
+        if stands_for is response.stop_reason:
+            return {} if word == "absent" else {"stop_reason": word}
+    word = STOP.write.get(StopReason(response.stop_reason))
+    if word is None:
+        ledger.lose("approximated", f"{NAME} has no word for {response.stop_reason}", "stop_reason")
+        word = "end_turn"
+    return {"stop_reason": word}
+
+
+def say_usage(response: Response, mark: Wire, ledger: Ledger) -> Json:
+    if response.usage is None and "usage" in mark:
+        return mark["usage"]
+    usage = response.usage or TokenUsage()
+    if response.usage is None:
+        ledger.lose("added", "the protocol demands usage", "usage")
+    missing = mark.get("no_usage", ())
+    wire: Wire = {}
+    empty = mark.get("blank", {}).get("usage", {})
+    for ours, theirs in USAGE:
+        value = getattr(usage, ours)
+        if value or (theirs not in missing and theirs not in empty):
+            wire[theirs] = value
+    if usage.reasoning_tokens:
+        wire["output_tokens_details"] = {"thinking_tokens": usage.reasoning_tokens}
+    return wire

@@ -1,0 +1,341 @@
+"""What an Ollama message says: a thought, a text, pictures, calls. Left column ours, right column theirs.
+
+The wire has a place for each kind and no order among them: blocks are read in the order of ``PLACES``, and one that
+stood elsewhere is moved. ``content`` and ``thinking`` are one string each: several blocks are joined by a blank line.
+
+Marks on a call: ``derived`` (the id that we gave it: the wire had none, or that in ``id``), ``numbered`` and
+``unnumbered`` (``function.index`` stands where we would not write it, or is missing where we would), ``type``,
+``arguments`` (they came as a string). Everywhere: ``absent``, keys that we would write and the wire did not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from ...arguments import read_arguments, write_arguments
+from ...types.base import Json
+from ...types.blocks import (
+    AudioBlock,
+    Base64Source,
+    Block,
+    DocumentBlock,
+    ImageBlock,
+    JsonBlock,
+    OpaqueBlock,
+    RedactedThinkingBlock,
+    RefusalBlock,
+    ServerToolResultBlock,
+    ServerToolUseBlock,
+    TextBlock,
+    TextSource,
+    ThinkingBlock,
+    ToolResultBlock,
+    ToolUseBlock,
+    VideoBlock,
+)
+from .._stream import dump
+from .._tables import Ledger, kept, marks, own, take
+
+NAME = "ollama"
+Wire = dict[str, Json]
+Place = tuple[str | int, ...]
+
+PLACES = ("thinking", "content", "images", "tool_calls", "context")
+JOINT = "\n\n"
+"""Between texts that were blocks. The server's own templates join turns so."""
+
+# The first characters of a picture in base64, for the wire does not say what it is.
+PICTURES = (
+    ("iVBORw0KGgo", "image/png"),
+    ("/9j/", "image/jpeg"),
+    ("R0lGOD", "image/gif"),
+    ("UklGR", "image/webp"),
+    ("Qk", "image/bmp"),
+    ("SUkqA", "image/tiff"),
+    ("TU0AK", "image/tiff"),
+)
+UNKNOWN_PICTURE = "application/octet-stream"
+
+
+def media_type(data: str) -> str:
+    return next((kind for start, kind in PICTURES if data.startswith(start)), UNKNOWN_PICTURE)
+
+
+# ------------------------------------------------------------------------------------------------------------ reading
+
+
+def read_blocks(rest: Wire, forms: Wire, blanks: Wire, mint: Callable[[int], str], *, answer: bool) -> list[Block]:
+    """Pop what a message says. ``mint`` names a call without an id by its place; ``answer``: the server wrote it."""
+    blocks: list[Block] = []
+    if thinking := take_typed(rest, "thinking", str, blanks):
+        blocks.append(ThinkingBlock(text=thinking))
+    if text := read_text(rest, forms, blanks):
+        blocks.append(TextBlock(text))
+    blocks += map(read_image, take_typed(rest, "images", list, blanks) or ())
+    for number, call in enumerate(take_typed(rest, "tool_calls", list, blanks) or ()):
+        blocks.append(read_call(call, number, mint(len(blocks)), answer=answer))
+    if type(rest.get("context")) is list and rest["context"]:
+        blocks.append(OpaqueBlock(dialect=NAME, raw={"context": rest.pop("context")}))
+    return blocks
+
+
+def take_typed(rest: Wire, key: str, kind: type, blanks: Wire) -> Json:
+    """Pop a known key; what is neither blank nor of its kind is left to be residue."""
+    value = rest.get(key)
+    return take(rest, key, blanks) if value is None or type(value) is kind else None
+
+
+def read_text(rest: Wire, forms: Wire, blanks: Wire) -> str:
+    """An empty string is how a message without text is written."""
+    content = rest.get("content", blanks)
+    if type(content) is str:
+        return str(rest.pop("content"))
+    if content is None:
+        blanks["content"] = rest.pop("content")
+    else:
+        forms.setdefault("absent", []).append("content")
+    return ""
+
+
+def read_image(wire: Json) -> Block:
+    if type(wire) is not str or wire.startswith("data:"):  # the server refuses a data URL
+        return OpaqueBlock(dialect=NAME, raw={"images": wire})
+    return ImageBlock(source=Base64Source(media_type(wire), wire))
+
+
+def read_call(wire: Json, number: int, minted: str, *, answer: bool) -> Block:
+    if type(wire) is not dict or type(wire.get("function")) is not dict:
+        return OpaqueBlock(dialect=NAME, raw={"tool_calls": wire})
+    rest, forms, blanks, inner = dict(wire), Wire(), Wire(), dict(wire["function"])
+    del rest["function"]
+    fields = read_function(inner, number, forms, blanks, answer=answer)
+    if fields is None:
+        return OpaqueBlock(dialect=NAME, raw={"tool_calls": wire})
+    if inner:
+        rest["function"] = inner
+    if rest.get("type") == "function":
+        forms["type"] = rest.pop("type")
+    id = take(rest, "id", blanks)
+    fields["id"] = read_id(id, id if type(id) is str else minted, forms)
+    return ToolUseBlock(**fields, **kept(NAME, rest, forms, blanks))
+
+
+def read_id(id: Json, derived: str, forms: Wire) -> str:
+    if type(id) is str and id == derived:
+        return id
+    forms["derived"] = derived
+    if id is not None:
+        forms["id"] = id
+    return derived
+
+
+def read_function(inner: Wire, number: int, forms: Wire, blanks: Wire, *, answer: bool) -> dict[str, Any] | None:
+    if type(inner.get("name")) is not str:
+        return None
+    fields: dict[str, Any] = {"name": inner.pop("name")}
+    if inner.get("index", number) == number and type(inner.get("index", 0)) is int:
+        numbered = inner.pop("index", None) is not None
+        if numbered is not answer:
+            forms["numbered" if numbered else "unnumbered"] = True
+    arguments = inner.pop("arguments", inner)
+    if arguments is inner:
+        forms.setdefault("absent", []).append("arguments")
+    elif type(arguments) is dict:
+        fields["input"] = arguments
+    elif type(arguments) is str:
+        forms["arguments"] = "string"
+        fields["input"], fields["input_text"] = read_arguments(arguments)
+    elif arguments is None:
+        blanks["function"] = {"arguments": None}
+    else:
+        return None
+    return fields
+
+
+# ------------------------------------------------------------------------------------------------------------- saying
+
+Said = tuple[str, Json] | None
+
+
+def say_attributes(block: Block, ledger: Ledger) -> None:
+    """Declare what no block can carry here."""
+    if block.signature is not None:
+        ledger.lose("dropped", f"{NAME} signs nothing", "signature")
+    if block.cache is not None:
+        ledger.lose("dropped", f"{NAME} has no cache marks", "cache")
+    if block.extras:
+        ledger.foreign(block, NAME)
+
+
+def say_text(block: TextBlock, ledger: Ledger) -> Said:
+    if block.citations:
+        ledger.lose("dropped", f"{NAME} has no citations", "citations")
+    if not block.text:
+        ledger.lose("dropped", "an empty text is no text here")
+        return None
+    return "content", block.text
+
+
+def say_thinking(block: ThinkingBlock, ledger: Ledger) -> Said:
+    if not block.text:
+        ledger.lose("dropped", "an empty thought is none here")
+        return None
+    return "thinking", block.text
+
+
+def say_image(block: ImageBlock, ledger: Ledger) -> Said:
+    source = block.source
+    if not isinstance(source, Base64Source):
+        ledger.lose("dropped", "pictures go inside the message only")
+        return None
+    if source.media_type != media_type(source.data):
+        ledger.lose("dropped", "a picture has no media type here", "source", "media_type")
+    if block.detail is not None:
+        ledger.lose("dropped", f"{NAME} has no word for detail", "detail")
+    ledger.foreign(source, NAME, "source")
+    return "images", source.data
+
+
+def say_document(block: DocumentBlock, ledger: Ledger) -> Said:
+    if not isinstance(block.source, TextSource) or not block.source.text:
+        ledger.lose("dropped", f"{NAME} takes no documents")
+        return None
+    ledger.lose("approximated", "a plain text document goes as its text")
+    return "content", block.source.text
+
+
+def say_json(block: JsonBlock, ledger: Ledger) -> Said:
+    ledger.lose("approximated", "a structured result goes as its JSON text")
+    return "content", dump(block.value).decode()
+
+
+def say_refusal(block: RefusalBlock, ledger: Ledger) -> Said:
+    ledger.lose("approximated", "a refusal in words goes as text")
+    return ("content", block.text) if block.text else None
+
+
+def say_opaque(block: OpaqueBlock, ledger: Ledger) -> Said:
+    if block.dialect != NAME or type(block.raw) is not dict or len(block.raw) != 1:
+        ledger.lose("dropped", f"only {block.dialect} understands this block")
+        return None
+    key = next(iter(block.raw))
+    return key, block.raw[key]
+
+
+def say_call(block: ToolUseBlock, ledger: Ledger) -> Said:
+    mark = marks(NAME, block)
+    wire: Wire = {"function": {"name": block.name}}
+    say_id(block.id, mark, wire, "id", ledger)
+    if "type" in mark:
+        wire["type"] = mark["type"]
+    arguments = say_arguments(block, mark, ledger)
+    if arguments or not ("arguments" in mark.get("absent", ()) or "function" in mark.get("blank", ())):
+        wire["function"]["arguments"] = arguments
+    return "tool_calls", own(NAME, wire, block)
+
+
+def say_id(id: str, mark: Wire, wire: Wire, key: str, ledger: Ledger) -> None:
+    """An id that we made up ourselves is never sent."""
+    if id and mark.get("derived") == id:
+        if "id" in mark:
+            wire[key] = mark["id"]
+    elif id:
+        wire[key] = id
+    else:
+        ledger.lose("added", "a call without an id is named by its place", key)
+
+
+def say_arguments(block: ToolUseBlock, mark: Wire, ledger: Ledger) -> Json:
+    if block.kind == "text":
+        ledger.lose("approximated", "free text goes as the object {input: text}", "input_text")
+        ledger.lose("approximated", f"{NAME} has no free-text calls", "kind")
+        return {"input": block.input_text or ""}
+    if mark.get("arguments") == "string":
+        return write_arguments(block.input, block.input_text)
+    if block.input_text is not None:
+        ledger.lose("dropped", f"{NAME} takes arguments as an object, not as the text the model wrote", "input_text")
+    return block.input
+
+
+# canonical             said as
+WORDS: dict[type, Callable[[Any, Ledger], Said] | None] = {
+    TextBlock: say_text,
+    ThinkingBlock: say_thinking,
+    ImageBlock: say_image,
+    ToolUseBlock: say_call,
+    JsonBlock: say_json,
+    RefusalBlock: say_refusal,
+    DocumentBlock: say_document,
+    OpaqueBlock: say_opaque,
+    RedactedThinkingBlock: None,  # no word for it: using it is a Loss
+    AudioBlock: None,
+    VideoBlock: None,
+    ServerToolUseBlock: None,
+    ServerToolResultBlock: None,
+    ToolResultBlock: None,  # a turn of its own: messages.py
+}
+
+
+def say_block(block: Block, ledger: Ledger) -> Said:
+    """The wire key a block goes under and what it adds there, or nothing after declaring a loss."""
+    say = WORDS.get(type(block))
+    if say is None:
+        ledger.lose("dropped", f"{NAME} has no word for a {block.type} block")
+        return None
+    said = say(block, ledger)
+    if said is not None:
+        say_attributes(block, ledger)
+    return said
+
+
+def say_blocks(
+    placed: Iterable[tuple[Place, Block]], ledger: Ledger, *, answer: bool = False, generate: bool = False
+) -> Wire:
+    """The keys of a message. ``answer``: as the server writes it; ``generate``: for the endpoint that has a context."""
+    where, latest = ledger.where, 0
+    parts: dict[str, list[tuple[Place, Json]]] = {key: [] for key in PLACES}
+    for place, block in placed:
+        ledger.where = place
+        said = say_block(block, ledger)
+        if said is None:
+            continue
+        key, value = said
+        if key not in PLACES or (key == "context" and not generate):
+            ledger.lose("dropped", f"a message has no {key} here")
+            continue
+        if PLACES.index(key) < latest:
+            ledger.lose("moved", "a message says its thought, its text, its pictures and then its calls")
+        latest = max(latest, PLACES.index(key))
+        if key == "tool_calls" and type(block) is ToolUseBlock:
+            say_number(value["function"], marks(NAME, block), len(parts[key]), answer=answer)
+        parts[key].append((place, value))
+    wire = say_parts(parts, ledger)
+    ledger.where = where
+    return wire
+
+
+def say_parts(parts: dict[str, list[tuple[Place, Json]]], ledger: Ledger) -> Wire:
+    wire: Wire = {"content": joined(parts["content"], ledger)}
+    if parts["thinking"]:
+        wire["thinking"] = joined(parts["thinking"], ledger)
+    for key in ("images", "tool_calls"):
+        if parts[key]:
+            wire[key] = [value for _, value in parts[key]]
+    if parts["context"]:
+        wire["context"] = parts["context"][-1][1]
+    return wire
+
+
+def say_number(function: Wire, mark: Wire, number: int, *, answer: bool) -> None:
+    """The server numbers the calls of an answer; clients send them back without."""
+    if "index" not in function and ("unnumbered" not in mark if answer else "numbered" in mark):
+        function["index"] = number
+
+
+def joined(texts: list[tuple[Place, str]], ledger: Ledger) -> str:
+    if len(texts) > 1:
+        for place, _ in texts:
+            ledger.where = place
+            ledger.lose("approximated", "there is one string: texts are joined by a blank line")
+    return JOINT.join(text for _, text in texts)

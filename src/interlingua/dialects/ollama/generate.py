@@ -1,0 +1,93 @@
+"""``/api/generate``, the older endpoint of the same server: one prompt instead of a history, one flat answer.
+
+It is read as the chat that it stands for (``context``, the tokens of all that went before, is an opaque block of the
+model's turn) and written back as it came, while the request still is one prompt. Mark on a request or response:
+``endpoint``.
+"""
+
+from __future__ import annotations
+
+from ...types.base import Json
+from ...types.blocks import OpaqueBlock
+from ...types.request import Request
+from ...types.response import Response
+from ...types.words import Role
+from .._tables import Ledger, is_blank, marks
+from .blocks import NAME, Wire
+
+PATH = "/api/generate"
+ENDPOINT = "generate"
+ONLY_HERE = ("prompt", "suffix", "system", "template", "raw", "context", "images")
+
+
+def is_request(body: Wire) -> bool:
+    return type(body.get("prompt")) is str and "messages" not in body
+
+
+def is_answer(body: Wire) -> bool:
+    return type(body.get("response")) is str and "message" not in body
+
+
+def read_turns(rest: Wire) -> list[Wire]:
+    """Pop a prompt, as the turns of a chat."""
+    turns: list[Wire] = []
+    if type(rest.get("system")) is str and rest["system"]:
+        turns.append({"role": "system", "content": rest.pop("system")})
+    if type(rest.get("context")) is list and rest["context"]:
+        turns.append({"role": "assistant", "content": "", "context": rest.pop("context")})
+    user: Wire = {"role": "user", "content": rest.pop("prompt")}
+    if "images" in rest:
+        user["images"] = rest.pop("images")
+    return [*turns, user]
+
+
+def still_fits(request: Request) -> bool:
+    """Whether what came as a prompt still is one."""
+    if marks(NAME, request).get("endpoint") != ENDPOINT or len(request.system) > 1 or request.tools:
+        return False
+    *before, last = request.messages or (None,)
+    return (
+        last is not None
+        and last.role == Role.user
+        and len(before) < 2
+        and all(type(block) is OpaqueBlock for message in before if message is not None for block in message.content)
+    )
+
+
+def say_turns(turns: list[Wire], body: Wire) -> None:
+    """The turns of a chat as a prompt."""
+    for turn in turns:
+        role = turn.pop("role", "user")
+        content = turn.pop("content", "")
+        if role == "user":
+            body["prompt"] = content
+        elif role == "system":
+            body["system"] = content
+        body.update(turn)
+
+
+def leave_out(body: Wire, ledger: Ledger) -> None:
+    """What came as a prompt and has become a conversation loses what only a prompt can have."""
+    for key in ONLY_HERE:
+        if not is_blank(body.pop(key, None)):
+            ledger.lose("dropped", f"only {PATH} takes it", "extras", NAME, key)
+
+
+def as_chat(body: Wire) -> Wire:
+    """An answer, or a line of one, as the chat endpoint would give it."""
+    wire = {key: value for key, value in body.items() if key not in ("response", "thinking", "tool_calls", "context")}
+    message: Wire = {"role": "assistant", "content": body["response"]}
+    message |= {key: body[key] for key in ("thinking", "tool_calls", "context") if key in body}
+    return {**wire, "message": message}
+
+
+def as_generate(wire: Wire) -> Wire:
+    """An answer of the chat endpoint, or a line of one, as this endpoint gives it."""
+    message: Json = wire.pop("message", {})
+    message.pop("role", None)
+    return {**wire, "response": message.pop("content", ""), **message}
+
+
+def is_wanted(response: Response | None, request: Request | None) -> bool:
+    """Whether an answer is to be given here: it came from here, or the request did."""
+    return any(value is not None and marks(NAME, value).get("endpoint") == ENDPOINT for value in (response, request))

@@ -1,0 +1,285 @@
+"""Turns and system text. A tool result is a turn of its own; a run of them is one message of ours.
+
+Leading system turns are ``Request.system``, one block each, and are written so: the server itself joins them.
+Results without a call id are matched by name, then by order.
+
+Marks on a message: ``role`` (a spelling or a role of no protocol), ``inline`` (a leading system turn that is more than
+text, and stays a turn), ``apart`` (results that do not stand behind their calls). On a result: ``derived`` and ``id``
+as on a call, ``absent``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from msgspec.structs import replace
+
+from ...errors import ParseError
+from ...types.base import Json
+from ...types.blocks import Block, TextBlock, ToolResultBlock, ToolUseBlock
+from ...types.capabilities import Target
+from ...types.messages import Message, Origin
+from ...types.words import Role
+from .._history import settled, speakable
+from .._tables import Ledger, kept, marks, own, take
+from .blocks import (
+    NAME,
+    Place,
+    Wire,
+    read_blocks,
+    read_id,
+    read_text,
+    say_attributes,
+    say_blocks,
+    say_id,
+    take_typed,
+)
+
+ROLES = {"system": Role.system, "developer": Role.system, "user": Role.user, "assistant": Role.assistant, "tool": Role.tool}
+BESIDE_TEXT = ("thinking", "images", "tool_calls", "tool_name", "tool_call_id")
+ERROR_PREFIX = "Error: "
+
+# ------------------------------------------------------------------------------------------------------------ reading
+
+
+class Pairing:
+    """Ids for calls and results that came without one: the same history always gets the same ids."""
+
+    def __init__(self, turns: Sequence[Json]) -> None:
+        self.taken = {call.get("id") for turn in turns for call in _wire_calls(turn)}
+        self.turn = 0
+        self.open: list[ToolUseBlock] = []
+
+    def mint(self, index: int) -> str:
+        """``call_<block index>``; in a turn where that is taken, with the turn's number too."""
+        id = f"call_{index}"
+        if id in self.taken:
+            id = f"call_{self.turn}_{index}"
+        self.taken.add(id)
+        return id
+
+    def answer(self, id: Json, name: Json) -> str:
+        """The call that a result answers: by id, else by name, else by order, else one of its own."""
+        likely = [call for call in self.open if id is None or "derived" in marks(NAME, call)]
+        for found in (
+            next((call for call in self.open if call.id == id), None),
+            next((call for call in likely if call.name == name), None),
+            next(iter(likely), None),
+        ):
+            if found is not None:
+                self.open.remove(found)
+                return found.id
+        return id if type(id) is str else self.mint(0)
+
+
+def _wire_calls(turn: Json) -> list[Wire]:
+    calls = turn.get("tool_calls") if type(turn) is dict else None
+    return [call for call in calls if type(call) is dict] if type(calls) is list else []
+
+
+def decode_messages(turns: Json, provider: str | None) -> tuple[tuple[Block, ...], tuple[Message, ...]]:
+    """The system prompt and the history."""
+    system: list[Block] = []
+    messages: list[Message] = []
+    pairing = Pairing(turns)
+    for index, turn in enumerate(turns):
+        if type(turn) is not dict:
+            raise ParseError(f"messages[{index}] is not an object")
+        role, forms = read_role(turn)
+        pairing.turn = index
+        if role is Role.tool:
+            add_result(read_result(turn, forms, pairing), messages)
+        elif role is Role.system and not messages and not any(turn.get(key) for key in BESIDE_TEXT):
+            system.append(read_system(turn, forms))
+        else:
+            messages.append(read_turn(turn, role, forms, pairing, Origin(provider, NAME), first=not messages))
+    return tuple(system), mark_apart(messages)
+
+
+def read_role(turn: Wire) -> tuple[Role, Wire]:
+    word = turn.get("role")
+    role = role_of(word)
+    if "role" not in turn:
+        return role, {"absent": ["role"]}
+    return role, {} if word == role.value else {"role": word}
+
+
+def role_of(word: Json) -> Role:
+    return ROLES.get(word.lower(), Role.user) if type(word) is str else Role.user
+
+
+def without_role(turn: Wire) -> Wire:
+    return {key: value for key, value in turn.items() if key != "role"}
+
+
+def read_system(turn: Wire, forms: Wire) -> Block:
+    rest, blanks = without_role(turn), Wire()
+    text = read_text(rest, forms, blanks)
+    return TextBlock(text, **kept(NAME, rest, forms, blanks))
+
+
+def read_turn(turn: Wire, role: Role, forms: Wire, pairing: Pairing, origin: Origin, *, first: bool) -> Message:
+    rest, blanks = without_role(turn), Wire()
+    blocks = read_blocks(rest, forms, blanks, pairing.mint, answer=False)
+    pairing.open = [block for block in blocks if type(block) is ToolUseBlock] or pairing.open
+    if first and role is Role.system:
+        forms["inline"] = True
+    by = origin if role is Role.assistant else None
+    return Message(role, tuple(blocks), origin=by, **kept(NAME, rest, forms, blanks))
+
+
+def read_result(turn: Wire, forms: Wire, pairing: Pairing) -> ToolResultBlock:
+    rest, blanks = without_role(turn), Wire()
+    fields: dict[str, Any] = {"name": take_typed(rest, "tool_name", str, blanks)}
+    if fields["name"] is None:
+        forms.setdefault("absent", []).append("tool_name")
+    id = take(rest, "tool_call_id", blanks)
+    fields["tool_use_id"] = read_id(id, pairing.answer(id, fields["name"]), forms)
+    fields["content"] = tuple(read_blocks(rest, forms, blanks, pairing.mint, answer=False))
+    return ToolResultBlock(**fields, **kept(NAME, rest, forms, blanks))
+
+
+def add_result(block: ToolResultBlock, messages: list[Message]) -> None:
+    """A run of results answers one turn: it is one message."""
+    if messages and messages[-1].role is Role.tool:
+        messages[-1] = replace(messages[-1], content=(*messages[-1].content, block))
+    else:
+        messages.append(Message(Role.tool, (block,)))
+
+
+def mark_apart(messages: list[Message]) -> tuple[Message, ...]:
+    """The server takes results anywhere; we would write them behind their calls."""
+    if [index for index, _ in settled(messages, Ledger())] == list(range(len(messages))):
+        return tuple(messages)
+    apart = {NAME: {"apart": True}}
+    return tuple(replace(message, forms=apart) if message.role is Role.tool else message for message in messages)
+
+
+# ------------------------------------------------------------------------------------------------------------- saying
+
+
+def encode_system(placed: Sequence[tuple[Place, Block]], ledger: Ledger) -> list[Wire]:
+    """One turn for each block: nothing has to be joined."""
+    turns: list[Wire] = []
+    for ledger.where, block in placed:
+        if type(block) is not TextBlock:
+            ledger.lose("dropped", "a system prompt is text")
+            continue
+        if block.citations:
+            ledger.lose("dropped", f"{NAME} has no citations", "citations")
+        say_attributes(block, ledger)
+        turns.append(say_turn(Role.system, {"content": block.text}, block))
+    ledger.where = ()
+    return turns
+
+
+def say_turn(role: Role, said: Wire, value: Message | Block) -> Wire:
+    """One wire turn: its role, what it says, and what this dialect left on the value it stands for."""
+    mark = marks(NAME, value)
+    turn: Wire = {}
+    if "role" not in mark.get("absent", ()):
+        turn["role"] = mark["role"] if "role" in mark and role_of(mark["role"]) is role else role.value
+    turn |= said
+    if not turn["content"] and ("content" in mark.get("absent", ()) or "content" in mark.get("blank", ())):
+        del turn["content"]
+    return own(NAME, turn, value)
+
+
+class History:
+    """What a result must know of the calls before it: their names, their order, and how their ids went out."""
+
+    def __init__(self) -> None:
+        self.names: dict[str, str] = {}
+        self.order: dict[str, int] = {}
+        self.derived: dict[str, Wire] = {}
+
+    def hear(self, message: Message) -> None:
+        calls = [block for block in message.content if type(block) is ToolUseBlock]
+        for place, call in enumerate(calls):
+            mark = marks(NAME, call)
+            self.names[call.id], self.order[call.id] = call.name, place
+            if mark.get("derived") == call.id:
+                self.derived[call.id] = mark
+            else:
+                self.derived.pop(call.id, None)
+
+
+def encode_messages(
+    messages: Sequence[Message], target: Target | None, ledger: Ledger, skip: int = 0, *, generate: bool = False
+) -> list[Wire]:
+    turns: list[Wire] = []
+    history, before = History(), None
+    apart = any("apart" in marks(NAME, message) for message in messages)
+    for index, message in enumerate(messages) if apart else settled(messages, ledger):
+        if index < skip:
+            continue
+        ledger.where = ("messages", index)
+        if before == message.role == Role.tool:
+            ledger.lose("moved", "adjacent results are one message")
+        ledger.foreign(message, NAME)
+        history.hear(message)
+        turns += encode_turns(message, target, history, ledger, generate=generate)
+        before = message.role
+    ledger.where = ()
+    return turns
+
+
+def encode_turns(
+    message: Message, target: Target | None, history: History, ledger: Ledger, *, generate: bool
+) -> list[Wire]:
+    """One message as turns: each result has its own."""
+    where = ledger.where
+    results: list[tuple[Place, ToolResultBlock]] = []
+    others: list[tuple[Place, Block]] = []
+    for index, block in speakable(message, NAME, target, ledger):
+        ledger.where = (*where, "content", index)
+        if (type(block) is ToolResultBlock) is not (message.role == Role.tool):
+            ledger.lose("moved", "results are turns of their own")
+        if type(block) is ToolResultBlock:
+            results.append((ledger.where, block))
+        else:
+            others.append((ledger.where, block))
+        ledger.where = where
+    turns = [say_result(block, place, history, ledger) for place, block in in_order(results, history, ledger)]
+    if others or not results:
+        role = Role.user if message.role == Role.tool else Role(message.role)
+        turns.append(say_turn(role, say_blocks(others, ledger, generate=generate), message))
+    return turns
+
+
+def in_order(
+    results: list[tuple[Place, ToolResultBlock]], history: History, ledger: Ledger
+) -> list[tuple[Place, ToolResultBlock]]:
+    """Where calls went out without ids, results are told apart by their order; those that were read keep theirs."""
+    if not any(b.tool_use_id in history.derived and "derived" not in marks(NAME, b) for _, b in results):
+        return results
+    last = len(history.order)
+    ordered = sorted(results, key=lambda result: history.order.get(result[1].tool_use_id, last))
+    for before, after in zip(results, ordered, strict=True):
+        if before is not after:
+            ledger.where = before[0]
+            ledger.lose("moved", "results without ids stand in the order of their calls")
+    return ordered
+
+
+def say_result(block: ToolResultBlock, place: Place, history: History, ledger: Ledger) -> Wire:
+    mark = marks(NAME, block)
+    said = say_blocks([((*place, "content", index), part) for index, part in enumerate(block.content)], ledger)
+    ledger.where = place
+    if block.is_error:
+        said["content"] = ERROR_PREFIX + said["content"]
+        for path in ("is_error", "content"):
+            ledger.lose("approximated", f"there is no error flag: the text begins with {ERROR_PREFIX!r}", path)
+    elif block.is_error is not None:
+        ledger.lose("dropped", f"{NAME} has no error flag", "is_error")
+    name = block.name
+    if name is None and "tool_name" not in mark.get("absent", ()) and block.tool_use_id in history.names:
+        name = history.names[block.tool_use_id]
+        ledger.lose("added", "a result names its tool: taken from the call", "name")
+    if name is not None:
+        said["tool_name"] = name
+    sent = mark if "derived" in mark else history.derived.get(block.tool_use_id, mark)
+    say_id(block.tool_use_id, sent, said, "tool_call_id", ledger)
+    say_attributes(block, ledger)
+    return say_turn(Role.tool, said, block)

@@ -1,0 +1,96 @@
+"""Tools. The server parses their schemas into a narrow type and drops the rest, so they are projected into it first.
+
+Marks: ``type`` (none, or another), ``schema`` (it was not in the subset, and is written back as it came), ``absent``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ...types.base import Json
+from ...types.tools import ServerTool, Tool, ToolChoice, ToolDefinition
+from .._schemas import is_strict_form, say_strict
+from .._tables import Ledger, kept, marks, own, take
+from .blocks import NAME, Wire
+
+FREE_TEXT_SCHEMA: Wire = {"type": "object", "properties": {"input": {"type": "string"}}, "required": ["input"]}
+
+
+def read_tool(wire: Json) -> Tool:
+    inner = wire.get("function") if type(wire) is dict else None
+    if type(inner) is not dict or type(inner.get("name")) is not str or wire.get("type", "function") != "function":
+        return ServerTool(NAME, wire)
+    if type(inner.get("parameters", {})) is not dict:
+        return ServerTool(NAME, wire)
+    function, forms, blanks, empty = dict(inner), Wire(), Wire(), Wire()
+    fields: dict[str, Any] = {"name": function.pop("name"), "description": take(function, "description", empty)}
+    if "type" not in wire:
+        forms["absent"] = ["type"]
+    if "parameters" not in function:
+        forms.setdefault("absent", []).append("parameters")
+    fields["input_schema"] = function.pop("parameters", {})
+    if not is_ours(fields["input_schema"]):
+        forms["schema"] = "verbatim"
+    if empty:
+        blanks["function"] = empty
+    rest = {key: value for key, value in wire.items() if key not in ("type", "function")}
+    if function:
+        rest["function"] = function
+    return ToolDefinition(**fields, **kept(NAME, rest, forms, blanks))
+
+
+def is_ours(schema: Wire) -> bool:
+    return schema.get("type") == "object" and is_strict_form(schema, NAME)
+
+
+def encode_tools(tools: Sequence[Tool], ledger: Ledger) -> list[Wire]:
+    said: list[Wire] = []
+    for index, tool in enumerate(tools):
+        ledger.where = ("tools", index)
+        if isinstance(tool, ToolDefinition):
+            said.append(say_tool(tool, ledger))
+        elif tool.dialect == NAME:
+            said.append(tool.raw)
+        else:
+            ledger.lose("dropped", f"only {tool.dialect} has this tool")
+    ledger.where = ()
+    return said
+
+
+def say_tool(tool: ToolDefinition, ledger: Ledger) -> Wire:
+    absent = marks(NAME, tool).get("absent", ())
+    function: Wire = {"name": tool.name}
+    if tool.description is not None:
+        function["description"] = tool.description
+    if tool.input_schema or "parameters" not in absent:
+        function["parameters"] = say_schema(tool, ledger)
+    for word in ("strict", "annotations", "cache"):
+        if getattr(tool, word) is not None:
+            ledger.lose("dropped", f"{NAME} has no word for {word}", word)
+    ledger.foreign(tool, NAME)
+    wire: Wire = {"function": function} if "type" in absent else {"type": "function", "function": function}
+    return own(NAME, wire, tool)
+
+
+def say_schema(tool: ToolDefinition, ledger: Ledger) -> Wire:
+    if tool.kind == "text":
+        ledger.lose("approximated", "a free-text tool goes as one that takes {input: text}", "kind")
+        return FREE_TEXT_SCHEMA
+    if marks(NAME, tool).get("schema") == "verbatim":
+        return tool.input_schema
+    schema, _ = say_strict(tool.input_schema, NAME, ledger, "input_schema")
+    if schema.get("type") != "object":
+        ledger.lose("added", "an input schema is of type object", "input_schema", "type")
+        schema = {"type": "object", **{key: value for key, value in schema.items() if key != "type"}}
+    return schema
+
+
+def lose_choice(choice: ToolChoice, ledger: Ledger) -> None:
+    """The model always decides: there is no word for any choice."""
+    for word in ("mode", "name", "allowed", "parallel"):
+        if getattr(choice, word):
+            ledger.lose("dropped", f"{NAME} has no tool choice", "tool_choice", word)
+    if choice.parallel is False:
+        ledger.lose("dropped", f"{NAME} has no tool choice", "tool_choice", "parallel")
+    ledger.foreign(choice, NAME, "tool_choice")

@@ -1,0 +1,173 @@
+"""One choice of a stream, put together into the object that a whole answer has there.
+
+Calls are told apart by index *and* id: an id not seen before begins a new call even on a known index, a fragment
+without an index belongs to the call that is being written. Fields we do not know are accumulated: objects and indexed
+lists merge, texts of indexed entries grow, anything else is replaced by the newest.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...types.base import Json
+from .parts import Wire
+
+GROWING = ("text", "summary", "data", "arguments", "signature")
+
+
+class Call:
+    """A call on its way."""
+
+    __slots__ = ("arguments", "custom", "id", "index", "name", "place", "rest", "waiting")
+
+    def __init__(self, index: Json) -> None:
+        self.index = index
+        self.id = ""
+        self.name = ""
+        self.custom = False
+        self.arguments: list[str] = []
+        self.waiting: list[str] = []  # fragments that came before the call could be opened
+        self.rest: Wire = {}
+        self.place: int | None = None  # in the fold
+
+    def take(self, wire: Wire) -> str:
+        """Read one fragment; the piece of arguments it holds."""
+        rest = {key: value for key, value in wire.items() if key not in ("index", "function", "custom")}
+        body = wire.get("function") or wire.get("custom") or {}
+        self.custom = self.custom or isinstance(wire.get("custom"), dict)
+        self.id = self.id or rest.pop("id", None) or ""
+        rest.pop("id", None)
+        self.name = self.name or body.get("name") or ""
+        piece = body.get("input" if self.custom else "arguments")
+        inner = {key: value for key, value in body.items() if key not in ("name", "arguments", "input")}
+        if inner:
+            rest["custom" if self.custom else "function"] = inner
+        for key, value in rest.items():
+            if value is not None:
+                self.rest[key] = value
+        text = piece if isinstance(piece, str) else ""
+        if not isinstance(piece, str) and isinstance(piece, dict):
+            self.rest["function"] = {**self.rest.get("function", {}), "arguments": piece}
+        self.arguments.append(text)
+        return text
+
+    def whole(self) -> Wire:
+        kind, key = ("custom", "input") if self.custom else ("function", "arguments")
+        body = {"name": self.name, key: "".join(self.arguments)}
+        inner = self.rest.get(kind) or {}
+        wire: Wire = {"type": kind, **self.rest, kind: {**body, **inner}}
+        return {"id": self.id, **wire} if self.id else wire
+
+
+class Choice:
+    """A choice on its way, as a wire object."""
+
+    __slots__ = ("audio", "calls", "content", "finish_reason", "legacy", "parts", "refusal", "rest", "thinking", "turn")
+
+    def __init__(self) -> None:
+        self.content: list[str] = []
+        self.parts: list[Wire] = []  # where content comes as a list
+        self.refusal: list[str] = []
+        self.thinking: dict[str, list[str]] = {}
+        self.calls: list[Call] = []
+        self.legacy: Call | None = None
+        self.finish_reason: Json = None
+        self.rest: Wire = {}  # of the choice
+        self.turn: Wire = {}  # of the message
+
+    def call_for(self, wire: Wire) -> Call:
+        """The call a fragment belongs to: a new one if it brings an id or an index that no call has."""
+        index, id = wire.get("index"), wire.get("id")
+        if id:
+            found = next((call for call in self.calls if call.id == id), None)
+            if found is not None:
+                return found
+        same = [call for call in self.calls if index is None or call.index == index]
+        if same and not (id and same[-1].id):
+            return same[-1]
+        call = Call(index)
+        self.calls.append(call)
+        return call
+
+    def keep(self, delta: Wire) -> None:
+        """Accumulate fields of the delta that we do not know."""
+        accumulate(self.turn, delta)
+
+    def add_part(self, part: Wire) -> None:
+        """A list chunk: texts of one kind grow together, anything else stands alone."""
+        last = self.parts[-1] if self.parts else {}
+        if part.get("type") == last.get("type") == "text" and part.keys() == last.keys() == {"type", "text"}:
+            last["text"] += part["text"]
+        elif part.get("type") == last.get("type") == "thinking" and _one_text(part) and _one_text(last):
+            last["thinking"][0]["text"] += part["thinking"][0]["text"]
+            last.update({key: value for key, value in part.items() if key not in ("type", "thinking")})
+        else:
+            self.parts.append(_private(part))
+
+    def whole(self, index: int) -> Wire:
+        message: Wire = {"role": "assistant", "content": self._content()}
+        message |= {key: "".join(texts) for key, texts in self.thinking.items()}
+        if self.refusal:
+            message["refusal"] = "".join(self.refusal)
+        if self.calls:
+            message["tool_calls"] = [call.whole() for call in self.calls]
+        if self.legacy is not None:
+            message["function_call"] = {"name": self.legacy.name, "arguments": "".join(self.legacy.arguments)}
+        message = {**message, **{key: value for key, value in self.turn.items() if key not in message}}
+        return {**self.rest, "index": index, "message": message, "finish_reason": self.finish_reason}
+
+    def _content(self) -> Json:
+        if self.parts:
+            return self.parts
+        return "".join(self.content) if self.content else None
+
+
+def _one_text(part: Wire) -> bool:
+    inner = part.get("thinking")
+    return type(inner) is list and len(inner) == 1 and isinstance(inner[0], dict) and inner[0].keys() == {"type", "text"}
+
+
+def _private(part: Wire) -> Wire:
+    """A copy deep enough to grow."""
+    inner = part.get("thinking")
+    return {**part, "thinking": [dict(inner[0])]} if _one_text(part) and inner else dict(part)
+
+
+def accumulate(into: Wire, new: Wire) -> None:
+    """Merge one delta's unknown fields into what there is."""
+    for key, value in new.items():
+        old = into.get(key)
+        if isinstance(old, dict) and isinstance(value, dict):
+            into[key] = dict(old)
+            accumulate(into[key], value)
+        elif isinstance(old, list) and isinstance(value, list):
+            into[key] = _accumulate_list(old, value)
+        elif value is not None or key not in into:
+            into[key] = value
+
+
+def _accumulate_list(old: list[Any], new: list[Any]) -> list[Any]:
+    merged = list(old)
+    for item in new:
+        place = next((i for i, known in enumerate(merged) if _same_entry(known, item)), None)
+        if place is None:
+            merged.append(item)
+        else:
+            merged[place] = _grown(merged[place], item)
+    return merged
+
+
+def _same_entry(known: Json, item: Json) -> bool:
+    if not (isinstance(known, dict) and isinstance(item, dict) and "index" in item):
+        return False
+    return known.get("index") == item["index"] and known.get("type") == item.get("type")
+
+
+def _grown(known: Wire, item: Wire) -> Wire:
+    grown = dict(known)
+    for key, value in item.items():
+        if key in GROWING and isinstance(value, str) and isinstance(known.get(key), str):
+            grown[key] = known[key] + value
+        elif value is not None:
+            grown[key] = value
+    return grown

@@ -1,0 +1,332 @@
+"""The assistant's turn, the same in a request's history and in an answer.
+
+The wire has one slot per kind: reasoning, text, refusal, calls. We read them in that order; blocks of other orders are
+moved into it, declared. Marks: ``content`` (``list`` for one plain text in a list, ``absent``, or a blank),
+``thinking`` (the keys that held the reasoning), ``refusal`` is a field unless it was a part, ``annotations`` (citations
+stood on the turn).
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from msgspec.structs import replace
+
+from ...ids import IdMap
+from ...types.base import Json
+from ...types.blocks import (
+    AudioBlock,
+    Base64Source,
+    Block,
+    Citation,
+    FileSource,
+    OpaqueBlock,
+    RefusalBlock,
+    TextBlock,
+    ThinkingBlock,
+    ToolUseBlock,
+)
+from .._tables import Ledger, kept, marks, own, take
+from .calls import read_call, read_legacy_call, say_call, say_legacy_call
+from .parts import NAME, PARTS, Wire, read_part, say_part
+from .quirks import Quirks
+
+THINKING_KEYS = ("reasoning_content", "reasoning")
+
+
+class Turn(NamedTuple):
+    """What an assistant's wire object says: blocks, and what to keep of the object itself."""
+
+    blocks: tuple[Block, ...]
+    rest: Wire
+    forms: Wire
+    blanks: Wire
+
+
+def read_turn(wire: Wire) -> Turn:
+    """Read the object. It is copied first; ``role`` is popped by the caller."""
+    rest, forms, blanks = wire, Wire(), Wire()
+    blocks: list[Block] = []
+    read_thinking(rest, blocks, forms, blanks)
+    read_content(rest, blocks, forms, blanks)
+    if isinstance(refusal := take(rest, "refusal", blanks), str):
+        blocks.append(RefusalBlock(refusal))
+    elif refusal is not None:
+        rest["refusal"] = refusal
+    read_audio(rest, blocks, blanks)
+    read_annotations(rest, blocks, forms, blanks)
+    calls = take(rest, "tool_calls", blanks)
+    if type(calls) is list:
+        for position, call in enumerate(calls):
+            blocks.append(read_call(call, len(blocks), position))
+    elif calls is not None:
+        rest["tool_calls"] = calls
+    legacy = take(rest, "function_call", blanks)
+    if isinstance(legacy, dict) and isinstance(legacy.get("name"), str):
+        blocks.append(read_legacy_call(legacy, len(blocks)))
+    elif legacy is not None:
+        rest["function_call"] = legacy
+    return Turn(tuple(blocks), rest, forms, blanks)
+
+
+def read_thinking(rest: Wire, blocks: list[Block], forms: Wire, blanks: Wire) -> None:
+    """Two keys that say the same are one thought; a second one that differs stays residue."""
+    keys: list[str] = []
+    text: str | None = None
+    for key in THINKING_KEYS:
+        if key not in rest:
+            continue
+        value = rest[key]
+        if value is None or value == "":
+            blanks[key] = rest.pop(key)
+        elif isinstance(value, str) and (text is None or value == text):
+            text = rest.pop(key)
+            keys.append(key)
+    if text is not None:
+        blocks.append(ThinkingBlock(text))
+        forms["thinking"] = keys
+
+
+def read_content(rest: Wire, blocks: list[Block], forms: Wire, blanks: Wire) -> None:
+    if "content" not in rest:
+        forms["content"] = "absent"
+        return
+    if rest["content"] is None:
+        del rest["content"]
+        forms["content"] = None
+        return
+    content = take(rest, "content", blanks)
+    if type(content) is str:
+        blocks.append(TextBlock(content))
+    elif type(content) is list:
+        parts = list(map(read_part, content))
+        if all(isinstance(part, TextBlock) for part in parts) and len(parts) == 1 and writes_string(parts):
+            forms["content"] = "list"
+        elif not all(isinstance(part, TextBlock) for part in parts):
+            forms["content"] = "parts"
+        blocks.extend(parts)
+    elif content is not None:
+        rest["content"] = content
+
+
+def writes_string(parts: list[Block]) -> bool:
+    """Whether we would write this content as a plain string: one text that says nothing else."""
+    if len(parts) != 1:
+        return False
+    part = parts[0]
+    return type(part) is TextBlock and bool(part.text) and not (part.cache or part.signature or part.extras or part.forms)
+
+
+def read_audio(rest: Wire, blocks: list[Block], blanks: Wire) -> None:
+    audio = take(rest, "audio", blanks)
+    if not isinstance(audio, dict):
+        if audio is not None:
+            rest["audio"] = audio
+        return
+    inner = dict(audio)
+    if isinstance(inner.get("data"), str):
+        source: Any = Base64Source("audio/wav", inner.pop("data"))
+        transcript = inner.pop("transcript") if isinstance(inner.get("transcript"), str) else None
+        blocks.append(AudioBlock(source, transcript, **kept(NAME, inner, {}, {})))
+    elif isinstance(inner.get("id"), str):
+        source = FileSource(inner.pop("id"), dialect=NAME)
+        blocks.append(AudioBlock(source, **kept(NAME, inner, {}, {})))
+    else:
+        rest["audio"] = audio
+
+
+def read_annotations(rest: Wire, blocks: list[Block], forms: Wire, blanks: Wire) -> None:
+    """URL citations attach to the text; others, and those of a turn with no single text, stay residue."""
+    annotations = take(rest, "annotations", blanks)
+    if annotations is None:
+        return
+    texts = [index for index, block in enumerate(blocks) if type(block) is TextBlock]
+    if len(texts) == 1 and type(annotations) is list and all(map(_is_url_citation, annotations)):
+        text = blocks[texts[0]]
+        blocks[texts[0]] = replace(text, citations=tuple(map(read_citation, annotations)))
+        forms["annotations"] = True
+    else:
+        rest["annotations"] = annotations
+
+
+def _is_url_citation(wire: Json) -> bool:
+    return isinstance(wire, dict) and wire.get("type") == "url_citation" and isinstance(wire.get("url_citation"), dict)
+
+
+def read_citation(wire: Wire) -> Citation:
+    rest, blanks = dict(wire), Wire()
+    del rest["type"]
+    inner = dict(rest.pop("url_citation"))
+    fields = {"url": take(inner, "url", blanks), "title": take(inner, "title", blanks)}
+    fields |= {"start": take(inner, "start_index", blanks), "end": take(inner, "end_index", blanks)}
+    if inner:
+        rest["url_citation"] = inner
+    return Citation(kind="url", **fields, **kept(NAME, rest, {}, {"url_citation": blanks} if blanks else {}))
+
+
+def say_citation(citation: Citation, text: str, ledger: Ledger, *path: str | int) -> Wire | None:
+    if citation.kind != "url" or citation.url is None:
+        ledger.lose("dropped", "annotations cite URLs only", *path)
+        return None
+    if citation.text is not None:
+        ledger.lose("dropped", "an annotation does not quote", *path, "text")
+    inner: Wire = {"url": citation.url}
+    ours = NAME in citation.extras or NAME in citation.forms
+    inner |= {"title": citation.title} if citation.title is not None or ours else {"title": ""}
+    for key, value, whole in (("start_index", citation.start, 0), ("end_index", citation.end, len(text))):
+        if value is not None or not ours:
+            inner[key] = whole if value is None else value
+    if ours and citation.title is None:
+        del inner["title"]
+    ledger.foreign(citation, NAME, *path)
+    return own(NAME, {"type": "url_citation", "url_citation": inner}, citation)
+
+
+RANKS = {ThinkingBlock: 0, TextBlock: 1, RefusalBlock: 1, AudioBlock: 2, ToolUseBlock: 3}
+
+
+class Slots:
+    """The blocks of a turn, each in the slot where the wire has it."""
+
+    def __init__(self) -> None:
+        self.thinking: list[tuple[int, ThinkingBlock]] = []
+        self.parts: list[tuple[int, Block]] = []
+        self.calls: list[tuple[int, Block]] = []
+        self.audio: list[tuple[int, AudioBlock]] = []
+
+    def put(self, index: int, block: Block, form: Json) -> None:
+        if isinstance(block, ToolUseBlock) or (isinstance(block, OpaqueBlock) and _is_call(block)):
+            self.calls.append((index, block))
+        elif isinstance(block, ThinkingBlock) and marks(NAME, block).get("part") != "thinking":
+            self.thinking.append((index, block))
+        elif isinstance(block, AudioBlock):
+            self.audio.append((index, block))
+        else:
+            self.parts.append((index, block))
+
+
+def _is_call(block: OpaqueBlock) -> bool:
+    return block.dialect == NAME and isinstance(block.raw, dict) and block.raw.keys() == {"tool_call"}
+
+
+def say_turn(
+    wire: Wire, blocks: list[tuple[int, Block]], mark: Wire, quirks: Quirks, ids: IdMap, ledger: Ledger, *, answer: bool
+) -> None:
+    """Say the blocks of a turn on its wire object. ``answer``: a server speaks, which may show reasoning and cite."""
+    slots, rank, where = Slots(), 0, ledger.where
+    for index, block in blocks:
+        slots.put(index, block, mark.get("content"))
+        mine = 1 if marks(NAME, block).get("part") == "thinking" else RANKS.get(type(block), rank)
+        if mine < rank:
+            ledger.lose("moved", "reasoning, text and calls have one slot each, in that order", "content", index)
+        rank = max(rank, mine)
+    say_thinking(slots, wire, mark, quirks, ledger, answer=answer)
+    say_content(slots, wire, mark, quirks, ledger, answer=answer)
+    say_audio(slots, wire, ledger)
+    say_calls(slots, wire, ids, ledger)
+    ledger.where = where
+
+
+def say_thinking(slots: Slots, wire: Wire, mark: Wire, quirks: Quirks, ledger: Ledger, *, answer: bool) -> None:
+    keys = mark.get("thinking") or [quirks.thinking_key or ("reasoning_content" if answer else None)]
+    where = ledger.where
+    for index, block in slots.thinking:
+        ledger.where = (*where, "content", index)
+        if keys[0] is None:
+            ledger.lose("dropped", f"{NAME} has no word for reasoning in a request")
+            continue
+        for key in keys:
+            wire[key] = f"{wire[key]}\n\n{block.text}" if key in wire else block.text
+        if index != slots.thinking[0][0]:
+            ledger.lose("approximated", "several thoughts go as one text")
+        PARTS.encode(TextBlock(block.text, signature=block.signature, cache=block.cache, extras=block.extras), ledger)
+    ledger.where = where
+    if quirks.replay_thinking and slots.calls and not answer:
+        wire.setdefault(quirks.thinking_key or "reasoning_content", "")
+
+
+def say_content(slots: Slots, wire: Wire, mark: Wire, quirks: Quirks, ledger: Ledger, *, answer: bool) -> None:
+    where, form = ledger.where, mark.get("content", "")
+    inner = [(i, b) for i, b in slots.parts if form == "parts" or not isinstance(b, RefusalBlock)]
+    for index, block in slots.parts:
+        ledger.where = (*where, "content", index)
+        if isinstance(block, RefusalBlock) and form != "parts":
+            wire["refusal"] = f"{wire['refusal']}\n\n{block.text}" if "refusal" in wire else block.text
+        elif isinstance(block, TextBlock) and block.citations:
+            say_annotations(index, block, wire, ledger, answer=answer or "annotations" in mark)
+    plain = [(i, replace(b, citations=()) if isinstance(b, TextBlock) and b.citations else b) for i, b in inner]
+    if form != "list" and writes_string([b for _, b in plain]):
+        wire["content"] = plain[0][1].text  # type: ignore[union-attr]
+    elif answer and form not in ("list", "parts") and all(isinstance(b, TextBlock) for _, b in plain) and plain:
+        say_joined(plain, wire, where, ledger)
+    elif plain:
+        said = say_parts(plain, where, quirks, ledger)
+        if said:
+            wire["content"] = said
+    ledger.where = where
+    if "content" not in wire and "content" not in mark.get("blank", ()) and form != "absent":
+        wire["content"] = None
+
+
+def say_joined(texts: list[tuple[int, Block]], wire: Wire, where: tuple[str | int, ...], ledger: Ledger) -> None:
+    """An answer's content is one string."""
+    wire["content"] = "".join(block.text for _, block in texts)  # type: ignore[union-attr]
+    for index, block in texts:
+        ledger.where = (*where, "content", index)
+        PARTS.encode(block, ledger)
+        if index != texts[0][0] or len(texts) == 1:
+            ledger.lose("approximated", "an answer's content is one text")
+
+
+def say_parts(
+    blocks: list[tuple[int, Block]], where: tuple[str | int, ...], quirks: Quirks, ledger: Ledger
+) -> list[Wire]:
+    said: list[Wire] = []
+    for index, block in blocks:
+        ledger.where = (*where, "content", index)
+        wire = say_part(block, quirks, ledger)
+        if wire is not None:
+            said.append(wire)
+    return said
+
+
+def say_annotations(index: int, block: TextBlock, wire: Wire, ledger: Ledger, *, answer: bool) -> None:
+    if not answer:
+        ledger.lose("dropped", "a request does not cite", "citations")
+        return
+    said = [say_citation(c, block.text, ledger, "citations", i) for i, c in enumerate(block.citations)]
+    found = [citation for citation in said if citation is not None]
+    if found:
+        wire.setdefault("annotations", []).extend(found)
+
+
+def say_audio(slots: Slots, wire: Wire, ledger: Ledger) -> None:
+    where = ledger.where
+    for index, block in slots.audio:
+        ledger.where = (*where, "content", index)
+        source = block.source
+        if isinstance(source, FileSource) and source.dialect in (None, NAME):
+            wire["audio"] = own(NAME, {"id": source.file_id}, block)
+        elif isinstance(source, Base64Source) and "id" in block.extras.get(NAME, ()):
+            said = {"data": source.data}
+            if block.transcript is not None:
+                said["transcript"] = block.transcript
+            wire["audio"] = own(NAME, said, block)
+        else:
+            ledger.lose("dropped", "the assistant's audio goes back by the issuer's id only")
+    ledger.where = where
+
+
+def say_calls(slots: Slots, wire: Wire, ids: IdMap, ledger: Ledger) -> None:
+    where, calls = ledger.where, list[Json]()
+    for index, block in slots.calls:
+        ledger.where = (*where, "content", index)
+        if isinstance(block, OpaqueBlock):
+            calls.append(block.raw["tool_call"])
+        elif isinstance(block, ToolUseBlock) and "legacy" in marks(NAME, block):
+            wire["function_call"] = say_legacy_call(block, ledger)
+        elif isinstance(block, ToolUseBlock):
+            calls.append(say_call(block, ids, ledger))
+    if calls:
+        wire["tool_calls"] = calls
+    ledger.where = where

@@ -1,0 +1,182 @@
+"""Writing a stream of OpenAI Chat: one chunk per delta, a chunk that finishes, a chunk with usage, ``[DONE]``.
+
+Residue of the answer rides on the finishing chunk, where a reader merges it like any delta's.
+"""
+
+from __future__ import annotations
+
+from ...arguments import write_arguments
+from ...errors import AdapterError
+from ...framing import encode_sse
+from ...types.base import Json
+from ...types.blocks import AudioBlock, Block, RefusalBlock, TextBlock, ThinkingBlock, ToolUseBlock
+from ...types.events import (
+    BlockComplete,
+    BlockStart,
+    CitationDelta,
+    Event,
+    MessageComplete,
+    MessageStart,
+    TextDelta,
+    ThinkingDelta,
+    ToolUseEnd,
+    ToolUseInputDelta,
+    ToolUseStart,
+)
+from ...types.request import Request
+from ...types.response import Response
+from .._stream import GrammaticalEncoder, dump
+from .._tables import marks, merge
+from .assistant import Slots, say_audio, say_citation
+from .errors import encode_error_body
+from .parts import NAME, PARTS, Wire
+from .response import say_stop, say_whole_usage
+
+DONE = b"data: [DONE]\n\n"
+
+
+class Encoder(GrammaticalEncoder):
+    def __init__(self, request: Request | None = None) -> None:
+        super().__init__()
+        self.base: Wire = {}
+        self.blocks: dict[int, Block] = {}
+        self.calls: dict[int, int] = {}
+        self.said: set[int] = set()
+
+    def say(self, event: Event) -> bytes:
+        match event:
+            case TextDelta():
+                refused = isinstance(self.blocks[event.index], RefusalBlock)
+                return self.chunk({"refusal" if refused else "content": event.text})
+            case ThinkingDelta():
+                return self.chunk({"reasoning_content": event.text})
+            case ToolUseInputDelta():
+                self.said.add(event.index)
+                return self.piece(event.index, event.partial_json)
+            case MessageStart():
+                return self.start(event)
+            case BlockStart():
+                self.blocks[event.index] = event.block
+            case ToolUseStart():
+                return self.open_call(event)
+            case ToolUseEnd():
+                return self.end_call(event)
+            case BlockComplete():
+                return self.end_block(event)
+            case CitationDelta():
+                return b""  # cited at the end of the text, whose length an annotation needs
+            case MessageComplete():
+                return self.complete(event)
+            case _:
+                pass
+        return b""
+
+    def start(self, event: MessageStart) -> bytes:
+        created = event.extras.get(NAME, {}).get("created", 0)
+        self.base = {"id": event.message_id or "", "object": "chat.completion.chunk", "created": created}
+        self.base["model"] = event.model or ""
+        return self.chunk({"role": "assistant"})
+
+    def chunk(self, delta: Wire, finish: Wire | None = None) -> bytes:
+        choice = {"index": 0, "delta": delta, **(finish or {"finish_reason": None})}
+        return encode_sse(dump({**self.base, "choices": [choice]}))
+
+    def open_call(self, event: ToolUseStart) -> bytes:
+        place = self.calls[event.index] = len(self.calls)
+        block = event.block
+        kind, key = ("custom", "input") if block.kind == "text" else ("function", "arguments")
+        residue = block.extras.get(NAME, {})
+        wire: Wire = {"index": place, "id": event.id, "type": kind, kind: {"name": event.name, key: ""}}
+        if "id" in marks(NAME, block) or "legacy" in marks(NAME, block):
+            del wire["id"]
+        return self.chunk({"tool_calls": [merge(wire, residue)]})
+
+    def piece(self, index: int, text: str) -> bytes:
+        block = self.grammar_block(index)
+        body = {"custom": {"input": text}} if block == "text" else {"function": {"arguments": text}}
+        return self.chunk({"tool_calls": [{"index": self.calls[index], **body}]})
+
+    def grammar_block(self, index: int) -> str:
+        block = self.blocks.get(index)
+        return block.kind if isinstance(block, ToolUseBlock) else "json"
+
+    def end_call(self, event: ToolUseEnd) -> bytes:
+        self.ledger.where = ("content", event.index)
+        self.ledger.foreign(event.block, NAME)
+        if event.block.signature is not None:
+            self.ledger.lose("dropped", f"{NAME} does not sign calls", "signature")
+        if event.index in self.said:
+            return b""
+        block = event.block
+        text = block.input_text if block.kind == "text" else write_arguments(block.input, block.input_text)
+        return self.piece(event.index, text) if text else b""
+
+    def end_block(self, event: BlockComplete) -> bytes:
+        block = event.block
+        self.ledger.where = ("content", event.index)
+        if isinstance(block, TextBlock):
+            said = [say_citation(c, block.text, self.ledger, "citations", i) for i, c in enumerate(block.citations)]
+            found = [citation for citation in said if citation is not None]
+            PARTS.encode(block, self.ledger)
+            return self.chunk({"annotations": found}) if found else b""
+        if isinstance(block, ThinkingBlock):
+            if block.signature is not None:
+                self.ledger.lose("dropped", f"{NAME} does not sign reasoning", "signature")
+            self.ledger.foreign(block, NAME)
+        elif isinstance(block, AudioBlock):
+            return self.audio(block)
+        elif not isinstance(block, RefusalBlock):
+            self.ledger.lose("dropped", f"a {NAME} stream has no word for a {block.type} block")
+        return b""
+
+    def audio(self, block: AudioBlock) -> bytes:
+        slots, wire = Slots(), Wire()
+        slots.audio.append((0, block))
+        where = self.ledger.where
+        self.ledger.where = where[:-2]
+        say_audio(slots, wire, self.ledger)
+        self.ledger.where = where
+        return self.chunk(wire) if wire else b""
+
+    def complete(self, event: MessageComplete) -> bytes:
+        if event.error is not None:
+            return self.fail(event.error)
+        self.ledger.where = ()
+        self.ended = True
+        response = event.response
+        self.base |= {"id": response.id or self.base["id"], "model": response.model or self.base["model"]}
+        self.base["created"] = response.extras.get(NAME, {}).get("created", self.base["created"])
+        self.ledger.foreign(response, NAME)
+        return self.finish(response) + self.usage(response) + DONE
+
+    def finish(self, response: Response) -> bytes:
+        residue = dict(response.extras.get(NAME, {}))
+        first, *others = residue.pop("choices", None) or [{}]
+        first = dict(first)
+        finish: Wire = {"finish_reason": None, **say_stop(response, marks(NAME, response), self.ledger)}
+        choice: Wire = {"index": 0, "delta": first.pop("message", {}), **finish}
+        residue.pop("usage", None)
+        chunk = {**self.base, **residue, "choices": [merge(choice, first)]}
+        return encode_sse(dump(chunk)) + b"".join(map(self.further, others))
+
+    def further(self, choice: Wire) -> bytes:
+        """Another choice than the answer: one chunk that says it all."""
+        message = dict(choice.get("message") or {})
+        calls: list[Json] = message.get("tool_calls") or []
+        if calls:
+            message["tool_calls"] = [{"index": index, **call} for index, call in enumerate(calls)]
+        wire = {**{key: value for key, value in choice.items() if key != "message"}, "delta": message}
+        return encode_sse(dump({**self.base, "choices": [wire]}))
+
+    def usage(self, response: Response) -> bytes:
+        usage = say_whole_usage(response, marks(NAME, response))
+        if not isinstance(usage, dict):
+            return b""
+        merge(usage, response.extras.get(NAME, {}).get("usage", {}))
+        return encode_sse(dump({**self.base, "choices": [], "usage": usage}))
+
+    def fail(self, error: AdapterError) -> bytes:
+        if self.ended:
+            return b""
+        self.ended = True
+        return encode_sse(dump(encode_error_body(error)))

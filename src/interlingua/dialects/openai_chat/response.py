@@ -1,0 +1,224 @@
+"""The answer of OpenAI Chat. The stream decoder puts the same object together and reads it here.
+
+The first choice is the answer; further ones are residue, in their own place. Marks: ``turn`` (those of the assistant's
+turn), ``usage`` (those of the usage object, or what stood there instead), ``finish_reason`` (a word we would not write).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from msgspec.structs import replace
+
+from ...errors import ParseError
+from ...ids import ANY, IdMap
+from ...types.base import Json
+from ...types.blocks import RefusalBlock, ToolUseBlock
+from ...types.loss import Encoded
+from ...types.request import Request
+from ...types.response import Response
+from ...types.words import StopReason
+from .._schemas import restorer
+from .._tables import Ledger, Words, kept, marks, merge, own, read_constants, say_constants
+from .assistant import read_turn, say_turn
+from .errors import decode_error, encode_error_body
+from .parts import NAME, Wire
+from .quirks import OPENAI
+from .usage import read_usage, say_usage
+
+CONSTANTS: Wire = {"object": "chat.completion", "created": 0}
+CHOICE: Wire = {"index": 0}
+STOP = Words(
+    [
+        ("stop", StopReason.end_turn),
+        ("length", StopReason.max_tokens),
+        ("tool_calls", StopReason.tool_use),
+        ("content_filter", StopReason.refusal),
+        ("function_call", StopReason.tool_use),
+        ("eos", StopReason.end_turn),
+        ("model_length", StopReason.context_overflow),
+        ("error", StopReason.error),
+        ("insufficient_system_resource", StopReason.error),
+    ]
+)
+APPROXIMATE = {
+    StopReason.stop_sequence: "stop",
+    StopReason.pause_turn: "stop",
+    StopReason.cancelled: "stop",
+    StopReason.context_overflow: "length",
+}
+
+
+def stands_for(word: Json, *, calls: bool, refused: bool) -> StopReason:
+    """What a finish reason means beside the answer's content: presence of calls decides."""
+    found = STOP.read.get(word) if isinstance(word, str) else None
+    if found in (None, StopReason.end_turn):
+        return StopReason.tool_use if calls else StopReason.refusal if refused else StopReason.end_turn
+    return found  # type: ignore[return-value]
+
+
+def decode_response(
+    body: Json, headers: Mapping[str, str] | None, request: Request | None, provider: str | None
+) -> Response:
+    if type(body) is not dict:
+        raise ParseError(f"a response body is a JSON object, got {type(body).__name__}")
+    if "error" in body and body["error"] and not body.get("choices"):
+        return Response(stop_reason=StopReason.error, error=decode_error(None, headers, body, provider))
+    response = read_response(body, request)
+    if isinstance(body.get("error"), dict):
+        error = decode_error(None, headers, body, provider)
+        return replace(response, stop_reason=StopReason.error, error=error)
+    return response
+
+
+def read_response(body: Wire, request: Request | None) -> Response:
+    rest, forms, blanks = dict(body), Wire(), Wire()
+    fields: dict[str, Any] = {}
+    read_constants(rest, forms, CONSTANTS)
+    for key in ("id", "model"):
+        value = rest.pop(key, "absent")
+        if isinstance(value, str) and value and value != "absent":
+            fields[key] = value
+        elif value != "":
+            forms[key] = value
+    read_choices(rest, fields, forms, blanks)
+    restore = restorer(request, texts=True)
+    if restore is not None and "content" in fields:
+        fields["content"] = tuple(restore(b) if type(b) is ToolUseBlock else b for b in fields["content"])
+    if isinstance(rest.get("usage"), dict):
+        marked, empty = Wire(), Wire()
+        fields["usage"], left = read_usage(rest.pop("usage"), marked, empty)
+        _keep(rest, "usage", left)
+        _keep(forms, "usage", marked)
+        _keep(blanks, "usage", empty)
+    else:
+        forms["usage"] = rest.pop("usage", "absent")
+    return Response(**fields, **kept(NAME, rest, forms, blanks))
+
+
+def _keep(where: Wire, key: str, value: Wire) -> None:
+    if value:
+        where[key] = value
+
+
+def read_choices(rest: Wire, fields: dict[str, Any], forms: Wire, blanks: Wire) -> None:
+    choices = rest.get("choices")
+    if type(choices) is not list or not choices or type(choices[0]) is not dict:
+        if choices == []:
+            del rest["choices"]
+        forms["choices"] = "absent" if "choices" not in rest and choices is None else "odd"
+        return
+    del rest["choices"]
+    first, marked, empty = dict(choices[0]), Wire(), Wire()
+    read_constants(first, marked, CHOICE)
+    if isinstance(first.get("message"), dict):
+        read_message(first, fields, marked, empty)
+    else:
+        marked["message"] = first.pop("message", "absent")
+    word = first.pop("finish_reason", "absent")
+    content = fields.get("content", ())
+    calls, refused = any(type(b) is ToolUseBlock for b in content), any(type(b) is RefusalBlock for b in content)
+    reason = fields["stop_reason"] = stands_for(word, calls=calls, refused=refused)
+    if isinstance(word, str) and word != "absent":
+        fields["raw_stop_reason"] = word
+    if word != write_stop(reason, refused=refused):
+        forms["finish_reason"] = word
+    if first or len(choices) > 1:
+        rest["choices"] = [first, *choices[1:]]
+    _keep(forms, "turn", marked)
+    if empty:
+        blanks["choices"] = [{"message": empty}]
+
+
+def read_message(first: Wire, fields: dict[str, Any], marked: Wire, empty: Wire) -> None:
+    inner = dict(first.pop("message"))
+    role = inner.pop("role", "absent")
+    if role != "assistant":
+        marked["role"] = role
+    turn = read_turn(inner)
+    fields["content"] = turn.blocks
+    marked |= turn.forms
+    if marked.get("content", "") is None:
+        del marked["content"]  # null is what we write where there is no text
+    empty |= turn.blanks
+    if turn.rest:
+        first["message"] = turn.rest
+
+
+def write_stop(reason: StopReason, *, refused: bool) -> str:
+    if reason is StopReason.refusal and refused:
+        return "stop"
+    return STOP.write.get(reason) or APPROXIMATE.get(reason, "stop")
+
+
+def encode_response(response: Response, request: Request | None) -> Encoded:
+    ledger, mark = Ledger(), marks(NAME, response)
+    if response.error is not None and not response.content:
+        return Encoded(encode_error_body(response.error), None, {}, ())
+    wire: Wire = {}
+    for key in ("id", "model"):
+        value = getattr(response, key)
+        if value is not None or key not in mark:
+            wire[key] = value or ""
+        elif mark[key] != "absent":
+            wire[key] = mark[key]
+    if "choices" not in mark or response.content:
+        wire["choices"] = [say_choice(response, mark, ledger)]
+    elif mark["choices"] == "odd" and "choices" not in response.extras.get(NAME, {}):
+        wire["choices"] = []
+    usage = say_whole_usage(response, mark)
+    if usage != "absent":
+        wire["usage"] = usage
+    own(NAME, wire, response)
+    say_constants(wire, mark, CONSTANTS)
+    if response.error is not None:
+        merge(wire, encode_error_body(response.error))
+    ledger.foreign(response, NAME)
+    return Encoded(wire, None, {}, tuple(ledger.losses))
+
+
+def say_choice(response: Response, mark: Wire, ledger: Ledger) -> Wire:
+    turn = mark.get("turn", {})
+    choice: Wire = {}
+    if "message" in turn and not response.content:
+        choice |= {} if turn["message"] == "absent" else {"message": turn["message"]}
+    else:
+        choice["message"] = say_message(response, turn, mark, ledger)
+    choice |= say_stop(response, mark, ledger)
+    residue = response.extras.get(NAME, {}).get("choices")
+    merge(choice, {key: value for key, value in residue[0].items() if key in CHOICE} if residue else {})
+    say_constants(choice, turn, CHOICE)
+    return choice
+
+
+def say_message(response: Response, turn: Wire, mark: Wire, ledger: Ledger) -> Wire:
+    message: Wire = {"role": turn.get("role", "assistant")}
+    if message["role"] == "absent":
+        del message["role"]
+    empty = mark.get("blank", {}).get("choices", [{}])[0].get("message", {})
+    blocks = list(enumerate(response.content))
+    say_turn(message, blocks, {**turn, "blank": empty}, OPENAI, IdMap(ANY), ledger, answer=True)
+    return message
+
+
+def say_stop(response: Response, mark: Wire, ledger: Ledger) -> Wire:
+    """The provider's own word while it still stands for the stop reason, else ours for it."""
+    refused = any(isinstance(block, RefusalBlock) for block in response.content)
+    calls = bool(response.tool_uses)
+    if "finish_reason" in mark:
+        word = mark["finish_reason"]
+        if stands_for(word, calls=calls, refused=refused) is response.stop_reason:
+            return {} if word == "absent" else {"finish_reason": word}
+    word = write_stop(StopReason(response.stop_reason), refused=refused)
+    if stands_for(word, calls=calls, refused=refused) is not response.stop_reason:
+        ledger.lose("approximated", f"{NAME} has no word for {response.stop_reason}", "stop_reason")
+    return {"finish_reason": word}
+
+
+def say_whole_usage(response: Response, mark: Wire) -> Json:
+    if response.usage is None:
+        found = mark.get("usage", "absent")
+        return "absent" if isinstance(found, dict) else found
+    forms = mark.get("usage", {})
+    return say_usage(response.usage, forms if isinstance(forms, dict) else {})

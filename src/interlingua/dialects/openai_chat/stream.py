@@ -1,0 +1,309 @@
+"""The streams of OpenAI Chat, both ways.
+
+Reading: chunks are put together into the object that a whole answer would be (``assembly``) and that object is read
+like one, so a stream cannot say anything else than its whole. There is one slot per kind (reasoning, text, refusal)
+and one block per call; they stay open to the end, since any of them may go on.
+
+The stream is finished by a ``finish_reason`` or ``[DONE]``; usage may come after the former, so it ends at the latter
+or at the end of the bytes.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from msgspec import DecodeError
+from msgspec.structs import replace
+
+from ...errors import AdapterError
+from ...framing import SseDecoder
+from ...types.base import Json
+from ...types.blocks import Block, RefusalBlock, TextBlock, ThinkingBlock, ToolUseBlock
+from ...types.events import Event, MessageStart, UsageUpdate
+from ...types.request import Request
+from ...types.response import Response
+from .._stream import FrameDecoder, decode_json
+from .assembly import Call, Choice, accumulate
+from .assistant import THINKING_KEYS
+from .encoder import Encoder
+from .errors import decode_error
+from .parts import NAME, Wire
+from .response import read_response
+
+__all__ = ["Decoder", "Encoder"]
+
+PADDING = ("obfuscation", "p")
+
+
+class Decoder(FrameDecoder):
+    dialect = NAME
+
+    def __init__(self, request: Request | None = None, provider: str | None = None) -> None:
+        super().__init__(SseDecoder())
+        self.request = request
+        self.provider = provider
+        self.envelope: Wire = {}
+        self.last: Wire | None = None
+        self.usage: Wire | None = None
+        self.choices: dict[int, Choice] = {0: Choice()}
+        self.answer = self.choices[0]
+        self.finished = False
+        self.slots: dict[str, int] = {}
+        self.thinking_key: str | None = None
+        self.whole: Response | None = None
+
+    def read(self, frame: tuple[str, bytes], out: list[Event]) -> None:
+        try:
+            chunk = decode_json(frame[1])
+            choices = chunk.pop("choices", None)
+        except (DecodeError, UnicodeError, AttributeError):
+            self.other(frame[1], out)
+            return
+        if not self.started:
+            self.begin(out, MessageStart(_text(chunk.get("id")), _text(chunk.get("model"))))
+        if choices:
+            for choice in choices:
+                self.choice(choice, out)
+        self.rest(chunk, out)
+
+    def other(self, data: bytes, out: list[Event]) -> None:
+        text = data.strip().decode("utf-8", "replace")
+        if text == "[DONE]":
+            self.complete(out)
+        else:
+            self.unknown(text, out)
+
+    def rest(self, chunk: Wire, out: list[Event]) -> None:
+        """Everything of a chunk but its choices; the same thing every time costs one comparison."""
+        if chunk.get("usage"):
+            self.usage = chunk["usage"]
+        chunk.pop("usage", None)
+        for key in PADDING:
+            chunk.pop(key, None)
+        if chunk == self.last:
+            return
+        self.last = chunk
+        groq = chunk.get("x_groq")
+        if isinstance(groq, dict):
+            self.usage = groq.get("usage") or self.usage
+        fault = chunk.get("error") or (groq.get("error") if isinstance(groq, dict) else None)
+        if fault:
+            self.fail(decode_error(None, None, {"error": fault}, self.provider), out)
+            return
+        accumulate(self.envelope, chunk)
+
+    def choice(self, wire: Wire, out: list[Event]) -> None:
+        index = wire.get("index") or 0
+        choice = self.choices.get(index)
+        if choice is None:
+            choice = self.choices[index] = Choice()
+        delta = wire.get("delta") or wire.get("message")
+        if delta:
+            if index == 0:
+                self.delta(delta, out)
+            else:
+                _quiet(choice, delta)
+        reason = wire.get("finish_reason")
+        if reason is not None:
+            choice.finish_reason = reason
+            self.finished = self.finished or index == 0
+        if len(wire) > 3 or (wire.keys() - {"index", "delta", "finish_reason"}):
+            self.choice_rest(choice, wire)
+
+    def choice_rest(self, choice: Choice, wire: Wire) -> None:
+        for key, value in wire.items():
+            if key not in ("index", "delta", "message", "finish_reason") and (value is not None or key not in choice.rest):
+                if key == "logprobs" and isinstance(value, dict) and isinstance(choice.rest.get(key), dict):
+                    choice.rest[key] = _longer(choice.rest[key], value)
+                else:
+                    choice.rest[key] = value
+
+    def delta(self, delta: Wire, out: list[Event]) -> None:
+        """What a delta of the answer adds. Text first: it is nearly always all there is."""
+        content = delta.get("content")
+        if content:
+            if type(content) is str:
+                self.answer.content.append(content)
+                out.append(self.fold.text(self.slot("text", out), content))
+            elif type(content) is list:
+                for part in content:
+                    self.part(part, out)
+        if len(delta) > 1 or content is None:
+            self.delta_rest(delta, out)
+
+    def delta_rest(self, delta: Wire, out: list[Event]) -> None:
+        unknown: Wire = {}
+        for key, value in delta.items():
+            handler = FIELDS.get(key)
+            if handler is None:
+                unknown[key] = value
+            elif value:
+                handler(self, key, value, out)
+        if unknown:
+            self.answer.keep(unknown)
+
+    def audio(self, key: str, value: Json, out: list[Event]) -> None:
+        """Sound and its transcript grow; the rest is said once."""
+        if isinstance(value, dict):
+            known = self.answer.turn.get("audio") or {}
+            for name in ("data", "transcript"):
+                if isinstance(known.get(name), str) and isinstance(value.get(name), str):
+                    value = {**value, name: known[name] + value[name]}
+        self.answer.keep({key: value})
+
+    def skip(self, key: str, value: Json, out: list[Event]) -> None:
+        """Said elsewhere, or always the same."""
+
+    def reasoning(self, key: str, value: Json, out: list[Event]) -> None:
+        """Two keys that say the same are one thought: the first to come speaks."""
+        if not isinstance(value, str):
+            self.answer.keep({key: value})
+            return
+        self.answer.thinking.setdefault(key, []).append(value)
+        if self.thinking_key is None:
+            self.thinking_key = key
+        if self.thinking_key == key:
+            out.append(self.fold.thinking(self.slot("thinking", out), value))
+
+    def refusal(self, key: str, value: Json, out: list[Event]) -> None:
+        self.answer.refusal.append(value)
+        out.append(self.fold.text(self.slot("refusal", out), value))
+
+    def part(self, part: Wire, out: list[Event]) -> None:
+        self.answer.add_part(part)
+        if part.get("type") == "text":
+            out.append(self.fold.text(self.slot("text", out), part["text"]))
+        elif part.get("type") == "thinking":
+            for inner in part["thinking"]:
+                if isinstance(inner.get("text"), str):
+                    out.append(self.fold.thinking(self.slot("thinking", out), inner["text"]))
+
+    def slot(self, kind: str, out: list[Event]) -> int:
+        index = self.slots.get(kind)
+        if index is None:
+            index = self.slots[kind] = len(self.fold.blocks)
+            out.append(self.fold.open(EMPTY[kind]))
+        return index
+
+    def calls(self, key: str, value: Json, out: list[Event]) -> None:
+        for wire in value:
+            call = self.answer.call_for(wire)
+            self.fragment(call, call.take(wire), out)
+
+    def legacy_call(self, key: str, value: Json, out: list[Event]) -> None:
+        if self.answer.legacy is None:
+            self.answer.legacy = Call(None)
+        self.fragment(self.answer.legacy, self.answer.legacy.take({"function": value, "id": "call_legacy"}), out)
+
+    def fragment(self, call: Call, text: str, out: list[Event]) -> None:
+        """Hand out a piece of arguments; a call opens once its id and name are known."""
+        if call.place is None:
+            if not call.id or not call.name:
+                call.waiting.append(text)
+                return
+            self.open_call(call, call.id, out)
+        if text and call.place is not None:
+            out.append(self.fold.arguments(call.place, text))
+
+    def open_call(self, call: Call, id: str, out: list[Event]) -> None:
+        call.place = len(self.fold.blocks)
+        if call is self.answer.legacy:
+            id = f"call_{call.place}"
+        out.append(self.fold.open(ToolUseBlock(id, call.name, "text" if call.custom else "json")))
+        for text in call.waiting:
+            if text:
+                out.append(self.fold.arguments(call.place, text))
+        call.waiting = []
+
+    def close_blocks(self, out: list[Event]) -> None:
+        """Calls that never got an id open now, with one of ours; then everything is read as a whole."""
+        for call in self.answer.calls:
+            if call.place is None and call.name:
+                self.open_call(call, f"call_{len(self.fold.blocks)}", out)
+        self.whole = read_response(self.body(), self.request)
+        if self.whole.usage is not None:
+            out.append(UsageUpdate(self.whole.usage))
+        super().close_blocks(out)
+        for block in self.whole.content:
+            if type(block) not in TOLD and block not in self.fold.blocks:
+                out.append(self.fold.open(block))
+                out.append(self.fold.close(len(self.fold.blocks) - 1, block))
+
+    def body(self) -> Wire:
+        choices = [self.choices[index].whole(index) for index in sorted(self.choices)]
+        body = {**self.envelope, "object": "chat.completion", "choices": choices}
+        return body if self.usage is None else {**body, "usage": self.usage}
+
+    def finished_block(self, index: int) -> Block:
+        """The block of the whole that stands in this slot, or the part of it that was said in deltas."""
+        assert self.whole is not None
+        start = self.fold.blocks[index]
+        if isinstance(start, ToolUseBlock):
+            place = [call.place for call in self._opened()].index(index)
+            return self.whole.tool_uses[place]
+        same = [block for block in self.whole.content if type(block) is type(start)]
+        said = self.fold.joined(index)
+        whole = next((block for block in same if block.text == said), None)  # type: ignore[union-attr]
+        return whole if whole is not None else replace(start, text=said)  # type: ignore[call-arg]
+
+    def _opened(self) -> list[Call]:
+        legacy = [self.answer.legacy] if self.answer.legacy is not None else []
+        return [call for call in [*self.answer.calls, *legacy] if call.place is not None]
+
+    def content(self) -> tuple[Block, ...]:
+        """In the order of the slots, however they were filled."""
+        assert self.whole is not None
+        mine = list(self.fold.content)
+        ordered = [block for block in self.whole.content if block in mine]
+        return tuple(ordered) if len(ordered) == len(mine) else tuple(mine)
+
+    def terminal(self) -> bool:
+        return self.finished
+
+    def response(self, *, finished: bool) -> Response:
+        assert self.whole is not None
+        return self.whole
+
+
+def _text(value: Json) -> str | None:
+    return value if isinstance(value, str) and value else None
+
+
+def _longer(old: Wire, new: Wire) -> Wire:
+    """Token probabilities are lists that grow."""
+    grown = dict(old)
+    for key, value in new.items():
+        known = old.get(key)
+        grown[key] = [*known, *value] if isinstance(known, list) and isinstance(value, list) else value or known
+    return grown
+
+
+def _quiet(choice: Choice, delta: Wire) -> None:
+    """A further choice: kept, not told."""
+    for key, value in delta.items():
+        if key == "role":
+            continue
+        if key == "content" and isinstance(value, str):
+            choice.content.append(value)
+        elif key == "refusal" and isinstance(value, str):
+            choice.refusal.append(value)
+        elif key in THINKING_KEYS and isinstance(value, str):
+            choice.thinking.setdefault(key, []).append(value)
+        elif key == "tool_calls" and value:
+            for wire in value:
+                choice.call_for(wire).take(wire)
+        else:
+            choice.keep({key: value})
+
+
+TOLD = (TextBlock, ThinkingBlock, RefusalBlock, ToolUseBlock)  # in deltas, as they come
+EMPTY: dict[str, Block] = {"text": TextBlock(""), "thinking": ThinkingBlock(), "refusal": RefusalBlock("")}
+FIELDS: dict[str, Any] = {
+    "content": Decoder.skip,
+    "role": Decoder.skip,
+    "refusal": Decoder.refusal,
+    "tool_calls": Decoder.calls,
+    "function_call": Decoder.legacy_call,
+    "audio": Decoder.audio,
+    **dict.fromkeys(THINKING_KEYS, Decoder.reasoning),
+}

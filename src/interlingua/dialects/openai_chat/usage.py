@@ -1,0 +1,146 @@
+"""Usage. Their prompt count includes what was read from and written to the cache; ours are disjoint buckets.
+
+Some servers say the same number under further names (``ECHOES``): a name that agrees is marked and written again from
+our buckets; one that contradicts stays residue. Marks: ``total`` (how far the total is off the sum, or that it was
+absent), ``reasoning`` (it is not inside the completion count), ``cached`` (a count larger than the prompt: clamped).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+
+from ...types.usage import TokenUsage
+from .parts import Wire
+
+ECHOES: dict[str, Callable[[TokenUsage], int]] = {
+    "prompt_cache_hit_tokens": lambda u: u.cached_input_tokens,
+    "prompt_cache_miss_tokens": lambda u: u.total_input_tokens - u.cached_input_tokens,
+    "cached_tokens": lambda u: u.cached_input_tokens,
+    "num_cached_tokens": lambda u: u.cached_input_tokens,
+    "cache_read_input_tokens": lambda u: u.cached_input_tokens,
+    "cache_creation_input_tokens": lambda u: u.cache_creation_input_tokens,
+    "reasoning_tokens": lambda u: u.reasoning_tokens,
+}
+CACHE_READS = ("prompt_cache_hit_tokens", "cached_tokens", "num_cached_tokens", "cache_read_input_tokens")
+WRITTEN = ("cache_write_tokens", "created_cache_tokens")
+
+
+def read_usage(wire: Wire, forms: Wire, blanks: Wire) -> tuple[TokenUsage, Wire]:
+    """Our buckets, and what is left of the object."""
+    rest = dict(wire)
+    prompt, completion = _count(rest, "prompt_tokens", forms, blanks), _count(rest, "completion_tokens", forms, blanks)
+    cached = _bucket(rest, "prompt_tokens_details", ("cached_tokens",), CACHE_READS, forms, blanks)
+    written = _bucket(rest, "prompt_tokens_details", WRITTEN, ("cache_creation_input_tokens",), forms, blanks)
+    reasoning = _bucket(
+        rest, "completion_tokens_details", ("reasoning_tokens",), ("reasoning_tokens",), forms, blanks
+    )
+    if cached + written > prompt:
+        forms["cached"] = [cached, written]
+        cached = min(cached, prompt)
+        written = min(written, prompt - cached)
+    if reasoning and (reasoning > completion or rest.get("total_tokens") == prompt + completion + reasoning):
+        forms["reasoning"] = "outside"
+        completion += reasoning
+    usage = TokenUsage(prompt - cached - written, cached, written, completion, reasoning)
+    _read_total(rest, usage, forms, blanks)
+    _read_echoes(rest, usage, forms)
+    return usage, rest
+
+
+def _bucket(
+    rest: Wire, group: str, keys: tuple[str, ...], echoes: tuple[str, ...], forms: Wire, blanks: Wire
+) -> int:
+    """A count from its details object, else from the first of its other names, then marked as not detailed."""
+    found = _detail(rest, group, keys, forms, blanks)
+    if found:
+        return found
+    other: int = next((rest[key] for key in echoes if _int(rest.get(key)) and rest[key]), 0)
+    if other:
+        forms.setdefault("undetailed", []).append(keys[0])
+    return other
+
+
+def _int(value: object) -> bool:
+    return type(value) is int
+
+
+def _count(rest: Wire, key: str, forms: Wire, blanks: Wire) -> int:
+    value = rest.get(key)
+    if type(value) is int:
+        del rest[key]
+        return value
+    if key not in rest:
+        forms.setdefault("absent", []).append(key)
+    elif value is None:
+        blanks[key] = rest.pop(key)
+    else:
+        forms.setdefault("absent", []).append(key)  # of another type: residue
+    return 0
+
+
+def _detail(rest: Wire, group: str, keys: tuple[str, ...], forms: Wire, blanks: Wire) -> int | None:
+    """A count inside a details object; zeros and nulls are blanks, since we write only what there is."""
+    details = rest.get(group)
+    if not isinstance(details, dict):
+        if group in rest and details is None:
+            blanks[group] = rest.pop(group)
+        return None
+    inner, found = dict(details), None
+    for key in keys:
+        value = inner.get(key)
+        if key in inner and found is None and (value is None or value == 0) and type(value) is not bool:
+            blanks.setdefault(group, {})[key] = inner.pop(key)
+        elif type(value) is int and found is None:
+            found = inner.pop(key)
+            if key != keys[0]:
+                forms[f"{keys[0]} as"] = key
+    rest[group] = inner
+    if not inner:
+        del rest[group]
+        if not details:
+            blanks[group] = {}
+    return found if found is not None else (0 if any(key in details for key in keys) else None)
+
+
+def _read_total(rest: Wire, usage: TokenUsage, forms: Wire, blanks: Wire) -> None:
+    total = rest.get("total_tokens")
+    if type(total) is int:
+        del rest["total_tokens"]
+        if total != usage.total_tokens:
+            forms["total"] = total - usage.total_tokens
+    elif "total_tokens" in rest and total is None:
+        blanks["total_tokens"] = rest.pop("total_tokens")
+        forms["total"] = "absent"
+    else:
+        forms["total"] = "absent"
+
+
+def _read_echoes(rest: Wire, usage: TokenUsage, forms: Wire) -> None:
+    for key, value in ECHOES.items():
+        if type(rest.get(key)) is int and rest[key] == value(usage):
+            del rest[key]
+            forms.setdefault("echoes", []).append(key)
+
+
+def say_usage(usage: TokenUsage, forms: Wire) -> Wire:
+    prompt, completion = usage.total_input_tokens, usage.output_tokens
+    if forms.get("reasoning") == "outside":
+        completion -= usage.reasoning_tokens
+    wire: Wire = {"prompt_tokens": prompt, "completion_tokens": completion}
+    for key in forms.get("absent", ()):
+        if not wire[key]:
+            del wire[key]
+    total = forms.get("total", 0)
+    if total != "absent":
+        wire["total_tokens"] = usage.total_tokens + total
+    cached, written = forms.get("cached", (usage.cached_input_tokens, usage.cache_creation_input_tokens))
+    hidden = forms.get("undetailed", ())
+    _say_details(wire, "prompt_tokens_details", {"cached_tokens": cached, WRITTEN[0]: written}, forms, hidden)
+    _say_details(wire, "completion_tokens_details", {"reasoning_tokens": usage.reasoning_tokens}, forms, hidden)
+    return wire | {key: ECHOES[key](usage) for key in forms.get("echoes", ())}
+
+
+def _say_details(wire: Wire, group: str, counts: Wire, forms: Wire, hidden: Collection[str]) -> None:
+    said = {forms.get(f"{key} as", key): value for key, value in counts.items() if value and key not in hidden}
+    if said:
+        wire[group] = said

@@ -1,0 +1,170 @@
+"""Between a stream and a whole: the only accumulator there is.
+
+``Accumulator`` is the writing side: decoders open, feed and close blocks with it and get the events to hand
+out. ``fold`` is the reading side: it builds a Response from finished blocks and checks that the deltas
+concatenate to them. ``unfold`` says a whole response as a stream.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import cast
+
+from msgspec.structs import replace
+
+from .arguments import says, write_arguments
+from .errors import ParseError
+from .grammar import StreamGrammar
+from .types.blocks import Block, Citation, RefusalBlock, TextBlock, ThinkingBlock, ToolUseBlock
+from .types.events import (
+    BlockComplete,
+    BlockStart,
+    CitationDelta,
+    Event,
+    MessageComplete,
+    MessageStart,
+    TextDelta,
+    ThinkingDelta,
+    ToolUseEnd,
+    ToolUseInputDelta,
+    ToolUseStart,
+    UsageUpdate,
+)
+from .types.response import Response
+
+__all__ = ["Accumulator", "fold", "unfold"]
+
+
+class Accumulator:
+    """The blocks of one stream while they grow. Appending costs O(1); text is joined once, at the close."""
+
+    __slots__ = ("blocks", "open_indexes", "parts")
+
+    def __init__(self) -> None:
+        self.blocks: list[Block] = []
+        self.parts: list[list[str]] = []
+        self.open_indexes: dict[int, None] = {}  # a set that keeps its order
+
+    def open(self, block: Block) -> Event:
+        """Begin a block; its index is the next free one."""
+        index = len(self.blocks)
+        self.blocks.append(block)
+        self.parts.append([])
+        self.open_indexes[index] = None
+        if type(block) is ToolUseBlock:
+            return ToolUseStart(index, block.id, block.name, block)
+        return BlockStart(index, block)
+
+    def text(self, index: int, text: str) -> TextDelta:
+        """More text of a text block or a refusal."""
+        self.parts[index].append(text)
+        return TextDelta(index, text)
+
+    def thinking(self, index: int, text: str) -> ThinkingDelta:
+        """More reasoning."""
+        self.parts[index].append(text)
+        return ThinkingDelta(index, text)
+
+    def arguments(self, index: int, text: str) -> ToolUseInputDelta:
+        """More of a call's arguments."""
+        self.parts[index].append(text)
+        return ToolUseInputDelta(index, text)
+
+    def joined(self, index: int) -> str:
+        """What the deltas of a block said so far."""
+        return "".join(self.parts[index])
+
+    def close(self, index: int, block: Block) -> Event:
+        """End a block; ``block`` is what it became."""
+        del self.open_indexes[index]
+        self.blocks[index] = block
+        self.parts[index] = []
+        if type(block) is ToolUseBlock:
+            return ToolUseEnd(index, block.input, block)
+        return BlockComplete(index, block)
+
+    @property
+    def content(self) -> tuple[Block, ...]:
+        """The blocks in the order in which they were opened."""
+        return tuple(self.blocks)
+
+
+def fold(events: Iterable[Event]) -> Response:
+    """The response that a stream adds up to. A stream that breaks the grammar, or never completes, raises."""
+    grammar, deltas, finished = StreamGrammar(), dict[int, list[Event]](), dict[int, Block]()
+    for event in events:
+        grammar.check(event)
+        kind = type(event)
+        if kind is ToolUseEnd or kind is BlockComplete:
+            event = cast("ToolUseEnd | BlockComplete", event)
+            _verify(event.block, deltas.pop(event.index))
+            finished[event.index] = event.block
+        elif kind is MessageComplete:
+            return _assemble(cast("MessageComplete", event), [finished[index] for index in sorted(finished)])
+        elif hasattr(event, "index"):
+            deltas.setdefault(event.index, []).append(event)
+    raise ParseError("the stream ended without message.complete")
+
+
+def _assemble(event: MessageComplete, blocks: list[Block]) -> Response:
+    """Finished blocks, in the order of the response where that holds the same ones (slots may fill out of order)."""
+    content = event.response.content
+    if len(content) == len(blocks) and all(block in blocks for block in content):
+        return event.response
+    return replace(event.response, content=tuple(blocks))
+
+
+def _verify(block: Block, events: list[Event]) -> None:
+    opener, deltas = events[0], events[1:]
+    start = cast("BlockStart | ToolUseStart", opener).block
+    if isinstance(block, TextBlock | RefusalBlock | ThinkingBlock):
+        said = "".join(event.text for event in deltas if isinstance(event, TextDelta | ThinkingDelta))
+        if not isinstance(start, type(block)) or start.text + said != block.text:
+            raise ParseError(f"the deltas of a {block.type} block do not add up to it")
+    elif isinstance(block, ToolUseBlock):
+        said = "".join(event.partial_json for event in deltas if isinstance(event, ToolUseInputDelta))
+        if said and not _same_arguments(said, block):
+            raise ParseError(f"the deltas of call {block.id} do not add up to its input")
+
+
+def _same_arguments(said: str, block: ToolUseBlock) -> bool:
+    return said == block.input_text if block.input_text is not None else says(said, block.input)
+
+
+def unfold(response: Response) -> Iterator[Event]:
+    """The events of a response: one delta for each text, no more than needed."""
+    yield MessageStart(response.id, response.model, response.origin, response.extras)
+    for index, block in enumerate(response.content):
+        yield from _unfold_block(index, block)
+    if response.usage is not None:
+        yield UsageUpdate(response.usage)
+    yield MessageComplete(response, response.error)
+
+
+def _unfold_block(index: int, block: Block) -> Iterator[Event]:
+    if isinstance(block, ToolUseBlock):
+        yield from _unfold_call(index, block)
+        return
+    if isinstance(block, TextBlock | RefusalBlock | ThinkingBlock):
+        delta = ThinkingDelta if isinstance(block, ThinkingBlock) else TextDelta
+        empty = replace(block, text="", citations=()) if isinstance(block, TextBlock) else replace(block, text="")
+        yield BlockStart(index, empty)
+        if block.text:
+            yield delta(index, block.text)
+        for citation in _citations(block):
+            yield CitationDelta(index, citation)
+    else:
+        yield BlockStart(index, block)
+    yield BlockComplete(index, block)
+
+
+def _citations(block: Block) -> tuple[Citation, ...]:
+    return block.citations if isinstance(block, TextBlock) else ()
+
+
+def _unfold_call(index: int, block: ToolUseBlock) -> Iterator[Event]:
+    yield ToolUseStart(index, block.id, block.name, replace(block, input={}, input_text=None))
+    text = block.input_text if block.kind == "text" else write_arguments(block.input, block.input_text)
+    if text:
+        yield ToolUseInputDelta(index, text)
+    yield ToolUseEnd(index, block.input, block)

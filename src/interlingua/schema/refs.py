@@ -1,0 +1,77 @@
+"""References between the parts of one schema: who names whom, who names itself, and bringing strays home to `$defs`."""
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from interlingua.schema.walk import Schema, is_schema, map_subschemas, resolve, subschemas
+
+
+def refs_in(node: object) -> Iterator[str]:
+    """Every reference below ``node``; may repeat."""
+    if not is_schema(node):
+        return
+    if isinstance(ref := node.get("$ref"), str):
+        yield ref
+    for _, child in subschemas(node):
+        yield from refs_in(child)
+
+
+def recursive_refs(root: Schema) -> frozenset[str]:
+    """The references that lead back to themselves."""
+    names = {ref: set(refs_in(resolve(ref, root))) for ref in set(refs_in(root))}
+    return frozenset(ref for ref in names if ref in _reachable(ref, names))
+
+
+def _reachable(start: str, names: dict[str, set[str]]) -> set[str]:
+    found: set[str] = set()
+    waiting = list(names[start])
+    while waiting:
+        if (ref := waiting.pop()) not in found:
+            found.add(ref)
+            waiting.extend(names.get(ref, ()))
+    return found
+
+
+def hoisted(root: Schema, homes: tuple[str, ...]) -> tuple[Schema, dict[str, str | None]]:
+    """``root`` with every reference to a place outside ``homes`` (and the root itself) turned into one to `$defs`.
+
+    Vendors document references to definitions only, and a place elsewhere may move or become nullable on the way.
+    One that names nothing is dropped. Also returned: old reference -> new one, None if dropped.
+    """
+    at_home = re.compile(rf"#(/({'|'.join(map(re.escape, homes))})/[^/]+)?")
+    taken: set[str] = set(root.get("$defs", ()))
+    moves: dict[str, str | None] = {}
+    moved: Schema = {}
+    for ref in dict.fromkeys(refs_in(root)):
+        if (target := resolve(ref, root)) is None:
+            moves[ref] = None
+        elif not at_home.fullmatch(ref):
+            name = _free_name(ref, taken)
+            moves[ref] = f"#/$defs/{name}"
+            moved[name] = target
+    if not moves:
+        return root, {}
+    renamed: Schema = _renamed(root, moves)
+    defs = {**renamed.get("$defs", {}), **{name: _renamed(target, moves) for name, target in moved.items()}}
+    return {**renamed, "$defs": defs} if defs else renamed, moves
+
+
+def _free_name(ref: str, taken: set[str]) -> str:
+    """A definition's name made from where it was; recorded in ``taken``."""
+    base = re.sub(r"^(definitions|defs)_(?=.)", "", re.sub(r"[^A-Za-z0-9_.-]+", "_", ref).strip("_"))
+    name = base
+    number = 2
+    while name in taken:
+        name, number = f"{base}_{number}", number + 1
+    taken.add(name)
+    return name
+
+
+def _renamed(node: Any, moves: dict[str, str | None]) -> Any:
+    if not is_schema(node):
+        return node
+    renamed = map_subschemas(node, lambda child, _: _renamed(child, moves))
+    if (ref := renamed.get("$ref")) in moves:
+        renamed["$ref"] = moves[ref]
+    return {key: value for key, value in renamed.items() if key != "$ref" or value is not None}

@@ -1,0 +1,271 @@
+"""Rewriting a schema into a ``Subset``, from the top down, with an account of every change.
+
+A change that keeps the meaning is made; one that only loosens it (a bound, a condition) leaves the words in the
+description; one that would lose or invent values is an obstacle, and a schema with an obstacle cannot be strict.
+"""
+
+import json
+from collections.abc import Iterable
+from typing import Any
+
+from interlingua.schema.conjoin import UNIONS, alternatives, conjoined, direct_refs, is_guidance, lone_reference
+from interlingua.schema.nulls import or_null
+from interlingua.schema.refs import hoisted, recursive_refs
+from interlingua.schema.subsets import Subset
+from interlingua.schema.walk import (
+    ASSERTIONS,
+    Schema,
+    branches_of,
+    declared_types,
+    is_schema,
+    malformed,
+    map_subschemas,
+    properties_of,
+    required_of,
+    resolve,
+    step,
+    type_of,
+    types_of,
+    well_formed,
+)
+
+# Means nothing to a model, or is said again elsewhere (`discriminator` by the constants of the branches).
+UNSPOKEN = frozenset(("$schema", "$id", "$anchor", "$comment", "$defs", "definitions", "discriminator", "title"))
+CONDITIONS = ("anyOf", "oneOf", "then", "else", "dependentSchemas")
+
+
+class Rewriter:
+    """One pass over one schema. ``changes`` and ``obstacles`` are sentences that begin with a JSON pointer."""
+
+    def __init__(self, root: Schema, subset: Subset) -> None:
+        self.subset = subset
+        self.changes: list[str] = []
+        self.obstacles: list[str] = []
+        for place in malformed(root):
+            self._changed(place, "dropped, for it does not have the shape of its keyword")
+        self.root, moves = hoisted(well_formed(root) if self.changes else root, subset.homes)
+        self._recursive = recursive_refs(self.root)
+        for old, new in moves.items():
+            self._changed("#", f"moved {old} to {new}" if new else f"dropped {old}, which names nothing in this schema")
+            if new is None:
+                self._obstacle("#", f"{old} names nothing in this schema")
+
+    def rewritten(self) -> Schema:
+        root = self.root
+        if "$ref" in root and (copy := conjoined(root, self.root)) is not None:
+            self._changed("#", f"replaced by a copy of {root['$ref']}, for the root must be an object")
+            root = copy
+        rewritten: Schema = self._schema(root, "#", frozenset())
+        if types_of(rewritten) != ("object",):
+            self._obstacle("#", "the root is not an object")
+        return rewritten
+
+    def _changed(self, at: str, what: str) -> None:
+        self.changes.append(f"{at}: {what}")
+
+    def _obstacle(self, at: str, why: str) -> None:
+        if self.subset.strict:
+            self.obstacles.append(f"{at}: cannot be strict: {why}")
+
+    # ------------------------------------------------------------------------------------------------- one schema
+
+    def _schema(self, node: object, at: str, trail: frozenset[str]) -> Any:
+        """``trail`` holds the references that were replaced by copies on the way here."""
+        if not is_schema(node):
+            self._obstacle(at, "a boolean schema has no type")
+            return {} if node is True and not self.subset.strict else node
+        node, trail = self._resolved(node, at, trail)
+        if "$ref" in node:
+            return node
+        for rule in (
+            self._nullable, self._unions, self._constant, self._null_in_enum, self._typed, self._limited, self._closed,
+        ):  # fmt: skip
+            node = rule(node, at)
+        node = map_subschemas(node, lambda child, place: self._schema(child, place, trail), at)
+        return self._all_required(node, at)
+
+    def _resolved(self, node: Schema, at: str, trail: frozenset[str]) -> tuple[Schema, frozenset[str]]:
+        """Only a lone reference stays one: vendors refuse or ignore what stands beside `$ref`, and know no `allOf`."""
+        node = lone_reference(node)
+        ref = node.get("$ref")
+        if ref in self._recursive and not self.subset.recursive:
+            self._obstacle(at, f"{ref} is recursive")
+        if ref is not None and self.subset.references:
+            if len(node) == 1:
+                return node, trail
+            if ref in self._recursive and not (node.keys() & ASSERTIONS) - {"$ref"}:
+                self._changed(at, "wrapped $ref in anyOf, for nothing may stand beside it")
+                return {"anyOf": [{"$ref": ref}], **{key: node[key] for key in node if key != "$ref"}}, trail
+        return self._copied(node, at, trail) if ref is not None or "allOf" in node else (node, trail)
+
+    def _copied(self, node: Schema, at: str, trail: frozenset[str]) -> tuple[Schema, frozenset[str]]:
+        ref = node.get("$ref")
+        if (joined := conjoined(node, self.root, trail)) is not None:
+            self._changed(at, f"replaced by a copy of {ref}" if ref else "merged the parts of allOf")
+            own = {key: value for key, value in joined.items() if key not in ("$defs", "definitions") or key in node}
+            return own, trail | direct_refs(node)
+        if ref is None:
+            self._obstacle(at, "the parts of allOf cannot be merged")
+            return self._folded(node, at, "allOf"), trail
+        self._obstacle(at, f"{ref} cannot be merged with what stands beside it")
+        rest = {key: value for key, value in node.items() if key != "$ref"}
+        target = resolve(ref, self.root) or {}
+        if ref in trail:
+            self._changed(at, f"cut off {ref}, which is part of itself")
+            types = {"type": target["type"]} if "type" in target else {}
+            return _described({**types, **rest}, f"(again {ref.rpartition('/')[2]}, as above)"), trail
+        rest = self._folded(rest, at, *(word for word in rest if word in ASSERTIONS))
+        return self._copied({**target, **rest}, at, trail | {ref})
+
+    def _nullable(self, node: Schema, at: str) -> Schema:
+        """OpenAPI's word for null: an annotation to JSON Schema, but its author meant it."""
+        if "nullable" not in node:
+            return node
+        self._changed(at, "nullable said as type null" if node["nullable"] is True else "dropped nullable")
+        plain = {key: value for key, value in node.items() if key != "nullable"}
+        return or_null(plain, self.root) if node["nullable"] is True else plain
+
+    def _unions(self, node: Schema, at: str) -> Schema:
+        present = [word for word in UNIONS if word in node]
+        if not present:
+            return node
+        if self.subset.strict and alternatives(node, self.root) is None:
+            return self._guidance(node, at, present)
+        if self.subset.strict and at == "#":
+            self._obstacle(at, f"{present[0]} at the root")
+        if self.subset.strict and "type" in node:
+            self._changed(at, "dropped type, which the branches state again")
+            node = {key: value for key, value in node.items() if key != "type"}
+        if "oneOf" in node and "oneOf" not in self.subset.keywords:
+            if "anyOf" in node:
+                return self._folded(node, at, "oneOf")
+            self._changed(at, "oneOf said as anyOf")
+            node = {("anyOf" if key == "oneOf" else key): value for key, value in node.items()}
+        return node
+
+    def _guidance(self, node: Schema, at: str, present: list[str]) -> Schema:
+        """A union beside properties: in a grammar it can only be left to the description."""
+        names = set(properties_of(node))
+        if not all(is_guidance(branch, names) for word in present for branch in branches_of(node, word)):
+            self._obstacle(at, f"{present[0]} adds to what stands beside it")
+        return self._folded(node, at, *present)
+
+    def _constant(self, node: Schema, at: str) -> Schema:
+        if "const" not in node or "const" in self.subset.keywords:
+            return node
+        self._changed(at, "const said as enum")
+        return {**{key: value for key, value in node.items() if key not in ("const", "enum")}, "enum": [node["const"]]}
+
+    def _null_in_enum(self, node: Schema, at: str) -> Schema:
+        values = [value for value in branches_of(node, "enum") if value is not None]
+        if self.subset.null_in_enum or len(values) == len(branches_of(node, "enum")):
+            return node
+        self._changed(at, "null moved from enum to a type of its own")
+        rest = {key: value for key, value in node.items() if key not in ("type", "enum")}
+        if not values:
+            return {**rest, "type": "null"}
+        types = dict.fromkeys(type_of(value) for value in values)
+        return or_null({**rest, "type": _one_or_list(types), "enum": values}, self.root)
+
+    def _typed(self, node: Schema, at: str) -> Schema:
+        if not self.subset.typed or declared_types(node) or "anyOf" in node or "$ref" in node:
+            return node
+        if not (types := types_of(node)):
+            self._obstacle(at, "it has no type and so accepts anything")
+            return node
+        self._changed(at, f"named the type {' or '.join(types)}")
+        return {"type": _one_or_list(types), **node}
+
+    # ------------------------------------------------------------------------------------- keywords it does not take
+
+    def _limited(self, node: Schema, at: str) -> Schema:
+        """Only the keywords of the subset; of the others those that say something are folded into the description."""
+        if self.subset.strict:
+            self._free_form(node, at)
+        others = [word for word in node if not self._takes(word, node)]
+        silent = [word for word in others if word in UNSPOKEN or _says_nothing(word, node[word])]
+        reported = [word for word in silent if word not in ("$defs", "definitions")]
+        if reported:
+            self._changed(at, f"dropped {', '.join(reported)}")
+        node = {key: value for key, value in node.items() if key not in silent}
+        return self._folded(node, at, *(word for word in others if word not in silent))
+
+    def _takes(self, word: str, node: Schema) -> bool:
+        accepts = self.subset.accepts.get(word)
+        return word in self.subset.keywords and (accepts is None or accepts(node[word], node))
+
+    def _folded(self, node: Schema, at: str, *words: str) -> Schema:
+        if not words:
+            return node
+        self._changed(at, f"folded {', '.join(words)} into the description")
+        text = ", ".join(f"{word}: {_spoken(node[word])}" for word in words)
+        return _described({key: value for key, value in node.items() if key not in words}, f"{{{text}}}")
+
+    def _free_form(self, node: Schema, at: str) -> None:
+        """Obstacles that folding would hide."""
+        types = types_of(node)
+        if "array" in types and not (is_schema(items := node.get("items")) and items):
+            self._obstacle(at, "the items of the array have no one schema")
+        if "prefixItems" in node:
+            self._obstacle(at, "items that differ by position")
+        if node.get("patternProperties") or node.get("unevaluatedProperties", False) is not False:
+            self._obstacle(at, "properties without fixed names")
+        names = set(properties_of(node))
+        conditions = {word: node[word] for word in CONDITIONS if word in node and word not in UNIONS}
+        if not is_guidance(conditions, names):
+            self._obstacle(at, f"{', '.join(conditions)} adds properties")
+
+    # ------------------------------------------------------------------------------------------------------ objects
+
+    def _closed(self, node: Schema, at: str) -> Schema:
+        if not self.subset.strict or "object" not in types_of(node):
+            return node
+        names = properties_of(node)
+        closed = node.get("additionalProperties") in (False, {"not": {}})
+        if node.get("additionalProperties") is not None and not closed:
+            self._obstacle(at, "additionalProperties lets any name in")
+        elif not names and not closed and (at != "#" or "properties" not in node):
+            self._obstacle(at, "an object without properties is free-form")
+        if unknown := [name for name in required_of(node) if name not in names]:
+            self._obstacle(at, f"{', '.join(unknown)} is required but not declared")
+        if closed and is_schema(node.get("properties")) and node["additionalProperties"] is False:
+            return node
+        self._changed(at, "closed: no other properties")
+        return {**node, "properties": names, "additionalProperties": False}
+
+    def _all_required(self, node: Schema, at: str) -> Schema:
+        names, required = properties_of(node), required_of(node)
+        if not self.subset.all_required or "object" not in types_of(node):
+            return node
+        if "required" in node and names.keys() <= set(required):
+            return node
+        properties = {
+            name: or_null(child, self.root) if name not in required and is_schema(child) else child
+            for name, child in names.items()
+        }
+        for name in (name for name in names if name not in required):
+            was_nullable = properties[name] is names[name]
+            self._changed(step(at, "properties", name), "required" if was_nullable else "required; null if left out")
+        if not names:
+            self._changed(at, "required stated, though empty")
+        return {**node, "properties": properties, "required": list(names)}
+
+
+def _one_or_list(types: Iterable[str]) -> str | list[str]:
+    names = list(types)
+    return names[0] if len(names) == 1 else names
+
+
+def _says_nothing(word: str, value: object) -> bool:
+    if word in ("additionalProperties", "unevaluatedProperties"):
+        return isinstance(value, bool)
+    return value is None or (word != "default" and value in ({}, []))
+
+
+def _spoken(value: object) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _described(node: Schema, note: str) -> Schema:
+    before = node.get("description")
+    return {**node, "description": f"{before}\n\n{note}" if before else note}

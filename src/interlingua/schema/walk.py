@@ -1,0 +1,163 @@
+"""Reading JSON Schema: where subschemas live, what a reference names, which types a schema has.
+
+Nothing here changes a schema that is handed in, and nothing here raises: a schema is what a stranger wrote. The other
+modules read what ``well_formed`` has passed, where a keyword has the shape that JSON Schema gives it or is absent.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, TypeAlias, TypeGuard
+from urllib.parse import unquote
+
+Schema: TypeAlias = dict[str, Any]
+
+# Where subschemas live: under names, in lists, alone. In `enum`, `default` and `examples` are values, not schemas.
+NAMED = ("properties", "patternProperties", "$defs", "definitions", "dependentSchemas")
+LISTED = ("anyOf", "oneOf", "allOf", "prefixItems")
+LONE = (
+    "items", "additionalProperties", "not", "if", "then", "else", "contains",
+    "propertyNames", "unevaluatedItems", "unevaluatedProperties",
+)  # fmt: skip
+
+BOUNDS = (
+    "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "minLength", "maxLength", "minItems",
+    "maxItems", "minContains", "maxContains", "minProperties", "maxProperties",
+)  # fmt: skip
+
+# Keywords that decide whether a value is valid. Every other keyword only annotates.
+ASSERTIONS = frozenset((
+    *NAMED, *LISTED, *LONE, *BOUNDS, "$ref", "type", "nullable", "enum", "const", "required", "dependentRequired",
+    "format", "pattern", "uniqueItems",
+)) - {"$defs", "definitions"}  # fmt: skip
+
+
+def is_schema(value: object) -> TypeGuard[Schema]:
+    """An object schema; the boolean ones are not."""
+    return isinstance(value, dict)
+
+
+def is_list(value: object) -> TypeGuard[list[Any]]:
+    return isinstance(value, list)
+
+
+def is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _names(value: object) -> bool:
+    return is_list(value) and all(isinstance(name, str) for name in value)
+
+
+SHAPES: Mapping[str, Callable[[object], bool]] = {
+    **dict.fromkeys(NAMED, is_schema),
+    **dict.fromkeys((*LISTED, "enum"), lambda value: is_list(value) and bool(value)),
+    **dict.fromkeys(LONE, lambda value: isinstance(value, dict | bool)),
+    **dict.fromkeys(("$ref", "title", "description", "pattern", "format"), lambda value: isinstance(value, str)),
+    **dict.fromkeys(BOUNDS, is_number),
+    "type": lambda value: isinstance(value, str) or (_names(value) and bool(value)),
+    "required": _names,
+    "items": lambda value: isinstance(value, dict | bool | list),
+}
+
+
+def malformed(node: object, at: str = "#") -> Iterator[str]:
+    """Where keywords stand that do not have their shape, as JSON pointers."""
+    if is_schema(node):
+        yield from (step(at, word) for word, value in node.items() if word in SHAPES and not SHAPES[word](value))
+        for place, child in subschemas(node):
+            yield from malformed(child, f"{at}/{place}")
+
+
+def well_formed(node: Any) -> Any:
+    """``node`` without the keywords that ``malformed`` finds."""
+    if not is_schema(node):
+        return node
+    kept = {word: value for word, value in node.items() if word not in SHAPES or SHAPES[word](value)}
+    return map_subschemas(kept, lambda child, _: well_formed(child))
+
+
+def properties_of(node: Schema) -> Schema:
+    found: Schema = node.get("properties", {})
+    return found
+
+
+def required_of(node: Schema) -> list[str]:
+    found: list[str] = node.get("required", [])
+    return found
+
+
+def branches_of(node: Schema, keyword: str) -> list[Any]:
+    found: list[Any] = node.get(keyword, [])
+    return found
+
+
+def step(at: str, *names: str) -> str:
+    """The JSON pointer of a place below ``at``."""
+    return "/".join((at, *(name.replace("~", "~0").replace("/", "~1") for name in names)))
+
+
+def subschemas(node: Schema) -> Iterator[tuple[str, Any]]:
+    """Each direct subschema with its pointer relative to ``node``; a boolean that stands alone is a flag, not one."""
+    for keyword, value in node.items():
+        if keyword in NAMED and is_schema(value):
+            yield from ((step(keyword, name), child) for name, child in value.items())
+        elif keyword in LISTED + LONE and is_list(value):
+            yield from ((step(keyword, str(index)), child) for index, child in enumerate(value))
+        elif keyword in LONE and is_schema(value):
+            yield keyword, value
+
+
+def map_subschemas(node: Schema, change: Callable[[Any, str], Any], at: str = "#") -> Schema:
+    """A copy of ``node`` with ``change(child, pointer)`` in the place of each direct subschema."""
+    mapped: Schema = {}
+    for keyword, value in node.items():
+        here = step(at, keyword)
+        if keyword in NAMED and is_schema(value):
+            mapped[keyword] = {name: change(child, step(here, name)) for name, child in value.items()}
+        elif keyword in LISTED + LONE and is_list(value):
+            mapped[keyword] = [change(child, step(here, str(index))) for index, child in enumerate(value)]
+        elif keyword in LONE and is_schema(value):
+            mapped[keyword] = change(value, here)
+        else:
+            mapped[keyword] = value
+    return mapped
+
+
+def resolve(ref: object, root: Schema) -> Schema | None:
+    """What a local reference names; None for a foreign or dangling one, and for anchors."""
+    if not isinstance(ref, str) or not (ref == "#" or ref.startswith("#/")):
+        return None
+    found: Any = root
+    for part in unquote(ref).split("/")[1:]:
+        name = part.replace("~1", "/").replace("~0", "~")
+        if is_schema(found):
+            found = found.get(name)
+        elif is_list(found) and name.isdecimal() and int(name) < len(found):
+            found = found[int(name)]
+        else:
+            return None
+    return found if is_schema(found) else None
+
+
+def declared_types(node: Schema) -> tuple[str, ...]:
+    found: str | list[str] = node.get("type", [])
+    return (found,) if isinstance(found, str) else tuple(found)
+
+
+def types_of(node: Schema) -> tuple[str, ...]:
+    """The declared types, else the ones its other keywords imply; empty if it says nothing of types."""
+    if declared := declared_types(node):
+        return declared
+    if "properties" in node:
+        return ("object",)
+    if "items" in node or "prefixItems" in node:
+        return ("array",)
+    values: list[Any] = [node["const"]] if "const" in node else branches_of(node, "enum")
+    return tuple(dict.fromkeys(type_of(value) for value in values))
+
+
+def type_of(value: object) -> str:
+    """The JSON type of a value; `bool` before `int`, because Python thinks that True is a number."""
+    kinds: tuple[tuple[type, str], ...] = (
+        (bool, "boolean"), (int, "integer"), (float, "number"), (str, "string"), (list, "array"), (dict, "object"),
+    )  # fmt: skip
+    return next((name for kind, name in kinds if isinstance(value, kind)), "null")

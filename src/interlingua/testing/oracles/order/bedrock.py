@@ -1,0 +1,214 @@
+"""Bedrock Converse: sheet §4, §5 and §9."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterator
+from itertools import groupby, pairwise
+from typing import Any
+
+from interlingua.testing.oracles.order.rules import (
+    Body,
+    Problems,
+    Rule,
+    Turn,
+    answered,
+    at,
+    called,
+    count,
+    led_by_results,
+    mapping,
+    not_both,
+    objects,
+    offered,
+    unique,
+)
+
+DOCUMENT_NAME = re.compile(r"(?:[a-zA-Z0-9_\-()\[\]]|\s(?!\s))+")
+MAX_IMAGES, MAX_DOCUMENTS, MAX_CACHE_POINTS = 20, 5, 4
+OF_USER = ("image", "document", "video", "audio", "toolResult", "searchResult")
+OF_ASSISTANT = ("toolUse", "reasoningContent", "citationsContent")
+
+
+def messages(body: Body) -> Iterator[tuple[int, dict[str, Any]]]:
+    return objects(body.get("messages"))
+
+
+def blocks(body: Body) -> Iterator[tuple[str, str, dict[str, Any]]]:
+    for index, message in messages(body):
+        for place, block in objects(message.get("content")):
+            yield f"messages[{index}].content[{place}]", message.get("role", ""), block
+
+
+def turns(body: Body) -> list[Turn]:
+    spoken = [(index, message) for index, message in messages(body) if message.get("role") != "system"]
+    return [turn(role, list(group)) for role, group in groupby(spoken, key=lambda pair: pair[1].get("role", ""))]
+
+
+def turn(role: str, group: list[tuple[int, dict[str, Any]]]) -> Turn:
+    """Blocks of the service's own tools (`server_tool_use`) are answered by the service."""
+    calls: list[tuple[str, str]] = []
+    results: list[tuple[str, str]] = []
+    kinds: list[bool] = []
+    for index, message in group:
+        for place, block in objects(message.get("content")):
+            path, use, result = (
+                f"messages[{index}].content[{place}]",
+                mapping(block.get("toolUse")),
+                mapping(block.get("toolResult")),
+            )
+            kinds.append(bool(result))
+            if use and use.get("type") != "server_tool_use":
+                calls.append((path, str(use.get("toolUseId"))))
+            elif result and role == "user":
+                results.append((path, str(result.get("toolUseId"))))
+    return Turn(f"messages[{group[0][0]}]", role, calls, results, kinds == sorted(kinds, reverse=True) or not results)
+
+
+def some_message(body: Body) -> Problems:
+    if not count(body.get("messages")) and "promptVariables" not in body:
+        yield "messages: empty"
+
+
+def user_first(body: Body) -> Problems:
+    for found in turns(body)[:1]:
+        if found.role != "user":
+            yield f"{found.path}: the first turn is {found.role!r}, not 'user'"
+
+
+def alternating(body: Body) -> Problems:
+    for (_, one), (index, other) in pairwise(messages(body)):
+        if one.get("role") == other.get("role"):
+            yield f"messages[{index}]: {other.get('role')!r} twice in a row"
+
+
+def calls_answered(body: Body) -> Problems:
+    return answered(turns(body))
+
+
+def results_called(body: Body) -> Problems:
+    return called(turns(body))
+
+
+def results_first(body: Body) -> Problems:
+    return led_by_results(turns(body))
+
+
+def unique_ids(body: Body) -> Problems:
+    for found in turns(body):
+        yield from unique(found.calls)
+
+
+def tools_defined(body: Body) -> Problems:
+    if not at(body, "toolConfig.tools") and any(found.calls or found.results for found in turns(body)):
+        yield "toolConfig: missing, but the history holds tool blocks"
+
+
+def text_present(body: Body) -> Problems:
+    """The sheet says that blank text is rejected; the corpus shows that only empty text is."""
+    yield from (f"{path}.text: empty" for path, _, block in blocks(body) if block.get("text") == "")
+    yield from (
+        f"system[{index}].text: empty" for index, block in objects(body.get("system")) if block.get("text") == ""
+    )
+
+
+def content_present(body: Body) -> Problems:
+    yield from (
+        f"messages[{index}].content: empty" for index, message in messages(body) if message.get("content") == []
+    )
+
+
+def block_roles(body: Body) -> Problems:
+    for path, role, block in blocks(body):
+        for key in OF_ASSISTANT if role == "user" else OF_USER:
+            service = (
+                mapping(block.get(key)).get("type") is not None
+            )  # its own tools: calls and results both in the assistant's turn
+            if key in block and not service:
+                yield f"{path}: {key} does not belong to {role!r}"
+
+
+def text_beside_documents(body: Body) -> Problems:
+    for index, message in messages(body):
+        keys = {key for _, block in objects(message.get("content")) for key in block}
+        if "document" in keys and "text" not in keys:
+            yield f"messages[{index}]: a document needs a text block beside it"
+
+
+def document_names(body: Body) -> Problems:
+    for path, _, block in blocks(body):
+        name = mapping(block.get("document")).get("name")
+        if isinstance(name, str) and not DOCUMENT_NAME.fullmatch(name):
+            yield f"{path}.document.name: {name!r} has characters that are not allowed"
+
+
+def few_media(body: Body) -> Problems:
+    held = Counter(key for _, _, block in blocks(body) for key in block)
+    held["cachePoint"] += sum(
+        "cachePoint" in block for key in ("system", "toolConfig.tools") for _, block in objects(at(body, key))
+    )
+    for key, most in (("image", MAX_IMAGES), ("document", MAX_DOCUMENTS), ("cachePoint", MAX_CACHE_POINTS)):
+        if held[key] > most:
+            yield f"{key}: {held[key]}, at most {most}"
+
+
+def cache_after_content(body: Body) -> Problems:
+    lists = [(f"messages[{index}].content", message.get("content")) for index, message in messages(body)]
+    lists += [("system", body.get("system")), ("toolConfig.tools", at(body, "toolConfig.tools"))]
+    for path, content in lists:
+        if isinstance(content, list) and content and "cachePoint" in mapping(content[0]):
+            yield f"{path}[0]: a cachePoint with nothing before it"
+
+
+def tool_names(body: Body) -> list[tuple[str, Any]]:
+    tools = objects(at(body, "toolConfig.tools"))
+    specs = ((index, kind, tool[kind]) for index, tool in tools for kind in ("toolSpec", "systemTool") if kind in tool)
+    return [(f"toolConfig.tools[{index}].{kind}.name", mapping(spec).get("name")) for index, kind, spec in specs]
+
+
+def choice_offered(body: Body) -> Problems:
+    return offered(("toolConfig.toolChoice.tool.name", at(body, "toolConfig.toolChoice.tool.name")), tool_names(body))
+
+
+def inputs_are_objects(body: Body) -> Problems:
+    for path, _, block in blocks(body):
+        if "toolUse" in block and not isinstance(mapping(block["toolUse"]).get("input"), dict):
+            yield f"{path}.toolUse.input: not an object"
+
+
+def schema_is_text(body: Body) -> Problems:
+    path = "outputConfig.textFormat.structure.jsonSchema.schema"
+    schema = at(body, path)
+    try:
+        if isinstance(schema, str) and not isinstance(json.loads(schema), dict):
+            yield f"{path}: the JSON text of something other than an object"
+    except ValueError:
+        yield f"{path}: not JSON text"
+
+
+PROMPT_FIELDS = ("system", "inferenceConfig", "toolConfig", "additionalModelRequestFields")
+
+RULES = (
+    Rule("some-message", some_message),
+    Rule("user-first", user_first, disputed=True),
+    Rule("alternating", alternating, disputed=True),
+    Rule("calls-answered", calls_answered),
+    Rule("results-called", results_called),
+    Rule("results-first", results_first),
+    Rule("unique-ids", unique_ids),
+    Rule("tools-defined", tools_defined),
+    Rule("text-present", text_present),
+    Rule("content-present", content_present),
+    Rule("block-roles", block_roles),
+    Rule("text-beside-documents", text_beside_documents),
+    Rule("document-names", document_names),
+    Rule("few-media", few_media),
+    Rule("cache-after-content", cache_after_content),
+    Rule("unique-tools", lambda body: unique(tool_names(body))),
+    Rule("choice-offered", choice_offered),
+    Rule("inputs-are-objects", inputs_are_objects),
+    Rule("schema-is-text", schema_is_text),
+    Rule("prompt-alone", not_both(*(("promptVariables", field) for field in PROMPT_FIELDS))),
+)

@@ -1,0 +1,27 @@
+"""What every value of the language carries beside its own fields: residue and form marks.
+
+``extras`` is residue: what a wire object said that no canonical field says, keyed by dialect name, in the
+wire's own nesting. Only that dialect writes it back; to any other dialect it is a Loss.
+
+``forms`` is how the wire spelled something where that is not what we would write ourselves (a string or a
+list, absent, null or empty, an older parameter name), keyed by dialect name too. It never reaches another
+dialect, is never a Loss, and is only a hint: a canonical field that was edited wins over its mark.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from msgspec import Struct
+
+__all__ = ["Json", "Value"]
+
+Json = Any
+"""A parsed JSON value. The alias says intent; a recursive type would make every access a cast."""
+
+
+class Value(Struct, frozen=True, kw_only=True, omit_defaults=True, repr_omit_defaults=True):
+    """The root of blocks, messages, tools, requests and responses."""
+
+    extras: dict[str, Json] = {}
+    forms: dict[str, Json] = {}

@@ -1,0 +1,254 @@
+"""Blocks: what a message is made of, in order. Adjacent text blocks are never merged.
+
+Every block may carry a ``signature`` (an opaque proof; some providers sign any part) and a ``cache`` mark.
+Opaque state (signatures, redacted data, server-tool payloads, opaque blocks) belongs to whoever issued it and
+goes back to no one else: see ``Message.origin``.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from msgspec.structs import force_setattr
+
+from .base import Json, Value
+
+__all__ = [
+    "AudioBlock",
+    "Base64Source",
+    "Block",
+    "BlockBase",
+    "CacheMark",
+    "Citation",
+    "DocumentBlock",
+    "FileSource",
+    "ImageBlock",
+    "JsonBlock",
+    "OpaqueBlock",
+    "RedactedThinkingBlock",
+    "RefusalBlock",
+    "ServerToolResultBlock",
+    "ServerToolUseBlock",
+    "Source",
+    "TextBlock",
+    "TextSource",
+    "ThinkingBlock",
+    "ToolResultBlock",
+    "ToolUseBlock",
+    "UrlSource",
+    "VideoBlock",
+]
+
+
+class CacheMark(Value, frozen=True):
+    """The prompt up to and including the marked thing is worth caching. ``ttl`` is the provider's word, if any."""
+
+    ttl: str | None = None
+
+
+class Citation(Value, frozen=True):
+    """Where a statement comes from.
+
+    ``kind`` says what ``start`` and ``end`` count: ``url`` (characters of the answer), ``char``, ``page`` and
+    ``block`` (of document number ``index``), ``search_result`` (blocks of result number ``index``). ``text`` is
+    the passage cited.
+    """
+
+    kind: str
+    url: str | None = None
+    title: str | None = None
+    text: str | None = None
+    index: int | None = None
+    start: int | None = None
+    end: int | None = None
+
+
+class Base64Source(Value, frozen=True, tag_field="type", tag="base64"):
+    """Media inside the message. ``data`` is base64 text."""
+
+    media_type: str
+    data: str
+
+
+class UrlSource(Value, frozen=True, tag_field="type", tag="url"):
+    """Media somewhere else. We never fetch it unless the caller opts in."""
+
+    url: str
+    media_type: str | None = None
+
+
+class FileSource(Value, frozen=True, tag_field="type", tag="file"):
+    """Media stored with one provider, which alone knows the id; ``dialect`` is whose it is, where known.
+
+    Equality asks what is meant, not who stores it, as with ``Message.origin``.
+    """
+
+    file_id: str
+    media_type: str | None = None
+    dialect: str | None = None
+
+    def __eq__(self, other: object) -> bool:
+        if type(other) is not FileSource:
+            return NotImplemented
+        mine, theirs = (self.file_id, self.media_type, self.extras), (other.file_id, other.media_type, other.extras)
+        return mine == theirs and self.forms == other.forms
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+class TextSource(Value, frozen=True, tag_field="type", tag="text"):
+    """A document that is plain text."""
+
+    text: str
+    media_type: str = "text/plain"
+
+
+Source = Base64Source | UrlSource | FileSource | TextSource
+
+
+class BlockBase(Value, frozen=True, kw_only=True, tag_field="type"):
+    """The root of all blocks."""
+
+    signature: str | None = None
+    cache: CacheMark | None = None
+
+    @property
+    def type(self) -> str:
+        """The block's tag, e.g. ``"text"``."""
+        return str(self.__struct_config__.tag)
+
+
+class TextBlock(BlockBase, frozen=True, tag="text"):
+    """Text, with the sources it cites."""
+
+    text: str
+    citations: tuple[Citation, ...] = ()
+
+
+class ImageBlock(BlockBase, frozen=True, tag="image"):
+    """A picture. ``detail`` is how closely the model shall look (``low``, ``high``, …)."""
+
+    source: Source
+    detail: str | None = None
+
+
+class DocumentBlock(BlockBase, frozen=True, tag="document"):
+    """A PDF, a text or another file to be read."""
+
+    source: Source
+    title: str | None = None
+    context: str | None = None
+    filename: str | None = None
+
+
+class AudioBlock(BlockBase, frozen=True, tag="audio"):
+    """Sound to be heard. ``transcript`` is what was said, where the provider tells."""
+
+    source: Source
+    transcript: str | None = None
+
+
+class VideoBlock(BlockBase, frozen=True, tag="video"):
+    """Moving pictures to be watched."""
+
+    source: Source
+
+
+class ThinkingBlock(BlockBase, frozen=True, tag="thinking"):
+    """Reasoning the model showed; an empty ``text`` with a ``signature`` is still a proof to be returned."""
+
+    text: str = ""
+
+
+class RedactedThinkingBlock(BlockBase, frozen=True, tag="redacted_thinking"):
+    """Reasoning the provider encrypted; only its issuer can read ``data``."""
+
+    data: str
+
+
+class ToolUseBlock(BlockBase, frozen=True, tag="tool_use"):
+    """The model calls one of the caller's tools.
+
+    ``input`` is always a parsed object. ``input_text`` is the exact text the model wrote, kept when it is
+    malformed (then ``input`` is ``{}``), when it is free text (``kind="text"``), or when it is valid but not
+    what we would write, so that the same dialect can replay it byte for byte.
+    """
+
+    id: str
+    name: str
+    kind: Literal["json", "text"] = "json"
+    input: dict[str, Json] = {}
+    input_text: str | None = None
+    native_ids: dict[str, str] = {}
+
+
+class ToolResultBlock(BlockBase, frozen=True, tag="tool_result"):
+    """What a tool answered. ``is_error`` is three-valued: ``None`` means the wire did not say."""
+
+    tool_use_id: str
+    content: tuple[Block, ...] = ()
+    name: str | None = None
+    is_error: bool | None = None
+
+    def __post_init__(self) -> None:
+        content: object = self.content
+        if isinstance(content, str):
+            force_setattr(self, "content", (TextBlock(text=content),))
+        elif isinstance(content, list):
+            force_setattr(self, "content", tuple(content))
+
+
+class JsonBlock(BlockBase, frozen=True, tag="json"):
+    """A structured tool result."""
+
+    value: Json
+
+
+class ServerToolUseBlock(BlockBase, frozen=True, tag="server_tool_use"):
+    """The provider runs a tool of its own: web search, code execution, an MCP server's tool."""
+
+    id: str
+    name: str
+    input: dict[str, Json] = {}
+    dialect: str = ""
+
+
+class ServerToolResultBlock(BlockBase, frozen=True, tag="server_tool_result"):
+    """What the provider's own tool found. ``content`` stays in the words of ``dialect``."""
+
+    tool_use_id: str
+    name: str
+    content: Json = None
+    dialect: str = ""
+    is_error: bool | None = None
+
+
+class RefusalBlock(BlockBase, frozen=True, tag="refusal"):
+    """The model declines, in words."""
+
+    text: str
+
+
+class OpaqueBlock(BlockBase, frozen=True, tag="opaque"):
+    """A block only ``dialect`` understands, carried whole."""
+
+    dialect: str
+    raw: Json
+
+
+Block = (
+    TextBlock
+    | ImageBlock
+    | DocumentBlock
+    | AudioBlock
+    | VideoBlock
+    | ThinkingBlock
+    | RedactedThinkingBlock
+    | ToolUseBlock
+    | ToolResultBlock
+    | JsonBlock
+    | ServerToolUseBlock
+    | ServerToolResultBlock
+    | RefusalBlock
+    | OpaqueBlock
+)

@@ -1,0 +1,38 @@
+"""Who will read a request, and what that reader can do."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from .base import Json
+
+__all__ = ["AdapterCapabilities", "Target"]
+
+
+class AdapterCapabilities(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What one model accepts and returns."""
+
+    images: bool = False
+    documents: bool = False
+    audio: bool = False
+    video: bool = False
+    thinking: bool = False
+    tools: bool = True
+    system_prompt: bool = True
+    structured_output: bool = False
+    streaming: bool = True
+    streaming_tool_calls: bool = True
+    parallel_tool_calls: bool = True
+    prompt_caching: bool = False
+    max_context_tokens: int | None = None
+    max_output_tokens: int | None = None
+    image_types: tuple[str, ...] = ()
+
+
+class Target(Struct, frozen=True, omit_defaults=True):
+    """The reader of a request. ``quirks`` is the dialect's own struct of known deviations."""
+
+    provider: str | None = None
+    model: str | None = None
+    capabilities: AdapterCapabilities | None = None
+    quirks: Json = None

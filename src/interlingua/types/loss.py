@@ -1,0 +1,44 @@
+"""What a translation could not say, or had to say otherwise."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from msgspec import Struct
+
+from .base import Json
+
+__all__ = ["Encoded", "Loss", "LossKind", "WireError"]
+
+LossKind = Literal["dropped", "approximated", "moved", "added"]
+
+
+class Loss(Struct, frozen=True):
+    """One difference between what was meant and what the wire says.
+
+    ``path`` is a place in the canonical value, e.g. ``messages/3/content/1``.
+    """
+
+    path: str
+    kind: LossKind
+    reason: str
+
+
+class Encoded(Struct, frozen=True, omit_defaults=True):
+    """What an encoder made: the body as a JSON value, where and with which headers to send it, and the losses.
+
+    ``path`` is ``None`` where the URL needs a model and none was given.
+    """
+
+    body: Json
+    path: str | None = None
+    headers: dict[str, str] = {}
+    losses: tuple[Loss, ...] = ()
+
+
+class WireError(Struct, frozen=True, omit_defaults=True):
+    """An error in a provider's own shape. ``body`` is bytes: an error answer need not be JSON."""
+
+    status: int
+    headers: dict[str, str]
+    body: bytes

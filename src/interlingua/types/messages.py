@@ -1,0 +1,61 @@
+"""Messages and who wrote them."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+from msgspec.structs import force_setattr
+
+from .base import Json, Value
+from .blocks import Block, TextBlock
+from .words import Role, RoleWord
+
+__all__ = ["Message", "Origin"]
+
+
+class Origin(Struct, frozen=True, omit_defaults=True):
+    """The issuer of a message: its signatures and ids mean something to this one only."""
+
+    provider: str | None = None
+    dialect: str | None = None
+    model: str | None = None
+
+
+class Message(Value, frozen=True):
+    """One turn, or a part of one. A plain string as content becomes one text block.
+
+    Tool results live in messages of role ``tool``; one such message answers one assistant turn.
+    Two messages are equal when they say the same: ``origin`` tells who said it and is left out.
+    """
+
+    role: RoleWord
+    content: tuple[Block, ...] = ()
+    id: str | None = None
+    origin: Origin | None = None
+    metadata: dict[str, Json] = {}
+
+    def __post_init__(self) -> None:
+        if type(self.role) is not Role:
+            force_setattr(self, "role", Role(self.role))
+        content: object = self.content
+        if type(content) is not tuple:
+            blocks = (TextBlock(text=content),) if isinstance(content, str) else tuple(self.content)
+            force_setattr(self, "content", blocks)
+
+    def __eq__(self, other: object) -> bool:
+        if type(other) is not Message:
+            return NotImplemented
+        return (
+            self.role == other.role
+            and self.content == other.content
+            and self.id == other.id
+            and self.metadata == other.metadata
+            and self.extras == other.extras
+            and self.forms == other.forms
+        )
+
+    __hash__ = None  # type: ignore[assignment]  # holds dicts, like every value here
+
+    @property
+    def text(self) -> str:
+        """The text blocks, joined."""
+        return "".join(block.text for block in self.content if type(block) is TextBlock)

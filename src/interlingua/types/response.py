@@ -1,0 +1,60 @@
+"""What a model answered."""
+
+from __future__ import annotations
+
+from msgspec.structs import force_setattr
+
+from .base import Json, Value
+from .blocks import Block, TextBlock, ToolUseBlock
+from .loss import Loss
+from .messages import Message, Origin
+from .usage import TokenUsage
+from .words import Role, StopReason, StopWord
+
+__all__ = ["Response"]
+
+
+class Response(Value, frozen=True):
+    """A whole answer, or the partial one that a cut stream left.
+
+    ``raw_stop_reason`` is the provider's own word. ``request_id``, ``origin``, ``latency_ms``, ``attempts``,
+    ``losses`` and ``raw`` are filled by whoever made the call; encoders never read ``raw``.
+    """
+
+    content: tuple[Block, ...] = ()
+    stop_reason: StopWord = StopReason.end_turn
+    raw_stop_reason: str | int | None = None
+    id: str | None = None
+    model: str | None = None
+    usage: TokenUsage | None = None
+    origin: Origin | None = None
+    request_id: str | None = None
+    latency_ms: float | None = None
+    losses: tuple[Loss, ...] = ()
+    attempts: int = 0
+    raw: Json = None
+    error: Json = None
+    """An ``AdapterError`` when ``stop_reason`` is ``error`` or ``cancelled``."""
+
+    def __post_init__(self) -> None:
+        if type(self.stop_reason) is not StopReason:
+            force_setattr(self, "stop_reason", StopReason(self.stop_reason))
+        content: object = self.content
+        if type(content) is not tuple:
+            blocks = (TextBlock(text=content),) if isinstance(content, str) else tuple(self.content)
+            force_setattr(self, "content", blocks)
+
+    @property
+    def text(self) -> str:
+        """The text blocks, joined."""
+        return "".join(block.text for block in self.content if type(block) is TextBlock)
+
+    @property
+    def tool_uses(self) -> tuple[ToolUseBlock, ...]:
+        """The calls of the caller's tools."""
+        return tuple(block for block in self.content if type(block) is ToolUseBlock)
+
+    @property
+    def message(self) -> Message:
+        """The answer as a turn of the conversation."""
+        return Message(role=Role.assistant, content=self.content, origin=self.origin)

@@ -1,0 +1,84 @@
+"""Tools the model may call, and how far it is free to choose."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from msgspec import Struct
+
+from .base import Json, Value
+from .blocks import CacheMark
+
+__all__ = ["ServerTool", "Tool", "ToolAnnotations", "ToolChoice", "ToolDefinition", "ToolOutput"]
+
+
+class ToolAnnotations(Struct, frozen=True, omit_defaults=True):
+    """Hints for the caller's own loop; no provider has a word for them."""
+
+    read_only: bool | None = None
+    destructive: bool | None = None
+    idempotent: bool | None = None
+    open_world: bool | None = None
+
+
+class ToolDefinition(Value, frozen=True, tag_field="type", tag="tool"):
+    """A tool of the caller's. ``kind="text"`` takes free text instead of a JSON object."""
+
+    name: str
+    description: str | None = None
+    input_schema: dict[str, Json] = {}
+    annotations: ToolAnnotations | None = None
+    strict: bool | None = None
+    cache: CacheMark | None = None
+    kind: Literal["json", "text"] = "json"
+
+
+class ServerTool(Value, frozen=True, tag_field="type", tag="server_tool"):
+    """A provider's built-in tool, carried whole in the words of its dialect."""
+
+    dialect: str
+    raw: dict[str, Json]
+
+
+Tool = ToolDefinition | ServerTool
+
+
+class ToolChoice(Value, frozen=True):
+    """How the model may choose. Any field may be the only thing set.
+
+    ``mode`` is ``auto``, ``any``, ``specific`` (with ``name``) or ``none``; ``allowed`` narrows the choice to some
+    names; ``parallel`` says whether several calls in one turn are welcome.
+    """
+
+    mode: Literal["auto", "any", "specific", "none"] | None = None
+    name: str | None = None
+    allowed: tuple[str, ...] = ()
+    parallel: bool | None = None
+
+    @classmethod
+    def auto(cls, *, parallel: bool | None = None) -> ToolChoice:
+        """The model decides."""
+        return cls(mode="auto", parallel=parallel)
+
+    @classmethod
+    def any(cls, *, parallel: bool | None = None) -> ToolChoice:
+        """Some tool must be called."""
+        return cls(mode="any", parallel=parallel)
+
+    @classmethod
+    def none(cls) -> ToolChoice:
+        """No tool may be called."""
+        return cls(mode="none")
+
+    @classmethod
+    def specific(cls, name: str, *, parallel: bool | None = None) -> ToolChoice:
+        """This very tool must be called."""
+        return cls(mode="specific", name=name, parallel=parallel)
+
+
+class ToolOutput(Struct, frozen=True, omit_defaults=True):
+    """What a caller's own loop computed for one call: input of ``build_tool_results``."""
+
+    id: str
+    content: Json
+    is_error: bool | None = None
