@@ -23,7 +23,7 @@ LAYERS = (
     ("types",),  # the language
     ("errors",),
     ("schema", "ids", "framing", "grammar", "arguments"),
-    ("fold",),
+    ("folding",),
     ("dialects",),
     ("replay",),
     ("translate",),
@@ -41,7 +41,7 @@ FREE = ("embedded", "testing", "demo")
 
 # What may not appear from the exchange downwards: one call must give the same answer twice, in any loop or none.
 PURE = (
-    *("types", "errors", "schema", "ids", "framing", "grammar", "arguments", "fold"),
+    *("types", "errors", "schema", "ids", "framing", "grammar", "arguments", "folding"),
     *("dialects", "replay", "translate", "providers", "catalogue", "exchange"),
 )
 IMPURE = {

@@ -15,6 +15,7 @@ DIALECTS: dict[str, str] = {
     # name                  module:class, below this package
     "anthropic-messages": "anthropic_messages:AnthropicMessages",
     "openai-chat": "openai_chat:OpenAIChat",
+    "ollama": "ollama:Ollama",
 }
 """The names, and where each dialect lives."""
 

@@ -24,7 +24,7 @@ from ..types.tools import ToolDefinition
 from ..types.words import Role
 from ._tables import Ledger, same_issuer
 
-__all__ = ["PLACEHOLDER", "called_names", "is_plain", "leading_system", "settled", "speakable", "stub_tools"]
+__all__ = ["PLACEHOLDER", "called_names", "is_plain", "leading_system", "scattered", "settled", "speakable", "stub_tools"]
 
 PLACEHOLDER = "(no content)"
 """Said where a protocol demands something and there is nothing to say. Pinned: prompt caches see it."""
@@ -65,6 +65,23 @@ def settled(messages: Sequence[Message], ledger: Ledger) -> Sequence[tuple[int, 
                 numbered.insert(_after_results(numbered, home), (index, message))
                 ledger.lose("moved", "tool results stand right behind the turn that called", "messages", index)
     return numbered
+
+
+def scattered(messages: Sequence[Message]) -> dict[tuple[int, int], int]:
+    """Results that do not answer the turn right before them: their places, and the turn that each belongs behind."""
+    found: dict[tuple[int, int], int] = {}
+    calls: dict[str, int] = {}
+    latest = -1
+    for index, message in enumerate(messages):
+        if message.role == Role.assistant:
+            latest = index
+            calls |= {call.id: index for call in _calls(message)}
+        elif message.role == Role.tool:
+            for place, block in enumerate(message.content):
+                home = calls.get(block.tool_use_id) if isinstance(block, ToolResultBlock) else None
+                if home is not None and home != latest:
+                    found[index, place] = home
+    return found
 
 
 def _misplaced(messages: Sequence[Message], index: int) -> bool:

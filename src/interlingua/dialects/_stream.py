@@ -12,7 +12,7 @@ import msgspec
 from msgspec.structs import replace
 
 from ..errors import AdapterError, NetworkError, ParseError
-from ..fold import Accumulator
+from ..folding import Accumulator
 from ..grammar import StreamGrammar
 from ..types.base import Json
 from ..types.blocks import Block

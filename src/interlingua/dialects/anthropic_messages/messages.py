@@ -113,8 +113,21 @@ def encode_messages(messages: Sequence[Message], target: Target | None, ledger: 
         if message.extras:
             ledger.foreign(message, NAME)
         before = message
+    if turns and before is not None and before.role == Role.assistant:
+        trim_prefill(turns[-1], before, len(messages) - 1, ledger)
     ledger.where = ()
     return turns
+
+
+def trim_prefill(turn: Wire, message: Message, index: int, ledger: Ledger) -> None:
+    """A last turn of the assistant's is continued by the model, and may not end in whitespace."""
+    last = turn["content"][-1] if type(turn["content"]) is list and turn["content"] else None
+    if message.origin is not None and message.origin.dialect == NAME or last is None or last.get("type") != "text":
+        return
+    if last["text"] != last["text"].rstrip():
+        last["text"] = last["text"].rstrip() or PLACEHOLDER
+        ledger.where = ("messages", index, "content", len(message.content) - 1)
+        ledger.lose("approximated", "the last turn may not end in whitespace", "text")
 
 
 def _same_turn(message: Message, before: Message | None) -> bool:

@@ -12,7 +12,7 @@ from ...types.capabilities import Target
 from ...types.loss import Encoded
 from ...types.request import Request, Thinking
 from ...types.tools import ServerTool, Tool, ToolChoice, ToolDefinition
-from .._history import leading_system, stub_tools
+from .._history import PLACEHOLDER, leading_system, stub_tools
 from .._schemas import is_strict_form, say_strict
 from .._tables import Field, FieldTable, Ledger, Words, kept, marks, own, take
 from .blocks import BLOCKS, CACHE, NAME, Wire
@@ -59,6 +59,10 @@ def decode_request(
     read_settings(rest, fields, forms, blanks)
     if "max_output_tokens" not in fields:
         forms["max_tokens"] = "absent"
+    if fields.get("temperature", 0) > 1:
+        forms["temperature"] = "verbatim"
+    if fields.get("messages") == () and fields["system"]:
+        forms["messages"] = "empty"
     if "tools" not in fields and _speaks_of_tools(fields.get("messages", ())):
         forms["tools"] = "absent"
     return Request(**fields, **kept(NAME, rest, forms, blanks))
@@ -118,7 +122,8 @@ def read_thinking(rest: Wire, fields: dict[str, Any], config: Wire | None) -> No
         del rest["thinking"]
         inner, blanks = dict(wire), Wire()
         found |= {"mode": inner.pop("type"), "budget": take(inner, "budget_tokens", blanks)}
-        found |= {"display": take(inner, "display", blanks), **kept(NAME, inner, {}, blanks)}
+        forms = {"mode": "verbatim"} if found["mode"] == "enabled" and found["budget"] is None else {}
+        found |= {"display": take(inner, "display", blanks), **kept(NAME, inner, forms, blanks)}
     if found:
         fields["thinking"] = Thinking(**found)
 
@@ -182,6 +187,9 @@ def encode_request(request: Request, target: Target | None) -> Encoded:
     for outside in ("model", "stream"):
         if mark.get(outside) == "url":
             body.pop(outside, None)
+    if body.get("temperature", 0) > 1 and mark.get("temperature") != "verbatim":
+        body["temperature"] = 1
+        ledger.lose("approximated", "a temperature is at most 1 here", "temperature")
     say_max_tokens(request, body, target, mark, ledger)
     say_history(request, body, target, mark, ledger)
     say_settings(request, body, mark, ledger)
@@ -210,6 +218,9 @@ def say_history(request: Request, body: Wire, target: Target | None, mark: Wire,
         body["system"] = said
     if request.messages or mark.get("messages") != "absent":
         body["messages"] = encode_messages(request.messages, target, ledger, skip)
+    if body.get("messages") == [] and system and mark.get("messages") != "empty":
+        body["messages"] = [{"role": "user", "content": [{"type": "text", "text": PLACEHOLDER}]}]
+        ledger.lose("added", "a system prompt alone says nothing to answer", "messages")
     tools = encode_tools(request.tools, ledger)
     if not request.tools and mark.get("tools") != "absent" and _speaks_of_tools(request.messages):
         tools = encode_tools(stub_tools(request.messages), Ledger())
@@ -263,6 +274,9 @@ def say_thinking(thinking: Thinking, body: Wire, config: Wire, ledger: Ledger) -
     elif thinking.effort is not None:
         config["effort"] = "low"
         ledger.lose("approximated", f"the effort words are {', '.join(EFFORTS)}", "effort")
+    if mode == "enabled" and thinking.budget is None and "mode" not in marks(NAME, thinking):
+        mode = "adaptive"
+        ledger.lose("approximated", "enabled needs a budget: without one the model decides", "mode")
     if mode is None and (thinking.budget is not None or thinking.display is not None):
         mode = "enabled" if thinking.budget is not None else "adaptive"
         ledger.lose("added", "thinking needs a mode here", "mode")

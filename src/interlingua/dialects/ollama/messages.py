@@ -4,8 +4,8 @@ Leading system turns are ``Request.system``, one block each, and are written so:
 Results without a call id are matched by name, then by order.
 
 Marks on a message: ``role`` (a spelling or a role of no protocol), ``inline`` (a leading system turn that is more than
-text, and stays a turn), ``apart`` (results that do not stand behind their calls). On a result: ``derived`` and ``id``
-as on a call, ``absent``.
+text, and stays a turn), ``apart`` (results that do not stand behind their calls; a turn with calls that follows another
+of the model's). On a result: ``derived`` and ``id`` as on a call, ``absent``.
 """
 
 from __future__ import annotations
@@ -93,7 +93,8 @@ def decode_messages(turns: Json, provider: str | None) -> tuple[tuple[Block, ...
         elif role is Role.system and not messages and not any(turn.get(key) for key in BESIDE_TEXT):
             system.append(read_system(turn, forms))
         else:
-            messages.append(read_turn(turn, role, forms, pairing, Origin(provider, NAME), first=not messages))
+            before = messages[-1].role if messages else None
+            messages.append(read_turn(turn, role, forms, pairing, Origin(provider, NAME), before))
     return tuple(system), mark_apart(messages)
 
 
@@ -119,11 +120,16 @@ def read_system(turn: Wire, forms: Wire) -> Block:
     return TextBlock(text, **kept(NAME, rest, forms, blanks))
 
 
-def read_turn(turn: Wire, role: Role, forms: Wire, pairing: Pairing, origin: Origin, *, first: bool) -> Message:
+def read_turn(
+    turn: Wire, role: Role, forms: Wire, pairing: Pairing, origin: Origin, before: str | None
+) -> Message:
     rest, blanks = without_role(turn), Wire()
     blocks = read_blocks(rest, forms, blanks, pairing.mint, answer=False)
-    pairing.open = [block for block in blocks if type(block) is ToolUseBlock] or pairing.open
-    if first and role is Role.system:
+    if calls := [block for block in blocks if type(block) is ToolUseBlock]:
+        pairing.open = calls
+        if role is before is Role.assistant:
+            forms["apart"] = True
+    if before is None and role is Role.system:
         forms["inline"] = True
     by = origin if role is Role.assistant else None
     return Message(role, tuple(blocks), origin=by, **kept(NAME, rest, forms, blanks))
@@ -205,33 +211,60 @@ class History:
                 self.derived.pop(call.id, None)
 
 
+Run = list[tuple[int, Message]]
+
+
 def encode_messages(
     messages: Sequence[Message], target: Target | None, ledger: Ledger, skip: int = 0, *, generate: bool = False
 ) -> list[Wire]:
     turns: list[Wire] = []
-    history, before = History(), None
-    apart = any("apart" in marks(NAME, message) for message in messages)
-    for index, message in enumerate(messages) if apart else settled(messages, ledger):
-        if index < skip:
-            continue
-        ledger.where = ("messages", index)
-        if before == message.role == Role.tool:
-            ledger.lose("moved", "adjacent results are one message")
-        ledger.foreign(message, NAME)
-        history.hear(message)
-        turns += encode_turns(message, target, history, ledger, generate=generate)
-        before = message.role
+    history = History()
+    for run in in_runs(messages, ledger, skip):
+        results: list[tuple[Place, ToolResultBlock]] = []
+        others: list[tuple[Place, Block]] = []
+        for index, message in run:
+            history.hear(message)
+            ledger.where = ("messages", index)
+            ledger.foreign(message, NAME)
+            part(message, target, results, others, ledger)
+        turns += [say_result(block, place, history, ledger) for place, block in in_order(results, history, ledger)]
+        if others or not results:
+            turns.append(say_run(run, say_blocks(others, ledger, generate=generate)))
     ledger.where = ()
     return turns
 
 
-def encode_turns(
-    message: Message, target: Target | None, history: History, ledger: Ledger, *, generate: bool
-) -> list[Wire]:
-    """One message as turns: each result has its own."""
+def in_runs(messages: Sequence[Message], ledger: Ledger, skip: int) -> list[Run]:
+    """Messages that become one: the server drops the calls of a turn that follows another of the model's."""
+    runs: list[Run] = []
+    apart = any(message.role == Role.tool and "apart" in marks(NAME, message) for message in messages)
+    for index, message in enumerate(messages) if apart else settled(messages, ledger):
+        if index < skip:
+            continue
+        before = runs[-1][-1][1].role if runs else None
+        if before == message.role == Role.tool:
+            ledger.lose("moved", "adjacent results are one message", "messages", index)
+        if before == message.role == Role.assistant and calls_apart(message):
+            ledger.lose("moved", "calls join the turn before", "messages", index)
+            runs[-1].append((index, message))
+        else:
+            runs.append([(index, message)])
+    return runs
+
+
+def calls_apart(message: Message) -> bool:
+    return "apart" not in marks(NAME, message) and any(type(block) is ToolUseBlock for block in message.content)
+
+
+def part(
+    message: Message,
+    target: Target | None,
+    results: list[tuple[Place, ToolResultBlock]],
+    others: list[tuple[Place, Block]],
+    ledger: Ledger,
+) -> None:
+    """Results apart from the rest of a message: each is a turn of its own."""
     where = ledger.where
-    results: list[tuple[Place, ToolResultBlock]] = []
-    others: list[tuple[Place, Block]] = []
     for index, block in speakable(message, NAME, target, ledger):
         ledger.where = (*where, "content", index)
         if (type(block) is ToolResultBlock) is not (message.role == Role.tool):
@@ -240,12 +273,15 @@ def encode_turns(
             results.append((ledger.where, block))
         else:
             others.append((ledger.where, block))
-        ledger.where = where
-    turns = [say_result(block, place, history, ledger) for place, block in in_order(results, history, ledger)]
-    if others or not results:
-        role = Role.user if message.role == Role.tool else Role(message.role)
-        turns.append(say_turn(role, say_blocks(others, ledger, generate=generate), message))
-    return turns
+    ledger.where = where
+
+
+def say_run(run: Run, said: Wire) -> Wire:
+    first = run[0][1]
+    turn = say_turn(Role.user if first.role == Role.tool else Role(first.role), said, first)
+    for _, message in run[1:]:
+        own(NAME, turn, message)
+    return turn
 
 
 def in_order(

@@ -76,6 +76,7 @@ def say_tool(tool: ToolDefinition, ledger: Ledger) -> Wire:
 def say_schema(tool: ToolDefinition, ledger: Ledger) -> Wire:
     if tool.kind == "text":
         ledger.lose("approximated", "a free-text tool goes as one that takes {input: text}", "kind")
+        ledger.lose("added", "a free-text tool goes as one that takes {input: text}", "input_schema")
         return FREE_TEXT_SCHEMA
     if marks(NAME, tool).get("schema") == "verbatim":
         return tool.input_schema

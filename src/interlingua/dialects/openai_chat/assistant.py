@@ -124,11 +124,11 @@ def read_audio(rest: Wire, blocks: list[Block], blanks: Wire) -> None:
             rest["audio"] = audio
         return
     inner = dict(audio)
-    if isinstance(inner.get("data"), str):
+    if isinstance(inner.get("data"), str) and inner["data"]:
         source: Any = Base64Source("audio/wav", inner.pop("data"))
         transcript = inner.pop("transcript") if isinstance(inner.get("transcript"), str) else None
         blocks.append(AudioBlock(source, transcript, **kept(NAME, inner, {}, {})))
-    elif isinstance(inner.get("id"), str):
+    elif isinstance(inner.get("id"), str) and inner["id"] and "data" not in inner:
         source = FileSource(inner.pop("id"), dialect=NAME)
         blocks.append(AudioBlock(source, **kept(NAME, inner, {}, {})))
     else:

@@ -1,7 +1,7 @@
 """Tool calls: an entry of ``tool_calls``, or the ``function_call`` of older clients.
 
 Marks on a call: ``id`` (it had none: ours is never sent), ``type`` (absent or odd), ``arguments`` (they were an object,
-null or absent), ``index`` (a whole answer numbered its calls), ``legacy`` (it was a ``function_call``).
+null or absent), ``verbatim`` (an id that OpenAI would refuse), ``index`` (a whole answer numbered its calls), ``legacy`` (it was a ``function_call``).
 """
 
 from __future__ import annotations
@@ -14,6 +14,12 @@ from ...types.base import Json
 from ...types.blocks import Block, OpaqueBlock, ToolUseBlock
 from .._tables import Ledger, kept, marks, own
 from .parts import NAME, Wire
+from .quirks import OPENAI
+
+
+def quirky_id(id: str) -> bool:
+    """An id that OpenAI itself would refuse; read here, it is written here."""
+    return OPENAI.ids.pattern.fullmatch(id) is None
 
 
 def read_call(wire: Json, index: int, position: int) -> Block:
@@ -31,6 +37,8 @@ def read_call(wire: Json, index: int, position: int) -> Block:
     else:
         return OpaqueBlock(NAME, {"tool_call": wire})
     fields["id"] = _read_id(rest, forms, index)
+    if quirky_id(fields["id"]):
+        forms["verbatim"] = True
     if "index" in rest and rest["index"] == position:
         forms["index"] = rest.pop("index")
     return ToolUseBlock(**fields, **kept(NAME, rest, forms, {}))
@@ -92,7 +100,7 @@ def _say_id(block: ToolUseBlock, mark: Wire, wire: Wire, ids: IdMap, ledger: Led
         if mark["id"] != "absent":
             wire["id"] = mark["id"]
         return
-    wire["id"] = ids.fit(block.id)
+    wire["id"] = block.id if "verbatim" in mark else ids.fit(block.id)
     if wire["id"] != block.id:
         ledger.lose("approximated", "the reader takes other ids: one was derived", "id")
 

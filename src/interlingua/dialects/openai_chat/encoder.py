@@ -83,7 +83,7 @@ class Encoder(GrammaticalEncoder):
 
     def open_call(self, event: ToolUseStart) -> bytes:
         place = self.calls[event.index] = len(self.calls)
-        block = event.block
+        block = self.blocks[event.index] = event.block
         kind, key = ("custom", "input") if block.kind == "text" else ("function", "arguments")
         residue = block.extras.get(NAME, {})
         wire: Wire = {"index": place, "id": event.id, "type": kind, kind: {"name": event.name, key: ""}}
@@ -92,13 +92,10 @@ class Encoder(GrammaticalEncoder):
         return self.chunk({"tool_calls": [merge(wire, residue)]})
 
     def piece(self, index: int, text: str) -> bytes:
-        block = self.grammar_block(index)
-        body = {"custom": {"input": text}} if block == "text" else {"function": {"arguments": text}}
+        block = self.blocks[index]
+        free = isinstance(block, ToolUseBlock) and block.kind == "text"
+        body = {"custom": {"input": text}} if free else {"function": {"arguments": text}}
         return self.chunk({"tool_calls": [{"index": self.calls[index], **body}]})
-
-    def grammar_block(self, index: int) -> str:
-        block = self.blocks.get(index)
-        return block.kind if isinstance(block, ToolUseBlock) else "json"
 
     def end_call(self, event: ToolUseEnd) -> bytes:
         self.ledger.where = ("content", event.index)

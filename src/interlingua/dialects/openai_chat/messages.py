@@ -19,9 +19,10 @@ from ...types.blocks import Block, JsonBlock, TextBlock, ToolResultBlock, ToolUs
 from ...types.capabilities import Target
 from ...types.messages import Message, Origin
 from ...types.words import Role
-from .._history import PLACEHOLDER, settled, speakable
+from .._history import PLACEHOLDER, scattered, settled, speakable
 from .._tables import Ledger, kept, marks, own, take
 from .assistant import read_turn, say_turn, writes_string
+from .calls import quirky_id
 from .parts import NAME, Wire, read_cache, read_part, say_cache, say_part
 from .quirks import Quirks
 
@@ -65,7 +66,6 @@ def read_leading(word: str, rest: Wire, *, first: bool) -> tuple[Block, ...]:
 
 def read_message(word: Json, rest: Wire, origin: Origin) -> Message:
     role = ROLES.get(word, Role.user) if isinstance(word, str) else Role.user
-    cache = read_cache(rest)
     if role is Role.assistant:
         turn = read_turn(rest)
         forms = turn.forms
@@ -76,8 +76,6 @@ def read_message(word: Json, rest: Wire, origin: Origin) -> Message:
         blocks = read_content(rest, forms, blanks)
     if word == "developer" or word not in ROLES:
         forms["role"] = word
-    if cache is not None:
-        rest["cache_control"] = {"type": "ephemeral"} if cache.ttl is None else {"type": "ephemeral", "ttl": cache.ttl}
     by = origin if role is Role.assistant else None
     return Message(role, blocks, origin=by, **kept(NAME, rest, forms, blanks))
 
@@ -124,12 +122,22 @@ def read_result(word: str, rest: Wire, messages: list[Message]) -> None:
         fields["tool_use_id"] = _last_call(messages)
     if not isinstance(fields["name"], str | None):
         rest["name"] = fields.pop("name")
+    if fields["tool_use_id"] not in _open_calls(messages):
+        forms["place"] = "kept"
+    if quirky_id(fields["tool_use_id"]):
+        forms["verbatim"] = True
     cache = read_cache(rest)
     block = ToolResultBlock(**fields, cache=cache, **kept(NAME, rest, forms, blanks))
     if messages and messages[-1].role is Role.tool:
         messages[-1] = replace(messages[-1], content=(*messages[-1].content, block))
     else:
         messages.append(Message(Role.tool, (block,)))
+
+
+def _open_calls(messages: list[Message]) -> set[str]:
+    """The calls of the turn that results standing here answer."""
+    turn = next((message for message in reversed(messages) if message.role is not Role.tool), None)
+    return {block.id for block in turn.content if isinstance(block, ToolUseBlock)} if turn is not None else set()
 
 
 def _last_call(messages: list[Message]) -> str:
@@ -200,15 +208,20 @@ def encode_messages(
     turns: list[Wire] = []
     ids = IdMap(quirks.ids)
     moved: list[Wire] = []
+    homeless = _scattered(messages)
     for index, message in settled(messages, ledger):
         ledger.where = ("messages", index)
         if moved and message.role != Role.tool:
             turns.append({"role": "user", "content": moved})
             moved = []
         if message.role == Role.tool:
-            turns.extend(say_results(message, ids, quirks, moved, ledger))
+            skip = [place for at, place in homeless if at == index]
+            turns.extend(say_results(message, ids, quirks, moved, ledger, skip))
         elif message.role == Role.assistant:
             turns.append(say_assistant(message, target, ids, quirks, ledger))
+            for (at, place), home in homeless.items():
+                if home == index:
+                    turns.append(bring_home(messages[at], at, place, ids, quirks, moved, ledger))
         else:
             turns.append(say_message(message, quirks, ledger))
         if message.extras:
@@ -217,6 +230,28 @@ def encode_messages(
         turns.append({"role": "user", "content": moved})
     ledger.where = ()
     return turns
+
+
+def _scattered(messages: Sequence[Message]) -> dict[tuple[int, int], int]:
+    """Results to be brought home, but for those that this dialect itself read where they are."""
+    return {
+        (at, place): home
+        for (at, place), home in scattered(messages).items()
+        if "place" not in marks(NAME, messages[at].content[place])
+    }
+
+
+def bring_home(
+    message: Message, at: int, place: int, ids: IdMap, quirks: Quirks, moved: list[Wire], ledger: Ledger
+) -> Wire:
+    block = message.content[place]
+    assert isinstance(block, ToolResultBlock)
+    where = ledger.where
+    ledger.where = ("messages", at, "content", place)
+    ledger.lose("moved", "a result stands right behind the turn that called")
+    wire = say_result(block, ids, quirks, moved, ledger)
+    ledger.where = where
+    return wire
 
 
 def say_assistant(message: Message, target: Target | None, ids: IdMap, quirks: Quirks, ledger: Ledger) -> Wire:
@@ -243,10 +278,14 @@ def say_message(message: Message, quirks: Quirks, ledger: Ledger) -> Wire:
     return wire
 
 
-def say_results(message: Message, ids: IdMap, quirks: Quirks, moved: list[Wire], ledger: Ledger) -> list[Wire]:
+def say_results(
+    message: Message, ids: IdMap, quirks: Quirks, moved: list[Wire], ledger: Ledger, skip: Sequence[int]
+) -> list[Wire]:
     said: list[Wire] = []
     where = ledger.where
     for index, block in enumerate(message.content):
+        if index in skip:
+            continue
         ledger.where = (*where, "content", index)
         if isinstance(block, ToolResultBlock):
             said.append(say_result(block, ids, quirks, moved, ledger))
@@ -265,7 +304,7 @@ def say_result(block: ToolResultBlock, ids: IdMap, quirks: Quirks, moved: list[W
     if "id" in mark:
         wire |= {} if mark["id"] == "absent" else {"tool_call_id": mark["id"]}
     elif wire["role"] == "tool":
-        wire["tool_call_id"] = ids.fit(block.tool_use_id)
+        wire["tool_call_id"] = block.tool_use_id if "verbatim" in mark else ids.fit(block.tool_use_id)
         if wire["tool_call_id"] != block.tool_use_id:
             ledger.lose("approximated", "the reader takes other ids: one was derived", "tool_use_id")
     if block.name is not None:

@@ -11,10 +11,11 @@ import re
 
 from msgspec import Struct
 
-from ...ids import ANY, IdRule
+from ...ids import IdRule
 
 __all__ = ["OPENAI", "QUIRKS", "Quirks"]
 
+FORTY = IdRule(re.compile(r"(?s).{1,40}"))
 NINE = IdRule(re.compile(r"[a-zA-Z0-9]{9}"), prefix="", length=9)
 
 
@@ -33,7 +34,8 @@ class Quirks(Struct, frozen=True, kw_only=True):
     """How thinking is asked for: ``reasoning_effort``, or an object ``thinking`` or ``reasoning``."""
     cache_key: str | None = "prompt_cache_breakpoint"
     """The attribute of a content part that marks a cache point."""
-    ids: IdRule = ANY
+    ids: IdRule = FORTY
+    """Which call ids the server takes."""
     any_word: str = "required"
     """The word for: some tool must be called."""
     developer_role: bool = True

@@ -13,7 +13,6 @@ from typing import Any
 
 from ...errors import ParseError
 from ...types.base import Json
-from ...types.blocks import ToolResultBlock
 from ...types.capabilities import Target
 from ...types.loss import Encoded
 from ...types.request import Request, Thinking
@@ -59,6 +58,8 @@ def decode_request(body: Json, model: str | None, stream: bool | None, provider:
         forms["messages"] = "absent"
     read_tools(rest, fields, forms, blanks)
     read_choice(rest, fields, blanks)
+    if "tool_choice" in fields and not fields.get("tools"):
+        forms["alone"] = True
     read_numbers(rest, fields, forms, blanks)
     read_stop(rest, fields, forms, blanks)
     read_identity(rest, fields, forms, blanks)
@@ -214,7 +215,10 @@ def encode_request(request: Request, target: Target | None, provider: str | None
     say_history(request, body, target, quirks, ledger)
     say_tools(request, body, mark, quirks, ledger)
     if request.tool_choice is not None:
-        body |= say_choice(request.tool_choice, request.tools, quirks, bound, ledger)
+        if body.keys() & {"tools", "functions"} or "alone" in mark:
+            body |= say_choice(request.tool_choice, request.tools, quirks, bound, ledger)
+        else:
+            ledger.lose("dropped", "a choice needs tools to choose from", "tool_choice")
     say_numbers(request, body, mark, quirks, bound, ledger)
     if request.stop_sequences:
         one = mark.get("stop") == "string" and len(request.stop_sequences) == 1

@@ -41,11 +41,7 @@ class Compiler:
         self._made: dict[Any, Check] = {**SCALARS, **(overrides or {})}
 
     def compile(self, hint: Any) -> Check:
-        try:
-            made = self._made.get(hint)
-        except TypeError:  # an unhashable Annotated[...]
-            made = None
-        return made if made is not None else self._build(hint)
+        return self._made.get(hint) or self._build(hint)
 
     def _build(self, hint: Any) -> Check:
         if typing_extensions.is_typeddict(hint):

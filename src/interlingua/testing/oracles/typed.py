@@ -11,8 +11,8 @@ from typing import Any, Final
 
 from interlingua.testing.oracles.leaves import Check, Free, OneOf, Path, is_array, is_object, kind_of, render, shown
 
-ABSENT: Final = "(absent)"
-WORD_KINDS: Final = (str, bool, type(None))
+ABSENT: Final = object()
+WORD_KINDS: Final = (str, bool, type(None), type(ABSENT))
 
 
 class ListOf:

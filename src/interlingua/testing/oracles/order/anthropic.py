@@ -3,19 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from itertools import groupby
 from typing import Any
 
 from interlingua.testing.oracles.order.rules import (
     Body,
     Problems,
     Rule,
-    Turn,
-    answered,
-    called,
     count,
-    led_by_results,
     mapping,
     needs,
     not_both,
@@ -27,6 +21,7 @@ from interlingua.testing.oracles.order.rules import (
     within,
     word,
 )
+from interlingua.testing.oracles.order.turns import Block, blocks, messages, pairing, turns
 
 NAME = re.compile(r"[a-zA-Z0-9_-]{1,128}")
 ID = re.compile(r"[a-zA-Z0-9_-]+")
@@ -36,39 +31,10 @@ MAX_BREAKPOINTS = 4
 MIN_BUDGET = 1024
 
 
-def messages(body: Body) -> Iterator[tuple[int, dict[str, Any]]]:
-    return objects(body.get("messages"))
-
-
-def blocks(body: Body) -> Iterator[tuple[str, str, dict[str, Any]]]:
-    """Path, role and block of every block of every message."""
-    for index, message in messages(body):
-        for place, block in objects(message.get("content")):
-            yield f"messages[{index}].content[{place}]", message.get("role", ""), block
-
-
-def turns(body: Body) -> list[Turn]:
-    """The server joins neighbours of one role; a system message in between does not part them."""
-    spoken = [(index, message) for index, message in messages(body) if message.get("role") != "system"]
-    return [turn(role, list(group)) for role, group in groupby(spoken, key=lambda pair: pair[1].get("role", ""))]
-
-
-def turn(role: str, group: list[tuple[int, dict[str, Any]]]) -> Turn:
-    calls: list[tuple[str, str]] = []
-    results: list[tuple[str, str]] = []
-    kinds: list[bool] = []
-    for index, message in group:
-        if isinstance(message.get("content"), str):
-            kinds.append(False)
-        for place, block in objects(message.get("content")):
-            path, kind = f"messages[{index}].content[{place}]", block.get("type")
-            kinds.append(kind == "tool_result")
-            if kind == "tool_use":
-                calls.append((path, str(block.get("id"))))
-            elif kind == "tool_result":
-                results.append((path, str(block.get("tool_use_id"))))
-    first = kinds == sorted(kinds, reverse=True)
-    return Turn(f"messages[{group[0][0]}]", role, calls, results, first)
+def read(role: str, block: Block) -> tuple[str | None, str | None]:
+    kind = block.get("type")
+    call = word(block.get("id")) if kind == "tool_use" else None
+    return call, word(block.get("tool_use_id")) if kind == "tool_result" else None
 
 
 def continues_thread(body: Body) -> bool:
@@ -79,30 +45,6 @@ def continues_thread(body: Body) -> bool:
 def some_message(body: Body) -> Problems:
     if not count(body.get("messages")) and not continues_thread(body):
         yield "messages: empty"
-
-
-def user_first(body: Body) -> Problems:
-    for turn in turns(body)[:1]:
-        if turn.role != "user":
-            yield f"{turn.path}: the first turn is {turn.role!r}, not 'user'"
-
-
-def calls_answered(body: Body) -> Problems:
-    return answered(turns(body))
-
-
-def results_called(body: Body) -> Problems:
-    return called(turns(body), continued=continues_thread(body))
-
-
-def results_first(body: Body) -> Problems:
-    return led_by_results(turns(body))
-
-
-def unique_ids(body: Body) -> Problems:
-    """Within a turn; the corpus shows that a later turn may use an id again."""
-    for turn in turns(body):
-        yield from unique(turn.calls)
 
 
 def id_alphabet(body: Body) -> Problems:
@@ -174,7 +116,7 @@ def choice_offered(body: Body) -> Problems:
 
 
 def tools_defined(body: Body) -> Problems:
-    if not present(body.get("tools")) and any(turn.calls or turn.results for turn in turns(body)):
+    if not present(body.get("tools")) and any(turn.calls or turn.results for turn in turns(body, read)):
         yield "tools: missing, but the history holds tool blocks"
 
 
@@ -211,29 +153,25 @@ def limit_given(body: Body) -> Problems:
 
 
 RULES = (
-    Rule("some-message", some_message),
-    Rule("user-first", user_first, disputed=True),
-    Rule("calls-answered", calls_answered),
-    Rule("results-called", results_called),
-    Rule("results-first", results_first),
-    Rule("unique-ids", unique_ids),
-    Rule("id-alphabet", id_alphabet),
-    Rule("content-present", content_present),
-    Rule("text-present", text_present),
-    Rule("block-roles", block_roles),
-    Rule("signed", signed),
-    Rule("prefill-trimmed", prefill_trimmed),
-    Rule("names-fit", names_fit),
-    Rule("unique-tools", lambda body: unique(tool_names(body))),
-    Rule("object-schemas", object_schemas),
-    Rule("choice-needs-tools", needs(("tool_choice", "tools"))),
-    Rule("choice-offered", choice_offered),
-    Rule("tools-defined", tools_defined, disputed=True),
-    Rule("budget", budget),
-    Rule("forced-while-thinking", forced_while_thinking),
-    Rule("few-breakpoints", few_breakpoints),
-    Rule("one-domain-list", one_domain_list),
-    Rule("limit-given", limit_given),
-    Rule("ranges", within(("temperature", 0, 1), ("top_p", 0, 1))),
-    Rule("exclusive", not_both(("compaction", "context_management"), ("fallbacks", "fallback_credit_token"))),
+    Rule("some-message", some_message, "[K]"),
+    *pairing(read, unseen=continues_thread),
+    Rule("id-alphabet", id_alphabet, "pitfalls 19"),
+    Rule("content-present", content_present, "refused in the corpus"),
+    Rule("text-present", text_present, "§12"),
+    Rule("block-roles", block_roles, "[K]"),
+    Rule("signed", signed, "§3"),
+    Rule("prefill-trimmed", prefill_trimmed, "§12 [K]"),
+    Rule("names-fit", names_fit, "differences §5 [K]"),
+    Rule("unique-tools", lambda body: unique(tool_names(body)), "§11, tool_name_conflict"),
+    Rule("object-schemas", object_schemas, "refused in the corpus"),
+    Rule("choice-needs-tools", needs(("tool_choice", "tools")), "[K]"),
+    Rule("choice-offered", choice_offered, "[K]"),
+    Rule("tools-defined", tools_defined, "design §6 [K]", disputed=True),
+    Rule("budget", budget, "§5"),
+    Rule("forced-while-thinking", forced_while_thinking, "§4 [K]"),
+    Rule("few-breakpoints", few_breakpoints, "§7 [K]"),
+    Rule("one-domain-list", one_domain_list, "§4"),
+    Rule("limit-given", limit_given, "§2"),
+    Rule("ranges", within(("temperature", 0, 1), ("top_p", 0, 1)), "refused in the corpus"),
+    Rule("exclusive", not_both(("compaction", "context_management"), ("fallbacks", "fallback_credit_token")), "§12"),
 )

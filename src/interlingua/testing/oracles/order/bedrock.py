@@ -5,26 +5,23 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator
-from itertools import groupby, pairwise
+from itertools import pairwise
 from typing import Any
 
 from interlingua.testing.oracles.order.rules import (
     Body,
     Problems,
     Rule,
-    Turn,
-    answered,
     at,
-    called,
     count,
-    led_by_results,
     mapping,
     not_both,
     objects,
     offered,
     unique,
+    word,
 )
+from interlingua.testing.oracles.order.turns import Block, blocks, messages, pairing, turns
 
 DOCUMENT_NAME = re.compile(r"(?:[a-zA-Z0-9_\-()\[\]]|\s(?!\s))+")
 MAX_IMAGES, MAX_DOCUMENTS, MAX_CACHE_POINTS = 20, 5, 4
@@ -32,50 +29,16 @@ OF_USER = ("image", "document", "video", "audio", "toolResult", "searchResult")
 OF_ASSISTANT = ("toolUse", "reasoningContent", "citationsContent")
 
 
-def messages(body: Body) -> Iterator[tuple[int, dict[str, Any]]]:
-    return objects(body.get("messages"))
-
-
-def blocks(body: Body) -> Iterator[tuple[str, str, dict[str, Any]]]:
-    for index, message in messages(body):
-        for place, block in objects(message.get("content")):
-            yield f"messages[{index}].content[{place}]", message.get("role", ""), block
-
-
-def turns(body: Body) -> list[Turn]:
-    spoken = [(index, message) for index, message in messages(body) if message.get("role") != "system"]
-    return [turn(role, list(group)) for role, group in groupby(spoken, key=lambda pair: pair[1].get("role", ""))]
-
-
-def turn(role: str, group: list[tuple[int, dict[str, Any]]]) -> Turn:
-    """Blocks of the service's own tools (`server_tool_use`) are answered by the service."""
-    calls: list[tuple[str, str]] = []
-    results: list[tuple[str, str]] = []
-    kinds: list[bool] = []
-    for index, message in group:
-        for place, block in objects(message.get("content")):
-            path, use, result = (
-                f"messages[{index}].content[{place}]",
-                mapping(block.get("toolUse")),
-                mapping(block.get("toolResult")),
-            )
-            kinds.append(bool(result))
-            if use and use.get("type") != "server_tool_use":
-                calls.append((path, str(use.get("toolUseId"))))
-            elif result and role == "user":
-                results.append((path, str(result.get("toolUseId"))))
-    return Turn(f"messages[{group[0][0]}]", role, calls, results, kinds == sorted(kinds, reverse=True) or not results)
+def read(role: str, block: Block) -> tuple[str | None, str | None]:
+    """Calls of the service's own tools (`server_tool_use`) are answered by the service, in the assistant's turn."""
+    use, result = mapping(block.get("toolUse")), mapping(block.get("toolResult"))
+    call = word(use.get("toolUseId")) if use and use.get("type") != "server_tool_use" else None
+    return call, word(result.get("toolUseId")) if result and role == "user" else None
 
 
 def some_message(body: Body) -> Problems:
     if not count(body.get("messages")) and "promptVariables" not in body:
         yield "messages: empty"
-
-
-def user_first(body: Body) -> Problems:
-    for found in turns(body)[:1]:
-        if found.role != "user":
-            yield f"{found.path}: the first turn is {found.role!r}, not 'user'"
 
 
 def alternating(body: Body) -> Problems:
@@ -84,25 +47,8 @@ def alternating(body: Body) -> Problems:
             yield f"messages[{index}]: {other.get('role')!r} twice in a row"
 
 
-def calls_answered(body: Body) -> Problems:
-    return answered(turns(body))
-
-
-def results_called(body: Body) -> Problems:
-    return called(turns(body))
-
-
-def results_first(body: Body) -> Problems:
-    return led_by_results(turns(body))
-
-
-def unique_ids(body: Body) -> Problems:
-    for found in turns(body):
-        yield from unique(found.calls)
-
-
 def tools_defined(body: Body) -> Problems:
-    if not at(body, "toolConfig.tools") and any(found.calls or found.results for found in turns(body)):
+    if not at(body, "toolConfig.tools") and any(turn.calls or turn.results for turn in turns(body, read)):
         yield "toolConfig: missing, but the history holds tool blocks"
 
 
@@ -121,12 +67,10 @@ def content_present(body: Body) -> Problems:
 
 
 def block_roles(body: Body) -> Problems:
+    """But for the service's own tools (their blocks have a type): calls and results both in the assistant's turn."""
     for path, role, block in blocks(body):
         for key in OF_ASSISTANT if role == "user" else OF_USER:
-            service = (
-                mapping(block.get(key)).get("type") is not None
-            )  # its own tools: calls and results both in the assistant's turn
-            if key in block and not service:
+            if key in block and "type" not in mapping(block[key]):
                 yield f"{path}: {key} does not belong to {role!r}"
 
 
@@ -191,24 +135,20 @@ def schema_is_text(body: Body) -> Problems:
 PROMPT_FIELDS = ("system", "inferenceConfig", "toolConfig", "additionalModelRequestFields")
 
 RULES = (
-    Rule("some-message", some_message),
-    Rule("user-first", user_first, disputed=True),
-    Rule("alternating", alternating, disputed=True),
-    Rule("calls-answered", calls_answered),
-    Rule("results-called", results_called),
-    Rule("results-first", results_first),
-    Rule("unique-ids", unique_ids),
-    Rule("tools-defined", tools_defined),
-    Rule("text-present", text_present),
-    Rule("content-present", content_present),
-    Rule("block-roles", block_roles),
-    Rule("text-beside-documents", text_beside_documents),
-    Rule("document-names", document_names),
-    Rule("few-media", few_media),
-    Rule("cache-after-content", cache_after_content),
-    Rule("unique-tools", lambda body: unique(tool_names(body))),
-    Rule("choice-offered", choice_offered),
-    Rule("inputs-are-objects", inputs_are_objects),
-    Rule("schema-is-text", schema_is_text),
-    Rule("prompt-alone", not_both(*(("promptVariables", field) for field in PROMPT_FIELDS))),
+    Rule("some-message", some_message, "[K]"),
+    *pairing(read),
+    Rule("alternating", alternating, "§9.1 [K]", disputed=True),
+    Rule("tools-defined", tools_defined, "§9.3 [K]"),
+    Rule("text-present", text_present, "§9.6"),
+    Rule("content-present", content_present, "[K]"),
+    Rule("block-roles", block_roles, "§4"),
+    Rule("text-beside-documents", text_beside_documents, "§4"),
+    Rule("document-names", document_names, "§4; the corpus adds the underscore"),
+    Rule("few-media", few_media, "§4, §9.5 [K]"),
+    Rule("cache-after-content", cache_after_content, "§9.5"),
+    Rule("unique-tools", lambda body: unique(tool_names(body)), "[K]"),
+    Rule("choice-offered", choice_offered, "[K]"),
+    Rule("inputs-are-objects", inputs_are_objects, "[K]"),
+    Rule("schema-is-text", schema_is_text, "§5"),
+    Rule("prompt-alone", not_both(*(("promptVariables", field) for field in PROMPT_FIELDS)), "§9.9"),
 )

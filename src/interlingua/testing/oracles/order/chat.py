@@ -20,6 +20,7 @@ from interlingua.testing.oracles.order.rules import (
     objects,
     offered,
     present,
+    streams,
     unique,
     well_named,
     within,
@@ -29,6 +30,13 @@ NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 INSTEAD_OF_CONTENT = ("tool_calls", "function_call", "audio", "refusal")
 MAX_ID = 40
 MAX_STOPS = 4
+RANGES = (
+    ("temperature", 0, 2),
+    ("top_p", 0, 1),
+    ("frequency_penalty", -2, 2),
+    ("presence_penalty", -2, 2),
+    ("top_logprobs", 0, 20),
+)
 
 
 def messages(body: Body) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -140,11 +148,6 @@ def choice_offered(body: Body) -> Problems:
         yield from offered((f"tool_choice.{kind}.name", mapping(choice.get(kind)).get("name")), tool_names(body))
 
 
-def streams(body: Body) -> Problems:
-    if present(body.get("stream_options")) and body.get("stream") is not True:
-        yield "stream_options: needs stream"
-
-
 def few_stops(body: Body) -> Problems:
     if isinstance(body.get("stop"), list) and len(body["stop"]) > MAX_STOPS:
         yield f"stop: {len(body['stop'])} sequences, at most {MAX_STOPS}"
@@ -162,33 +165,24 @@ def media(body: Body) -> Problems:
 
 
 RULES = (
-    Rule("some-message", some_message),
-    Rule("calls-answered", calls_answered),
-    Rule("results-called", results_called),
-    Rule("function-called", function_called),
-    Rule("content-present", content_present),
-    Rule("parts-present", parts_present),
-    Rule("short-ids", short_ids),
-    Rule("unique-ids", unique_ids),
-    Rule("names-fit", names_fit),
-    Rule("unique-tools", lambda body: unique(tool_names(body))),
-    Rule("tools-present", not_empty("tools")),
-    Rule("choice-needs-tools", needs(("tool_choice", "tools"), ("parallel_tool_calls", "tools"))),
-    Rule("choice-offered", choice_offered),
-    Rule("streams", streams),
-    Rule("few-stops", few_stops),
-    Rule("media", media),
-    Rule("metadata-limits", metadata_limits),
-    Rule("one-limit", not_both(("max_tokens", "max_completion_tokens"))),
-    Rule(
-        "ranges",
-        within(
-            ("temperature", 0, 2),
-            ("top_p", 0, 1),
-            ("frequency_penalty", -2, 2),
-            ("presence_penalty", -2, 2),
-            ("top_logprobs", 0, 20),
-        ),
-    ),
-    Rule("logprobs-asked", needs(("top_logprobs", "logprobs"))),
+    Rule("some-message", some_message, "refused in the corpus"),
+    Rule("calls-answered", calls_answered, "§10 [K]"),
+    Rule("results-called", results_called, "§10"),
+    Rule("function-called", function_called, "[K]"),
+    Rule("content-present", content_present, "§10"),
+    Rule("parts-present", parts_present, "[K]"),
+    Rule("short-ids", short_ids, "§10 [K]"),
+    Rule("unique-ids", unique_ids, "[K]"),
+    Rule("names-fit", names_fit, "§4, §5"),
+    Rule("unique-tools", lambda body: unique(tool_names(body)), "[K]"),
+    Rule("tools-present", not_empty("tools"), "[K]"),
+    Rule("choice-needs-tools", needs(("tool_choice", "tools"), ("parallel_tool_calls", "tools")), "[K]"),
+    Rule("choice-offered", choice_offered, "[K]"),
+    Rule("streams", streams, "[K]"),
+    Rule("few-stops", few_stops, "§2"),
+    Rule("media", media, "§3"),
+    Rule("metadata-limits", metadata_limits, "§2"),
+    Rule("one-limit", not_both(("max_tokens", "max_completion_tokens")), "[K]"),
+    Rule("ranges", within(*RANGES), "§2, refused in the corpus"),
+    Rule("logprobs-asked", needs(("top_logprobs", "logprobs")), "[K]"),
 )

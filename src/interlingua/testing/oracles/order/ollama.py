@@ -78,12 +78,12 @@ def of_assistant(body: Body) -> Problems:
 
 
 RULES = (
-    Rule("known-roles", known_roles),
-    Rule("levels", levels),
-    Rule("attributable", attributable, disputed=True),
-    Rule("results-called", results_called),
-    Rule("calls-answered", calls_answered),
-    Rule("of-assistant", of_assistant),
-    Rule("ranges", within(("top_logprobs", 0, 20))),
-    Rule("logprobs-asked", needs(("top_logprobs", "logprobs"))),
+    Rule("known-roles", known_roles, "§3, §11.9"),
+    Rule("levels", levels, "§6"),
+    Rule("attributable", attributable, "§11.4", disputed=True),
+    Rule("results-called", results_called, "§11.4"),
+    Rule("calls-answered", calls_answered, "[K]"),
+    Rule("of-assistant", of_assistant, "§3"),
+    Rule("ranges", within(("top_logprobs", 0, 20)), "§2"),
+    Rule("logprobs-asked", needs(("top_logprobs", "logprobs")), "[K]"),
 )

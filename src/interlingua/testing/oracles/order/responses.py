@@ -18,6 +18,7 @@ from interlingua.testing.oracles.order.rules import (
     objects,
     offered,
     present,
+    streams,
     unique,
     well_named,
     within,
@@ -163,11 +164,6 @@ def choice_offered(body: Body) -> Problems:
         yield from offered(("tool_choice.name", choice.get("name")), tool_names(body))
 
 
-def streams(body: Body) -> Problems:
-    if present(body.get("stream_options")) and body.get("stream") is not True:
-        yield "stream_options: needs stream"
-
-
 def media(body: Body) -> Problems:
     for index, item in items(body):
         for key in ("content", "output"):
@@ -187,22 +183,24 @@ def source(path: str, part: dict[str, Any]) -> Problems:
 
 
 RULES = (
-    Rule("something-said", something_said),
-    Rule("calls-answered", calls_answered),
-    Rule("results-called", results_called),
-    Rule("unique-ids", unique_ids),
-    Rule("reasoning-followed", reasoning_followed),
-    Rule("trigger-last", trigger_last),
-    Rule("parts-of-role", parts_of_role),
-    Rule("id-prefixes", id_prefixes),
-    Rule("approvals-asked", approvals_asked),
-    Rule("names-fit", names_fit),
-    Rule("choice-offered", choice_offered),
-    Rule("choice-needs-tools", choice_needs_tools),
-    Rule("unique-tools", lambda body: unique(tool_names(body))),
-    Rule("streams", streams),
-    Rule("media", media),
-    Rule("metadata-limits", metadata_limits),
-    Rule("exclusive", not_both(("previous_response_id", "conversation"))),
-    Rule("ranges", within(("temperature", 0, 2), ("top_p", 0, 1), ("top_logprobs", 0, 20))),
+    Rule("something-said", something_said, "[K]"),
+    Rule("calls-answered", calls_answered, "§9"),
+    Rule("results-called", results_called, "§9"),
+    Rule("unique-ids", unique_ids, "[K]"),
+    Rule("reasoning-followed", reasoning_followed, "§9 [D]"),
+    Rule("trigger-last", trigger_last, "§3"),
+    Rule("parts-of-role", parts_of_role, "§10"),
+    Rule("id-prefixes", id_prefixes, "§9 [K]"),
+    Rule("approvals-asked", approvals_asked, "§9"),
+    Rule("names-fit", names_fit, "differences §5"),
+    Rule("choice-offered", choice_offered, "[K]"),
+    Rule("choice-needs-tools", choice_needs_tools, "[K]"),
+    Rule("unique-tools", lambda body: unique(tool_names(body)), "[K]"),
+    Rule("streams", streams, "[K]"),
+    Rule("media", media, "§3"),
+    Rule("metadata-limits", metadata_limits, "openai-chat §2"),
+    Rule("exclusive", not_both(("previous_response_id", "conversation")), "§2"),
+    Rule(
+        "ranges", within(("temperature", 0, 2), ("top_p", 0, 1), ("top_logprobs", 0, 20)), "§2, refused in the corpus"
+    ),
 )

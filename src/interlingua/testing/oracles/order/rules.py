@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any, TypeAlias
 
 from interlingua.testing.oracles.leaves import is_array, is_object
@@ -16,10 +15,14 @@ Problems: TypeAlias = Iterator[str]
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """``disputed``: unverified in the sheet, and contradicted by traffic that the provider accepted."""
+    """``source`` says who says so: a paragraph of the sheet, a recorded refusal, or ``[K]`` for what nobody verified.
+
+    ``disputed``: unverified, and contradicted by traffic that the provider accepted.
+    """
 
     name: str
     find: Callable[[Body], Iterable[str]]
+    source: str
     disputed: bool = False
 
 
@@ -129,6 +132,12 @@ def metadata_limits(body: Body) -> Problems:
             yield f"metadata.{key}: key over 64 or value over 512 characters"
 
 
+def streams(body: Body) -> Problems:
+    """OpenAI takes options of a stream only for a stream."""
+    if present(body.get("stream_options")) and body.get("stream") is not True:
+        yield "stream_options: needs stream"
+
+
 def well_named(names: Iterable[tuple[str, Any]], pattern: re.Pattern[str]) -> Problems:
     """Every (path, name) fits the pattern as a whole."""
     for path, name in names:
@@ -151,40 +160,3 @@ def offered(chosen: tuple[str, Any], names: Iterable[tuple[str, Any]]) -> Proble
     path, name = chosen
     if isinstance(name, str) and name not in [known for _, known in names]:
         yield f"{path}: {name!r} is not among the tools"
-
-
-# Pairing of calls and results, where both are blocks of alternating turns (Anthropic, Bedrock).
-
-
-@dataclass(frozen=True, slots=True)
-class Turn:
-    """Neighbouring messages of one role, read as one: ids with the paths where they stand."""
-
-    path: str
-    role: str
-    calls: Sequence[tuple[str, str]] = ()
-    results: Sequence[tuple[str, str]] = ()
-    results_first: bool = True
-
-
-def answered(turns: Sequence[Turn]) -> Problems:
-    """Every call has its result in the next turn."""
-    for turn, following in pairwise([*turns, Turn("", "")]):
-        results = [known for _, known in following.results]
-        for path, call in turn.calls:
-            if call not in results:
-                yield f"{path}: call {call!r} is not answered in the next turn"
-
-
-def called(turns: Sequence[Turn], *, continued: bool = False) -> Problems:
-    """Every result has its call in the turn before, and is the only one for it. ``continued``: that turn is unseen."""
-    for before, turn in zip([None, *turns], turns, strict=False):
-        calls = [known for _, known in before.calls] if before else []
-        for path, call in turn.results:
-            if call not in calls and (before or not continued):
-                yield f"{path}: result of {call!r}, which the turn before did not call"
-        yield from unique(turn.results)
-
-
-def led_by_results(turns: Sequence[Turn]) -> Problems:
-    yield from (f"{turn.path}: results do not come first in their turn" for turn in turns if not turn.results_first)

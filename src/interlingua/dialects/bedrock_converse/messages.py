@@ -1,0 +1,224 @@
+"""Turns and system text. Tool results travel in user turns, which are split here into ``tool`` and ``user`` messages.
+
+The protocol wants turns to alternate, so neighbours of one wire role are one turn. Marks on a message: ``apart`` (it was
+a turn of its own although the one before has its role), ``joined`` (results behind other blocks of the same turn),
+``first`` (it opened the conversation though it is not the user's), ``textless`` (a document without a text beside it),
+``role`` (a role of no protocol). On a block: ``verbatim`` (an empty text, an id or a name that the service refuses,
+media in the wrong turn: it was read here, so it is written here).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from msgspec.structs import replace
+
+from ...errors import ParseError
+from ...types.base import Json
+from ...types.blocks import (
+    AudioBlock,
+    Block,
+    DocumentBlock,
+    ImageBlock,
+    JsonBlock,
+    OpaqueBlock,
+    TextBlock,
+    ToolResultBlock,
+    ToolUseBlock,
+    VideoBlock,
+)
+from ...types.capabilities import Target
+from ...types.messages import Message, Origin
+from ...types.words import Role
+from .._history import PLACEHOLDER, settled, speakable
+from .._tables import Ledger, kept, marks, own, take
+from .blocks import BLOCKS, Wire, read_content, scatter
+from .names import DOCUMENT_NAME, IDS, NAME, TOOL_NAME, Scribe
+
+ROLES = {"user": Role.user, "assistant": Role.assistant, "system": Role.system}
+ROLE_WORDS = {Role.user: "user", Role.tool: "user", Role.assistant: "assistant", Role.system: "system"}
+MEDIA = (ImageBlock, DocumentBlock, VideoBlock, AudioBlock)
+
+
+def decode_messages(wire: Json, provider: str | None) -> tuple[Message, ...]:
+    messages: list[Message] = []
+    before: Json = None
+    for index, turn in enumerate(wire):
+        if type(turn) is not dict:
+            raise ParseError(f"messages[{index}] is not an object")
+        word = turn.get("role")
+        decode_turn(turn, messages, Origin(provider, NAME), again=index > 0 and word == before)
+        before = word
+    mark_odd(messages)
+    return tuple(messages)
+
+
+def decode_turn(turn: Wire, into: list[Message], origin: Origin, *, again: bool) -> None:
+    rest, forms, blanks = dict(turn), Wire(), Wire()
+    word = rest.pop("role", None)
+    role = ROLES.get(word, Role.user) if isinstance(word, str) else Role.user
+    if word not in ROLES:
+        forms["role"] = word
+    if again:
+        forms["apart"] = True
+    content = take(rest, "content", blanks)
+    blocks = read_content(content) if type(content) is list else []
+    if content is not None and type(content) is not list:
+        rest["content"] = content
+    runs = split_turn(role, blocks)
+    if not into and runs[0][0] not in (Role.user, Role.tool):
+        forms["first"] = True
+    if type(content) is list and _wants_text(content):
+        forms["textless"] = True
+    fields = kept(NAME, rest, forms, blanks)
+    for place, (of, run) in enumerate(runs):
+        if place:
+            fields = {"forms": {NAME: {"joined": True}}} if of is Role.tool else {}
+        into.append(Message(of, tuple(run), origin=origin if of is Role.assistant else None, **fields))
+
+
+def split_turn(role: Role, blocks: list[Block]) -> list[tuple[Role, list[Block]]]:
+    """The runs of results and of other blocks in a user turn; any other turn is one run."""
+    if role is not Role.user:
+        return [(role, blocks)]
+    runs: list[tuple[Role, list[Block]]] = []
+    for block in blocks:
+        of = Role.tool if type(block) is ToolResultBlock else Role.user
+        if not runs or runs[-1][0] is not of:
+            runs.append((of, []))
+        runs[-1][1].append(block)
+    return runs or [(Role.user, [])]
+
+
+def _wants_text(content: Sequence[Json]) -> bool:
+    keys = {key for wire in content if type(wire) is dict for key in wire}
+    return "document" in keys and "text" not in keys
+
+
+def mark_odd(messages: list[Message]) -> None:
+    """Mark what was read here though we would not write it. The blocks are ours alone still."""
+    names: set[str] = set()
+    for message in messages:
+        for block in message.content:
+            inner = block.content if type(block) is ToolResultBlock else ()
+            if _odd(block, names) or (message.role in (Role.assistant, Role.system) and isinstance(block, MEDIA)):
+                block.forms.setdefault(NAME, {})["verbatim"] = True
+            for part in inner:
+                if _odd(part, names) or (type(part) is JsonBlock and type(part.value) is not dict):
+                    part.forms.setdefault(NAME, {})["verbatim"] = True
+
+
+def _odd(block: Block, names: set[str]) -> bool:
+    kind = type(block)
+    if kind is TextBlock:
+        return not block.text and not block.citations
+    if kind is ToolUseBlock:
+        return not (IDS.pattern.fullmatch(block.id) and TOOL_NAME.fullmatch(block.name))
+    if kind is ToolResultBlock:
+        return not IDS.pattern.fullmatch(block.tool_use_id)
+    if kind is DocumentBlock and block.title is not None:
+        name = block.title.casefold()
+        again = name in names
+        names.add(name)
+        return again or not DOCUMENT_NAME.fullmatch(block.title)
+    return False
+
+
+def encode_messages(messages: Sequence[Message], target: Target | None, ledger: Scribe, skip: int = 0) -> list[Wire]:
+    turns: list[tuple[int, Wire]] = []  # with the place of the message that opened it
+    before: Message | None = None
+    for index, message in ordered(messages, ledger):
+        if index < skip:
+            continue
+        ledger.where = ("messages", index)
+        mark = marks(NAME, message)
+        if not turns and message.role not in (Role.user, Role.tool) and "first" not in mark:
+            ledger.lose("added", "the first turn must be the user's")
+            turns.append((index, {"role": "user", "content": [{"text": PLACEHOLDER}]}))
+        word = mark.get("role", ROLE_WORDS[Role(message.role)])
+        content = list(encode_content(message, target, ledger))
+        if before is not None and turns[-1][1].get("role") == word and "apart" not in mark:
+            if before.role == message.role:
+                ledger.lose("moved", "turns alternate: it joins the one before")
+            turns[-1][1].setdefault("content", []).extend(content)
+        else:
+            turns.append((index, encode_turn(message, word, content, ledger)))
+        ledger.foreign(message, NAME)
+        before = message
+    _beside_documents(messages, turns, ledger)
+    ledger.where = ()
+    return [turn for _, turn in turns]
+
+
+def ordered(messages: Sequence[Message], ledger: Ledger) -> Sequence[tuple[int, Message]]:
+    """Results right behind the turn that called, unless a turn of this protocol had them elsewhere."""
+    if any("joined" in marks(NAME, message) for message in messages):
+        return list(enumerate(messages))
+    return settled(messages, ledger)
+
+
+def encode_turn(message: Message, word: Json, content: list[Wire], ledger: Ledger) -> Wire:
+    wire: Wire = {} if word is None else {"role": word}
+    mark = marks(NAME, message)
+    if content:
+        wire["content"] = content
+    elif message.content or ("content" not in mark.get("blank", ()) and "content" not in message.extras.get(NAME, ())):
+        wire["content"] = [{"text": PLACEHOLDER}]
+        ledger.lose("added", "a turn may not be empty", "content")
+    return own(NAME, wire, message)
+
+
+def _beside_documents(messages: Sequence[Message], turns: list[tuple[int, Wire]], ledger: Ledger) -> None:
+    for index, turn in turns:
+        if _wants_text(turn.get("content") or ()) and "textless" not in marks(NAME, messages[index]):
+            turn["content"].append({"text": PLACEHOLDER})
+            ledger.where = ("messages", index)
+            ledger.lose("added", "a document needs a text beside it", "content")
+
+
+def encode_content(message: Message, target: Target | None, ledger: Ledger) -> Iterator[Wire]:
+    where, role = ledger.where, Role(message.role)
+    for index, block in speakable(message, NAME, target, ledger):
+        ledger.where = (*where, "content", index)
+        wire = encode_block(block, role, ledger)
+        if wire is not None:
+            yield from scatter(wire)
+    ledger.where = where
+
+
+def encode_block(block: Block, role: Role, ledger: Ledger) -> Wire | None:
+    verbatim = "verbatim" in marks(NAME, block)
+    if isinstance(block, TextBlock):
+        if not block.text and not block.citations and not verbatim and "tag" not in marks(NAME, block):
+            ledger.lose("dropped", "a text block may not be empty")
+            return None
+        if block.citations and role is not Role.assistant:
+            ledger.lose("dropped", "only the model's own text cites", "citations")
+            block = replace(block, citations=())
+    elif isinstance(block, MEDIA) and role in (Role.assistant, Role.system) and not verbatim:
+        ledger.lose("dropped", "media stand in user turns only")
+        return None
+    return BLOCKS.encode(block, ledger)
+
+
+def decode_system(wire: Json) -> tuple[Block, ...]:
+    blocks = read_content(wire)
+    for block in blocks:
+        if _odd(block, set()):
+            block.forms.setdefault(NAME, {})["verbatim"] = True
+    return tuple(blocks)
+
+
+def encode_system(blocks: Sequence[tuple[tuple[str | int, ...], Block]], ledger: Ledger) -> list[Wire]:
+    said: list[Wire] = []
+    for where, block in blocks:
+        ledger.where = where
+        guarded = marks(NAME, block).get("tag") == "guardContent"
+        if not isinstance(block, TextBlock | OpaqueBlock) and not guarded:
+            ledger.lose("dropped", "a system prompt is text")
+            continue
+        wire = encode_block(block, Role.user if guarded else Role.system, ledger)
+        if wire is not None:
+            said.extend(scatter(wire))
+    ledger.where = ()
+    return said

@@ -1,0 +1,201 @@
+"""The request of Bedrock Converse: parameters, structured output, tags. The model and the stream are in the URL.
+
+Marks: ``messages`` and ``tools`` (``absent``), ``unfit`` (parameters outside the service's ranges), ``schema``
+(``verbatim``), ``schema_text`` (the schema as it was spelled), ``metadata`` (``verbatim``), ``top_k``.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+from urllib.parse import quote
+
+from msgspec.structs import replace
+
+from ...arguments import parse_object
+from ...errors import ParseError
+from ...types.base import Json
+from ...types.capabilities import Target
+from ...types.loss import Encoded
+from ...types.request import Request
+from .._history import PLACEHOLDER, leading_system
+from .._schemas import is_strict_form, say_strict
+from .._stream import dump
+from .._tables import Field, FieldTable, Ledger, kept, marks, merge, own, take
+from .blocks import Wire
+from .media import leave
+from .messages import decode_messages, decode_system, encode_messages, encode_system
+from .names import NAME, Scribe
+from .native import read_native, say_native, way_of
+from .tools import read_tools, say_tools, speaks_of_tools
+
+INFERENCE = FieldTable(
+    NAME,
+    Field("max_output_tokens", "maxTokens", (int,)),
+    Field("temperature", "temperature", (int, float)),
+    Field("top_p", "topP", (int, float)),
+    Field("stop_sequences", "stopSequences", (list,)),
+    Field("seed", None),
+)
+TIERS = ("priority", "default", "flex", "reserved")
+TAG = re.compile(r"[a-zA-Z0-9\s:_@$#=/+,\-.]{0,256}")
+MOST_TAGS = 16
+
+
+def decode_request(body: Json, model: str | None, stream: bool | None, provider: str | None) -> Request:
+    if type(body) is not dict:
+        raise ParseError(f"a request body is a JSON object, got {type(body).__name__}")
+    rest, forms, blanks = dict(body), Wire(), Wire()
+    fields: dict[str, Any] = {"model": model, "stream": stream}
+    read_history(rest, fields, forms, blanks, provider)
+    read_inference(rest, fields, forms, blanks)
+    read_tools(rest, fields, forms, blanks)
+    if "tools" not in fields and speaks_of_tools(fields.get("messages", ())):
+        forms["tools"] = "absent"
+    read_model_fields(rest, fields, forms, blanks)
+    read_tags(rest, fields, forms, blanks)
+    return Request(**fields, **kept(NAME, rest, forms, blanks))
+
+
+def read_history(rest: Wire, fields: dict[str, Any], forms: Wire, blanks: Wire, provider: str | None) -> None:
+    if "messages" not in rest:
+        forms["messages"] = "absent"
+    elif type(rest["messages"]) is list:
+        messages = take(rest, "messages", blanks)
+        fields["messages"] = decode_messages(messages or (), provider)
+    if type(rest.get("system")) is list:
+        fields["system"] = decode_system(take(rest, "system", blanks) or ())
+
+
+def read_inference(rest: Wire, fields: dict[str, Any], forms: Wire, blanks: Wire) -> None:
+    if type(rest.get("inferenceConfig")) is not dict:
+        return
+    config, empty = dict(rest["inferenceConfig"]), Wire()
+    was_empty = not rest.pop("inferenceConfig")
+    INFERENCE.decode(config, fields, empty)
+    unfit = [name for name in RANGES if name in fields and not _fits(name, fields[name])]
+    if unfit:
+        forms["unfit"] = unfit
+    leave(rest, "inferenceConfig", config)
+    if empty or was_empty:
+        blanks["inferenceConfig"] = empty
+
+
+# canonical: least, most
+RANGES: dict[str, tuple[float, float]] = {
+    "max_output_tokens": (1, float("inf")),
+    "temperature": (0, 1),
+    "top_p": (0, 1),
+    "stop_sequences": (1, float("inf")),  # the length of each
+}
+
+
+def _fits(name: str, value: Any) -> bool:
+    least, most = RANGES[name]
+    if isinstance(value, tuple):
+        return all(type(word) is str and word for word in value)
+    return bool(least <= value <= most)
+
+
+def read_model_fields(rest: Wire, fields: dict[str, Any], forms: Wire, blanks: Wire) -> None:
+    objects: list[Wire] = []
+    for key in ("additionalModelRequestFields", "outputConfig"):
+        wire = rest.get(key)
+        objects.append(dict(wire) if type(wire) is dict else {})
+        if wire == {}:
+            blanks[key] = wire
+        if type(wire) is dict:
+            del rest[key]
+    native, config = objects
+    read_native(native, config, fields, forms)
+    read_format(config, fields, forms)
+    leave(rest, "additionalModelRequestFields", native)
+    leave(rest, "outputConfig", config)
+
+
+def read_format(config: Wire, fields: dict[str, Any], forms: Wire) -> None:
+    """``textFormat.structure.jsonSchema.schema`` is JSON text; its name and description stay residue."""
+    try:
+        wire = opened(dict(config), "textFormat")
+        structure = opened(wire, "structure")
+        inner = opened(structure, "jsonSchema")
+        text, word = inner.pop("schema"), wire.pop("type")
+    except (KeyError, TypeError):
+        return
+    schema = parse_object(text) if type(text) is str else None
+    if schema is None or word != "json_schema":
+        return
+    fields["output_schema"] = schema
+    if dump(schema).decode() != text:
+        forms["schema_text"] = text
+    if not is_strict_form(schema, NAME):
+        forms["schema"] = "verbatim"
+    del config["textFormat"]
+    leave(structure, "jsonSchema", inner)
+    leave(wire, "structure", structure)
+    leave(config, "textFormat", wire)
+
+
+def read_tags(rest: Wire, fields: dict[str, Any], forms: Wire, blanks: Wire) -> None:
+    tags = rest.get("requestMetadata")
+    if type(tags) is dict and all(type(value) is str for value in tags.values()):
+        fields["metadata"] = take(rest, "requestMetadata", blanks) or {}
+        if len(tags) > MOST_TAGS or not all(map(_is_tag, tags.items())):
+            forms["metadata"] = "verbatim"
+    tier = rest.get("serviceTier")
+    if type(tier) is dict and tier.get("type") in TIERS:
+        tier = opened(rest, "serviceTier")
+        fields["service_tier"] = tier.pop("type")
+        leave(rest, "serviceTier", tier)
+
+
+def _is_tag(pair: tuple[str, Json]) -> bool:
+    key, value = pair
+    return bool(key) and type(value) is str and all(TAG.fullmatch(text) for text in (key, value))
+
+
+def encode_request(request: Request, target: Target | None) -> Encoded:
+    ledger, body, mark = Scribe(request.tools), Wire(), marks(NAME, request)
+    say_history(request, body, target, mark, ledger)
+    config = say_inference(request, mark, ledger)
+    tools = say_tools(request, mark, ledger)
+    native, output = Wire(), Wire()
+    say_native(request, native, output, way_of(target), ledger)
+    if request.output_schema is not None:
+        output["textFormat"] = say_format(request.output_schema, mark, ledger)
+    said = {"inferenceConfig": config, "toolConfig": tools}
+    said |= {"additionalModelRequestFields": native, "outputConfig": output}
+    body |= {key: value for key, value in said.items() if value}
+    say_tags(request, body, mark, ledger)
+    own(NAME, body, request)
+    ledger.foreign(request, NAME)
+    model = request.model or (target.model if target is not None else None)
+    verb = "converse-stream" if request.stream else "converse"
+    path = None if model is None else f"/model/{quote(model, safe='')}/{verb}"
+    return Encoded(body, path, {}, tuple(ledger.losses))
+
+
+def say_history(request: Request, body: Wire, target: Target | None, mark: Wire, ledger: Scribe) -> None:
+    skip = 0
+    if request.messages and "first" in marks(NAME, request.messages[0]):
+        system = [(("system", i), b) for i, b in enumerate(request.system)]
+    else:
+        system, skip = leading_system(request, ledger)
+    said = encode_system(system, ledger)
+    if said:
+        body["system"] = said
+    turns = encode_messages(request.messages, target, ledger, skip)
+    if turns:
+        body["messages"] = turns
+    elif request.messages or not (mark.get("messages") == "absent" or "messages" in mark.get("blank", ())):
+        body["messages"] = [{"role": "user", "content": [{"text": PLACEHOLDER}]}]
+        ledger.lose("added", "a request needs a message", "messages")
+
+
+def say_inference(request: Request, mark: Wire, ledger: Ledger) -> Wire:
+    config: Wire = {}
+    unfit = mark.get("unfit", ())
+    kept_as_is = [name for name in RANGES if name in unfit or _fits(name, getattr(request, name) or 1)]
+    del kept_as_is
+    INFERENCE.encode(request, config, ledger)
+    return config

@@ -1,0 +1,206 @@
+"""``toolConfig``: definitions, built-in tools, cache points behind them, and the choice.
+
+There is no word for "no tool": the tools are withheld then, unless the history holds calls, which need definitions.
+Marks: ``schema`` (``verbatim``) and ``verbatim`` on a definition, ``alone`` and ``verbatim`` on a choice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ...types.base import Json
+from ...types.blocks import ToolResultBlock, ToolUseBlock
+from ...types.messages import Message
+from ...types.request import Request
+from ...types.tools import ServerTool, Tool, ToolChoice, ToolDefinition
+from .._history import stub_tools
+from .._schemas import is_strict_form, say_strict
+from .._tables import Ledger, Words, kept, marks, own, take
+from .blocks import BLOCKS, CACHE, Wire, fit_tool_name, gather, scatter
+from .media import leave, opened
+from .names import NAME, TOOL_NAME, Scribe
+
+CHOICES = Words([("auto", "auto"), ("any", "any"), ("tool", "specific")])
+FREE_TEXT_SCHEMA: Wire = {"type": "object", "properties": {"input": {"type": "string"}}, "required": ["input"]}
+
+
+def read_tools(rest: Wire, fields: dict[str, Any], forms: Wire, blanks: Wire) -> None:
+    wire = rest.get("toolConfig")
+    if type(wire) is not dict:
+        return
+    config, empty = dict(rest.pop("toolConfig")), Wire()
+    tools = take(config, "tools", empty)
+    if type(tools) is list:
+        fields["tools"] = tuple(map(read_tool, gather(tools)))
+    elif tools is not None:
+        config["tools"] = tools
+    choice = config.get("toolChoice")
+    if isinstance(choice, dict) and next(iter(choice), None) in CHOICES.read:
+        fields["tool_choice"] = read_choice(config.pop("toolChoice"), alone="tools" not in fields)
+    leave(rest, "toolConfig", config)
+    if empty or not wire:
+        blanks["toolConfig"] = empty
+
+
+def read_tool(wire: Json) -> Tool:
+    try:
+        return _definition(wire)
+    except (KeyError, TypeError, AttributeError):
+        return ServerTool(NAME, wire)
+
+
+def _definition(wire: Wire) -> ToolDefinition:
+    rest, forms, blanks = dict(wire), Wire(), Wire()
+    spec = opened(rest, "toolSpec")
+    schema = opened(spec, "inputSchema")
+    fields: dict[str, Any] = {"name": spec.pop("name"), "input_schema": schema.pop("json")}
+    if type(fields["name"]) is not str or type(fields["input_schema"]) is not dict:
+        raise TypeError("toolSpec")
+    leave(spec, "inputSchema", schema)
+    fields["description"], fields["strict"] = take(spec, "description", blanks), take(spec, "strict", blanks)
+    if not TOOL_NAME.fullmatch(fields["name"]):
+        forms["verbatim"] = True
+    if fields["input_schema"].get("type") != "object" or (
+        fields["strict"] and not is_strict_form(fields["input_schema"], NAME)
+    ):
+        forms["schema"] = "verbatim"
+    mark = CACHE.read(rest.get(CACHE.key))
+    if mark is not None:
+        del rest[CACHE.key]
+        fields["cache"] = mark
+    leave(rest, "toolSpec", spec)
+    return ToolDefinition(**fields, **kept(NAME, rest, forms, {"toolSpec": blanks} if blanks else {}))
+
+
+def read_choice(wire: Wire, *, alone: bool) -> ToolChoice:
+    rest, forms = dict(wire), Wire()
+    tag = next(iter(rest))
+    fields: dict[str, Any] = {"mode": CHOICES.read[tag]}
+    inner = rest[tag]
+    if type(inner) is dict:
+        inner = opened(rest, tag)
+        if isinstance(inner.get("name"), str):
+            fields["name"] = inner.pop("name")
+            if not TOOL_NAME.fullmatch(fields["name"]):
+                forms["verbatim"] = True
+        leave(rest, tag, inner)
+    if alone:
+        forms["alone"] = True
+    return ToolChoice(**fields, **kept(NAME, rest, forms, {}))
+
+
+def say_tools(request: Request, mark: Wire, ledger: Scribe) -> Wire:
+    """The whole of ``toolConfig``, or nothing."""
+    history = speaks_of_tools(request.messages)
+    choice = request.tool_choice
+    if choice is not None and choice.mode == "none" and not history:
+        ledger.lose("approximated", "no tool is offered, since none may be called", "tool_choice")
+        for index, _ in enumerate(request.tools):
+            ledger.lose("dropped", "no tool is offered, since none may be called", "tools", index)
+        return {}
+    tools = encode_tools(request.tools, ledger)
+    if not tools and history and mark.get("tools") != "absent":
+        tools = encode_tools(stub_tools(request.messages), Scribe(stub_tools(request.messages)))
+        ledger.lose("added", "a history with tool calls needs tool definitions: stubs were made", "tools")
+    config: Wire = {"tools": tools} if tools else {}
+    if choice is not None:
+        said = say_choice(choice, ledger, offered=_names(tools))
+        if said:
+            config["toolChoice"] = said
+    return config
+
+
+def speaks_of_tools(messages: Sequence[Message]) -> bool:
+    return any(type(b) is ToolUseBlock or type(b) is ToolResultBlock for m in messages for b in m.content)
+
+
+def _names(tools: list[Wire]) -> list[Json]:
+    specs = (wire.get("toolSpec") or wire.get("systemTool") for wire in tools)
+    return [spec.get("name") for spec in specs if isinstance(spec, dict)]
+
+
+def encode_tools(tools: Sequence[Tool], ledger: Scribe) -> list[Wire]:
+    said: list[Wire] = []
+    for index, tool in enumerate(tools):
+        ledger.where = ("tools", index)
+        if isinstance(tool, ToolDefinition):
+            said.extend(scatter(say_tool(tool, ledger)))
+        elif tool.dialect == NAME:
+            said.extend(scatter(tool.raw) if type(tool.raw) is dict else [tool.raw])
+        else:
+            ledger.lose("dropped", f"only {tool.dialect} has this tool")
+    ledger.where = ()
+    return said
+
+
+def say_tool(tool: ToolDefinition, ledger: Scribe) -> Wire:
+    mark = marks(NAME, tool)
+    spec: Wire = {"name": tool.name if "verbatim" in mark else fit_tool_name(tool.name, ledger, "name")}
+    if tool.description:
+        spec["description"] = tool.description
+    elif tool.description is not None:
+        ledger.lose("dropped", "a description may not be empty", "description")
+    schema, strict = tool.input_schema, tool.strict
+    if mark.get("schema") != "verbatim":
+        schema, strict = say_schema(tool, ledger)
+    spec["inputSchema"] = {"json": schema}
+    if strict is not None:
+        spec["strict"] = strict
+    wire: Wire = {"toolSpec": spec}
+    if tool.cache is not None:
+        BLOCKS.say_cache(tool.cache, wire, ledger)
+    if tool.annotations is not None:
+        ledger.lose("dropped", f"{NAME} has no word for annotations", "annotations")
+    ledger.foreign(tool, NAME)
+    return own(NAME, wire, tool)
+
+
+def say_schema(tool: ToolDefinition, ledger: Ledger) -> tuple[Wire, bool | None]:
+    if tool.kind == "text":
+        ledger.lose("approximated", "a free-text tool goes as one that takes {input: text}", "kind")
+        return FREE_TEXT_SCHEMA, tool.strict
+    schema, strict = tool.input_schema, tool.strict
+    if strict:
+        schema, able = say_strict(schema, NAME, ledger, "input_schema")
+        strict = True if able else None
+    if schema.get("type") != "object":
+        ledger.lose("added", "an input schema is of type object", "input_schema", "type")
+        schema = {"type": "object", **{key: value for key, value in schema.items() if key != "type"}}
+    return schema, strict
+
+
+def say_choice(choice: ToolChoice, ledger: Scribe, offered: Sequence[Json] | None = None) -> Wire:
+    """The choice, where there is something to say. ``offered``: the names there are to choose from, if that is known."""
+    ledger.where = ("tool_choice",)
+    wire: Wire = {}
+    mark = marks(NAME, choice)
+    if offered is not None and not offered and "alone" not in mark:
+        ledger.lose("dropped", "a choice needs tools to choose from")
+    else:
+        wire = own(NAME, _choice(choice, offered, mark, ledger), choice)
+        ledger.foreign(choice, NAME)
+    ledger.where = ()
+    return wire
+
+
+def _choice(choice: ToolChoice, offered: Sequence[Json] | None, mark: Wire, ledger: Scribe) -> Wire:
+    wire: Wire = {}
+    if choice.mode == "none":
+        ledger.lose("dropped", "a history with tool calls needs tools, and there is no word for none of them", "mode")
+    elif choice.mode is not None:
+        wire = {CHOICES.write[choice.mode]: {}}
+    if choice.name is not None and choice.mode == "specific":
+        name = choice.name if "verbatim" in mark else fit_tool_name(choice.name, ledger, "name")
+        if offered is None or name in offered or mark:
+            wire = {"tool": {"name": name}}
+        else:
+            wire = {}
+            ledger.lose("dropped", "the chosen tool is not offered")
+    elif choice.name is not None:
+        ledger.lose("dropped", "only a specific choice has a name", "name")
+    if choice.allowed:
+        ledger.lose("dropped", f"{NAME} cannot narrow the choice to some tools", "allowed")
+    if choice.parallel is not None:
+        ledger.lose("dropped", f"{NAME} cannot forbid parallel calls", "parallel")
+    return wire

@@ -1,0 +1,181 @@
+"""Function responses: between an object, which the protocol demands, and what a tool said.
+
+``{"output": …}`` and ``{"error": …}`` are the protocol's own words for a result and a failure; any other object is the
+result itself. A text goes as ``output``, unless it spells an object just as we would write it: then as that object.
+Marks on a result: ``id`` (the id that we gave it: the wire had none), ``response`` (it was absent, or held as
+``output`` what we would write as an object).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from ...arguments import parse_object
+from ...types.base import Json
+from ...types.blocks import (
+    AudioBlock,
+    Block,
+    DocumentBlock,
+    ImageBlock,
+    JsonBlock,
+    OpaqueBlock,
+    RefusalBlock,
+    TextBlock,
+    ToolResultBlock,
+    VideoBlock,
+)
+from .._history import is_plain
+from .._stream import dump
+from .._tables import BlockTable, Ledger, kept, marks
+from .media import KEYS, NAME, ROWS, tag_of
+from .spelling import Wire
+
+PARTS = BlockTable(NAME, *ROWS, tagged="key")
+MEDIA = (ImageBlock, AudioBlock, VideoBlock, DocumentBlock, OpaqueBlock)
+
+
+def is_wrapped(value: Json) -> bool:
+    """Whether an object would be read as something else than the result itself."""
+    if type(value) is not dict or len(value) > 1:
+        return type(value) is not dict
+    if "output" in value:
+        inner = value["output"]
+        return type(inner) is not dict or is_wrapped(inner)
+    return not value or "error" in value
+
+
+def spelled_object(text: str) -> dict[str, Json] | None:
+    """The object that a text spells just as we would write it."""
+    value = parse_object(text) if text.startswith("{") else None
+    return value if value is not None and not is_wrapped(value) and dump(value) == text.encode() else None
+
+
+def read_result(rest: Wire) -> dict[str, Any] | None:
+    """The fields of a result; an id that is not there is left empty, for the reader of the turn to find."""
+    wire: Wire = rest.pop("functionResponse")
+    forms, blanks = Wire(), Wire()
+    fields: dict[str, Any] = {"tool_use_id": _word(wire, "id", blanks) or "", "name": _word(wire, "name", blanks)}
+    content = read_response(wire, fields, forms)
+    parts = wire.get("parts")
+    if type(parts) is list and parts:
+        content += tuple(map(read_result_part, wire.pop("parts")))
+    elif parts is not None or "parts" in wire:
+        blanks["parts"] = wire.pop("parts")
+    fields["content"] = content
+    if wire:
+        rest["functionResponse"] = wire
+    return {**fields, **kept(NAME, {}, forms, {"functionResponse": blanks} if blanks else {})}
+
+
+def _word(wire: Wire, key: str, blanks: Wire) -> str | None:
+    value = wire.get(key)
+    if type(value) is str and value:
+        del wire[key]
+        return value
+    if key in wire and not value:
+        blanks[key] = wire.pop(key)
+    return None
+
+
+def read_response(wire: Wire, fields: dict[str, Any], forms: Wire) -> tuple[Block, ...]:
+    response = wire.get("response")
+    if type(response) is not dict:
+        if "response" not in wire:
+            forms["response"] = "absent"
+        return ()
+    del wire["response"]
+    if not response:
+        return ()
+    if not is_wrapped(response):
+        return (JsonBlock(value=response),)
+    ((key, said),) = response.items()
+    if key == "error":
+        fields["is_error"] = True
+    elif type(said) is str and spelled_object(said) is not None:
+        forms["response"] = "output"
+    return (TextBlock(said),) if type(said) is str else (JsonBlock(value=said),)
+
+
+def read_result_part(wire: Json) -> Block:
+    if type(wire) is dict and any(isinstance(wire.get(key), dict) for key in KEYS):
+        return PARTS.decode({tag_of(wire): None, **wire})
+    return OpaqueBlock(dialect=NAME, raw=wire)
+
+
+def say_result(block: ToolResultBlock, ledger: Ledger) -> Wire:
+    """A result without what only the history knows."""
+    mark = marks(NAME, block)
+    wire: Wire = {} if mark.get("id") == block.tool_use_id else {"id": block.tool_use_id}
+    if block.name is not None:
+        wire["name"] = block.name
+    words = [(i, inner) for i, inner in enumerate(block.content) if not isinstance(inner, MEDIA)]
+    response = say_response(block, words, ledger)
+    if response or mark.get("response") != "absent":
+        wire["response"] = response
+    parts = list(say_parts(block, words[-1][0] if words else -1, ledger))
+    if parts:
+        wire["parts"] = parts
+    if block.is_error is False:
+        ledger.lose("dropped", f"{NAME} marks failures only", "is_error")
+    return {"functionResponse": wire}
+
+
+def say_parts(block: ToolResultBlock, last_word: int, ledger: Ledger) -> Iterator[Wire]:
+    where = ledger.where
+    for index, inner in enumerate(block.content):
+        if isinstance(inner, MEDIA):
+            ledger.where = (*where, "content", index)
+            wire = PARTS.encode(inner, ledger)
+            if wire is not None:
+                yield wire
+                if index < last_word:
+                    ledger.lose("moved", "the media of a result come after its words")
+    ledger.where = where
+
+
+def say_response(block: ToolResultBlock, words: list[tuple[int, Block]], ledger: Ledger) -> Wire:
+    key = "error" if block.is_error else "output"
+    if not words:
+        if block.is_error:
+            ledger.lose("added", "a failure needs a word", "content")
+        return {"error": ""} if block.is_error else {}
+    if len(words) == 1:
+        index, only = words[0]
+        if type(only) is JsonBlock:
+            return say_json(only, key, ledger, index)
+        if type(only) is TextBlock:
+            return say_text(only, key, marks(NAME, block), ledger, index)
+    for index, inner in words:
+        ledger.lose("approximated", "a result is one text", "content", index)
+        if type(inner) is not JsonBlock and not isinstance(inner, TextBlock | RefusalBlock):
+            ledger.lose("dropped", f"a result has no {inner.type} block", "content", index)
+    return {key: "\n".join(said for _, inner in words if (said := as_text(inner)) is not None)}
+
+
+def as_text(block: Block) -> str | None:
+    if isinstance(block, TextBlock | RefusalBlock):
+        return block.text
+    return dump(block.value).decode() if type(block) is JsonBlock else None
+
+
+def say_json(block: JsonBlock, key: str, ledger: Ledger, index: int) -> Wire:
+    if type(block.value) is str:
+        ledger.lose("approximated", "a text is read as text", "content", index)
+    if key == "error" or is_wrapped(block.value):
+        return {key: block.value}
+    value: Wire = block.value
+    return value
+
+
+def say_text(block: TextBlock, key: str, mark: Wire, ledger: Ledger, index: int) -> Wire:
+    if not is_plain(block):
+        for field in ("citations", "cache", "signature"):
+            if getattr(block, field):
+                ledger.lose("dropped", f"the text of a result has no {field}", "content", index, field)
+        ledger.foreign(block, NAME, "content", index)
+    value = spelled_object(block.text) if key == "output" and mark.get("response") != "output" else None
+    if value is None:
+        return {key: block.text}
+    ledger.lose("approximated", "a text that spells an object goes as that object", "content", index)
+    return value

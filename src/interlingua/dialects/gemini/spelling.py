@@ -1,0 +1,73 @@
+"""Keys in camelCase, as the protocol writes them, or in snake_case, as its servers read them too.
+
+Only words that are read here are respelled; what is residue stays as it came. The mark ``snake`` lists the places, in
+camelCase, whose last key was in snake_case.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from ...types.base import Json
+
+Wire = dict[str, Json]
+
+WORDS = """
+thoughtSignature inlineData fileData functionCall functionResponse executableCode codeExecutionResult toolCall
+toolResponse toolType mimeType fileUri displayName mediaResolution audioTranscription partialArgs jsonPath stringValue
+numberValue boolValue nullValue willContinue
+systemInstruction generationConfig toolConfig functionCallingConfig allowedFunctionNames serviceTier maxOutputTokens
+topP topK stopSequences responseMimeType responseSchema responseJsonSchema thinkingConfig includeThoughts
+thinkingBudget thinkingLevel functionDeclarations parametersJsonSchema
+finishReason usageMetadata promptTokenCount cachedContentTokenCount candidatesTokenCount thoughtsTokenCount
+toolUsePromptTokenCount totalTokenCount modelVersion responseId promptFeedback blockReason logprobsResult
+groundingMetadata groundingChunks groundingSupports groundingChunkIndices retrievedContext citationMetadata
+citationSources startIndex endIndex partIndex
+""".split()
+
+
+def _snake(word: str) -> str:
+    return re.sub(r"[A-Z]", lambda letter: f"_{letter[0].lower()}", word)
+
+
+CAMEL = {_snake(word): word for word in WORDS}
+SNAKE = {word: snake for snake, word in CAMEL.items()}
+
+# What lies under these keys is the caller's own: arguments, results, schemas, maps.
+FREE = frozenset(
+    ("args", "response", "parameters", "parametersJsonSchema", "responseSchema", "responseJsonSchema", "labels")
+)
+
+
+def camel(wire: Wire, found: list[str], path: str = "") -> Wire:
+    """A private copy in camelCase; ``found`` gets the places that were not. Free values are shared, not copied."""
+    said: Wire = {}
+    for key, value in wire.items():
+        if "_" in key and key in CAMEL and CAMEL[key] not in wire:
+            key = CAMEL[key]
+            found.append(path + key)
+        kind = type(value)
+        if kind is dict and key not in FREE:
+            value = camel(value, found, f"{path}{key}/")
+        elif kind is list:
+            value = [camel(v, found, f"{path}{key}/{i}/") if type(v) is dict else v for i, v in enumerate(value)]
+        said[key] = value
+    return said
+
+
+def respell(wire: Wire, found: list[str]) -> Wire:
+    """``wire`` as it was spelled; what is shared with others is not altered."""
+    said: Wire = _respelled(wire, frozenset(found), "")
+    return said
+
+
+def _respelled(value: Any, found: frozenset[str], path: str) -> Any:
+    if type(value) is list:
+        return [_respelled(item, found, f"{path}{i}/") for i, item in enumerate(value)]
+    if type(value) is not dict or not any(place.startswith(path) for place in found):
+        return value
+    return {
+        SNAKE[key] if path + key in found else key: _respelled(item, found, f"{path}{key}/")
+        for key, item in value.items()
+    }

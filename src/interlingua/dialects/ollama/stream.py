@@ -1,0 +1,350 @@
+"""The streams of Ollama, both ways: one JSON object a line, the last one ``done``.
+
+Reading: lines add to a thought, a text and a list of calls, which stay open until the last line, for they may go on at
+any time; the order of the whole is that of a whole answer. Calls come complete, one or more a line. A call without an
+id is held back to the end, where its place is known, for it is named by that. What is no line of an answer is carried
+as ``unknown``, never raised.
+
+Writing: a line for each delta, and for each call when it is finished. Blocks of one kind that are open together speak
+one after the other.
+"""
+
+from __future__ import annotations
+
+from msgspec import DecodeError
+from msgspec.structs import replace
+
+from ...errors import AdapterError
+from ...framing import NdjsonDecoder, encode_ndjson
+from ...types.base import Json
+from ...types.blocks import (
+    Block,
+    DocumentBlock,
+    ImageBlock,
+    JsonBlock,
+    OpaqueBlock,
+    RefusalBlock,
+    TextBlock,
+    ThinkingBlock,
+    ToolUseBlock,
+)
+from ...types.events import (
+    BlockComplete,
+    BlockStart,
+    Event,
+    MessageComplete,
+    MessageStart,
+    TextDelta,
+    ThinkingDelta,
+    ToolUseEnd,
+    ToolUseStart,
+    UsageUpdate,
+)
+from ...types.request import Request
+from ...types.response import Response
+from .._schemas import restorer
+from .._stream import FrameDecoder, GrammaticalEncoder, decode_json, dump
+from .._tables import Ledger, marks, own, say_constants
+from . import generate
+from .blocks import JOINT, NAME, PLACES, Wire, read_blocks, read_call, say_block, say_blocks, say_number
+from .errors import decode_error, encode_error_body
+from .response import CONSTANTS, EPOCH, mint, read_envelope, read_usage, say_envelope
+
+SPOKEN = {"role", "content", "thinking"}
+LINE_KEYS = 4  # of a line in the middle: model, created_at, message, done
+KINDS = {ThinkingBlock: "thinking", TextBlock: "content", ImageBlock: "images", ToolUseBlock: "tool_calls"}
+
+
+def place_of(block: Block) -> int:
+    """Where a block that was read stands in a whole answer."""
+    return PLACES.index(next(iter(block.raw)) if type(block) is OpaqueBlock else KINDS[type(block)])
+
+
+class Decoder(FrameDecoder):
+    dialect = NAME
+
+    def __init__(self, request: Request | None = None, provider: str | None = None) -> None:
+        super().__init__(NdjsonDecoder())
+        self.provider = provider
+        self.restore = restorer(request, texts=False)
+        self.envelope: Wire = {}
+        self.message: Wire = {}  # what the message says beside its thought, its text and its calls
+        self.thought: int | None = None
+        self.text: int | None = None
+        self.calls = 0
+        self.held: list[Json] = []
+        self.forms: Wire = {}
+
+    def read(self, frame: bytes, out: list[Event]) -> None:
+        wire: Json = None
+        try:
+            wire = decode_json(frame)
+            message = wire["message"]
+            if self.started and len(wire) == LINE_KEYS and wire["done"] is False and message.keys() <= SPOKEN:
+                self.speak(message, out)
+            else:
+                self.line(wire, message, out)
+        except (DecodeError, UnicodeError):
+            self.unknown(frame.decode("utf-8", "replace"), out)
+        except (KeyError, TypeError, AttributeError):
+            self.other(wire, out)
+
+    def other(self, wire: Json, out: list[Event]) -> None:
+        """A line without a message: an error, the other endpoint's, or none that we know."""
+        if type(wire) is not dict:
+            self.unknown(wire, out)
+        elif "error" in wire:
+            self.fail(decode_error(None, None, wire, self.provider), out)
+        elif generate.is_answer(wire):
+            self.forms["endpoint"] = generate.ENDPOINT
+            chat = generate.as_chat(wire)
+            self.line(chat, chat["message"], out)
+        elif wire.get("done") is True and "message" not in wire:
+            self.line(wire, {}, out)
+        else:
+            self.unknown(wire, out)
+
+    def line(self, wire: Wire, message: Wire, out: list[Event]) -> None:
+        model = wire.get("model")
+        self.begin(out, MessageStart(None, model if type(model) is str and model else None))
+        self.speak(message, out)
+        for key, value in message.items():
+            if key not in SPOKEN:
+                self.extend(self.message, key, value)
+        calls = self.message.get("tool_calls")
+        if type(calls) is list:
+            del self.message["tool_calls"]
+            for call in calls:
+                self.call(call, out)
+        for key, value in wire.items():
+            if key != "message":
+                self.extend(self.envelope, key, value)
+        if wire.get("done") is True:
+            self.finish(out)
+
+    @staticmethod
+    def extend(into: Wire, key: str, value: Json) -> None:
+        """Lists go on from line to line; of anything else the last word counts."""
+        before = into.get(key)
+        into[key] = [*before, *value] if type(before) is list and type(value) is list else value
+
+    def speak(self, message: Wire, out: list[Event]) -> None:
+        thought = message.get("thinking")
+        if thought and type(thought) is str:
+            if self.thought is None:
+                self.thought = self.open(ThinkingBlock(), out)
+            out.append(self.fold.thinking(self.thought, thought))
+        text = message.get("content")
+        if text and type(text) is str:
+            if self.text is None:
+                self.text = self.open(TextBlock(""), out)
+            out.append(self.fold.text(self.text, text))
+
+    def open(self, block: Block, out: list[Event]) -> int:
+        out.append(self.fold.open(block))
+        return len(self.fold.blocks) - 1
+
+    def finished_block(self, index: int) -> Block:
+        said = self.fold.joined(index)
+        return ThinkingBlock(text=said) if index == self.thought else TextBlock(said)
+
+    def call(self, wire: Json, out: list[Event]) -> None:
+        named = type(wire) is dict and type(wire.get("id")) is str and wire["id"]
+        if named and not self.held:
+            self.whole(read_call(wire, self.calls, "", answer=True), out)
+            self.calls += 1
+        else:
+            self.held.append(wire)
+
+    def whole(self, block: Block, out: list[Event]) -> None:
+        """A block that came in one piece."""
+        if type(block) is not ToolUseBlock:
+            out.append(self.fold.close(self.open(block, out), block))
+            return
+        said = block.input_text if block.input_text is not None else dump(block.input).decode()
+        if self.restore is not None:
+            block = self.restore(block)
+        if block.kind == "text":
+            said = block.input_text or ""
+        index = self.open(replace(block, input={}, input_text=None), out)
+        out.append(self.fold.arguments(index, said))
+        out.append(self.fold.close(index, block))
+
+    def close_blocks(self, out: list[Event]) -> None:
+        super().close_blocks(out)
+        rest: Wire = {"content": "", "images": self.message.pop("images", None)}
+        pictures = read_blocks(rest, {}, {}, mint, answer=True)
+        for block in pictures:
+            self.whole(block, out)
+        place = (self.thought is not None) + (self.text is not None) + len(pictures)
+        for call in self.held:
+            self.whole(read_call(call, self.calls, mint(place + self.calls), answer=True), out)
+            self.calls += 1
+        self.held = []
+        if "context" in self.message:
+            self.whole(OpaqueBlock(dialect=NAME, raw={"context": self.message.pop("context")}), out)
+
+    def content(self) -> tuple[Block, ...]:
+        return tuple(sorted(self.fold.content, key=place_of))
+
+    def finish(self, out: list[Event]) -> None:
+        found: Wire = {}
+        read_usage(dict(self.envelope), found, {})
+        if found:
+            out.append(UsageUpdate(found["usage"]))
+        self.complete(out)
+
+    def response(self, *, finished: bool) -> Response:
+        rest = {key: value for key, value in self.envelope.items() if finished or key not in CONSTANTS}
+        if self.message:
+            rest["message"] = self.message
+        calls = any(type(block) is ToolUseBlock for block in self.fold.blocks)
+        return Response(**read_envelope(rest, dict(self.forms), {}, calls=calls))
+
+
+# ------------------------------------------------------------------------------------------------------------- saying
+
+LANES = {
+    ThinkingBlock: "thinking",
+    TextBlock: "content",
+    RefusalBlock: "content",
+    JsonBlock: "content",
+    DocumentBlock: "content",
+}
+
+
+class Lane:
+    """One string of the protocol, into which blocks speak one after the other, a blank line between them."""
+
+    __slots__ = ("ended", "turns", "voice")
+
+    def __init__(self) -> None:
+        self.turns: dict[int, list[str]] = {}  # who wants to speak, in order, and what waits to be said
+        self.ended: set[int] = set()
+        self.voice: int | None = None
+
+    def open(self, index: int) -> None:
+        self.turns[index] = []
+
+    def say(self, index: int, text: str) -> str:
+        if index != next(iter(self.turns)):
+            self.turns[index].append(text)
+            return ""
+        return self._speak(index, text)
+
+    def end(self, index: int) -> str:
+        """What may be said now that a block has ended."""
+        self.ended.add(index)
+        said: list[str] = []
+        while self.turns and (first := next(iter(self.turns))) in self.ended:
+            del self.turns[first]
+            if self.turns:
+                following = next(iter(self.turns))
+                said.append(self._speak(following, "".join(self.turns[following])))
+        return "".join(said)
+
+    def _speak(self, index: int, text: str) -> str:
+        if text and self.voice not in (None, index):
+            text = JOINT + text
+        if text:
+            self.voice = index
+        return text
+
+
+class Encoder(GrammaticalEncoder):
+    def __init__(self, request: Request | None = None) -> None:
+        super().__init__()
+        self.generate = generate.is_wanted(None, request)
+        self.model = ""
+        self.lanes = {"thinking": Lane(), "content": Lane()}
+        self.calls: dict[int, Block | None] = {}  # open and finished ones, in their order
+        self.numbered = 0
+
+    def say(self, event: Event) -> bytes:
+        match event:
+            case MessageStart():
+                self.model = event.model or ""
+                return b""
+            case TextDelta():
+                return self.speak("content", event.index, event.text)
+            case ThinkingDelta():
+                return self.speak("thinking", event.index, event.text)
+            case BlockStart():
+                return self.open(event)
+            case BlockComplete():
+                return self.end(event)
+            case ToolUseStart():
+                self.calls[event.index] = None
+                return b""
+            case ToolUseEnd():
+                return self.call(event)
+            case MessageComplete():
+                return self.complete(event)
+            case _:
+                return b""
+
+    def line(self, **said: Json) -> bytes:
+        """A line in the middle."""
+        message: Wire = {"role": "assistant", "content": "", **said}
+        return self.write({"model": self.model, "created_at": EPOCH, "message": message, "done": False})
+
+    def write(self, wire: Wire) -> bytes:
+        return encode_ndjson(dump(generate.as_generate(wire) if self.generate else wire))
+
+    def speak(self, lane: str, index: int, text: str) -> bytes:
+        said = self.lanes[lane].say(index, text)
+        return self.line(**{lane: said}) if said else b""
+
+    def open(self, event: BlockStart) -> bytes:
+        lane = LANES.get(type(event.block))
+        if lane is None:
+            return b""
+        self.lanes[lane].open(event.index)
+        text = event.block.text if isinstance(event.block, TextBlock | ThinkingBlock | RefusalBlock) else ""
+        return self.speak(lane, event.index, text)
+
+    def end(self, event: BlockComplete) -> bytes:
+        lane = LANES.get(type(event.block))
+        said = say_block(event.block, Ledger())  # losses are declared once, at the end
+        if lane is None:
+            return self.line(images=[said[1]]) if said is not None and said[0] == "images" else b""
+        spoken = b""
+        if isinstance(event.block, JsonBlock | DocumentBlock) and said is not None:
+            spoken = self.speak(lane, event.index, said[1])
+        following = self.lanes[lane].end(event.index)
+        return spoken + (self.line(**{lane: following}) if following else b"")
+
+    def call(self, event: ToolUseEnd) -> bytes:
+        self.calls[event.index] = event.block
+        lines: list[bytes] = []
+        for index, block in list(self.calls.items()):
+            if block is None:
+                break
+            del self.calls[index]
+            _, wire = say_block(block, Ledger()) or ("", {})
+            say_number(wire["function"], marks(NAME, block), self.numbered, answer=True)
+            self.numbered += 1
+            lines.append(self.line(tool_calls=[wire]))
+        return b"".join(lines)
+
+    def complete(self, event: MessageComplete) -> bytes:
+        if event.error is not None:
+            return self.fail(event.error)
+        response = event.response
+        placed = [(("content", index), block) for index, block in enumerate(response.content)]
+        prompt = self.generate or generate.is_wanted(response, None)
+        whole = say_blocks(placed, self.ledger, answer=True, generate=prompt)
+        message: Wire = {"role": "assistant", "content": ""}
+        if "context" in whole:
+            message["context"] = whole["context"]
+        wire = own(NAME, {"message": message, **say_envelope(response, self.ledger)}, response)
+        say_constants(wire, {}, CONSTANTS)
+        wire["done"] = True
+        self.ended = True
+        return self.write(wire)
+
+    def fail(self, error: AdapterError) -> bytes:
+        if self.ended:
+            return b""
+        self.ended = True
+        return encode_ndjson(dump(encode_error_body(error)))

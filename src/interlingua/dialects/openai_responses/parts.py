@@ -1,0 +1,308 @@
+"""The parts of a message or a result: left column ours, right column theirs.
+
+Two tables: what is put in (``input_text``, ``input_image``, ``input_file``) and what comes out (``output_text``,
+``refusal``). Marks on a part: ``absent`` (keys we would write), ``data`` (file data without its ``data:`` prefix),
+``part`` (an unknown part, carried whole, which is no item of its own), ``tag`` (the other table's tag).
+"""
+
+from __future__ import annotations
+
+import base64
+import re
+from typing import Any
+
+from msgspec.structs import replace
+
+from ...types.base import Json
+from ...types.blocks import (
+    Base64Source,
+    Block,
+    CacheMark,
+    Citation,
+    DocumentBlock,
+    FileSource,
+    ImageBlock,
+    JsonBlock,
+    OpaqueBlock,
+    RefusalBlock,
+    Source,
+    TextBlock,
+    TextSource,
+    UrlSource,
+)
+from .._stream import dump
+from .._tables import BlockTable, CacheWord, Ledger, Row, kept, marks, own, read_constants, say_constants, take
+
+NAME = "openai-responses"
+Wire = dict[str, Json]
+
+DATA_URL = re.compile(r"data:([^;,]+);base64,(.*)", re.DOTALL)
+TTLS = ("30m", "12h")
+DETAIL = "auto"
+BARE_DATA = "application/octet-stream"
+EXTENSIONS = {"application/pdf": "pdf", "text/plain": "txt", "text/markdown": "md", "text/csv": "csv"}
+PART: Wire = {"part": True}
+
+
+def say_breakpoint(mark: CacheMark, ledger: Ledger) -> Wire:
+    wire: Wire = {"mode": "explicit"}
+    if mark.ttl in TTLS:
+        wire["ttl"] = mark.ttl
+    elif mark.ttl is not None:
+        ledger.lose("dropped", f"the only times to live are {', '.join(TTLS)}", "cache", "ttl")
+    return wire
+
+
+def read_breakpoint(wire: Json) -> CacheMark | None:
+    if not isinstance(wire, dict) or wire.get("mode") != "explicit":
+        return None
+    rest = {key: value for key, value in wire.items() if key != "mode"}
+    ttl = rest.pop("ttl") if rest.get("ttl") in TTLS else None
+    return CacheMark(ttl=ttl, **kept(NAME, rest, {}, {}))
+
+
+# ------------------------------------------------------------------------------------------------------------ media
+
+
+def read_url(url: str) -> Source:
+    found = DATA_URL.fullmatch(url)
+    return Base64Source(found[1], found[2]) if found else UrlSource(url)
+
+
+def say_data(source: Base64Source | TextSource, ledger: Ledger) -> str:
+    if isinstance(source, Base64Source):
+        return f"data:{source.media_type};base64,{source.data}"
+    ledger.lose("approximated", "a text document goes as base64 data", "source")
+    return f"data:{source.media_type};base64,{base64.b64encode(source.text.encode()).decode()}"
+
+
+def say_source(source: Source, ledger: Ledger, *, url: str, data: str) -> Wire | None:
+    """A source under the keys of its part, or nothing and a loss."""
+    ledger.foreign(source, NAME, "source")
+    match source:
+        case FileSource():
+            if source.dialect not in (None, NAME):
+                ledger.lose("dropped", f"the file is stored with {source.dialect}")
+                return None
+            wire = {"file_id": source.file_id}
+        case UrlSource():
+            wire = {url: source.url}
+        case _:
+            return {data: say_data(source, ledger)}
+    if source.media_type is not None:
+        ledger.lose("dropped", "a file id or URL has no media type", "source", "media_type")
+    return wire
+
+
+def read_image(rest: Wire) -> dict[str, Any] | None:
+    blanks, forms = Wire(), Wire()
+    url, file_id = take(rest, "image_url", blanks), take(rest, "file_id", blanks)
+    if isinstance(url, str) and file_id is None:
+        source = read_url(url)
+    elif isinstance(file_id, str) and url is None:
+        source = FileSource(file_id, dialect=NAME)
+    else:
+        return None
+    fields: dict[str, Any] = {"source": source}
+    if isinstance(rest.get("detail"), str):
+        fields["detail"] = rest.pop("detail")
+    else:
+        forms["detail"] = rest.pop("detail", "absent")
+    return {**fields, **kept(NAME, {}, forms, blanks)}
+
+
+def say_image(block: ImageBlock, ledger: Ledger) -> Wire | None:
+    if isinstance(block.source, TextSource):
+        ledger.lose("dropped", "text is no image")
+        return None
+    wire = say_source(block.source, ledger, url="image_url", data="image_url")
+    if wire is None:
+        return None
+    form = marks(NAME, block).get("detail")
+    if block.detail is not None or form is None:
+        wire["detail"] = block.detail or DETAIL
+    elif form != "absent":
+        wire["detail"] = form
+    if block.detail is None and form is None and "detail" not in marks(NAME, block):
+        ledger.lose("added", "an image needs a detail", "detail")
+    return wire
+
+
+def read_file(rest: Wire) -> dict[str, Any] | None:
+    blanks, forms = Wire(), Wire()
+    data, url, file_id = (take(rest, key, blanks) for key in ("file_data", "file_url", "file_id"))
+    if [data, url, file_id].count(None) != 2:
+        return None
+    if isinstance(data, str):
+        source = read_url(data)
+        if isinstance(source, UrlSource):
+            source, forms["data"] = Base64Source(BARE_DATA, data), "bare"
+    else:
+        source = UrlSource(url) if url is not None else FileSource(file_id, dialect=NAME)
+    name = take(rest, "filename", blanks)
+    if name is None and data is not None:
+        forms["filename"] = "absent"
+    return {"source": source, "filename": name, **kept(NAME, {}, forms, blanks)}
+
+
+def say_file(block: DocumentBlock, ledger: Ledger) -> Wire | None:
+    mark, source = marks(NAME, block), block.source
+    wire = say_source(source, ledger, url="file_url", data="file_data")
+    if wire is None:
+        return None
+    if mark.get("data") == "bare" and isinstance(source, Base64Source) and source.media_type == BARE_DATA:
+        wire["file_data"] = source.data
+    filename, title = block.filename, block.title
+    if filename is None and "file_data" in wire and mark.get("filename") != "absent":
+        filename = title or f"document.{EXTENSIONS.get(getattr(source, 'media_type', ''), 'bin')}"
+        ledger.lose("added", "file data need a name", "filename")
+    if filename is not None:
+        wire["filename"] = filename
+    if title is not None:
+        ledger.lose("approximated" if title == filename else "dropped", f"{NAME} has no word for title", "title")
+    if block.context is not None:
+        ledger.lose("dropped", f"{NAME} has no word for context", "context")
+    return wire
+
+
+# -------------------------------------------------------------------------------------------------------- citations
+
+# wire type                 canonical kind    canonical field -> wire field
+ANNOTATIONS: dict[str, tuple[str, dict[str, str]]] = {
+    "url_citation": ("url", {"url": "url", "title": "title", "start": "start_index", "end": "end_index"}),
+    "file_citation": ("file", {"title": "filename", "index": "index"}),
+    "container_file_citation": ("container_file", {"title": "filename", "start": "start_index", "end": "end_index"}),
+    "file_path": ("file_path", {"index": "index"}),
+}  # fmt: skip
+CITATIONS = {kind: tag for tag, (kind, _) in ANNOTATIONS.items()}
+
+
+def read_annotation(wire: Wire) -> Citation:
+    rest, blanks = dict(wire), Wire()
+    tag = rest.pop("type")
+    kind, names = ANNOTATIONS.get(tag, (tag, {}))
+    fields = {ours: take(rest, theirs, blanks) for ours, theirs in names.items()}
+    return Citation(kind=kind, **fields, **kept(NAME, rest, {}, blanks))
+
+
+def say_annotation(citation: Citation, text: str, ledger: Ledger, *path: str | int) -> Wire | None:
+    """An annotation of a text, or nothing and a loss: only its issuer can cite a file again."""
+    if citation.kind != "url" and NAME not in citation.extras:
+        ledger.lose("dropped", f"{NAME} has no citation of kind {citation.kind}", *path)
+        return None
+    tag = CITATIONS.get(citation.kind, citation.kind)
+    _, names = ANNOTATIONS.get(tag, (tag, {}))
+    wire = {"type": tag, **{theirs: getattr(citation, ours) for ours, theirs in names.items()}}
+    wire = {key: value for key, value in wire.items() if value is not None}
+    for field in ("text", "index", "url", "title", "start", "end"):
+        if field not in names and getattr(citation, field) is not None:
+            ledger.lose("dropped", f"a {tag} has no word for {field}", *path, field)
+    ledger.foreign(citation, NAME, *path)
+    own(NAME, wire, citation)
+    if tag == "url_citation" and NAME not in citation.extras and NAME not in citation.forms:
+        for key, field, value in (("title", "title", ""), ("start_index", "start", 0), ("end_index", "end", len(text))):
+            if key not in wire:
+                wire[key] = value
+                ledger.lose("added", "a citation of a URL has a title and a place", *path, field)
+    return wire
+
+
+# ------------------------------------------------------------------------------------------------------------ texts
+
+OUTPUT_TEXT: Wire = {"annotations": [], "logprobs": []}
+
+
+def read_output_text(rest: Wire) -> dict[str, Any]:
+    forms: Wire = {}
+    fields: dict[str, Any] = {"text": rest.pop("text")}
+    annotations = rest.get("annotations")
+    if annotations and all(isinstance(a, dict) and isinstance(a.get("type"), str) for a in annotations):
+        fields["citations"] = tuple(map(read_annotation, rest.pop("annotations")))
+        read_constants(rest, forms, {"logprobs": []})
+    else:
+        read_constants(rest, forms, OUTPUT_TEXT)
+    return {**fields, **kept(NAME, {}, forms, {})}
+
+
+def say_output_text(block: TextBlock, ledger: Ledger) -> Wire:
+    wire: Wire = {"text": block.text}
+    said = [say_annotation(c, block.text, ledger, "citations", i) for i, c in enumerate(block.citations)]
+    if found := [citation for citation in said if citation is not None]:
+        wire["annotations"] = found
+    return wire
+
+
+def say_json(block: JsonBlock, ledger: Ledger) -> Wire:
+    ledger.lose("approximated", "a structured result goes as its JSON text")
+    return {"type": "input_text", "text": dump(block.value).decode()}
+
+
+def say_input_text(block: TextBlock, ledger: Ledger) -> Wire:
+    if block.citations:
+        ledger.lose("dropped", "what is put in cites nothing", "citations")
+    return {"text": block.text}
+
+
+def say_input_refusal(block: RefusalBlock, ledger: Ledger) -> Wire:
+    ledger.lose("approximated", "a refusal that is put in goes as text")
+    return {"type": "input_text", "text": block.text}
+
+
+def never(rest: Wire) -> None:
+    """The row is for saying only; the wire has no such tag."""
+
+
+CACHE = CacheWord("prompt_cache_breakpoint", say_breakpoint, read_breakpoint)
+INPUT = BlockTable(
+    NAME,
+    # canonical         wire tag       say it              read it
+    Row(TextBlock, "input_text", say_input_text, lambda w: {"text": w.pop("text")}),
+    Row(ImageBlock, "input_image", say_image, read_image),
+    Row(DocumentBlock, "input_file", say_file, read_file),
+    Row(JsonBlock, "(json)", say_json, never),
+    Row(RefusalBlock, "(refusal)", say_input_refusal, never),
+    cache=CACHE,
+)
+OUTPUT = BlockTable(
+    NAME,
+    Row(TextBlock, "output_text", say_output_text, read_output_text),
+    Row(RefusalBlock, "refusal", lambda b, _: {"refusal": b.text}, lambda w: {"text": w.pop("refusal")}),
+)
+
+
+def read_input(wire: Json) -> Block:
+    return _odd(INPUT.decode(wire), OUTPUT, wire)
+
+
+def read_output(wire: Json) -> Block:
+    return _odd(OUTPUT.decode(wire), INPUT, wire)
+
+
+def _odd(block: Block, other: BlockTable, wire: Json) -> Block:
+    """A part that the other table knows is marked so; one that neither knows is a part still, and no item."""
+    if type(block) is not OpaqueBlock:
+        return block
+    block = other.decode(wire)
+    mark: Wire = PART if type(block) is OpaqueBlock else {"tag": wire["type"]}
+    return replace(block, forms={NAME: {**marks(NAME, block), **mark}})
+
+
+def say_input(block: Block, ledger: Ledger) -> Wire | None:
+    return say_output(block, ledger) if marks(NAME, block).get("tag") in ("output_text", "refusal") else INPUT.encode(block, ledger)
+
+
+def say_output(block: Block, ledger: Ledger) -> Wire | None:
+    if str(marks(NAME, block).get("tag")).startswith("input_"):
+        return INPUT.encode(block, ledger)
+    wire = OUTPUT.encode(block, ledger)
+    if type(block) is TextBlock and wire is not None:
+        say_constants(wire, marks(NAME, block), OUTPUT_TEXT)
+    return wire
+
+
+def is_part(block: Block) -> bool:
+    """Whether a block stands inside a message; the others are items of their own."""
+    if type(block) is OpaqueBlock:
+        tag = str(block.raw.get("type")) if isinstance(block.raw, dict) else ""
+        return "part" in marks(NAME, block) or tag.startswith(("input_", "output_")) or block.dialect != NAME
+    return isinstance(block, TextBlock | ImageBlock | DocumentBlock | RefusalBlock | JsonBlock)
