@@ -16,6 +16,7 @@ DIALECTS: dict[str, str] = {
     "anthropic-messages": "anthropic_messages:AnthropicMessages",
     "openai-chat": "openai_chat:OpenAIChat",
     "ollama": "ollama:Ollama",
+    "bedrock-converse": "bedrock_converse:BedrockConverse",
 }
 """The names, and where each dialect lives."""
 

@@ -34,8 +34,11 @@ def speakable(message: Message, dialect: str, target: Target | None, ledger: Led
     """The blocks of a message that may be said to this reader, with their places; opaque state of others is lost."""
     provider, model = (target.provider, target.model) if target is not None else (None, None)
     if message.origin is None or same_issuer(message.origin, dialect, provider, model):
-        yield from enumerate(message.content)
-        return
+        return enumerate(message.content)
+    return _of_others(message, ledger)
+
+
+def _of_others(message: Message, ledger: Ledger) -> Iterator[tuple[int, Block]]:
     where = ledger.where
     for index, block in enumerate(message.content):
         ledger.where = (*where, "content", index)
@@ -55,7 +58,7 @@ def settled(messages: Sequence[Message], ledger: Ledger) -> Sequence[tuple[int, 
     Protocols demand that order; a history that has it is passed through untouched.
     """
     numbered = list(enumerate(messages))
-    if not any(_misplaced(messages, index) for index, message in numbered if message.role == Role.tool):
+    if _in_order(messages):
         return numbered
     for index, message in numbered[:]:
         if message.role == Role.tool and _misplaced(messages, index):
@@ -67,6 +70,17 @@ def settled(messages: Sequence[Message], ledger: Ledger) -> Sequence[tuple[int, 
     return numbered
 
 
+def _in_order(messages: Sequence[Message]) -> bool:
+    """Every tool message stands behind an assistant turn or another tool message."""
+    before = None
+    for message in messages:
+        role = message.role
+        if role == Role.tool and before != Role.tool and before != Role.assistant:
+            return False
+        before = role
+    return True
+
+
 def scattered(messages: Sequence[Message]) -> dict[tuple[int, int], int]:
     """Results that do not answer the turn right before them: their places, and the turn that each belongs behind."""
     found: dict[tuple[int, int], int] = {}
@@ -75,11 +89,13 @@ def scattered(messages: Sequence[Message]) -> dict[tuple[int, int], int]:
     for index, message in enumerate(messages):
         if message.role == Role.assistant:
             latest = index
-            calls |= {call.id: index for call in _calls(message)}
+            for block in message.content:
+                if type(block) is ToolUseBlock:
+                    calls[block.id] = index
         elif message.role == Role.tool:
             for place, block in enumerate(message.content):
-                home = calls.get(block.tool_use_id) if isinstance(block, ToolResultBlock) else None
-                if home is not None and home != latest:
+                home = calls.get(block.tool_use_id, latest) if type(block) is ToolResultBlock else latest
+                if home != latest:
                     found[index, place] = home
     return found
 

@@ -20,6 +20,7 @@ from ..types.base import Json, Value
 from ..types.blocks import Block, BlockBase, CacheMark, OpaqueBlock
 from ..types.loss import Loss, LossKind
 from ..types.messages import Origin
+from ..types.tools import ToolDefinition
 
 __all__ = [
     "BlockTable",
@@ -32,6 +33,8 @@ __all__ = [
     "blank",
     "blanks",
     "is_blank",
+    "is_plain_tool",
+    "keep",
     "kept",
     "marks",
     "merge",
@@ -141,6 +144,13 @@ def kept(dialect: str, rest: Wire, forms: Wire, blanks: Wire) -> dict[str, Any]:
     return fields
 
 
+def keep(dialect: str, rest: Wire, forms: Wire, blanks: Wire) -> tuple[dict[str, Json], dict[str, Json]]:
+    """``(extras, forms)`` of a value, as ``kept`` gives them by name."""
+    if blanks:
+        forms["blank"] = blanks
+    return {dialect: rest} if rest else {}, {dialect: forms} if forms else {}
+
+
 def marks(dialect: str, value: Value) -> Wire:
     """The form marks this dialect left on a value."""
     forms = value.forms
@@ -171,6 +181,13 @@ def say_constants(wire: Wire, forms: Wire, constants: Wire) -> None:
     for key, value in constants.items():
         if key not in wire and key not in absent:
             wire[key] = value
+
+
+def is_plain_tool(tool: ToolDefinition) -> bool:
+    """A tool that says nothing but its name, description and schema: nearly all of them."""
+    return not (
+        tool.extras or tool.forms or tool.cache or tool.annotations or tool.strict is not None or tool.kind != "json"
+    )
 
 
 class Row(NamedTuple):

@@ -25,13 +25,41 @@ class SseDecoder(FrameDecoder[SseEvent]):
     The limit counts an event from its first line to the blank one, every line end as one byte.
     """
 
-    __slots__ = ("_after_cr", "_head", "_open")
+    __slots__ = ("_after_cr", "_between", "_head", "_names", "_open")
 
     def __init__(self, limit: int = DEFAULT_LIMIT) -> None:
         super().__init__(limit)
         self._head: bytes | None = b""  # the stream's first bytes, while they may still turn out to be a BOM
         self._after_cr = False
         self._open = bytearray()  # the event not yet ended, its line ends turned into LF
+        self._between = False  # nothing is open, the head is known and there is no fault
+        self._names: dict[bytes, str] = {}
+
+    def feed(self, chunk: bytes) -> list[SseEvent]:
+        """The events that ``chunk`` completes. One whole event in a chunk, as models send them, is cut out at once."""
+        if self._between and chunk.endswith(b"\n\n") and 13 not in chunk and len(chunk) <= self._limit:
+            end = chunk.find(b"\n")
+            if end == len(chunk) - 2 and end > 6 and chunk.startswith(b"data: "):
+                self._after_cr = False
+                return [("", chunk[6:end])]
+            if chunk.startswith(b"event: ") and chunk.startswith(b"data: ", end + 1):
+                last = chunk.find(b"\n", end + 7)
+                if last == len(chunk) - 2 and last > end + 7:
+                    self._after_cr = False
+                    return [(self._name(chunk[7:end]), chunk[end + 7 : last])]
+        self._between = False
+        events = super().feed(chunk)
+        self._between = not self._open and self._head is None and self._fault is None
+        return events
+
+    def _name(self, raw: bytes) -> str:
+        """Event names repeat: each is decoded once."""
+        name = self._names.get(raw)
+        if name is None:
+            name = raw.decode("utf-8", "replace")
+            if len(self._names) < 100:
+                self._names[raw] = name
+        return name
 
     def _read(self, chunk: bytes, frames: list[SseEvent]) -> None:
         # Between events a CR before the chunk does not matter: the LF that may go with it is one more blank line.

@@ -73,7 +73,8 @@ class Rewriter:
         """``trail`` holds the references that were replaced by copies on the way here."""
         if not is_schema(node):
             self._obstacle(at, "a boolean schema has no type")
-            return {} if node is True and not self.subset.strict else node
+            self._changed(at, "a boolean schema said in words")
+            return {"description": "(never valid)"} if node is False else {}
         node, trail = self._resolved(node, at, trail)
         if "$ref" in node:
             return node
@@ -259,7 +260,7 @@ def _one_or_list(types: Iterable[str]) -> str | list[str]:
 def _says_nothing(word: str, value: object) -> bool:
     if word in ("additionalProperties", "unevaluatedProperties"):
         return isinstance(value, bool)
-    return value is None or (word != "default" and value in ({}, []))
+    return value is None or (word not in ("default", "not") and value in ({}, []))
 
 
 def _spoken(value: object) -> str:

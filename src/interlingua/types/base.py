@@ -20,8 +20,8 @@ Json = Any
 """A parsed JSON value. The alias says intent; a recursive type would make every access a cast."""
 
 
-class Value(Struct, frozen=True, kw_only=True, omit_defaults=True, repr_omit_defaults=True):
-    """The root of blocks, messages, tools, requests and responses."""
+class Value(Struct, frozen=True, kw_only=True, omit_defaults=True, repr_omit_defaults=True, gc=False):
+    """The root of blocks, messages, tools, requests and responses. Plain data: nothing in it refers back to it."""
 
     extras: dict[str, Json] = {}
     forms: dict[str, Json] = {}

@@ -31,7 +31,7 @@ __all__ = [
 ]
 
 
-class EventBase(Struct, frozen=True, omit_defaults=True, repr_omit_defaults=True, tag_field="type"):
+class EventBase(Struct, frozen=True, omit_defaults=True, repr_omit_defaults=True, gc=False, tag_field="type"):
     """The root of all events."""
 
     @property

@@ -175,6 +175,8 @@ def encode_content(message: Message, target: Target | None, ids: IdMap, ledger: 
 
 def encode_block(block: Block, ids: IdMap, ledger: Ledger) -> Wire | None:
     kind = type(block)
+    if is_plain(block) and block.text:  # type: ignore[union-attr]
+        return {"type": "text", "text": block.text}  # type: ignore[union-attr]
     if kind is TextBlock and not block.text and "verbatim" not in marks(NAME, block):
         ledger.lose("dropped", "a text block may not be empty")
         return None

@@ -14,7 +14,7 @@ from ...types.request import Request, Thinking
 from ...types.tools import ServerTool, Tool, ToolChoice, ToolDefinition
 from .._history import PLACEHOLDER, leading_system, stub_tools
 from .._schemas import is_strict_form, say_strict
-from .._tables import Field, FieldTable, Ledger, Words, kept, marks, own, take
+from .._tables import Field, FieldTable, Ledger, Words, is_plain_tool, keep, kept, marks, own, take
 from .blocks import BLOCKS, CACHE, NAME, Wire
 from .messages import decode_messages, decode_system, encode_messages, encode_system
 
@@ -151,20 +151,17 @@ def read_tool(wire: Json) -> Tool:
     if not custom or type(wire.get("input_schema")) is not dict or type(wire.get("name")) is not str:
         return ServerTool(NAME, wire)
     rest, forms, blanks = dict(wire), Wire(), Wire()
-    fields: dict[str, Any] = {"name": rest.pop("name"), "input_schema": rest.pop("input_schema")}
+    name, schema = rest.pop("name"), rest.pop("input_schema")
     if "type" in rest:
         forms["type"] = rest.pop("type")
-    fields["description"] = take(rest, "description", blanks)
-    fields["strict"] = take(rest, "strict", blanks)
-    if fields["input_schema"].get("type") != "object" or (
-        fields["strict"] and not is_strict_form(fields["input_schema"], NAME)
-    ):
+    description, strict = take(rest, "description", blanks), take(rest, "strict", blanks) if "strict" in rest else None
+    if schema.get("type") != "object" or (strict and not is_strict_form(schema, NAME)):
         forms["schema"] = "verbatim"
-    mark = CACHE.read(rest.get(CACHE.key))
+    mark = CACHE.read(rest[CACHE.key]) if CACHE.key in rest else None
     if mark is not None:
         del rest[CACHE.key]
-        fields["cache"] = mark
-    return ToolDefinition(**fields, **kept(NAME, rest, forms, blanks))
+    extras, marked = keep(NAME, rest, forms, blanks)
+    return ToolDefinition(name, description, schema, None, strict, mark, extras=extras, forms=marked)
 
 
 def read_choice(wire: Wire, *, alone: bool = False) -> ToolChoice:
@@ -313,6 +310,8 @@ def encode_tools(tools: Sequence[Tool], ledger: Ledger) -> list[Wire]:
 
 
 def say_tool(tool: ToolDefinition, ledger: Ledger) -> Wire:
+    if is_plain_tool(tool) and tool.description is not None and tool.input_schema.get("type") == "object":
+        return {"name": tool.name, "description": tool.description, "input_schema": tool.input_schema}
     mark = marks(NAME, tool)
     wire: Wire = {"type": mark["type"]} if "type" in mark else {}
     wire["name"] = tool.name
@@ -329,8 +328,9 @@ def say_tool(tool: ToolDefinition, ledger: Ledger) -> Wire:
         BLOCKS.say_cache(tool.cache, wire, ledger)
     if tool.annotations is not None:
         ledger.lose("dropped", f"{NAME} has no word for annotations", "annotations")
-    ledger.foreign(tool, NAME)
-    return own(NAME, wire, tool)
+    if tool.extras:
+        ledger.foreign(tool, NAME)
+    return own(NAME, wire, tool) if tool.extras or tool.forms else wire
 
 
 def say_schema(tool: ToolDefinition, ledger: Ledger) -> tuple[Wire, bool | None]:

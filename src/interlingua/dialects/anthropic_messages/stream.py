@@ -44,14 +44,27 @@ from .errors import decode_error, encode_error_body
 from .response import read_envelope, read_usage, say_stop, say_usage
 
 
+USUAL: dict[type, tuple[str, str, Any]] = {
+    # block         its delta            field           the event it becomes
+    TextBlock: ("text_delta", "text", TextDelta),
+    ThinkingBlock: ("thinking_delta", "thinking", ThinkingDelta),
+    ToolUseBlock: ("input_json_delta", "partial_json", ToolUseInputDelta),
+}
+
+
 class Growing:
-    """A block on its way: its place in the fold, its wire form so far, and what the fold does not hold."""
+    """A block on its way: its place in the fold, its wire form so far, and what the fold does not hold.
 
-    __slots__ = ("citations", "index", "input", "signature", "wire")
+    ``delta``, ``field`` and ``event`` are what nearly all of its deltas are; ``parts`` is the fold's own list.
+    """
 
-    def __init__(self, index: int, wire: Wire) -> None:
+    __slots__ = ("citations", "delta", "event", "field", "index", "input", "parts", "signature", "wire")
+
+    def __init__(self, index: int, wire: Wire, block: Block, parts: list[str]) -> None:
         self.index = index
         self.wire = wire
+        self.parts = parts
+        self.delta, self.field, self.event = USUAL.get(type(block), ("", "", None))
         self.signature: list[str] = []
         self.input: list[str] = []
         self.citations: list[Wire] = []
@@ -72,6 +85,13 @@ class Decoder(FrameDecoder):
         try:
             wire = decode_json(frame[1])
             kind = wire["type"]
+            if kind == "content_block_delta":
+                delta, growing = wire["delta"], self.growing.get(wire["index"])
+                if growing is not None and delta["type"] == growing.delta and growing.index in self.fold.open_indexes:
+                    text = delta[growing.field]
+                    growing.parts.append(text)
+                    out.append(growing.event(growing.index, text))
+                    return
             handler = EVENTS.get(kind)
             if handler is None:
                 self.other(wire, out)
@@ -100,10 +120,11 @@ class Decoder(FrameDecoder):
         empty = BLOCKS.decode(block)
         if type(empty) is ToolUseBlock:
             empty = replace(empty, input={})
-        growing = Growing(len(self.fold.blocks), block)
+        out.append(self.fold.open(empty))
+        index = len(self.fold.blocks) - 1
+        growing = Growing(index, block, empty, self.fold.parts[index])
         self.growing[wire["index"]] = growing
         self.places.append(growing)
-        out.append(self.fold.open(empty))
 
     def block_delta(self, wire: Wire, out: list[Event]) -> None:
         delta = wire["delta"]
@@ -114,23 +135,9 @@ class Decoder(FrameDecoder):
         else:
             handler(self, growing, delta, out)
 
-    def text_delta(self, growing: Growing, delta: Wire, out: list[Event]) -> None:
-        if type(self.fold.blocks[growing.index]) is TextBlock:
-            out.append(self.fold.text(growing.index, delta["text"]))
-        else:
-            self.unknown(delta, out)
-
-    def thinking_delta(self, growing: Growing, delta: Wire, out: list[Event]) -> None:
-        if type(self.fold.blocks[growing.index]) is ThinkingBlock:
-            out.append(self.fold.thinking(growing.index, delta["thinking"]))
-        else:
-            self.unknown(delta, out)
-
     def input_delta(self, growing: Growing, delta: Wire, out: list[Event]) -> None:
-        if type(self.fold.blocks[growing.index]) is ToolUseBlock:
-            out.append(self.fold.arguments(growing.index, delta["partial_json"]))
-        else:
-            growing.input.append(delta["partial_json"])
+        """The input of a tool that the provider runs itself; the caller's own calls were told already."""
+        growing.input.append(delta["partial_json"])
 
     def signature_delta(self, growing: Growing, delta: Wire, out: list[Event]) -> None:
         growing.signature.append(delta["signature"])
@@ -214,8 +221,6 @@ EVENTS: dict[Json, Any] = {
     "error": Decoder.failed,
 }
 DELTAS: dict[Json, Any] = {
-    "text_delta": Decoder.text_delta,
-    "thinking_delta": Decoder.thinking_delta,
     "input_json_delta": Decoder.input_delta,
     "signature_delta": Decoder.signature_delta,
     "citations_delta": Decoder.citations_delta,

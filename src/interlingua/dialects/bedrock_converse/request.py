@@ -10,8 +10,6 @@ import re
 from typing import Any
 from urllib.parse import quote
 
-from msgspec.structs import replace
-
 from ...arguments import parse_object
 from ...errors import ParseError
 from ...types.base import Json
@@ -21,9 +19,9 @@ from ...types.request import Request
 from .._history import PLACEHOLDER, leading_system
 from .._schemas import is_strict_form, say_strict
 from .._stream import dump
-from .._tables import Field, FieldTable, Ledger, kept, marks, merge, own, take
+from .._tables import Field, FieldTable, Ledger, kept, marks, own, take
 from .blocks import Wire
-from .media import leave
+from .media import leave, opened
 from .messages import decode_messages, decode_system, encode_messages, encode_system
 from .names import NAME, Scribe
 from .native import read_native, say_native, way_of
@@ -73,7 +71,7 @@ def read_inference(rest: Wire, fields: dict[str, Any], forms: Wire, blanks: Wire
     config, empty = dict(rest["inferenceConfig"]), Wire()
     was_empty = not rest.pop("inferenceConfig")
     INFERENCE.decode(config, fields, empty)
-    unfit = [name for name in RANGES if name in fields and not _fits(name, fields[name])]
+    unfit = [name for name in (*RANGES, "stop_sequences") if name in fields and not _fits(name, fields[name])]
     if unfit:
         forms["unfit"] = unfit
     leave(rest, "inferenceConfig", config)
@@ -82,19 +80,14 @@ def read_inference(rest: Wire, fields: dict[str, Any], forms: Wire, blanks: Wire
 
 
 # canonical: least, most
-RANGES: dict[str, tuple[float, float]] = {
-    "max_output_tokens": (1, float("inf")),
-    "temperature": (0, 1),
-    "top_p": (0, 1),
-    "stop_sequences": (1, float("inf")),  # the length of each
-}
+RANGES: dict[str, tuple[int, int | None]] = {"max_output_tokens": (1, None), "temperature": (0, 1), "top_p": (0, 1)}
 
 
 def _fits(name: str, value: Any) -> bool:
-    least, most = RANGES[name]
     if isinstance(value, tuple):
         return all(type(word) is str and word for word in value)
-    return bool(least <= value <= most)
+    least, most = RANGES[name]
+    return bool(value >= least and (most is None or value <= most))
 
 
 def read_model_fields(rest: Wire, fields: dict[str, Any], forms: Wire, blanks: Wire) -> None:
@@ -194,8 +187,45 @@ def say_history(request: Request, body: Wire, target: Target | None, mark: Wire,
 
 def say_inference(request: Request, mark: Wire, ledger: Ledger) -> Wire:
     config: Wire = {}
-    unfit = mark.get("unfit", ())
-    kept_as_is = [name for name in RANGES if name in unfit or _fits(name, getattr(request, name) or 1)]
-    del kept_as_is
     INFERENCE.encode(request, config, ledger)
-    return config
+    for field in INFERENCE.fields:
+        if field.wire in config and field.canonical not in mark.get("unfit", ()):
+            config[field.wire] = _fit(field.canonical, config[field.wire], ledger)
+    return {key: value for key, value in config.items() if value != []}
+
+
+def _fit(name: str, value: Json, ledger: Ledger) -> Json:
+    if type(value) is list:
+        words = [word for word in value if word]
+        if len(words) != len(value):
+            ledger.lose("approximated", "a stop sequence may not be empty", name)
+        return words
+    least, most = RANGES[name]
+    fitted = max(least, value) if most is None else max(least, min(most, value))
+    if fitted != value:
+        ledger.lose("approximated", f"the nearest value that {NAME} takes is {fitted}", name)
+    return fitted
+
+
+def say_format(schema: dict[str, Json], mark: Wire, ledger: Ledger) -> Wire:
+    if mark.get("schema") != "verbatim":
+        schema, _ = say_strict(schema, NAME, ledger, "output_schema")
+    text = mark.get("schema_text")
+    if text is None or parse_object(text) != schema:
+        text = dump(schema).decode()
+    return {"type": "json_schema", "structure": {"jsonSchema": {"schema": text}}}
+
+
+def say_tags(request: Request, body: Wire, mark: Wire, ledger: Ledger) -> None:
+    if request.service_tier in TIERS:
+        body["serviceTier"] = {"type": request.service_tier}
+    elif request.service_tier is not None:
+        ledger.lose("dropped", f"{NAME} has no tier {request.service_tier}", "service_tier")
+    tags: Wire = {}
+    for pair in request.metadata.items():
+        if mark.get("metadata") == "verbatim" or (_is_tag(pair) and len(tags) < MOST_TAGS):
+            tags[pair[0]] = pair[1]
+        else:
+            ledger.lose("dropped", "a tag is up to 256 plain characters, and there are at most 16", "metadata", pair[0])
+    if tags:
+        body["requestMetadata"] = tags

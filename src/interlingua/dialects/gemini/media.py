@@ -68,8 +68,9 @@ def kind_of(media_type: str | None, url: str = "") -> type[Media]:
 
 def tag_of(rest: Wire) -> str:
     """The tag of a media part: its key does not tell what it is."""
-    data = rest.get("inlineData") or rest.get("fileData") or {}
-    return TAGS[kind_of(data.get("mimeType"), data.get("fileUri", ""))]
+    data = next((rest[key] for key in KEYS if isinstance(rest.get(key), dict)), {})
+    media_type, url = data.get("mimeType"), data.get("fileUri")
+    return TAGS[kind_of(media_type if type(media_type) is str else None, url if type(url) is str else "")]
 
 
 def read_base64(data: str) -> tuple[str, Wire]:
@@ -153,7 +154,7 @@ def say_source(block: Media, ledger: Ledger) -> Wire | None:
             wire = said
     inner = next(iter(wire.values()))
     if kind_of(inner.get("mimeType"), inner.get("fileUri", "")) is not type(block):
-        ledger.lose("approximated", f"what its media type says it is: {inner.get('mimeType')}")
+        ledger.lose("approximated", f"the media type tells what it is: {inner.get('mimeType')}")
     return own(NAME, wire, source)
 
 

@@ -86,9 +86,9 @@ def tidy(part: Wire) -> tuple[Wire, Wire, Wire]:
     rest = camel(part, found)
     if found:
         forms["snake"] = found
-    for key, value in part.items() if None in part.values() else ():
-        if value is None:
-            blanks[key] = rest.pop(key)
+    if None in part.values():
+        blanks = {key: value for key, value in rest.items() if value is None}
+        rest = {key: value for key, value in rest.items() if value is not None}
     if rest.get("thought") is False:
         blanks["thought"] = rest.pop("thought")
     signature = rest.get(SIGNATURE)
@@ -214,11 +214,6 @@ def _id(wire: Wire, blanks: Wire) -> str:
     return str(wire.pop("id"))
 
 
-# Tools that the provider runs: the code it executes has words of its own, all others share theirs.
-#                 canonical field   wire key     canonical field   wire key
-SERVER_CALLS = {"executableCode": "code_execution", "toolCall": None}
-
-
 def say_server_call(block: ServerToolUseBlock, ledger: Ledger) -> Wire | None:
     if block.dialect not in ("", NAME):
         ledger.lose("dropped", f"only {block.dialect} runs this tool")
@@ -315,5 +310,5 @@ BLOCKS = BlockTable(
     signature=SIGNATURE,
 )  # fmt: skip
 DATA = frozenset(
-    (*KEYS, "text", "functionCall", "functionResponse", "executableCode", "codeExecutionResult", "toolCall")
+    (*KEYS, *("text", "functionCall", "functionResponse", "executableCode", "codeExecutionResult", "toolCall"))
 ) | {"toolResponse"}

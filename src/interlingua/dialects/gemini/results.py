@@ -37,12 +37,13 @@ MEDIA = (ImageBlock, AudioBlock, VideoBlock, DocumentBlock, OpaqueBlock)
 
 def is_wrapped(value: Json) -> bool:
     """Whether an object would be read as something else than the result itself."""
-    if type(value) is not dict or len(value) > 1:
-        return type(value) is not dict
+    if type(value) is not dict or not value:
+        return True
+    if len(value) > 1:
+        return False
     if "output" in value:
-        inner = value["output"]
-        return type(inner) is not dict or is_wrapped(inner)
-    return not value or "error" in value
+        return is_wrapped(value["output"])
+    return "error" in value
 
 
 def spelled_object(text: str) -> dict[str, Json] | None:

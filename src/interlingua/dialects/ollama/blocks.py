@@ -10,7 +10,7 @@ Marks on a call: ``derived`` (the id that we gave it: the wire had none, or that
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ...arguments import read_arguments, write_arguments
@@ -34,6 +34,7 @@ from ...types.blocks import (
     ToolUseBlock,
     VideoBlock,
 )
+from .._history import is_plain
 from .._stream import dump
 from .._tables import Ledger, kept, marks, own, take
 
@@ -65,16 +66,22 @@ def media_type(data: str) -> str:
 # ------------------------------------------------------------------------------------------------------------ reading
 
 
-def read_blocks(rest: Wire, forms: Wire, blanks: Wire, mint: Callable[[int], str], *, answer: bool) -> list[Block]:
+Mint = Callable[[int], str]
+
+
+def read_blocks(rest: Wire, forms: Wire, blanks: Wire, mint: Mint, *, answer: bool) -> list[Block]:
     """Pop what a message says. ``mint`` names a call without an id by its place; ``answer``: the server wrote it."""
+    text = read_text(rest, forms, blanks)
+    if not rest:
+        return [TextBlock(text)] if text else []
     blocks: list[Block] = []
     if thinking := take_typed(rest, "thinking", str, blanks):
         blocks.append(ThinkingBlock(text=thinking))
-    if text := read_text(rest, forms, blanks):
+    if text:
         blocks.append(TextBlock(text))
     blocks += map(read_image, take_typed(rest, "images", list, blanks) or ())
     for number, call in enumerate(take_typed(rest, "tool_calls", list, blanks) or ()):
-        blocks.append(read_call(call, number, mint(len(blocks)), answer=answer))
+        blocks.append(read_call(call, number, len(blocks), mint, answer=answer))
     if type(rest.get("context")) is list and rest["context"]:
         blocks.append(OpaqueBlock(dialect=NAME, raw={"context": rest.pop("context")}))
     return blocks
@@ -82,8 +89,9 @@ def read_blocks(rest: Wire, forms: Wire, blanks: Wire, mint: Callable[[int], str
 
 def take_typed(rest: Wire, key: str, kind: type, blanks: Wire) -> Json:
     """Pop a known key; what is neither blank nor of its kind is left to be residue."""
-    value = rest.get(key)
-    return take(rest, key, blanks) if value is None or type(value) is kind else None
+    if key not in rest or not (rest[key] is None or type(rest[key]) is kind):
+        return None
+    return take(rest, key, blanks)
 
 
 def read_text(rest: Wire, forms: Wire, blanks: Wire) -> str:
@@ -104,7 +112,7 @@ def read_image(wire: Json) -> Block:
     return ImageBlock(source=Base64Source(media_type(wire), wire))
 
 
-def read_call(wire: Json, number: int, minted: str, *, answer: bool) -> Block:
+def read_call(wire: Json, number: int, place: int, mint: Mint, *, answer: bool) -> Block:
     if type(wire) is not dict or type(wire.get("function")) is not dict:
         return OpaqueBlock(dialect=NAME, raw={"tool_calls": wire})
     rest, forms, blanks, inner = dict(wire), Wire(), Wire(), dict(wire["function"])
@@ -117,7 +125,7 @@ def read_call(wire: Json, number: int, minted: str, *, answer: bool) -> Block:
     if rest.get("type") == "function":
         forms["type"] = rest.pop("type")
     id = take(rest, "id", blanks)
-    fields["id"] = read_id(id, id if type(id) is str else minted, forms)
+    fields["id"] = id if type(id) is str else read_id(id, mint(place), forms)
     return ToolUseBlock(**fields, **kept(NAME, rest, forms, blanks))
 
 
@@ -249,6 +257,7 @@ def say_id(id: str, mark: Wire, wire: Wire, key: str, ledger: Ledger) -> None:
 def say_arguments(block: ToolUseBlock, mark: Wire, ledger: Ledger) -> Json:
     if block.kind == "text":
         ledger.lose("approximated", "free text goes as the object {input: text}", "input_text")
+        ledger.lose("added", "free text goes as the object {input: text}", "input")
         ledger.lose("approximated", f"{NAME} has no free-text calls", "kind")
         return {"input": block.input_text or ""}
     if mark.get("arguments") == "string":
@@ -290,9 +299,11 @@ def say_block(block: Block, ledger: Ledger) -> Said:
 
 
 def say_blocks(
-    placed: Iterable[tuple[Place, Block]], ledger: Ledger, *, answer: bool = False, generate: bool = False
+    placed: Sequence[tuple[Place, Block]], ledger: Ledger, *, answer: bool = False, generate: bool = False
 ) -> Wire:
     """The keys of a message. ``answer``: as the server writes it; ``generate``: for the endpoint that has a context."""
+    if len(placed) == 1 and type(only := placed[0][1]) is TextBlock and only.text and is_plain(only):
+        return {"content": only.text}
     where, latest = ledger.where, 0
     parts: dict[str, list[tuple[Place, Json]]] = {key: [] for key in PLACES}
     for place, block in placed:

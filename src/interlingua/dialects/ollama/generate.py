@@ -7,7 +7,6 @@ model's turn) and written back as it came, while the request still is one prompt
 
 from __future__ import annotations
 
-from ...types.base import Json
 from ...types.blocks import OpaqueBlock
 from ...types.request import Request
 from ...types.response import Response
@@ -83,9 +82,9 @@ def as_chat(body: Wire) -> Wire:
 
 def as_generate(wire: Wire) -> Wire:
     """An answer of the chat endpoint, or a line of one, as this endpoint gives it."""
-    message: Json = wire.pop("message", {})
-    message.pop("role", None)
-    return {**wire, "response": message.pop("content", ""), **message}
+    flat = {key: value for key, value in wire.items() if key != "message"}
+    message: Wire = {key: value for key, value in wire.get("message", {}).items() if key != "role"}
+    return {**flat, "response": message.pop("content", ""), **message}
 
 
 def is_wanted(response: Response | None, request: Request | None) -> bool:

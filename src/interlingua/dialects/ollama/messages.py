@@ -21,7 +21,7 @@ from ...types.blocks import Block, TextBlock, ToolResultBlock, ToolUseBlock
 from ...types.capabilities import Target
 from ...types.messages import Message, Origin
 from ...types.words import Role
-from .._history import settled, speakable
+from .._history import is_plain, settled, speakable
 from .._tables import Ledger, kept, marks, own, take
 from .blocks import (
     NAME,
@@ -50,6 +50,7 @@ class Pairing:
         self.taken = {call.get("id") for turn in turns for call in _wire_calls(turn)}
         self.turn = 0
         self.open: list[ToolUseBlock] = []
+        self.home = -1  # the message that made these calls
 
     def mint(self, index: int) -> str:
         """``call_<block index>``; in a turn where that is taken, with the turn's number too."""
@@ -82,7 +83,7 @@ def decode_messages(turns: Json, provider: str | None) -> tuple[tuple[Block, ...
     """The system prompt and the history."""
     system: list[Block] = []
     messages: list[Message] = []
-    pairing = Pairing(turns)
+    pairing, apart = Pairing(turns), False
     for index, turn in enumerate(turns):
         if type(turn) is not dict:
             raise ParseError(f"messages[{index}] is not an object")
@@ -90,12 +91,12 @@ def decode_messages(turns: Json, provider: str | None) -> tuple[tuple[Block, ...
         pairing.turn = index
         if role is Role.tool:
             add_result(read_result(turn, forms, pairing), messages)
+            apart = apart or pairing.home != len(messages) - 2
         elif role is Role.system and not messages and not any(turn.get(key) for key in BESIDE_TEXT):
             system.append(read_system(turn, forms))
         else:
-            before = messages[-1].role if messages else None
-            messages.append(read_turn(turn, role, forms, pairing, Origin(provider, NAME), before))
-    return tuple(system), mark_apart(messages)
+            read_turn(turn, role, forms, pairing, messages, Origin(provider, NAME))
+    return tuple(system), mark_apart(messages) if apart else tuple(messages)
 
 
 def read_role(turn: Wire) -> tuple[Role, Wire]:
@@ -121,18 +122,19 @@ def read_system(turn: Wire, forms: Wire) -> Block:
 
 
 def read_turn(
-    turn: Wire, role: Role, forms: Wire, pairing: Pairing, origin: Origin, before: str | None
-) -> Message:
+    turn: Wire, role: Role, forms: Wire, pairing: Pairing, messages: list[Message], origin: Origin
+) -> None:
+    before = messages[-1].role if messages else None
     rest, blanks = without_role(turn), Wire()
     blocks = read_blocks(rest, forms, blanks, pairing.mint, answer=False)
     if calls := [block for block in blocks if type(block) is ToolUseBlock]:
-        pairing.open = calls
+        pairing.open, pairing.home = calls, len(messages)
         if role is before is Role.assistant:
             forms["apart"] = True
     if before is None and role is Role.system:
         forms["inline"] = True
     by = origin if role is Role.assistant else None
-    return Message(role, tuple(blocks), origin=by, **kept(NAME, rest, forms, blanks))
+    messages.append(Message(role, tuple(blocks), origin=by, **kept(NAME, rest, forms, blanks)))
 
 
 def read_result(turn: Wire, forms: Wire, pairing: Pairing) -> ToolResultBlock:
@@ -201,8 +203,9 @@ class History:
         self.derived: dict[str, Wire] = {}
 
     def hear(self, message: Message) -> None:
-        calls = [block for block in message.content if type(block) is ToolUseBlock]
-        for place, call in enumerate(calls):
+        if message.role != Role.assistant:
+            return
+        for place, call in enumerate(block for block in message.content if type(block) is ToolUseBlock):
             mark = marks(NAME, call)
             self.names[call.id], self.order[call.id] = call.name, place
             if mark.get("derived") == call.id:
@@ -220,6 +223,9 @@ def encode_messages(
     turns: list[Wire] = []
     history = History()
     for run in in_runs(messages, ledger, skip):
+        if len(run) == 1 and is_plain_turn(run[0][1]):
+            turns.append({"role": run[0][1].role.value, "content": run[0][1].content[0].text})  # type: ignore[union-attr]
+            continue
         results: list[tuple[Place, ToolResultBlock]] = []
         others: list[tuple[Place, Block]] = []
         for index, message in run:
@@ -227,11 +233,24 @@ def encode_messages(
             ledger.where = ("messages", index)
             ledger.foreign(message, NAME)
             part(message, target, results, others, ledger)
+        ledger.where = ()
         turns += [say_result(block, place, history, ledger) for place, block in in_order(results, history, ledger)]
         if others or not results:
-            turns.append(say_run(run, say_blocks(others, ledger, generate=generate)))
+            turns += say_run(run, others, ledger, generate=generate)
     ledger.where = ()
     return turns
+
+
+def is_plain_turn(message: Message) -> bool:
+    """One text and nothing else, as most turns are."""
+    return (
+        len(message.content) == 1
+        and message.role != Role.tool
+        and is_plain(message.content[0])
+        and message.content[0].text != ""  # type: ignore[union-attr]
+        and not message.extras
+        and not message.forms
+    )
 
 
 def in_runs(messages: Sequence[Message], ledger: Ledger, skip: int) -> list[Run]:
@@ -274,14 +293,23 @@ def part(
         else:
             others.append((ledger.where, block))
     ledger.where = where
+    if results and not others and message.role != Role.tool:
+        ledger.lose("moved", "results are turns of their own", "role")
+    if others and not results and message.role == Role.tool:
+        ledger.lose("moved", "what is no result is a turn of the user's", "role")
 
 
-def say_run(run: Run, said: Wire) -> Wire:
-    first = run[0][1]
-    turn = say_turn(Role.user if first.role == Role.tool else Role(first.role), said, first)
+def say_run(run: Run, placed: list[tuple[Place, Block]], ledger: Ledger, *, generate: bool) -> list[Wire]:
+    """What a run of messages says beside its results, as one turn."""
+    index, first = run[0]
+    if first.role == Role.tool and not placed:
+        ledger.lose("dropped", "there are no results", "messages", index)
+        return []
+    role = Role.user if first.role == Role.tool else Role(first.role)
+    turn = say_turn(role, say_blocks(placed, ledger, generate=generate), first)
     for _, message in run[1:]:
         own(NAME, turn, message)
-    return turn
+    return [turn]
 
 
 def in_order(
@@ -294,8 +322,7 @@ def in_order(
     ordered = sorted(results, key=lambda result: history.order.get(result[1].tool_use_id, last))
     for before, after in zip(results, ordered, strict=True):
         if before is not after:
-            ledger.where = before[0]
-            ledger.lose("moved", "results without ids stand in the order of their calls")
+            ledger.lose("moved", "results without ids stand in the order of their calls", *before[0])
     return ordered
 
 
@@ -318,4 +345,5 @@ def say_result(block: ToolResultBlock, place: Place, history: History, ledger: L
     sent = mark if "derived" in mark else history.derived.get(block.tool_use_id, mark)
     say_id(block.tool_use_id, sent, said, "tool_call_id", ledger)
     say_attributes(block, ledger)
+    ledger.where = ()
     return say_turn(Role.tool, said, block)

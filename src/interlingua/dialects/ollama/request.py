@@ -168,7 +168,9 @@ def say_settings(request: Request, body: Wire, ledger: Ledger) -> None:
     if request.thinking is not None:
         ledger.where = ("thinking",)
         think = say_thinking(request.thinking, ledger)
-        if think is not None:
+        if think is None:
+            ledger.lose("dropped", "nothing is left to say of thinking")
+        else:
             body["think"] = think
         ledger.foreign(request.thinking, NAME)
         ledger.where = ()

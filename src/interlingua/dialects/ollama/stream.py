@@ -151,7 +151,7 @@ class Decoder(FrameDecoder):
     def call(self, wire: Json, out: list[Event]) -> None:
         named = type(wire) is dict and type(wire.get("id")) is str and wire["id"]
         if named and not self.held:
-            self.whole(read_call(wire, self.calls, "", answer=True), out)
+            self.whole(read_call(wire, self.calls, 0, mint, answer=True), out)
             self.calls += 1
         else:
             self.held.append(wire)
@@ -178,7 +178,7 @@ class Decoder(FrameDecoder):
             self.whole(block, out)
         place = (self.thought is not None) + (self.text is not None) + len(pictures)
         for call in self.held:
-            self.whole(read_call(call, self.calls, mint(place + self.calls), answer=True), out)
+            self.whole(read_call(call, self.calls, place + self.calls, mint, answer=True), out)
             self.calls += 1
         self.held = []
         if "context" in self.message:

@@ -5,14 +5,14 @@ Marks: ``type`` (none, or another), ``schema`` (it was not in the subset, and is
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ...types.base import Json
 from ...types.tools import ServerTool, Tool, ToolChoice, ToolDefinition
-from .._schemas import is_strict_form, say_strict
-from .._tables import Ledger, kept, marks, own, take
-from .blocks import NAME, Wire
+from .._schemas import say_strict
+from .._tables import Ledger, kept, marks, own
+from .blocks import NAME, Wire, take_typed
 
 FREE_TEXT_SCHEMA: Wire = {"type": "object", "properties": {"input": {"type": "string"}}, "required": ["input"]}
 
@@ -24,7 +24,11 @@ def read_tool(wire: Json) -> Tool:
     if type(inner.get("parameters", {})) is not dict:
         return ServerTool(NAME, wire)
     function, forms, blanks, empty = dict(inner), Wire(), Wire(), Wire()
-    fields: dict[str, Any] = {"name": function.pop("name"), "description": take(function, "description", empty)}
+    fields: dict[str, Any] = {"name": function.pop("name")}
+    if type(function.get("description")) is str:
+        fields["description"] = function.pop("description")
+    else:
+        take_typed(function, "description", str, empty)
     if "type" not in wire:
         forms["absent"] = ["type"]
     if "parameters" not in function:
@@ -41,7 +45,34 @@ def read_tool(wire: Json) -> Tool:
 
 
 def is_ours(schema: Wire) -> bool:
-    return schema.get("type") == "object" and is_strict_form(schema, NAME)
+    """Whether the server's types hold all of a schema of parameters, so that nothing has to be projected."""
+    return schema.get("type") == "object" and "description" not in schema and fits(schema)
+
+
+def fits(schema: Json) -> bool:
+    if type(schema) is not dict:
+        return False
+    for word, value in schema.items():
+        check = KEYWORDS.get(word)
+        if check is None or not check(value):
+            return False
+    return True
+
+
+def is_type(value: Json) -> bool:
+    return type(value) is str or (type(value) is list and all(type(name) is str for name in value))
+
+
+# ToolProperty in https://github.com/ollama/ollama/blob/main/api/types.go
+KEYWORDS: dict[str, Callable[[Json], bool]] = {
+    "type": is_type,
+    "description": lambda value: type(value) is str,
+    "enum": lambda value: type(value) is list,
+    "required": lambda value: type(value) is list,
+    "properties": lambda value: type(value) is dict and all(map(fits, value.values())),
+    "items": fits,
+    "anyOf": lambda value: type(value) is list and all(map(fits, value)),
+}
 
 
 def encode_tools(tools: Sequence[Tool], ledger: Ledger) -> list[Wire]:
@@ -78,7 +109,7 @@ def say_schema(tool: ToolDefinition, ledger: Ledger) -> Wire:
         ledger.lose("approximated", "a free-text tool goes as one that takes {input: text}", "kind")
         ledger.lose("added", "a free-text tool goes as one that takes {input: text}", "input_schema")
         return FREE_TEXT_SCHEMA
-    if marks(NAME, tool).get("schema") == "verbatim":
+    if marks(NAME, tool).get("schema") == "verbatim" or is_ours(tool.input_schema):
         return tool.input_schema
     schema, _ = say_strict(tool.input_schema, NAME, ledger, "input_schema")
     if schema.get("type") != "object":

@@ -47,26 +47,35 @@ def read_turn(wire: Wire) -> Turn:
     """Read the object. It is copied first; ``role`` is popped by the caller."""
     rest, forms, blanks = wire, Wire(), Wire()
     blocks: list[Block] = []
-    read_thinking(rest, blocks, forms, blanks)
+    if len(rest) > 1:
+        read_thinking(rest, blocks, forms, blanks)
     read_content(rest, blocks, forms, blanks)
+    if rest:
+        read_more(rest, blocks, forms, blanks)
+    return Turn(tuple(blocks), rest, forms, blanks)
+
+
+def read_more(rest: Wire, blocks: list[Block], forms: Wire, blanks: Wire) -> None:
+    """What a turn has beside reasoning and text."""
     if isinstance(refusal := take(rest, "refusal", blanks), str):
         blocks.append(RefusalBlock(refusal))
     elif refusal is not None:
         rest["refusal"] = refusal
-    read_audio(rest, blocks, blanks)
-    read_annotations(rest, blocks, forms, blanks)
+    if "audio" in rest:
+        read_audio(rest, blocks, blanks)
+    if "annotations" in rest:
+        read_annotations(rest, blocks, forms, blanks)
     calls = take(rest, "tool_calls", blanks)
     if type(calls) is list:
         for position, call in enumerate(calls):
             blocks.append(read_call(call, len(blocks), position))
     elif calls is not None:
         rest["tool_calls"] = calls
-    legacy = take(rest, "function_call", blanks)
+    legacy = take(rest, "function_call", blanks) if rest else None
     if isinstance(legacy, dict) and isinstance(legacy.get("name"), str):
         blocks.append(read_legacy_call(legacy, len(blocks)))
     elif legacy is not None:
         rest["function_call"] = legacy
-    return Turn(tuple(blocks), rest, forms, blanks)
 
 
 def read_thinking(rest: Wire, blocks: list[Block], forms: Wire, blanks: Wire) -> None:
@@ -194,15 +203,21 @@ class Slots:
         self.calls: list[tuple[int, Block]] = []
         self.audio: list[tuple[int, AudioBlock]] = []
 
-    def put(self, index: int, block: Block, form: Json) -> None:
-        if isinstance(block, ToolUseBlock) or (isinstance(block, OpaqueBlock) and _is_call(block)):
+    def put(self, index: int, block: Block, rank: int) -> int:
+        """Sort one block in; its slot's rank, which is the present one for what may stand anywhere."""
+        kind = type(block)
+        if kind is ToolUseBlock or (isinstance(block, OpaqueBlock) and _is_call(block)):
             self.calls.append((index, block))
-        elif isinstance(block, ThinkingBlock) and marks(NAME, block).get("part") != "thinking":
+        elif isinstance(block, ThinkingBlock):
+            if marks(NAME, block).get("part") == "thinking":
+                self.parts.append((index, block))
+                return 1
             self.thinking.append((index, block))
         elif isinstance(block, AudioBlock):
             self.audio.append((index, block))
         else:
             self.parts.append((index, block))
+        return RANKS.get(kind, rank)
 
 
 def _is_call(block: OpaqueBlock) -> bool:
@@ -215,16 +230,26 @@ def say_turn(
     """Say the blocks of a turn on its wire object. ``answer``: a server speaks, which may show reasoning and cite."""
     slots, rank, where = Slots(), 0, ledger.where
     for index, block in blocks:
-        slots.put(index, block, mark.get("content"))
-        mine = 1 if marks(NAME, block).get("part") == "thinking" else RANKS.get(type(block), rank)
+        mine = slots.put(index, block, rank)
         if mine < rank:
             ledger.lose("moved", "reasoning, text and calls have one slot each, in that order", "content", index)
-        rank = max(rank, mine)
-    say_thinking(slots, wire, mark, quirks, ledger, answer=answer)
-    say_content(slots, wire, mark, quirks, ledger, answer=answer)
-    say_audio(slots, wire, ledger)
-    say_calls(slots, wire, ids, ledger)
+        else:
+            rank = mine
+    if slots.thinking or quirks.replay_thinking:
+        say_thinking(slots, wire, mark, quirks, ledger, answer=answer)
+    if len(slots.parts) == 1 and not mark and writes_string([slots.parts[0][1]]) and not _citations(slots.parts[0][1]):
+        wire["content"] = slots.parts[0][1].text  # type: ignore[union-attr]
+    else:
+        say_content(slots, wire, mark, quirks, ledger, answer=answer)
+    if slots.audio:
+        say_audio(slots, wire, ledger)
+    if slots.calls:
+        say_calls(slots, wire, ids, ledger)
     ledger.where = where
+
+
+def _citations(block: Block) -> tuple[Citation, ...]:
+    return block.citations if isinstance(block, TextBlock) else ()
 
 
 def say_thinking(slots: Slots, wire: Wire, mark: Wire, quirks: Quirks, ledger: Ledger, *, answer: bool) -> None:

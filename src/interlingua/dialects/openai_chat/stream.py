@@ -32,8 +32,6 @@ from .response import read_response
 
 __all__ = ["Decoder", "Encoder"]
 
-PADDING = ("obfuscation", "p")
-
 
 class Decoder(FrameDecoder):
     dialect = NAME
@@ -49,6 +47,7 @@ class Decoder(FrameDecoder):
         self.answer = self.choices[0]
         self.finished = False
         self.slots: dict[str, int] = {}
+        self.text: int | None = None  # the slot of the text, once it is open
         self.thinking_key: str | None = None
         self.whole: Response | None = None
 
@@ -75,11 +74,11 @@ class Decoder(FrameDecoder):
 
     def rest(self, chunk: Wire, out: list[Event]) -> None:
         """Everything of a chunk but its choices; the same thing every time costs one comparison."""
-        if chunk.get("usage"):
-            self.usage = chunk["usage"]
-        chunk.pop("usage", None)
-        for key in PADDING:
-            chunk.pop(key, None)
+        usage = chunk.pop("usage", None)
+        if usage:
+            self.usage = usage
+        chunk.pop("obfuscation", None)
+        chunk.pop("p", None)
         if chunk == self.last:
             return
         self.last = chunk
@@ -94,20 +93,19 @@ class Decoder(FrameDecoder):
 
     def choice(self, wire: Wire, out: list[Event]) -> None:
         index = wire.get("index") or 0
-        choice = self.choices.get(index)
-        if choice is None:
-            choice = self.choices[index] = Choice()
         delta = wire.get("delta") or wire.get("message")
-        if delta:
-            if index == 0:
+        if index == 0:
+            choice = self.answer
+            if delta:
                 self.delta(delta, out)
-            else:
-                _quiet(choice, delta)
+        else:
+            choice = self.choices.setdefault(index, Choice())
+            _quiet(choice, delta or {})
         reason = wire.get("finish_reason")
         if reason is not None:
             choice.finish_reason = reason
             self.finished = self.finished or index == 0
-        if len(wire) > 3 or (wire.keys() - {"index", "delta", "finish_reason"}):
+        if len(wire) > 3 and not (len(wire) == 4 and wire.get("logprobs", wire) is None and "logprobs" in choice.rest):
             self.choice_rest(choice, wire)
 
     def choice_rest(self, choice: Choice, wire: Wire) -> None:
@@ -123,8 +121,11 @@ class Decoder(FrameDecoder):
         content = delta.get("content")
         if content:
             if type(content) is str:
-                self.answer.content.append(content)
-                out.append(self.fold.text(self.slot("text", out), content))
+                index = self.text
+                if index is None:
+                    index = self.text = self.slot("text", out)
+                    self.answer.content = self.fold.parts[index]
+                out.append(self.fold.text(index, content))
             elif type(content) is list:
                 for part in content:
                     self.part(part, out)

@@ -13,19 +13,18 @@ from typing import Any
 from ...types.base import Json
 from ...types.tools import ServerTool, Tool, ToolChoice, ToolDefinition
 from .._schemas import is_strict_form, say_strict
-from .._tables import Ledger, kept, marks, own, take
+from .._tables import Ledger, is_plain_tool, keep, kept, marks, own, take
 from .parts import NAME, Wire, read_cache, say_cache
 from .quirks import Quirks
 
 
 def read_tool(wire: Json) -> Tool:
-    if type(wire) is not dict:
-        return ServerTool(NAME, wire)
-    kind = wire.get("type", "function")
-    if kind == "custom" and _named(wire.get("custom")):
-        return _read_custom(dict(wire))
-    if kind == "function" and _named(wire.get("function")):
-        return _read_function(dict(wire))
+    if type(wire) is dict:
+        kind = wire.get("type", "function")
+        if kind == "function" and _named(wire.get("function")):
+            return _read_function(dict(wire))
+        if kind == "custom" and _named(wire.get("custom")):
+            return _read_custom(dict(wire))
     return ServerTool(NAME, wire)
 
 
@@ -44,16 +43,16 @@ def _read_custom(rest: Wire) -> ToolDefinition:
 
 
 def _read_function(rest: Wire) -> ToolDefinition:
-    forms, cache = Wire(), read_cache(rest)
-    if "type" in rest:
-        del rest["type"]
-    else:
+    forms: Wire = {}
+    if rest.pop("type", None) is None:
         forms["type"] = "absent"
     inner = dict(rest.pop("function"))
+    cache = read_cache(rest) if rest else None
     fields, blanks = read_function(inner, forms)
     if inner:
         rest["function"] = inner
-    return ToolDefinition(**fields, cache=cache, **kept(NAME, rest, forms, {"function": blanks} if blanks else {}))
+    extras, marked = keep(NAME, rest, forms, {"function": blanks} if blanks else blanks)
+    return ToolDefinition(**fields, cache=cache, extras=extras, forms=marked)
 
 
 def read_function(inner: Wire, forms: Wire) -> tuple[dict[str, Any], Wire]:
@@ -64,7 +63,7 @@ def read_function(inner: Wire, forms: Wire) -> tuple[dict[str, Any], Wire]:
         fields["input_schema"] = schema
     elif schema is not None:
         inner["parameters"] = schema
-    strict = take(inner, "strict", blanks)
+    strict = take(inner, "strict", blanks) if inner else None
     if isinstance(strict, bool):
         fields["strict"] = strict
         if strict and not is_strict_form(fields.get("input_schema", {}), NAME):
@@ -89,6 +88,8 @@ def encode_tools(tools: Sequence[Tool], quirks: Quirks, ledger: Ledger) -> list[
 
 
 def say_tool(tool: ToolDefinition, quirks: Quirks, ledger: Ledger) -> Wire:
+    if is_plain_tool(tool):
+        return {"type": "function", "function": say_function(tool, quirks, ledger)}
     if tool.annotations is not None:
         ledger.lose("dropped", f"{NAME} has no word for annotations", "annotations")
     if tool.kind == "text":
@@ -98,8 +99,9 @@ def say_tool(tool: ToolDefinition, quirks: Quirks, ledger: Ledger) -> Wire:
         if marks(NAME, tool).get("type") == "absent":
             del wire["type"]
     say_cache(tool.cache, wire, quirks, ledger, here=False)
-    ledger.foreign(tool, NAME)
-    return own(NAME, wire, tool)
+    if tool.extras:
+        ledger.foreign(tool, NAME)
+    return own(NAME, wire, tool) if tool.extras or tool.forms else wire
 
 
 def _say_custom(tool: ToolDefinition, ledger: Ledger) -> Wire:

@@ -31,7 +31,7 @@ from ...types.blocks import (
     UrlSource,
 )
 from .._stream import dump
-from .._tables import BlockTable, CacheWord, Ledger, Row, kept, marks, own, read_constants, say_constants, take
+from .._tables import BlockTable, CacheWord, Ledger, Row, kept, marks, own, read_constants, take
 
 NAME = "openai-responses"
 Wire = dict[str, Json]
@@ -118,12 +118,10 @@ def say_image(block: ImageBlock, ledger: Ledger) -> Wire | None:
     wire = say_source(block.source, ledger, url="image_url", data="image_url")
     if wire is None:
         return None
-    form = marks(NAME, block).get("detail")
-    if block.detail is not None or form is None:
-        wire["detail"] = block.detail or DETAIL
-    elif form != "absent":
-        wire["detail"] = form
-    if block.detail is None and form is None and "detail" not in marks(NAME, block):
+    form = marks(NAME, block).get("detail", DETAIL)
+    if block.detail is not None or form != "absent":
+        wire["detail"] = block.detail or form
+    if block.detail is None and form == DETAIL:
         ledger.lose("added", "an image needs a detail", "detail")
     return wire
 
@@ -288,7 +286,9 @@ def _odd(block: Block, other: BlockTable, wire: Json) -> Block:
 
 
 def say_input(block: Block, ledger: Ledger) -> Wire | None:
-    return say_output(block, ledger) if marks(NAME, block).get("tag") in ("output_text", "refusal") else INPUT.encode(block, ledger)
+    if marks(NAME, block).get("tag") in ("output_text", "refusal"):
+        return say_output(block, ledger)
+    return INPUT.encode(block, ledger)
 
 
 def say_output(block: Block, ledger: Ledger) -> Wire | None:
@@ -296,7 +296,10 @@ def say_output(block: Block, ledger: Ledger) -> Wire | None:
         return INPUT.encode(block, ledger)
     wire = OUTPUT.encode(block, ledger)
     if type(block) is TextBlock and wire is not None:
-        say_constants(wire, marks(NAME, block), OUTPUT_TEXT)
+        absent = marks(NAME, block).get("absent", ())
+        for key in OUTPUT_TEXT:
+            if key not in absent:
+                wire.setdefault(key, [])
     return wire
 
 

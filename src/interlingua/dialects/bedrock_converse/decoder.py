@@ -1,0 +1,281 @@
+"""Reading ``converse-stream``. A block's wire form is put together from its start and its deltas and then read with the
+same table as in a whole answer, so a stream cannot say anything else than its whole.
+
+Text and reasoning have no start: the first delta opens them. ``messageStop`` is the last word, but usage follows it in
+``metadata``, so the stream completes there, or at the end of the bytes. What is not in ``EVENTS`` or ``DELTAS`` is
+carried as ``unknown``, never raised; the padding ``p`` is dropped.
+"""
+
+from __future__ import annotations
+
+from base64 import b64decode, b64encode
+from typing import Any
+
+from msgspec import DecodeError
+from msgspec.structs import replace
+
+from ...arguments import parse_object
+from ...framing import EventStreamDecoder, Frame
+from ...types.base import Json
+from ...types.blocks import (
+    Block,
+    ImageBlock,
+    RedactedThinkingBlock,
+    ServerToolResultBlock,
+    ServerToolUseBlock,
+    TextBlock,
+    ThinkingBlock,
+    ToolResultBlock,
+    ToolUseBlock,
+)
+from ...types.events import CitationDelta, Event, MessageStart, UsageUpdate
+from ...types.request import Request
+from ...types.response import Response
+from .._schemas import restorer
+from .._stream import FrameDecoder, decode_json
+from .blocks import Wire, read_block
+from .citations import read_citation
+from .errors import decode_frame_error
+from .names import NAME, originals
+from .response import read_envelope, read_usage
+
+MALFORMED = (DecodeError, UnicodeError, KeyError, TypeError, AttributeError, ValueError, StopIteration)
+
+
+class Growing:
+    """A block on its way: its place in the fold, its wire form so far, and what the fold does not hold."""
+
+    __slots__ = ("index", "pieces", "wire")
+
+    def __init__(self, index: int, wire: Wire) -> None:
+        self.index = index
+        self.wire = wire
+        self.pieces: list[Json] = []  # citations, signatures, bytes, results, a server call's input
+
+
+class Decoder(FrameDecoder):
+    dialect = NAME
+
+    def __init__(self, request: Request | None = None, provider: str | None = None) -> None:
+        super().__init__(EventStreamDecoder())
+        self.provider = provider
+        self.restore = restorer(request, texts=False)
+        self.names = originals(request)
+        self.envelope: Wire = {}
+        self.growing: dict[Json, Growing] = {}  # by wire index
+        self.places: list[Growing] = []  # by place in the fold
+        self.pictures: dict[Json, Wire] = {}  # image starts: there is no picture before its source
+        self.stopped = False
+
+    def read(self, frame: Frame, out: list[Event]) -> None:
+        handler = EVENTS.get(frame.headers.get(":event-type"))
+        if handler is None:
+            self.other(frame, out)
+            return
+        try:
+            handler(self, decode_json(frame.payload), out)
+        except MALFORMED:
+            self.carry(frame, out)
+
+    def other(self, frame: Frame, out: list[Event]) -> None:
+        if frame.headers.get(":message-type") not in ("exception", "error"):
+            self.carry(frame, out)
+        elif self.stopped:
+            self.complete(out)
+        else:
+            self.fail(decode_frame_error(frame, self.provider), out)
+
+    def carry(self, frame: Frame, out: list[Event]) -> None:
+        """An event that we have no phrase for, under its name."""
+        try:
+            payload = decode_json(frame.payload)
+        except (DecodeError, UnicodeError):
+            payload = frame.payload.decode("utf-8", "replace")
+        self.unknown({str(frame.headers.get(":event-type")): _unpadded(payload)}, out)
+
+    def message_start(self, wire: Wire, out: list[Event]) -> None:
+        self.begin(out, MessageStart())
+
+    def open(self, at: Json, wire: Wire, block: Block, out: list[Event]) -> Growing:
+        self.begin(out, MessageStart())
+        growing = Growing(len(self.fold.blocks), wire)
+        self.growing[at] = growing
+        self.places.append(growing)
+        out.append(self.fold.open(block))
+        return growing
+
+    def grow(self, at: Json, wire: Wire, out: list[Event]) -> Growing:
+        """The block of a delta; one that had no start begins now."""
+        growing = self.growing.get(at)
+        if growing is None:
+            growing = self.open(at, wire, read_block(wire), out)
+        elif growing.index not in self.fold.open_indexes:
+            raise KeyError(at)
+        return growing
+
+    def block_start(self, wire: Wire, out: list[Event]) -> None:
+        start: Wire = wire["start"]
+        if not start:
+            return  # of a text, as some servers write it: its first delta says so
+        tag = next(iter(start))
+        if tag == "image":
+            self.pictures[wire["contentBlockIndex"]] = dict(start["image"])
+            return
+        empty = STARTS[tag]
+        block: Wire = {tag: {**start[tag], **empty}}
+        if block[tag].get("name") in self.names:
+            block[tag]["name"] = self.names[block[tag]["name"]]
+        self.open(wire["contentBlockIndex"], block, read_block(block), out)
+
+    def block_delta(self, wire: Wire, out: list[Event]) -> None:
+        delta = wire["delta"]
+        DELTAS[next(iter(delta))](self, wire["contentBlockIndex"], delta, out)
+
+    def text_delta(self, at: Json, delta: Wire, out: list[Event]) -> None:
+        text = delta["text"]
+        growing = self.grow(at, NO_TEXT, out)
+        if type(self.fold.blocks[growing.index]) is not TextBlock or type(text) is not str:
+            raise TypeError("text")
+        out.append(self.fold.text(growing.index, text))
+
+    def citation(self, at: Json, delta: Wire, out: list[Event]) -> None:
+        citation = read_citation(delta["citation"])
+        growing = self.grow(at, NO_TEXT, out)
+        if type(self.fold.blocks[growing.index]) is not TextBlock:
+            raise TypeError("citation")
+        growing.pieces.append(delta["citation"])
+        out.append(CitationDelta(growing.index, citation))
+
+    def reasoning(self, at: Json, delta: Wire, out: list[Event]) -> None:
+        tag, said = next(iter(delta["reasoningContent"].items()))
+        if type(said) is not str:
+            raise TypeError("reasoningContent")
+        growing = self.grow(at, NO_REASONING[tag], out)
+        kind = type(self.fold.blocks[growing.index])
+        if kind is not (RedactedThinkingBlock if tag == "redactedContent" else ThinkingBlock):
+            raise TypeError("reasoningContent")
+        if tag == "text":
+            out.append(self.fold.thinking(growing.index, said))
+        else:
+            growing.pieces.append(said)
+
+    def call_input(self, at: Json, delta: Wire, out: list[Event]) -> None:
+        said, growing = delta["toolUse"]["input"], self.growing[at]
+        if type(said) is not str or growing.index not in self.fold.open_indexes:
+            raise TypeError("toolUse")
+        if type(self.fold.blocks[growing.index]) is ToolUseBlock:
+            out.append(self.fold.arguments(growing.index, said))
+        else:
+            growing.pieces.append(said)
+
+    def result_content(self, at: Json, delta: Wire, out: list[Event]) -> None:
+        self.growing[at].pieces.extend(delta["toolResult"])
+
+    def picture(self, at: Json, delta: Wire, out: list[Event]) -> None:
+        wire: Wire = {"image": {**self.pictures.get(at, {}), **delta["image"]}}
+        if "source" in wire["image"]:
+            self.grow(at, wire, out).wire = wire
+        self.pictures[at] = wire["image"]
+
+    def block_stop(self, wire: Wire, out: list[Event]) -> None:
+        growing = self.growing.get(wire["contentBlockIndex"])
+        if growing is not None and growing.index in self.fold.open_indexes:
+            out.append(self.fold.close(growing.index, self.finished_block(growing.index)))
+
+    def finished_block(self, index: int) -> Block:
+        growing, said = self.places[index], self.fold.joined(index)
+        wire = growing.wire
+        match self.fold.blocks[index]:
+            case TextBlock():
+                wire = self._text(index, growing.pieces, said)
+            case ThinkingBlock():
+                signed = {"signature": "".join(growing.pieces)} if growing.pieces else {}
+                wire = {"reasoningContent": {"reasoningText": {"text": said, **signed}}}
+            case RedactedThinkingBlock():
+                wire = {"reasoningContent": {"redactedContent": _join_bytes(growing.pieces)}}
+            case ToolUseBlock():
+                return self._call(wire["toolUse"], said)
+            case ServerToolUseBlock():
+                wire = {"toolUse": {**wire["toolUse"], "input": parse_object("".join(growing.pieces)) or {}}}
+            case ToolResultBlock() | ServerToolResultBlock():
+                wire = {"toolResult": {**wire["toolResult"], "content": growing.pieces}}
+            case ImageBlock() | _:
+                pass
+        return read_block(wire)
+
+    def _text(self, index: int, citations: list[Wire], said: str) -> Wire:
+        if not citations:
+            return {"text": said}
+        spoken = {"content": [{"text": said}]} if self.fold.parts[index] else {}
+        return {"citationsContent": {**spoken, "citations": citations}}
+
+    def _call(self, start: Wire, said: str) -> Block:
+        value = parse_object(said) if said else {}
+        block = read_block({"toolUse": {**start, "input": {} if value is None else value}})
+        if value is None and type(block) is ToolUseBlock:
+            return replace(block, input_text=said)
+        return self.restore(block) if self.restore is not None and type(block) is ToolUseBlock else block
+
+    def message_stop(self, wire: Wire, out: list[Event]) -> None:
+        self.begin(out, MessageStart())
+        told = "usage" in self.envelope
+        self.envelope |= _unpadded(wire)
+        self.stopped = True
+        self.close_blocks(out)
+        if told:
+            self.complete(out)
+
+    def metadata(self, wire: Wire, out: list[Event]) -> None:
+        self.begin(out, MessageStart())
+        self.envelope |= _unpadded(wire)
+        if type(self.envelope.get("usage")) is dict:
+            out.append(UsageUpdate(read_usage(dict(self.envelope), {})))
+        if self.stopped:
+            self.complete(out)
+
+    def terminal(self) -> bool:
+        return self.stopped
+
+    def response(self, *, finished: bool) -> Response:
+        calls = any(type(block) is ToolUseBlock for block in self.fold.blocks)
+        return Response(**read_envelope(dict(self.envelope), {}, calls=calls))
+
+
+def _unpadded(payload: Json) -> Json:
+    return {key: value for key, value in payload.items() if key != "p"} if type(payload) is dict else payload
+
+
+def _join_bytes(pieces: list[str]) -> str:
+    """Base64 texts as one; each piece may have its own padding."""
+    if len(pieces) == 1:
+        return pieces[0]
+    try:
+        return b64encode(b"".join(map(b64decode, pieces))).decode()
+    except ValueError:
+        return "".join(pieces)
+
+
+NO_TEXT: Wire = {"text": ""}
+NO_REASONING: dict[str, Wire] = {
+    "text": {"reasoningContent": {"reasoningText": {"text": ""}}},
+    "signature": {"reasoningContent": {"reasoningText": {"text": ""}}},
+    "redactedContent": {"reasoningContent": {"redactedContent": ""}},
+}
+# what a start lacks of the whole block
+STARTS: dict[Json, Wire] = {"toolUse": {"input": {}}, "toolResult": {"content": []}}
+EVENTS: dict[Json, Any] = {
+    "contentBlockDelta": Decoder.block_delta,
+    "contentBlockStart": Decoder.block_start,
+    "contentBlockStop": Decoder.block_stop,
+    "messageStart": Decoder.message_start,
+    "messageStop": Decoder.message_stop,
+    "metadata": Decoder.metadata,
+}
+DELTAS: dict[Json, Any] = {
+    "text": Decoder.text_delta,
+    "toolUse": Decoder.call_input,
+    "reasoningContent": Decoder.reasoning,
+    "citation": Decoder.citation,
+    "toolResult": Decoder.result_content,
+    "image": Decoder.picture,
+}

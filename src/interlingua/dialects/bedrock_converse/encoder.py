@@ -1,0 +1,249 @@
+"""Writing ``converse-stream``: one block at a time, in order.
+
+A text that is still open when the next block begins is ended there; calls are written one after the other. Text and
+reasoning have no start, so a block that said nothing says one empty delta.
+"""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from ...arguments import write_arguments
+from ...errors import AdapterError
+from ...framing import encode_frame
+from ...types.blocks import (
+    Block,
+    RefusalBlock,
+    ServerToolUseBlock,
+    TextBlock,
+    ThinkingBlock,
+    ToolUseBlock,
+)
+from ...types.events import (
+    BlockComplete,
+    BlockStart,
+    CitationDelta,
+    Event,
+    MessageComplete,
+    MessageStart,
+    TextDelta,
+    ThinkingDelta,
+    ToolUseEnd,
+    ToolUseInputDelta,
+    ToolUseStart,
+)
+from ...types.request import Request
+from .._stream import GrammaticalEncoder, dump
+from .._tables import Ledger, is_blank, marks, own, say_constants
+from .blocks import BLOCKS, Wire
+from .citations import say_citation
+from .errors import encode_frame_error
+from .names import NAME
+from .response import CONSTANTS, lose_names, say_stop, say_usage
+
+STREAMED = ("text", "citationsContent", "guardContent", "reasoningContent", "toolUse", "toolResult", "image")
+
+
+class Encoder(GrammaticalEncoder):
+    def __init__(self, request: Request | None = None) -> None:
+        super().__init__()
+        self.written = -1  # wire index of the block being written
+        self.current: int | None = None
+        self.said = False  # the block being written can be said
+        self.silent = True  # and nothing of it was
+        self.cited = 0
+        self.waiting: dict[int, list[Event]] = {}
+        self.early: dict[int, list[str]] = {}  # texts ended before they were complete, and what came late
+
+    def say(self, event: Event) -> bytes:
+        match event:
+            case MessageStart():
+                lose_names(event.message_id, event.model, self.ledger)
+                return _event("messageStart", {"role": "assistant"})
+            case MessageComplete():
+                return self.complete(event)
+            case BlockStart() | ToolUseStart():
+                return self.open(event)
+            case BlockComplete() | ToolUseEnd():
+                return self.end(event)
+            case TextDelta() | ThinkingDelta() | CitationDelta() | ToolUseInputDelta():
+                return self.delta(event)
+            case _:
+                return b""
+
+    def open(self, event: BlockStart | ToolUseStart) -> bytes:
+        if self.current is None:
+            return self.begin_block(event)
+        if isinstance(self.block, TextBlock | ThinkingBlock | RefusalBlock):
+            stop = self.stop_block()
+            self.early[self.current] = []
+            return stop + self.begin_block(event)
+        self.waiting[event.index] = [event]
+        return b""
+
+    def begin_block(self, event: BlockStart | ToolUseStart) -> bytes:
+        self.current, self.block = event.index, event.block
+        self.silent, self.cited = True, 0
+        self.ledger.where = ("content", event.index)
+        wire = BLOCKS.encode(event.block, Ledger())  # what cannot be said is declared once, at the end
+        tag = next((key for key in wire if key in STREAMED), None) if wire is not None else None
+        self.said = tag is not None
+        if wire is None or tag is None:
+            return b""
+        self.written += 1
+        if tag not in ("toolUse", "toolResult", "image"):
+            return b""
+        start = {key: value for key, value in wire[tag].items() if key not in ("input", "content", "source")}
+        return _event("contentBlockStart", {"contentBlockIndex": self.written, "start": {tag: start}})
+
+    def delta(self, event: TextDelta | ThinkingDelta | CitationDelta | ToolUseInputDelta) -> bytes:
+        if event.index == self.current:
+            return self.say_delta(event) if self.said else b""
+        if event.index in self.waiting:
+            self.waiting[event.index].append(event)
+        elif isinstance(event, TextDelta | ThinkingDelta):
+            self.early[event.index].append(event.text)
+        return b""
+
+    def say_delta(self, event: Event) -> bytes:
+        match event:
+            case TextDelta():
+                return self.piece({"text": event.text})
+            case ThinkingDelta():
+                return self.piece({"reasoningContent": {"text": event.text}})
+            case ToolUseInputDelta() if isinstance(self.block, ToolUseBlock) and self.block.kind == "json":
+                return self.piece({"toolUse": {"input": event.partial_json}})
+            case CitationDelta():
+                self.cited += 1
+                citation = say_citation(event.citation, Ledger())
+                return self.piece({"citation": citation}) if citation is not None else b""
+            case _:
+                return b""
+
+    def piece(self, delta: Wire) -> bytes:
+        self.silent = False
+        return _event("contentBlockDelta", {"contentBlockIndex": self.written, "delta": delta})
+
+    def end(self, event: BlockComplete | ToolUseEnd) -> bytes:
+        if event.index in self.waiting:
+            self.waiting[event.index].append(event)
+            return b""
+        if event.index in self.early:
+            return self.late(event)
+        last = self.last_words(event.block) + self.stop_block() if self.said else self.lost(event.block)
+        self.current = None
+        return last + self.next_waiting()
+
+    def last_words(self, block: Block) -> bytes:
+        """What is known only now: a signature, a whole input, and what could not be said."""
+        wire = BLOCKS.encode(block, self.ledger) or {}
+        said = b""
+        if "reasoningContent" in wire:
+            said = self._end_reasoning(wire["reasoningContent"])
+        elif "toolUse" in wire:
+            if isinstance(block, ServerToolUseBlock) or (isinstance(block, ToolUseBlock) and block.kind == "text"):
+                said = self.piece({"toolUse": {"input": write_arguments(wire["toolUse"]["input"], None)}})
+            self.silent = False
+        elif "toolResult" in wire:
+            said = self._end_result(wire["toolResult"]["content"])
+        elif "image" in wire:
+            said = self.piece({"image": {"source": wire["image"]["source"]}})
+        else:
+            said = self._end_text(block, wire)
+        self._lose_residue(block, wire)
+        return said
+
+    def _end_text(self, block: Block, wire: Wire) -> bytes:
+        said: list[bytes] = []
+        if isinstance(block, TextBlock):
+            late = (say_citation(citation, Ledger()) for citation in block.citations[self.cited :])
+            said = [self.piece({"citation": citation}) for citation in late if citation is not None]
+            if self.silent:
+                said.append(self.piece({"text": block.text}))
+        elif self.silent:
+            said.append(self.piece({"text": wire["text"]}))
+        return b"".join(said)
+
+    def _end_reasoning(self, wire: Wire) -> bytes:
+        if "redactedContent" in wire:
+            return self.piece({"reasoningContent": {"redactedContent": wire["redactedContent"]}})
+        said = self.piece({"reasoningContent": {"text": wire["reasoningText"]["text"]}}) if self.silent else b""
+        if wire["reasoningText"].get("signature"):
+            said += self.piece({"reasoningContent": {"signature": wire["reasoningText"]["signature"]}})
+        return said
+
+    def _end_result(self, content: list[Wire]) -> bytes:
+        pieces = [piece for piece in content if "text" in piece or "json" in piece]
+        if len(pieces) != len(content):
+            self.ledger.lose("dropped", "a streamed result is text or JSON", "content")
+        return self.piece({"toolResult": pieces}) if pieces else b""
+
+    def _lose_residue(self, block: Block, wire: Wire) -> None:
+        """Text and reasoning are bare in a stream: what else the block held has no place."""
+        if not any(tag in wire for tag in ("toolUse", "toolResult", "image")):
+            for key, value in block.extras.get(NAME, {}).items():
+                if not is_blank(value):
+                    self.ledger.lose("dropped", "a stream has no place for it", "extras", NAME, key)
+        if block.cache is not None:
+            self.ledger.lose("dropped", "a stream has no cache points", "cache")
+
+    def lost(self, block: Block) -> bytes:
+        if BLOCKS.encode(block, self.ledger) is not None:
+            self.ledger.lose("dropped", f"a stream has no word for a {block.type} block")
+        return b""
+
+    def stop_block(self) -> bytes:
+        return _event("contentBlockStop", {"contentBlockIndex": self.written}) if self.said else b""
+
+    def late(self, event: BlockComplete | ToolUseEnd) -> bytes:
+        """A text that went on after the next block had begun: its rest waits for a block of its own."""
+        rest = "".join(self.early.pop(event.index))
+        self.ledger.where = ("content", event.index)
+        BLOCKS.encode(event.block, self.ledger)
+        if rest:
+            self.ledger.lose("moved", "the rest of a text that went on after the next block had begun")
+            block = replace(event.block, text=rest)  # type: ignore[call-arg]
+            kind = ThinkingDelta if isinstance(block, ThinkingBlock) else TextDelta
+            empty = replace(block, text="")  # type: ignore[call-arg]
+            index = event.index
+            self.waiting[index] = [BlockStart(index, empty), kind(index, rest), BlockComplete(index, block)]
+        return self.next_waiting() if self.current is None else b""
+
+    def next_waiting(self) -> bytes:
+        """Write the blocks that waited for their turn, until one is still open."""
+        said: list[bytes] = []
+        while self.current is None and self.waiting:
+            events = self.waiting.pop(min(self.waiting))
+            said.extend(self.say(event) for event in events)
+        return b"".join(said)
+
+    def complete(self, event: MessageComplete) -> bytes:
+        if event.error is not None:
+            return self.fail(event.error)
+        response, mark = event.response, marks(NAME, event.response)
+        self.ledger.where = ()
+        stop, metadata = say_stop(response, mark, self.ledger), Wire()
+        usage = say_usage(response, mark, self.ledger)
+        if usage != "absent":
+            metadata["usage"] = usage
+        own(NAME, metadata, response)
+        if metadata.pop("output", None) is not None:
+            self.ledger.lose("dropped", "a stream has no place for it", "extras", NAME, "output")
+        if "additionalModelResponseFields" in metadata:
+            stop["additionalModelResponseFields"] = metadata.pop("additionalModelResponseFields")
+        if metadata:
+            say_constants(metadata, mark, CONSTANTS)
+        self.ledger.foreign(response, NAME)
+        self.ended = True
+        return _event("messageStop", stop) + (_event("metadata", metadata) if metadata else b"")
+
+    def fail(self, error: AdapterError) -> bytes:
+        if self.ended:
+            return b""
+        self.ended = True
+        return encode_frame_error(error)
+
+
+def _event(name: str, wire: Wire) -> bytes:
+    headers = {":event-type": name, ":content-type": "application/json", ":message-type": "event"}
+    return encode_frame(headers, dump(wire))

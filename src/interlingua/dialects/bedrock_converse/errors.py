@@ -1,0 +1,143 @@
+"""Errors: read left to right to decode, right to left to encode.
+
+The word is in the header ``x-amzn-errortype``, the body is ``{message}``. In a stream an exception frame has it as
+``:exception-type``, in camel case; what the stream's model does not name goes as an error frame.
+
+Residue of an error: ``body`` and ``errortype`` as they were.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ...errors import AdapterError
+from ...framing import Frame, encode_frame
+from ...types.base import Json
+from ...types.loss import WireError
+from ...types.words import ErrorClass
+from .._errors import ErrorRow, ErrorTable, make_error, parse_body
+from .._stream import dump
+from .._tables import merge
+from .names import NAME
+
+Wire = dict[str, Json]
+
+ERRORS = ErrorTable(
+    # status      wire word                      canonical                   retry
+    ErrorRow(500, "InternalServerException",     ErrorClass.server_error),
+    ErrorRow(503, "ServiceUnavailableException", ErrorClass.server_error),
+    ErrorRow(424, "ModelErrorException",         ErrorClass.server_error),
+    ErrorRow(424, "ModelStreamErrorException",   ErrorClass.server_error),
+    ErrorRow(400, "ValidationException",         ErrorClass.invalid_request),
+    ErrorRow(404, "ResourceNotFoundException",   ErrorClass.invalid_request),
+    ErrorRow(400, "ValidationException",         ErrorClass.context_overflow),
+    ErrorRow(400, "ValidationException",         ErrorClass.tool_error),
+    ErrorRow(403, "AccessDeniedException",       ErrorClass.auth),
+    ErrorRow(403, "UnrecognizedClientException", ErrorClass.auth),
+    ErrorRow(403, "ExpiredTokenException",       ErrorClass.auth),
+    ErrorRow(403, "InvalidSignatureException",   ErrorClass.auth),
+    ErrorRow(403, "MissingAuthenticationTokenException", ErrorClass.auth),
+    ErrorRow(403, "IncompleteSignatureException", ErrorClass.auth),
+    ErrorRow(429, "ThrottlingException",         ErrorClass.rate_limit),
+    ErrorRow(429, "ModelNotReadyException",      ErrorClass.rate_limit),
+    ErrorRow(400, "ServiceQuotaExceededException", ErrorClass.rate_limit, False),
+    ErrorRow(408, "ModelTimeoutException",       ErrorClass.timeout),
+)  # fmt: skip
+# What the message must speak of, since no word does.
+PHRASES = {
+    ErrorClass.context_overflow: "Input is too long for requested model.",
+    ErrorClass.tool_error: "No tool call found.",
+}
+IN_STREAM = frozenset(
+    {
+        "InternalServerException",
+        "ModelStreamErrorException",
+        "ValidationException",
+        "ThrottlingException",
+        "ServiceUnavailableException",
+    }
+)
+LONGEST_HEADER = 32_000  # bytes; the framing's own limit is 32,767
+
+
+def decode_error(status: int | None, headers: Mapping[str, str] | None, body: Json, provider: str | None) -> AdapterError:
+    wire = parse_body(body)
+    lower = {key.lower(): value for key, value in (headers or {}).items()}
+    told = lower.get("x-amzn-errortype")
+    rest: Wire = dict(wire) if isinstance(wire, dict) else {"text": wire}
+    word = _word(told) or _word(rest.get("__type")) or _word(rest.get("code"))
+    message = next((rest.pop(key) for key in ("message", "Message") if isinstance(rest.get(key), str)), None)
+    residue: Wire = {"body": rest}
+    if told is not None:
+        residue["errortype"] = told
+    if isinstance(wire, dict) and "message" not in wire and "Message" in wire:
+        residue["key"] = "Message"
+    if message is None:
+        message = str(wire) if wire else ""
+        residue["key"] = None
+    return make_error(
+        ERRORS, status, headers, words=(word,), message=message,
+        provider=provider, request_id=lower.get("x-amzn-requestid"), extras={NAME: residue},
+    )  # fmt: skip
+
+
+def _word(told: Json) -> str | None:
+    """The exception's name, without the namespaces that may stand before and behind it."""
+    return told.partition(":")[0].rpartition("#")[2] if isinstance(told, str) and told else None
+
+
+def encode_error_body(error: AdapterError) -> Wire:
+    residue = error.extras.get(NAME)
+    if residue is None:
+        return {"message": _message(error)}
+    key = residue.get("key", "message")
+    body: Wire = {} if key is None else {key: error.provider_message or error.message}
+    return merge(body, residue["body"])
+
+
+def _message(error: AdapterError) -> str:
+    """The message; where it alone can tell the class, and does not, a phrase that does stands before it."""
+    message = error.provider_message or error.message
+    phrase, row = PHRASES.get(error.error_class), ERRORS.row_for(error)
+    if phrase is None or ERRORS.classify(row.status, (row.word,), message)[0] is error.error_class:
+        return message
+    return f"{phrase} {message}".strip()
+
+
+def encode_error(error: AdapterError) -> WireError:
+    residue, row = error.extras.get(NAME), ERRORS.row_for(error)
+    headers = {"content-type": "application/json"}
+    if residue is None:
+        headers["x-amzn-errortype"] = row.word
+    elif "errortype" in residue:
+        headers["x-amzn-errortype"] = residue["errortype"]
+    if error.retry_after is not None:
+        headers["retry-after"] = f"{error.retry_after:g}"
+    if error.request_id is not None:
+        headers["x-amzn-requestid"] = error.request_id
+    status = error.provider_status if residue is not None and error.provider_status else row.status
+    body = residue["body"] if residue is not None else {}
+    if isinstance(body.get("text"), str) and residue is not None and residue.get("key", "") is None:
+        return WireError(status, {**headers, "content-type": "text/plain"}, body["text"].encode())
+    return WireError(status, headers, dump(encode_error_body(error)))
+
+
+def decode_frame_error(frame: Frame, provider: str | None) -> AdapterError:
+    """An exception frame, or an error frame, whose word and message are headers."""
+    headers = frame.headers
+    if ":exception-type" in headers:
+        word = str(headers[":exception-type"])
+        return decode_error(None, {"x-amzn-errortype": word[:1].upper() + word[1:]}, frame.payload, provider)
+    told = {"message": str(headers.get(":error-message", ""))}
+    return decode_error(None, {"x-amzn-errortype": str(headers.get(":error-code", ""))}, told, provider)
+
+
+def encode_frame_error(error: AdapterError) -> bytes:
+    residue = error.extras.get(NAME, {})
+    word = _word(residue.get("errortype")) or ERRORS.row_for(error).word
+    if word in IN_STREAM:
+        name = word[:1].lower() + word[1:]
+        headers = {":exception-type": name, ":content-type": "application/json", ":message-type": "exception"}
+        return encode_frame(headers, dump(encode_error_body(error)))
+    message = _message(error).encode()[:LONGEST_HEADER].decode("utf-8", "ignore")
+    return encode_frame({":error-code": word, ":error-message": message, ":message-type": "error"}, b"")

@@ -1,0 +1,76 @@
+"""Schemas: JSON Schema in the fields made for it, or the protocol's older ``Schema``, in upper case.
+
+We write the former. The mark ``schema`` tells otherwise: ``verbatim`` (JSON Schema that we would have projected),
+``Schema`` (the older field), ``plain`` (the older field, holding JSON Schema as it is), or the older one as it was
+spelled, where another spelling would come back.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from ...schema import from_gemini_schema, project_schema, to_gemini_schema
+from ...types.base import Json
+from .._tables import Ledger
+from .media import NAME
+from .spelling import Wire
+
+
+class Fields(NamedTuple):
+    """Where a schema stands: as JSON Schema, and as ``Schema``."""
+
+    json: str
+    older: str
+
+
+PARAMETERS = Fields("parametersJsonSchema", "parameters")
+OUTPUT = Fields("responseJsonSchema", "responseSchema")
+
+
+def read_schema(rest: Wire, fields: Fields, forms: Wire, blanks: Wire) -> dict[str, Json] | None:
+    """Pops a schema; of two, the second is residue."""
+    for key in fields:
+        wire = rest.get(key)
+        if type(wire) is dict and wire:
+            del rest[key]
+            return _json(wire, forms) if key == fields.json else _older(wire, forms)
+        if key in rest and not wire:
+            blanks[key] = rest.pop(key)
+    return None
+
+
+def _json(wire: Wire, forms: Wire) -> dict[str, Json]:
+    if project_schema(wire, NAME).changes:
+        forms["schema"] = "verbatim"
+    return wire
+
+
+def _older(wire: Wire, forms: Wire) -> dict[str, Json]:
+    try:
+        schema = from_gemini_schema(wire)
+        again = to_gemini_schema(schema)
+    except (TypeError, ValueError, AttributeError, KeyError, RecursionError):
+        forms["schema"] = "plain"
+        return wire
+    if again.schema == wire and not again.changes:
+        forms["schema"] = "Schema"
+    else:
+        forms["schema"] = "plain" if schema == wire else {"Schema": wire}
+    return schema
+
+
+def say_schema(
+    schema: dict[str, Json], fields: Fields, mark: Wire, ledger: Ledger, *path: str | int
+) -> tuple[str, dict[str, Json]]:
+    """The field to write, and its value."""
+    form = mark.get("schema")
+    if form == "verbatim":
+        return fields.json, schema
+    if form == "plain":
+        return fields.older, schema
+    if isinstance(form, dict) and from_gemini_schema(form["Schema"]) == schema:
+        return fields.older, form["Schema"]
+    projection = project_schema(schema, NAME) if form is None else to_gemini_schema(schema)
+    if projection.changes:
+        ledger.lose("approximated", "; ".join(projection.changes), *path)
+    return fields.json if form is None else fields.older, projection.schema

@@ -1,0 +1,217 @@
+"""Tools and the choice among them.
+
+Declarations share one Tool object; every built-in tool has its own. Marks on a tool: ``place`` (the Tool object it stood
+in, where that is another layout), ``object`` (what else that object held), ``key`` (the spelling of
+``functionDeclarations``), ``schema`` (schemas.py). On a choice: ``mode`` (the provider's word), ``alone`` (it named tools
+that were not declared).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import Any
+
+from ...types.base import Json
+from ...types.tools import ServerTool, Tool, ToolChoice, ToolDefinition
+from .._tables import Ledger, Words, kept, marks, own, take
+from .media import NAME
+from .parts import BLOCKS
+from .schemas import PARAMETERS, read_schema, say_schema
+from .spelling import Wire, camel, respell
+
+DECLARATIONS = ("functionDeclarations", "function_declarations")
+MODES = Words([("AUTO", "auto"), ("ANY", "any"), ("NONE", "none"), ("VALIDATED", "auto")])
+FREE_TEXT_SCHEMA: Wire = {"type": "object", "properties": {"input": {"type": "string"}}, "required": ["input"]}
+
+
+# ------------------------------------------------------------------------------------------------------------ reading
+
+
+def read_tools(wire: list[Json]) -> tuple[Tool, ...]:
+    layout = [list(read_object(tool)) for tool in wire]
+    usual = sum(any(isinstance(tool, ToolDefinition) for tool in group) for group in layout) <= 1 and all(
+        len(group) == 1 or all(isinstance(tool, ToolDefinition) for tool in group) for group in layout
+    )
+    if usual:
+        return tuple(tool for group in layout for tool in group)
+    return tuple(_marked(tool, place=place) for place, group in enumerate(layout) for tool in group)
+
+
+def _marked(tool: Tool, **forms: Json) -> Tool:
+    fields = {name: getattr(tool, name) for name in tool.__struct_fields__}
+    return type(tool)(**{**fields, "forms": {NAME: {**marks(NAME, tool), **forms}}})
+
+
+def read_object(wire: Json) -> list[Tool]:
+    """The tools of one Tool object; one that cannot be read is carried whole."""
+    if type(wire) is not dict:
+        return [ServerTool(NAME, wire)]
+    tools: list[Tool] = []
+    blanks: Wire = {}
+    for key, value in wire.items():
+        if key in DECLARATIONS and type(value) is list and value:
+            tools += [read_declaration(item, key) for item in value]
+        elif value is None:
+            blanks[key] = None
+        else:
+            tools.append(ServerTool(NAME, {key: value}))
+    if not tools:
+        return [ServerTool(NAME, wire)]
+    if blanks:
+        tools[0] = _marked(tools[0], object=blanks)
+    return tools
+
+
+def read_declaration(wire: Json, key: str) -> Tool:
+    if type(wire) is not dict or type(wire.get("name")) is not str:
+        return ServerTool(NAME, {key: [wire]})
+    found: list[str] = []
+    forms, blanks = Wire(), Wire()
+    rest = camel(wire, found)
+    if found:
+        forms["snake"] = found
+    if key != DECLARATIONS[0]:
+        forms["key"] = key
+    fields: dict[str, Any] = {"name": rest.pop("name"), "description": take(rest, "description", blanks)}
+    if type(fields["description"]) not in (str, type(None)):
+        rest["description"] = fields.pop("description")
+    fields["input_schema"] = read_schema(rest, PARAMETERS, forms, blanks) or {}
+    return ToolDefinition(**fields, **kept(NAME, rest, forms, blanks))
+
+
+def read_choice(wire: Wire, *, declared: Collection[str]) -> ToolChoice | None:
+    """``functionCallingConfig``; None where its mode is not a word."""
+    word = wire.get("mode")
+    if type(word) is not str or word.upper() not in MODES.read:
+        return None
+    rest, forms, blanks = dict(wire), Wire(), Wire()
+    del rest["mode"]
+    fields: dict[str, Any] = {"mode": MODES.read[word.upper()]}
+    names = take(rest, "allowedFunctionNames", blanks)
+    if type(names) is list and all(type(name) is str for name in names):
+        fields |= {"mode": "specific", "name": names[0]} if len(names) == 1 and word.upper() == "ANY" else {}
+        fields |= {"allowed": tuple(names)} if fields["mode"] != "specific" else {}
+    elif names is not None:
+        rest["allowedFunctionNames"] = names
+    if not declared or not set(names or ()) <= set(declared):
+        forms["alone"] = True
+    choice = ToolChoice(**fields)
+    if word != mode_word(choice):
+        forms["mode"] = word
+    return ToolChoice(**fields, **kept(NAME, rest, forms, blanks))
+
+
+# ------------------------------------------------------------------------------------------------------------ writing
+
+
+def encode_tools(tools: Sequence[Tool], ledger: Ledger) -> list[Wire]:
+    objects: dict[Json, Wire] = {}  # by place, or in the order of first need
+    for index, tool in enumerate(tools):
+        ledger.where = ("tools", index)
+        mark = marks(NAME, tool)
+        if isinstance(tool, ToolDefinition):
+            home = objects.setdefault(_home(objects, mark), {})
+            if _is_late(tools, index, mark):
+                ledger.lose("moved", "declarations stand together in one tool object")
+            home.setdefault(mark.get("key", DECLARATIONS[0]), []).append(say_declaration(tool, ledger))
+        elif tool.dialect == NAME:
+            home = objects.setdefault(mark.get("place", ("own", index)), {})
+            for key, value in tool.raw.items():
+                home[key] = [*home[key], *value] if key in DECLARATIONS and key in home else value
+        else:
+            ledger.lose("dropped", f"only {tool.dialect} has this tool")
+            continue
+        home |= mark.get("object", {})
+    ledger.where = ()
+    return list(objects.values())
+
+
+def _home(objects: dict[Json, Wire], mark: Wire) -> Json:
+    if "place" in mark:
+        return mark["place"]
+    return next((place for place, tool in objects.items() if not tool.keys().isdisjoint(DECLARATIONS)), "declarations")
+
+
+def _is_late(tools: Sequence[Tool], index: int, mark: Wire) -> bool:
+    """A declaration that stood behind a built-in tool, which is behind another declaration."""
+    if "place" in mark or index == 0 or isinstance(tools[index - 1], ToolDefinition):
+        return False
+    before = tools[:index]
+    own_tools = any(isinstance(tool, ServerTool) and tool.dialect == NAME for tool in before)
+    return own_tools and any(isinstance(tool, ToolDefinition) for tool in before)
+
+
+def say_declaration(tool: ToolDefinition, ledger: Ledger) -> Wire:
+    mark = marks(NAME, tool)
+    wire: Wire = {"name": tool.name}
+    if tool.description is not None:
+        wire["description"] = tool.description
+    schema = tool.input_schema
+    if tool.kind == "text":
+        ledger.lose("approximated", "a free-text tool goes as one that takes {input: text}", "kind")
+        ledger.lose("approximated", "a free-text tool goes as one that takes {input: text}", "input_schema")
+        schema = FREE_TEXT_SCHEMA
+    if schema:
+        key, wire_schema = say_schema(schema, PARAMETERS, mark, ledger, "input_schema")
+        wire[key] = wire_schema
+    if tool.strict is not None:
+        ledger.lose("dropped", f"{NAME} has no strict flag", "strict")
+    if tool.annotations is not None:
+        ledger.lose("dropped", f"{NAME} has no word for annotations", "annotations")
+    if tool.cache is not None:
+        BLOCKS.say_cache(tool.cache, wire, ledger)
+    ledger.foreign(tool, NAME)
+    own(NAME, wire, tool)
+    return respell(wire, mark["snake"]) if "snake" in mark else wire
+
+
+def mode_word(choice: ToolChoice) -> str:
+    """The mode that we would write: a narrowed choice that is free to call nothing is VALIDATED."""
+    if choice.mode == "specific":
+        return "ANY"
+    return "VALIDATED" if choice.allowed and choice.mode in (None, "auto") else MODES.write[choice.mode or "auto"]
+
+
+def say_choice(choice: ToolChoice, ledger: Ledger, declared: Collection[str] | None = None) -> Wire | None:
+    """``functionCallingConfig``, or None. ``declared``: the names that can be chosen, where they are known."""
+    ledger.where = ("tool_choice",)
+    mark, wire = marks(NAME, choice), None
+    ledger.foreign(choice, NAME)
+    if choice.parallel is not None:
+        ledger.lose("dropped", f"{NAME} cannot steer parallel calls", "parallel")
+    if "alone" in mark:
+        declared = None
+    if declared is not None and not declared:
+        ledger.lose("dropped", "a choice needs tools to choose from")
+    elif choice.mode is not None or choice.allowed:
+        wire = _choice(choice, mark, ledger, declared)
+    ledger.where = ()
+    return wire
+
+
+def _choice(choice: ToolChoice, mark: Wire, ledger: Ledger, declared: Collection[str] | None) -> Wire | None:
+    names = list(choice.allowed)
+    if choice.mode == "specific":
+        if names and names != [choice.name]:
+            ledger.lose("dropped", "one tool is named: no others are allowed", "allowed")
+        names = [choice.name] if choice.name is not None else []
+    elif choice.mode == "none" and names:
+        ledger.lose("dropped", "without calls no tool is allowed", "allowed")
+        names = []
+    elif choice.mode == "any" and len(names) == 1:
+        ledger.lose("approximated", "a choice of one is that one")
+    if choice.mode is None:
+        ledger.lose("added", "a choice needs a mode here", "mode")
+    known = [name for name in names if declared is None or name in declared]
+    if known != names:
+        ledger.lose("dropped", "only declared tools can be chosen", "name" if choice.mode == "specific" else "allowed")
+        if not known:
+            ledger.lose("dropped", "only declared tools can be chosen")
+            return None
+    word = mark.get("mode")
+    usual = mode_word(choice)
+    stands = isinstance(word, str) and MODES.read[word.upper()] == MODES.read[usual]
+    wire: Wire = {"mode": word if stands else usual}
+    if known:
+        wire["allowedFunctionNames"] = known
+    return own(NAME, wire, choice)

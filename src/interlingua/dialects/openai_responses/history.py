@@ -1,0 +1,250 @@
+"""The input: items to system blocks and messages, and back.
+
+A run of items that the model made is one assistant message; adjacent results are one ``tool`` message; a message of
+anybody else is a message. An assistant message without a ``type`` right behind another begins a turn of its own: that is
+how two turns are told from one. Items that nobody says (``additional_tools``, ``configuration_update``, …) are carried
+whole beside the caller's nearest words, so that no empty turn stands for them elsewhere.
+
+``instructions`` and leading system or developer messages are ``Request.system``. One plain block is written as
+``instructions``, anything else as one developer message; marks on the blocks say where it was otherwise:
+``instructions``, or ``item`` on the first block of a message and ``joined`` on the others. Marks on a message:
+``content`` (a string), ``type`` (present), ``role``.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from msgspec.structs import replace
+
+from ...errors import ParseError
+from ...types.base import Json
+from ...types.blocks import Block, OpaqueBlock, TextBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock
+from ...types.messages import Message, Origin
+from ...types.tools import Tool
+from ...types.words import Role
+from .._history import is_plain
+from .._tables import kept, marks, take
+from .hosted import RESULTS_BY_TAG
+from .items import item_marks, read_item
+from .names import CALL_ID, TOOL_NAME
+from .parts import NAME, Wire, read_input
+from .tools import read_tools
+
+ROLES = {"user": Role.user, "system": Role.system, "developer": Role.system}
+OUTPUTS = {"function_call_output": "json", "custom_tool_call_output": "text"}
+NOBODY_SAYS = (
+    "additional_tools",
+    "configuration_update",
+    "compaction_trigger",
+    "mcp_approval_response",
+)
+ADDED = "additional_tools"
+
+
+def kind_of(item: Wire) -> Json:
+    """The type of an item; a message and a reference may leave it out."""
+    return item.get("type") or ("message" if "role" in item else "item_reference")
+
+
+class Draft:
+    """A message while it is read."""
+
+    __slots__ = ("blocks", "fields", "message_last", "role", "silent")
+
+    def __init__(self, role: Role, *, silent: bool = False) -> None:
+        self.role = role
+        self.blocks: list[Block] = []
+        self.fields: dict[str, Any] = {}
+        self.silent = silent  # holds nothing that anybody says
+        self.message_last = False
+
+
+class Reader:
+    """Items in, messages out."""
+
+    def __init__(self, provider: str | None, taken: set[str]) -> None:
+        self.origin = Origin(provider, NAME)
+        self.system: list[Block] = []
+        self.drafts: list[Draft] = []
+        self.calls: dict[str, str] = {}
+        self.tools: list[Tool] = []
+        self.taken = taken
+        self.added = 0
+
+    def read(self, items: list[Json]) -> None:
+        for index, item in enumerate(items):
+            if type(item) is not dict:
+                raise ParseError(f"input[{index}] is not an object")
+            self.item(item, kind_of(item))
+        self.mark_lonely()
+
+    def item(self, item: Wire, kind: Json) -> None:
+        role = item.get("role")
+        if kind == "message" and role in ROLES:
+            self.message(item, ROLES[role])
+        elif kind in OUTPUTS:
+            self.result(item, kind)
+        elif kind in NOBODY_SAYS:
+            self.silent(item, kind)
+        elif kind in RESULTS_BY_TAG and "id" not in item:
+            self.behind(Role.tool).blocks += read_item(item, None, 0)
+        else:
+            self.model(item, kind)
+
+    @property
+    def last(self) -> Draft | None:
+        return self.drafts[-1] if self.drafts else None
+
+    def behind(self, role: Role) -> Draft:
+        """The message to go on with: the last if it is of this role, or one that nobody has said anything in yet."""
+        last = self.last
+        if last is not None and (last.silent or last.role is role):
+            last.role, last.silent = role, False
+            return last
+        self.drafts.append(Draft(role))
+        return self.drafts[-1]
+
+    def model(self, item: Wire, kind: Json) -> None:
+        last = self.last
+        message = kind == "message"
+        if last is None or last.role is not Role.assistant or (message and last.message_last and "type" not in item):
+            last = Draft(Role.assistant)
+            self.drafts.append(last)
+        blocks = read_item(item, None, len(last.blocks), first=not last.blocks)
+        last.blocks += [self.call(block) if type(block) is ToolUseBlock else block for block in blocks]
+        last.message_last = message
+
+    def call(self, block: ToolUseBlock) -> ToolUseBlock:
+        """Note a call; an id or a name that we would not write is marked to be kept."""
+        odd: Wire = {}
+        if block.id in self.calls or not CALL_ID.fullmatch(block.id):
+            odd["id"] = "verbatim"
+        if not TOOL_NAME.fullmatch(block.name):
+            odd["name"] = "verbatim"
+        self.calls[block.id] = block.kind
+        return replace(block, forms={NAME: {**marks(NAME, block), **odd}}) if odd else block
+
+    def message(self, item: Wire, role: Role) -> None:
+        rest, forms, blanks = dict(item), Wire(), Wire()
+        word = rest.pop("role")
+        if rest.get("type") == "message":
+            forms["type"] = bool(rest.pop("type"))
+        if word != ("user" if role is Role.user else "developer"):
+            forms["role"] = word
+        blocks = read_content(rest, forms, blanks)
+        if role is Role.system and not self.drafts and blocks and not blanks:
+            self.leading(blocks, rest, forms)
+            return
+        last = self.last
+        if last is None or not last.silent:
+            last = Draft(role)
+            self.drafts.append(last)
+        last.role, last.silent = role, False
+        last.blocks += blocks
+        last.fields = kept(NAME, rest, forms, blanks)
+
+    def leading(self, blocks: list[Block], rest: Wire, forms: Wire) -> None:
+        """A message of the system prompt; which marks are needed is known when all of it is read."""
+        for position, block in enumerate(blocks):
+            extras, mine = block.extras.get(NAME, {}), marks(NAME, block)
+            if position:
+                mine = {**mine, "joined": True}
+            else:
+                extras = {**extras, "item": rest} if rest else extras
+                mine = {**mine, "item": forms}
+            self.system.append(replace(block, extras={NAME: extras} if extras else {}, forms={NAME: mine}))
+
+    def result(self, item: Wire, kind: str) -> None:
+        draft = self.behind(Role.tool)
+        draft.blocks.append(read_result(dict(item), kind, self.calls))
+
+    def silent(self, item: Wire, kind: Json) -> None:
+        if kind == ADDED and isinstance(item.get("tools"), list):
+            tools = read_tools(item["tools"], self.taken)
+            number = {"added": self.added}
+            self.tools += [replace(t, forms={NAME: {**marks(NAME, t), **number}}) for t in tools]
+            self.added += 1
+            item = {key: value for key, value in item.items() if key != "tools"}
+            if not self.drafts:
+                self.system.append(OpaqueBlock(NAME, item))
+                return
+        last = self.last
+        if last is None or last.role is Role.assistant:
+            last = Draft(Role.user, silent=True)
+            self.drafts.append(last)
+        last.blocks.append(OpaqueBlock(NAME, item))
+
+    def mark_lonely(self) -> None:
+        """Reasoning that nothing follows would not be written; it was read here, so it is."""
+        for draft in self.drafts:
+            if draft.role is Role.assistant and type(draft.blocks[-1]) is ThinkingBlock:
+                head = next(i for i in range(len(draft.blocks) - 1, -1, -1) if "joined" not in marks(NAME, draft.blocks[i]))
+                block = draft.blocks[head]
+                item = {**item_marks(block), "alone": True}
+                draft.blocks[head] = replace(block, forms={NAME: {**marks(NAME, block), "item": item}})
+
+    def messages(self) -> tuple[Message, ...]:
+        origin = self.origin
+        return tuple(
+            Message(d.role, tuple(d.blocks), origin=origin if d.role is Role.assistant else None, **d.fields)
+            for d in self.drafts
+        )
+
+
+def read_content(rest: Wire, forms: Wire, blanks: Wire) -> list[Block]:
+    content = take(rest, "content", blanks)
+    if type(content) is str:
+        forms["content"] = "string"
+        return [TextBlock(content)]
+    if type(content) is list:
+        return list(map(read_input, content))
+    if content is not None:
+        rest["content"] = content
+    elif "content" not in blanks:
+        forms["content"] = "absent"
+    return []
+
+
+def read_result(rest: Wire, kind: str, calls: dict[str, str]) -> Block:
+    """One result. Which kind of call it answers is told by the history, or marked."""
+    raw, forms, blanks = {"type": kind, **rest}, Wire(), Wire()
+    rest.pop("type", None)
+    id, output = rest.pop("call_id", None), rest.pop("output", "absent")
+    if not isinstance(id, str) or not isinstance(output, str | list):
+        return OpaqueBlock(NAME, raw)
+    fields: dict[str, Any] = {"tool_use_id": id}
+    if calls.get(id, "json") != OUTPUTS[kind]:
+        forms["tag"] = kind
+    if isinstance(output, str):
+        fields["content"] = (TextBlock(output),) if output else ()
+    else:
+        fields["content"] = tuple(map(read_input, output))
+        if not output or (len(output) == 1 and is_plain(fields["content"][0]) and fields["content"][0].text):
+            forms["output"] = "list"
+    if isinstance(rest.get("name"), str):
+        fields["name"] = rest.pop("name")
+    return ToolResultBlock(**fields, **kept(NAME, rest, forms, blanks))
+
+
+def read_system(instructions: str | None, leading: list[Block]) -> tuple[Block, ...]:
+    """The system prompt, marked where it did not stand as we would write it."""
+    if instructions is not None and not leading:
+        return (TextBlock(instructions),)
+    if instructions is None and _as_we_write(leading):
+        return tuple(_unmarked(block) for block in leading)
+    first = [TextBlock(instructions, forms={NAME: {"instructions": True}})] if instructions is not None else []
+    return (*first, *leading)
+
+
+def _as_we_write(leading: list[Block]) -> bool:
+    heads = [block for block in leading if "item" in marks(NAME, block)]
+    if len(heads) != 1 or heads[0] is not leading[0] or any(type(block) is OpaqueBlock for block in leading):
+        return False
+    plain = len(leading) == 1 and is_plain(_unmarked(leading[0]))
+    return not item_marks(heads[0]) and "item" not in heads[0].extras.get(NAME, {}) and not plain
+
+
+def _unmarked(block: Block) -> Block:
+    mine = {key: value for key, value in marks(NAME, block).items() if key not in ("item", "joined")}
+    return replace(block, forms={NAME: mine} if mine else {})

@@ -1,0 +1,194 @@
+"""How two values of the language differ, and which of the differences a loss accounts for.
+
+A difference lies under a Loss when the loss names its place or a place above it. Lists are aligned first, since a block
+that was dropped moves its neighbours up: ``messages/1/content/2`` is always a place in the value that was meant. What
+stands in the other value only needs a loss somewhere in its list.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+import msgspec
+
+from interlingua.errors import AdapterError
+from interlingua.types import (
+    FileSource,
+    Json,
+    Loss,
+    Message,
+    MessageComplete,
+    MessageStart,
+    Request,
+    Response,
+    TokenUsage,
+    ToolUseBlock,
+)
+
+__all__ = ["OFF_WIRE", "form_marks", "plain", "says", "unexplained"]
+
+# Filled by Exchange and Session, left alone by dialects. The provider's own stop word is on the wire, but only as
+# another name of the stop reason: a value built by hand has none.
+OFF_WIRE: dict[type, frozenset[str]] = {
+    Message: frozenset({"id", "origin", "metadata"}),
+    Request: frozenset({"request_id"}),
+    Response: frozenset(
+        {"request_id", "origin", "latency_ms", "attempts", "losses", "raw", "raw_stop_reason", "error"}
+    ),
+    TokenUsage: frozenset({"raw", "estimated"}),
+    ToolUseBlock: frozenset({"native_ids"}),
+    FileSource: frozenset({"dialect"}),
+    MessageStart: frozenset({"origin"}),
+    MessageComplete: frozenset({"error"}),
+}
+
+Path = tuple[str, ...]
+ABSENT = object()
+
+
+def plain(value: Any) -> Any:
+    """A value as JSON, with what is on the wire only: defaults, form marks and the fields of ``OFF_WIRE`` left out."""
+    if isinstance(value, msgspec.Struct):
+        return dict(_fields(value))
+    if isinstance(value, AdapterError):
+        return repr(value)
+    if isinstance(value, dict):
+        return {str(key): plain(item) for key, item in value.items()}  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
+    if isinstance(value, tuple | list):
+        return [plain(item) for item in value]  # pyright: ignore[reportUnknownVariableType]
+    return value
+
+
+def _fields(value: msgspec.Struct) -> Iterator[tuple[str, Any]]:
+    hidden = OFF_WIRE.get(type(value), frozenset())
+    tag = value.__struct_config__.tag
+    if tag is not None:
+        yield "type", tag
+    for field in msgspec.structs.fields(value):
+        found = getattr(value, field.name)
+        if field.name not in hidden and field.name != "forms" and not _is_default(field, found):
+            yield field.name, plain(found)
+
+
+def _is_default(field: msgspec.structs.FieldInfo, found: Any) -> bool:
+    if field.default is not msgspec.NODEFAULT:
+        return bool(found == field.default) and type(found) is type(field.default)
+    return field.default_factory is not msgspec.NODEFAULT and found == field.default_factory()
+
+
+def form_marks(value: Any, path: str = "") -> dict[str, Json]:
+    """Every form mark in a value, by its place."""
+    found: dict[str, Json] = {}
+    if isinstance(value, msgspec.Struct):
+        if getattr(value, "forms", None):
+            found[path] = value.forms  # type: ignore[attr-defined]
+        for name in value.__struct_fields__:
+            found |= form_marks(getattr(value, name), f"{path}/{name}")
+    elif isinstance(value, tuple):
+        for index, item in enumerate(value):  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
+            found |= form_marks(item, f"{path}/{index}")
+    return found
+
+
+def says(losses: Iterable[Loss], path: str) -> bool:
+    """Whether a loss is declared at a place, above it or below it."""
+    return _Losses(losses).touch(tuple(path.split("/")))
+
+
+def unexplained(meant: Any, found: Any, losses: Iterable[Loss] = ()) -> list[str]:
+    """Sentences on every difference between two values (of ``plain``) that no loss accounts for."""
+    told = _Losses(losses)
+    return [
+        f"{'/'.join(path) or '(the whole)'}: {_shown(old)} became {_shown(new)}"
+        for path, old, new in _compare(meant, found, (), told)
+    ]
+
+
+class _Losses:
+    """The places that losses name."""
+
+    def __init__(self, losses: Iterable[Loss]) -> None:
+        self.paths = {tuple(loss.path.split("/")) if loss.path else () for loss in losses}
+
+    def cover(self, path: Path) -> bool:
+        """A loss at the place or above it."""
+        return any(path[:end] in self.paths for end in range(len(path) + 1))
+
+    def touch(self, path: Path) -> bool:
+        """A loss at the place, above it or below it."""
+        return self.cover(path) or any(known[: len(path)] == path for known in self.paths)
+
+
+Difference = tuple[Path, Any, Any]
+
+
+def _compare(old: Any, new: Any, path: Path, losses: _Losses) -> list[Difference]:
+    if _same(old, new) or losses.cover(path):
+        return []
+    if type(old) is dict and type(new) is dict:
+        return _compare_objects(old, new, path, losses)  # pyright: ignore[reportUnknownArgumentType]
+    if type(old) is list and type(new) is list:
+        return _compare_lists(old, new, path, losses)  # pyright: ignore[reportUnknownArgumentType]
+    if new is ABSENT and isinstance(old, dict | list) and old:
+        return _leaves(old, path, losses)  # pyright: ignore[reportUnknownArgumentType]
+    if old is ABSENT and losses.touch(path):
+        return []
+    return [(path, old, new)]
+
+
+def _same(old: Any, new: Any) -> bool:
+    """Equal in JSON: True is not 1, 1 is 1.0."""
+    return bool(old == new) and isinstance(old, bool) is isinstance(new, bool)
+
+
+def _compare_objects(old: dict[str, Any], new: dict[str, Any], path: Path, losses: _Losses) -> list[Difference]:
+    found: list[Difference] = []
+    for key in {**old, **new}:
+        found += _compare(old.get(key, ABSENT), new.get(key, ABSENT), (*path, key), losses)
+    return found
+
+
+def _leaves(old: Any, path: Path, losses: _Losses) -> list[Difference]:
+    """What of a value that is gone no loss speaks of. A tag says nothing by itself."""
+    if losses.cover(path):
+        return []
+    if not isinstance(old, dict | list) or not old:
+        return [(path, old, ABSENT)]
+    pairs: Iterable[tuple[Any, Any]] = old.items() if isinstance(old, dict) else enumerate(old)  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
+    lost: list[Difference] = []
+    for key, value in pairs:
+        if key != "type":
+            lost += _leaves(value, (*path, str(key)), losses)
+    return lost
+
+
+def _compare_lists(old: list[Any], new: list[Any], path: Path, losses: _Losses) -> list[Difference]:
+    """The alignment of two lists that leaves the least unexplained."""
+    start = 0
+    while start < min(len(old), len(new)) and _same(old[start], new[start]):
+        start += 1
+    best: list[list[Difference]] = [[]]
+    for item in new[start:]:
+        best.append([*best[-1], *_extra(item, path, losses)])
+    for index, item in enumerate(old[start:], start):
+        place = (*path, str(index))
+        row = [[*best[0], *_compare(item, ABSENT, place, losses)]]
+        for column, other in enumerate(new[start:], 1):
+            candidates = (
+                [*best[column - 1], *_compare(item, other, place, losses)],
+                [*best[column], *_compare(item, ABSENT, place, losses)],
+                [*row[column - 1], *_extra(other, path, losses)],
+            )
+            row.append(min(candidates, key=len))
+        best = row
+    return best[-1]
+
+
+def _extra(item: Any, path: Path, losses: _Losses) -> Sequence[Difference]:
+    return () if losses.touch(path) else [((*path, "+"), ABSENT, item)]
+
+
+def _shown(value: Any) -> str:
+    text = "nothing" if value is ABSENT else repr(value)
+    return text if len(text) <= 120 else f"{text[:117]}..."

@@ -1,0 +1,177 @@
+"""`project_schema`: what Gemini's JSON Schema fields and Ollama's tools take; and that no schema makes us raise."""
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings, strategies as st
+
+from interlingua.schema import from_gemini_schema, project_schema, restore_optional, strict_schema, to_gemini_schema
+
+Schema = dict[str, Any]
+
+
+def tool(required: str = "", /, **properties: Any) -> Schema:
+    return {"type": "object", "properties": properties, "required": required.split()}
+
+
+@pytest.mark.parametrize("dialect", ["openai-chat", "openai-responses", "anthropic-messages", "bedrock-converse"])
+def test_the_others_take_any_schema(dialect: str) -> None:
+    schema = {"anyOf": [True, {"patternProperties": {"x": {}}}], "x-mine": 1}
+    projection = project_schema(schema, dialect)
+    assert projection.schema is schema
+    assert projection.changes == ()
+
+
+@pytest.mark.parametrize(
+    ("given", "wanted"),
+    [
+        ({"const": "a"}, {"enum": ["a"]}),
+        ({"const": True}, {"description": "{enum: [true]}"}),
+        (
+            {"enum": ["a", None], "description": "d"},
+            {"anyOf": [{"type": "string", "enum": ["a"]}, {"type": "null"}], "description": "d"},
+        ),
+        ({"enum": [None]}, {"type": "null"}),
+        (
+            {"type": "integer", "exclusiveMinimum": 0, "minimum": 1},
+            {"type": "integer", "minimum": 1, "description": "{exclusiveMinimum: 0}"},
+        ),
+        ({"oneOf": [{"type": "string"}]}, {"oneOf": [{"type": "string"}]}),
+        ({"type": "object", "additionalProperties": {"type": "string"}}, ...),
+        ({"type": "array", "prefixItems": [{"const": 1}]}, {"type": "array", "prefixItems": [{"enum": [1]}]}),
+        ({"type": ["string", "null"], "minLength": 1, "pattern": "a", "default": "b"}, ...),
+        ({"allOf": [{"type": "string"}, {"type": "integer"}]}, {"description": '{allOf: [{"type": "string"}, {"type": "integer"}]}'}),
+        ({"$ref": "#/definitions/S"}, {"$ref": "#/$defs/S"}),
+        ({"$ref": "#/definitions/S", "title": "T"}, {"type": "string", "title": "T"}),
+        ({"$ref": "#/nowhere"}, {}),
+        (True, {}),
+    ],
+)  # fmt: skip
+def test_gemini(given: Any, wanted: Any) -> None:
+    uses = "definitions" in str(given)
+    schema = {**tool("", p=given), **({"definitions": {"S": {"type": "string"}}} if uses else {})}
+    projection = project_schema(schema, "gemini")
+    assert projection.schema["properties"]["p"] == (given if wanted is ... else wanted)
+    assert bool(projection.changes) == (projection.schema != schema)
+    assert ("$defs" in projection.schema) == uses
+
+
+@pytest.mark.parametrize(
+    ("given", "wanted"),
+    [
+        (
+            {"type": "string", "title": "T", "minLength": 1, "format": "uri", "description": "d"},
+            {"type": "string", "description": "d\n\n{minLength: 1, format: uri}"},
+        ),
+        ({"type": ["integer", "null"], "enum": [1, None]}, ...),
+        ({"oneOf": [{"type": "string"}, {"const": 1}]}, {"anyOf": [{"type": "string"}, {"enum": [1]}]}),
+        ({"anyOf": [{"const": 1}], "oneOf": [{"const": 1}]}, {"anyOf": [{"enum": [1]}], "description": '{oneOf: [{"const": 1}]}'}),
+        ({"$ref": "#/$defs/S", "description": "mine"}, {"type": "string", "description": "mine"}),
+        ({"type": "object", "additionalProperties": False}, {"type": "object"}),
+        (
+            {"type": "object", "additionalProperties": {"type": "string"}},
+            {"type": "object", "description": '{additionalProperties: {"type": "string"}}'},
+        ),
+        ({"type": "array", "items": {"$ref": "#/$defs/S"}}, {"type": "array", "items": {"type": "string"}}),
+        (
+            {"$ref": "#/$defs/Node"},
+            {"type": "object", "properties": {"next": {"type": "object", "description": "(again Node, as above)"}}},
+        ),
+        (
+            {"allOf": [{"$ref": "#/$defs/More"}, {"description": "d"}]},
+            {"type": "object", "properties": {"more": {}}, "description": "d"},
+        ),
+    ],
+)  # fmt: skip
+def test_ollama(given: Schema, wanted: Any) -> None:
+    defs = {
+        "S": {"type": "string"},
+        "Node": {"type": "object", "properties": {"next": {"$ref": "#/$defs/Node"}}},
+        "More": {
+            "type": "object",
+            "properties": {"more": {"allOf": [{"$ref": "#/$defs/More"}, {}], "description": "deeper"}},
+        },
+    }
+    projection = project_schema({**tool("", p=given), "$defs": defs}, "ollama")
+    assert project_schema(projection.schema, "ollama") == (projection.schema, ())
+    assert "$ref" not in projection.schema["properties"]["p"]
+    found = projection.schema["properties"]["p"]
+    if "More" in str(given):
+        text = found["properties"]["more"].pop("description")
+        assert text == 'deeper\n\n{allOf: [{"$ref": "#/$defs/More"}, {}]}'
+    assert found == (given if wanted is ... else wanted)
+    assert bool(projection.changes) == (wanted is not ...)
+
+
+def test_ollama_parameters_have_no_description() -> None:
+    projection = project_schema({**tool(), "description": "d", "$schema": "s"}, "ollama")
+    assert projection.schema == tool()
+    assert projection.changes == (
+        "#: dropped $schema",
+        "#: dropped description: parameters have none of their own",
+    )
+
+
+@pytest.mark.parametrize("dialect", ["gemini", "ollama"])
+def test_strict_is_the_projection_where_there_is_no_flag(dialect: str) -> None:
+    schema = tool("", p={"const": "a"})
+    assert strict_schema(schema, dialect) == (*project_schema(schema, dialect)[:1], True, project_schema(schema, dialect)[1])
+
+
+# --------------------------------------------------------------------------------- a schema is what a stranger wrote
+
+
+NAMES = st.sampled_from(("a", "b", "x/y"))
+REFS = st.sampled_from(
+    ("#", "#/$defs/a", "#/$defs/b", "#/definitions/a", "#/properties/a", "#/$defs/a/properties/b", "#no", "http://x", "#/anyOf/0")
+)  # fmt: skip
+JUNK = st.recursive(
+    st.none() | st.booleans() | st.integers(-3, 3) | st.sampled_from(("a", "string")),
+    lambda deeper: st.lists(deeper, max_size=2) | st.dictionaries(NAMES, deeper, max_size=2),
+    max_leaves=4,
+)
+TYPES = st.sampled_from(("string", "integer", "number", "boolean", "null", "object", "array"))
+
+
+def any_keywords(deeper: st.SearchStrategy[Any]) -> st.SearchStrategy[Schema]:
+    named, listed = st.dictionaries(NAMES, deeper, max_size=3), st.lists(deeper, max_size=3)
+    shapes: dict[str, st.SearchStrategy[Any]] = {
+        **dict.fromkeys(("properties", "$defs", "definitions", "patternProperties"), named),
+        **dict.fromkeys(("anyOf", "oneOf", "allOf", "prefixItems"), listed),
+        **dict.fromkeys(("not", "if", "then", "additionalProperties"), deeper),
+        **dict.fromkeys(("const", "default", "examples", "minimum"), JUNK),
+        "items": deeper | listed,
+        "type": TYPES | st.lists(TYPES, max_size=3, unique=True),
+        "required": st.lists(NAMES, max_size=2),
+        "enum": st.lists(JUNK, max_size=3),
+        "nullable": st.booleans(),
+        "description": st.just("d"),
+        "format": st.sampled_from(("date", "uri", "int64")),
+        "pattern": st.sampled_from(("a", "(?=a)")),
+        "$ref": REFS,
+    }
+    return st.fixed_dictionaries({}, optional={word: shape | JUNK for word, shape in shapes.items()})
+
+
+SCHEMAS = st.recursive(
+    st.fixed_dictionaries({"type": TYPES}) | st.booleans() | st.fixed_dictionaries({"$ref": REFS}),
+    any_keywords,
+    max_leaves=12,
+).filter(lambda schema: isinstance(schema, dict))
+
+
+@settings(max_examples=250, deadline=None, suppress_health_check=list(HealthCheck))
+@given(SCHEMAS, st.dictionaries(NAMES, JUNK, max_size=3))
+def test_no_schema_makes_us_raise(schema: Schema, value: Schema) -> None:
+    before = json.dumps((schema, value))
+    for dialect in ("openai-chat", "anthropic-messages", "gemini", "ollama"):
+        result = strict_schema(schema, dialect)
+        if result.strict:
+            assert strict_schema(result.schema, dialect) == (result.schema, True, ())
+        assert result.changes or result.schema is schema
+        project_schema(schema, dialect)
+    restore_optional(value, schema)
+    from_gemini_schema(to_gemini_schema(schema).schema)
+    from_gemini_schema(schema)
+    assert json.dumps((schema, value)) == before
