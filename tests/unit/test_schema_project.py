@@ -116,7 +116,11 @@ def test_ollama_parameters_have_no_description() -> None:
 @pytest.mark.parametrize("dialect", ["gemini", "ollama"])
 def test_strict_is_the_projection_where_there_is_no_flag(dialect: str) -> None:
     schema = tool("", p={"const": "a"})
-    assert strict_schema(schema, dialect) == (*project_schema(schema, dialect)[:1], True, project_schema(schema, dialect)[1])
+    assert strict_schema(schema, dialect) == (
+        *project_schema(schema, dialect)[:1],
+        True,
+        project_schema(schema, dialect)[1],
+    )
 
 
 # --------------------------------------------------------------------------------- a schema is what a stranger wrote

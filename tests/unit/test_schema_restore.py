@@ -45,7 +45,9 @@ SHAPES: Schema = obj(
         pytest.param(obj("a", a=STRING), {"a": None}, {"a": None}, id="required: a mistake of the model, not ours"),
         pytest.param(obj("", a={"enum": ["x", None]}), {"a": None}, {"a": None}, id="null in enum"),
         pytest.param(obj("", a={"const": None}), {"a": None}, {"a": None}, id="const null"),
-        pytest.param(obj("", a={**MAYBE, "enum": ["x"]}), {"a": None}, {}, id="the type allows null, the enum does not"),
+        pytest.param(
+            obj("", a={**MAYBE, "enum": ["x"]}), {"a": None}, {}, id="the type allows null, the enum does not"
+        ),
         pytest.param(obj("", a={"enum": ["x"]}), {"a": None}, {}, id="enum"),
         pytest.param(obj("", a={"anyOf": [STRING, INTEGER]}), {"a": None}, {}, id="union"),
         pytest.param(obj("", a={"anyOf": [STRING, {"type": "null"}]}), {"a": None}, {"a": None}, id="union with null"),
@@ -279,7 +281,9 @@ def intersections(draw: st.DrawFn, cases: st.SearchStrategy[Case]) -> Case:
     parts = [draw(objects(cases, tuple(f"{name}{i}" for name in "abc"))) for i in range(2)]
     for part in parts:
         part.schema.pop("additionalProperties", None)
-    return Case({"allOf": [part.schema for part in parts]}, *({**a, **b} for a, b in zip(*(p[1:] for p in parts), strict=True)))
+    return Case(
+        {"allOf": [part.schema for part in parts]}, *({**a, **b} for a, b in zip(*(p[1:] for p in parts), strict=True))
+    )
 
 
 def anything(cases: st.SearchStrategy[Case]) -> st.SearchStrategy[Case]:

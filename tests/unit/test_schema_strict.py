@@ -125,7 +125,9 @@ def test_a_schema_in_the_subset_comes_back_itself(dialect: str) -> None:
 
 def test_unknown_dialect() -> None:
     for ask in (strict_schema, project_schema):
-        with pytest.raises(ValueError, match=r"'morse'; known are anthropic-messages, bedrock-converse, gemini, ollama, open"):
+        with pytest.raises(
+            ValueError, match=r"'morse'; known are anthropic-messages, bedrock-converse, gemini, ollama, open"
+        ):
             ask({}, "morse")
 
 
@@ -294,7 +296,9 @@ def test_anthropic_limits() -> None:
 
 
 def test_anthropic_keeps_optional_properties_and_folds_bounds() -> None:
-    schema = tool("a", a={"type": "integer", "minimum": 1, "default": 2}, b=tool("", c={"type": "string", "format": "uri"}))
+    schema = tool(
+        "a", a={"type": "integer", "minimum": 1, "default": 2}, b=tool("", c={"type": "string", "format": "uri"})
+    )
     assert made(schema, "anthropic-messages") == closed(
         "a",
         a={"type": "integer", "default": 2, "description": "{minimum: 1}"},

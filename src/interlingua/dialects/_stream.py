@@ -34,6 +34,15 @@ def dump(value: Json) -> bytes:
     return _encode_json(value)
 
 
+ODD = (KeyError, TypeError, AttributeError, ValueError, IndexError)
+"""What reading a value of an unexpected shape raises."""
+
+
+def _raw(frame: Any) -> Json:
+    data = frame[1] if isinstance(frame, tuple) else frame
+    return data.decode("utf-8", "replace") if isinstance(data, bytes) else str(data)
+
+
 class Frames(Protocol):
     """Any framing: bytes in, frames out."""
 
@@ -79,23 +88,28 @@ class FrameDecoder(StreamDecoder):
         except ParseError as error:
             self.fail(error, out)
             return out
+        self.read_all(frames, out)
+        return out
+
+    def read_all(self, frames: list[Any], out: list[Event]) -> None:
+        """Read frames until the last word; one of a shape that no protocol has is handed on as it is."""
         for frame in frames:
-            self.read(frame, out)
+            try:
+                self.read(frame, out)
+            except ODD:
+                self.unknown(_raw(frame), out)
             if self.done:
                 break
-        return out
 
     def close(self) -> list[Event]:
         out: list[Event] = []
         if self.done:
             return out
         try:
-            for frame in self.frames.close():
-                self.read(frame, out)
-                if self.done:
-                    return out
+            self.read_all(self.frames.close(), out)
         except ParseError as error:
             self.fail(error, out)
+        if self.done:
             return out
         if self.terminal():
             self.complete(out)

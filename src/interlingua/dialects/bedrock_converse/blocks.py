@@ -29,7 +29,7 @@ from ...types.blocks import (
 )
 from .._stream import dump
 from .._tables import BlockTable, CacheWord, Ledger, Row, kept, marks, take
-from .citations import read_cited, read_text, say_text
+from .citations import pop_text, read_cited, read_text, say_text
 from .media import (
     leave,
     opened,
@@ -94,7 +94,7 @@ def read_guarded(rest: Wire) -> dict[str, Any] | None:
     """Text for the guardrail to judge. (A guarded image is read by a table of its own: it is another block.)"""
     inner = opened(rest, "guardContent")
     text = opened(inner, "text")
-    fields = {**read_text(text), "forms": {NAME: {"tag": "guardContent"}}}
+    fields = {"text": pop_text(text), "forms": {NAME: {"tag": "guardContent"}}}
     leave(inner, "text", text)
     leave(rest, "guardContent", inner)
     return fields
@@ -113,7 +113,7 @@ def read_guarded_image(rest: Wire) -> dict[str, Any] | None:
 def read_reasoning(rest: Wire) -> dict[str, Any]:
     inner, blanks = opened(rest, "reasoningContent"), Wire()
     said = opened(inner, "reasoningText")
-    fields = {**read_text(said), "signature": take(said, "signature", blanks)}
+    fields = {"text": pop_text(said), "signature": take(said, "signature", blanks)}
     leave(inner, "reasoningText", said)
     leave(rest, "reasoningContent", inner)
     return {**fields, **kept(NAME, {}, {}, {"reasoningContent": {"reasoningText": blanks}} if blanks else {})}

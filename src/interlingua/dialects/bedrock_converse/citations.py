@@ -1,8 +1,8 @@
 """Text and the sources it cites: plain ``text``, or ``citationsContent`` where there is a citation.
 
 Marks on a text block: ``tag`` (it stood in a ``guardContent``, or in a ``citationsContent`` without citations),
-``content`` (the lengths of its pieces where there was not exactly one; ``absent``). On a citation: ``content``, the same
-for the passage.
+``content`` (the lengths of its pieces where there was not exactly one; ``absent``), ``type`` (a tag beside the key).
+On a citation: ``content``, the same for the passage.
 """
 
 from __future__ import annotations
@@ -106,11 +106,18 @@ def say_citation(citation: Citation, ledger: Ledger, *path: str | int) -> Wire |
     return own(NAME, wire, citation)
 
 
-def read_text(rest: Wire) -> dict[str, Any]:
+def pop_text(rest: Wire) -> str:
     text = rest.pop("text")
     if type(text) is not str:
         raise TypeError("text")
-    return {"text": text}
+    return text
+
+
+def read_text(rest: Wire) -> dict[str, Any]:
+    fields: dict[str, Any] = {"text": pop_text(rest)}
+    if rest.get("type") == "text":
+        fields["forms"] = {NAME: {"type": rest.pop("type")}}
+    return fields
 
 
 def read_cited(rest: Wire) -> dict[str, Any]:
@@ -135,7 +142,7 @@ def say_text(block: TextBlock, ledger: Ledger) -> Wire:
     if not citations and mark.get("tag") == "guardContent":
         return {"guardContent": {"text": {"text": block.text}}}
     if not citations and mark.get("tag") != "citationsContent":
-        return {"text": block.text}
+        return {"text": block.text, "type": "text"} if "type" in mark else {"text": block.text}
     inner: Wire = {"citations": citations} if citations else {}
     hollow = mark.get("content") == "absent" or "content" in mark.get("blank", {}).get("citationsContent", ())
     if block.text or not hollow:

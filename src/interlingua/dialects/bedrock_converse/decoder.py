@@ -28,7 +28,7 @@ from ...types.blocks import (
     ToolResultBlock,
     ToolUseBlock,
 )
-from ...types.events import CitationDelta, Event, MessageStart, UsageUpdate
+from ...types.events import CitationDelta, Event, MessageStart, TextDelta, UsageUpdate
 from ...types.request import Request
 from ...types.response import Response
 from .._schemas import restorer
@@ -45,11 +45,12 @@ MALFORMED = (DecodeError, UnicodeError, KeyError, TypeError, AttributeError, Val
 class Growing:
     """A block on its way: its place in the fold, its wire form so far, and what the fold does not hold."""
 
-    __slots__ = ("index", "pieces", "wire")
+    __slots__ = ("index", "parts", "pieces", "wire")
 
-    def __init__(self, index: int, wire: Wire) -> None:
+    def __init__(self, index: int, wire: Wire, parts: list[str]) -> None:
         self.index = index
         self.wire = wire
+        self.parts = parts  # the fold's own list
         self.pieces: list[Json] = []  # citations, signatures, bytes, results, a server call's input
 
 
@@ -63,17 +64,25 @@ class Decoder(FrameDecoder):
         self.names = originals(request)
         self.envelope: Wire = {}
         self.growing: dict[Json, Growing] = {}  # by wire index
+        self.texts: dict[Json, Growing] = {}  # those of them that are open texts
         self.places: list[Growing] = []  # by place in the fold
         self.pictures: dict[Json, Wire] = {}  # image starts: there is no picture before its source
         self.stopped = False
 
     def read(self, frame: Frame, out: list[Event]) -> None:
-        handler = EVENTS.get(frame.headers.get(":event-type"))
-        if handler is None:
+        kind = frame.headers.get(":event-type")
+        if kind not in EVENTS:
             self.other(frame, out)
             return
         try:
-            handler(self, decode_json(frame.payload), out)
+            wire = decode_json(frame.payload)
+            if kind == "contentBlockDelta" and (growing := self.texts.get(wire["contentBlockIndex"])) is not None:
+                text = wire["delta"].get("text")
+                if type(text) is str:  # nearly all there is
+                    growing.parts.append(text)
+                    out.append(TextDelta(growing.index, text))
+                    return
+            EVENTS[kind](self, wire, out)
         except MALFORMED:
             self.carry(frame, out)
 
@@ -98,10 +107,12 @@ class Decoder(FrameDecoder):
 
     def open(self, at: Json, wire: Wire, block: Block, out: list[Event]) -> Growing:
         self.begin(out, MessageStart())
-        growing = Growing(len(self.fold.blocks), wire)
-        self.growing[at] = growing
-        self.places.append(growing)
         out.append(self.fold.open(block))
+        index = len(self.fold.blocks) - 1
+        growing = self.growing[at] = Growing(index, wire, self.fold.parts[index])
+        self.places.append(growing)
+        if type(block) is TextBlock:
+            self.texts[at] = growing
         return growing
 
     def grow(self, at: Json, wire: Wire, out: list[Event]) -> Growing:
@@ -178,8 +189,10 @@ class Decoder(FrameDecoder):
         self.pictures[at] = wire["image"]
 
     def block_stop(self, wire: Wire, out: list[Event]) -> None:
-        growing = self.growing.get(wire["contentBlockIndex"])
+        at = wire["contentBlockIndex"]
+        growing = self.growing.get(at)
         if growing is not None and growing.index in self.fold.open_indexes:
+            self.texts.pop(at, None)
             out.append(self.fold.close(growing.index, self.finished_block(growing.index)))
 
     def finished_block(self, index: int) -> Block:
@@ -221,6 +234,7 @@ class Decoder(FrameDecoder):
         told = "usage" in self.envelope
         self.envelope |= _unpadded(wire)
         self.stopped = True
+        self.texts.clear()
         self.close_blocks(out)
         if told:
             self.complete(out)

@@ -138,7 +138,9 @@ def encode_messages(messages: Sequence[Message], target: Target | None, ledger: 
         word = mark.get("role", ROLE_WORDS[Role(message.role)])
         content = list(encode_content(message, target, ledger))
         if before is not None and turns[-1][1].get("role") == word and "apart" not in mark:
-            if before.role == message.role:
+            if not content:
+                ledger.lose("dropped", "nothing of it is left to say")
+            elif before.role == message.role:
                 ledger.lose("moved", "turns alternate: it joins the one before")
             turns[-1][1].setdefault("content", []).extend(content)
         else:

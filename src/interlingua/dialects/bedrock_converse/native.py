@@ -1,7 +1,7 @@
 """What the protocol leaves to the model: ``additionalModelRequestFields`` and ``outputConfig.effort``.
 
 Claude's spelling is the one we write. Another is marked on reading (``mode`` and ``effort`` on the thinking, ``top_k``
-on the request) and, where the reader's model is known, taken from ``FAMILIES``.
+on the request) and, where the reader's model is known, taken from ``FAMILIES``. Mark ``budget``: enabled without one.
 """
 
 from __future__ import annotations
@@ -47,6 +47,7 @@ MODES = {
     "reasoning_config": ("adaptive", "enabled", "disabled", "between_tools"),
     "reasoningConfig": ("enabled", "disabled"),
 }
+BUDGETED = ("thinking", "reasoning_config")
 
 
 def way_of(target: Target | None) -> Way | None:
@@ -95,6 +96,8 @@ def read_thinking(native: Wire, config: Wire) -> Thinking | None:
                 forms["effort"] = place
         else:
             found |= {"budget": take(rest, "budget_tokens", blanks), "display": take(rest, "display", blanks)}
+            if found["mode"] == "enabled" and found["budget"] is None:
+                forms["budget"] = "absent"
         if place != CLAUDE.mode:
             forms["mode"] = place
     _read_effort(native, config, found, forms)
@@ -162,6 +165,9 @@ def _said_mode(thinking: Thinking, mode_at: str | None, effort_at: str, ledger: 
         if mode_at is not None and mode not in MODES[mode_at]:
             ledger.lose("approximated", f"the modes are {', '.join(MODES[mode_at])}", "mode")
             return "enabled"
+        if mode == "enabled" and thinking.budget is None and mode_at in BUDGETED and "budget" not in marks(NAME, thinking):
+            ledger.lose("approximated", "enabled needs a budget: without one the model decides", "mode")
+            return "adaptive"
         return mode
     if mode_at is None:
         return None

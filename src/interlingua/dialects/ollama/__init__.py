@@ -15,8 +15,13 @@ from ...types.response import Response
 from ...types.tools import Tool, ToolChoice
 from .._base import Dialect, Headers
 from .._tables import Ledger
-from . import errors, messages, request, response, stream, tools
 from .blocks import NAME
+from .errors import decode_error, encode_error
+from .messages import encode_messages, encode_system
+from .request import decode_request, encode_request
+from .response import decode_response, encode_response
+from .stream import Decoder, Encoder
+from .tools import encode_tools, lose_choice
 
 __all__ = ["Ollama"]
 
@@ -24,47 +29,47 @@ __all__ = ["Ollama"]
 class Ollama(Dialect):
     name = NAME
 
-    def encode_request(self, request_: Request, target: Target | None = None) -> Encoded:
-        return request.encode_request(request_, target)
+    def encode_request(self, request: Request, target: Target | None = None) -> Encoded:
+        return encode_request(request, target)
 
     def decode_request(
         self, body: Json, headers: Headers | None = None, model: str | None = None, stream: bool | None = None
     ) -> Request:
-        return request.decode_request(body, model, stream, self.provider)
+        return decode_request(body, model, stream, self.provider)
 
-    def encode_response(self, response_: Response, request: Request | None = None) -> Encoded:
-        return response.encode_response(response_, request)
+    def encode_response(self, response: Response, request: Request | None = None) -> Encoded:
+        return encode_response(response, request)
 
     def decode_response(self, body: Json, headers: Headers | None = None, request: Request | None = None) -> Response:
-        return response.decode_response(body, headers, request, self.provider)
+        return decode_response(body, headers, request, self.provider)
 
-    def stream_decoder(self, request: Request | None = None) -> stream.Decoder:
-        return stream.Decoder(request, self.provider)
+    def stream_decoder(self, request: Request | None = None) -> Decoder:
+        return Decoder(request, self.provider)
 
-    def stream_encoder(self, request: Request | None = None) -> stream.Encoder:
-        return stream.Encoder(request)
+    def stream_encoder(self, request: Request | None = None) -> Encoder:
+        return Encoder(request)
 
     def encode_error(self, error: AdapterError) -> WireError:
-        return errors.encode_error(error)
+        return encode_error(error)
 
     def decode_error(self, status: int, headers: Headers | None, body: bytes) -> AdapterError:
-        return errors.decode_error(status, headers, body, self.provider)
+        return decode_error(status, headers, body, self.provider)
 
-    def encode_messages(self, messages_: Sequence[Message], target: Target | None = None) -> Encoded:
+    def encode_messages(self, messages: Sequence[Message], target: Target | None = None) -> Encoded:
         ledger = Ledger()
-        return Encoded(messages.encode_messages(messages_, target, ledger), losses=tuple(ledger.losses))
+        return Encoded(encode_messages(messages, target, ledger), losses=tuple(ledger.losses))
 
     def encode_system(self, system: Sequence[Block], target: Target | None = None) -> Encoded:
         """System text has no key of its own: the value is the messages that open the history."""
         ledger = Ledger()
         placed = [(("system", index), block) for index, block in enumerate(system)]
-        return Encoded(messages.encode_system(placed, ledger), losses=tuple(ledger.losses))
+        return Encoded(encode_system(placed, ledger), losses=tuple(ledger.losses))
 
-    def encode_tools(self, tools_: Sequence[Tool], target: Target | None = None) -> Encoded:
+    def encode_tools(self, tools: Sequence[Tool], target: Target | None = None) -> Encoded:
         ledger = Ledger()
-        return Encoded(tools.encode_tools(tools_, ledger), losses=tuple(ledger.losses))
+        return Encoded(encode_tools(tools, ledger), losses=tuple(ledger.losses))
 
     def encode_tool_choice(self, choice: ToolChoice, target: Target | None = None) -> Encoded:
         ledger = Ledger()
-        tools.lose_choice(choice, ledger)
+        lose_choice(choice, ledger)
         return Encoded(None, losses=tuple(ledger.losses))

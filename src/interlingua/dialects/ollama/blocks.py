@@ -11,7 +11,7 @@ Marks on a call: ``derived`` (the id that we gave it: the wire had none, or that
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeGuard
 
 from ...arguments import read_arguments, write_arguments
 from ...types.base import Json
@@ -57,6 +57,14 @@ PICTURES = (
     ("TU0AK", "image/tiff"),
 )
 UNKNOWN_PICTURE = "application/octet-stream"
+
+
+def is_object(value: Json) -> TypeGuard[Wire]:
+    return type(value) is dict
+
+
+def is_list(value: Json) -> TypeGuard[list[Json]]:
+    return type(value) is list
 
 
 def media_type(data: str) -> str:
@@ -113,7 +121,7 @@ def read_image(wire: Json) -> Block:
 
 
 def read_call(wire: Json, number: int, place: int, mint: Mint, *, answer: bool) -> Block:
-    if type(wire) is not dict or type(wire.get("function")) is not dict:
+    if not is_object(wire) or not is_object(wire.get("function")):
         return OpaqueBlock(dialect=NAME, raw={"tool_calls": wire})
     rest, forms, blanks, inner = dict(wire), Wire(), Wire(), dict(wire["function"])
     del rest["function"]
@@ -224,7 +232,7 @@ def say_refusal(block: RefusalBlock, ledger: Ledger) -> Said:
 
 
 def say_opaque(block: OpaqueBlock, ledger: Ledger) -> Said:
-    if block.dialect != NAME or type(block.raw) is not dict or len(block.raw) != 1:
+    if block.dialect != NAME or not is_object(block.raw) or len(block.raw) != 1:
         ledger.lose("dropped", f"only {block.dialect} understands this block")
         return None
     key = next(iter(block.raw))

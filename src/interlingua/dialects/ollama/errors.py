@@ -11,7 +11,7 @@ from ...types.words import ErrorClass
 from .._errors import ErrorRow, ErrorTable, make_error, parse_body
 from .._stream import dump
 from .._tables import merge
-from .blocks import NAME, Wire
+from .blocks import NAME, Wire, is_object
 
 ERRORS = ErrorTable(
     # status  (no word)  canonical                   retry
@@ -28,16 +28,17 @@ ERRORS = ErrorTable(
 QUOTA_STATUS = 402
 
 
-def decode_error(status: int | None, headers: Mapping[str, str] | None, body: Json, provider: str | None) -> AdapterError:
+def decode_error(
+    status: int | None, headers: Mapping[str, str] | None, body: Json, provider: str | None
+) -> AdapterError:
     wire = parse_body(body)
-    rest: Wire = dict(wire) if isinstance(wire, dict) else {"text": wire}
+    rest: Wire = dict(wire) if is_object(wire) else {"text": wire}
     words: tuple[Json, ...] = ()
-    message = rest.get("error")
+    message: Json = rest.get("error")
     if isinstance(message, str):
         del rest["error"]
-    elif isinstance(message, dict):  # a proxy's or another endpoint's; carried whole
-        words = (message.get("code"), message.get("type"))
-        message = message.get("message")
+    elif is_object(message):  # a proxy's or another endpoint's; carried whole
+        words, message = (message.get("code"), message.get("type")), message.get("message")
     if not isinstance(message, str):
         message = str(wire) if wire else ""
     return make_error(

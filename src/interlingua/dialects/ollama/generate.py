@@ -44,13 +44,9 @@ def still_fits(request: Request) -> bool:
     """Whether what came as a prompt still is one."""
     if marks(NAME, request).get("endpoint") != ENDPOINT or len(request.system) > 1 or request.tools:
         return False
-    *before, last = request.messages or (None,)
-    return (
-        last is not None
-        and last.role == Role.user
-        and len(before) < 2
-        and all(type(block) is OpaqueBlock for message in before if message is not None for block in message.content)
-    )
+    if not 1 <= len(request.messages) <= 2 or request.messages[-1].role != Role.user:
+        return False
+    return all(type(block) is OpaqueBlock for message in request.messages[:-1] for block in message.content)
 
 
 def say_turns(turns: list[Wire], body: Wire) -> None:

@@ -4,8 +4,8 @@ Leading system turns are ``Request.system``, one block each, and are written so:
 Results without a call id are matched by name, then by order.
 
 Marks on a message: ``role`` (a spelling or a role of no protocol), ``inline`` (a leading system turn that is more than
-text, and stays a turn), ``apart`` (results that do not stand behind their calls; a turn with calls that follows another
-of the model's). On a result: ``derived`` and ``id`` as on a call, ``absent``.
+text, and stays a turn), ``apart`` (results that do not stand behind their calls; a turn that follows another of the
+model's, and one of them calls). On a result: ``derived`` and ``id`` as on a call, ``absent``.
 """
 
 from __future__ import annotations
@@ -27,6 +27,8 @@ from .blocks import (
     NAME,
     Place,
     Wire,
+    is_list,
+    is_object,
     read_blocks,
     read_id,
     read_text,
@@ -36,7 +38,13 @@ from .blocks import (
     take_typed,
 )
 
-ROLES = {"system": Role.system, "developer": Role.system, "user": Role.user, "assistant": Role.assistant, "tool": Role.tool}
+ROLES = {
+    "system": Role.system,
+    "developer": Role.system,
+    "user": Role.user,
+    "assistant": Role.assistant,
+    "tool": Role.tool,
+}
 BESIDE_TEXT = ("thinking", "images", "tool_calls", "tool_name", "tool_call_id")
 ERROR_PREFIX = "Error: "
 
@@ -75,8 +83,8 @@ class Pairing:
 
 
 def _wire_calls(turn: Json) -> list[Wire]:
-    calls = turn.get("tool_calls") if type(turn) is dict else None
-    return [call for call in calls if type(call) is dict] if type(calls) is list else []
+    calls = turn.get("tool_calls") if is_object(turn) else None
+    return [call for call in calls if is_object(call)] if is_list(calls) else []
 
 
 def decode_messages(turns: Json, provider: str | None) -> tuple[tuple[Block, ...], tuple[Message, ...]]:
@@ -85,7 +93,7 @@ def decode_messages(turns: Json, provider: str | None) -> tuple[tuple[Block, ...
     messages: list[Message] = []
     pairing, apart = Pairing(turns), False
     for index, turn in enumerate(turns):
-        if type(turn) is not dict:
+        if not is_object(turn):
             raise ParseError(f"messages[{index}] is not an object")
         role, forms = read_role(turn)
         pairing.turn = index
@@ -121,16 +129,14 @@ def read_system(turn: Wire, forms: Wire) -> Block:
     return TextBlock(text, **kept(NAME, rest, forms, blanks))
 
 
-def read_turn(
-    turn: Wire, role: Role, forms: Wire, pairing: Pairing, messages: list[Message], origin: Origin
-) -> None:
+def read_turn(turn: Wire, role: Role, forms: Wire, pairing: Pairing, messages: list[Message], origin: Origin) -> None:
     before = messages[-1].role if messages else None
     rest, blanks = without_role(turn), Wire()
     blocks = read_blocks(rest, forms, blanks, pairing.mint, answer=False)
     if calls := [block for block in blocks if type(block) is ToolUseBlock]:
         pairing.open, pairing.home = calls, len(messages)
-        if role is before is Role.assistant:
-            forms["apart"] = True
+    if role is before is Role.assistant and pairing.home >= len(messages) - 1:
+        forms["apart"] = True
     if before is None and role is Role.system:
         forms["inline"] = True
     by = origin if role is Role.assistant else None
@@ -254,7 +260,7 @@ def is_plain_turn(message: Message) -> bool:
 
 
 def in_runs(messages: Sequence[Message], ledger: Ledger, skip: int) -> list[Run]:
-    """Messages that become one: the server drops the calls of a turn that follows another of the model's."""
+    """Messages that become one: where turns of the model follow each other, the server keeps the first one's calls."""
     runs: list[Run] = []
     apart = any(message.role == Role.tool and "apart" in marks(NAME, message) for message in messages)
     for index, message in enumerate(messages) if apart else settled(messages, ledger):
@@ -263,16 +269,18 @@ def in_runs(messages: Sequence[Message], ledger: Ledger, skip: int) -> list[Run]
         before = runs[-1][-1][1].role if runs else None
         if before == message.role == Role.tool:
             ledger.lose("moved", "adjacent results are one message", "messages", index)
-        if before == message.role == Role.assistant and calls_apart(message):
-            ledger.lose("moved", "calls join the turn before", "messages", index)
+        if before == message.role == Role.assistant and joins(message, runs[-1][-1][1]):
+            ledger.lose("moved", "calls and what stands beside them are one turn", "messages", index)
             runs[-1].append((index, message))
         else:
             runs.append([(index, message)])
     return runs
 
 
-def calls_apart(message: Message) -> bool:
-    return "apart" not in marks(NAME, message) and any(type(block) is ToolUseBlock for block in message.content)
+def joins(message: Message, before: Message) -> bool:
+    if "apart" in marks(NAME, message):
+        return False
+    return any(type(block) is ToolUseBlock for block in (*before.content, *message.content))
 
 
 def part(

@@ -19,7 +19,7 @@ from ...types.request import Request, Thinking
 from .._history import leading_system
 from .._tables import Field, FieldTable, Ledger, blanks as blanks_of, kept, marks, own
 from . import generate
-from .blocks import NAME, Place, Wire, take_typed
+from .blocks import NAME, Place, Wire, is_list, is_object, take_typed
 from .messages import decode_messages, encode_messages, encode_system
 from .tools import encode_tools, lose_choice, read_tool
 
@@ -47,7 +47,7 @@ NEAREST = {"minimal": "low", "xhigh": "max"}
 
 
 def decode_request(body: Json, model: str | None, stream: bool | None, provider: str | None) -> Request:
-    if type(body) is not dict:
+    if not is_object(body):
         raise ParseError(f"a request body is a JSON object, got {type(body).__name__}")
     rest, forms, blanks = dict(body), Wire(), Wire()
     fields: dict[str, Any] = {}
@@ -56,7 +56,7 @@ def decode_request(body: Json, model: str | None, stream: bool | None, provider:
         fields["model"] = model
         forms["model"] = "outside"
     read_history(rest, fields, forms, blanks, provider)
-    if type(tools := take_typed(rest, "tools", list, blanks)) is list:
+    if tools := take_typed(rest, "tools", list, blanks):
         fields["tools"] = tuple(map(read_tool, tools))
     if type(rest.get("options")) is dict:
         read_options(rest, fields, blanks)
@@ -85,7 +85,7 @@ def read_options(rest: Wire, fields: dict[str, Any], blanks: Wire) -> None:
     aside: Wire = {}
     if type(limit) is int and limit < 1:  # no limit, or as much as fits
         aside["num_predict"] = options.pop("num_predict")
-    if type(stop) is list and not all(type(word) is str for word in stop):
+    if is_list(stop) and not all(type(word) is str for word in stop):
         aside["stop"] = options.pop("stop")
     OPTIONS.decode(options, fields, empty)
     if options or aside:

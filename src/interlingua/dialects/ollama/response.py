@@ -19,13 +19,13 @@ from ...types.words import StopReason
 from .._schemas import restorer
 from .._tables import Ledger, Words, kept, marks, own, read_constants, say_constants, take
 from . import generate
-from .blocks import NAME, Wire, read_blocks, say_blocks
+from .blocks import NAME, Wire, is_object, read_blocks, say_blocks
 from .errors import decode_error, encode_error_body
 
 EPOCH = "1970-01-01T00:00:00Z"
 """When an answer was made, where nobody knows."""
 CONSTANTS: Wire = {"created_at": EPOCH, "done": True}
-STOP = Words(
+STOP: Words[StopReason] = Words(
     [
         ("stop", StopReason.end_turn),  # of a turn with calls too: there it is tool_use
         ("length", StopReason.max_tokens),
@@ -49,7 +49,7 @@ def mint(place: int) -> str:
 def decode_response(
     body: Json, headers: Mapping[str, str] | None, request: Request | None, provider: str | None
 ) -> Response:
-    if type(body) is not dict:
+    if not is_object(body):
         raise ParseError(f"a response body is a JSON object, got {type(body).__name__}")
     if "error" in body:
         return Response(stop_reason=StopReason.error, error=decode_error(None, headers, body, provider))

@@ -46,13 +46,30 @@ from .._schemas import restorer
 from .._stream import FrameDecoder, GrammaticalEncoder, decode_json, dump
 from .._tables import Ledger, marks, own, say_constants
 from . import generate
-from .blocks import JOINT, NAME, PLACES, Wire, read_blocks, read_call, say_block, say_blocks, say_number
+from .blocks import (
+    JOINT,
+    NAME,
+    PLACES,
+    Wire,
+    is_list,
+    is_object,
+    read_blocks,
+    read_call,
+    say_block,
+    say_blocks,
+    say_number,
+)
 from .errors import decode_error, encode_error_body
 from .response import CONSTANTS, EPOCH, mint, read_envelope, read_usage, say_envelope
 
 SPOKEN = {"role", "content", "thinking"}
 LINE_KEYS = 4  # of a line in the middle: model, created_at, message, done
-KINDS = {ThinkingBlock: "thinking", TextBlock: "content", ImageBlock: "images", ToolUseBlock: "tool_calls"}
+KINDS: dict[type, str] = {
+    ThinkingBlock: "thinking",
+    TextBlock: "content",
+    ImageBlock: "images",
+    ToolUseBlock: "tool_calls",
+}
 
 
 def place_of(block: Block) -> int:
@@ -91,7 +108,7 @@ class Decoder(FrameDecoder):
 
     def other(self, wire: Json, out: list[Event]) -> None:
         """A line without a message: an error, the other endpoint's, or none that we know."""
-        if type(wire) is not dict:
+        if not is_object(wire):
             self.unknown(wire, out)
         elif "error" in wire:
             self.fail(decode_error(None, None, wire, self.provider), out)
@@ -112,7 +129,7 @@ class Decoder(FrameDecoder):
             if key not in SPOKEN:
                 self.extend(self.message, key, value)
         calls = self.message.get("tool_calls")
-        if type(calls) is list:
+        if is_list(calls):
             del self.message["tool_calls"]
             for call in calls:
                 self.call(call, out)
@@ -149,7 +166,7 @@ class Decoder(FrameDecoder):
         return ThinkingBlock(text=said) if index == self.thought else TextBlock(said)
 
     def call(self, wire: Json, out: list[Event]) -> None:
-        named = type(wire) is dict and type(wire.get("id")) is str and wire["id"]
+        named = is_object(wire) and type(wire.get("id")) is str and wire["id"]
         if named and not self.held:
             self.whole(read_call(wire, self.calls, 0, mint, answer=True), out)
             self.calls += 1
@@ -204,7 +221,7 @@ class Decoder(FrameDecoder):
 
 # ------------------------------------------------------------------------------------------------------------- saying
 
-LANES = {
+LANES: dict[type, str] = {
     ThinkingBlock: "thinking",
     TextBlock: "content",
     RefusalBlock: "content",

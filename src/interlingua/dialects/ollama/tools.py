@@ -12,16 +12,16 @@ from ...types.base import Json
 from ...types.tools import ServerTool, Tool, ToolChoice, ToolDefinition
 from .._schemas import say_strict
 from .._tables import Ledger, kept, marks, own
-from .blocks import NAME, Wire, take_typed
+from .blocks import NAME, Wire, is_list, is_object, take_typed
 
 FREE_TEXT_SCHEMA: Wire = {"type": "object", "properties": {"input": {"type": "string"}}, "required": ["input"]}
 
 
 def read_tool(wire: Json) -> Tool:
-    inner = wire.get("function") if type(wire) is dict else None
-    if type(inner) is not dict or type(inner.get("name")) is not str or wire.get("type", "function") != "function":
+    if not is_object(wire) or wire.get("type", "function") != "function" or not is_object(wire.get("function")):
         return ServerTool(NAME, wire)
-    if type(inner.get("parameters", {})) is not dict:
+    inner: Wire = wire["function"]
+    if type(inner.get("name")) is not str or not is_object(inner.get("parameters", {})):
         return ServerTool(NAME, wire)
     function, forms, blanks, empty = dict(inner), Wire(), Wire(), Wire()
     fields: dict[str, Any] = {"name": function.pop("name")}
@@ -50,7 +50,7 @@ def is_ours(schema: Wire) -> bool:
 
 
 def fits(schema: Json) -> bool:
-    if type(schema) is not dict:
+    if not is_object(schema):
         return False
     for word, value in schema.items():
         check = KEYWORDS.get(word)
@@ -60,7 +60,7 @@ def fits(schema: Json) -> bool:
 
 
 def is_type(value: Json) -> bool:
-    return type(value) is str or (type(value) is list and all(type(name) is str for name in value))
+    return type(value) is str or (is_list(value) and all(type(name) is str for name in value))
 
 
 # ToolProperty in https://github.com/ollama/ollama/blob/main/api/types.go
@@ -69,9 +69,9 @@ KEYWORDS: dict[str, Callable[[Json], bool]] = {
     "description": lambda value: type(value) is str,
     "enum": lambda value: type(value) is list,
     "required": lambda value: type(value) is list,
-    "properties": lambda value: type(value) is dict and all(map(fits, value.values())),
+    "properties": lambda value: is_object(value) and all(map(fits, value.values())),
     "items": fits,
-    "anyOf": lambda value: type(value) is list and all(map(fits, value)),
+    "anyOf": lambda value: is_list(value) and all(map(fits, value)),
 }
 
 

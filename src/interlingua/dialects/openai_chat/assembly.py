@@ -32,16 +32,17 @@ class Call:
 
     def take(self, wire: Wire) -> str:
         """Read one fragment; the piece of arguments it holds."""
-        rest = {key: value for key, value in wire.items() if key not in ("index", "function", "custom")}
-        body = wire.get("function") or wire.get("custom") or {}
-        self.custom = self.custom or isinstance(wire.get("custom"), dict)
+        self.custom = self.custom or wire.get("type") == "custom" or ("custom" in wire and "function" not in wire)
+        kind = "custom" if self.custom else "function"
+        rest = {key: value for key, value in wire.items() if key not in ("index", kind)}
+        body = wire.get(kind) or {}
         self.id = self.id or rest.pop("id", None) or ""
         rest.pop("id", None)
         self.name = self.name or body.get("name") or ""
         piece = body.get("input" if self.custom else "arguments")
         inner = {key: value for key, value in body.items() if key not in ("name", "arguments", "input")}
         if inner:
-            rest["custom" if self.custom else "function"] = inner
+            rest[kind] = inner
         for key, value in rest.items():
             if value is not None:
                 self.rest[key] = value

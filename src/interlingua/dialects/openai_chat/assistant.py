@@ -47,7 +47,7 @@ def read_turn(wire: Wire) -> Turn:
     """Read the object. It is copied first; ``role`` is popped by the caller."""
     rest, forms, blanks = wire, Wire(), Wire()
     blocks: list[Block] = []
-    if len(rest) > 1:
+    if len(rest) > 1 or "content" not in rest:
         read_thinking(rest, blocks, forms, blanks)
     read_content(rest, blocks, forms, blanks)
     if rest:
@@ -72,7 +72,7 @@ def read_more(rest: Wire, blocks: list[Block], forms: Wire, blanks: Wire) -> Non
     elif calls is not None:
         rest["tool_calls"] = calls
     legacy = take(rest, "function_call", blanks) if rest else None
-    if isinstance(legacy, dict) and isinstance(legacy.get("name"), str):
+    if isinstance(legacy, dict) and isinstance(legacy.get("name"), str) and legacy["name"]:
         blocks.append(read_legacy_call(legacy, len(blocks)))
     elif legacy is not None:
         rest["function_call"] = legacy

@@ -9,7 +9,7 @@ from ...arguments import write_arguments
 from ...errors import AdapterError
 from ...framing import encode_sse
 from ...types.base import Json
-from ...types.blocks import AudioBlock, Block, RefusalBlock, TextBlock, ThinkingBlock, ToolUseBlock
+from ...types.blocks import AudioBlock, Block, OpaqueBlock, RefusalBlock, TextBlock, ThinkingBlock, ToolUseBlock
 from ...types.events import (
     BlockComplete,
     BlockStart,
@@ -26,7 +26,7 @@ from ...types.events import (
 from ...types.request import Request
 from ...types.response import Response
 from .._stream import GrammaticalEncoder, dump
-from .._tables import marks, merge
+from .._tables import Ledger, marks, merge
 from .assistant import Slots, say_audio, say_citation
 from .errors import encode_error_body
 from .parts import NAME, PARTS, Wire
@@ -49,7 +49,7 @@ class Encoder(GrammaticalEncoder):
                 refused = isinstance(self.blocks[event.index], RefusalBlock)
                 return self.chunk({"refusal" if refused else "content": event.text})
             case ThinkingDelta():
-                return self.chunk({"reasoning_content": event.text})
+                return self.chunk(self.reasoning(event.index, event.text))
             case ToolUseInputDelta():
                 self.said.add(event.index)
                 return self.piece(event.index, event.partial_json)
@@ -76,6 +76,12 @@ class Encoder(GrammaticalEncoder):
         self.base = {"id": event.message_id or "", "object": "chat.completion.chunk", "created": created}
         self.base["model"] = event.model or ""
         return self.chunk({"role": "assistant"})
+
+    def reasoning(self, index: int, text: str) -> Wire:
+        """Under the usual key, or as a part of the content where the block came so."""
+        if marks(NAME, self.blocks[index]).get("part") == "thinking":
+            return {"content": [{"type": "thinking", "thinking": [{"type": "text", "text": text}]}]}
+        return {"reasoning_content": text}
 
     def chunk(self, delta: Wire, finish: Wire | None = None) -> bytes:
         choice = {"index": 0, "delta": delta, **(finish or {"finish_reason": None})}
@@ -117,13 +123,22 @@ class Encoder(GrammaticalEncoder):
             PARTS.encode(block, self.ledger)
             return self.chunk({"annotations": found}) if found else b""
         if isinstance(block, ThinkingBlock):
-            if block.signature is not None:
-                self.ledger.lose("dropped", f"{NAME} does not sign reasoning", "signature")
-            self.ledger.foreign(block, NAME)
+            return self.end_reasoning(block)
         elif isinstance(block, AudioBlock):
             return self.audio(block)
+        elif isinstance(block, OpaqueBlock) and block.dialect == NAME:
+            return self.chunk({"content": [block.raw]})
         elif not isinstance(block, RefusalBlock):
             self.ledger.lose("dropped", f"a {NAME} stream has no word for a {block.type} block")
+        return b""
+
+    def end_reasoning(self, block: ThinkingBlock) -> bytes:
+        self.ledger.foreign(block, NAME)
+        if marks(NAME, block).get("part") == "thinking":
+            last = {key: value for key, value in (PARTS.encode(block, Ledger()) or {}).items() if key != "thinking"}
+            return self.chunk({"content": [{**last, "thinking": [{"type": "text", "text": ""}]}]})
+        if block.signature is not None:
+            self.ledger.lose("dropped", f"{NAME} does not sign reasoning", "signature")
         return b""
 
     def audio(self, block: AudioBlock) -> bytes:
@@ -150,6 +165,8 @@ class Encoder(GrammaticalEncoder):
         residue = dict(response.extras.get(NAME, {}))
         first, *others = residue.pop("choices", None) or [{}]
         first = dict(first)
+        if first.pop("delta", None):
+            self.ledger.lose("dropped", "a whole answer's own delta", "extras", NAME, "choices")
         finish: Wire = {"finish_reason": None, **say_stop(response, marks(NAME, response), self.ledger)}
         choice: Wire = {"index": 0, "delta": first.pop("message", {}), **finish}
         residue.pop("usage", None)

@@ -23,7 +23,7 @@ from ...types.events import Event, MessageStart, UsageUpdate
 from ...types.request import Request
 from ...types.response import Response
 from .._stream import FrameDecoder, decode_json
-from .assembly import Call, Choice, accumulate
+from .assembly import Call, Choice
 from .assistant import THINKING_KEYS
 from .encoder import Encoder
 from .errors import decode_error
@@ -89,7 +89,9 @@ class Decoder(FrameDecoder):
         if fault:
             self.fail(decode_error(None, None, {"error": fault}, self.provider), out)
             return
-        accumulate(self.envelope, chunk)
+        for key, value in chunk.items():
+            if value is not None or key not in self.envelope:
+                self.envelope[key] = value
 
     def choice(self, wire: Wire, out: list[Event]) -> None:
         index = wire.get("index") or 0
@@ -126,6 +128,8 @@ class Decoder(FrameDecoder):
                     index = self.text = self.slot("text", out)
                     self.answer.content = self.fold.parts[index]
                 out.append(self.fold.text(index, content))
+                if self.answer.parts:
+                    self.answer.add_part({"type": "text", "text": content})
             elif type(content) is list:
                 for part in content:
                     self.part(part, out)
@@ -171,6 +175,8 @@ class Decoder(FrameDecoder):
         out.append(self.fold.text(self.slot("refusal", out), value))
 
     def part(self, part: Wire, out: list[Event]) -> None:
+        if not self.answer.parts and self.answer.content:
+            self.answer.add_part({"type": "text", "text": "".join(self.answer.content)})
         self.answer.add_part(part)
         if part.get("type") == "text":
             out.append(self.fold.text(self.slot("text", out), part["text"]))
@@ -241,7 +247,8 @@ class Decoder(FrameDecoder):
         start = self.fold.blocks[index]
         if isinstance(start, ToolUseBlock):
             place = [call.place for call in self._opened()].index(index)
-            return self.whole.tool_uses[place]
+            calls = self.whole.tool_uses
+            return calls[place] if place < len(calls) else replace(start, input_text=self.fold.joined(index))
         same = [block for block in self.whole.content if type(block) is type(start)]
         said = self.fold.joined(index)
         whole = next((block for block in same if block.text == said), None)  # type: ignore[union-attr]

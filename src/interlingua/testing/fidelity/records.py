@@ -5,18 +5,17 @@ from __future__ import annotations
 import base64
 import gzip
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import unquote
 
 import msgspec
 
-from interlingua.framing import Frame, encode_frame
+from interlingua.framing import encode_frame
 from interlingua.testing.oracles.leaves import is_array, is_object
 from interlingua.types.base import Json
 
-__all__ = ["HISTORY", "SOURCES", "Record", "Source", "called", "corpus_files", "read_lines", "read_record"]
+__all__ = ["Record", "called", "corpus_files", "file_protocol", "has_history", "read_lines", "read_record"]
 
 
 class Source(NamedTuple):
@@ -40,6 +39,16 @@ SOURCES: dict[str, Source] = {
     "ollama": _source("ollama", r"/api/(chat|generate)$"),
     "bedrock-converse": _source("bedrock-converse", r"/converse$"),
     "bedrock-converse-stream": _source("bedrock-converse", r"/converse-stream$"),
+}
+# Errors of other endpoints (files, models, embeddings, …) have the shape of their provider's own protocol.
+OTHER_ERRORS = "other-errors"
+ERROR_DIALECTS: dict[str, str] = {
+    "anthropic": "anthropic-messages",
+    "google": "gemini",
+    "vertex": "gemini",
+    "ollama": "ollama",
+    "bedrock": "bedrock-converse",
+    "cohere": "",
 }
 # Where a request keeps its history: the requests of other endpoints (counting tokens, …) that have one are decoded too.
 HISTORY: dict[str, tuple[str, ...]] = {
@@ -101,7 +110,7 @@ def called(dialect: str, path: str | None) -> tuple[str | None, bool | None]:
 
 def read_record(wire: dict[str, Any], protocol: str) -> Record | None:
     """One line of a file; None for a protocol that no dialect covers."""
-    source = SOURCES.get(protocol)
+    source = _source_of(wire, protocol)
     if source is None:
         return None
     path: str | None = wire.get("url_path")
@@ -117,6 +126,13 @@ def read_record(wire: dict[str, Any], protocol: str) -> Record | None:
         response_headers=wire.get("response_headers") or {},
         **_answer(wire),
     )
+
+
+def _source_of(wire: dict[str, Any], protocol: str) -> Source | None:
+    if protocol != OTHER_ERRORS:
+        return SOURCES.get(protocol)
+    dialect = ERROR_DIALECTS.get(str(wire.get("provider")), "openai-chat")
+    return _source(dialect, r"(?!)") if dialect else None
 
 
 def _answer(wire: dict[str, Any]) -> dict[str, Any]:
@@ -153,15 +169,9 @@ def _frames(wire: dict[str, Any]) -> bytes | None:
 
 def _frame(event: dict[str, Any]) -> bytes:
     headers = {":message-type": "event", **event["headers"]}
-    return encode_frame(Frame(headers, msgspec.json.encode(event["payload"])))
+    return encode_frame(headers, msgspec.json.encode(event["payload"]))
 
 
 def has_history(record: Record) -> bool:
     """Whether a request can be read as one for an answer."""
     return is_object(record.request) and any(key in record.request for key in HISTORY.get(record.dialect, ()))
-
-
-def lines_by_protocol(path: Path, lines: list[bytes]) -> Iterator[tuple[str, bytes]]:
-    """Each line with the protocol that its file is named after."""
-    protocol = file_protocol(path)
-    return ((protocol, line) for line in lines)
