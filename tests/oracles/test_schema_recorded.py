@@ -6,10 +6,8 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Any, NamedTuple
 
-import pytest
-from shared_data import CLIENTS, corpus, needs_shared
-
 from interlingua.schema import from_gemini_schema, project_schema, strict_schema, to_gemini_schema
+from shared_data import CLIENTS, corpus, needs_shared
 
 Schema = dict[str, Any]
 DIALECTS = ("openai-chat", "openai-responses", "anthropic-messages", "bedrock-converse", "gemini", "ollama")
@@ -80,8 +78,8 @@ def test_no_recorded_schema_makes_us_raise() -> None:
 
 
 def test_what_openai_took_as_strict_is_strict() -> None:
-    """966 requests, 158 schemas. What we change in them is known: `default` and `minLength` are taken, though not listed
-    by the vendor, and are folded all the same."""
+    """966 requests, 158 schemas. What we change in them is known: `default` and `minLength` are taken although the
+    vendor does not list them, and are folded all the same."""
     taken = [s for s in recorded() if s.strict and s.status == 200 and s.provider in ("openai", "azure")]
     taken = [s for s in taken if s.dialect.startswith("openai")]
     changes: collections.Counter[str] = collections.Counter()

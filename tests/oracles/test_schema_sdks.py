@@ -143,10 +143,15 @@ def test_anthropic_agrees(schema: Schema) -> None:
             id="theirs loses what stands beside a reference",
         ),
         pytest.param({"type": "string", "enum": ["x"]}, ..., {"enum": ["x"]}, id="theirs drops the type of an enum"),
-        pytest.param({"type": "string", "default": "x"}, ..., {"type": "string", "description": "{default: x}"}, id="documented and recorded"),
+        pytest.param(
+            {"type": "string", "default": "x"},
+            ...,
+            {"type": "string", "description": "{default: x}"},
+            id="documented and recorded",
+        ),
         pytest.param({"allOf": [STRING]}, STRING, {"allOf": [STRING]}, id="theirs leaves allOf"),
     ],
-)  # fmt: skip
+)
 def test_anthropic_differs(given: Schema, ours: Any, theirs: Schema) -> None:
     schema = {**tool("a", a=given), "$defs": {"A": STRING}}
     assert strict_schema(schema, "anthropic-messages").schema["properties"]["a"] == (given if ours is ... else ours)

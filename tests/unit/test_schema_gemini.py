@@ -24,15 +24,23 @@ LOWERED_CITY: Schema = {"type": "OBJECT", "properties": {"city": {"type": "STRIN
         ({"type": "integer", "enum": [101, 201]}, {"type": "INTEGER", "format": "enum", "enum": ["101", "201"]}),
         ({"type": "number", "enum": [0.5]}, {"type": "NUMBER", "format": "enum", "enum": ["0.5"]}),
         ({"type": "array", "items": CITY, "minItems": 1}, {"type": "ARRAY", "items": LOWERED_CITY, "minItems": 1}),
-        ({"type": "string", "minLength": 1, "pattern": "a", "default": "ab"}, {"type": "STRING", "minLength": 1, "pattern": "a", "default": "ab"}),
+        (
+            {"type": "string", "minLength": 1, "pattern": "a", "default": "ab"},
+            {"type": "STRING", "minLength": 1, "pattern": "a", "default": "ab"},
+        ),
         ({"type": "string", "examples": ["x"]}, {"type": "STRING", "example": "x"}),
         ({**CITY, "propertyOrdering": ["city"]}, {**LOWERED_CITY, "propertyOrdering": ["city"]}),
         ({"anyOf": [CITY, {"type": "string"}]}, {"anyOf": [LOWERED_CITY, {"type": "STRING"}]}),
-        ({"anyOf": [CITY, {"type": "string"}, {"type": "null"}]}, {"anyOf": [LOWERED_CITY, {"type": "STRING"}], "nullable": True}),
-        pytest.param({**CITY, "type": ["object", "null"]}, {**LOWERED_CITY, "nullable": True}, id="BerriAI/litellm#19029"),
+        (
+            {"anyOf": [CITY, {"type": "string"}, {"type": "null"}]},
+            {"anyOf": [LOWERED_CITY, {"type": "STRING"}], "nullable": True},
+        ),
+        pytest.param(
+            {**CITY, "type": ["object", "null"]}, {**LOWERED_CITY, "nullable": True}, id="BerriAI/litellm#19029"
+        ),
         ({"type": "integer", "format": "int64", "minimum": 0}, {"type": "INTEGER", "format": "int64", "minimum": 0}),
     ],
-)  # fmt: skip
+)
 def test_both_ways(json_schema: Schema, gemini: Schema) -> None:
     before = copy.deepcopy((json_schema, gemini))
     lowered = to_gemini_schema(json_schema)
@@ -66,7 +74,11 @@ def test_both_ways(json_schema: Schema, gemini: Schema) -> None:
         ({"oneOf": [{"type": "string"}]}, {"type": "STRING"}, "oneOf said as anyOf"),
         ({"type": "string", "format": "uri"}, {"type": "STRING", "description": "{format: uri}"}, "folded format"),
         ({"type": "string", "format": "date-time"}, {"type": "STRING", "format": "date-time"}, None),
-        ({**CITY, "additionalProperties": False, "$schema": "s"}, LOWERED_CITY, "dropped additionalProperties, $schema"),
+        (
+            {**CITY, "additionalProperties": False, "$schema": "s"},
+            LOWERED_CITY,
+            "dropped additionalProperties, $schema",
+        ),
         ({"allOf": [CITY, {"description": "d"}]}, {**LOWERED_CITY, "description": "d"}, "merged the parts of allOf"),
         ({"properties": {"a": True}}, {"type": "OBJECT", "properties": {"a": {}}}, "boolean schema"),
         (
@@ -83,7 +95,7 @@ def test_both_ways(json_schema: Schema, gemini: Schema) -> None:
             "#/properties/n/properties/n: cut off #/$defs/N",
         ),
     ],
-)  # fmt: skip
+)
 def test_lowered(json_schema: Schema, gemini: Schema, change: str | None) -> None:
     lowered = to_gemini_schema(json_schema)
     assert lowered.schema == gemini

@@ -41,13 +41,16 @@ def test_the_others_take_any_schema(dialect: str) -> None:
         ({"type": "object", "additionalProperties": {"type": "string"}}, ...),
         ({"type": "array", "prefixItems": [{"const": 1}]}, {"type": "array", "prefixItems": [{"enum": [1]}]}),
         ({"type": ["string", "null"], "minLength": 1, "pattern": "a", "default": "b"}, ...),
-        ({"allOf": [{"type": "string"}, {"type": "integer"}]}, {"description": '{allOf: [{"type": "string"}, {"type": "integer"}]}'}),
+        (
+            {"allOf": [{"type": "string"}, {"type": "integer"}]},
+            {"description": '{allOf: [{"type": "string"}, {"type": "integer"}]}'},
+        ),
         ({"$ref": "#/definitions/S"}, {"$ref": "#/$defs/S"}),
         ({"$ref": "#/definitions/S", "title": "T"}, {"type": "string", "title": "T"}),
         ({"$ref": "#/nowhere"}, {}),
         (True, {}),
     ],
-)  # fmt: skip
+)
 def test_gemini(given: Any, wanted: Any) -> None:
     uses = "definitions" in str(given)
     schema = {**tool("", p=given), **({"definitions": {"S": {"type": "string"}}} if uses else {})}
@@ -66,7 +69,10 @@ def test_gemini(given: Any, wanted: Any) -> None:
         ),
         ({"type": ["integer", "null"], "enum": [1, None]}, ...),
         ({"oneOf": [{"type": "string"}, {"const": 1}]}, {"anyOf": [{"type": "string"}, {"enum": [1]}]}),
-        ({"anyOf": [{"const": 1}], "oneOf": [{"const": 1}]}, {"anyOf": [{"enum": [1]}], "description": '{oneOf: [{"const": 1}]}'}),
+        (
+            {"anyOf": [{"const": 1}], "oneOf": [{"const": 1}]},
+            {"anyOf": [{"enum": [1]}], "description": '{oneOf: [{"const": 1}]}'},
+        ),
         ({"$ref": "#/$defs/S", "description": "mine"}, {"type": "string", "description": "mine"}),
         ({"type": "object", "additionalProperties": False}, {"type": "object"}),
         (
@@ -83,7 +89,7 @@ def test_gemini(given: Any, wanted: Any) -> None:
             {"type": "object", "properties": {"more": {}}, "description": "d"},
         ),
     ],
-)  # fmt: skip
+)
 def test_ollama(given: Schema, wanted: Any) -> None:
     defs = {
         "S": {"type": "string"},
@@ -128,8 +134,18 @@ def test_strict_is_the_projection_where_there_is_no_flag(dialect: str) -> None:
 
 NAMES = st.sampled_from(("a", "b", "x/y"))
 REFS = st.sampled_from(
-    ("#", "#/$defs/a", "#/$defs/b", "#/definitions/a", "#/properties/a", "#/$defs/a/properties/b", "#no", "http://x", "#/anyOf/0")
-)  # fmt: skip
+    (
+        "#",
+        "#/$defs/a",
+        "#/$defs/b",
+        "#/definitions/a",
+        "#/properties/a",
+        "#/$defs/a/properties/b",
+        "#no",
+        "http://x",
+        "#/anyOf/0",
+    )
+)
 JUNK = st.recursive(
     st.none() | st.booleans() | st.integers(-3, 3) | st.sampled_from(("a", "string")),
     lambda deeper: st.lists(deeper, max_size=2) | st.dictionaries(NAMES, deeper, max_size=2),
@@ -165,7 +181,7 @@ SCHEMAS = st.recursive(
 ).filter(lambda schema: isinstance(schema, dict))
 
 
-@settings(max_examples=250, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=250, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(SCHEMAS, st.dictionaries(NAMES, JUNK, max_size=3))
 def test_no_schema_makes_us_raise(schema: Schema, value: Schema) -> None:
     before = json.dumps((schema, value))

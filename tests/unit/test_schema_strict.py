@@ -9,6 +9,7 @@ from interlingua.schema import StrictSchema, project_schema, strict_schema
 
 Schema = dict[str, Any]
 NULL: Schema = {"type": "null"}
+STRING: Schema = {"type": "string"}
 OPENAI = ("openai-chat", "openai-responses")
 ANTHROPIC = ("anthropic-messages", "bedrock-converse")
 
@@ -45,7 +46,7 @@ def refused(schema: Schema, dialect: str = "openai-chat") -> str:
 @pytest.mark.parametrize(
     ("optional", "nullable"),
     [
-        ({"type": "string"}, {"type": ["string", "null"]}),
+        (STRING, {"type": ["string", "null"]}),
         ({"type": ["string", "integer"]}, {"type": ["string", "integer", "null"]}),
         ({"type": ["string", "null"]}, {"type": ["string", "null"]}),
         (
@@ -55,11 +56,11 @@ def refused(schema: Schema, dialect: str = "openai-chat") -> str:
         ({"enum": ["a", None]}, {"type": ["string", "null"], "enum": ["a", None]}),
         ({"const": 1}, {"anyOf": [{"type": "integer", "const": 1}, NULL]}),
         (
-            {"anyOf": [{"type": "string"}, {"type": "integer"}], "title": "T"},
-            {"anyOf": [{"type": "string"}, {"type": "integer"}, NULL], "title": "T"},
+            {"anyOf": [STRING, {"type": "integer"}], "title": "T"},
+            {"anyOf": [STRING, {"type": "integer"}, NULL], "title": "T"},
         ),
-        ({"anyOf": [{"type": "string"}, NULL]}, {"anyOf": [{"type": "string"}, NULL]}),
-        ({"oneOf": [{"type": "string"}, {"const": 1}]}, {"anyOf": [{"type": "string"}, {"type": "integer", "const": 1}, NULL]}),
+        ({"anyOf": [STRING, NULL]}, {"anyOf": [STRING, NULL]}),
+        ({"oneOf": [STRING, {"const": 1}]}, {"anyOf": [STRING, {"type": "integer", "const": 1}, NULL]}),
         ({"$ref": "#/$defs/N"}, {"anyOf": [{"$ref": "#/$defs/N"}, NULL]}),
         (
             {"$ref": "#/$defs/N", "description": "d"},
@@ -67,17 +68,17 @@ def refused(schema: Schema, dialect: str = "openai-chat") -> str:
         ),
         ({"$ref": "#/$defs/S", "description": "d"}, {"type": ["string", "null"], "description": "d"}),
         ({"allOf": [{"$ref": "#/$defs/S"}]}, {"anyOf": [{"$ref": "#/$defs/S"}, NULL]}),
-        ({"type": "array", "items": {"type": "string"}}, {"anyOf": [{"type": "array", "items": {"type": "string"}}, NULL]}),
+        ({"type": "array", "items": STRING}, {"anyOf": [{"type": "array", "items": STRING}, NULL]}),
         ({"type": "string", "nullable": True}, {"type": ["string", "null"]}),
         (
-            tool("", a={"type": "string"}),
+            tool("", a=STRING),
             {"anyOf": [closed("a", a={"type": ["string", "null"]}), NULL]},
         ),
     ],
-)  # fmt: skip
+)
 def test_optional_becomes_nullable(optional: Schema, nullable: Schema) -> None:
     defs = {
-        "S": {"type": "string"},
+        "S": STRING,
         "N": closed("n", n={"anyOf": [{"$ref": "#/$defs/N"}, NULL]}),
     }
     strict = made({**tool("", p=optional), "$defs": defs})
@@ -88,7 +89,7 @@ def test_optional_becomes_nullable(optional: Schema, nullable: Schema) -> None:
 
 
 def test_every_place_is_reached() -> None:
-    inner = tool("", deep={"type": "string"})
+    inner = tool("", deep=STRING)
     strict = made(
         {
             **tool("l u", l={"type": "array", "items": inner}, u={"anyOf": [inner, NULL]}, o=inner),
@@ -131,43 +132,70 @@ def test_unknown_dialect() -> None:
             ask({}, "morse")
 
 
-# ------------------------------------------------------------------------------------------------ words it does not take
+# ----------------------------------------------------------------------------------------------- words it does not take
 
 
 @pytest.mark.parametrize(
     ("given", "wanted"),
     [
-        ({"type": "string", "minLength": 1, "maxLength": 9}, {"type": "string", "description": "{minLength: 1, maxLength: 9}"}),
-        ({"type": "string", "format": "uri", "description": "d"}, {"type": "string", "description": "d\n\n{format: uri}"}),
-        ({"type": "string", "format": "date-time", "pattern": "^a+$"}, {"type": "string", "format": "date-time", "pattern": "^a+$"}),
+        (
+            {"type": "string", "minLength": 1, "maxLength": 9},
+            {"type": "string", "description": "{minLength: 1, maxLength: 9}"},
+        ),
+        (
+            {"type": "string", "format": "uri", "description": "d"},
+            {"type": "string", "description": "d\n\n{format: uri}"},
+        ),
+        (
+            {"type": "string", "format": "date-time", "pattern": "^a+$"},
+            {"type": "string", "format": "date-time", "pattern": "^a+$"},
+        ),
         ({"type": "string", "pattern": "^(?!x)"}, {"type": "string", "description": "{pattern: ^(?!x)}"}),
         ({"type": "integer", "format": "int64", "minimum": 0}, {"type": "integer", "format": "int64", "minimum": 0}),
         ({"type": "string", "default": "a"}, {"type": "string", "description": "{default: a}"}),
         ({"type": ["string", "null"], "default": None}, {"type": ["string", "null"]}),
-        ({"type": "string", "examples": ["é"], "deprecated": True}, {"type": "string", "description": '{examples: ["é"], deprecated: true}'}),
-        ({"type": "string", "$comment": "x", "$id": "urn:x"}, {"type": "string"}),
+        (
+            {"type": "string", "examples": ["é"], "deprecated": True},
+            {"type": "string", "description": '{examples: ["é"], deprecated: true}'},
+        ),
+        ({"type": "string", "$comment": "x", "$id": "urn:x"}, STRING),
         ({"type": "integer", "not": {"const": 3}}, {"type": "integer", "description": '{not: {"const": 3}}'}),
-        ({"type": "array", "items": {"type": "string"}, "uniqueItems": True, "minItems": 2}, {"type": "array", "items": {"type": "string"}, "minItems": 2, "description": "{uniqueItems: true}"}),
-        ({"allOf": [{"type": "string"}], "description": "d"}, {"type": "string", "description": "d"}),
-        ({"allOf": [{"type": "number", "minimum": 1}, {"type": "integer", "minimum": 3}]}, {"type": "integer", "minimum": 3}),
-        ({"allOf": [{"$ref": "#/$defs/O"}, tool("b", b={"type": "string"})]}, closed("a b", a={"type": "string"}, b={"type": "string"})),
-        ({"$ref": "#/$defs/O", "title": "T"}, {**closed("a", a={"type": "string"}), "title": "T"}),
-        ({"type": "object", "oneOf": [tool("a", a={"type": "string"}), {"$ref": "#/$defs/O"}]}, {"anyOf": [closed("a", a={"type": "string"}), {"$ref": "#/$defs/O"}]}),
-        ({"oneOf": [{"const": "a"}, {"const": "b"}], "discriminator": {"propertyName": "kind"}}, {"anyOf": [{"type": "string", "const": "a"}, {"type": "string", "const": "b"}]}),
-        ({"properties": {"a": {"type": "string"}}, "required": ["a"]}, closed("a", a={"type": "string"})),
-        ({"type": "object", "additionalProperties": False}, {"type": "object", "properties": {}, "required": [], "additionalProperties": False}),
-        ({**tool("a", a={"type": "string"}), "additionalProperties": {"not": {}}}, closed("a", a={"type": "string"})),
+        (
+            {"type": "array", "items": STRING, "uniqueItems": True, "minItems": 2},
+            {"type": "array", "items": STRING, "minItems": 2, "description": "{uniqueItems: true}"},
+        ),
+        ({"allOf": [STRING], "description": "d"}, {"type": "string", "description": "d"}),
+        (
+            {"allOf": [{"type": "number", "minimum": 1}, {"type": "integer", "minimum": 3}]},
+            {"type": "integer", "minimum": 3},
+        ),
+        ({"allOf": [{"$ref": "#/$defs/O"}, tool("b", b=STRING)]}, closed("a b", a=STRING, b=STRING)),
+        ({"$ref": "#/$defs/O", "title": "T"}, {**closed("a", a=STRING), "title": "T"}),
+        (
+            {"type": "object", "oneOf": [tool("a", a=STRING), {"$ref": "#/$defs/O"}]},
+            {"anyOf": [closed("a", a=STRING), {"$ref": "#/$defs/O"}]},
+        ),
+        (
+            {"oneOf": [{"const": "a"}, {"const": "b"}], "discriminator": {"propertyName": "kind"}},
+            {"anyOf": [{"type": "string", "const": "a"}, {"type": "string", "const": "b"}]},
+        ),
+        ({"properties": {"a": STRING}, "required": ["a"]}, closed("a", a=STRING)),
+        (
+            {"type": "object", "additionalProperties": False},
+            {"type": "object", "properties": {}, "required": [], "additionalProperties": False},
+        ),
+        ({**tool("a", a=STRING), "additionalProperties": {"not": {}}}, closed("a", a=STRING)),
         ({"type": "string", "enum": [["x"], "y"]}, {"type": "string", "description": '{enum: [["x"], "y"]}'}),
-        ({"type": "string", "enum": None, "minimum": "1"}, {"type": "string"}),
+        ({"type": "string", "enum": None, "minimum": "1"}, STRING),
     ],
-)  # fmt: skip
+)
 def test_said_in_other_words(given: Schema, wanted: Schema) -> None:
-    schema = {**closed("p", p=given), "$defs": {"O": tool("a", a={"type": "string"})}}
+    schema = {**closed("p", p=given), "$defs": {"O": tool("a", a=STRING)}}
     assert made(schema)["properties"]["p"] == wanted
 
 
 def test_conditions_are_left_to_the_description() -> None:
-    names = {"a": {"type": "string"}, "b": {"type": "string"}}
+    names = {"a": STRING, "b": STRING}
     one_of_them = {"anyOf": [{"required": ["a"]}, {"required": ["b"]}], "dependentRequired": {"a": ["b"]}}
     strict = made({**tool("", **names), **one_of_them})
     assert "anyOf" not in strict
@@ -183,14 +211,14 @@ def test_root_reference_becomes_the_object_it_names() -> None:
 
 def test_a_reference_to_any_place_gets_a_definition() -> None:
     """As zod writes them: `#/properties/a` becomes nullable where it stands, its other users must not."""
-    strict = made(tool("b", a={"type": "string"}, b={"type": "array", "items": {"$ref": "#/properties/a"}}))
+    strict = made(tool("b", a=STRING, b={"type": "array", "items": {"$ref": "#/properties/a"}}))
     assert strict["properties"]["a"] == {"type": ["string", "null"]}
     assert strict["properties"]["b"]["items"] == {"$ref": "#/$defs/properties_a"}
-    assert strict["$defs"] == {"properties_a": {"type": "string"}}
+    assert strict["$defs"] == {"properties_a": STRING}
 
 
 def test_references_to_the_root_stay() -> None:
-    strict = made(tool("kids", kids={"type": "array", "items": {"$ref": "#"}}, name={"type": "string"}))
+    strict = made(tool("kids", kids={"type": "array", "items": {"$ref": "#"}}, name=STRING))
     assert strict["properties"]["kids"]["items"] == {"$ref": "#"}
 
 
@@ -202,25 +230,25 @@ def test_references_to_the_root_stay() -> None:
     [
         ({"type": "object"}, "free-form"),
         ({"type": "object", "properties": {}}, "free-form"),
-        ({**tool("a", a={"type": "string"}), "additionalProperties": True}, "additionalProperties lets any name in"),
-        ({"type": "object", "additionalProperties": {"type": "string"}}, "additionalProperties lets any name in"),
-        ({**tool("a", a={"type": "string"}), "patternProperties": {"^x": {}}}, "properties without fixed names"),
+        ({**tool("a", a=STRING), "additionalProperties": True}, "additionalProperties lets any name in"),
+        ({"type": "object", "additionalProperties": STRING}, "additionalProperties lets any name in"),
+        ({**tool("a", a=STRING), "patternProperties": {"^x": {}}}, "properties without fixed names"),
         ({}, "accepts anything"),
         ({"description": "any"}, "accepts anything"),
         (True, "a boolean schema has no type"),
         ({"type": "array"}, "items of the array"),
         ({"type": "array", "items": {}}, "items of the array"),
-        ({"type": "array", "prefixItems": [{"type": "string"}], "items": {"type": "string"}}, "differ by position"),
+        ({"type": "array", "prefixItems": [STRING], "items": STRING}, "differ by position"),
         ({"$ref": "#/$defs/Missing"}, "#/$defs/Missing names nothing"),
         ({"$ref": "https://example.com/schema"}, "names nothing"),
-        ({"allOf": [{"type": "string"}, {"type": "integer"}]}, "allOf cannot be merged"),
-        ({"allOf": [closed("a", a={"type": "string"}), tool("b", b={"type": "string"})]}, "allOf cannot be merged"),
+        ({"allOf": [STRING, {"type": "integer"}]}, "allOf cannot be merged"),
+        ({"allOf": [closed("a", a=STRING), tool("b", b=STRING)]}, "allOf cannot be merged"),
         ({"$ref": "#/$defs/Loop", "required": ["a"]}, "#/$defs/Loop cannot be merged"),
-        ({**tool("a", a={"type": "string"}), "anyOf": [tool("b", b={"type": "string"})]}, "anyOf adds to what stands beside"),
-        ({**tool("a", a={"type": "string"}), "if": {}, "then": tool("b", b={"type": "string"})}, "then adds properties"),
-        (tool("a ghost", a={"type": "string"}), "ghost is required but not declared"),
+        ({**tool("a", a=STRING), "anyOf": [tool("b", b=STRING)]}, "anyOf adds to what stands beside"),
+        ({**tool("a", a=STRING), "if": {}, "then": tool("b", b=STRING)}, "then adds properties"),
+        (tool("a ghost", a=STRING), "ghost is required but not declared"),
     ],
-)  # fmt: skip
+)
 @pytest.mark.parametrize("dialect", ["openai-chat", "anthropic-messages"])
 def test_cannot_be_strict(given: Any, why: str, dialect: str) -> None:
     loop = tool("", a={"$ref": "#/$defs/Loop", "required": ["a"]})
@@ -231,10 +259,10 @@ def test_cannot_be_strict(given: Any, why: str, dialect: str) -> None:
 @pytest.mark.parametrize(
     "root",
     [
-        {"type": "string"},
-        {"anyOf": [tool("a", a={"type": "string"})]},
-        {"type": "object", "oneOf": [tool("a", a={"type": "string"})]},
-        {"type": ["object", "null"], "properties": {"a": {"type": "string"}}},
+        STRING,
+        {"anyOf": [tool("a", a=STRING)]},
+        {"type": "object", "oneOf": [tool("a", a=STRING)]},
+        {"type": ["object", "null"], "properties": {"a": STRING}},
         {"type": "object"},
         {"$ref": "#/$defs/A", "$defs": {"A": {"$ref": "#/$defs/A"}}},
     ],
@@ -252,7 +280,7 @@ def test_a_tool_without_parameters_is_strict() -> None:
 
 
 def nested(levels: int) -> Schema:
-    schema = closed("leaf", leaf={"type": "string"})
+    schema = closed("leaf", leaf=STRING)
     for _ in range(levels - 1):
         schema = closed("inner", inner=schema)
     return schema
@@ -268,15 +296,15 @@ def enum(count: int, length: int = 4) -> Schema:
         (nested(10), nested(11), "11 levels of objects"),
         (enum(1000), enum(1001), "1001 enum values"),
         (enum(250, 99), enum(251, 99), "24849 characters in an enum of more than 250"),
-        (closed("a", **{"a": {"type": "string"}}), closed("a" * 120_001, **{"a" * 120_001: {"type": "string"}}), "120001 characters"),
+        (closed("a", a=STRING), closed("a" * 120_001, **{"a" * 120_001: STRING}), "120001 characters"),
         (
-            closed(" ".join(f"p{i}" for i in range(5000)), **{f"p{i}": {"type": "string"} for i in range(5000)}),
-            closed(" ".join(f"p{i}" for i in range(5001)), **{f"p{i}": {"type": "string"} for i in range(5001)}),
+            closed(" ".join(f"p{i}" for i in range(5000)), **{f"p{i}": STRING for i in range(5000)}),
+            closed(" ".join(f"p{i}" for i in range(5001)), **{f"p{i}": STRING for i in range(5001)}),
             "5001 properties",
         ),
     ],
     ids=["nesting", "enum", "long enum", "characters", "properties"],
-)  # fmt: skip
+)
 def test_openai_limits(fits: Schema, exceeds: Schema, why: str) -> None:
     assert made(fits) == fits
     assert why in refused(exceeds)

@@ -64,9 +64,9 @@ class ErrorTable:
 
     def __init__(self, *rows: ErrorRow) -> None:
         self._by_word = {row.word: row for row in reversed(rows)}
-        self._by_class: dict[ErrorClass, ErrorRow] = {}
+        self._by_class: dict[tuple[ErrorClass, bool], ErrorRow] = {}
         for row in rows:
-            self._by_class.setdefault(row.error_class, row)
+            self._by_class.setdefault((row.error_class, row.retryable is False), row)
         self._fallback = rows[0]
 
     def classify(self, status: int | None, words: tuple[Json, ...], message: str) -> tuple[ErrorClass, bool | None]:
@@ -101,11 +101,15 @@ class ErrorTable:
         return ErrorClass.server_error, None
 
     def row_for(self, error: AdapterError) -> ErrorRow:
-        """What we answer with: the provider's own word if it is one of ours, else the first of the class."""
+        """What we answer with: the provider's own word if it is one of ours, else the first of the class.
+
+        A failure that no retry helps (a spent quota) has rows of its own where the class is retryable.
+        """
         row = self._by_word.get(str(error.provider_code))
         if row is not None and row.error_class is error.error_class:
             return row
-        return self._by_class.get(error.error_class, self._fallback)
+        found = self._by_class.get((error.error_class, not error.retryable))
+        return found or self._by_class.get((error.error_class, False), self._fallback)
 
 
 def _says_otherwise(status: int | None) -> bool:

@@ -29,15 +29,23 @@ def direct_refs(node: Schema) -> frozenset[str]:
 def conjoined(node: Schema, root: Schema, seen: frozenset[str] = frozenset()) -> Schema | None:
     """An equal schema whose top has neither `$ref` nor `allOf`.
 
-    None if a reference dangles or leads back to itself, or if the parts say what no one schema can say.
+    None if a reference dangles, leads back to itself or is in ``seen``, or if the parts say what no one schema can say.
     """
+    return _conjoined(node, root, dict.fromkeys(seen))
+
+
+def _conjoined(node: Schema, root: Schema, known: dict[str, Schema | None]) -> Schema | None:
+    """``known`` holds what references came to; None while one is being followed, which is what a circle comes to."""
     if "$ref" not in node and "allOf" not in node:
         return node
     parts: list[Schema | None] = [{key: value for key, value in node.items() if key not in ("$ref", "allOf")}]
     if (ref := node.get("$ref")) is not None:
-        target = None if ref in seen else resolve(ref, root)
-        parts.append(target if target is None else conjoined(target, root, seen | {ref}))
-    parts.extend(conjoined(part, root, seen) if is_schema(part) else None for part in branches_of(node, "allOf"))
+        if ref not in known:
+            known[ref] = None
+            target = resolve(ref, root)
+            known[ref] = None if target is None else _conjoined(target, root, known)
+        parts.append(known[ref])
+    parts.extend(_conjoined(part, root, known) if is_schema(part) else None for part in branches_of(node, "allOf"))
     return reduce(_both, parts)
 
 
@@ -106,7 +114,7 @@ def alternatives(node: Schema, root: Schema) -> list[Any] | None:
     """The branches of a union that is the whole of ``node``: nothing beside it but annotations, or a type that the
     branches state again. None if there is no union, or if it only adds conditions (see ``is_guidance``)."""
     keyword = next((word for word in UNIONS if word in node), None)
-    if keyword is None or (node.keys() & ASSERTIONS) - {keyword, "type"}:
+    if keyword is None or (node.keys() & ASSERTIONS) - {keyword, "type", "nullable"}:
         return None
     branches = branches_of(node, keyword)
     if "type" not in node:

@@ -6,25 +6,30 @@ from interlingua.schema.walk import ASSERTIONS, Schema, branches_of, declared_ty
 OUTSIDE = ("$schema", "$defs", "definitions", "title", "description")
 
 
-def allows_null(node: object, root: Schema, seen: frozenset[str] = frozenset()) -> bool:
+def allows_null(node: object, root: Schema) -> bool:
     """Whether null is valid. ``nullable: true`` (OpenAPI's word) counts, for its author meant it."""
+    return _allows_null(node, root, {})
+
+
+def _allows_null(node: object, root: Schema, known: dict[str, bool]) -> bool:
+    """``known`` holds what references came to; False while one is being followed."""
     if not is_schema(node):
         return node is True
     if node.get("nullable") is True:
         return True
-    if (ref := node.get("$ref")) is not None and (
-        ref in seen or not allows_null(resolve(ref, root), root, seen | {str(ref)})
-    ):
-        return False
     if (types := types_of(node)) and "null" not in types:
         return False
     if ("enum" in node and None not in branches_of(node, "enum")) or node.get("const") is not None:
         return False
+    if (ref := node.get("$ref")) is not None and ref not in known:
+        known[ref] = False
+        known[ref] = _allows_null(resolve(ref, root), root, known)
     unions = [branches_of(node, keyword) for keyword in ("anyOf", "oneOf") if keyword in node]
     return (
-        all(any(allows_null(branch, root, seen) for branch in union) for union in unions)
-        and all(allows_null(part, root, seen) for part in branches_of(node, "allOf"))
-        and not ("not" in node and allows_null(node["not"], root, seen))
+        (ref is None or known[ref])
+        and all(any(_allows_null(branch, root, known) for branch in union) for union in unions)
+        and all(_allows_null(part, root, known) for part in branches_of(node, "allOf"))
+        and not ("not" in node and _allows_null(node["not"], root, known))
     )
 
 

@@ -31,8 +31,11 @@ def project_schema(schema: Schema, dialect: str) -> Projection:
 
 
 def projected(schema: Schema, subset: Subset) -> Projection:
-    rewriter = Rewriter(schema, subset)
-    rewritten = rewriter.rewritten()
+    try:
+        rewriter = Rewriter(schema, subset)
+        rewritten = rewriter.rewritten()
+    except RecursionError:
+        return Projection({"type": "object"}, ("#: dropped: nested deeper than Python's stack",))
     return Projection(rewritten if rewriter.changes else schema, tuple(rewriter.changes))
 
 

@@ -32,74 +32,113 @@ def restore_optional(input: Schema, schema: Schema, dialect: str = "openai-chat"
     subset = STRICT.get(known_dialect(dialect))
     if subset is None or not subset.all_required or not _has_null(input) or not strict_schema(schema, dialect).strict:
         return input
-    root: Schema = well_formed(schema)
-    restored: Schema = _restored(input, root, root, frozenset())
+    try:
+        restored: Schema = Restorer(well_formed(schema)).restored(input, schema)
+    except RecursionError:  # nested deeper than Python's stack
+        return input
     return restored
 
 
 def _has_null(value: object) -> bool:
-    if is_schema(value):
-        return any(_has_null(child) for child in value.values())
-    return any(_has_null(child) for child in value) if is_list(value) else value is None
+    waiting = [value]
+    while waiting:
+        match waiting.pop():
+            case None:
+                return True
+            case dict() as fields:
+                waiting.extend(fields.values())
+            case list() as items:
+                waiting.extend(items)
+            case _:
+                pass
+    return False
 
 
-def _restored(value: Any, node: Any, root: Schema, seen: frozenset[str]) -> Any:
-    """``seen`` holds the references followed for this very value: one that leads to itself is not followed twice."""
-    if not is_schema(node) or (joined := conjoined(node, root, seen)) is None:
-        return value
-    if (branches := alternatives(joined, root)) is not None:
-        return _restored_by_branch(value, branches, root, seen | direct_refs(node))
-    if is_schema(value):
-        return _restored_object(value, joined, root)
-    return _restored_list(value, joined, root) if is_list(value) else value
+class Restorer:
+    """One value read by one schema. What a reference came to for a value is kept: unions may ask again and again."""
 
+    def __init__(self, root: Schema) -> None:
+        self._root = root
+        self._restored: dict[tuple[int, frozenset[str]], Any] = {}
+        self._fitting: dict[tuple[int, frozenset[str]], bool] = {}
 
-def _restored_by_branch(value: Any, branches: list[Any], root: Schema, seen: frozenset[str]) -> Any:
-    """By the branch that fits. If several do, the value itself could be what one of them means: then it stays."""
-    found = [_restored(value, branch, root, seen) for branch in branches if _fits(value, branch, root, seen)]
-    return value if not found or any(restored is value for restored in found) else found[0]
+    def restored(self, value: Any, node: Any) -> Any:
+        if not is_schema(node):
+            return value
+        if not (refs := direct_refs(node)):
+            return self._by_schema(value, node)
+        key = (id(value), refs)
+        if key not in self._restored:
+            self._restored[key] = value  # for a reference that leads back to itself
+            self._restored[key] = self._by_schema(value, node)
+        return self._restored[key]
 
+    def _by_schema(self, value: Any, node: Schema) -> Any:
+        if (joined := conjoined(node, self._root)) is None:
+            return value
+        if (branches := alternatives(joined, self._root)) is not None:
+            return self._by_branch(value, branches)
+        if is_schema(value):
+            return self._by_properties(value, joined)
+        return self._by_items(value, joined) if is_list(value) else value
 
-def _restored_object(value: Schema, node: Schema, root: Schema) -> Schema:
-    properties, required = properties_of(node), required_of(node)
-    restored = {
-        name: _restored(child, properties.get(name), root, frozenset())
-        for name, child in value.items()
-        if not _introduced(child, name, properties, required, root)
-    }
-    same = len(restored) == len(value) and all(restored[name] is child for name, child in value.items())
-    return value if same else restored
+    def _by_branch(self, value: Any, branches: list[Any]) -> Any:
+        """By the branch that fits. If several do, the value itself could be what one of them means: then it stays."""
+        found = [self.restored(value, branch) for branch in branches if self._fits(value, branch)]
+        return value if not found or any(restored is value for restored in found) else found[0]
 
+    def _by_properties(self, value: Schema, node: Schema) -> Schema:
+        properties, required = properties_of(node), required_of(node)
+        restored = {
+            name: self.restored(child, properties.get(name))
+            for name, child in value.items()
+            if child is not None or name not in properties or name in required or self._nullable(properties[name])
+        }
+        same = len(restored) == len(value) and all(restored[name] is child for name, child in value.items())
+        return value if same else restored
 
-def _introduced(child: object, name: str, properties: Schema, required: list[str], root: Schema) -> bool:
-    return child is None and name in properties and name not in required and not allows_null(properties[name], root)
+    def _by_items(self, value: list[Any], node: Schema) -> list[Any]:
+        restored = [self.restored(child, node.get("items")) for child in value]
+        return value if all(new is old for new, old in zip(restored, value, strict=True)) else restored
 
+    def _nullable(self, node: Any) -> bool:
+        return allows_null(node, self._root)
 
-def _restored_list(value: list[Any], node: Schema, root: Schema) -> list[Any]:
-    restored = [_restored(child, node.get("items"), root, frozenset()) for child in value]
-    return value if all(new is old for new, old in zip(restored, value, strict=True)) else restored
+    # --------------------------------------------------------------------------------------------------- which branch
 
+    def _fits(self, value: Any, node: Any) -> bool:
+        """Whether ``value`` has the shape that strict mode gives to ``node``: every property there, no other, null for
+        what is optional. Bounds and patterns do not count: some are only in the description, and a model may miss them.
+        """
+        if not is_schema(node):
+            return node is True
+        if value is None:
+            return self._nullable(node)
+        key = (id(value), direct_refs(node))
+        if not key[1]:
+            return self._fits_schema(value, node)
+        if key not in self._fitting:
+            self._fitting[key] = False  # for a reference that leads back to itself
+            self._fitting[key] = self._fits_schema(value, node)
+        return self._fitting[key]
 
-# ------------------------------------------------------------------------------------------------------- which branch
+    def _fits_schema(self, value: Any, node: Schema) -> bool:
+        if (joined := conjoined(node, self._root)) is None:
+            return False
+        if (branches := alternatives(joined, self._root)) is not None:
+            return any(self._fits(value, branch) for branch in branches)
+        if not _has_type(value, types_of(joined)) or not _is_listed(value, joined):
+            return False
+        if is_schema(value):
+            return self._fits_object(value, joined)
+        return all(self._fits(child, joined.get("items")) for child in value) if is_list(value) else True
 
-
-def _fits(value: Any, node: Any, root: Schema, seen: frozenset[str]) -> bool:
-    """Whether ``value`` has the shape that strict mode gives to ``node``: every property there, no other, null for
-    what is optional. Bounds and patterns do not count: some are only in the description, and a model may miss them."""
-    if not is_schema(node):
-        return node is True
-    if value is None:
-        return allows_null(node, root)
-    if (joined := conjoined(node, root, seen)) is None:
-        return False
-    branches = alternatives(joined, root)
-    if branches is not None:
-        return any(_fits(value, branch, root, seen | direct_refs(node)) for branch in branches)
-    if not _has_type(value, types_of(joined)) or not _is_listed(value, joined):
-        return False
-    if is_schema(value):
-        return _object_fits(value, joined, root)
-    return _list_fits(value, joined, root) if is_list(value) else True
+    def _fits_object(self, value: Schema, node: Schema) -> bool:
+        properties, required = properties_of(node), required_of(node)
+        return value.keys() == properties.keys() and all(
+            (child is None and name not in required) or self._fits(child, properties[name])
+            for name, child in value.items()
+        )
 
 
 def _has_type(value: object, types: tuple[str, ...]) -> bool:
@@ -112,15 +151,3 @@ def _has_type(value: object, types: tuple[str, ...]) -> bool:
 def _is_listed(value: object, node: Schema) -> bool:
     values = [node["const"]] if "const" in node else branches_of(node, "enum")
     return not values or any(value == other and isinstance(value, bool) == isinstance(other, bool) for other in values)
-
-
-def _object_fits(value: Schema, node: Schema, root: Schema) -> bool:
-    properties, required = properties_of(node), required_of(node)
-    return value.keys() == properties.keys() and all(
-        (child is None and name not in required) or _fits(child, properties[name], root, frozenset())
-        for name, child in value.items()
-    )
-
-
-def _list_fits(value: list[Any], node: Schema, root: Schema) -> bool:
-    return all(_fits(child, node.get("items"), root, frozenset()) for child in value)

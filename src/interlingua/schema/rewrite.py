@@ -4,7 +4,6 @@ A change that keeps the meaning is made; one that only loosens it (a bound, a co
 description; one that would lose or invent values is an obstacle, and a schema with an obstacle cannot be strict.
 """
 
-import json
 from collections.abc import Iterable
 from typing import Any
 
@@ -28,10 +27,12 @@ from interlingua.schema.walk import (
     types_of,
     well_formed,
 )
+from interlingua.schema.wording import described, folded, is_silent
 
-# Means nothing to a model, or is said again elsewhere (`discriminator` by the constants of the branches).
-UNSPOKEN = frozenset(("$schema", "$id", "$anchor", "$comment", "$defs", "definitions", "discriminator", "title"))
-CONDITIONS = ("anyOf", "oneOf", "then", "else", "dependentSchemas")
+CONDITIONS = ("then", "else", "dependentSchemas")
+
+# A stranger's definitions that use each other twice would double at every level.
+MOST_COPIES = 1000
 
 
 class Rewriter:
@@ -41,6 +42,7 @@ class Rewriter:
         self.subset = subset
         self.changes: list[str] = []
         self.obstacles: list[str] = []
+        self._copies = 0
         for place in malformed(root):
             self._changed(place, "dropped, for it does not have the shape of its keyword")
         self.root, moves = hoisted(well_formed(root) if self.changes else root, subset.homes)
@@ -75,7 +77,7 @@ class Rewriter:
             self._obstacle(at, "a boolean schema has no type")
             self._changed(at, "a boolean schema said in words")
             return {"description": "(never valid)"} if node is False else {}
-        node, trail = self._resolved(node, at, trail)
+        node, trail = self._resolved(self._nullable(node, at), at, trail)
         if "$ref" in node:
             return node
         for rule in (
@@ -101,7 +103,10 @@ class Rewriter:
 
     def _copied(self, node: Schema, at: str, trail: frozenset[str]) -> tuple[Schema, frozenset[str]]:
         ref = node.get("$ref")
-        if (joined := conjoined(node, self.root, trail)) is not None:
+        self._copies += 1
+        if ref in trail or (ref is not None and self._copies > MOST_COPIES):
+            return self._cut_off(node, at), trail
+        if (joined := conjoined(node, self.root, trail)) is not None and self._copies <= MOST_COPIES:
             self._changed(at, f"replaced by a copy of {ref}" if ref else "merged the parts of allOf")
             own = {key: value for key, value in joined.items() if key not in ("$defs", "definitions") or key in node}
             return own, trail | direct_refs(node)
@@ -110,13 +115,17 @@ class Rewriter:
             return self._folded(node, at, "allOf"), trail
         self._obstacle(at, f"{ref} cannot be merged with what stands beside it")
         rest = {key: value for key, value in node.items() if key != "$ref"}
-        target = resolve(ref, self.root) or {}
-        if ref in trail:
-            self._changed(at, f"cut off {ref}, which is part of itself")
-            types = {"type": target["type"]} if "type" in target else {}
-            return _described({**types, **rest}, f"(again {ref.rpartition('/')[2]}, as above)"), trail
         rest = self._folded(rest, at, *(word for word in rest if word in ASSERTIONS))
-        return self._copied({**target, **rest}, at, trail | {ref})
+        return self._copied({**(resolve(ref, self.root) or {}), **rest}, at, trail | {ref})
+
+    def _cut_off(self, node: Schema, at: str) -> Schema:
+        ref = node["$ref"]
+        self._obstacle(at, f"copies of {ref} would not end")
+        self._changed(at, f"cut off {ref}, whose copies would not end")
+        target = resolve(ref, self.root) or {}
+        types = {"type": target["type"]} if "type" in target else {}
+        rest = {key: value for key, value in node.items() if key != "$ref"}
+        return described({**types, **rest}, f"(again {ref.rpartition('/')[2]}, as above)")
 
     def _nullable(self, node: Schema, at: str) -> Schema:
         """OpenAPI's word for null: an annotation to JSON Schema, but its author meant it."""
@@ -184,9 +193,8 @@ class Rewriter:
         if self.subset.strict:
             self._free_form(node, at)
         others = [word for word in node if not self._takes(word, node)]
-        silent = [word for word in others if word in UNSPOKEN or _says_nothing(word, node[word])]
-        reported = [word for word in silent if word not in ("$defs", "definitions")]
-        if reported:
+        silent = [word for word in others if is_silent(word, node[word])]
+        if reported := [word for word in silent if word not in ("$defs", "definitions")]:
             self._changed(at, f"dropped {', '.join(reported)}")
         node = {key: value for key, value in node.items() if key not in silent}
         return self._folded(node, at, *(word for word in others if word not in silent))
@@ -199,8 +207,7 @@ class Rewriter:
         if not words:
             return node
         self._changed(at, f"folded {', '.join(words)} into the description")
-        text = ", ".join(f"{word}: {_spoken(node[word])}" for word in words)
-        return _described({key: value for key, value in node.items() if key not in words}, f"{{{text}}}")
+        return folded(node, list(words))
 
     def _free_form(self, node: Schema, at: str) -> None:
         """Obstacles that folding would hide."""
@@ -212,7 +219,7 @@ class Rewriter:
         if node.get("patternProperties") or node.get("unevaluatedProperties", False) is not False:
             self._obstacle(at, "properties without fixed names")
         names = set(properties_of(node))
-        conditions = {word: node[word] for word in CONDITIONS if word in node and word not in UNIONS}
+        conditions = {word: node[word] for word in CONDITIONS if word in node}
         if not is_guidance(conditions, names):
             self._obstacle(at, f"{', '.join(conditions)} adds properties")
 
@@ -255,18 +262,3 @@ class Rewriter:
 def _one_or_list(types: Iterable[str]) -> str | list[str]:
     names = list(types)
     return names[0] if len(names) == 1 else names
-
-
-def _says_nothing(word: str, value: object) -> bool:
-    if word in ("additionalProperties", "unevaluatedProperties"):
-        return isinstance(value, bool)
-    return value is None or (word not in ("default", "not") and value in ({}, []))
-
-
-def _spoken(value: object) -> str:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-
-
-def _described(node: Schema, note: str) -> Schema:
-    before = node.get("description")
-    return {**node, "description": f"{before}\n\n{note}" if before else note}

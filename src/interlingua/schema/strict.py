@@ -37,9 +37,12 @@ def strict_schema(schema: Schema, dialect: str) -> StrictSchema:
     if subset is None:
         projection = project_schema(schema, dialect)
         return StrictSchema(projection.schema, True, projection.changes)
-    rewriter = Rewriter(schema, subset)
-    rewritten = rewriter.rewritten()
-    obstacles = rewriter.obstacles or list(_excesses(rewritten, LIMITS[dialect]))
+    try:
+        rewriter = Rewriter(schema, subset)
+        rewritten = rewriter.rewritten()
+        obstacles = rewriter.obstacles or list(_excesses(rewritten, LIMITS[dialect]))
+    except RecursionError:
+        return StrictSchema(schema, False, ("#: cannot be strict: nested deeper than Python's stack",))
     if obstacles:
         return StrictSchema(schema, False, tuple(dict.fromkeys(obstacles)))
     return StrictSchema(rewritten if rewriter.changes else schema, True, tuple(rewriter.changes))

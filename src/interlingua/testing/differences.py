@@ -2,7 +2,7 @@
 
 A difference lies under a Loss when the loss names its place or a place above it. Lists are aligned first, since a block
 that was dropped moves its neighbours up: ``messages/1/content/2`` is always a place in the value that was meant. What
-stands in the other value only needs a loss somewhere in its list.
+stands in the other value only, needs a loss on the object or list that holds it, or something that was moved.
 """
 
 from __future__ import annotations
@@ -109,7 +109,9 @@ class _Losses:
     """The places that losses name."""
 
     def __init__(self, losses: Iterable[Loss]) -> None:
+        losses = list(losses)
         self.paths = {tuple(loss.path.split("/")) if loss.path else () for loss in losses}
+        self.moved = any(loss.kind == "moved" for loss in losses)
 
     def cover(self, path: Path) -> bool:
         """A loss at the place or above it."""
@@ -118,6 +120,10 @@ class _Losses:
     def touch(self, path: Path) -> bool:
         """A loss at the place, above it or below it."""
         return self.cover(path) or any(known[: len(path)] == path for known in self.paths)
+
+    def allow(self, path: Path) -> bool:
+        """Whether something may have come to stand at a place where nothing was."""
+        return self.moved or self.touch(path) or (len(path) > 1 and self.touch(path[:-1]))
 
 
 Difference = tuple[Path, Any, Any]
@@ -132,7 +138,7 @@ def _compare(old: Any, new: Any, path: Path, losses: _Losses) -> list[Difference
         return _compare_lists(old, new, path, losses)  # pyright: ignore[reportUnknownArgumentType]
     if new is ABSENT and isinstance(old, dict | list) and old:
         return _leaves(old, path, losses)  # pyright: ignore[reportUnknownArgumentType]
-    if old is ABSENT and losses.touch(path):
+    if old is ABSENT and losses.allow(path):
         return []
     return [(path, old, new)]
 
@@ -186,7 +192,7 @@ def _compare_lists(old: list[Any], new: list[Any], path: Path, losses: _Losses) 
 
 
 def _extra(item: Any, path: Path, losses: _Losses) -> Sequence[Difference]:
-    return () if losses.touch(path) else [((*path, "+"), ABSENT, item)]
+    return () if losses.allow(path) else [((*path, "+"), ABSENT, item)]
 
 
 def _shown(value: Any) -> str:

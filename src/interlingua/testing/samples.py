@@ -76,7 +76,7 @@ ADD = ToolDefinition(
 )
 OPTIONAL = {"type": "object", "properties": {"city": {"type": "string"}, "days": {"type": "integer"}}, "required": ["city"]}
 CALL = ToolUseBlock(id="call_1", name="add", input={"a": 1, "b": 2})
-RESULT = ToolResultBlock(tool_use_id="call_1", content=(TextBlock("3"),), name="add")
+RESULT = ToolResultBlock(tool_use_id="call_1", content=(TextBlock("3"),))
 
 
 class Sample(NamedTuple):
@@ -202,7 +202,7 @@ def _user(concept: str, path: str, block: Block) -> Sample:
 def _assistant(concept: str, path: str, blocks: tuple[Block, ...]) -> Sample:
     turn = Message(Role.assistant, blocks)
     calls = [block for block in blocks if isinstance(block, ToolUseBlock)]
-    last = Message(Role.tool, tuple(replace(RESULT, tool_use_id=call.id, name=call.name) for call in calls)) if calls else USER
+    last = Message(Role.tool, tuple(replace(RESULT, tool_use_id=call.id) for call in calls)) if calls else USER
     tools = tuple(ToolDefinition(call.name, "Tool.", {"type": "object"}, kind=call.kind) for call in calls)
     return _request(concept, f"messages/1/content/0{path}", messages=(USER, turn, last), tools=tools)
 
@@ -218,12 +218,13 @@ def _media(dialect: str) -> list[tuple[str, str, Block]]:
         ("own image file", "", ImageBlock(FileSource("file_1", dialect=dialect))),
         ("foreign image file", "", ImageBlock(FileSource("file_1", dialect=FOREIGN))),
         ("image detail", "/detail", ImageBlock(picture, "low")),
-        ("document", "", DocumentBlock(pdf, filename="a.pdf")),
+        ("document", "", DocumentBlock(pdf)),
+        ("document filename", "/filename", DocumentBlock(pdf, filename="a.pdf")),
         ("document by url", "", DocumentBlock(UrlSource("https://example.com/a.pdf"))),
         ("own document file", "", DocumentBlock(FileSource("file_2", "application/pdf", dialect=dialect))),
         ("document of text", "", DocumentBlock(TextSource("Once."), title="Tale")),
-        ("document title", "/title", DocumentBlock(pdf, title="T", filename="a.pdf")),
-        ("document context", "/context", DocumentBlock(pdf, context="C", filename="a.pdf")),
+        ("document title", "/title", DocumentBlock(pdf, title="T")),
+        ("document context", "/context", DocumentBlock(pdf, context="C")),
         ("audio", "", AudioBlock(Base64Source("audio/wav", SOUND))),
         ("audio by url", "", AudioBlock(UrlSource("https://example.com/a.wav"))),
         ("video", "", VideoBlock(Base64Source("video/mp4", FILM))),
@@ -281,16 +282,16 @@ def _spoken(dialect: str) -> list[tuple[str, str, tuple[Block, ...]]]:
 
 
 def _called(*calls: ToolUseBlock) -> tuple[Message, ...]:
-    results = tuple(replace(RESULT, tool_use_id=call.id, name=call.name) for call in calls)
+    results = tuple(replace(RESULT, tool_use_id=call.id) for call in calls)
     return USER, Message(Role.assistant, calls), Message(Role.tool, results)
 
 
 def _results() -> list[Sample]:
     text, picture = TextBlock("3"), ImageBlock(Base64Source("image/png", PNG))
-    pdf = DocumentBlock(Base64Source("application/pdf", PDF), filename="a.pdf")
+    pdf = DocumentBlock(Base64Source("application/pdf", PDF))
     rows = (
         ("result", "", RESULT),
-        ("result without name", "", replace(RESULT, name=None)),
+        ("result name", "/name", replace(RESULT, name="add")),
         ("empty result", "/content", replace(RESULT, content=())),
         ("result of texts", "/content", replace(RESULT, content=(text, TextBlock("4")))),
         ("result with image", "/content/1", replace(RESULT, content=(text, picture))),

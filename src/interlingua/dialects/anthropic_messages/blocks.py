@@ -141,6 +141,8 @@ def say_source(source: Source, ledger: Ledger) -> Wire | None:
                 ledger.lose("dropped", f"the file is stored with {source.dialect}")
                 return None
             wire = {"type": "file", "file_id": source.file_id}
+            if source.media_type is not None:
+                ledger.lose("dropped", "a stored file has no media type", "source", "media_type")
         case TextSource():
             wire = {"type": "text", "media_type": source.media_type, "data": source.text}
     return own(NAME, wire, source)

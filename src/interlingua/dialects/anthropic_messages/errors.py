@@ -27,6 +27,7 @@ ERRORS = ErrorTable(
     ErrorRow(429, "enforced_spend_limit_reached", ErrorClass.rate_limit, False),
     ErrorRow(504, "timeout_error", ErrorClass.timeout),
     ErrorRow(529, "overloaded_error", ErrorClass.rate_limit),
+    ErrorRow(400, "invalid_request_error", ErrorClass.tool_error),
 )
 
 

@@ -24,6 +24,8 @@ from ...types.words import Role
 from .._history import PLACEHOLDER, is_plain, settled, speakable
 from .._tables import Ledger, kept, marks, own, take
 from .blocks import BLOCKS, NAME, Wire
+from .usual import read_block as read_usual
+from .usual import say_block as say_usual
 
 ROLES = {"user": Role.user, "assistant": Role.assistant, "system": Role.system}
 ROLE_WORDS = {Role.user: "user", Role.tool: "user", Role.assistant: "assistant", Role.system: "system"}
@@ -33,14 +35,23 @@ _VERBATIM = {NAME: {"verbatim": True}}
 
 def decode_messages(wire: Json, provider: str | None) -> tuple[Message, ...]:
     messages: list[Message] = []
+    origin = Origin(provider, NAME)
     for index, turn in enumerate(wire):
         if type(turn) is not dict:
             raise ParseError(f"messages[{index}] is not an object")
-        decode_turn(turn, messages, Origin(provider, NAME))
+        decode_turn(turn, messages, origin)
     return tuple(messages)
 
 
 def decode_turn(turn: Wire, into: list[Message], origin: Origin) -> None:
+    if len(turn) == 2 and type(content := turn.get("content")) is list and content and into:
+        role = turn.get("role")
+        if role == "assistant":
+            into.append(Message(Role.assistant, tuple(map(read_block, content)), origin=origin))
+            return
+        if role == "user":
+            into.extend(split_turn(list(map(read_block, content)), {}, into))
+            return
     rest, forms, blanks = dict(turn), Wire(), Wire()
     word = rest.pop("role", None)
     role = ROLES.get(word, Role.user) if isinstance(word, str) else Role.user
@@ -67,6 +78,9 @@ def decode_turn(turn: Wire, into: list[Message], origin: Origin) -> None:
 
 
 def read_block(wire: Json) -> Block:
+    usual = read_usual(wire)
+    if usual is not None:
+        return usual
     block = BLOCKS.decode(wire)
     kind = type(block)
     odd = (
@@ -80,6 +94,9 @@ def read_block(wire: Json) -> Block:
 
 def split_turn(blocks: list[Block], fields: dict[str, Any], before: list[Message]) -> list[Message]:
     """One wire turn as adjacent ``tool`` and ``user`` messages; the later ones are marked joined."""
+    results = sum(type(block) is ToolResultBlock for block in blocks)
+    if not fields and (results == 0 or (results == len(blocks) and before[-1].role is not Role.tool)):
+        return [Message(Role.tool if results else Role.user, tuple(blocks))]
     runs: list[tuple[Role, list[Block]]] = []
     for block in blocks:
         role = Role.tool if type(block) is ToolResultBlock else Role.user
@@ -101,6 +118,10 @@ def encode_messages(messages: Sequence[Message], target: Target | None, ledger: 
     before: Message | None = None
     for index, message in settled(messages, ledger):
         if index < skip:
+            continue
+        if before is not None and before.role != message.role and (usual := say_usual_turn(message, target)) is not None:
+            turns.append(usual)
+            before = message
             continue
         ledger.where = ("messages", index)
         if not turns and message.role not in (Role.user, Role.tool) and "first" not in marks(NAME, message):
@@ -128,6 +149,21 @@ def trim_prefill(turn: Wire, message: Message, index: int, ledger: Ledger) -> No
         last["text"] = last["text"].rstrip() or PLACEHOLDER
         ledger.where = ("messages", index, "content", len(message.content) - 1)
         ledger.lose("approximated", "the last turn may not end in whitespace", "text")
+
+
+def say_usual_turn(message: Message, target: Target | None) -> Wire | None:
+    """A turn of usual blocks with nothing to remember of it."""
+    if message.extras or message.forms or not message.content or (target is not None and message.origin is not None):
+        return None
+    if message.origin is not None and message.origin.dialect != NAME:
+        return None
+    said: list[Wire] = []
+    for block in message.content:
+        wire = say_usual(block)
+        if wire is None:
+            return None
+        said.append(wire)
+    return {"role": ROLE_WORDS[message.role], "content": said}
 
 
 def _same_turn(message: Message, before: Message | None) -> bool:

@@ -65,11 +65,11 @@ def read_envelope(rest: Wire, forms: Wire, *, calls: bool) -> dict[str, Any]:
     read_constants(rest, forms, CONSTANTS)
     fields: dict[str, Any] = {}
     for key in ("id", "model"):
-        value = rest.pop(key, None)
-        if isinstance(value, str) and value:
+        value = rest.pop(key, "absent")
+        if isinstance(value, str) and value and value != "absent":
             fields[key] = value
-        else:
-            forms[key] = value if key in rest else "absent"
+        elif value != "":
+            forms[key] = value
     read_stop(rest, fields, forms, calls=calls)
     if isinstance(rest.get("usage"), dict):
         fields["usage"] = read_usage(rest, forms, blanks)

@@ -337,10 +337,13 @@ class Encoder(GrammaticalEncoder):
         """A text that went on after the next block had begun: its rest waits for a block of its own."""
         rest = "".join(self.early.pop(event.index))
         self.ledger.where = ("content", event.index)
-        BLOCKS.encode(event.block, self.ledger)
+        block = event.block
+        BLOCKS.encode(block, self.ledger)
+        if block.signature is not None:
+            self.ledger.lose("dropped", "a signature proves a whole thought, and this one was ended early", "signature")
         if rest:
             self.ledger.lose("moved", "the rest of a text that went on after the next block had begun")
-            block = replace(event.block, text=rest)  # type: ignore[call-arg]
+            block = replace(block, text=rest, signature=None)  # type: ignore[call-arg]
             kind = ThinkingDelta if isinstance(block, ThinkingBlock) else TextDelta
             empty = replace(block, text="")  # type: ignore[call-arg]
             index = event.index
@@ -363,7 +366,7 @@ class Encoder(GrammaticalEncoder):
         residue = dict(response.extras.get(NAME, {}))
         usage_residue = residue.pop("usage", {})
         delta: Wire = {"stop_reason": None, **say_stop(response, mark, self.ledger), "stop_sequence": None, **residue}
-        usage = say_usage(response, {**mark, "usage": {}}, self.ledger)
+        usage = say_usage(response, {key: value for key, value in mark.items() if key != "usage"}, self.ledger)
         self.ledger.foreign(response, NAME)
         merge(usage, usage_residue)
         self.ended = True

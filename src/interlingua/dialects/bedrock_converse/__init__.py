@@ -14,8 +14,14 @@ from ...types.request import Request
 from ...types.response import Response
 from ...types.tools import Tool, ToolChoice
 from .._base import Dialect, Headers
-from . import decoder, encoder, errors, messages, request, response, tools
+from .decoder import Decoder
+from .encoder import Encoder
+from .errors import decode_error, encode_error
+from .messages import encode_messages, encode_system
 from .names import NAME, Scribe
+from .request import decode_request, encode_request
+from .response import decode_response, encode_response
+from .tools import encode_tools, say_choice
 
 __all__ = ["BedrockConverse"]
 
@@ -23,45 +29,45 @@ __all__ = ["BedrockConverse"]
 class BedrockConverse(Dialect):
     name = NAME
 
-    def encode_request(self, request_: Request, target: Target | None = None) -> Encoded:
-        return request.encode_request(request_, target)
+    def encode_request(self, request: Request, target: Target | None = None) -> Encoded:
+        return encode_request(request, target)
 
     def decode_request(
         self, body: Json, headers: Headers | None = None, model: str | None = None, stream: bool | None = None
     ) -> Request:
-        return request.decode_request(body, model, stream, self.provider)
+        return decode_request(body, model, stream, self.provider)
 
-    def encode_response(self, response_: Response, request: Request | None = None) -> Encoded:
-        return response.encode_response(response_, request)
+    def encode_response(self, response: Response, request: Request | None = None) -> Encoded:
+        return encode_response(response)
 
     def decode_response(self, body: Json, headers: Headers | None = None, request: Request | None = None) -> Response:
-        return response.decode_response(body, headers, request, self.provider)
+        return decode_response(body, headers, request, self.provider)
 
-    def stream_decoder(self, request: Request | None = None) -> decoder.Decoder:
-        return decoder.Decoder(request, self.provider)
+    def stream_decoder(self, request: Request | None = None) -> Decoder:
+        return Decoder(request, self.provider)
 
-    def stream_encoder(self, request: Request | None = None) -> encoder.Encoder:
-        return encoder.Encoder(request)
+    def stream_encoder(self, request: Request | None = None) -> Encoder:
+        return Encoder()
 
     def encode_error(self, error: AdapterError) -> WireError:
-        return errors.encode_error(error)
+        return encode_error(error)
 
     def decode_error(self, status: int, headers: Headers | None, body: bytes) -> AdapterError:
-        return errors.decode_error(status, headers, body, self.provider)
+        return decode_error(status, headers, body, self.provider)
 
-    def encode_messages(self, messages_: Sequence[Message], target: Target | None = None) -> Encoded:
+    def encode_messages(self, messages: Sequence[Message], target: Target | None = None) -> Encoded:
         ledger = Scribe()
-        return Encoded(messages.encode_messages(messages_, target, ledger), losses=tuple(ledger.losses))
+        return Encoded(encode_messages(messages, target, ledger), losses=tuple(ledger.losses))
 
     def encode_system(self, system: Sequence[Block], target: Target | None = None) -> Encoded:
         ledger = Scribe()
         placed = [(("system", index), block) for index, block in enumerate(system)]
-        return Encoded(messages.encode_system(placed, ledger), losses=tuple(ledger.losses))
+        return Encoded(encode_system(placed, ledger), losses=tuple(ledger.losses))
 
-    def encode_tools(self, tools_: Sequence[Tool], target: Target | None = None) -> Encoded:
-        ledger = Scribe(tools_)
-        return Encoded(tools.encode_tools(tools_, ledger), losses=tuple(ledger.losses))
+    def encode_tools(self, tools: Sequence[Tool], target: Target | None = None) -> Encoded:
+        ledger = Scribe(tools)
+        return Encoded(encode_tools(tools, ledger), losses=tuple(ledger.losses))
 
     def encode_tool_choice(self, choice: ToolChoice, target: Target | None = None) -> Encoded:
         ledger = Scribe()
-        return Encoded(tools.say_choice(choice, ledger), losses=tuple(ledger.losses))
+        return Encoded(say_choice(choice, ledger), losses=tuple(ledger.losses))

@@ -31,8 +31,6 @@ from .._stream import dump
 from .._tables import BlockTable, CacheWord, Ledger, Row, kept, marks, take
 from .citations import pop_text, read_cited, read_text, say_text
 from .media import (
-    leave,
-    opened,
     read_document,
     read_media,
     say_audio,
@@ -41,8 +39,7 @@ from .media import (
     say_video,
 )
 from .names import NAME, Scribe
-
-Wire = dict[str, Json]
+from .wire import Wire, is_array, is_object, leave, opened
 
 TTLS = ("5m", "1h")
 STATUS = {"success": False, "error": True}
@@ -60,7 +57,7 @@ def say_cache(mark: CacheMark, ledger: Ledger) -> Wire:
 
 
 def read_cache(wire: Json) -> CacheMark | None:
-    if type(wire) is not dict or wire.get("type") != "default":
+    if not is_object(wire) or wire.get("type") != "default":
         return None
     rest = {key: value for key, value in wire.items() if key != "type"}
     ttl = rest.pop("ttl") if rest.get("ttl") in TTLS else None
@@ -74,9 +71,9 @@ def gather(wires: Iterable[Json]) -> list[Json]:
     """Wire blocks, each with the cache point that followed it as a key of its own."""
     found: list[Json] = []
     for wire in wires:
-        point = wire.get("cachePoint") if type(wire) is dict and len(wire) == 1 else None
-        before = found[-1] if found else None
-        if read_cache(point) is not None and type(before) is dict and "cachePoint" not in before:
+        point = wire.get("cachePoint") if is_object(wire) and len(wire) == 1 else None
+        before: Json = found[-1] if found else None
+        if read_cache(point) is not None and is_object(before) and "cachePoint" not in before:
             found[-1] = {**before, "cachePoint": point}
         else:
             found.append(wire)
@@ -124,6 +121,10 @@ def say_thinking(block: ThinkingBlock, ledger: Ledger) -> Wire:
     if block.signature is not None:
         said["signature"] = block.signature
     return {"reasoningContent": {"reasoningText": said}}
+
+
+def say_redacted(block: RedactedThinkingBlock, ledger: Ledger) -> Wire:
+    return {"reasoningContent": {"redactedContent": block.data}}
 
 
 def read_redacted(rest: Wire) -> dict[str, Any]:
@@ -197,7 +198,7 @@ def say_server_call(block: ServerToolUseBlock, ledger: Ledger) -> Wire | None:
 def read_result(rest: Wire) -> dict[str, Any] | None:
     inner = opened(rest, "toolResult")
     content = inner.pop("content", None)
-    if type(content) is not list or type(inner["toolUseId"]) is not str:
+    if not is_array(content) or type(inner["toolUseId"]) is not str:
         return None
     fields: dict[str, Any] = {"tool_use_id": inner.pop("toolUseId")}
     fields["content"] = tuple(map(RESULT_BLOCKS.decode, content))
@@ -268,7 +269,7 @@ def read_json(rest: Wire) -> dict[str, Any]:
 
 def say_json(block: JsonBlock, ledger: Ledger) -> Wire:
     """The service takes objects only, whatever its model says."""
-    if type(block.value) is dict or "verbatim" in marks(NAME, block):
+    if is_object(block.value) or "verbatim" in marks(NAME, block):
         return {"json": block.value}
     return say_json_text(block, ledger)
 
@@ -310,7 +311,7 @@ BLOCKS = BlockTable(
     Row(VideoBlock,            "video",            say_video,           read_media("video")),
     Row(AudioBlock,            "audio",            say_audio,           read_media("audio")),
     Row(ThinkingBlock,         "reasoningContent", say_thinking,        read_reasoning, signs=True),
-    Row(RedactedThinkingBlock, "(redacted)",       lambda b, _: {"reasoningContent": {"redactedContent": b.data}}, never),
+    Row(RedactedThinkingBlock, "(redacted)",       say_redacted,        never),
     Row(ToolUseBlock,          "toolUse",          say_call,            read_call),
     Row(ToolResultBlock,       "toolResult",       say_result,          read_result),
     Row(JsonBlock,             "(json)",           say_json_text,       never),
@@ -322,7 +323,7 @@ BLOCKS = BlockTable(
 )  # fmt: skip
 # Blocks whose tag alone does not tell what they are.
 REDACTED = BlockTable(
-    NAME, Row(RedactedThinkingBlock, "reasoningContent", say_thinking, read_redacted), tagged="key", cache=CACHE
+    NAME, Row(RedactedThinkingBlock, "reasoningContent", say_redacted, read_redacted), tagged="key", cache=CACHE
 )
 GUARDED_IMAGE = BlockTable(
     NAME, Row(ImageBlock, "guardContent", say_image, read_guarded_image), tagged="key", cache=CACHE
@@ -338,10 +339,10 @@ SERVER = BlockTable(
 
 def read_block(wire: Json) -> Block:
     table = BLOCKS
-    if type(wire) is dict and "text" not in wire:
+    if is_object(wire) and "text" not in wire:
         tag = next(iter(wire), "")
         inner = wire.get(tag)
-        if type(inner) is dict:
+        if is_object(inner):
             table = _table(tag, inner)
     return table.decode(wire)
 

@@ -12,10 +12,8 @@ from typing import Any
 from ...types.base import Json
 from ...types.blocks import Citation, TextBlock
 from .._tables import Ledger, kept, marks, own, take
-from .media import leave, opened
 from .names import NAME
-
-Wire = dict[str, Json]
+from .wire import Wire, is_array, leave, opened
 
 _SPAN = {"start": "start", "end": "end"}
 # wire location          canonical kind    canonical field -> wire field
@@ -32,17 +30,20 @@ PLACES = {kind: wire for wire, (kind, _) in LOCATIONS.items()}
 
 def read_pieces(wire: Json) -> list[str]:
     """The texts of ``[{text}, …]``; anything else is none of ours."""
-    if type(wire) is not list:
+    if not is_array(wire):
         raise TypeError("pieces")
-    texts = [piece["text"] for piece in wire]
-    if not all(type(text) is str and len(piece) == 1 for text, piece in zip(texts, wire, strict=True)):
-        raise TypeError("pieces")
+    texts: list[str] = []
+    for piece in wire:
+        rest = dict(piece)
+        texts.append(pop_text(rest))
+        if rest:
+            raise TypeError("pieces")
     return texts
 
 
 def say_pieces(text: str, lengths: Json) -> list[Wire]:
     """One piece, or those that were read, where they still add up to the text."""
-    if type(lengths) is not list or sum(lengths) != len(text):
+    if not is_array(lengths) or sum(lengths) != len(text):
         return [{"text": text}]
     pieces: list[Wire] = []
     start = 0

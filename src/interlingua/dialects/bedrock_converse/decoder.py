@@ -15,7 +15,7 @@ from msgspec import DecodeError
 from msgspec.structs import replace
 
 from ...arguments import parse_object
-from ...framing import EventStreamDecoder, Frame
+from ...framing import Frame
 from ...types.base import Json
 from ...types.blocks import (
     Block,
@@ -33,11 +33,13 @@ from ...types.request import Request
 from ...types.response import Response
 from .._schemas import restorer
 from .._stream import FrameDecoder, decode_json
-from .blocks import Wire, read_block
+from .blocks import read_block
 from .citations import read_citation
 from .errors import decode_frame_error
+from .frames import EventFrames
 from .names import NAME, originals
 from .response import read_envelope, read_usage
+from .wire import Wire, is_array, is_object
 
 MALFORMED = (DecodeError, UnicodeError, KeyError, TypeError, AttributeError, ValueError, StopIteration)
 
@@ -58,7 +60,7 @@ class Decoder(FrameDecoder):
     dialect = NAME
 
     def __init__(self, request: Request | None = None, provider: str | None = None) -> None:
-        super().__init__(EventStreamDecoder())
+        super().__init__(EventFrames())
         self.provider = provider
         self.restore = restorer(request, texts=False)
         self.names = originals(request)
@@ -144,8 +146,10 @@ class Decoder(FrameDecoder):
 
     def text_delta(self, at: Json, delta: Wire, out: list[Event]) -> None:
         text = delta["text"]
+        if type(text) is not str:
+            raise TypeError("text")
         growing = self.grow(at, NO_TEXT, out)
-        if type(self.fold.blocks[growing.index]) is not TextBlock or type(text) is not str:
+        if type(self.fold.blocks[growing.index]) is not TextBlock:
             raise TypeError("text")
         out.append(self.fold.text(growing.index, text))
 
@@ -180,7 +184,10 @@ class Decoder(FrameDecoder):
             growing.pieces.append(said)
 
     def result_content(self, at: Json, delta: Wire, out: list[Event]) -> None:
-        self.growing[at].pieces.extend(delta["toolResult"])
+        pieces, growing = delta["toolResult"], self.growing[at]
+        if not is_array(pieces) or growing.index not in self.fold.open_indexes:
+            raise TypeError("toolResult")
+        growing.pieces.extend(pieces)
 
     def picture(self, at: Json, delta: Wire, out: list[Event]) -> None:
         wire: Wire = {"image": {**self.pictures.get(at, {}), **delta["image"]}}
@@ -242,7 +249,7 @@ class Decoder(FrameDecoder):
     def metadata(self, wire: Wire, out: list[Event]) -> None:
         self.begin(out, MessageStart())
         self.envelope |= _unpadded(wire)
-        if type(self.envelope.get("usage")) is dict:
+        if is_object(self.envelope.get("usage")):
             out.append(UsageUpdate(read_usage(dict(self.envelope), {})))
         if self.stopped:
             self.complete(out)
@@ -256,7 +263,7 @@ class Decoder(FrameDecoder):
 
 
 def _unpadded(payload: Json) -> Json:
-    return {key: value for key, value in payload.items() if key != "p"} if type(payload) is dict else payload
+    return {key: value for key, value in payload.items() if key != "p"} if is_object(payload) else payload
 
 
 def _join_bytes(pieces: list[str]) -> str:

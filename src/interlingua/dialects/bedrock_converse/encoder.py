@@ -10,7 +10,6 @@ from msgspec.structs import replace
 
 from ...arguments import write_arguments
 from ...errors import AdapterError
-from ...framing import encode_frame
 from ...types.blocks import (
     Block,
     RefusalBlock,
@@ -32,20 +31,21 @@ from ...types.events import (
     ToolUseInputDelta,
     ToolUseStart,
 )
-from ...types.request import Request
-from .._stream import GrammaticalEncoder, dump
+from .._stream import GrammaticalEncoder
 from .._tables import Ledger, is_blank, marks, own, say_constants
-from .blocks import BLOCKS, Wire
+from .blocks import BLOCKS
 from .citations import say_citation
 from .errors import encode_frame_error
+from .frames import encode_event
 from .names import NAME
 from .response import CONSTANTS, lose_names, say_stop, say_usage
+from .wire import Wire
 
 STREAMED = ("text", "citationsContent", "guardContent", "reasoningContent", "toolUse", "toolResult", "image")
 
 
 class Encoder(GrammaticalEncoder):
-    def __init__(self, request: Request | None = None) -> None:
+    def __init__(self) -> None:
         super().__init__()
         self.written = -1  # wire index of the block being written
         self.current: int | None = None
@@ -59,7 +59,7 @@ class Encoder(GrammaticalEncoder):
         match event:
             case MessageStart():
                 lose_names(event.message_id, event.model, self.ledger)
-                return _event("messageStart", {"role": "assistant"})
+                return encode_event("messageStart", {"role": "assistant"})
             case MessageComplete():
                 return self.complete(event)
             case BlockStart() | ToolUseStart():
@@ -94,7 +94,7 @@ class Encoder(GrammaticalEncoder):
         if tag not in ("toolUse", "toolResult", "image"):
             return b""
         start = {key: value for key, value in wire[tag].items() if key not in ("input", "content", "source")}
-        return _event("contentBlockStart", {"contentBlockIndex": self.written, "start": {tag: start}})
+        return encode_event("contentBlockStart", {"contentBlockIndex": self.written, "start": {tag: start}})
 
     def delta(self, event: TextDelta | ThinkingDelta | CitationDelta | ToolUseInputDelta) -> bytes:
         if event.index == self.current:
@@ -122,7 +122,7 @@ class Encoder(GrammaticalEncoder):
 
     def piece(self, delta: Wire) -> bytes:
         self.silent = False
-        return _event("contentBlockDelta", {"contentBlockIndex": self.written, "delta": delta})
+        return encode_event("contentBlockDelta", {"contentBlockIndex": self.written, "delta": delta})
 
     def end(self, event: BlockComplete | ToolUseEnd) -> bytes:
         if event.index in self.waiting:
@@ -193,7 +193,7 @@ class Encoder(GrammaticalEncoder):
         return b""
 
     def stop_block(self) -> bytes:
-        return _event("contentBlockStop", {"contentBlockIndex": self.written}) if self.said else b""
+        return encode_event("contentBlockStop", {"contentBlockIndex": self.written}) if self.said else b""
 
     def late(self, event: BlockComplete | ToolUseEnd) -> bytes:
         """A text that went on after the next block had begun: its rest waits for a block of its own."""
@@ -202,9 +202,9 @@ class Encoder(GrammaticalEncoder):
         BLOCKS.encode(event.block, self.ledger)
         if rest:
             self.ledger.lose("moved", "the rest of a text that went on after the next block had begun")
-            block = replace(event.block, text=rest)  # type: ignore[call-arg]
+            block = replace(event.block, text=rest)
             kind = ThinkingDelta if isinstance(block, ThinkingBlock) else TextDelta
-            empty = replace(block, text="")  # type: ignore[call-arg]
+            empty = replace(block, text="")
             index = event.index
             self.waiting[index] = [BlockStart(index, empty), kind(index, rest), BlockComplete(index, block)]
         return self.next_waiting() if self.current is None else b""
@@ -235,15 +235,10 @@ class Encoder(GrammaticalEncoder):
             say_constants(metadata, mark, CONSTANTS)
         self.ledger.foreign(response, NAME)
         self.ended = True
-        return _event("messageStop", stop) + (_event("metadata", metadata) if metadata else b"")
+        return encode_event("messageStop", stop) + (encode_event("metadata", metadata) if metadata else b"")
 
     def fail(self, error: AdapterError) -> bytes:
         if self.ended:
             return b""
         self.ended = True
         return encode_frame_error(error)
-
-
-def _event(name: str, wire: Wire) -> bytes:
-    headers = {":event-type": name, ":content-type": "application/json", ":message-type": "event"}
-    return encode_frame(headers, dump(wire))

@@ -19,8 +19,7 @@ from .._errors import ErrorRow, ErrorTable, make_error, parse_body
 from .._stream import dump
 from .._tables import merge
 from .names import NAME
-
-Wire = dict[str, Json]
+from .wire import Wire, is_object
 
 ERRORS = ErrorTable(
     # status      wire word                      canonical                   retry
@@ -60,17 +59,19 @@ IN_STREAM = frozenset(
 LONGEST_HEADER = 32_000  # bytes; the framing's own limit is 32,767
 
 
-def decode_error(status: int | None, headers: Mapping[str, str] | None, body: Json, provider: str | None) -> AdapterError:
+def decode_error(
+    status: int | None, headers: Mapping[str, str] | None, body: Json, provider: str | None
+) -> AdapterError:
     wire = parse_body(body)
     lower = {key.lower(): value for key, value in (headers or {}).items()}
     told = lower.get("x-amzn-errortype")
-    rest: Wire = dict(wire) if isinstance(wire, dict) else {"text": wire}
+    rest: Wire = dict(wire) if is_object(wire) else {"text": wire}
     word = _word(told) or _word(rest.get("__type")) or _word(rest.get("code"))
     message = next((rest.pop(key) for key in ("message", "Message") if isinstance(rest.get(key), str)), None)
     residue: Wire = {"body": rest}
     if told is not None:
         residue["errortype"] = told
-    if isinstance(wire, dict) and "message" not in wire and "Message" in wire:
+    if is_object(wire) and "message" not in wire and "Message" in wire:
         residue["key"] = "Message"
     if message is None:
         message = str(wire) if wire else ""
@@ -116,7 +117,7 @@ def encode_error(error: AdapterError) -> WireError:
     if error.request_id is not None:
         headers["x-amzn-requestid"] = error.request_id
     status = error.provider_status if residue is not None and error.provider_status else row.status
-    body = residue["body"] if residue is not None else {}
+    body: Wire = residue["body"] if residue is not None else {}
     if isinstance(body.get("text"), str) and residue is not None and residue.get("key", "") is None:
         return WireError(status, {**headers, "content-type": "text/plain"}, body["text"].encode())
     return WireError(status, headers, dump(encode_error_body(error)))

@@ -10,7 +10,6 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from ...types.base import Json
 from ...types.blocks import (
     AudioBlock,
     Base64Source,
@@ -24,8 +23,8 @@ from ...types.blocks import (
 )
 from .._tables import Ledger, kept, marks, own, take
 from .names import NAME, NO_NAME, Scribe, document_name
+from .wire import Wire, leave, opened
 
-Wire = dict[str, Json]
 Media = ImageBlock | DocumentBlock | AudioBlock | VideoBlock
 
 OFFICE = "application/vnd.openxmlformats-officedocument."
@@ -55,20 +54,6 @@ ALIASES = {
 }  # fmt: skip
 UNKNOWN = "application/octet-stream"
 BASE64 = re.compile(r"[A-Za-z0-9+/]+={0,2}")
-
-
-def opened(rest: Wire, key: str) -> Wire:
-    """A private copy of a nested object; the row is no such block if it is none."""
-    inner = rest.pop(key)
-    if type(inner) is not dict:
-        raise TypeError(key)
-    return dict(inner)
-
-
-def leave(rest: Wire, key: str, inner: Wire) -> None:
-    """What a nested object still holds stays residue, in its place."""
-    if inner:
-        rest[key] = inner
 
 
 def is_base64(text: str) -> bool:

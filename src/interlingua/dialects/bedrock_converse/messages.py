@@ -1,7 +1,7 @@
 """Turns and system text. Tool results travel in user turns, which are split here into ``tool`` and ``user`` messages.
 
-The protocol wants turns to alternate, so neighbours of one wire role are one turn. Marks on a message: ``apart`` (it was
-a turn of its own although the one before has its role), ``joined`` (results behind other blocks of the same turn),
+The protocol wants turns to alternate, so neighbours of one wire role are one turn. Marks on a message: ``apart`` (it
+was a turn of its own although the one before has its role), ``joined`` (results behind other blocks of the same turn),
 ``first`` (it opened the conversation though it is not the user's), ``textless`` (a document without a text beside it),
 ``role`` (a role of no protocol). On a block: ``verbatim`` (an empty text, an id or a name that the service refuses,
 media in the wrong turn: it was read here, so it is written here).
@@ -31,9 +31,10 @@ from ...types.capabilities import Target
 from ...types.messages import Message, Origin
 from ...types.words import Role
 from .._history import PLACEHOLDER, settled, speakable
-from .._tables import Ledger, kept, marks, own, take
-from .blocks import BLOCKS, Wire, read_content, scatter
+from .._tables import Ledger, keep, marks, own, take
+from .blocks import BLOCKS, read_content, scatter
 from .names import DOCUMENT_NAME, IDS, NAME, TOOL_NAME, Scribe
+from .wire import Wire, is_array, is_object
 
 ROLES = {"user": Role.user, "assistant": Role.assistant, "system": Role.system}
 ROLE_WORDS = {Role.user: "user", Role.tool: "user", Role.assistant: "assistant", Role.system: "system"}
@@ -44,7 +45,7 @@ def decode_messages(wire: Json, provider: str | None) -> tuple[Message, ...]:
     messages: list[Message] = []
     before: Json = None
     for index, turn in enumerate(wire):
-        if type(turn) is not dict:
+        if not is_object(turn):
             raise ParseError(f"messages[{index}] is not an object")
         word = turn.get("role")
         decode_turn(turn, messages, Origin(provider, NAME), again=index > 0 and word == before)
@@ -62,19 +63,20 @@ def decode_turn(turn: Wire, into: list[Message], origin: Origin, *, again: bool)
     if again:
         forms["apart"] = True
     content = take(rest, "content", blanks)
-    blocks = read_content(content) if type(content) is list else []
-    if content is not None and type(content) is not list:
+    blocks = read_content(content) if is_array(content) else []
+    if content is not None and not is_array(content):
         rest["content"] = content
     runs = split_turn(role, blocks)
     if not into and runs[0][0] not in (Role.user, Role.tool):
         forms["first"] = True
-    if type(content) is list and _wants_text(content):
+    if is_array(content) and _wants_text(content):
         forms["textless"] = True
-    fields = kept(NAME, rest, forms, blanks)
+    extras, marked = keep(NAME, rest, forms, blanks)
     for place, (of, run) in enumerate(runs):
         if place:
-            fields = {"forms": {NAME: {"joined": True}}} if of is Role.tool else {}
-        into.append(Message(of, tuple(run), origin=origin if of is Role.assistant else None, **fields))
+            extras, marked = {}, {NAME: {"joined": True}} if of is Role.tool else {}
+        by = origin if of is Role.assistant else None
+        into.append(Message(of, tuple(run), origin=by, extras=extras, forms=marked))
 
 
 def split_turn(role: Role, blocks: list[Block]) -> list[tuple[Role, list[Block]]]:
@@ -91,7 +93,7 @@ def split_turn(role: Role, blocks: list[Block]) -> list[tuple[Role, list[Block]]
 
 
 def _wants_text(content: Sequence[Json]) -> bool:
-    keys = {key for wire in content if type(wire) is dict for key in wire}
+    keys = {key for wire in content if is_object(wire) for key in wire}
     return "document" in keys and "text" not in keys
 
 
@@ -100,23 +102,22 @@ def mark_odd(messages: list[Message]) -> None:
     names: set[str] = set()
     for message in messages:
         for block in message.content:
-            inner = block.content if type(block) is ToolResultBlock else ()
+            inner = block.content if isinstance(block, ToolResultBlock) else ()
             if _odd(block, names) or (message.role in (Role.assistant, Role.system) and isinstance(block, MEDIA)):
                 block.forms.setdefault(NAME, {})["verbatim"] = True
             for part in inner:
-                if _odd(part, names) or (type(part) is JsonBlock and type(part.value) is not dict):
+                if _odd(part, names) or (isinstance(part, JsonBlock) and not is_object(part.value)):
                     part.forms.setdefault(NAME, {})["verbatim"] = True
 
 
 def _odd(block: Block, names: set[str]) -> bool:
-    kind = type(block)
-    if kind is TextBlock:
+    if isinstance(block, TextBlock):
         return not block.text and not block.citations
-    if kind is ToolUseBlock:
+    if isinstance(block, ToolUseBlock):
         return not (IDS.pattern.fullmatch(block.id) and TOOL_NAME.fullmatch(block.name))
-    if kind is ToolResultBlock:
+    if isinstance(block, ToolResultBlock):
         return not IDS.pattern.fullmatch(block.tool_use_id)
-    if kind is DocumentBlock and block.title is not None:
+    if isinstance(block, DocumentBlock) and block.title is not None:
         name = block.title.casefold()
         again = name in names
         names.add(name)

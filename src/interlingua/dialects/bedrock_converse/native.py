@@ -13,8 +13,7 @@ from ...types.capabilities import Target
 from ...types.request import Request, Thinking
 from .._tables import Ledger, kept, marks, own, take
 from .names import NAME
-
-Wire = dict[str, Json]
+from .wire import Wire, is_array, is_object
 
 
 class Way(NamedTuple):
@@ -66,12 +65,12 @@ def read_native(native: Wire, config: Wire, fields: dict[str, Any], forms: Wire)
     inner = native.get("inferenceConfig")
     if type(native.get("top_k")) is int:
         fields["top_k"] = native.pop("top_k")
-    elif isinstance(inner, dict) and type(inner.get("topK")) is int:
+    elif is_object(inner) and type(inner.get("topK")) is int:
         forms["top_k"] = "inferenceConfig"
         fields["top_k"] = inner["topK"]
         _without(native, "inferenceConfig", "topK")
     betas = native.get("anthropic_beta")
-    if type(betas) is list and betas and all(type(beta) is str for beta in betas):
+    if is_array(betas) and betas and all(type(beta) is str for beta in betas):
         fields["betas"] = tuple(native.pop("anthropic_beta"))
 
 
@@ -106,8 +105,7 @@ def read_thinking(native: Wire, config: Wire) -> Thinking | None:
 
 def _mode(native: Wire, key: str) -> Json:
     wire = native.get(key)
-    word = wire.get("type") if isinstance(wire, dict) else None
-    return word if isinstance(word, str) else None
+    return wire.get("type") if is_object(wire) and isinstance(wire.get("type"), str) else None
 
 
 def _read_effort(native: Wire, config: Wire, found: dict[str, Any], forms: Wire) -> None:
@@ -165,7 +163,8 @@ def _said_mode(thinking: Thinking, mode_at: str | None, effort_at: str, ledger: 
         if mode_at is not None and mode not in MODES[mode_at]:
             ledger.lose("approximated", f"the modes are {', '.join(MODES[mode_at])}", "mode")
             return "enabled"
-        if mode == "enabled" and thinking.budget is None and mode_at in BUDGETED and "budget" not in marks(NAME, thinking):
+        budget = thinking.budget or marks(NAME, thinking).get("budget")
+        if mode == "enabled" and budget is None and mode_at in BUDGETED:
             ledger.lose("approximated", "enabled needs a budget: without one the model decides", "mode")
             return "adaptive"
         return mode

@@ -20,12 +20,11 @@ from .._history import PLACEHOLDER, leading_system
 from .._schemas import is_strict_form, say_strict
 from .._stream import dump
 from .._tables import Field, FieldTable, Ledger, kept, marks, own, take
-from .blocks import Wire
-from .media import leave, opened
 from .messages import decode_messages, decode_system, encode_messages, encode_system
 from .names import NAME, Scribe
 from .native import read_native, say_native, way_of
 from .tools import read_tools, say_tools, speaks_of_tools
+from .wire import Wire, is_array, is_object, leave, opened
 
 INFERENCE = FieldTable(
     NAME,
@@ -41,7 +40,7 @@ MOST_TAGS = 16
 
 
 def decode_request(body: Json, model: str | None, stream: bool | None, provider: str | None) -> Request:
-    if type(body) is not dict:
+    if not is_object(body):
         raise ParseError(f"a request body is a JSON object, got {type(body).__name__}")
     rest, forms, blanks = dict(body), Wire(), Wire()
     fields: dict[str, Any] = {"model": model, "stream": stream}
@@ -58,18 +57,18 @@ def decode_request(body: Json, model: str | None, stream: bool | None, provider:
 def read_history(rest: Wire, fields: dict[str, Any], forms: Wire, blanks: Wire, provider: str | None) -> None:
     if "messages" not in rest:
         forms["messages"] = "absent"
-    elif type(rest["messages"]) is list:
+    elif is_array(rest["messages"]):
         messages = take(rest, "messages", blanks)
         fields["messages"] = decode_messages(messages or (), provider)
-    if type(rest.get("system")) is list:
+    if is_array(rest.get("system")):
         fields["system"] = decode_system(take(rest, "system", blanks) or ())
 
 
 def read_inference(rest: Wire, fields: dict[str, Any], forms: Wire, blanks: Wire) -> None:
-    if type(rest.get("inferenceConfig")) is not dict:
+    if not is_object(rest.get("inferenceConfig")):
         return
-    config, empty = dict(rest["inferenceConfig"]), Wire()
-    was_empty = not rest.pop("inferenceConfig")
+    config, empty = opened(rest, "inferenceConfig"), Wire()
+    was_empty = not config
     INFERENCE.decode(config, fields, empty)
     unfit = [name for name in (*RANGES, "stop_sequences") if name in fields and not _fits(name, fields[name])]
     if unfit:
@@ -84,7 +83,7 @@ RANGES: dict[str, tuple[int, int | None]] = {"max_output_tokens": (1, None), "te
 
 
 def _fits(name: str, value: Any) -> bool:
-    if isinstance(value, tuple):
+    if name not in RANGES:
         return all(type(word) is str and word for word in value)
     least, most = RANGES[name]
     return bool(value >= least and (most is None or value <= most))
@@ -93,12 +92,9 @@ def _fits(name: str, value: Any) -> bool:
 def read_model_fields(rest: Wire, fields: dict[str, Any], forms: Wire, blanks: Wire) -> None:
     objects: list[Wire] = []
     for key in ("additionalModelRequestFields", "outputConfig"):
-        wire = rest.get(key)
-        objects.append(dict(wire) if type(wire) is dict else {})
-        if wire == {}:
-            blanks[key] = wire
-        if type(wire) is dict:
-            del rest[key]
+        if rest.get(key) == {}:
+            blanks[key] = {}
+        objects.append(opened(rest, key) if is_object(rest.get(key)) else {})
     native, config = objects
     read_native(native, config, fields, forms)
     read_format(config, fields, forms)
@@ -131,12 +127,12 @@ def read_format(config: Wire, fields: dict[str, Any], forms: Wire) -> None:
 
 def read_tags(rest: Wire, fields: dict[str, Any], forms: Wire, blanks: Wire) -> None:
     tags = rest.get("requestMetadata")
-    if type(tags) is dict and all(type(value) is str for value in tags.values()):
+    if is_object(tags) and all(type(value) is str for value in tags.values()):
         fields["metadata"] = take(rest, "requestMetadata", blanks) or {}
         if len(tags) > MOST_TAGS or not all(map(_is_tag, tags.items())):
             forms["metadata"] = "verbatim"
     tier = rest.get("serviceTier")
-    if type(tier) is dict and tier.get("type") in TIERS:
+    if is_object(tier) and tier.get("type") in TIERS:
         tier = opened(rest, "serviceTier")
         fields["service_tier"] = tier.pop("type")
         leave(rest, "serviceTier", tier)
@@ -171,10 +167,10 @@ def encode_request(request: Request, target: Target | None) -> Encoded:
 def say_history(request: Request, body: Wire, target: Target | None, mark: Wire, ledger: Scribe) -> None:
     skip = 0
     if request.messages and "first" in marks(NAME, request.messages[0]):
-        system = [(("system", i), b) for i, b in enumerate(request.system)]
+        said = encode_system([(("system", i), b) for i, b in enumerate(request.system)], ledger)
     else:
         system, skip = leading_system(request, ledger)
-    said = encode_system(system, ledger)
+        said = encode_system(system, ledger)
     if said:
         body["system"] = said
     turns = encode_messages(request.messages, target, ledger, skip)
@@ -195,7 +191,7 @@ def say_inference(request: Request, mark: Wire, ledger: Ledger) -> Wire:
 
 
 def _fit(name: str, value: Json, ledger: Ledger) -> Json:
-    if type(value) is list:
+    if is_array(value):
         words = [word for word in value if word]
         if len(words) != len(value):
             ledger.lose("approximated", "a stop sequence may not be empty", name)

@@ -21,14 +21,14 @@ from ...types.usage import TokenUsage
 from ...types.words import StopReason
 from .._schemas import restorer
 from .._tables import Ledger, Words, kept, marks, own, read_constants, say_constants
-from .blocks import BLOCKS, Wire, read_content, scatter
+from .blocks import BLOCKS, read_content, scatter
 from .errors import decode_error, encode_error_body
-from .media import leave, opened
 from .names import NAME, originals
+from .wire import Wire, is_array, is_object, leave, opened
 
 CONSTANTS: Wire = {"metrics": {"latencyMs": 0}}
 MESSAGE_CONSTANTS: Wire = {"role": "assistant"}
-STOP = Words(
+STOP = Words[StopReason](
     [
         ("end_turn", StopReason.end_turn),
         ("max_tokens", StopReason.max_tokens),
@@ -54,7 +54,7 @@ DEMANDED = ("inputTokens", "outputTokens")
 def decode_response(
     body: Json, headers: Mapping[str, str] | None, request: Request | None, provider: str | None
 ) -> Response:
-    if type(body) is not dict:
+    if not is_object(body):
         raise ParseError(f"a response body is a JSON object, got {type(body).__name__}")
     if "output" not in body and ("message" in body or "__type" in body):
         return Response(stop_reason=StopReason.error, error=decode_error(None, headers, body, provider))
@@ -73,7 +73,7 @@ def read_message(rest: Wire, forms: Wire) -> list[Block]:
         forms["output"] = rest.pop("output", "absent")
         return []
     content = message.pop("content", "absent")
-    if type(content) is not list:
+    if not is_array(content):
         forms["content"] = content
     inner: Wire = {}
     read_constants(message, inner, MESSAGE_CONSTANTS)
@@ -82,7 +82,7 @@ def read_message(rest: Wire, forms: Wire) -> list[Block]:
     leave(output, "message", message)
     del rest["output"]
     leave(rest, "output", output)
-    return read_content(content) if type(content) is list else []
+    return read_content(content) if is_array(content) else []
 
 
 def restored(blocks: list[Block], request: Request | None) -> tuple[Block, ...]:
@@ -103,7 +103,7 @@ def read_envelope(rest: Wire, forms: Wire, *, calls: bool) -> dict[str, Any]:
     fields: dict[str, Any] = {}
     read_constants(rest, forms, CONSTANTS)
     read_stop(rest, fields, forms, calls=calls)
-    if type(rest.get("usage")) is dict:
+    if is_object(rest.get("usage")):
         fields["usage"] = read_usage(rest, forms)
     else:
         forms["usage"] = rest.pop("usage", "absent")
@@ -122,8 +122,8 @@ def read_stop(rest: Wire, fields: dict[str, Any], forms: Wire, *, calls: bool) -
 
 def read_usage(rest: Wire, forms: Wire) -> TokenUsage:
     """The input count excludes what was read from and written to the cache: the buckets are disjoint as they are."""
-    usage = dict(rest.pop("usage"))
-    counts: dict[str, int] = {}
+    usage = opened(rest, "usage")
+    counts: dict[str, Any] = {}
     present: list[str] = []
     for ours, theirs, twin in USAGE:
         if type(usage.get(theirs)) is int:
@@ -148,7 +148,7 @@ def read_usage(rest: Wire, forms: Wire) -> TokenUsage:
     return found
 
 
-def encode_response(response: Response, request: Request | None) -> Encoded:
+def encode_response(response: Response) -> Encoded:
     ledger, mark = Ledger(), marks(NAME, response)
     if response.error is not None:
         if response.content:

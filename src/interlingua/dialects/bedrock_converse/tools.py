@@ -16,10 +16,10 @@ from ...types.request import Request
 from ...types.tools import ServerTool, Tool, ToolChoice, ToolDefinition
 from .._history import stub_tools
 from .._schemas import is_strict_form, say_strict
-from .._tables import Ledger, Words, kept, marks, own, take
-from .blocks import BLOCKS, CACHE, Wire, fit_tool_name, gather, scatter
-from .media import leave, opened
+from .._tables import Ledger, Words, keep, kept, marks, own, take
+from .blocks import BLOCKS, CACHE, fit_tool_name, gather, scatter
 from .names import NAME, TOOL_NAME, Scribe
+from .wire import Wire, is_array, is_object, leave, opened
 
 CHOICES = Words([("auto", "auto"), ("any", "any"), ("tool", "specific")])
 FREE_TEXT_SCHEMA: Wire = {"type": "object", "properties": {"input": {"type": "string"}}, "required": ["input"]}
@@ -27,16 +27,16 @@ FREE_TEXT_SCHEMA: Wire = {"type": "object", "properties": {"input": {"type": "st
 
 def read_tools(rest: Wire, fields: dict[str, Any], forms: Wire, blanks: Wire) -> None:
     wire = rest.get("toolConfig")
-    if type(wire) is not dict:
+    if not is_object(wire):
         return
-    config, empty = dict(rest.pop("toolConfig")), Wire()
+    config, empty = opened(rest, "toolConfig"), Wire()
     tools = take(config, "tools", empty)
-    if type(tools) is list:
+    if is_array(tools):
         fields["tools"] = tuple(map(read_tool, gather(tools)))
     elif tools is not None:
         config["tools"] = tools
     choice = config.get("toolChoice")
-    if isinstance(choice, dict) and next(iter(choice), None) in CHOICES.read:
+    if is_object(choice) and next(iter(choice), "") in CHOICES.read:
         fields["tool_choice"] = read_choice(config.pop("toolChoice"), alone="tools" not in fields)
     leave(rest, "toolConfig", config)
     if empty or not wire:
@@ -54,23 +54,19 @@ def _definition(wire: Wire) -> ToolDefinition:
     rest, forms, blanks = dict(wire), Wire(), Wire()
     spec = opened(rest, "toolSpec")
     schema = opened(spec, "inputSchema")
-    fields: dict[str, Any] = {"name": spec.pop("name"), "input_schema": schema.pop("json")}
-    if type(fields["name"]) is not str or type(fields["input_schema"]) is not dict:
-        raise TypeError("toolSpec")
-    leave(spec, "inputSchema", schema)
-    fields["description"], fields["strict"] = take(spec, "description", blanks), take(spec, "strict", blanks)
-    if not TOOL_NAME.fullmatch(fields["name"]):
+    name, json = spec.pop("name"), opened(schema, "json")
+    if not TOOL_NAME.fullmatch(name):
         forms["verbatim"] = True
-    if fields["input_schema"].get("type") != "object" or (
-        fields["strict"] and not is_strict_form(fields["input_schema"], NAME)
-    ):
+    leave(spec, "inputSchema", schema)
+    description, strict = take(spec, "description", blanks), take(spec, "strict", blanks)
+    if json.get("type") != "object" or (strict and not is_strict_form(json, NAME)):
         forms["schema"] = "verbatim"
-    mark = CACHE.read(rest.get(CACHE.key))
+    mark = CACHE.read(rest[CACHE.key]) if CACHE.key in rest else None
     if mark is not None:
         del rest[CACHE.key]
-        fields["cache"] = mark
     leave(rest, "toolSpec", spec)
-    return ToolDefinition(**fields, **kept(NAME, rest, forms, {"toolSpec": blanks} if blanks else {}))
+    extras, marked = keep(NAME, rest, forms, {"toolSpec": blanks} if blanks else {})
+    return ToolDefinition(name, description, json, None, strict, mark, extras=extras, forms=marked)
 
 
 def read_choice(wire: Wire, *, alone: bool) -> ToolChoice:
@@ -78,7 +74,7 @@ def read_choice(wire: Wire, *, alone: bool) -> ToolChoice:
     tag = next(iter(rest))
     fields: dict[str, Any] = {"mode": CHOICES.read[tag]}
     inner = rest[tag]
-    if type(inner) is dict:
+    if is_object(inner):
         inner = opened(rest, tag)
         if isinstance(inner.get("name"), str):
             fields["name"] = inner.pop("name")
@@ -117,7 +113,7 @@ def speaks_of_tools(messages: Sequence[Message]) -> bool:
 
 def _names(tools: list[Wire]) -> list[Json]:
     specs = (wire.get("toolSpec") or wire.get("systemTool") for wire in tools)
-    return [spec.get("name") for spec in specs if isinstance(spec, dict)]
+    return [spec.get("name") for spec in specs if is_object(spec)]
 
 
 def encode_tools(tools: Sequence[Tool], ledger: Scribe) -> list[Wire]:
@@ -127,7 +123,7 @@ def encode_tools(tools: Sequence[Tool], ledger: Scribe) -> list[Wire]:
         if isinstance(tool, ToolDefinition):
             said.extend(scatter(say_tool(tool, ledger)))
         elif tool.dialect == NAME:
-            said.extend(scatter(tool.raw) if type(tool.raw) is dict else [tool.raw])
+            said.extend(scatter(tool.raw))
         else:
             ledger.lose("dropped", f"only {tool.dialect} has this tool")
     ledger.where = ()
@@ -171,7 +167,7 @@ def say_schema(tool: ToolDefinition, ledger: Ledger) -> tuple[Wire, bool | None]
 
 
 def say_choice(choice: ToolChoice, ledger: Scribe, offered: Sequence[Json] | None = None) -> Wire:
-    """The choice, where there is something to say. ``offered``: the names there are to choose from, if that is known."""
+    """The choice, where there is something to say. ``offered``: the names to choose from, if they are known."""
     ledger.where = ("tool_choice",)
     wire: Wire = {}
     mark = marks(NAME, choice)

@@ -90,8 +90,6 @@ def read_blocks(rest: Wire, forms: Wire, blanks: Wire, mint: Mint, *, answer: bo
     blocks += map(read_image, take_typed(rest, "images", list, blanks) or ())
     for number, call in enumerate(take_typed(rest, "tool_calls", list, blanks) or ()):
         blocks.append(read_call(call, number, len(blocks), mint, answer=answer))
-    if type(rest.get("context")) is list and rest["context"]:
-        blocks.append(OpaqueBlock(dialect=NAME, raw={"context": rest.pop("context")}))
     return blocks
 
 
@@ -307,9 +305,9 @@ def say_block(block: Block, ledger: Ledger) -> Said:
 
 
 def say_blocks(
-    placed: Sequence[tuple[Place, Block]], ledger: Ledger, *, answer: bool = False, generate: bool = False
+    placed: Sequence[tuple[Place, Block]], ledger: Ledger, *, answer: bool = False, context: bool = False
 ) -> Wire:
-    """The keys of a message. ``answer``: as the server writes it; ``generate``: for the endpoint that has a context."""
+    """The keys of a message, and ``context`` where there may be one. ``answer``: as the server writes it."""
     if len(placed) == 1 and type(only := placed[0][1]) is TextBlock and only.text and is_plain(only):
         return {"content": only.text}
     where, latest = ledger.where, 0
@@ -320,7 +318,7 @@ def say_blocks(
         if said is None:
             continue
         key, value = said
-        if key not in PLACES or (key == "context" and not generate):
+        if key not in PLACES or (key == "context" and not context):
             ledger.lose("dropped", f"a message has no {key} here")
             continue
         if PLACES.index(key) < latest:

@@ -12,7 +12,7 @@ from ...types.request import Request
 from ...types.response import Response
 from ...types.words import Role
 from .._tables import Ledger, is_blank, marks
-from .blocks import NAME, Wire
+from .blocks import NAME, Wire, is_list
 
 PATH = "/api/generate"
 ENDPOINT = "generate"
@@ -27,13 +27,18 @@ def is_answer(body: Wire) -> bool:
     return type(body.get("response")) is str and "message" not in body
 
 
+def read_context(rest: Wire) -> tuple[OpaqueBlock, ...]:
+    """Pop the tokens of all that went before, which only this server understands."""
+    if not is_list(rest.get("context")) or not rest["context"]:
+        return ()
+    return (OpaqueBlock(dialect=NAME, raw={"context": rest.pop("context")}),)
+
+
 def read_turns(rest: Wire) -> list[Wire]:
     """Pop a prompt, as the turns of a chat."""
     turns: list[Wire] = []
     if type(rest.get("system")) is str and rest["system"]:
         turns.append({"role": "system", "content": rest.pop("system")})
-    if type(rest.get("context")) is list and rest["context"]:
-        turns.append({"role": "assistant", "content": "", "context": rest.pop("context")})
     user: Wire = {"role": "user", "content": rest.pop("prompt")}
     if "images" in rest:
         user["images"] = rest.pop("images")
@@ -70,9 +75,9 @@ def leave_out(body: Wire, ledger: Ledger) -> None:
 
 def as_chat(body: Wire) -> Wire:
     """An answer, or a line of one, as the chat endpoint would give it."""
-    wire = {key: value for key, value in body.items() if key not in ("response", "thinking", "tool_calls", "context")}
+    wire = {key: value for key, value in body.items() if key not in ("response", "thinking", "tool_calls")}
     message: Wire = {"role": "assistant", "content": body["response"]}
-    message |= {key: body[key] for key in ("thinking", "tool_calls", "context") if key in body}
+    message |= {key: body[key] for key in ("thinking", "tool_calls") if key in body}
     return {**wire, "message": message}
 
 

@@ -55,10 +55,10 @@ class Pairing:
     """Ids for calls and results that came without one: the same history always gets the same ids."""
 
     def __init__(self, turns: Sequence[Json]) -> None:
-        self.taken = {call.get("id") for turn in turns for call in _wire_calls(turn)}
+        self.taken = {id for turn in turns for call in _wire_calls(turn) if type(id := call.get("id")) is str}
         self.turn = 0
         self.open: list[ToolUseBlock] = []
-        self.home = -1  # the message that made these calls
+        self.home: int | None = None  # the message that made these calls
 
     def mint(self, index: int) -> str:
         """``call_<block index>``; in a turn where that is taken, with the turn's number too."""
@@ -134,8 +134,8 @@ def read_turn(turn: Wire, role: Role, forms: Wire, pairing: Pairing, messages: l
     rest, blanks = without_role(turn), Wire()
     blocks = read_blocks(rest, forms, blanks, pairing.mint, answer=False)
     if calls := [block for block in blocks if type(block) is ToolUseBlock]:
-        pairing.open, pairing.home = calls, len(messages)
-    if role is before is Role.assistant and pairing.home >= len(messages) - 1:
+        pairing.open, pairing.home = calls, len(messages) if role is Role.assistant else None
+    if role is before is Role.assistant and pairing.home in (len(messages) - 1, len(messages)):
         forms["apart"] = True
     if before is None and role is Role.system:
         forms["inline"] = True
@@ -224,7 +224,7 @@ Run = list[tuple[int, Message]]
 
 
 def encode_messages(
-    messages: Sequence[Message], target: Target | None, ledger: Ledger, skip: int = 0, *, generate: bool = False
+    messages: Sequence[Message], target: Target | None, ledger: Ledger, skip: int = 0, *, context: bool = False
 ) -> list[Wire]:
     turns: list[Wire] = []
     history = History()
@@ -242,7 +242,7 @@ def encode_messages(
         ledger.where = ()
         turns += [say_result(block, place, history, ledger) for place, block in in_order(results, history, ledger)]
         if others or not results:
-            turns += say_run(run, others, ledger, generate=generate)
+            turns += say_run(run, others, ledger, context=context)
     ledger.where = ()
     return turns
 
@@ -269,7 +269,7 @@ def in_runs(messages: Sequence[Message], ledger: Ledger, skip: int) -> list[Run]
         before = runs[-1][-1][1].role if runs else None
         if before == message.role == Role.tool:
             ledger.lose("moved", "adjacent results are one message", "messages", index)
-        if before == message.role == Role.assistant and joins(message, runs[-1][-1][1]):
+        if before == message.role == Role.assistant and joins(message, runs[-1]):
             ledger.lose("moved", "calls and what stands beside them are one turn", "messages", index)
             runs[-1].append((index, message))
         else:
@@ -277,10 +277,11 @@ def in_runs(messages: Sequence[Message], ledger: Ledger, skip: int) -> list[Run]
     return runs
 
 
-def joins(message: Message, before: Message) -> bool:
+def joins(message: Message, run: Run) -> bool:
     if "apart" in marks(NAME, message):
         return False
-    return any(type(block) is ToolUseBlock for block in (*before.content, *message.content))
+    together = (*(member for _, member in run), message)
+    return any(type(block) is ToolUseBlock for member in together for block in member.content)
 
 
 def part(
@@ -307,14 +308,14 @@ def part(
         ledger.lose("moved", "what is no result is a turn of the user's", "role")
 
 
-def say_run(run: Run, placed: list[tuple[Place, Block]], ledger: Ledger, *, generate: bool) -> list[Wire]:
+def say_run(run: Run, placed: list[tuple[Place, Block]], ledger: Ledger, *, context: bool) -> list[Wire]:
     """What a run of messages says beside its results, as one turn."""
     index, first = run[0]
     if first.role == Role.tool and not placed:
         ledger.lose("dropped", "there are no results", "messages", index)
         return []
     role = Role.user if first.role == Role.tool else Role(first.role)
-    turn = say_turn(role, say_blocks(placed, ledger, generate=generate), first)
+    turn = say_turn(role, say_blocks(placed, ledger, context=context), first)
     for _, message in run[1:]:
         own(NAME, turn, message)
     return [turn]

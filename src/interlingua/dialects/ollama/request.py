@@ -1,10 +1,11 @@
 """The request of Ollama: parameters, options, thinking, structured output, streaming.
 
 The protocol streams unless it is told not to; ours does not unless it is told to. So a body without ``stream`` is read
-as ``stream=True`` (mark ``stream``: how it was not said), and a request that does not say is written with
-``"stream": false``, declared as added: whoever did not ask for a stream does not get one.
+as ``stream=True``, and a request that does not say is written with ``"stream": false``, declared as added: whoever did
+not ask for a stream does not get one.
 
-Marks: ``stream``, ``model`` (it came from outside the body), ``absent``, ``endpoint`` (generate.py).
+Marks: ``absent`` (``stream`` or ``messages``), ``stream`` (what was said is neither true nor false), ``model`` (it came
+from outside the body), ``endpoint`` (generate.py).
 """
 
 from __future__ import annotations
@@ -15,9 +16,11 @@ from ...errors import ParseError
 from ...types.base import Json
 from ...types.capabilities import Target
 from ...types.loss import Encoded
+from ...types.messages import Message, Origin
 from ...types.request import Request, Thinking
+from ...types.words import Role
 from .._history import leading_system
-from .._tables import Field, FieldTable, Ledger, blanks as blanks_of, kept, marks, own
+from .._tables import Field, FieldTable, Ledger, blank, blanks as blanks_of, kept, marks, own
 from . import generate
 from .blocks import NAME, Place, Wire, is_list, is_object, take_typed
 from .messages import decode_messages, encode_messages, encode_system
@@ -56,8 +59,8 @@ def decode_request(body: Json, model: str | None, stream: bool | None, provider:
         fields["model"] = model
         forms["model"] = "outside"
     read_history(rest, fields, forms, blanks, provider)
-    if tools := take_typed(rest, "tools", list, blanks):
-        fields["tools"] = tuple(map(read_tool, tools))
+    if all(map(is_object, rest["tools"] if is_list(rest.get("tools")) else ())):
+        fields["tools"] = tuple(map(read_tool, take_typed(rest, "tools", list, blanks) or ()))
     if type(rest.get("options")) is dict:
         read_options(rest, fields, blanks)
     read_settings(rest, fields, blanks)
@@ -68,7 +71,10 @@ def decode_request(body: Json, model: str | None, stream: bool | None, provider:
 def read_history(rest: Wire, fields: dict[str, Any], forms: Wire, blanks: Wire, provider: str | None) -> None:
     if generate.is_request(rest):
         forms["endpoint"] = generate.ENDPOINT
+        before = generate.read_context(rest)
         fields["system"], fields["messages"] = decode_messages(generate.read_turns(rest), provider)
+        if before:
+            fields["messages"] = (Message(Role.assistant, before, origin=Origin(provider, NAME)), *fields["messages"])
         for key in generate.ONLY_HERE:
             if rest.get(key, 0) in (None, "", []):
                 blanks[key] = rest.pop(key)
@@ -95,29 +101,29 @@ def read_options(rest: Wire, fields: dict[str, Any], blanks: Wire) -> None:
 
 
 def read_settings(rest: Wire, fields: dict[str, Any], blanks: Wire) -> None:
-    think = rest.get("think", rest)
-    if think is None:
+    think = rest.get("think")
+    if "think" in rest and think is None:
         blanks["think"] = rest.pop("think")
     elif type(think) is bool:
         fields["thinking"] = Thinking(mode="enabled" if rest.pop("think") else "disabled")
     elif type(think) is str and think in LEVELS:
         fields["thinking"] = Thinking(effort=rest.pop("think"))
-    form = rest.get("format", rest)
-    if form is None or form == "" or form == {}:
-        blanks["format"] = rest.pop("format")
-    elif type(form) is dict and form is not rest:
+    for key in ("format", "keep_alive"):
+        if key in rest and blank(rest[key]):
+            blanks[key] = rest.pop(key)
+    if is_object(rest.get("format")):
         fields["output_schema"] = rest.pop("format")
-    if rest.get("keep_alive", rest) is None:
-        blanks["keep_alive"] = rest.pop("keep_alive")
 
 
 def read_stream(rest: Wire, fields: dict[str, Any], forms: Wire, outside: bool | None) -> None:
-    said = rest.get("stream", rest)
-    if type(said) is bool:
+    if type(rest.get("stream")) is bool:
         fields["stream"] = rest.pop("stream")
-    elif said is rest or said is None:
-        fields["stream"] = outside is not False
-        forms["stream"] = "absent" if said is rest else rest.pop("stream")
+        return
+    fields["stream"] = outside is not False
+    if "stream" in rest:
+        forms["stream"] = rest.pop("stream")
+    else:
+        forms.setdefault("absent", []).append("stream")
 
 
 def encode_request(request: Request, target: Target | None) -> Encoded:
@@ -146,7 +152,7 @@ def say_history(request: Request, body: Wire, target: Target | None, ledger: Led
     else:
         system, skip = leading_system(request, ledger)
     turns = encode_system(system, ledger)
-    turns += encode_messages(request.messages, target, ledger, skip, generate=prompt)
+    turns += encode_messages(request.messages, target, ledger, skip, context=prompt)
     if prompt:
         generate.say_turns(turns, body)
     elif turns or "messages" not in marks(NAME, request).get("absent", ()):
@@ -160,7 +166,7 @@ def say_history(request: Request, body: Wire, target: Target | None, ledger: Led
 def say_options(request: Request, body: Wire, ledger: Ledger) -> None:
     options: Wire = {}
     OPTIONS.encode(request, options, ledger)
-    if options or "options" in blanks_of(NAME, request) or "options" in request.extras.get(NAME, ()):
+    if options or "options" in blanks_of(NAME, request) or is_object(request.extras.get(NAME, {}).get("options")):
         body["options"] = options  # ours, so that what is merged into it stays here
 
 
@@ -218,7 +224,5 @@ def say_stream(request: Request, body: Wire, mark: Wire, ledger: Ledger) -> None
     if request.stream is None:
         body["stream"] = False
         ledger.lose("added", "the protocol streams unless it is told not to", "stream")
-    elif "stream" not in mark or not request.stream:
-        body["stream"] = request.stream
-    elif mark["stream"] != "absent":
-        body["stream"] = mark["stream"]
+    elif not request.stream or "stream" not in mark.get("absent", ()):
+        body["stream"] = mark.get("stream", True) if request.stream else False

@@ -58,7 +58,7 @@ def decode_response(
         forms["endpoint"] = generate.ENDPOINT
         body = generate.as_chat(body)
     rest, blanks = dict(body), Wire()
-    blocks = read_message(rest, forms, blanks)
+    blocks = [*read_message(rest, forms, blanks), *generate.read_context(rest)]
     restore = restorer(request, texts=False)
     if restore is not None:
         blocks = [restore(block) if type(block) is ToolUseBlock else block for block in blocks]
@@ -128,11 +128,13 @@ def encode_response(response: Response, request: Request | None) -> Encoded:
         return Encoded(encode_error_body(response.error), None, {}, tuple(ledger.losses))
     prompt = generate.is_wanted(response, request)
     placed = [(("content", index), block) for index, block in enumerate(response.content)]
-    message = say_blocks(placed, ledger, answer=True, generate=prompt)
+    message = say_blocks(placed, ledger, answer=True, context=True)
+    wire: Wire = {"context": message.pop("context")} if "context" in message else {}
     absent, blank = mark.get("absent", ()), mark.get("blank", {}).get("message", ())
     if not message["content"] and ("content" in absent or "content" in blank):
         del message["content"]
-    wire: Wire = {"message": message} if response.content or "message" not in absent else {}
+    if response.content or "message" not in absent:
+        wire["message"] = message
     wire |= say_envelope(response, ledger)
     own(NAME, wire, response)
     say_constants(wire, mark, CONSTANTS)

@@ -51,13 +51,13 @@ from .blocks import (
     NAME,
     PLACES,
     Wire,
-    is_list,
     is_object,
-    read_blocks,
     read_call,
+    read_image,
     say_block,
     say_blocks,
     say_number,
+    take_typed,
 )
 from .errors import decode_error, encode_error_body
 from .response import CONSTANTS, EPOCH, mint, read_envelope, read_usage, say_envelope
@@ -70,6 +70,11 @@ KINDS: dict[type, str] = {
     ImageBlock: "images",
     ToolUseBlock: "tool_calls",
 }
+
+
+def is_spoken(key: str, value: Json) -> bool:
+    """Whether a member of a message has been said as a delta, or says nothing."""
+    return key in SPOKEN and (value is None or type(value) is str) and (key != "role" or value == "assistant")
 
 
 def place_of(block: Block) -> int:
@@ -116,7 +121,7 @@ class Decoder(FrameDecoder):
             self.forms["endpoint"] = generate.ENDPOINT
             chat = generate.as_chat(wire)
             self.line(chat, chat["message"], out)
-        elif wire.get("done") is True and "message" not in wire:
+        elif wire.get("done") is True:
             self.line(wire, {}, out)
         else:
             self.unknown(wire, out)
@@ -126,15 +131,12 @@ class Decoder(FrameDecoder):
         self.begin(out, MessageStart(None, model if type(model) is str and model else None))
         self.speak(message, out)
         for key, value in message.items():
-            if key not in SPOKEN:
+            if not is_spoken(key, value):
                 self.extend(self.message, key, value)
-        calls = self.message.get("tool_calls")
-        if is_list(calls):
-            del self.message["tool_calls"]
-            for call in calls:
-                self.call(call, out)
+        for call in take_typed(self.message, "tool_calls", list, {}) or ():
+            self.call(call, out)
         for key, value in wire.items():
-            if key != "message":
+            if key != "message" or not is_object(value):
                 self.extend(self.envelope, key, value)
         if wire.get("done") is True:
             self.finish(out)
@@ -189,8 +191,7 @@ class Decoder(FrameDecoder):
 
     def close_blocks(self, out: list[Event]) -> None:
         super().close_blocks(out)
-        rest: Wire = {"content": "", "images": self.message.pop("images", None)}
-        pictures = read_blocks(rest, {}, {}, mint, answer=True)
+        pictures = list(map(read_image, take_typed(self.message, "images", list, {}) or ()))
         for block in pictures:
             self.whole(block, out)
         place = (self.thought is not None) + (self.text is not None) + len(pictures)
@@ -198,8 +199,8 @@ class Decoder(FrameDecoder):
             self.whole(read_call(call, self.calls, place + self.calls, mint, answer=True), out)
             self.calls += 1
         self.held = []
-        if "context" in self.message:
-            self.whole(OpaqueBlock(dialect=NAME, raw={"context": self.message.pop("context")}), out)
+        for block in generate.read_context(self.envelope):
+            self.whole(block, out)
 
     def content(self) -> tuple[Block, ...]:
         return tuple(sorted(self.fold.content, key=place_of))
@@ -349,12 +350,10 @@ class Encoder(GrammaticalEncoder):
             return self.fail(event.error)
         response = event.response
         placed = [(("content", index), block) for index, block in enumerate(response.content)]
-        prompt = self.generate or generate.is_wanted(response, None)
-        whole = say_blocks(placed, self.ledger, answer=True, generate=prompt)
-        message: Wire = {"role": "assistant", "content": ""}
-        if "context" in whole:
-            message["context"] = whole["context"]
-        wire = own(NAME, {"message": message, **say_envelope(response, self.ledger)}, response)
+        whole = say_blocks(placed, self.ledger, answer=True, context=True)
+        wire: Wire = {"context": whole["context"]} if "context" in whole else {}
+        wire |= {"message": {"role": "assistant", "content": ""}, **say_envelope(response, self.ledger)}
+        own(NAME, wire, response)
         say_constants(wire, {}, CONSTANTS)
         wire["done"] = True
         self.ended = True

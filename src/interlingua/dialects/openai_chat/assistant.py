@@ -332,6 +332,8 @@ def say_audio(slots: Slots, wire: Wire, ledger: Ledger) -> None:
         source = block.source
         if isinstance(source, FileSource) and source.dialect in (None, NAME):
             wire["audio"] = own(NAME, {"id": source.file_id}, block)
+            if block.transcript is not None:
+                ledger.lose("dropped", "audio goes back by its id alone", "transcript")
         elif isinstance(source, Base64Source) and "id" in block.extras.get(NAME, ()):
             said = {"data": source.data}
             if block.transcript is not None:

@@ -32,6 +32,7 @@ ERRORS = ErrorTable(
     ErrorRow(429, "insufficient_quota", ErrorClass.rate_limit, False),
     ErrorRow(402, "billing_hard_limit_reached", ErrorClass.rate_limit, False),
     ErrorRow(408, "timeout", ErrorClass.timeout),
+    ErrorRow(400, "invalid_request_error", ErrorClass.tool_error),
 )
 REQUEST_IDS = ("x-request-id", "request-id", "mistral-correlation-id", "apim-request-id", "cf-ray")
 

@@ -15,17 +15,19 @@ from msgspec.structs import replace
 from ...errors import ParseError
 from ...ids import IdMap
 from ...types.base import Json
-from ...types.blocks import Block, JsonBlock, TextBlock, ToolResultBlock, ToolUseBlock
+from ...types.blocks import Block, JsonBlock, RefusalBlock, TextBlock, ToolResultBlock, ToolUseBlock
 from ...types.capabilities import Target
 from ...types.messages import Message, Origin
 from ...types.words import Role
 from .._history import PLACEHOLDER, scattered, settled, speakable
 from .._tables import Ledger, kept, marks, own, take
+from . import usual
 from .assistant import read_turn, say_turn, writes_string
 from .calls import quirky_id
 from .parts import NAME, Wire, read_cache, read_part, say_cache, say_part
-from .quirks import Quirks
+from .quirks import OPENAI, Quirks
 
+FITS = OPENAI.ids.pattern.fullmatch
 ROLES = {"system": Role.system, "developer": Role.system, "user": Role.user, "assistant": Role.assistant}
 
 
@@ -33,9 +35,18 @@ def decode_messages(wire: list[Json], provider: str | None) -> tuple[tuple[Block
     """The system blocks that open the conversation, and the messages behind them."""
     system: list[Block] = []
     messages: list[Message] = []
+    origin, answered = Origin(provider, NAME), list[str]()
     for index, turn in enumerate(wire):
         if type(turn) is not dict:
             raise ParseError(f"messages[{index}] is not an object")
+        word = turn.get("role")
+        if word == "tool" and (result := usual.read_result(turn, answered, FITS)) is not None:
+            _join(result, messages)
+            continue
+        if word != "tool" and (message := usual.read_message(turn, origin, FITS)) is not None:
+            messages.append(message)
+            answered = [block.id for block in message.content if type(block) is ToolUseBlock]
+            continue
         rest = dict(turn)
         word = rest.pop("role", None)
         if word in ("tool", "function"):
@@ -43,7 +54,8 @@ def decode_messages(wire: list[Json], provider: str | None) -> tuple[tuple[Block
         elif not messages and word in ("system", "developer") and (blocks := read_leading(word, rest, first=not system)):
             system.extend(blocks)
         else:
-            messages.append(read_message(word, rest, Origin(provider, NAME)))
+            messages.append(read_message(word, rest, origin))
+            answered = list(_open_calls(messages))
     return tuple(system), tuple(messages)
 
 
@@ -81,8 +93,8 @@ def read_message(word: Json, rest: Wire, origin: Origin) -> Message:
 
 
 def _default_content(blocks: tuple[Block, ...], forms: Wire) -> None:
-    """Null content beside calls is what we would write; alone it is a mark."""
-    if forms.get("content", "") is None and any(isinstance(block, ToolUseBlock) for block in blocks):
+    """Null content beside calls or a refusal is what we would write; alone it is a mark."""
+    if forms.get("content", "") is None and any(isinstance(block, ToolUseBlock | RefusalBlock) for block in blocks):
         del forms["content"]
 
 
@@ -127,7 +139,10 @@ def read_result(word: str, rest: Wire, messages: list[Message]) -> None:
     if quirky_id(fields["tool_use_id"]):
         forms["verbatim"] = True
     cache = read_cache(rest)
-    block = ToolResultBlock(**fields, cache=cache, **kept(NAME, rest, forms, blanks))
+    _join(ToolResultBlock(**fields, cache=cache, **kept(NAME, rest, forms, blanks)), messages)
+
+
+def _join(block: ToolResultBlock, messages: list[Message]) -> None:
     if messages and messages[-1].role is Role.tool:
         messages[-1] = replace(messages[-1], content=(*messages[-1].content, block))
     else:
@@ -209,7 +224,11 @@ def encode_messages(
     ids = IdMap(quirks.ids)
     moved: list[Wire] = []
     homeless = _scattered(messages)
+    fits = quirks.ids.pattern.fullmatch
     for index, message in settled(messages, ledger):
+        if not homeless and not moved and (said := _say_usual(message, target, quirks, fits)) is not None:
+            turns.extend(said)
+            continue
         ledger.where = ("messages", index)
         if moved and message.role != Role.tool:
             turns.append({"role": "user", "content": moved})
@@ -230,6 +249,21 @@ def encode_messages(
         turns.append({"role": "user", "content": moved})
     ledger.where = ()
     return turns
+
+
+def _say_usual(message: Message, target: Target | None, quirks: Quirks, fits: usual.Fits) -> list[Wire] | None:
+    if message.extras or message.forms or message.role == Role.system:
+        return None
+    if message.role == Role.tool:
+        return usual.say_results(message, fits)
+    if message.role == Role.assistant and (quirks.replay_thinking or not _ours(message, target)):
+        return None
+    wire = usual.say_message(message, fits)
+    return None if wire is None else [wire]
+
+
+def _ours(message: Message, target: Target | None) -> bool:
+    return message.origin is None or (target is None and message.origin.dialect == NAME)
 
 
 def _scattered(messages: Sequence[Message]) -> dict[tuple[int, int], int]:

@@ -200,6 +200,8 @@ def say_file(block: DocumentBlock, ledger: Ledger) -> Wire | None:
             ledger.lose("dropped", f"the file is stored with {source.dialect}")
             return None
         inner: Wire = {"file_id": source.file_id}
+        if source.media_type is not None:
+            ledger.lose("dropped", "a stored file has no media type", "source", "media_type")
     else:
         inner = {"file_data": say_url(source, ledger)}
     if block.filename is not None:

@@ -21,7 +21,7 @@ from ...types.response import Response
 from ...types.words import StopReason
 from .._schemas import restorer
 from .._tables import Ledger, Words, kept, marks, merge, own, read_constants, say_constants
-from .assistant import read_turn, say_turn
+from .assistant import THINKING_KEYS, read_turn, say_turn
 from .errors import decode_error, encode_error_body
 from .parts import NAME, Wire
 from .quirks import OPENAI
@@ -92,8 +92,8 @@ def read_response(body: Wire, request: Request | None) -> Response:
         _keep(rest, "usage", left)
         _keep(forms, "usage", marked)
         _keep(blanks, "usage", empty)
-    else:
-        forms["usage"] = rest.pop("usage", "absent")
+    elif "usage" in rest:
+        forms["usage"] = rest.pop("usage")
     return Response(**fields, **kept(NAME, rest, forms, blanks))
 
 
@@ -141,6 +141,9 @@ def read_message(first: Wire, fields: dict[str, Any], marked: Wire, empty: Wire)
     marked |= turn.forms
     if marked.get("content", "") is None:
         del marked["content"]  # null is what we write where there is no text
+    if marked.get("thinking") == [THINKING_KEYS[0]]:
+        del marked["thinking"]
+    marked.pop("annotations", None)  # an answer cites there
     empty |= turn.blanks
     if turn.rest:
         first["message"] = turn.rest

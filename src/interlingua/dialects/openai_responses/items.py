@@ -12,7 +12,7 @@ string), ``id`` (``verbatim``: no reader takes it, but it was read here), ``call
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from msgspec.structs import replace
@@ -37,6 +37,7 @@ from .parts import NAME, Wire, is_part, read_output, say_output
 
 PREFIXES = {"message": "msg", "reasoning": "rs", "function_call": "fc", "custom_tool_call": "ctc"}
 SUMMARY, REASON = "summary_text", "reasoning_text"
+Placed = Sequence[tuple[int, Block]]
 
 
 def read_item(item: Wire, place: int | None, index: int, *, first: bool = True) -> list[Block]:
@@ -122,17 +123,18 @@ def read_message(rest: Wire, place: int | None, *, first: bool) -> list[Block]:
     return _with_item(blocks, rest, forms, {})
 
 
-def say_message(group: Sequence[Block], place: int | None, ledger: Ledger, *, first: bool) -> Wire | None:
+def say_message(group: Placed, place: int | None, scribe: Scribe, *, first: bool) -> Wire | None:
     """A message, or None where none of its parts can be said."""
-    head, forms, residue = group[0], item_marks(group[0]), item_residue(group[0])
+    head = group[0][1]
+    forms, residue = item_marks(head), item_residue(head)
     formal = place is not None or "id" in residue
     wire: Wire = {"type": "message"} if forms.get("type", formal or not first) else {}
     wire["role"] = "assistant"
     as_text = forms.get("content", "list" if formal else "string") == "string"
     if as_text and len(group) == 1 and isinstance(head, TextBlock | RefusalBlock):
-        wire["content"] = _say_string(head, ledger)
+        wire["content"] = _say_string(head, scribe)
     else:
-        said = [say_output(_bare(block), ledger) for block in group]
+        said = [say_output(_bare(block), scribe) for block in walk(group, scribe)]
         wire["content"] = [part for part in said if part is not None]
         if not wire["content"]:
             return None
@@ -213,10 +215,11 @@ def read_thought(rest: Wire, tag: str) -> Block:
     return ThinkingBlock(text, **kept(NAME, rest, forms, {}))
 
 
-def say_reasoning(group: Sequence[Block], place: int | None, ledger: Ledger) -> Wire:
-    forms = item_marks(group[0])
+def say_reasoning(group: Placed, place: int | None, scribe: Scribe) -> Wire:
+    head = group[0][1]
+    forms = item_marks(head)
     wire: Wire = {"type": "reasoning"}
-    for block in group:
+    for block in walk(group, scribe):
         mark = marks(NAME, block)
         if isinstance(block, ThinkingBlock) and (block.text or "empty" in mark):
             tag = mark.get("part", SUMMARY)
@@ -225,12 +228,12 @@ def say_reasoning(group: Sequence[Block], place: int | None, ledger: Ledger) -> 
         if block.signature is not None:
             wire["encrypted_content"] = block.signature
         if block.cache is not None:
-            ledger.lose("dropped", "cache marks stand on what is put in", "cache")
-        ledger.foreign(block, NAME)
+            scribe.lose("dropped", "cache marks stand on what is put in", "cache")
+        scribe.foreign(block, NAME)
     merge(wire, forms.get("blank", {}))
     if forms.get("summary") != "absent":
         wire.setdefault("summary", [])
-    return _say_head(merge(wire, item_residue(group[0])), forms, "reasoning", place)
+    return _say_head(merge(wire, item_residue(head)), forms, "reasoning", place)
 
 
 # ------------------------------------------------------------------------------------------------------------ calls
@@ -276,6 +279,7 @@ def say_call(block: ToolUseBlock, place: int | None, scribe: Scribe) -> Wire:
         wire["call_id"] = mark["call_id"]
     wire["name"] = scribe.tool_name(block.name, block)
     if free:
+        scribe.free.add(block.id)
         wire["input"] = block.input_text or ""
     else:
         wire |= _say_arguments(block, mark)
@@ -302,18 +306,28 @@ def _say_arguments(block: ToolUseBlock, mark: Wire) -> Wire:
 # ------------------------------------------------------------------------------------------------------ all together
 
 
+def walk(group: Placed, scribe: Scribe) -> Iterator[Block]:
+    """The blocks of a group; the ledger's place is on each in turn."""
+    where = scribe.where
+    for index, block in group:
+        scribe.where = (*where[:-1], index)
+        yield block
+    scribe.where = where
+
+
 def grouped(blocks: Iterable[tuple[int, Block]]) -> list[list[tuple[int, Block]]]:
     """Blocks with their places, those of one item together."""
     groups: list[list[tuple[int, Block]]] = []
     for index, block in blocks:
-        if groups and "joined" in marks(NAME, block) and _goes_with(block, groups[-1][0][1]):
+        if groups and "joined" in marks(NAME, block) and goes_with(block, groups[-1][0][1]):
             groups[-1].append((index, block))
         else:
             groups.append([(index, block)])
     return groups
 
 
-def _goes_with(block: Block, head: Block) -> bool:
+def goes_with(block: Block, head: Block) -> bool:
+    """Whether a block marked as joined can be of the item that another begins."""
     if isinstance(head, ServerToolUseBlock):
         return isinstance(block, ServerToolResultBlock) and block.tool_use_id == head.id
     if isinstance(head, ThinkingBlock):
@@ -321,15 +335,15 @@ def _goes_with(block: Block, head: Block) -> bool:
     return is_part(head) and is_part(block)
 
 
-def say_group(group: Sequence[Block], place: int | None, scribe: Scribe, *, first: bool) -> Wire | None:
-    """The item of some blocks that belong together, or nothing and a loss."""
-    match group[0]:
+def say_group(group: Placed, place: int | None, scribe: Scribe, *, first: bool = True) -> Wire | None:
+    """The item of some blocks that belong together, or nothing and a loss. The ledger's place is on the first."""
+    match group[0][1]:
         case ToolUseBlock() as call:
             return say_call(call, place, scribe)
         case ThinkingBlock():
             return say_reasoning(group, place, scribe)
         case ServerToolUseBlock() as call:
-            found = group[1] if len(group) > 1 else None
+            found = group[1][1] if len(group) > 1 else None
             return say_hosted(call, found if isinstance(found, ServerToolResultBlock) else None, scribe)
         case ServerToolResultBlock() as result:
             return say_result(result, scribe)

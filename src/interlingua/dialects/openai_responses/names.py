@@ -23,7 +23,7 @@ class Scribe(Ledger):
     given once, and a result answers the latest call of its id.
     """
 
-    __slots__ = ("_answer", "_calls", "_ids", "_names", "_taken", "namespaces")
+    __slots__ = ("_answer", "_calls", "_ids", "_names", "_taken", "free", "namespaces")
 
     def __init__(self, tools: Iterable[Tool] = (), *, answer: bool = False) -> None:
         super().__init__()
@@ -33,6 +33,7 @@ class Scribe(Ledger):
         self._calls: dict[str, str] = {}
         self._taken: set[str] = set()
         self._names = ToolNames(tools)
+        self.free: set[str] = set()  # calls of free-text tools: their results have an item of their own kind
         self.namespaces: dict[str, str] = {}
 
     def call_id(self, block: ToolUseBlock) -> str:

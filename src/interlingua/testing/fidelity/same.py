@@ -13,7 +13,7 @@ import msgspec
 from msgspec.structs import replace
 
 from interlingua.dialects import Dialect, dialect
-from interlingua.fold import fold, unfold
+from interlingua.folding import fold, unfold
 from interlingua.testing.fidelity.edits import edit_faults
 from interlingua.testing.fidelity.reasons import NORMALISATIONS
 from interlingua.testing.fidelity.records import Record, has_history

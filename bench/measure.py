@@ -1,0 +1,40 @@
+"""Timing, as ratios in one run: the machine is shared, so absolute times mean little."""
+
+from __future__ import annotations
+
+import gc
+import time
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+
+class Row(NamedTuple):
+    """One measured thing: its ratio to the yardstick, and the budget it has to keep."""
+
+    name: str
+    ratio: float
+    budget: float
+    note: str = ""
+
+
+def best(work: Callable[[], Any], *, seconds: float = 0.25, rounds: int = 7) -> float:
+    """Seconds per call, the best of several rounds."""
+    work()
+    start = time.perf_counter()
+    work()
+    once = max(time.perf_counter() - start, 1e-7)
+    times = max(1, int(seconds / rounds / once))
+    found = float("inf")
+    for _ in range(rounds):
+        gc.collect()
+        start = time.perf_counter()
+        for _ in range(times):
+            work()
+        found = min(found, (time.perf_counter() - start) / times)
+    return found
+
+
+def ratio(ours: Callable[[], Any], yardstick: Callable[[], Any]) -> float:
+    """How many times the yardstick ours takes; both are measured twice, in turn, and the best counts."""
+    mine, theirs = best(ours), best(yardstick)
+    return min(mine, best(ours)) / min(theirs, best(yardstick))

@@ -1,0 +1,260 @@
+"""The answer of Gemini: its first candidate, its usage, and what stands around them.
+
+A stream is put together as a whole answer and read here, too. Marks: ``snake`` (spelling.py), ``candidates``,
+``content``, ``parts`` and ``finishReason`` (absent, or another word), ``blocked`` (the prompt was refused), ``usage``
+(how the counts were written), ``absent`` (of the constants).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ...errors import ParseError
+from ...types.base import Json
+from ...types.blocks import Block, ToolUseBlock
+from ...types.loss import Encoded
+from ...types.request import Request
+from ...types.response import Response
+from ...types.words import StopReason
+from .._schemas import Restore, restorer
+from .._tables import Ledger, Words, kept, marks, own, read_constants, say_constants, take
+from .citations import read_citations, say_citations
+from .contents import read_parts
+from .errors import decode_error, encode_error_body, is_error
+from .media import NAME
+from .parts import BLOCKS, Calls, read_part, spelled
+from .spelling import Wire, camel, respell
+from .usage import read_usage, say_usage
+
+CONSTANTS: Wire = {"index": 0}
+STOP = Words(
+    [
+        ("STOP", StopReason.end_turn),
+        ("MAX_TOKENS", StopReason.max_tokens),
+        ("CONTINUATION", StopReason.pause_turn),
+        ("SAFETY", StopReason.refusal),
+        ("RECITATION", StopReason.refusal),
+        ("LANGUAGE", StopReason.refusal),
+        ("BLOCKLIST", StopReason.refusal),
+        ("PROHIBITED_CONTENT", StopReason.refusal),
+        ("SPII", StopReason.refusal),
+        ("MODEL_ARMOR", StopReason.refusal),
+        ("JAILBREAK", StopReason.refusal),
+        ("IMAGE_SAFETY", StopReason.refusal),
+        ("IMAGE_PROHIBITED_CONTENT", StopReason.refusal),
+        ("IMAGE_RECITATION", StopReason.refusal),
+        ("IMAGE_OTHER", StopReason.refusal),
+        ("MALFORMED_RESPONSE", StopReason.error),
+        ("MALFORMED_FUNCTION_CALL", StopReason.error),
+        ("UNEXPECTED_TOOL_CALL", StopReason.error),
+        ("TOO_MANY_TOOL_CALLS", StopReason.error),
+    ]
+)
+# What we write for a reason without a word of its own; the first is no loss, since calls tell it.
+NEAREST = {
+    StopReason.tool_use: "STOP",
+    StopReason.stop_sequence: "STOP",
+    StopReason.context_overflow: "MAX_TOKENS",
+    StopReason.cancelled: "OTHER",
+}
+# By number, as servers write enumerations when asked to.
+NUMBERS = ("FINISH_REASON_UNSPECIFIED", "STOP", "MAX_TOKENS", "SAFETY", "RECITATION", "OTHER", "LANGUAGE", "BLOCKLIST",
+           "PROHIBITED_CONTENT", "SPII", "MALFORMED_FUNCTION_CALL", "IMAGE_SAFETY", "UNEXPECTED_TOOL_CALL",
+           "TOO_MANY_TOOL_CALLS")  # fmt: skip
+
+
+def stop_reason(word: Json, *, calls: bool) -> StopReason:
+    """What a finish reason stands for: a turn that calls ends in STOP as any other."""
+    if type(word) is int and 0 <= word < len(NUMBERS):
+        word = NUMBERS[word]
+    known = STOP.read.get(word) if type(word) is str else None
+    return (StopReason.tool_use if calls else StopReason.end_turn) if known in (None, StopReason.end_turn) else known
+
+
+# ------------------------------------------------------------------------------------------------------------ reading
+
+
+def decode_response(body: Json, request: Request | None, provider: str | None) -> Response:
+    if is_error(body):
+        return Response(stop_reason=StopReason.error, error=decode_error(None, None, body, provider))
+    if type(body) is not dict:
+        raise ParseError(f"a response body is a JSON object, got {type(body).__name__}")
+    found: list[str] = []
+    wire = camel(body, found)
+    return Response(**read_answer(wire, {"snake": found} if found else {}, restorer(request, texts=False)))
+
+
+def read_answer(rest: Wire, forms: Wire, restore: Restore | None) -> dict[str, Any]:
+    """The fields of a response. ``rest`` is a private copy, in camelCase."""
+    blanks: Wire = {}
+    fields: dict[str, Any] = {"id": _word(rest, "responseId", blanks), "model": _word(rest, "modelVersion", blanks)}
+    candidates = rest.get("candidates")
+    if type(candidates) is list and candidates and type(candidates[0]) is dict:
+        empty: Wire = {}
+        first: Wire = candidates[0]
+        fields["content"] = read_content(first, forms, empty, restore)
+        calls = any(type(block) is ToolUseBlock for block in fields["content"])
+        read_stop(first, fields, forms, calls=calls)
+        read_constants(first, forms, CONSTANTS)
+        if empty:
+            blanks["candidates"] = [empty]
+        if len(candidates) == 1 and not first:
+            del rest["candidates"]
+    else:
+        read_blocked(rest, fields, forms)
+    if type(rest.get("usageMetadata")) is dict:
+        fields["usage"] = read_usage(rest, forms, blanks)
+    return {**fields, **kept(NAME, rest, forms, blanks)}
+
+
+def _word(rest: Wire, key: str, blanks: Wire) -> str | None:
+    return take(rest, key, blanks) if type(rest.get(key)) in (str, type(None)) else None
+
+
+def read_content(candidate: Wire, forms: Wire, blanks: Wire, restore: Restore | None) -> tuple[Block, ...]:
+    content = candidate.get("content")
+    blocks: Sequence[Block] = ()
+    if type(content) is dict and content:
+        empty: Wire = {}
+        parts = read_parts(content, forms, empty)
+        if forms.get("parts") == "absent":
+            del forms["parts"]  # so we would write it
+        blocks = read_blocks(parts)
+        if content.get("role") == "model":
+            del content["role"]
+        elif "role" not in content:
+            forms["role"] = "absent"
+        if not content:
+            del candidate["content"]
+        if empty:
+            blanks["content"] = empty
+    elif "content" not in candidate:
+        forms["content"] = "absent"
+    elif not content:
+        blanks["content"] = candidate.pop("content")
+    if restore is not None:
+        blocks = [restore(block) if type(block) is ToolUseBlock else block for block in blocks]
+    return tuple(read_citations(candidate, blocks, blanks))
+
+
+def read_blocks(parts: Sequence[Json]) -> list[Block]:
+    calls = Calls()
+    return [read_part(part, f"call_{index}", calls) for index, part in enumerate(parts)]
+
+
+def read_stop(candidate: Wire, fields: dict[str, Any], forms: Wire, *, calls: bool) -> None:
+    word = candidate.pop("finishReason", None)
+    reason = stop_reason(word, calls=calls)
+    fields["stop_reason"] = reason
+    if type(word) in (str, int):
+        fields["raw_stop_reason"] = word
+    if word is None or word != STOP.write.get(reason, NEAREST.get(reason)):
+        forms["finishReason"] = "absent" if word is None else word
+
+
+def read_blocked(rest: Wire, fields: dict[str, Any], forms: Wire) -> None:
+    """An answer without candidates: the prompt was refused, or there is nothing to say."""
+    forms["candidates"] = "absent" if "candidates" not in rest else rest.pop("candidates")
+    feedback = rest.get("promptFeedback")
+    word = feedback.get("blockReason") if type(feedback) is dict else None
+    if type(feedback) is dict and type(word) in (str, int):
+        forms["blocked"] = feedback.pop("blockReason")
+        fields |= {"stop_reason": StopReason.refusal, "raw_stop_reason": word}
+        if not feedback:
+            del rest["promptFeedback"]
+
+
+# ------------------------------------------------------------------------------------------------------------ writing
+
+
+def encode_response(response: Response) -> Encoded:
+    ledger = Ledger()
+    if response.error is not None:
+        if response.content:
+            ledger.lose("dropped", "an error answer has no content", "content")
+        return Encoded(encode_error_body(response.error), None, {}, tuple(ledger.losses))
+    parts = list(filter(None, (say_block(block, index, ledger) for index, block in enumerate(response.content))))
+    return Encoded(say_answer(response, parts, ledger), None, {}, tuple(ledger.losses))
+
+
+def say_answer(response: Response, parts: list[Wire], ledger: Ledger) -> Wire:
+    """A whole answer, or the last chunk of a stream, whose parts were said before."""
+    mark, wire = marks(NAME, response), Wire()
+    if not response.content and "candidates" in mark and stands_blocked(response, mark):
+        wire |= say_blocked(mark)
+    else:
+        wire["candidates"] = [{**say_content(response, parts), **say_end(response, ledger)}]
+    wire |= say_envelope(response, ledger)
+    own(NAME, wire, response)
+    if wire.get("candidates"):
+        say_constants(wire["candidates"][0], mark, CONSTANTS)
+    ledger.foreign(response, NAME)
+    return respell(wire, mark["snake"]) if "snake" in mark else wire
+
+
+def stands_blocked(response: Response, mark: Wire) -> bool:
+    return response.stop_reason == (StopReason.refusal if "blocked" in mark else StopReason.end_turn)
+
+
+def say_blocked(mark: Wire) -> Wire:
+    wire: Wire = {} if mark["candidates"] == "absent" else {"candidates": mark["candidates"]}
+    return {**wire, "promptFeedback": {"blockReason": mark["blocked"]}} if "blocked" in mark else wire
+
+
+def say_content(response: Response, parts: list[Wire]) -> Wire:
+    mark = marks(NAME, response)
+    blank = (mark.get("blank", {}).get("candidates") or [{}])[0]
+    if not response.content and (mark.get("content") == "absent" or ("content" in blank and not blank["content"])):
+        return {}
+    content: Wire = {} if mark.get("role") == "absent" or _says_role(response) else {"role": "model"}
+    if parts:
+        content["parts"] = parts[0] if len(parts) == 1 and mark.get("parts") == "object" else parts
+    return {"content": content}
+
+
+def _says_role(response: Response) -> bool:
+    """Another role than the model's is residue, and wins."""
+    residue = response.extras.get(NAME, {}).get("candidates") or [{}]
+    return "role" in (residue[0].get("content") or {})
+
+
+def say_block(block: Block, index: int, ledger: Ledger) -> Wire | None:
+    ledger.where = ("content", index)
+    wire = BLOCKS.encode(block, ledger)
+    ledger.where = ()
+    return spelled(block, wire) if wire is not None and block.forms else wire
+
+
+def say_end(response: Response, ledger: Ledger) -> Wire:
+    """What comes with the last part: why the answer ended, and what it cites."""
+    residue = response.extras.get(NAME, {}).get("candidates") or [{}]
+    wire: Wire = {}
+    word = say_stop(response, ledger)
+    if word != "absent":
+        wire["finishReason"] = word
+    return {**wire, **say_citations(response.content, residue[0], ledger)}
+
+
+def say_stop(response: Response, ledger: Ledger) -> Json:
+    """The provider's own word while it still stands for the stop reason, else ours for it."""
+    mark, calls, reason = marks(NAME, response), bool(response.tool_uses), StopReason(response.stop_reason)
+    word = mark.get("finishReason")
+    if word is not None and stop_reason(word, calls=calls) is reason:
+        return word
+    word = STOP.write.get(reason) or NEAREST[reason]
+    if stop_reason(word, calls=calls) is not reason:
+        ledger.lose("approximated", f"{NAME} has no word for {reason} here", "stop_reason")
+    return word
+
+
+def say_envelope(response: Response, ledger: Ledger) -> Wire:
+    wire: Wire = {}
+    if response.usage is not None:
+        wire["usageMetadata"] = say_usage(response.usage, marks(NAME, response).get("usage", {}), ledger)
+    if response.model is not None:
+        wire["modelVersion"] = response.model
+    if response.id is not None:
+        wire["responseId"] = response.id
+    return wire
+

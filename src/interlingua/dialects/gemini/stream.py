@@ -1,0 +1,331 @@
+"""Reading the streams of Gemini: each chunk is an answer of its own, to be added to what came before.
+
+Parts append. The first part of a chunk goes on with the last one of the chunk before where both are unsigned texts of
+one kind; parts of one chunk stay apart. The whole is put together on the wire's side and read as any whole answer, so a
+stream cannot say anything else. Texts stay open to the end, since what they cite comes last. The stream ends with the
+connection; it is whole if a finish reason, or that the prompt was blocked, was said by then.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from msgspec import DecodeError
+from msgspec.structs import replace
+
+from ...arguments import write_arguments
+from ...framing import ArrayDecoder, SseDecoder
+from ...types.base import Json
+from ...types.blocks import Block, TextBlock, ThinkingBlock, ToolUseBlock
+from ...types.events import CitationDelta, Event, MessageStart, UsageUpdate
+from ...types.request import Request
+from ...types.response import Response
+from .._schemas import restorer
+from .._stream import FrameDecoder, decode_json
+from .errors import decode_error, is_error
+from .media import NAME
+from .partial import add_piece
+from .parts import Calls, read_part
+from .response import read_answer
+from .spelling import Wire, camel
+from .usage import read_usage
+
+ENVELOPE = frozenset(("candidates", "usageMetadata", "modelVersion", "responseId", "createTime", "promptFeedback"))
+CANDIDATE = frozenset(
+    ("content", "finishReason", "index", "safetyRatings", "avgLogprobs", "groundingMetadata", "citationMetadata")
+) | {"finishMessage", "logprobsResult", "urlContextMetadata", "tokenCount", "continuationToken"}
+GROWING = frozenset(("groundingMetadata", "citationMetadata", "logprobsResult"))
+PLAIN = frozenset(("text", "thought"))
+TEXT, THOUGHT, CALL = "text", "thought", "call"
+BLANK = b" \t\r\n"
+BOM = b"\xef\xbb\xbf"
+
+
+class Frames:
+    """Server-sent events, or one JSON array: the first byte that is not blank tells. Frames are JSON texts."""
+
+    def __init__(self) -> None:
+        self.head = b""
+        self.inner: SseDecoder | ArrayDecoder | None = None
+
+    def feed(self, chunk: bytes) -> list[bytes]:
+        if self.inner is None:
+            chunk = self.head = self.head + chunk
+            start = chunk.removeprefix(BOM).lstrip(BLANK)
+            if not start or BOM.startswith(start):
+                return []
+            self.inner = ArrayDecoder() if start[:1] in (b"[", b"{") else SseDecoder()
+            if start.startswith(b"{"):  # one answer where a stream was asked for
+                self.inner.feed(b"[")
+            chunk = start if isinstance(self.inner, ArrayDecoder) else chunk
+        return self.frames(self.inner.feed(chunk))
+
+    def close(self) -> list[bytes]:
+        return self.frames(self.inner.close()) if self.inner is not None else []
+
+    def frames(self, found: list[Any]) -> list[bytes]:
+        return found if isinstance(self.inner, ArrayDecoder) else [data for _, data in found]
+
+
+class Decoder(FrameDecoder):
+    dialect = NAME
+
+    def __init__(self, request: Request | None = None, provider: str | None = None) -> None:
+        super().__init__(Frames())
+        self.provider = provider
+        self.restore = restorer(request, texts=False)
+        self.envelope: Wire = {}
+        self.candidate: Wire | None = None  # the first one, without its content
+        self.around: Wire | None = None  # its content, without the parts
+        self.others: dict[int, Wire] = {}
+        self.places: list[Json] = []  # the wire form of each block; of an open text, without the text
+        self.growing: str | None = None  # what the last part is that the next may go on with: TEXT, THOUGHT or CALL
+        self.call = OpenCall()
+        self.code: str | None = None  # the last code that was run
+        self.ended = False
+        self.answer: dict[str, Any] = {}
+
+    def terminal(self) -> bool:
+        return self.ended
+
+    def read(self, frame: bytes, out: list[Event]) -> None:
+        try:
+            wire = decode_json(frame)
+            if type(wire) is not dict or "error" in wire:
+                self.other(wire, out)
+            else:
+                self.chunk(wire, out)
+        except (DecodeError, UnicodeError, KeyError, TypeError, AttributeError, ValueError):
+            self.other(frame.decode("utf-8", "replace"), out)
+
+    def other(self, wire: Json, out: list[Event]) -> None:
+        if is_error(wire):
+            self.fail(decode_error(None, None, wire, self.provider), out)
+        elif wire != "[DONE]":
+            self.unknown(wire, out)
+
+    def chunk(self, wire: Wire, out: list[Event]) -> None:
+        if not wire.keys() <= ENVELOPE:
+            wire = camel(wire, [])
+        candidates = wire.pop("candidates", None)
+        if not self.started:
+            self.begin(out, MessageStart(wire.get("responseId") or None, wire.get("modelVersion") or None))
+        self.envelope.update(wire)
+        for position, candidate in enumerate(candidates or ()):
+            index = candidate.get("index", position)
+            if index == 0:
+                self.first(candidate, out)
+            else:
+                grow(self.others.setdefault(index, {}), candidate)
+        if "promptFeedback" in wire and wire["promptFeedback"].get("blockReason"):
+            self.ended = True
+
+    def first(self, candidate: Wire, out: list[Event]) -> None:
+        if not candidate.keys() <= CANDIDATE:
+            candidate = camel(candidate, [])
+        if self.candidate is None:
+            self.candidate = {}
+        if "content" in candidate:
+            content = candidate.pop("content")
+            if content:
+                for position, part in enumerate(content.pop("parts", None) or ()):
+                    self.part(part, position, out)
+                self.around = content
+            elif self.around is None:
+                self.candidate["content"] = content
+        if candidate.keys().isdisjoint(GROWING):
+            self.candidate.update(candidate)
+        else:
+            grow(self.candidate, candidate)
+        if candidate.get("finishReason") is not None:
+            self.ended = True
+            self.usage(out)
+
+    def usage(self, out: list[Event]) -> None:
+        if type(usage := self.envelope.get("usageMetadata")) is dict and usage:
+            out.append(UsageUpdate(read_usage({"usageMetadata": dict(usage)}, {}, {})))
+
+    def part(self, part: Json, position: int, out: list[Event]) -> None:
+        if type(part) is dict:
+            text = part.get("text")
+            if type(text) is str and part.keys() <= PLAIN:
+                kind = THOUGHT if part.get("thought") is True else TEXT
+                if position or self.growing != kind:
+                    self.open_text(part, kind, out)
+                if text:
+                    index = len(self.places) - 1
+                    out.append(self.fold.thinking(index, text) if kind == THOUGHT else self.fold.text(index, text))
+                return
+            call = part.get("functionCall", part.get("function_call"))
+            if type(call) is dict and (call.get("name") or self.growing == CALL):
+                self.function_call(camel(part, []), position, out)
+                return
+        self.whole(part, out)
+
+    def open_text(self, part: Wire, kind: str, out: list[Event]) -> None:
+        self.settle(out)
+        self.growing = kind
+        self.places.append(part)
+        out.append(self.fold.open(self.read_part({**part, "text": ""})))
+
+    def function_call(self, part: Wire, position: int, out: list[Event]) -> None:
+        """A call, more of one, or one seen again."""
+        if self.growing != CALL or not self.call.takes(part, position):
+            self.settle(out)
+            self.growing = CALL
+            self.call = OpenCall(part, position)
+            self.places.append(self.call.part)
+            block = self.read_part(part)
+            assert isinstance(block, ToolUseBlock)
+            out.append(self.fold.open(replace(block, input={})))
+        self.call.add(part)
+
+    def whole(self, part: Json, out: list[Event]) -> None:
+        """A part that nothing goes on with."""
+        self.settle(out)
+        self.places.append(part)
+        block = self.read_part(part)
+        index = len(self.places) - 1
+        match block:
+            case TextBlock():
+                out.append(self.fold.open(replace(block, text="")))
+                if block.text:
+                    out.append(self.fold.text(index, block.text))
+                return
+            case ThinkingBlock():
+                out.append(self.fold.open(replace(block, text="")))
+                if block.text:
+                    out.append(self.fold.thinking(index, block.text))
+            case _:
+                out.append(self.fold.open(block))
+        out.append(self.fold.close(index, block))
+
+    def read_part(self, part: Json) -> Block:
+        """The newest part as a block."""
+        calls = Calls()
+        calls.code = self.code
+        block = read_part(part, f"call_{len(self.places) - 1}", calls)
+        self.code = calls.code
+        return block
+
+    def settle(self, out: list[Event]) -> None:
+        """Something else follows: a thought or a call is at its end. Texts wait for what they cite."""
+        index = len(self.places) - 1
+        if self.growing == THOUGHT:
+            self.places[index] = {**self.places[index], "text": self.fold.joined(index)}
+            out.append(self.fold.close(index, self.read_part(self.places[index])))
+        elif self.growing == CALL:
+            out.extend(self.finish_call(index))
+        self.growing = None
+
+    def finish_call(self, index: int) -> list[Event]:
+        block = self.read_part(self.call.part)
+        assert isinstance(block, ToolUseBlock)
+        said = write_arguments(block.input, None)
+        if self.restore is not None:
+            block = self.restore(block)
+        text = said if block.kind == "json" else block.input_text or ""
+        return [self.fold.arguments(index, text), self.fold.close(index, block)]
+
+    def finished_block(self, index: int) -> Block:
+        return self.fold.blocks[index]
+
+    def close_blocks(self, out: list[Event]) -> None:
+        self.settle(out)
+        self.answer = read_answer(self.assembled(), {}, self.restore)
+        blocks = self.answer.pop("content", ())
+        for index in list(self.fold.open_indexes):
+            block = blocks[index]
+            if isinstance(block, TextBlock):
+                out.extend(CitationDelta(index, citation) for citation in block.citations)
+            out.append(self.fold.close(index, block))
+
+    def assembled(self) -> Wire:
+        """The whole answer so far, as one body; a private copy."""
+        wire = dict(self.envelope)
+        if self.candidate is not None:
+            candidate = dict(self.candidate)
+            open_texts = self.fold.open_indexes
+            parts = [
+                {**part, "text": self.fold.joined(index)} if index in open_texts else part
+                for index, part in enumerate(self.places)
+            ]
+            if self.around is not None or parts:
+                candidate["content"] = {**(self.around or {}), **({"parts": parts} if parts else {})}
+            wire["candidates"] = [candidate, *(self.others[index] for index in sorted(self.others))]
+        return camel(wire, [])
+
+    def response(self, *, finished: bool) -> Response:
+        return Response(**self.answer)
+
+
+class OpenCall:
+    """The last call while more of it may come. Its arguments are put together from pieces, or come whole."""
+
+    __slots__ = ("part", "position", "waiting")
+
+    def __init__(self, part: Wire | None = None, position: int = 0) -> None:
+        self.part: Wire = {} if part is None else {**part, "functionCall": {}}
+        self.position = position
+        self.waiting = True
+
+    @property
+    def said(self) -> Wire:
+        said: Wire = self.part["functionCall"]
+        return said
+
+    def takes(self, part: Wire, position: int) -> bool:
+        """Whether a part goes on with this call, or is this very call once more."""
+        call: Wire = part["functionCall"]
+        if not call.get("name"):
+            return True
+        ids = {said["id"] for said in (self.said, call) if said.get("id")}
+        if call["name"] != self.said.get("name") or len(ids) > 1:
+            return False
+        if self.waiting:
+            return "args" in call or "partialArgs" in call
+        return position == self.position and extends(call.get("args") or {}, self.said.get("args") or {})
+
+    def add(self, part: Wire) -> None:
+        call = dict(part["functionCall"])
+        self.waiting = bool(call.pop("willContinue", False))
+        for piece in call.pop("partialArgs", None) or ():
+            add_piece(self.said.setdefault("args", {}), piece)
+        self.said.update(call)
+        self.part |= {key: value for key, value in part.items() if key != "functionCall"}
+
+
+def extends(args: Wire, before: Wire) -> bool:
+    """Whether arguments say all that others said, and perhaps more."""
+    return all(key in args and _goes_on(args[key], value) for key, value in before.items())
+
+
+def _goes_on(value: Json, before: Json) -> bool:
+    return value == before or (isinstance(value, str) and isinstance(before, str) and value.startswith(before))
+
+
+def grow(candidate: Wire, more: Wire) -> None:
+    """Add a chunk's candidate to what came before: parts and probabilities append, the rest is said anew."""
+    for key, value in more.items():
+        before = candidate.get(key)
+        if key == "content" and value:
+            candidate[key] = {**(before or {}), **value, "parts": joined((before or {}).get("parts"), value.get("parts"))}
+        elif key == "logprobsResult" and before and value:
+            candidate[key] = {**before, **value, **{k: [*before[k], *value[k]] for k in value if _lists(before, value, k)}}
+        elif key in GROWING and before and value:
+            candidate[key] = {**before, **{k: v for k, v in value.items() if v}}
+        elif value or not before:
+            candidate[key] = value
+
+
+def _lists(before: Wire, value: Wire, key: str) -> bool:
+    return type(before.get(key)) is list and type(value[key]) is list
+
+
+def joined(parts: list[Wire] | None, more: list[Wire] | None) -> list[Wire]:
+    """The parts of two chunks: texts that are unsigned and of one kind run together where the chunks meet."""
+    parts, more = list(parts or ()), list(more or ())
+    if parts and more and all("text" in part and part.keys() <= PLAIN for part in (parts[-1], more[0])):
+        if parts[-1].get("thought") == more[0].get("thought"):
+            parts[-1] = {**parts[-1], "text": parts[-1]["text"] + more.pop(0)["text"]}
+    return parts + more

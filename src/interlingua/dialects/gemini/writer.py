@@ -1,0 +1,203 @@
+"""Writing the streams of Gemini: server-sent events, each an answer that holds what is new.
+
+The protocol has no beginning or end of a block: parts follow each other. A text goes out as it comes; all other parts go
+out whole. A text that is still open when the next block begins is at its end for the reader. Calls without ids go out
+together, since a reader could take the second for the first once more.
+"""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from ...errors import AdapterError
+from ...framing import encode_sse
+from ...types.blocks import Block, RefusalBlock, TextBlock, ThinkingBlock, ToolUseBlock
+from ...types.events import (
+    BlockComplete,
+    BlockStart,
+    CitationDelta,
+    Event,
+    MessageComplete,
+    MessageStart,
+    TextDelta,
+    ThinkingDelta,
+    ToolUseEnd,
+    ToolUseInputDelta,
+    ToolUseStart,
+)
+from ...types.response import Response
+from .._stream import GrammaticalEncoder, dump
+from .errors import encode_error_body
+from .media import NAME
+from .parts import SIGNATURE
+from .response import say_answer, say_block
+from .spelling import Wire
+from .stream import PLAIN, TEXT, THOUGHT
+
+Opener = BlockStart | ToolUseStart
+Closer = BlockComplete | ToolUseEnd
+Delta = TextDelta | ThinkingDelta | CitationDelta | ToolUseInputDelta
+Worded = TextBlock | ThinkingBlock | RefusalBlock
+
+
+class Encoder(GrammaticalEncoder):
+    def __init__(self) -> None:
+        super().__init__()
+        self.envelope: Wire = {}
+        self.current: int | None = None
+        self.block: Block
+        self.live = False  # the text goes out as it comes
+        self.begun = False  # some of it is out
+        self.last: str | None = None  # what the last part is, if a reader would go on with it
+        self.held: list[Wire] = []  # calls without ids
+        self.waiting: dict[int, list[Event]] = {}
+        self.early: dict[int, list[str]] = {}  # texts ended before they were complete, and what came late
+
+    def say(self, event: Event) -> bytes:
+        match event:
+            case TextDelta() | ThinkingDelta() | CitationDelta() | ToolUseInputDelta():
+                return self.delta(event)
+            case BlockStart() | ToolUseStart():
+                return self.open(event)
+            case BlockComplete() | ToolUseEnd():
+                return self.end(event)
+            case MessageStart():
+                known = {"modelVersion": event.model, "responseId": event.message_id}
+                self.envelope = {key: value for key, value in known.items() if value is not None}
+                return b""
+            case MessageComplete():
+                return self.complete(event)
+            case _:
+                return b""
+
+    def open(self, event: Opener) -> bytes:
+        if self.current is not None and not isinstance(self.block, Worded):
+            self.waiting[event.index] = [event]
+            return b""
+        said = b""
+        if self.current is not None:
+            said = self.close_text()
+            self.early[self.current] = []
+        self.current, self.block, self.begun = event.index, event.block, False
+        self.live = isinstance(event.block, Worded) and not (
+            event.block.signature or NAME in event.block.extras or NAME in event.block.forms
+        )
+        return said
+
+    def delta(self, event: Delta) -> bytes:
+        if event.index in self.waiting:
+            self.waiting[event.index].append(event)
+        elif isinstance(event, TextDelta | ThinkingDelta):
+            if event.index == self.current:
+                return self.say_text(event.text) if self.live and event.text else b""
+            self.early[event.index].append(event.text)
+        return b""
+
+    def say_text(self, text: str) -> bytes:
+        kind = THOUGHT if isinstance(self.block, ThinkingBlock) else TEXT
+        part: Wire = {"text": text, "thought": True} if kind == THOUGHT else {"text": text}
+        if self.begun:
+            return self.chunk([part])
+        self.begun = True
+        return self.say_parts(part)
+
+    def say_parts(self, part: Wire) -> bytes:
+        """A part that is not to be taken for more of the last one: within a chunk parts stay apart."""
+        kind = None
+        if "text" in part and part.keys() <= PLAIN:
+            kind = THOUGHT if part.get("thought") is True else TEXT
+        before = [{**part, "text": ""}] if kind is not None and kind == self.last else []
+        said = self.release()
+        self.last = kind
+        return said + self.chunk([*before, part])
+
+    def release(self) -> bytes:
+        """The calls that were held back."""
+        if not self.held:
+            return b""
+        held, self.held, self.last = self.held, [], None
+        return self.chunk(held)
+
+    def chunk(self, parts: list[Wire]) -> bytes:
+        candidate = {"content": {"parts": parts, "role": "model"}, "index": 0}
+        return encode_sse(dump({"candidates": [candidate], **self.envelope}))
+
+    def end(self, event: Closer) -> bytes:
+        if event.index in self.waiting:
+            self.waiting[event.index].append(event)
+            return b""
+        if event.index in self.early:
+            return self.late(event)
+        said = self.finish(event.block, event.index)
+        self.current = None
+        return said + self.next_waiting()
+
+    def finish(self, block: Block, index: int) -> bytes:
+        """The last words of the current block, or all of them."""
+        wire = say_block(block, index, self.ledger)
+        if wire is None:
+            return b""
+        if self.live:
+            return self.close_text() + self.say_signature(block, index)
+        if isinstance(block, ToolUseBlock) and "id" not in wire.get("functionCall", wire.get("function_call", {})):
+            self.held.append(wire)
+            return b""
+        return self.say_parts(wire)
+
+    def close_text(self) -> bytes:
+        """A text that never said anything is a part all the same."""
+        return self.say_text("") if self.live and not self.begun else b""
+
+    def say_signature(self, block: Block, index: int) -> bytes:
+        """A signature that came after its text has a part of its own, as the protocol itself streams it."""
+        if block.signature is None:
+            return b""
+        self.ledger.where = ("content", index)
+        self.ledger.lose("moved", "the signature came after its text: it has a part of its own", "signature")
+        self.ledger.where = ()
+        thought = {"thought": True} if isinstance(block, ThinkingBlock) else {}
+        return self.say_parts({"text": "", **thought, SIGNATURE: block.signature})
+
+    def late(self, event: Closer) -> bytes:
+        """A text that went on after the next block had begun: its rest waits for a part of its own."""
+        rest = "".join(self.early.pop(event.index))
+        block = event.block
+        said = self.say_signature(block, event.index) if not rest and self.current is None else b""
+        say_block(block, event.index, self.ledger)
+        if rest:
+            self.ledger.lose("moved", "the rest of a text that went on after the next block had begun", *self.at(event))
+            late = replace(block, text=rest)  # type: ignore[call-arg]
+            self.waiting[event.index] = [BlockStart(event.index, replace(late, text="")), *self.words(event.index, late)]  # type: ignore[call-arg]
+        return said + (self.next_waiting() if self.current is None else b"")
+
+    def at(self, event: Closer) -> tuple[str | int, ...]:
+        return ("content", event.index)
+
+    def words(self, index: int, block: Block) -> list[Event]:
+        text: str = block.text  # type: ignore[union-attr]
+        delta = ThinkingDelta(index, text) if isinstance(block, ThinkingBlock) else TextDelta(index, text)
+        return [delta, BlockComplete(index, block)]
+
+    def next_waiting(self) -> bytes:
+        """Write the blocks that waited for their turn, until one is still open."""
+        said: list[bytes] = []
+        while self.current is None and self.waiting:
+            events = self.waiting.pop(min(self.waiting))
+            said.extend(self.say(event) for event in events)
+        return b"".join(said)
+
+    def complete(self, event: MessageComplete) -> bytes:
+        if event.error is not None:
+            return self.release() + self.fail(event.error)
+        response: Response = event.response
+        self.ended = True
+        self.ledger.where = ()
+        said = self.release()
+        wire = say_answer(response, [], self.ledger)
+        return said + encode_sse(dump({**self.envelope, **wire}))
+
+    def fail(self, error: AdapterError) -> bytes:
+        if self.ended:
+            return b""
+        self.ended = True
+        return encode_sse(dump(encode_error_body(error)))

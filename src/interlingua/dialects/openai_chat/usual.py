@@ -1,0 +1,111 @@
+"""The shapes that nearly all traffic has, read and said without bookkeeping.
+
+Each function does exactly what the tables would do with such a value, or gives None, and then the tables speak:
+nothing here has an opinion of its own. A test holds both ways against each other over all recordings.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from ...arguments import read_arguments, write_arguments
+from ...types.base import Json
+from ...types.blocks import Block, TextBlock, ToolResultBlock, ToolUseBlock
+from ...types.messages import Message, Origin
+from ...types.words import Role
+from .parts import Wire
+
+Fits = Callable[[str], object]
+
+
+def read_message(wire: Wire, origin: Origin, fits: Fits) -> Message | None:
+    """A user's or an assistant's plain text, or an assistant's calls with or without one."""
+    role, content = wire.get("role"), wire.get("content")
+    if role == "user" and len(wire) == 2 and type(content) is str and content:
+        return Message(Role.user, (TextBlock(content),))
+    if role != "assistant" or "content" not in wire or not (content is None or (type(content) is str and content)):
+        return None
+    blocks: list[Block] = [TextBlock(content)] if content else []
+    if len(wire) == 3 and type(calls := wire.get("tool_calls")) is list and calls:
+        for call in calls:
+            block = _read_call(call, fits)
+            if block is None:
+                return None
+            blocks.append(block)
+    elif len(wire) != 2 or not blocks:
+        return None
+    return Message(Role.assistant, tuple(blocks), origin=origin)
+
+
+def _read_call(wire: Json, fits: Fits) -> ToolUseBlock | None:
+    if type(wire) is not dict or len(wire) != 3 or wire.get("type") != "function":
+        return None
+    id, function = wire.get("id"), wire.get("function")
+    if type(id) is not str or not id or id == "absent" or type(function) is not dict or len(function) != 2:
+        return None
+    name, arguments = function.get("name"), function.get("arguments")
+    if type(name) is not str or type(arguments) is not str or not fits(id):
+        return None
+    input, text = read_arguments(arguments)
+    return ToolUseBlock(id, name, "json", input, text)
+
+
+def read_result(wire: Wire, answered: Sequence[str], fits: Fits) -> ToolResultBlock | None:
+    """A text that answers one of the calls right before it."""
+    id, content = wire.get("tool_call_id"), wire.get("content")
+    if len(wire) != 3 or type(id) is not str or type(content) is not str or not content:
+        return None
+    return ToolResultBlock(id, (TextBlock(content),)) if id in answered and fits(id) else None
+
+
+def _plain(block: Block) -> bool:
+    return not (block.extras or block.forms or block.cache is not None or block.signature is not None)
+
+
+def say_message(message: Message, fits: Fits) -> Wire | None:
+    """A user's text, or an assistant's text and calls, with nothing to remember of them."""
+    content = message.content
+    if message.role == Role.user:
+        text = _say_text(content[0]) if len(content) == 1 else None
+        return None if text is None else {"role": "user", "content": text}
+    wire: Wire = {"role": "assistant", "content": None}
+    calls: list[Wire] = []
+    for index, block in enumerate(content):
+        if index == 0 and type(block) is TextBlock:
+            wire["content"] = _say_text(block)
+            if wire["content"] is None:
+                return None
+        else:
+            call = _say_call(block, fits)
+            if call is None:
+                return None
+            calls.append(call)
+    if calls:
+        wire["tool_calls"] = calls
+    return wire if content else None
+
+
+def _say_text(block: Block) -> str | None:
+    if type(block) is TextBlock and block.text and not block.citations and _plain(block):
+        return block.text
+    return None
+
+
+def _say_call(block: Block, fits: Fits) -> Wire | None:
+    if type(block) is not ToolUseBlock or block.kind != "json" or not _plain(block) or not fits(block.id):
+        return None
+    arguments = write_arguments(block.input, block.input_text)
+    return {"id": block.id, "type": "function", "function": {"name": block.name, "arguments": arguments}}
+
+
+def say_results(message: Message, fits: Fits) -> list[Wire] | None:
+    """Results of one plain text each."""
+    said: list[Wire] = []
+    for block in message.content:
+        if type(block) is not ToolResultBlock or len(block.content) != 1 or not _plain(block):
+            return None
+        text = _say_text(block.content[0])
+        if text is None or block.name is not None or block.is_error is not None or not fits(block.tool_use_id):
+            return None
+        said.append({"role": "tool", "tool_call_id": block.tool_use_id, "content": text})
+    return said

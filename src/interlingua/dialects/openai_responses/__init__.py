@@ -1,0 +1,72 @@
+"""OpenAI Responses: ``POST /v1/responses``. No I/O, no keys, no host names."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ...errors import AdapterError
+from ...types.base import Json
+from ...types.blocks import Block
+from ...types.capabilities import Target
+from ...types.loss import Encoded, WireError
+from ...types.messages import Message
+from ...types.request import Request
+from ...types.response import Response
+from ...types.tools import Tool, ToolChoice
+from .._base import Dialect, Headers
+from . import encoder, errors, request, response, stream, tools
+from .names import Scribe
+from .parts import NAME
+from .writer import Writer
+
+__all__ = ["OpenAIResponses"]
+
+
+class OpenAIResponses(Dialect):
+    name = NAME
+
+    def encode_request(self, request_: Request, target: Target | None = None) -> Encoded:
+        return request.encode_request(request_, target)
+
+    def decode_request(
+        self, body: Json, headers: Headers | None = None, model: str | None = None, stream: bool | None = None
+    ) -> Request:
+        return request.decode_request(body, model, stream, self.provider)
+
+    def encode_response(self, response_: Response, request: Request | None = None) -> Encoded:
+        return response.encode_response(response_, request)
+
+    def decode_response(self, body: Json, headers: Headers | None = None, request: Request | None = None) -> Response:
+        return response.decode_response(body, headers, request, self.provider)
+
+    def stream_decoder(self, request: Request | None = None) -> stream.Decoder:
+        return stream.Decoder(request, self.provider)
+
+    def stream_encoder(self, request: Request | None = None) -> encoder.Encoder:
+        return encoder.Encoder(request)
+
+    def encode_error(self, error: AdapterError) -> WireError:
+        return errors.encode_error(error)
+
+    def decode_error(self, status: int, headers: Headers | None, body: bytes) -> AdapterError:
+        return errors.decode_error(status, headers, body, self.provider)
+
+    def encode_messages(self, messages: Sequence[Message], target: Target | None = None) -> Encoded:
+        writer = Writer(Scribe(), target)
+        writer.messages(messages)
+        return Encoded(writer.items, losses=tuple(writer.scribe.losses))
+
+    def encode_system(self, system: Sequence[Block], target: Target | None = None) -> Encoded:
+        """A string for ``instructions``, or the items that open ``input``."""
+        writer = Writer(Scribe(), target)
+        instructions = writer.system([(("system", index), block) for index, block in enumerate(system)])
+        return Encoded(writer.items if instructions is None else instructions, losses=tuple(writer.scribe.losses))
+
+    def encode_tools(self, tools_: Sequence[Tool], target: Target | None = None) -> Encoded:
+        scribe = Scribe(tools_)
+        return Encoded(tools.encode_tools(enumerate(tools_), scribe), losses=tuple(scribe.losses))
+
+    def encode_tool_choice(self, choice: ToolChoice, target: Target | None = None) -> Encoded:
+        scribe = Scribe()
+        said = tools.say_choice(choice, (), scribe)
+        return Encoded(said.get("tool_choice"), losses=tuple(scribe.losses))

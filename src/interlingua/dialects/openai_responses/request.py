@@ -1,0 +1,292 @@
+"""The request of OpenAI Responses: parameters, thinking, structured output, identity.
+
+Marks on a request: ``input`` (a string, or absent), ``user_id`` (it stood in ``metadata``), ``schema`` (``verbatim``: not
+as we would write it), ``strict`` and ``name`` of the output format where they are not what we would write, ``metadata``
+(``verbatim``: more or other than the provider takes).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...errors import ParseError
+from ...types.base import Json
+from ...types.blocks import Block, OpaqueBlock, TextBlock
+from ...types.capabilities import Target
+from ...types.loss import Encoded
+from ...types.messages import Message, Origin
+from ...types.request import Request, Thinking
+from ...types.tools import Tool
+from ...types.words import Role
+from .._history import PLACEHOLDER, is_plain, leading_system
+from .._schemas import is_strict_form, say_strict
+from .._stream import dump
+from .._tables import Field, FieldTable, Ledger, kept, marks, own, take
+from .history import ADDED, Reader, read_system
+from .names import Scribe
+from .parts import NAME, Wire
+from .tools import encode_tools, read_choice, read_tools, say_choice
+from .writer import Writer
+
+PATH = "/v1/responses"
+PARAMS = FieldTable(
+    NAME,
+    Field("model", "model", (str,)),
+    Field("max_output_tokens", "max_output_tokens", (int,)),
+    Field("temperature", "temperature", (int, float)),
+    Field("top_p", "top_p", (int, float)),
+    Field("stream", "stream", (bool,)),
+    Field("top_k", None),
+    Field("stop_sequences", None),
+    Field("seed", None),
+    Field("betas", None),
+)
+TIERS = ("auto", "default", "flex", "scale", "priority", "fast", "ultrafast")
+EFFORTS = ("minimal", "low", "medium", "high", "xhigh", "max")
+DISPLAYS = {"auto": "summarized", "concise": "concise", "detailed": "detailed"}
+SUMMARIES = {display: summary for summary, display in DISPLAYS.items()}
+SCHEMA_NAME = "output"
+MOST_METADATA, LONGEST_KEY, LONGEST_VALUE = 16, 64, 512
+STATE = ("previous_response_id", "conversation", "prompt")
+
+
+def decode_request(body: Json, model: str | None, stream: bool | None, provider: str | None) -> Request:
+    if type(body) is not dict:
+        raise ParseError(f"a request body is a JSON object, got {type(body).__name__}")
+    rest, forms, blanks = dict(body), Wire(), Wire()
+    fields: dict[str, Any] = {}
+    PARAMS.decode(rest, fields, blanks)
+    for key, value in (("model", model), ("stream", stream)):
+        if value is not None and key not in fields:
+            fields[key] = value
+            forms[key] = "url"
+    read_conversation(rest, fields, forms, blanks, provider)
+    read_choice(rest, fields, blanks)
+    read_identity(rest, fields, forms, blanks)
+    read_thinking(rest, fields, blanks)
+    read_format(rest, fields, forms, blanks)
+    if rest.get("service_tier") in TIERS:
+        fields["service_tier"] = rest.pop("service_tier")
+    return Request(**fields, **kept(NAME, rest, forms, blanks))
+
+
+def read_conversation(rest: Wire, fields: dict[str, Any], forms: Wire, blanks: Wire, provider: str | None) -> None:
+    """Tools, the system prompt and the history: some tools stand in the history, some history in front."""
+    taken: set[str] = set()
+    tools: list[Tool] = []
+    if type(wire := take(rest, "tools", blanks)) is list:
+        tools = read_tools(wire, taken)
+    elif wire is not None:
+        rest["tools"] = wire
+    reader = Reader(provider, taken)
+    given = rest.get("input", "absent")
+    if type(given) is list:
+        reader.read(rest.pop("input"))
+        fields["messages"] = reader.messages()
+        if not given:
+            forms["input"] = "empty"
+    elif "input" not in rest:
+        forms["input"] = "absent"
+    elif type(given) is str:
+        forms["input"] = "string"
+        fields["messages"] = (Message(Role.user, (TextBlock(rest.pop("input")),)),)
+    instructions = take(rest, "instructions", blanks)
+    if instructions is not None and type(instructions) is not str:
+        rest["instructions"], instructions = instructions, None
+    fields["system"] = read_system(instructions, reader.system)
+    if tools or reader.tools:
+        fields["tools"] = (*tools, *reader.tools)
+
+
+def read_identity(rest: Wire, fields: dict[str, Any], forms: Wire, blanks: Wire) -> None:
+    metadata = take(rest, "metadata", blanks)
+    if isinstance(metadata, dict):
+        fields["metadata"] = dict(metadata)
+        if "user_id" in metadata:
+            forms["user_id"] = "metadata"
+        if say_metadata(metadata, Ledger()) != metadata:
+            forms["metadata"] = "verbatim"
+    elif metadata is not None:
+        rest["metadata"] = metadata
+    if isinstance(rest.get("safety_identifier"), str) and "user_id" not in forms:
+        fields["metadata"] = {**fields.get("metadata", {}), "user_id": rest.pop("safety_identifier")}
+
+
+def read_thinking(rest: Wire, fields: dict[str, Any], blanks: Wire) -> None:
+    wire = take(rest, "reasoning", blanks)
+    if not isinstance(wire, dict):
+        if wire is not None:
+            rest["reasoning"] = wire
+        return
+    inner, empty, found = dict(wire), Wire(), dict[str, Any]()
+    effort, summary = take(inner, "effort", empty), take(inner, "summary", empty)
+    if effort == "none":
+        found["mode"] = "disabled"
+    elif effort in EFFORTS:
+        found["effort"] = effort
+    elif effort is not None:
+        inner["effort"] = effort
+    if summary in DISPLAYS:
+        found["display"] = DISPLAYS[summary]
+    elif summary is not None:
+        inner["summary"] = summary
+    fields["thinking"] = Thinking(**found, **kept(NAME, inner, {}, empty))
+
+
+def read_format(rest: Wire, fields: dict[str, Any], forms: Wire, blanks: Wire) -> None:
+    """The schema is ours; its name and description, and the verbosity beside it, are only this protocol's."""
+    text = rest.get("text")
+    wire = text.get("format") if isinstance(text, dict) else None
+    if not isinstance(wire, dict) or wire.get("type") != "json_schema" or not isinstance(wire.get("schema"), dict):
+        return
+    inner = {key: value for key, value in wire.items() if key not in ("type", "schema")}
+    fields["output_schema"] = wire["schema"]
+    if inner.get("strict") is True:
+        del inner["strict"]
+        if not is_strict_form(wire["schema"], NAME):
+            forms["schema"] = "verbatim"
+    else:
+        forms["strict"] = inner.pop("strict", "absent")
+    if inner.get("name") == SCHEMA_NAME:
+        del inner["name"]
+    elif "name" not in inner:
+        forms["name"] = "absent"
+    outer = {key: value for key, value in rest.pop("text").items() if key != "format"}
+    if left := {**outer, **({"format": inner} if inner else {})}:
+        rest["text"] = left
+
+
+# ---------------------------------------------------------------------------------------------------------- writing
+
+
+def encode_request(request: Request, target: Target | None) -> Encoded:
+    scribe, body, mark = Scribe(request.tools), Wire(), marks(NAME, request)
+    if request.model is None and target is not None and target.model is not None:
+        body["model"] = target.model
+    PARAMS.encode(request, body, scribe)
+    for key in ("model", "stream"):
+        if mark.get(key) == "url":
+            body.pop(key, None)
+    say_conversation(request, body, target, mark, scribe)
+    if request.tool_choice is not None:
+        offered = bool(request.tools) and ("tools" in body or _count_added(request) > 0)
+        body |= say_choice(request.tool_choice, request.tools, scribe, offered=offered)
+    say_identity(request, body, mark, scribe)
+    if request.thinking is not None:
+        say_thinking(request.thinking, body, scribe)
+    if request.output_schema is not None:
+        body["text"] = {"format": say_format(request.output_schema, mark, scribe)}
+    if request.service_tier in TIERS:
+        body["service_tier"] = request.service_tier
+    elif request.service_tier is not None:
+        scribe.lose("dropped", f"{NAME} has no tier {request.service_tier}", "service_tier")
+    own(NAME, body, request)
+    if request.output_schema is not None and mark.get("name") != "absent":
+        body["text"]["format"].setdefault("name", SCHEMA_NAME)
+    scribe.foreign(request, NAME)
+    return Encoded(body, PATH, {}, tuple(scribe.losses))
+
+
+def say_conversation(request: Request, body: Wire, target: Target | None, mark: Wire, scribe: Scribe) -> None:
+    numbered, slots = list(enumerate(request.tools)), _count_added(request)
+    added = [[(i, t) for i, t in numbered if marks(NAME, t).get("added") == slot] for slot in range(slots)]
+    apart = {index for group in added for index, _ in group}
+    if tools := encode_tools([(i, t) for i, t in numbered if i not in apart], scribe):
+        body["tools"] = tools
+    writer = Writer(scribe, target, [encode_tools(group, scribe) for group in added])
+    first = request.messages[0] if request.messages else None
+    if first is not None and first.role == Role.system and marks(NAME, first):
+        system: list[tuple[tuple[str | int, ...], Block]] = [(("system", i), b) for i, b in enumerate(request.system)]
+        skip = 0
+    else:
+        system, skip = leading_system(request, scribe)
+    if system and (instructions := writer.system(system)) is not None:
+        body["instructions"] = instructions
+    writer.messages(request.messages, skip)
+    say_input(request, writer.items, body, mark, scribe)
+
+
+def say_input(request: Request, items: list[Wire], body: Wire, mark: Wire, ledger: Ledger) -> None:
+    only = request.messages[0] if len(request.messages) == 1 else None
+    if mark.get("input") == "string" and only is not None and len(items) == 1 and only.role == Role.user:
+        if len(only.content) == 1 and is_plain(only.content[0]):
+            body["input"] = only.content[0].text  # type: ignore[union-attr]
+            return
+    if items:
+        body["input"] = items
+    elif mark.get("input") == "empty":
+        body["input"] = []
+    elif mark.get("input") != "absent" and not any(key in request.extras.get(NAME, {}) for key in (*STATE, "input")):
+        body["input"] = [{"role": "user", "content": [{"type": "input_text", "text": PLACEHOLDER}]}]
+        ledger.lose("added", "there must be something to answer", "messages")
+
+
+def _count_added(request: Request) -> int:
+    """How many items there are to which added tools go back."""
+    blocks = [*request.system, *(block for message in request.messages for block in message.content)]
+    return sum(
+        type(b) is OpaqueBlock and b.dialect == NAME and isinstance(b.raw, dict) and b.raw.get("type") == ADDED
+        for b in blocks
+    )
+
+
+def say_identity(request: Request, body: Wire, mark: Wire, ledger: Ledger) -> None:
+    metadata = dict(request.metadata)
+    if isinstance(metadata.get("user_id"), str) and mark.get("user_id") != "metadata":
+        body["safety_identifier"] = metadata.pop("user_id")
+    if mark.get("metadata") != "verbatim":
+        metadata = say_metadata(metadata, ledger)
+    if metadata:
+        body["metadata"] = metadata
+
+
+def say_metadata(metadata: dict[str, Json], ledger: Ledger) -> dict[str, Json]:
+    said: dict[str, Json] = {}
+    for key, value in metadata.items():
+        text = value if isinstance(value, str) else dump(value).decode()
+        if len(said) == MOST_METADATA or len(key) > LONGEST_KEY or len(text) > LONGEST_VALUE:
+            ledger.lose("dropped", f"metadata are {MOST_METADATA} short texts at most", "metadata", key)
+            continue
+        if text is not value:
+            ledger.lose("approximated", "metadata are texts", "metadata", key)
+        said[key] = text
+    return said
+
+
+def say_thinking(thinking: Thinking, body: Wire, ledger: Ledger) -> None:
+    ledger.where = ("thinking",)
+    wire: Wire = {}
+    if thinking.mode == "disabled":
+        wire["effort"] = "none"
+        if thinking.effort is not None:
+            ledger.lose("dropped", "thinking is off", "effort")
+    else:
+        if thinking.mode is not None:
+            ledger.lose("dropped", f"{NAME} has no word for mode {thinking.mode}", "mode")
+        if thinking.effort in EFFORTS:
+            wire["effort"] = thinking.effort
+        elif thinking.effort is not None:
+            ledger.lose("dropped", f"the effort words are none, {', '.join(EFFORTS)}", "effort")
+    if thinking.display in SUMMARIES:
+        wire["summary"] = SUMMARIES[thinking.display]
+    elif thinking.display is not None:
+        ledger.lose("dropped", f"{NAME} has no word for display {thinking.display}", "display")
+    if thinking.budget is not None:
+        ledger.lose("dropped", f"{NAME} has no token budget for reasoning", "budget")
+    own(NAME, wire, thinking)
+    if wire:
+        body["reasoning"] = wire
+    ledger.foreign(thinking, NAME)
+    ledger.where = ()
+
+
+def say_format(schema: dict[str, Json], mark: Wire, ledger: Ledger) -> Wire:
+    wire: Wire = {"type": "json_schema"}
+    if "strict" in mark:
+        wire |= {"schema": schema} if mark["strict"] == "absent" else {"schema": schema, "strict": mark["strict"]}
+    elif mark.get("schema") == "verbatim":
+        wire |= {"schema": schema, "strict": True}
+    else:
+        said, able = say_strict(schema, NAME, ledger, "output_schema")
+        wire |= {"schema": said, "strict": able}
+    return wire

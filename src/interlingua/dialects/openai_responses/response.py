@@ -1,0 +1,240 @@
+"""The answer of OpenAI Responses. The stream's last word is one, and is read with the same words.
+
+There is no stop reason on the wire: it is told by ``status``, ``incomplete_details`` and what the answer holds. Marks:
+``status`` (a word that is not what we would write), ``output`` and ``usage`` (absent or null), ``blank``, ``absent``,
+``error`` (``bare``: the body was an error and nothing else), and those of ``echo.py`` and ``usage.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from msgspec.structs import replace
+
+from ...errors import AdapterError, ParseError
+from ...types.base import Json
+from ...types.blocks import Block, RefusalBlock, ServerToolResultBlock, ToolUseBlock
+from ...types.loss import Encoded
+from ...types.request import Request
+from ...types.response import Response
+from ...types.usage import TokenUsage
+from ...types.words import StopReason
+from .._schemas import Restore, restorer
+from .._tables import Ledger, kept, marks, merge, own, read_constants, say_constants
+from .echo import read_echo, say_echo
+from .errors import decode_error, encode_error_body, say_failure
+from .hosted import waits_for_caller
+from .items import grouped, read_item, say_group
+from .names import Scribe, namespaces, originals
+from .parts import NAME, Wire
+from .usage import read_usage, say_usage
+
+CONSTANTS: Wire = {"object": "response", "created_at": 0, "service_tier": "default"}
+INCOMPLETE = {
+    "max_output_tokens": StopReason.max_tokens,
+    "content_filter": StopReason.refusal,
+    "max_messages": StopReason.pause_turn,
+    "steered": StopReason.pause_turn,
+}
+STATUS = {
+    "cancelled": StopReason.cancelled,
+    "failed": StopReason.error,
+    "queued": StopReason.pause_turn,
+    "in_progress": StopReason.pause_turn,
+}
+
+
+def decode_response(
+    body: Json, headers: Mapping[str, str] | None, request: Request | None, provider: str | None
+) -> Response:
+    if type(body) is not dict:
+        raise ParseError(f"a response body is a JSON object, got {type(body).__name__}")
+    if body.get("error") and "output" not in body and "status" not in body:
+        error = decode_error(None, headers, body, provider)
+        return Response(stop_reason=StopReason.error, error=error, forms={NAME: {"error": "bare"}})
+    rest, forms = dict(body), Wire()
+    blocks = read_output(rest, forms)
+    restore = finisher(request)
+    if restore is not None:
+        blocks = [restore(block) if type(block) is ToolUseBlock else block for block in blocks]
+    return Response(content=tuple(blocks), **read_envelope(rest, forms, blocks, provider))
+
+
+def finisher(request: Request | None) -> Restore | None:
+    """What gives a call its optionals and the tool's own name back."""
+    restore, names = restorer(request, texts=True), originals(request)
+    if not names:
+        return restore
+
+    def finish(block: ToolUseBlock) -> ToolUseBlock:
+        block = replace(block, name=names.get(block.name, block.name))
+        return restore(block) if restore is not None else block
+
+    return finish
+
+
+def read_output(rest: Wire, forms: Wire) -> list[Block]:
+    output = rest.get("output")
+    if type(output) is not list:
+        if "output" not in rest:
+            forms["output"] = "absent"
+        elif output is None:
+            forms["output"] = rest.pop("output")
+        return []
+    del rest["output"]
+    blocks: list[Block] = []
+    for place, item in enumerate(output):
+        blocks += read_item(item, place, len(blocks))
+    return blocks
+
+
+def read_envelope(rest: Wire, forms: Wire, blocks: list[Block], provider: str | None) -> dict[str, Any]:
+    """Everything but the content. ``rest`` is a private copy."""
+    blanks: Wire = {}
+    read_constants(rest, forms, CONSTANTS)
+    fields: dict[str, Any] = {}
+    for key in ("id", "model"):
+        value = rest.pop(key, "absent") if key in rest else "absent"
+        if isinstance(value, str) and value not in ("", "absent"):
+            fields[key] = value
+        elif value != "":
+            forms[key] = value
+    read_stop(rest, fields, forms, blocks, provider)
+    usage = rest.get("usage", "absent")
+    if isinstance(usage, dict):
+        counts: Wire = {}
+        fields["usage"], left = read_usage(usage, counts)
+        del rest["usage"]
+        if left:
+            rest["usage"] = left
+        if counts:
+            forms["counts"] = counts
+    elif usage is None:
+        del rest["usage"]
+    else:
+        forms["usage"] = "absent"
+    read_echo(rest, forms)
+    return {**fields, **kept(NAME, rest, forms, blanks)}
+
+
+def read_stop(rest: Wire, fields: dict[str, Any], forms: Wire, blocks: list[Block], provider: str | None) -> None:
+    status, details, failure = (rest.pop(key, "absent") for key in ("status", "incomplete_details", "error"))
+    reason = details.get("reason") if isinstance(details, dict) else None
+    natural = _natural(blocks)
+    stop = STATUS.get(status, natural) if isinstance(status, str) else natural
+    if status == "incomplete":
+        stop = INCOMPLETE.get(reason, natural) if isinstance(reason, str) else natural
+    fields["stop_reason"] = stop
+    if isinstance(status, str) and status != "absent":
+        fields["raw_stop_reason"] = reason if isinstance(reason, str) else status
+    if isinstance(failure, dict):
+        fields["error"] = decode_error(None, None, {"error": failure}, provider)
+        fields["stop_reason"] = StopReason.error
+    read = {"status": status, "incomplete_details": details, "error": failure}
+    said = say_stop(StopReason(fields["stop_reason"]), blocks, fields.get("error"), Ledger())
+    if odd := {key: value for key, value in read.items() if value != said[key]}:
+        forms["stop"] = odd
+
+
+def _natural(blocks: list[Block]) -> StopReason:
+    """What an answer that came to its end ended in."""
+    answered = {block.tool_use_id for block in blocks if type(block) is ServerToolResultBlock}
+    if any(type(block) is ToolUseBlock or waits_for_caller(block, answered) for block in blocks):
+        return StopReason.tool_use
+    return StopReason.refusal if any(type(block) is RefusalBlock for block in blocks) else StopReason.end_turn
+
+
+# ---------------------------------------------------------------------------------------------------------- writing
+
+
+def encode_response(response: Response, request: Request | None) -> Encoded:
+    if response.error is not None and marks(NAME, response).get("error") == "bare":
+        return Encoded(encode_error_body(response.error))
+    scribe = answering(request)
+    wire = say_envelope(response, request, scribe)
+    output = say_items(response, scribe)
+    if output or "output" not in marks(NAME, response):
+        wire["output"] = output
+    elif (form := marks(NAME, response)["output"]) != "absent":
+        wire["output"] = form
+    return Encoded(wire, None, {}, tuple(scribe.losses))
+
+
+def answering(request: Request | None) -> Scribe:
+    scribe = Scribe(answer=True)
+    scribe.namespaces = namespaces(request)
+    return scribe
+
+
+def say_items(response: Response, scribe: Scribe) -> list[Wire]:
+    said: list[Wire] = []
+    for group in grouped(enumerate(response.content)):
+        scribe.where = ("content", group[0][0])
+        item = say_group(group, len(said), scribe)
+        if item is not None:
+            said.append(item)
+    scribe.where = ()
+    return said
+
+
+def say_envelope(response: Response, request: Request | None, scribe: Scribe) -> Wire:
+    """Everything but ``output``."""
+    mark = marks(NAME, response)
+    wire: Wire = {}
+    for key in ("id", "model"):
+        value = getattr(response, key)
+        if value is not None or key not in mark:
+            wire[key] = value or ""
+        elif mark[key] != "absent":
+            wire[key] = mark[key]
+    wire |= say_status(response, mark, scribe)
+    if response.usage is not None:
+        wire["usage"] = say_usage(response.usage, mark.get("counts", {}))
+    elif "usage" not in mark:
+        wire["usage"] = None
+    say_echo(wire, mark, request)
+    own(NAME, wire, response)
+    say_constants(wire, mark, CONSTANTS)
+    scribe.foreign(response, NAME)
+    return wire
+
+
+def say_status(response: Response, mark: Wire, ledger: Ledger) -> Wire:
+    """The words that were read while they still stand for the stop reason, else ours for it."""
+    blocks, error = list(response.content), response.error
+    stop = StopReason(response.stop_reason)
+    if "stop" in mark:
+        quiet = Ledger()
+        wire = {**say_stop(stop, blocks, error, quiet), **mark["stop"]}
+        read: dict[str, Any] = {}
+        wire = {key: value for key, value in wire.items() if value != "absent"}
+        read_stop(dict(wire), read, {}, blocks, None)
+        if read["stop_reason"] is stop and ("error" in read) is (error is not None):
+            if error is not None:
+                wire["error"] = say_failure(error)
+            return wire
+    wire = say_stop(stop, blocks, error, ledger)
+    return merge({}, wire)
+
+
+def say_stop(stop: StopReason, blocks: list[Block], error: AdapterError | None, ledger: Ledger) -> Wire:
+    wire: Wire = {"status": "completed", "incomplete_details": None, "error": None}
+    natural = _natural(blocks)
+    if stop is StopReason.cancelled:
+        wire["status"] = "cancelled"
+    elif error is not None or stop is StopReason.error:
+        wire["status"] = "failed"
+        wire["error"] = say_failure(error if isinstance(error, AdapterError) else AdapterError("the answer failed"))
+    elif stop is StopReason.max_tokens:
+        wire |= {"status": "incomplete", "incomplete_details": {"reason": "max_output_tokens"}}
+    elif stop is StopReason.refusal and natural is not StopReason.refusal:
+        wire |= {"status": "incomplete", "incomplete_details": {"reason": "content_filter"}}
+    elif stop is StopReason.context_overflow:
+        wire |= {"status": "incomplete", "incomplete_details": {"reason": "max_output_tokens"}}
+        ledger.lose("approximated", f"{NAME} has no word for {stop}", "stop_reason")
+    elif stop is not natural:
+        ledger.lose("approximated", f"{NAME} has no word for {stop} where the answer tells {natural}", "stop_reason")
+    return wire
+
+

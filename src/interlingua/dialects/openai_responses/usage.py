@@ -1,0 +1,78 @@
+"""Usage. Their input count includes what was read from and written to the cache; ours are disjoint buckets.
+
+Marks: ``absent`` (counts we would write), ``total`` (how far the total is off the sum), ``cached`` (more than the input:
+clamped), ``reasoning`` (it is not inside the output count).
+"""
+
+from __future__ import annotations
+
+from ...types.usage import TokenUsage
+from .parts import Wire
+
+DETAILS = (
+    # details object            their count            needs to be written
+    ("input_tokens_details", "cached_tokens"),
+    ("input_tokens_details", "cache_write_tokens"),
+    ("output_tokens_details", "reasoning_tokens"),
+)
+
+
+def read_usage(wire: Wire, forms: Wire) -> tuple[TokenUsage, Wire]:
+    """Our buckets, and what is left of the object."""
+    rest = dict(wire)
+    given, output = _count(rest, "input_tokens", forms), _count(rest, "output_tokens", forms)
+    total = rest.get("total_tokens")
+    cached, written, reasoning = (_detail(rest, group, key, forms) for group, key in DETAILS)
+    if cached + written > given:
+        forms["cached"] = [cached, written]
+        cached = min(cached, given)
+        written = min(written, given - cached)
+    if reasoning and (reasoning > output or total == given + output + reasoning):
+        forms["reasoning"] = "outside"
+        output += reasoning
+    usage = TokenUsage(given - cached - written, cached, written, output, reasoning)
+    if type(total) is int:
+        del rest["total_tokens"]
+        if total != usage.total_tokens:
+            forms["total"] = total - usage.total_tokens
+    else:
+        forms["total"] = "absent"
+    return usage, rest
+
+
+def _count(rest: Wire, key: str, forms: Wire) -> int:
+    if type(rest.get(key)) is int:
+        count: int = rest.pop(key)
+        return count
+    forms.setdefault("absent", []).append(key)
+    return 0
+
+
+def _detail(rest: Wire, group: str, key: str, forms: Wire) -> int:
+    details = rest.get(group)
+    if not isinstance(details, dict) or type(details.get(key)) is not int:
+        forms.setdefault("absent", []).append(key)
+        return 0
+    inner = dict(details)
+    count: int = inner.pop(key)
+    rest[group] = inner
+    if not inner:
+        del rest[group]
+    return count
+
+
+def say_usage(usage: TokenUsage, forms: Wire) -> Wire:
+    absent = forms.get("absent", ())
+    output = usage.output_tokens - (usage.reasoning_tokens if forms.get("reasoning") == "outside" else 0)
+    cached, written = forms.get("cached", (usage.cached_input_tokens, usage.cache_creation_input_tokens))
+    wire: Wire = {}
+    for key, value in (("input_tokens", usage.total_input_tokens), ("output_tokens", output)):
+        if value or key not in absent:
+            wire[key] = value
+    for (group, key), value in zip(DETAILS, (cached, written, usage.reasoning_tokens), strict=True):
+        if value or key not in absent:
+            wire.setdefault(group, {})[key] = value
+    total = forms.get("total", 0)
+    if total != "absent":
+        wire["total_tokens"] = usage.total_tokens + total
+    return wire

@@ -1,0 +1,336 @@
+"""Writing the input: system blocks and messages to items. The marks are those that ``history.py`` leaves."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from msgspec.structs import replace
+
+from ...types.base import Json
+from ...types.blocks import (
+    Block,
+    CacheMark,
+    JsonBlock,
+    OpaqueBlock,
+    RedactedThinkingBlock,
+    ServerToolResultBlock,
+    TextBlock,
+    ThinkingBlock,
+    ToolResultBlock,
+    ToolUseBlock,
+)
+from ...types.capabilities import Target
+from ...types.messages import Message
+from ...types.words import Role
+from .._history import PLACEHOLDER, is_plain, speakable
+from .._stream import dump
+from .._tables import marks, merge, own
+from .history import ADDED, kind_of
+from .hosted import say_result as say_hosted_result
+from .items import Placed, grouped, item_marks, item_residue, say_group
+from .names import Scribe
+from .parts import CACHE, INPUT, NAME, Wire, is_part, say_input
+
+Where = tuple[str | int, ...]
+NOT_MINE = ("item", "joined", "instructions")
+
+
+class Writer:
+    """Messages in, items out. ``added`` are the tools of each ``additional_tools`` item, already written."""
+
+    def __init__(self, scribe: Scribe, target: Target | None, added: Sequence[list[Wire]] = ()) -> None:
+        self.scribe = scribe
+        self.target = target
+        self.added = list(added)
+        self.items: list[Wire] = []
+
+    # -------------------------------------------------------------------------------------------------------- system
+
+    def system(self, placed: Sequence[tuple[Where, Block]]) -> str | None:
+        """Write the system prompt; what is said as ``instructions`` is returned."""
+        if not any(_stands_somewhere(block) for _, block in placed):
+            if len(placed) == 1 and is_plain(placed[0][1]) and placed[0][1].text:  # type: ignore[union-attr]
+                return placed[0][1].text  # type: ignore[union-attr]
+            self.leading(placed)
+            return None
+        instructions: str | None = None
+        rest = list(placed)
+        if "instructions" in marks(NAME, rest[0][1]) and type(rest[0][1]) is TextBlock:
+            instructions = rest.pop(0)[1].text  # type: ignore[union-attr]
+        run: list[tuple[Where, Block]] = []
+        for where, block in rest:
+            if run and ("item" in marks(NAME, block) or type(block) is OpaqueBlock or type(run[-1][1]) is OpaqueBlock):
+                self.leading(run)
+                run = []
+            run.append((where, block))
+        self.leading(run)
+        return instructions
+
+    def leading(self, placed: Sequence[tuple[Where, Block]]) -> None:
+        """One message of the system prompt, or one item that nobody says."""
+        if not placed:
+            return
+        head = placed[0][1]
+        if type(head) is OpaqueBlock and not is_part(head):
+            self.scribe.where = placed[0][0]
+            self.silent(head)
+            return
+        forms, said = item_marks(head), list[Wire]()
+        for where, block in placed:
+            self.scribe.where = where
+            part = say_input(_alone(block), self.scribe)
+            if part is not None:
+                said.append(part)
+        self.scribe.where = ()
+        if said:
+            self.items.append(merge(say_words(Role.system, said, [b for _, b in placed], forms), item_residue(head)))
+
+    # ------------------------------------------------------------------------------------------------------ messages
+
+    def messages(self, messages: Sequence[Message], skip: int = 0) -> None:
+        scribe = self.scribe
+        for index, message in enumerate(messages):
+            if index < skip:
+                continue
+            scribe.where = ("messages", index)
+            before = len(self.items)
+            if message.role == Role.assistant:
+                self.turn(message)
+            elif message.role == Role.tool:
+                self.results(message)
+            else:
+                self.words(message)
+            scribe.where = ()
+            if message.extras:
+                scribe.foreign(message, NAME, "messages", index)
+            if index > skip and self.reads_as_one(messages[index - 1], message, before):
+                for later in range(index, len(messages)):
+                    scribe.lose("moved", "adjacent turns read as one: the later move up", "messages", later)
+
+    def reads_as_one(self, former: Message, message: Message, before: int) -> bool:
+        """Two turns of one role have no border on the wire, but for the assistant's messages."""
+        if former.role != message.role or message.role not in (Role.assistant, Role.tool) or not 0 < before < len(self.items):
+            return False
+        last, first = self.items[before - 1], self.items[before]
+        border = kind_of(last) == kind_of(first) == "message" and "type" not in first
+        return message.role == Role.tool or not border
+
+    def turn(self, message: Message) -> None:
+        """An assistant turn. Reasoning goes with what it led to, or not at all."""
+        scribe, where = self.scribe, self.scribe.where
+        placed = list(speakable(message, NAME, self.target, scribe))
+        kept = {index for index, _ in placed}
+        unreasoned = any(isinstance(b, _REASONING) for i, b in enumerate(message.content) if i not in kept)
+        said: list[tuple[Placed, Wire]] = []
+        for group in grouped(placed):
+            scribe.where = (*where, "content", group[0][0])
+            if unreasoned:
+                group = [(index, self.without_id(block)) for index, block in group]
+            item = say_group(group, None, scribe, first=not said)
+            if item is not None:
+                said.append((group, item))
+        while said and type(said[-1][0][0][1]) is ThinkingBlock and "alone" not in item_marks(said[-1][0][0][1]):
+            for index, _ in said.pop()[0]:
+                scribe.where = (*where, "content", index)
+                scribe.lose("dropped", "reasoning goes with what it led to, and nothing follows")
+        scribe.where = where
+        if not said:
+            self.items.append({"role": "assistant", "content": PLACEHOLDER})
+            scribe.lose("added", "a turn may not be empty", "content")
+        self.items += [item for _, item in said]
+
+    def without_id(self, block: Block) -> Block:
+        """An item whose reasoning stays behind may not be known by its id: the provider would ask for both."""
+        mine = block.extras.get(NAME, {})
+        inner = mine.get("item", mine)
+        if not isinstance(block, TextBlock | ToolUseBlock) or "id" not in inner:
+            return block
+        self.scribe.lose("dropped", "the id goes with the reasoning that led to it", "extras", NAME)
+        left = {key: value for key, value in inner.items() if key not in ("id", "status")}
+        residue = {**mine, "item": left} if inner is not mine else left
+        return replace(block, extras={**block.extras, NAME: residue})
+
+    def words(self, message: Message) -> None:
+        """A message of the user's or the system's; what is no part of one is an item of its own."""
+        scribe, where, start = self.scribe, self.scribe.where, len(self.items)
+        run: list[tuple[int, Block]] = []
+        owner: Message | None = message
+        for index, block in enumerate(message.content):
+            scribe.where = (*where, "content", index)
+            if is_part(block):
+                run.append((index, block))
+                continue
+            owner = self.parts(run, message.role, owner, where)
+            run = []
+            scribe.where = (*where, "content", index)
+            self.other(block)
+        owner = self.parts(run, message.role, owner, where)
+        scribe.where = where
+        if owner is not None and (len(self.items) == start or "blank" in marks(NAME, message)):
+            self.empty(message)
+
+    def parts(self, run: Placed, role: Role | str, owner: Message | None, where: Where) -> Message | None:
+        """One message of the parts so far. The first of a message has its marks and residue."""
+        said: list[Wire] = []
+        for index, block in run:
+            self.scribe.where = (*where, "content", index)
+            part = say_input(block, self.scribe)
+            if part is not None:
+                said.append(part)
+        if not said:
+            return owner
+        forms = marks(NAME, owner) if owner is not None else {}
+        wire = say_words(Role(role), said, [block for _, block in run], forms)
+        self.items.append(own(NAME, wire, owner) if owner is not None else wire)
+        return None
+
+    def empty(self, message: Message) -> None:
+        mark = marks(NAME, message)
+        wire = own(NAME, say_words(Role(message.role), [], (), mark), message)
+        if "content" not in wire and (message.content or mark.get("content") != "absent"):
+            wire["content"] = [{"type": "input_text", "text": PLACEHOLDER}]
+            self.scribe.lose("added", "a turn may not be empty", "content")
+        self.items.append(wire)
+
+    def other(self, block: Block) -> None:
+        if isinstance(block, ToolResultBlock):
+            self.items.append(say_tool_result(block, self.scribe))
+        elif isinstance(block, OpaqueBlock):
+            self.silent(block)
+        elif isinstance(block, ServerToolResultBlock):
+            item = say_hosted_result(block, self.scribe)
+            self.items += [item] if item is not None else []
+        else:
+            self.scribe.lose("dropped", f"only the assistant says {block.type} blocks")
+
+    def silent(self, block: OpaqueBlock) -> None:
+        """An item that is carried whole. Added tools stand among the others and come back to it."""
+        raw: Json = block.raw
+        item: Wire = dict(raw) if isinstance(raw, dict) else {}
+        if item.get("type") == ADDED and "tools" not in item:
+            if not self.added:
+                self.scribe.lose("dropped", "its tools are not here")
+                return
+            item["tools"] = self.added.pop(0)
+        self.items.append(item)
+
+    def results(self, message: Message) -> None:
+        scribe, where, moved = self.scribe, self.scribe.where, list[tuple[int, Block]]()
+        for index, block in enumerate(message.content):
+            scribe.where = (*where, "content", index)
+            if is_part(block):
+                moved.append((index, block))
+                scribe.lose("moved", "only results stand among results")
+            else:
+                self.other(block)
+        self.parts(moved, Role.user, None, where)
+        scribe.where = where
+
+
+_REASONING = (ThinkingBlock, RedactedThinkingBlock)
+
+
+def _stands_somewhere(block: Block) -> bool:
+    mine = marks(NAME, block)
+    return any(key in mine for key in NOT_MINE) or (type(block) is OpaqueBlock and not is_part(block))
+
+
+def _alone(block: Block) -> Block:
+    """A block without what its message keeps on it."""
+    mine = block.extras.get(NAME)
+    if mine is None or "item" not in mine:
+        return block
+    left = {key: value for key, value in mine.items() if key != "item"}
+    others = {name: value for name, value in block.extras.items() if name != NAME}
+    return replace(block, extras={**others, NAME: left} if left else others)
+
+
+def say_words(role: Role, said: list[Wire], blocks: Sequence[Block], forms: Wire) -> Wire:
+    """A message of the user's or the system's: parts, or a string where it was one and still can be."""
+    wire: Wire = {"type": "message"} if "type" in forms else {}
+    wire["role"] = forms.get("role") or ("user" if role is Role.user else "developer")
+    if forms.get("content") == "string" and len(said) == 1 and _is_plain_text(blocks):
+        wire["content"] = said[0]["text"]
+    elif said:
+        wire["content"] = said
+    return wire
+
+
+def _is_plain_text(blocks: Sequence[Block]) -> bool:
+    return len(blocks) == 1 and type(blocks[0]) is TextBlock and is_plain(replace(_alone(blocks[0]), forms={}))
+
+
+# ---------------------------------------------------------------------------------------------------------- results
+
+
+def say_tool_result(block: ToolResultBlock, scribe: Scribe) -> Wire:
+    mark = marks(NAME, block)
+    free = block.tool_use_id in scribe.free
+    tag = mark.get("tag", "custom_tool_call_output" if free else "function_call_output")
+    wire: Wire = {"type": tag, "call_id": scribe.answers(block.tool_use_id)}
+    wire["output"] = say_output(block, scribe)
+    if block.name is not None:
+        if tag == "function_call_output":
+            wire["name"] = block.name
+        else:
+            scribe.lose("dropped", "a result of a free-text tool names its call by id alone", "name")
+    if block.signature is not None:
+        scribe.lose("dropped", f"{NAME} does not sign results", "signature")
+    scribe.foreign(block, NAME)
+    return own(NAME, wire, block)
+
+
+def say_output(block: ToolResultBlock, scribe: Scribe) -> Json:
+    """A string where one plain text says it all, else parts. There is no error flag: the text says it."""
+    content = list(block.content)
+    if block.is_error:
+        content = _as_error(content, scribe)
+    elif block.is_error is False:
+        scribe.lose("dropped", f"{NAME} has no error flag", "is_error")
+    if block.cache is None and marks(NAME, block).get("output") != "list":
+        if not content:
+            return ""
+        text = _as_text(content, scribe)
+        if text:
+            return text
+    where, said = scribe.where, list[Wire]()
+    for index, inner in enumerate(content):
+        scribe.where = (*where, "content", index)
+        part = say_input(inner, scribe)
+        if part is not None:
+            said.append(part)
+    scribe.where = where
+    if block.cache is not None:
+        _move_cache(block.cache, said, scribe)
+    return said if said or marks(NAME, block).get("output") == "list" else ""
+
+
+def _as_text(content: list[Block], scribe: Scribe) -> str | None:
+    if len(content) != 1:
+        return None
+    only = content[0]
+    if type(only) is JsonBlock and not (only.cache or only.signature or only.extras):
+        scribe.lose("approximated", "a structured result goes as its JSON text", "content", 0)
+        return dump(only.value).decode()
+    return only.text if type(only) is TextBlock and is_plain(only) else None
+
+
+def _as_error(content: list[Block], scribe: Scribe) -> list[Block]:
+    """Decoding never guesses it back."""
+    scribe.lose("approximated", "an error is the prefix 'Error: '", "is_error")
+    head: Any = content[0] if content else None
+    if type(head) is TextBlock:
+        scribe.lose("approximated", "an error is the prefix 'Error: '", "content", 0, "text")
+        return [replace(head, text=f"Error: {head.text}"), *content[1:]]
+    if content:
+        scribe.lose("approximated", "an error is the prefix 'Error: '", "content")
+    return [TextBlock("Error: "), *content]
+
+
+def _move_cache(mark: CacheMark, said: list[Wire], scribe: Scribe) -> None:
+    if said and CACHE.key not in said[-1]:
+        INPUT.say_cache(mark, said[-1], scribe)
+        scribe.lose("moved", "the cache mark of a result stands on its last part", "cache")
+    else:
+        scribe.lose("dropped", "cache marks stand on content parts only", "cache")

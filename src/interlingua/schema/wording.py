@@ -1,0 +1,31 @@
+"""Leaving to a description what a schema may not say itself."""
+
+import json
+
+from interlingua.schema.walk import Schema
+
+# Means nothing to a model, or is said again elsewhere (`discriminator` by the constants of the branches).
+UNSPOKEN = frozenset(("$schema", "$id", "$anchor", "$comment", "$defs", "definitions", "discriminator", "title"))
+
+
+def is_silent(word: str, value: object) -> bool:
+    """Whether a keyword may go without leaving words behind."""
+    if word in ("additionalProperties", "unevaluatedProperties"):
+        return isinstance(value, bool)
+    return word in UNSPOKEN or value is None or (word not in ("default", "not") and value in ({}, []))
+
+
+def described(node: Schema, note: str) -> Schema:
+    """``node`` with ``note`` at the end of its description."""
+    before = node.get("description")
+    return {**node, "description": f"{before}\n\n{note}" if before else note}
+
+
+def folded(node: Schema, words: list[str]) -> Schema:
+    """``node`` with the keywords ``words`` in its description instead, in the notation of Anthropic's SDK."""
+    text = ", ".join(f"{word}: {_spoken(node[word])}" for word in words)
+    return described({key: value for key, value in node.items() if key not in words}, f"{{{text}}}")
+
+
+def _spoken(value: object) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

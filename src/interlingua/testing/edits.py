@@ -1,0 +1,106 @@
+"""Single edits of a request, for the law that edits show: what was changed, and whether a place on the wire shows it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import msgspec
+
+from interlingua.types import Json, Request
+
+__all__ = ["Edit", "Node", "changed_nodes", "edits"]
+
+WORD = "EDIT7919"
+DATA = "RURJVDc5MTk0"  # base64, of whole quanta: it may be appended to data without padding
+NUMBER = 7919
+SHARE = 0.4242
+
+# Fields whose value an encoder says as it is. Ids and names stand in several places at once and are not edited; an
+# edit inside residue, marks, schemas or opaque payloads is no edit of a canonical field.
+TEXTS = ("text", "description", "title", "context", "filename", "user_id", "model")
+NUMBERS = ("max_output_tokens", "top_k", "seed")
+SHARES = ("temperature", "top_p")
+CLOSED = ("extras", "forms", "raw", "input_schema", "output_schema", "origin", "annotations")
+FREE = ("input", "value")
+
+
+class Edit(NamedTuple):
+    """A request with one thing changed."""
+
+    path: str
+    value: Request
+    mark: str
+
+    def shows_in(self, place: Json) -> bool:
+        """Whether a place on the wire holds the new value."""
+        return self.mark in msgspec.json.encode(place).decode()
+
+
+class Node(NamedTuple):
+    """A place where two wires differ."""
+
+    path: str
+    before: Json
+    after: Json
+
+
+def edits(request: Request) -> Iterator[Edit]:
+    """The request with each of its editable fields changed, one at a time."""
+    tree = msgspec.to_builtins(request)
+    for path, new in _leaves(tree, (), free=False):
+        yield Edit("/".join(map(str, path)), msgspec.convert(_replaced(tree, path, new), Request), _mark(new))
+
+
+def _mark(new: Json) -> str:
+    return str(new) if not isinstance(new, str) else WORD if WORD in new else DATA
+
+
+def _leaves(tree: Json, path: tuple[Any, ...], *, free: bool) -> Iterator[tuple[tuple[Any, ...], Json]]:
+    if isinstance(tree, dict):
+        for key, value in tree.items():
+            if key not in CLOSED or free:
+                yield from _leaves(value, (*path, key), free=free or key in FREE)
+    elif isinstance(tree, list):
+        for index, value in enumerate(tree):
+            yield from _leaves(value, (*path, index), free=free)
+    elif (new := _edited(path, tree, free=free)) is not None:
+        yield path, new
+
+
+def _edited(path: tuple[Any, ...], value: Json, *, free: bool) -> Json:
+    key = next((step for step in reversed(path) if isinstance(step, str)), "")
+    if isinstance(value, str) and value and (free or key in TEXTS or key == "stop_sequences"):
+        return value + WORD
+    if isinstance(value, str) and key == "url" and value.startswith("https://"):
+        return value.replace("https://", f"https://{WORD}.", 1)
+    if isinstance(value, str) and key == "data" and value and not value.endswith("="):
+        return value + DATA
+    if type(value) is int and (free or key in NUMBERS):
+        return NUMBER
+    if key in SHARES and not free:
+        return SHARE
+    return None
+
+
+def _replaced(tree: Json, path: tuple[Any, ...], new: Json) -> Json:
+    if not path:
+        return new
+    step, *rest = path
+    copy = dict(tree) if isinstance(tree, dict) else list(tree)
+    copy[step] = _replaced(tree[step], tuple(rest), new)
+    return copy
+
+
+def changed_nodes(before: Json, after: Json, path: str = "") -> list[Node]:
+    """The smallest places where two JSON values differ; objects and lists of another shape are one place."""
+    if before == after:
+        return []
+    pairs: list[tuple[Any, Any, Any]] = []
+    if isinstance(before, dict) and isinstance(after, dict) and before.keys() == after.keys():
+        pairs = [(key, before[key], after[key]) for key in before]
+    elif isinstance(before, list) and isinstance(after, list) and len(before) == len(after):
+        pairs = [(index, *pair) for index, pair in enumerate(zip(before, after, strict=True))]
+    if not pairs:
+        return [Node(path, before, after)]
+    return [node for key, old, new in pairs for node in changed_nodes(old, new, f"{path}/{key}")]

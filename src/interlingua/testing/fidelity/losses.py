@@ -1,0 +1,155 @@
+"""Law 8 by generic diff: what a translation changed, against the losses that it declared.
+
+``before`` is what A's decoder read, ``after`` what B's decoder reads in B's body; both without what is on no wire. Every
+leaf of ``before`` that is not blank must be equal in ``after`` at its place, or lie under the path of a Loss. Lists are
+aligned, since a dropped or moved element, or an added turn, shifts what follows. What is only in ``after`` needs a Loss
+of kind added, moved or approximated in the same list or below. What a Loss says was moved must be somewhere in
+``after``. A Loss whose place came through unchanged, or that names no place, is over-declared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from interlingua.testing.fidelity.align import align
+from interlingua.testing.fidelity.edits import covers
+from interlingua.testing.fidelity.tally import Fault
+from interlingua.testing.fidelity.trees import ABSENT, Difference, is_blank, leaves, pattern, same_scalar
+from interlingua.testing.oracles.leaves import is_array, is_object
+from interlingua.types.base import Json
+from interlingua.types.loss import Loss
+
+__all__ = ["Comparison"]
+
+ADDING = ("added", "moved", "approximated")
+CARRIED = ("text", "data", "url", "file_id", "tool_use_id")
+"""What a moved element must still say somewhere."""
+CONVERSATION = ("system", "messages")
+"""A moved element may turn up in the other of these lists."""
+
+
+class Comparison:
+    """One request before and after a translation."""
+
+    def __init__(self, before: Json, after: Json, losses: Sequence[Loss]) -> None:
+        self.before, self.after, self.losses = before, after, losses
+        self.gone = {loss.path for loss in losses if loss.kind in ("dropped", "moved")}
+        self.changed: list[Difference] = []
+        self.new: list[Difference] = []
+        self.equal: list[str] = []
+        self.grown: set[str] = set()
+        self._walk(before, after, "")
+
+    def _walk(self, one: Json, other: Json, path: str) -> None:
+        if same_scalar(one, other):
+            self.equal.append(path)
+        elif one is ABSENT:
+            self.new.append(Difference(path, one, other))
+        elif is_object(one) and is_object(other):
+            for key in dict.fromkeys([*one, *other]):
+                self._walk(one.get(key, ABSENT), other.get(key, ABSENT), f"{path}/{key}" if path else key)
+        elif is_array(one) and is_array(other):
+            self._walk_list(one, other, path)
+        else:
+            self._lost(one, other, path)
+
+    def _walk_list(self, one: list[Json], other: list[Json], path: str) -> None:
+        given_up = {index for index in range(len(one)) if f"{path}/{index}" in self.gone}
+        for i, j in align(one, other, given_up):
+            if i is None and j is not None:
+                self.grown.add(path)
+                self.new.append(Difference(f"{path}/+", ABSENT, other[j]))
+            elif i is not None:
+                self._walk(one[i], other[j] if j is not None else ABSENT, f"{path}/{i}")
+
+    def _lost(self, one: Json, other: Json, path: str) -> None:
+        for place, leaf in leaves(one, path):
+            if not is_blank(leaf):
+                self.changed.append(Difference(place, leaf, other if place == path else ABSENT))
+
+    # ---------------------------------------------------------------------------------------------- verdicts
+
+    def undeclared(self) -> list[Fault]:
+        """What is gone or other, and no Loss says so."""
+        silent = [found for found in self.changed if not self._declared(found.path)]
+        faults = [Fault(f"{_what(found)} {pattern(found.path)}", str(found)) for found in silent]
+        return [*faults, *self._vanished()]
+
+    def _declared(self, path: str) -> bool:
+        return any(loss.path and covers(loss.path, path) for loss in self.losses)
+
+    def _vanished(self) -> Iterator[Fault]:
+        """What was declared moved, and is nowhere."""
+        moved = [loss for loss in self.losses if loss.kind == "moved"]
+        said = [leaf for _, leaf in leaves(self.after) if isinstance(leaf, str)] if moved else []
+        exact = set(said)
+        for loss in moved:
+            for path, leaf in leaves(at(self.before, loss.path), loss.path):
+                if path.rsplit("/", 1)[-1] not in CARRIED or not isinstance(leaf, str) or leaf in exact:
+                    continue
+                if not any(leaf in text for text in said) and not self._dropped(path):
+                    yield Fault(f"moved to nowhere {pattern(path)}", f"{path}: {leaf[:80]!r} ({loss.reason})")
+
+    def _dropped(self, path: str) -> bool:
+        return any(loss.kind in ("dropped", "approximated") and covers(loss.path, path) for loss in self.losses)
+
+    def additions(self) -> list[Fault]:
+        """What is new, and no Loss says so."""
+        return [
+            Fault(f"added {pattern(found.path)}", str(found))
+            for found in self.new
+            if not is_blank(found.after) and not self._announced(found.path)
+        ]
+
+    def _announced(self, path: str) -> bool:
+        place = path.removesuffix("/+")
+        home = place.split("/", 1)[0]
+        for loss in self.losses:
+            if (loss.path and covers(loss.path, place)) or (loss.kind in ADDING and covers(place, loss.path)):
+                return True
+            if loss.kind == "moved" and home in CONVERSATION and loss.path.split("/", 1)[0] in CONVERSATION:
+                return True
+        return False
+
+    def over_declared(self) -> list[Fault]:
+        """Losses of what came through, or was never there."""
+        return [
+            Fault(f"{why}: {loss.kind} {pattern(loss.path)}", f"{loss.path}: {loss.reason}")
+            for loss in self.losses
+            if (why := self._idle(loss)) is not None
+        ]
+
+    def _idle(self, loss: Loss) -> str | None:
+        held = at(self.before, loss.path)
+        if loss.kind == "added":
+            grew = any(covers(path, loss.path) for path in self.grown)
+            came = any(covers(loss.path, found.path) or covers(found.path, loss.path) for found in self.new)
+            return None if grew or came or not self._through(loss.path) else "nothing was added"
+        if held is ABSENT:
+            return "no such place"
+        if is_blank(held):
+            return "nothing to lose"
+        return "came through" if self._through(loss.path) else None
+
+    def _through(self, path: str) -> bool:
+        return any(covers(root, path) for root in self.equal)
+
+
+def _what(found: Difference) -> str:
+    return "lost" if found.after is ABSENT else "changed"
+
+
+def at(value: Json, path: str) -> Json:
+    """The value at a path; ABSENT where there is none. A key may hold slashes."""
+    if not path:
+        return value
+    if is_array(value):
+        step, _, rest = path.partition("/")
+        return at(value[int(step)], rest) if step.isdigit() and int(step) < len(value) else ABSENT
+    if is_object(value):
+        for key in value:
+            if path == key or path.startswith(f"{key}/"):
+                found = at(value[key], path[len(key) + 1 :])
+                if found is not ABSENT:
+                    return found
+    return ABSENT
