@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from .dialects import StreamEncoder as StreamEncoder
     from .dialects import dialect as dialect
     from .dialects import register_dialect as register_dialect
+    from .detect import detect_dialect as detect_dialect
     from .errors import *
     from .folding import fold as fold
     from .folding import unfold as unfold
@@ -28,6 +29,7 @@ __version__ = "0.1.0"
 
 _PLACES: dict[str, tuple[str, ...]] = {
     # module: the public names it gives
+    "detect": ("detect_dialect",),
     "dialects": ("DIALECTS", "Dialect", "StreamDecoder", "StreamEncoder", "dialect", "register_dialect"),
     "errors": (
         "AdapterError", "AuthError", "CancelledError", "ContextOverflowError", "InvalidRequestError",
@@ -38,7 +40,7 @@ _PLACES: dict[str, tuple[str, ...]] = {
     "grammar": ("StreamGrammar",),
     "schema": ("restore_optional", "strict_schema"),
     "translate": (
-        "build_tool_results", "decode_stream", "detect_dialect", "parse_tool_calls", "translate_request",
+        "build_tool_results", "decode_stream", "parse_tool_calls", "translate_request",
         "translate_response", "translate_stream", "validate_tool_results",
     ),
     "types": (

@@ -1,19 +1,19 @@
 """Every exception, and nothing of any wire.
 
-    Exception
-    └── AdapterError                 something went wrong with a model call; ``error_class`` says what kind
-        ├── RateLimitError           rate_limit: slow down; a spent quota is one with ``retryable=False``
-        ├── AuthError                auth: the key is missing, wrong or may not do this
-        │   └── NotConfigured        auth: no key, or no such provider, is configured
-        ├── ServerError              server_error: the provider failed
-        ├── NetworkError             network: it could not be reached, or the connection broke
-        ├── RequestTimeoutError      timeout: nobody answered in time
-        ├── ContextOverflowError     context_overflow: the conversation is too long for the model
-        ├── InvalidRequestError      invalid_request: the provider would not take the request
-        │   ├── ParseError           what the wire says is not what it should be
-        │   └── LossyTranslation     something would be lost, and the caller asked to be stopped
-        ├── ToolStateError           tool_error: calls and results do not match
-        └── CancelledError           cancelled: by the caller
+Exception
+└── AdapterError                 something went wrong with a model call; ``error_class`` says what kind
+    ├── RateLimitError           rate_limit: slow down; a spent quota is one with ``retryable=False``
+    ├── AuthError                auth: the key is missing, wrong or may not do this
+    │   └── NotConfigured        auth: no key, or no such provider, is configured
+    ├── ServerError              server_error: the provider failed
+    ├── NetworkError             network: it could not be reached, or the connection broke
+    ├── RequestTimeoutError      timeout: nobody answered in time
+    ├── ContextOverflowError     context_overflow: the conversation is too long for the model
+    ├── InvalidRequestError      invalid_request: the provider would not take the request
+    │   ├── ParseError           what the wire says is not what it should be
+    │   └── LossyTranslation     something would be lost, and the caller asked to be stopped
+    ├── ToolStateError           tool_error: calls and results do not match
+    └── CancelledError           cancelled: by the caller
 """
 
 from __future__ import annotations
@@ -102,7 +102,9 @@ class AdapterError(Exception):
         return hash((type(self), self.message, self.provider_status, self.provider_code))
 
     def __repr__(self) -> str:
-        told = {k: v for k, v in self.__dict__.items() if v not in (None, "", {}, 0) and k not in ("response", "extras")}
+        told = {
+            k: v for k, v in self.__dict__.items() if v not in (None, "", {}, 0) and k not in ("response", "extras")
+        }
         return f"{type(self).__name__}({', '.join(f'{k}={v!r}' for k, v in told.items())})"
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -16,18 +16,16 @@ from .errors import ParseError
 from .types.base import Json
 from .types.blocks import Block, TextBlock, ToolResultBlock, ToolUseBlock
 from .types.capabilities import Target
-from .types.events import Event, MessageComplete
+from .types.events import Event
 from .types.loss import Encoded, Loss
-from .types.messages import Message, Origin
+from .types.messages import Message
 from .types.request import Request
-from .types.response import Response
 from .types.tools import ToolOutput
 from .types.words import Role, StopReason
 
 __all__ = [
     "build_tool_results",
     "decode_stream",
-    "detect_dialect",
     "parse_tool_calls",
     "translate_request",
     "translate_response",
@@ -103,73 +101,6 @@ def decode_stream(chunks: Iterable[bytes], *, dialect: str, request: Request | N
         raise decoder.error
 
 
-# What only one protocol says, at the top of a request, an answer or a stream event. Read from the top; first hit wins.
-_TELLTALES: tuple[tuple[str, Callable[[Json], bool]], ...] = (
-    ("gemini", lambda b: bool(b.keys() & {"contents", "candidates", "generationConfig", "promptFeedback"})),
-    ("bedrock-converse", lambda b: bool(b.keys() & {"inferenceConfig", "toolConfig", "additionalModelRequestFields"})),
-    ("bedrock-converse", lambda b: "output" in b and "stopReason" in b),
-    ("bedrock-converse", lambda b: bool(b.keys() & {"contentBlockDelta", "messageStart", "contentBlockStop"})),
-    ("openai-responses", lambda b: b.get("object") == "response" or str(b.get("type", "")).startswith("response.")),
-    ("openai-responses", lambda b: "input" in b and "messages" not in b),
-    ("openai-chat", lambda b: str(b.get("object", "")).startswith("chat.completion")),
-    ("openai-chat", lambda b: "choices" in b),
-    ("ollama", lambda b: "done" in b and ("message" in b or "response" in b)),
-    ("ollama", lambda b: bool(b.keys() & {"options", "keep_alive", "think"}) and "messages" in b),
-    ("anthropic-messages", lambda b: b.get("type") in _ANTHROPIC_EVENTS),
-    ("anthropic-messages", lambda b: bool(b.keys() & {"system", "anthropic_version", "stop_sequences"})),
-    ("openai-chat", lambda b: bool(b.keys() & _CHAT_ONLY)),
-    ("anthropic-messages", lambda b: any(map(_anthropic_tool, _list(b, "tools")))),
-    ("openai-chat", lambda b: any(isinstance(t, dict) and "function" in t for t in _list(b, "tools"))),
-    ("bedrock-converse", lambda b: any(map(_keyed_part, _parts(b)))),
-    ("openai-chat", lambda b: any(m.get("role") in ("tool", "developer") or "tool_calls" in m for m in _turns(b))),
-    ("anthropic-messages", lambda b: any(p.get("type") in _ANTHROPIC_BLOCKS for p in _parts(b) if isinstance(p, dict))),
-    ("openai-chat", lambda b: any(p.get("type") in _CHAT_PARTS for p in _parts(b) if isinstance(p, dict))),
-    ("openai-chat", lambda b: any(m.get("role") == "system" for m in _turns(b))),
-    ("anthropic-messages", lambda b: "messages" in b and str(b.get("model", "")).startswith("claude")),
-    ("openai-chat", lambda b: "messages" in b and "model" in b),
-)
-_ANTHROPIC_EVENTS = (
-    "message", "message_start", "content_block_start", "content_block_delta", "content_block_stop", "message_delta",
-    "message_stop", "ping",
-)  # fmt: skip
-_ANTHROPIC_BLOCKS = ("tool_use", "tool_result", "image", "document", "thinking", "redacted_thinking")
-_CHAT_ONLY = {
-    "max_completion_tokens", "response_format", "stream_options", "n", "logprobs", "frequency_penalty", "functions",
-    "presence_penalty", "parallel_tool_calls", "stop", "seed", "reasoning_effort", "logit_bias",
-}  # fmt: skip
-_CHAT_PARTS = ("image_url", "input_audio", "file")
-
-
-def _list(body: Json, key: str) -> list[Any]:
-    value = body.get(key)
-    return value if isinstance(value, list) else []
-
-
-def _turns(body: Json) -> list[Any]:
-    return [turn for turn in _list(body, "messages") if isinstance(turn, dict)]
-
-
-def _parts(body: Json) -> list[Any]:
-    return [part for turn in _turns(body) for part in _list(turn, "content")]
-
-
-def _anthropic_tool(tool: Json) -> bool:
-    return isinstance(tool, dict) and ("input_schema" in tool or str(tool.get("type", ""))[-8:].isdigit())
-
-
-def _keyed_part(part: Json) -> bool:
-    return isinstance(part, dict) and "type" not in part and bool(part.keys() & {"text", "toolUse", "toolResult"})
-
-
-def detect_dialect(body: Json) -> str:
-    """The dialect of a request, an answer or a stream event, or a ParseError that says it cannot be told."""
-    if isinstance(body, dict):
-        for name, tells in _TELLTALES:
-            if tells(body):
-                return name
-    raise ParseError("no dialect can be told from this body: name it yourself")
-
-
 def parse_tool_calls(body: Json, *, dialect: str, strict: bool = False) -> list[ToolUseBlock]:
     """The calls in an answer. ``strict`` refuses malformed arguments and turns that did not end in their calls."""
     response = find(dialect).decode_response(body)
@@ -191,23 +122,15 @@ def _refuse_malformed(call: ToolUseBlock) -> None:
 
 def build_tool_results(body: Json, outputs: Sequence[ToolOutput], *, dialect: str) -> list[Json]:
     """What to append to the next request after the model's answer ``body``: the answer itself, then the results."""
-    response = find(dialect).decode_response(body)
+    speaker = find(dialect)
+    response = speaker.decode_response(body)
     known = {call.id: call.name for call in response.tool_uses}
     for output in outputs:
         if output.id not in known:
             raise ParseError(f"no call of the answer has the id {output.id}; it has {', '.join(known) or 'none'}")
-    answer = Message(Role.assistant, response.content, origin=Origin(dialect=dialect), extras=_turn_extras(response))
     results = Message(Role.tool, tuple(_result(output) for output in outputs))
-    said: list[Json] = find(dialect).encode_messages((answer, results)).body
+    said: list[Json] = speaker.encode_messages((speaker.as_turn(response), results)).body
     return said
-
-
-def _turn_extras(response: Response) -> dict[str, Any]:
-    """Residue that stood on the turn itself and goes back with it."""
-    residue = response.extras.get("openai-chat", {})
-    choices = residue.get("choices") if isinstance(residue, dict) else None
-    message = choices[0].get("message") if choices else None
-    return {"openai-chat": message} if message else {}
 
 
 def _result(output: ToolOutput) -> ToolResultBlock:
@@ -239,8 +162,6 @@ def validate_tool_results(messages: Sequence[Json] | Sequence[Message], *, diale
     return list(missing)
 
 
-_HISTORY_KEYS = {"gemini": "contents", "openai-responses": "input"}
-
-
 def _read_turns(messages: Sequence[Any], dialect: str) -> Sequence[Message]:
-    return find(dialect).decode_request({_HISTORY_KEYS.get(dialect, "messages"): list(messages)}).messages
+    speaker = find(dialect)
+    return speaker.decode_request({speaker.history_key: list(messages)}).messages

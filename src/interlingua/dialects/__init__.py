@@ -15,6 +15,8 @@ DIALECTS: dict[str, str] = {
     # name                  module:class, below this package
     "anthropic-messages": "anthropic_messages:AnthropicMessages",
     "openai-chat": "openai_chat:OpenAIChat",
+    "openai-responses": "openai_responses:OpenAIResponses",
+    "gemini": "gemini:Gemini",
     "ollama": "ollama:Ollama",
     "bedrock-converse": "bedrock_converse:BedrockConverse",
 }

@@ -12,10 +12,11 @@ from ..types.blocks import Block
 from ..types.capabilities import Target
 from ..types.events import Event
 from ..types.loss import Encoded, Loss, WireError
-from ..types.messages import Message
+from ..types.messages import Message, Origin
 from ..types.request import Request
 from ..types.response import Response
 from ..types.tools import Tool, ToolChoice
+from ..types.words import Role
 
 __all__ = ["Dialect", "Headers", "StreamDecoder", "StreamEncoder"]
 
@@ -58,6 +59,8 @@ class Dialect(ABC):
     """One wire protocol, in both directions: a client codec and a server codec."""
 
     name: ClassVar[str]
+    history_key: ClassVar[str] = "messages"
+    """Where the protocol's request has its history."""
 
     def __init__(self, provider: str | None = None) -> None:
         self.provider = provider
@@ -89,6 +92,10 @@ class Dialect(ABC):
 
     @abstractmethod
     def decode_error(self, status: int, headers: Headers | None, body: bytes) -> AdapterError: ...
+
+    def as_turn(self, response: Response) -> Message:
+        """An answer as a turn of the history, with what must go back with it."""
+        return Message(Role.assistant, response.content, origin=Origin(self.provider, self.name, response.model))
 
     @abstractmethod
     def encode_messages(self, messages: Sequence[Message], target: Target | None = None) -> Encoded:

@@ -32,7 +32,9 @@ _QUOTA = re.compile(
     re.IGNORECASE,
 )
 _RATE = re.compile(r"rate.?limit|too many requests|throttl|overloaded|resource.?exhausted", re.IGNORECASE)
-_AUTH = re.compile(r"invalid.{0,8}(api.?key|x-api-key|token)|incorrect api key|unauthori[sz]ed|authentication", re.IGNORECASE)
+_AUTH = re.compile(
+    r"invalid.{0,8}(api.?key|x-api-key|token)|incorrect api key|unauthori[sz]ed|authentication", re.IGNORECASE
+)
 
 # What a status says when nothing else did. The last row that matches from the left edge of its range wins.
 _STATUS: tuple[tuple[int, int, ErrorClass], ...] = (

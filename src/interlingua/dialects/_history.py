@@ -24,7 +24,16 @@ from ..types.tools import ToolDefinition
 from ..types.words import Role
 from ._tables import Ledger, same_issuer
 
-__all__ = ["PLACEHOLDER", "called_names", "is_plain", "leading_system", "scattered", "settled", "speakable", "stub_tools"]
+__all__ = [
+    "PLACEHOLDER",
+    "called_names",
+    "is_plain",
+    "leading_system",
+    "scattered",
+    "settled",
+    "speakable",
+    "stub_tools",
+]
 
 PLACEHOLDER = "(no content)"
 """Said where a protocol demands something and there is nothing to say. Pinned: prompt caches see it."""
@@ -72,10 +81,10 @@ def settled(messages: Sequence[Message], ledger: Ledger) -> Sequence[tuple[int, 
 
 def _in_order(messages: Sequence[Message]) -> bool:
     """Every tool message stands behind an assistant turn or another tool message."""
-    before = None
+    before: Role | None = None
     for message in messages:
         role = message.role
-        if role == Role.tool and before != Role.tool and before != Role.assistant:
+        if role == Role.tool and before not in (Role.tool, Role.assistant):
             return False
         before = role
     return True

@@ -109,13 +109,17 @@ class FrameDecoder(StreamDecoder):
             self.read_all(self.frames.close(), out)
         except ParseError as error:
             self.fail(error, out)
+        self.end(out)
+        return out
+
+    def end(self, out: list[Event]) -> None:
+        """The bytes are over: a stream that has not said its last word was cut."""
         if self.done:
-            return out
+            return
         if self.terminal():
             self.complete(out)
         else:
             self.fail(NetworkError("the stream was cut before it was finished"), out)
-        return out
 
     def begin(self, out: list[Event], start: MessageStart) -> None:
         """Emit ``message.start`` once."""

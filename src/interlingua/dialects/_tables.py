@@ -221,7 +221,12 @@ class BlockTable:
     """
 
     def __init__(
-        self, dialect: str, *rows: Row, cache: CacheWord | None = None, tagged: str = "type", signature: str | None = None
+        self,
+        dialect: str,
+        *rows: Row,
+        cache: CacheWord | None = None,
+        tagged: str = "type",
+        signature: str | None = None,
     ) -> None:
         self.dialect = dialect
         self.cache = cache

@@ -8,7 +8,7 @@ https://ai.google.dev/api/caching#Schema
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from interlingua.schema.project import Projection, projected
+from interlingua.schema.project import TOO_DEEP, Projection, projected
 from interlingua.schema.subsets import GEMINI_SCHEMA
 from interlingua.schema.walk import ASSERTIONS, Schema, branches_of, declared_types, is_list, is_schema, type_of
 
@@ -35,7 +35,10 @@ def to_gemini_schema(schema: Schema) -> Projection:
     """JSON Schema to Gemini's ``Schema``. A reference becomes a copy, one that is part of itself is cut off; what has
     no word is folded into the description. ``changes`` says which; upper case and `nullable` are no changes."""
     projection = projected(schema, GEMINI_SCHEMA)
-    return Projection(_lowered(projection.schema), projection.changes)
+    try:
+        return Projection(_lowered(projection.schema), projection.changes)
+    except RecursionError:
+        return Projection({"type": "OBJECT"}, (TOO_DEEP,))
 
 
 def _lowered(node: Any) -> Any:
@@ -101,6 +104,13 @@ LOWER: Mapping[str, Callable[[Any], Any]] = {
 
 def from_gemini_schema(schema: Schema) -> Schema:
     """Gemini's ``Schema`` to JSON Schema: in either spelling of its keys, its types in any case or by number."""
+    try:
+        return _raised_schema(schema)
+    except RecursionError:  # nested deeper than Python's stack: left as it is
+        return schema
+
+
+def _raised_schema(schema: Schema) -> Schema:
     node = {SPELLINGS.get(key, key): value for key, value in schema.items()}
     nullable = node.pop("nullable", False)
     raised = {key: RAISE[key](value) if key in RAISE else value for key, value in node.items()}
@@ -127,7 +137,7 @@ def _raised_null(node: Schema) -> Schema:
 
 
 def _raised(value: Any) -> Any:
-    return from_gemini_schema(value) if is_schema(value) else value
+    return _raised_schema(value) if is_schema(value) else value
 
 
 def _raised_named(value: Any) -> Any:

@@ -6,6 +6,8 @@ from interlingua.schema.rewrite import Rewriter
 from interlingua.schema.subsets import PROJECTED, Subset, known_dialect
 from interlingua.schema.walk import Schema
 
+TOO_DEEP = "#: dropped, for it is nested deeper than Python's stack"
+
 
 class Projection(NamedTuple):
     """A schema in a dialect's subset, and what had to change: a JSON pointer, a colon, a few words."""
@@ -35,7 +37,7 @@ def projected(schema: Schema, subset: Subset) -> Projection:
         rewriter = Rewriter(schema, subset)
         rewritten = rewriter.rewritten()
     except RecursionError:
-        return Projection({"type": "object"}, ("#: dropped: nested deeper than Python's stack",))
+        return Projection({"type": "object"}, (TOO_DEEP,))
     return Projection(rewritten if rewriter.changes else schema, tuple(rewriter.changes))
 
 

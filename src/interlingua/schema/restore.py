@@ -33,7 +33,8 @@ def restore_optional(input: Schema, schema: Schema, dialect: str = "openai-chat"
     if subset is None or not subset.all_required or not _has_null(input) or not strict_schema(schema, dialect).strict:
         return input
     try:
-        restored: Schema = Restorer(well_formed(schema)).restored(input, schema)
+        root: Schema = well_formed(schema)
+        restored: Schema = Restorer(root).restored(input, root)
     except RecursionError:  # nested deeper than Python's stack
         return input
     return restored
@@ -42,36 +43,34 @@ def restore_optional(input: Schema, schema: Schema, dialect: str = "openai-chat"
 def _has_null(value: object) -> bool:
     waiting = [value]
     while waiting:
-        match waiting.pop():
-            case None:
-                return True
-            case dict() as fields:
-                waiting.extend(fields.values())
-            case list() as items:
-                waiting.extend(items)
-            case _:
-                pass
+        if (found := waiting.pop()) is None:
+            return True
+        if is_schema(found):
+            waiting.extend(found.values())
+        elif is_list(found):
+            waiting.extend(found)
     return False
 
 
 class Restorer:
-    """One value read by one schema. What a reference came to for a value is kept: unions may ask again and again."""
+    """Values read by one schema. What a reference came to is kept for each value: unions may ask again and again."""
 
     def __init__(self, root: Schema) -> None:
         self._root = root
-        self._restored: dict[tuple[int, frozenset[str]], Any] = {}
-        self._fitting: dict[tuple[int, frozenset[str]], bool] = {}
+        # By the identities of value and schema; the schema is kept too, lest another be given its identity.
+        self._restored: dict[tuple[int, int], tuple[Schema, Any]] = {}
+        self._fitting: dict[tuple[int, int], tuple[Schema, bool]] = {}
 
     def restored(self, value: Any, node: Any) -> Any:
         if not is_schema(node):
             return value
-        if not (refs := direct_refs(node)):
+        if not direct_refs(node):
             return self._by_schema(value, node)
-        key = (id(value), refs)
+        key = (id(value), id(node))
         if key not in self._restored:
-            self._restored[key] = value  # for a reference that leads back to itself
-            self._restored[key] = self._by_schema(value, node)
-        return self._restored[key]
+            self._restored[key] = (node, value)  # for a reference that leads back to itself
+            self._restored[key] = (node, self._by_schema(value, node))
+        return self._restored[key][1]
 
     def _by_schema(self, value: Any, node: Schema) -> Any:
         if (joined := conjoined(node, self._root)) is None:
@@ -114,13 +113,13 @@ class Restorer:
             return node is True
         if value is None:
             return self._nullable(node)
-        key = (id(value), direct_refs(node))
-        if not key[1]:
+        if not direct_refs(node):
             return self._fits_schema(value, node)
+        key = (id(value), id(node))
         if key not in self._fitting:
-            self._fitting[key] = False  # for a reference that leads back to itself
-            self._fitting[key] = self._fits_schema(value, node)
-        return self._fitting[key]
+            self._fitting[key] = (node, False)  # for a reference that leads back to itself
+            self._fitting[key] = (node, self._fits_schema(value, node))
+        return self._fitting[key][1]
 
     def _fits_schema(self, value: Any, node: Schema) -> bool:
         if (joined := conjoined(node, self._root)) is None:

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from interlingua.schema.conjoin import UNIONS, alternatives, conjoined, direct_refs, is_guidance, lone_reference
+from interlingua.schema.freeform import free_forms
 from interlingua.schema.nulls import or_null
 from interlingua.schema.refs import hoisted, recursive_refs
 from interlingua.schema.subsets import Subset
@@ -28,8 +29,6 @@ from interlingua.schema.walk import (
     well_formed,
 )
 from interlingua.schema.wording import described, folded, is_silent
-
-CONDITIONS = ("then", "else", "dependentSchemas")
 
 # A stranger's definitions that use each other twice would double at every level.
 MOST_COPIES = 1000
@@ -190,8 +189,8 @@ class Rewriter:
 
     def _limited(self, node: Schema, at: str) -> Schema:
         """Only the keywords of the subset; of the others those that say something are folded into the description."""
-        if self.subset.strict:
-            self._free_form(node, at)
+        for why in free_forms(node, at == "#"):
+            self._obstacle(at, why)
         others = [word for word in node if not self._takes(word, node)]
         silent = [word for word in others if is_silent(word, node[word])]
         if reported := [word for word in silent if word not in ("$defs", "definitions")]:
@@ -209,37 +208,15 @@ class Rewriter:
         self._changed(at, f"folded {', '.join(words)} into the description")
         return folded(node, list(words))
 
-    def _free_form(self, node: Schema, at: str) -> None:
-        """Obstacles that folding would hide."""
-        types = types_of(node)
-        if "array" in types and not (is_schema(items := node.get("items")) and items):
-            self._obstacle(at, "the items of the array have no one schema")
-        if "prefixItems" in node:
-            self._obstacle(at, "items that differ by position")
-        if node.get("patternProperties") or node.get("unevaluatedProperties", False) is not False:
-            self._obstacle(at, "properties without fixed names")
-        names = set(properties_of(node))
-        conditions = {word: node[word] for word in CONDITIONS if word in node}
-        if not is_guidance(conditions, names):
-            self._obstacle(at, f"{', '.join(conditions)} adds properties")
-
     # ------------------------------------------------------------------------------------------------------ objects
 
     def _closed(self, node: Schema, at: str) -> Schema:
         if not self.subset.strict or "object" not in types_of(node):
             return node
-        names = properties_of(node)
-        closed = node.get("additionalProperties") in (False, {"not": {}})
-        if node.get("additionalProperties") is not None and not closed:
-            self._obstacle(at, "additionalProperties lets any name in")
-        elif not names and not closed and (at != "#" or "properties" not in node):
-            self._obstacle(at, "an object without properties is free-form")
-        if unknown := [name for name in required_of(node) if name not in names]:
-            self._obstacle(at, f"{', '.join(unknown)} is required but not declared")
-        if closed and is_schema(node.get("properties")) and node["additionalProperties"] is False:
+        if node.get("additionalProperties") is False and "properties" in node:
             return node
         self._changed(at, "closed: no other properties")
-        return {**node, "properties": names, "additionalProperties": False}
+        return {**node, "properties": properties_of(node), "additionalProperties": False}
 
     def _all_required(self, node: Schema, at: str) -> Schema:
         names, required = properties_of(node), required_of(node)

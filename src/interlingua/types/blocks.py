@@ -7,7 +7,8 @@ goes back to no one else: see ``Message.origin``.
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Literal
 
 from msgspec.structs import force_setattr
 
@@ -190,12 +191,27 @@ class ToolResultBlock(BlockBase, frozen=True, tag="tool_result"):
     name: str | None = None
     is_error: bool | None = None
 
+    if TYPE_CHECKING:  # what may be passed is wider than what is stored
+
+        def __init__(
+            self,
+            tool_use_id: str,
+            content: str | Iterable[Block] = (),
+            name: str | None = None,
+            is_error: bool | None = None,
+            *,
+            signature: str | None = None,
+            cache: CacheMark | None = None,
+            extras: dict[str, Json] = {},
+            forms: dict[str, Json] = {},
+        ) -> None: ...
+
     def __post_init__(self) -> None:
         content: object = self.content
         if isinstance(content, str):
             force_setattr(self, "content", (TextBlock(text=content),))
-        elif isinstance(content, list):
-            force_setattr(self, "content", tuple(content))
+        elif type(content) is not tuple:
+            force_setattr(self, "content", tuple(self.content))
 
 
 class JsonBlock(BlockBase, frozen=True, tag="json"):

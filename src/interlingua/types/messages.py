@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
 from msgspec import Struct
 from msgspec.structs import force_setattr
 
 from .base import Json, Value
 from .blocks import Block, TextBlock
-from .words import Role, RoleWord
+from .words import Role
+
+if TYPE_CHECKING:
+    from .words import RoleWord
 
 __all__ = ["Message", "Origin"]
 
@@ -27,11 +33,25 @@ class Message(Value, frozen=True):
     Two messages are equal when they say the same: ``origin`` tells who said it and is left out.
     """
 
-    role: RoleWord
+    role: Role
     content: tuple[Block, ...] = ()
     id: str | None = None
     origin: Origin | None = None
     metadata: dict[str, Json] = {}
+
+    if TYPE_CHECKING:  # what may be passed is wider than what is stored
+
+        def __init__(
+            self,
+            role: RoleWord,
+            content: str | Iterable[Block] = (),
+            id: str | None = None,
+            origin: Origin | None = None,
+            metadata: dict[str, Json] = {},
+            *,
+            extras: dict[str, Json] = {},
+            forms: dict[str, Json] = {},
+        ) -> None: ...
 
     def __post_init__(self) -> None:
         if type(self.role) is not Role:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Literal
 
 from msgspec.structs import force_setattr
 
@@ -45,10 +46,38 @@ class Request(Value, frozen=True):
     stream: bool | None = None
     request_id: str | None = None
 
+    if TYPE_CHECKING:  # what may be passed is wider than what is stored
+
+        def __init__(
+            self,
+            messages: Iterable[Message] = (),
+            model: str | None = None,
+            system: str | Iterable[Block] = (),
+            tools: Iterable[Tool] = (),
+            tool_choice: ToolChoice | None = None,
+            max_output_tokens: int | None = None,
+            temperature: int | float | None = None,
+            top_p: int | float | None = None,
+            top_k: int | None = None,
+            stop_sequences: Iterable[str] = (),
+            seed: int | None = None,
+            output_schema: dict[str, Json] | None = None,
+            thinking: Thinking | None = None,
+            metadata: dict[str, Json] = {},
+            service_tier: str | None = None,
+            betas: Iterable[str] = (),
+            stream: bool | None = None,
+            request_id: str | None = None,
+            *,
+            extras: dict[str, Json] = {},
+            forms: dict[str, Json] = {},
+        ) -> None: ...
+
     def __post_init__(self) -> None:
         system: object = self.system
         if isinstance(system, str):
             force_setattr(self, "system", (TextBlock(text=system),))
         for name in ("messages", "system", "tools", "stop_sequences", "betas"):
-            if type(getattr(self, name)) is list:
-                force_setattr(self, name, tuple(getattr(self, name)))
+            value = getattr(self, name)
+            if type(value) is not tuple:
+                force_setattr(self, name, tuple(value))

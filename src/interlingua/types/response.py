@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
 from msgspec.structs import force_setattr
 
 from .base import Json, Value
@@ -9,7 +12,10 @@ from .blocks import Block, TextBlock, ToolUseBlock
 from .loss import Loss
 from .messages import Message, Origin
 from .usage import TokenUsage
-from .words import Role, StopReason, StopWord
+from .words import Role, StopReason
+
+if TYPE_CHECKING:
+    from .words import StopWord
 
 __all__ = ["Response"]
 
@@ -22,7 +28,7 @@ class Response(Value, frozen=True):
     """
 
     content: tuple[Block, ...] = ()
-    stop_reason: StopWord = StopReason.end_turn
+    stop_reason: StopReason = StopReason.end_turn
     raw_stop_reason: str | int | None = None
     id: str | None = None
     model: str | None = None
@@ -35,6 +41,28 @@ class Response(Value, frozen=True):
     raw: Json = None
     error: Json = None
     """An ``AdapterError`` when ``stop_reason`` is ``error`` or ``cancelled``."""
+
+    if TYPE_CHECKING:  # what may be passed is wider than what is stored
+
+        def __init__(
+            self,
+            content: str | Iterable[Block] = (),
+            stop_reason: StopWord = StopReason.end_turn,
+            raw_stop_reason: str | int | None = None,
+            id: str | None = None,
+            model: str | None = None,
+            usage: TokenUsage | None = None,
+            origin: Origin | None = None,
+            request_id: str | None = None,
+            latency_ms: float | None = None,
+            losses: tuple[Loss, ...] = (),
+            attempts: int = 0,
+            raw: Json = None,
+            error: Json = None,
+            *,
+            extras: dict[str, Json] = {},
+            forms: dict[str, Json] = {},
+        ) -> None: ...
 
     def __post_init__(self) -> None:
         if type(self.stop_reason) is not StopReason:

@@ -31,7 +31,9 @@ ERRORS = ErrorTable(
 )
 
 
-def decode_error(status: int | None, headers: Mapping[str, str] | None, body: Json, provider: str | None) -> AdapterError:
+def decode_error(
+    status: int | None, headers: Mapping[str, str] | None, body: Json, provider: str | None
+) -> AdapterError:
     wire = parse_body(body)
     rest: Wire = dict(wire) if isinstance(wire, dict) else {"text": wire}
     inner = dict(rest["error"]) if isinstance(rest.get("error"), dict) else {}

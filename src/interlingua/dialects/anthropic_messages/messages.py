@@ -82,12 +82,11 @@ def read_block(wire: Json) -> Block:
     if usual is not None:
         return usual
     block = BLOCKS.decode(wire)
-    kind = type(block)
     odd = (
-        (kind is TextBlock and not block.text)
-        or (kind is ThinkingBlock and block.signature is None)
-        or (kind is ToolUseBlock and IDS.pattern.fullmatch(block.id) is None)
-        or (kind is ToolResultBlock and IDS.pattern.fullmatch(block.tool_use_id) is None)
+        (isinstance(block, TextBlock) and not block.text)
+        or (isinstance(block, ThinkingBlock) and block.signature is None)
+        or (isinstance(block, ToolUseBlock) and IDS.pattern.fullmatch(block.id) is None)
+        or (isinstance(block, ToolResultBlock) and IDS.pattern.fullmatch(block.tool_use_id) is None)
     )
     return replace(block, forms={NAME: {**marks(NAME, block), "verbatim": True}}) if odd else block
 
@@ -119,7 +118,11 @@ def encode_messages(messages: Sequence[Message], target: Target | None, ledger: 
     for index, message in settled(messages, ledger):
         if index < skip:
             continue
-        if before is not None and before.role != message.role and (usual := say_usual_turn(message, target)) is not None:
+        if (
+            before is not None
+            and before.role != message.role
+            and (usual := say_usual_turn(message, target)) is not None
+        ):
             turns.append(usual)
             before = message
             continue
@@ -211,9 +214,7 @@ def encode_content(message: Message, target: Target | None, ids: IdMap, ledger: 
 
 def encode_block(block: Block, ids: IdMap, ledger: Ledger) -> Wire | None:
     kind = type(block)
-    if is_plain(block) and block.text:  # type: ignore[union-attr]
-        return {"type": "text", "text": block.text}  # type: ignore[union-attr]
-    if kind is TextBlock and not block.text and "verbatim" not in marks(NAME, block):
+    if isinstance(block, TextBlock) and not block.text and "verbatim" not in marks(NAME, block):
         ledger.lose("dropped", "a text block may not be empty")
         return None
     if kind is ThinkingBlock and block.signature is None and "verbatim" not in marks(NAME, block):

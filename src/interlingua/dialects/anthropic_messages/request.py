@@ -7,7 +7,7 @@ from typing import Any
 
 from ...errors import ParseError
 from ...types.base import Json
-from ...types.blocks import ToolResultBlock, ToolUseBlock
+from ...types.blocks import Block, ToolResultBlock, ToolUseBlock
 from ...types.capabilities import Target
 from ...types.loss import Encoded
 from ...types.request import Request, Thinking
@@ -207,6 +207,7 @@ def say_max_tokens(request: Request, body: Wire, target: Target | None, mark: Wi
 
 def say_history(request: Request, body: Wire, target: Target | None, mark: Wire, ledger: Ledger) -> None:
     skip = 0
+    system: list[tuple[tuple[str | int, ...], Block]]
     if request.messages and "first" in marks(NAME, request.messages[0]):
         system = [(("system", i), b) for i, b in enumerate(request.system)]
     else:

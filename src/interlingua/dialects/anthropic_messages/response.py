@@ -90,7 +90,7 @@ def read_stop(rest: Wire, fields: dict[str, Any], forms: Wire, *, calls: bool) -
 
 def read_usage(rest: Wire, forms: Wire, blanks: Wire) -> TokenUsage:
     usage, empty = dict(rest.pop("usage")), Wire()
-    counts: dict[str, int] = {}
+    counts: dict[str, Any] = {}
     for ours, theirs in USAGE:
         value = usage.pop(theirs, "absent")
         if type(value) is int:

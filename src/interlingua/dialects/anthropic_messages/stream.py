@@ -318,6 +318,9 @@ class Encoder(GrammaticalEncoder):
 
     def last_words(self, block: Block) -> bytes:
         """What is known only now: the signature, a whole input, and what could not be said."""
+        said = block.input_text if isinstance(block, ToolUseBlock) and block.kind == "json" else None
+        if said is not None and parse_object(said) is None:
+            block = replace(block, input_text=None)  # deltas carry the text, malformed as it is
         BLOCKS.encode(block, self.ledger)
         if isinstance(block, ThinkingBlock) and block.signature:
             return self.piece({"type": "signature_delta", "signature": block.signature})
@@ -343,9 +346,9 @@ class Encoder(GrammaticalEncoder):
             self.ledger.lose("dropped", "a signature proves a whole thought, and this one was ended early", "signature")
         if rest:
             self.ledger.lose("moved", "the rest of a text that went on after the next block had begun")
-            block = replace(block, text=rest, signature=None)  # type: ignore[call-arg]
+            block = replace(block, text=rest, signature=None)
             kind = ThinkingDelta if isinstance(block, ThinkingBlock) else TextDelta
-            empty = replace(block, text="")  # type: ignore[call-arg]
+            empty = replace(block, text="")
             index = event.index
             self.waiting[index] = [BlockStart(index, empty), kind(index, rest), BlockComplete(index, block)]
         return self.next_waiting() if self.current is None else b""

@@ -7,6 +7,8 @@ nothing here has an opinion of its own. A test holds both ways against each othe
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from typing import Any
 
 from ...types.base import Json
 from ...types.blocks import Block, TextBlock, ToolResultBlock, ToolUseBlock
@@ -50,7 +52,7 @@ def _read_result(wire: Wire) -> Block | None:
     return ToolResultBlock(id, tuple(blocks))
 
 
-_READ = {"text": _read_text, "tool_use": _read_call, "tool_result": _read_result}
+_READ: dict[Json, Callable[[Wire], Block | None]] = {"text": _read_text, "tool_use": _read_call, "tool_result": _read_result}
 
 
 def say_block(block: Block) -> Wire | None:
@@ -83,4 +85,4 @@ def _say_result(block: ToolResultBlock) -> Wire | None:
     return {"type": "tool_result", "tool_use_id": block.tool_use_id, "content": said}
 
 
-_SAY = {TextBlock: _say_text, ToolUseBlock: _say_call, ToolResultBlock: _say_result}
+_SAY: dict[type, Callable[[Any], Wire | None]] = {TextBlock: _say_text, ToolUseBlock: _say_call, ToolResultBlock: _say_result}

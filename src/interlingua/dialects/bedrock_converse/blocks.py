@@ -28,8 +28,8 @@ from ...types.blocks import (
     VideoBlock,
 )
 from .._stream import dump
-from .._tables import BlockTable, CacheWord, Ledger, Row, kept, marks, take
-from .citations import pop_text, read_cited, read_text, say_text
+from .._tables import BlockTable, CacheWord, Ledger, Row, kept, marks
+from .citations import read_cited, read_text, say_text
 from .media import (
     read_document,
     read_media,
@@ -39,7 +39,7 @@ from .media import (
     say_video,
 )
 from .names import NAME, Scribe
-from .wire import Wire, is_array, is_object, leave, opened
+from .wire import Wire, is_array, is_object, leave, opened, pop_text, take_text
 
 TTLS = ("5m", "1h")
 STATUS = {"success": False, "error": True}
@@ -80,9 +80,9 @@ def gather(wires: Iterable[Json]) -> list[Json]:
     return found
 
 
-def scatter(wire: Wire) -> list[Wire]:
+def scatter(wire: Json) -> list[Wire]:
     """A block as it goes out: itself, then its cache point."""
-    if "cachePoint" not in wire or len(wire) == 1:
+    if not is_object(wire) or "cachePoint" not in wire or len(wire) == 1:
         return [wire]
     return [{key: value for key, value in wire.items() if key != "cachePoint"}, {"cachePoint": wire["cachePoint"]}]
 
@@ -91,7 +91,7 @@ def read_guarded(rest: Wire) -> dict[str, Any] | None:
     """Text for the guardrail to judge. (A guarded image is read by a table of its own: it is another block.)"""
     inner = opened(rest, "guardContent")
     text = opened(inner, "text")
-    fields = {"text": pop_text(text), "forms": {NAME: {"tag": "guardContent"}}}
+    fields = {"text": pop_text(text, "text"), "forms": {NAME: {"tag": "guardContent"}}}
     leave(inner, "text", text)
     leave(rest, "guardContent", inner)
     return fields
@@ -110,7 +110,7 @@ def read_guarded_image(rest: Wire) -> dict[str, Any] | None:
 def read_reasoning(rest: Wire) -> dict[str, Any]:
     inner, blanks = opened(rest, "reasoningContent"), Wire()
     said = opened(inner, "reasoningText")
-    fields = {"text": pop_text(said), "signature": take(said, "signature", blanks)}
+    fields = {"text": pop_text(said, "text"), "signature": take_text(said, "signature", blanks)}
     leave(inner, "reasoningText", said)
     leave(rest, "reasoningContent", inner)
     return {**fields, **kept(NAME, {}, {}, {"reasoningContent": {"reasoningText": blanks}} if blanks else {})}
@@ -129,16 +129,17 @@ def say_redacted(block: RedactedThinkingBlock, ledger: Ledger) -> Wire:
 
 def read_redacted(rest: Wire) -> dict[str, Any]:
     inner = opened(rest, "reasoningContent")
-    fields = {"data": inner.pop("redactedContent")}
+    fields = {"data": pop_text(inner, "redactedContent")}
     leave(rest, "reasoningContent", inner)
     return fields
 
 
 def read_call(rest: Wire) -> dict[str, Any] | None:
     inner, forms = opened(rest, "toolUse"), Wire()
-    if type(inner["input"]) is not dict or type(inner["toolUseId"]) is not str or type(inner["name"]) is not str:
+    fields: dict[str, Any] = {"id": pop_text(inner, "toolUseId"), "name": pop_text(inner, "name")}
+    fields["input"] = inner.pop("input")
+    if not is_object(fields["input"]):
         return None
-    fields: dict[str, Any] = {"id": inner.pop("toolUseId"), "name": inner.pop("name"), "input": inner.pop("input")}
     if inner.get("type") == "tool_use":
         forms["type"] = inner.pop("type")
     leave(rest, "toolUse", inner)
@@ -198,9 +199,9 @@ def say_server_call(block: ServerToolUseBlock, ledger: Ledger) -> Wire | None:
 def read_result(rest: Wire) -> dict[str, Any] | None:
     inner = opened(rest, "toolResult")
     content = inner.pop("content", None)
-    if not is_array(content) or type(inner["toolUseId"]) is not str:
+    if not is_array(content):
         return None
-    fields: dict[str, Any] = {"tool_use_id": inner.pop("toolUseId")}
+    fields: dict[str, Any] = {"tool_use_id": pop_text(inner, "toolUseId")}
     fields["content"] = tuple(map(RESULT_BLOCKS.decode, content))
     if inner.get("status") in STATUS:
         fields["is_error"] = STATUS[inner.pop("status")]
@@ -243,7 +244,7 @@ def read_server_result(rest: Wire) -> dict[str, Any]:
     """``content`` stays in the service's words."""
     inner = opened(rest, "toolResult")
     word: str = inner.pop("type")
-    fields: dict[str, Any] = {"tool_use_id": inner.pop("toolUseId"), "name": word.removesuffix("_result")}
+    fields: dict[str, Any] = {"tool_use_id": pop_text(inner, "toolUseId"), "name": word.removesuffix("_result")}
     fields |= {"content": inner.pop("content"), "dialect": NAME}
     if inner.get("status") in STATUS:
         fields["is_error"] = STATUS[inner.pop("status")]

@@ -13,7 +13,7 @@ from ...types.base import Json
 from ...types.blocks import Citation, TextBlock
 from .._tables import Ledger, kept, marks, own, take
 from .names import NAME
-from .wire import Wire, is_array, leave, opened
+from .wire import Wire, is_array, leave, opened, pop_text, take_text
 
 _SPAN = {"start": "start", "end": "end"}
 # wire location          canonical kind    canonical field -> wire field
@@ -35,7 +35,7 @@ def read_pieces(wire: Json) -> list[str]:
     texts: list[str] = []
     for piece in wire:
         rest = dict(piece)
-        texts.append(pop_text(rest))
+        texts.append(pop_text(rest, "text"))
         if rest:
             raise TypeError("pieces")
     return texts
@@ -56,9 +56,9 @@ def say_pieces(text: str, lengths: Json) -> list[Wire]:
 def read_citation(wire: Wire) -> Citation:
     rest, forms, blanks = dict(wire), Wire(), Wire()
     fields = read_location(rest)
-    fields["title"] = take(rest, "title", blanks)
+    fields["title"] = take_text(rest, "title", blanks)
     if fields["kind"] != "url":
-        fields["url"] = take(rest, "source", blanks)
+        fields["url"] = take_text(rest, "source", blanks)
     if "sourceContent" in rest:
         passages = read_pieces(rest["sourceContent"])
         del rest["sourceContent"]
@@ -107,15 +107,8 @@ def say_citation(citation: Citation, ledger: Ledger, *path: str | int) -> Wire |
     return own(NAME, wire, citation)
 
 
-def pop_text(rest: Wire) -> str:
-    text = rest.pop("text")
-    if type(text) is not str:
-        raise TypeError("text")
-    return text
-
-
 def read_text(rest: Wire) -> dict[str, Any]:
-    fields: dict[str, Any] = {"text": pop_text(rest)}
+    fields: dict[str, Any] = {"text": pop_text(rest, "text")}
     if rest.get("type") == "text":
         fields["forms"] = {NAME: {"type": rest.pop("type")}}
     return fields

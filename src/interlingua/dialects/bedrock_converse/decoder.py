@@ -49,10 +49,10 @@ class Growing:
 
     __slots__ = ("index", "parts", "pieces", "wire")
 
-    def __init__(self, index: int, wire: Wire, parts: list[str]) -> None:
+    def __init__(self, index: int, wire: Wire) -> None:
         self.index = index
         self.wire = wire
-        self.parts = parts  # the fold's own list
+        self.parts: list[str] = []  # the fold's own list
         self.pieces: list[Json] = []  # citations, signatures, bytes, results, a server call's input
 
 
@@ -109,10 +109,10 @@ class Decoder(FrameDecoder):
 
     def open(self, at: Json, wire: Wire, block: Block, out: list[Event]) -> Growing:
         self.begin(out, MessageStart())
-        out.append(self.fold.open(block))
-        index = len(self.fold.blocks) - 1
-        growing = self.growing[at] = Growing(index, wire, self.fold.parts[index])
+        growing = self.growing[at] = Growing(len(self.fold.blocks), wire)
         self.places.append(growing)
+        out.append(self.fold.open(block))
+        growing.parts = self.fold.parts[growing.index]
         if type(block) is TextBlock:
             self.texts[at] = growing
         return growing
@@ -176,7 +176,7 @@ class Decoder(FrameDecoder):
 
     def call_input(self, at: Json, delta: Wire, out: list[Event]) -> None:
         said, growing = delta["toolUse"]["input"], self.growing[at]
-        if type(said) is not str or growing.index not in self.fold.open_indexes:
+        if type(said) is not str or "toolUse" not in growing.wire or growing.index not in self.fold.open_indexes:
             raise TypeError("toolUse")
         if type(self.fold.blocks[growing.index]) is ToolUseBlock:
             out.append(self.fold.arguments(growing.index, said))
@@ -185,7 +185,7 @@ class Decoder(FrameDecoder):
 
     def result_content(self, at: Json, delta: Wire, out: list[Event]) -> None:
         pieces, growing = delta["toolResult"], self.growing[at]
-        if not is_array(pieces) or growing.index not in self.fold.open_indexes:
+        if not is_array(pieces) or "toolResult" not in growing.wire or growing.index not in self.fold.open_indexes:
             raise TypeError("toolResult")
         growing.pieces.extend(pieces)
 

@@ -200,9 +200,12 @@ class Encoder(GrammaticalEncoder):
         rest = "".join(self.early.pop(event.index))
         self.ledger.where = ("content", event.index)
         BLOCKS.encode(event.block, self.ledger)
+        for field in ("signature", "citations"):
+            if getattr(event.block, field, None):
+                self.ledger.lose("dropped", "the next block had begun before it was known", field)
         if rest:
             self.ledger.lose("moved", "the rest of a text that went on after the next block had begun")
-            block = replace(event.block, text=rest)
+            block = replace(event.block, text=rest, signature=None)
             kind = ThinkingDelta if isinstance(block, ThinkingBlock) else TextDelta
             empty = replace(block, text="")
             index = event.index

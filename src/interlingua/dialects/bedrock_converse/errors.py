@@ -92,7 +92,7 @@ def encode_error_body(error: AdapterError) -> Wire:
     if residue is None:
         return {"message": _message(error)}
     key = residue.get("key", "message")
-    body: Wire = {} if key is None else {key: error.provider_message or error.message}
+    body: Wire = {} if key is None else {key: error.provider_message or ""}
     return merge(body, residue["body"])
 
 

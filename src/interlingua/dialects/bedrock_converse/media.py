@@ -21,9 +21,9 @@ from ...types.blocks import (
     UrlSource,
     VideoBlock,
 )
-from .._tables import Ledger, kept, marks, own, take
+from .._tables import Ledger, kept, marks, own
 from .names import NAME, NO_NAME, Scribe, document_name
-from .wire import Wire, leave, opened
+from .wire import Wire, leave, opened, pop_text, take_text
 
 Media = ImageBlock | DocumentBlock | AudioBlock | VideoBlock
 
@@ -76,7 +76,7 @@ def read_source(tag: str, inner: Wire, forms: Wire) -> Source | None:
         return Base64Source(media_type or UNKNOWN, rest.pop("bytes"), **kept(NAME, rest, {}, {}))
     if isinstance(rest.get("s3Location"), dict):
         place = opened(rest, "s3Location")
-        uri = place.pop("uri")
+        uri = pop_text(place, "uri")
         leave(rest, "s3Location", place)
         return FileSource(uri, media_type, NAME, **kept(NAME, rest, {}, {}))
     if isinstance(rest.get("text"), str):
@@ -208,7 +208,8 @@ def read_document(rest: Wire) -> dict[str, Any] | None:
         return None
     if "name" not in inner:
         forms["name"] = "absent"
-    fields = {"source": source, "title": take(inner, "name", blanks), "context": take(inner, "context", blanks)}
+    title, context = take_text(inner, "name", blanks), take_text(inner, "context", blanks)
+    fields = {"source": source, "title": title, "context": context}
     leave(rest, "document", inner)
     return {**fields, **kept(NAME, {}, forms, {"document": blanks} if blanks else {})}
 

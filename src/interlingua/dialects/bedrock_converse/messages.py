@@ -3,7 +3,7 @@
 The protocol wants turns to alternate, so neighbours of one wire role are one turn. Marks on a message: ``apart`` (it
 was a turn of its own although the one before has its role), ``joined`` (results behind other blocks of the same turn),
 ``first`` (it opened the conversation though it is not the user's), ``textless`` (a document without a text beside it),
-``role`` (a role of no protocol). On a block: ``verbatim`` (an empty text, an id or a name that the service refuses,
+``role`` (of no protocol), ``content`` (``absent``). On a block: ``verbatim`` (an empty text, an id or a name that the service refuses,
 media in the wrong turn: it was read here, so it is written here).
 """
 
@@ -56,12 +56,15 @@ def decode_messages(wire: Json, provider: str | None) -> tuple[Message, ...]:
 
 def decode_turn(turn: Wire, into: list[Message], origin: Origin, *, again: bool) -> None:
     rest, forms, blanks = dict(turn), Wire(), Wire()
-    word = rest.pop("role", None)
-    role = ROLES.get(word, Role.user) if isinstance(word, str) else Role.user
-    if word not in ROLES:
+    word = rest.pop("role", "absent")
+    known = ROLES.get(word) if isinstance(word, str) else None
+    role = known or Role.user
+    if known is None:
         forms["role"] = word
     if again:
         forms["apart"] = True
+    if "content" not in rest:
+        forms["content"] = "absent"
     content = take(rest, "content", blanks)
     blocks = read_content(content) if is_array(content) else []
     if content is not None and not is_array(content):
@@ -69,7 +72,7 @@ def decode_turn(turn: Wire, into: list[Message], origin: Origin, *, again: bool)
     runs = split_turn(role, blocks)
     if not into and runs[0][0] not in (Role.user, Role.tool):
         forms["first"] = True
-    if is_array(content) and _wants_text(content):
+    if _wants_text(content):
         forms["textless"] = True
     extras, marked = keep(NAME, rest, forms, blanks)
     for place, (of, run) in enumerate(runs):
@@ -92,8 +95,8 @@ def split_turn(role: Role, blocks: list[Block]) -> list[tuple[Role, list[Block]]
     return runs or [(Role.user, [])]
 
 
-def _wants_text(content: Sequence[Json]) -> bool:
-    keys = {key for wire in content if is_object(wire) for key in wire}
+def _wants_text(content: Json) -> bool:
+    keys = {key for wire in content if is_object(wire) for key in wire} if is_array(content) else set[str]()
     return "document" in keys and "text" not in keys
 
 
@@ -161,19 +164,24 @@ def ordered(messages: Sequence[Message], ledger: Ledger) -> Sequence[tuple[int, 
 
 
 def encode_turn(message: Message, word: Json, content: list[Wire], ledger: Ledger) -> Wire:
-    wire: Wire = {} if word is None else {"role": word}
+    wire: Wire = {} if word == "absent" else {"role": word}
     mark = marks(NAME, message)
     if content:
         wire["content"] = content
-    elif message.content or ("content" not in mark.get("blank", ()) and "content" not in message.extras.get(NAME, ())):
+    elif message.content or not _was_hollow(message, mark):
         wire["content"] = [{"text": PLACEHOLDER}]
         ledger.lose("added", "a turn may not be empty", "content")
     return own(NAME, wire, message)
 
 
+def _was_hollow(message: Message, mark: Wire) -> bool:
+    """The turn came without content, or with something that is no list of blocks."""
+    return any("content" in told for told in (mark, mark.get("blank", ()), message.extras.get(NAME, ())))
+
+
 def _beside_documents(messages: Sequence[Message], turns: list[tuple[int, Wire]], ledger: Ledger) -> None:
     for index, turn in turns:
-        if _wants_text(turn.get("content") or ()) and "textless" not in marks(NAME, messages[index]):
+        if _wants_text(turn.get("content")) and "textless" not in marks(NAME, messages[index]):
             turn["content"].append({"text": PLACEHOLDER})
             ledger.where = ("messages", index)
             ledger.lose("added", "a document needs a text beside it", "content")

@@ -57,7 +57,7 @@ def decode_request(body: Json, model: str | None, stream: bool | None, provider:
 def read_history(rest: Wire, fields: dict[str, Any], forms: Wire, blanks: Wire, provider: str | None) -> None:
     if "messages" not in rest:
         forms["messages"] = "absent"
-    elif is_array(rest["messages"]):
+    elif is_array(rest["messages"]) or rest["messages"] is None:
         messages = take(rest, "messages", blanks)
         fields["messages"] = decode_messages(messages or (), provider)
     if is_array(rest.get("system")):
@@ -176,9 +176,14 @@ def say_history(request: Request, body: Wire, target: Target | None, mark: Wire,
     turns = encode_messages(request.messages, target, ledger, skip)
     if turns:
         body["messages"] = turns
-    elif request.messages or not (mark.get("messages") == "absent" or "messages" in mark.get("blank", ())):
+    elif request.messages or not _without_messages(request, mark):
         body["messages"] = [{"role": "user", "content": [{"text": PLACEHOLDER}]}]
         ledger.lose("added", "a request needs a message", "messages")
+
+
+def _without_messages(request: Request, mark: Wire) -> bool:
+    """The body came without messages, as it may where a stored prompt has them."""
+    return any("messages" in told for told in (mark, mark.get("blank", ()), request.extras.get(NAME, ())))
 
 
 def say_inference(request: Request, mark: Wire, ledger: Ledger) -> Wire:

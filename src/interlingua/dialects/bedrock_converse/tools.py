@@ -19,7 +19,7 @@ from .._schemas import is_strict_form, say_strict
 from .._tables import Ledger, Words, keep, kept, marks, own, take
 from .blocks import BLOCKS, CACHE, fit_tool_name, gather, scatter
 from .names import NAME, TOOL_NAME, Scribe
-from .wire import Wire, is_array, is_object, leave, opened
+from .wire import Wire, is_array, is_object, leave, opened, pop_text, take_text
 
 CHOICES = Words([("auto", "auto"), ("any", "any"), ("tool", "specific")])
 FREE_TEXT_SCHEMA: Wire = {"type": "object", "properties": {"input": {"type": "string"}}, "required": ["input"]}
@@ -36,7 +36,8 @@ def read_tools(rest: Wire, fields: dict[str, Any], forms: Wire, blanks: Wire) ->
     elif tools is not None:
         config["tools"] = tools
     choice = config.get("toolChoice")
-    if is_object(choice) and next(iter(choice), "") in CHOICES.read:
+    tag = next(iter(choice), "") if is_object(choice) else ""
+    if is_object(choice) and tag in CHOICES.read and is_object(choice[tag]):
         fields["tool_choice"] = read_choice(config.pop("toolChoice"), alone="tools" not in fields)
     leave(rest, "toolConfig", config)
     if empty or not wire:
@@ -46,7 +47,7 @@ def read_tools(rest: Wire, fields: dict[str, Any], forms: Wire, blanks: Wire) ->
 def read_tool(wire: Json) -> Tool:
     try:
         return _definition(wire)
-    except (KeyError, TypeError, AttributeError):
+    except (KeyError, TypeError, ValueError, AttributeError):
         return ServerTool(NAME, wire)
 
 
@@ -54,11 +55,13 @@ def _definition(wire: Wire) -> ToolDefinition:
     rest, forms, blanks = dict(wire), Wire(), Wire()
     spec = opened(rest, "toolSpec")
     schema = opened(spec, "inputSchema")
-    name, json = spec.pop("name"), opened(schema, "json")
+    name, json = pop_text(spec, "name"), opened(schema, "json")
     if not TOOL_NAME.fullmatch(name):
         forms["verbatim"] = True
     leave(spec, "inputSchema", schema)
-    description, strict = take(spec, "description", blanks), take(spec, "strict", blanks)
+    description, strict = take_text(spec, "description", blanks), take(spec, "strict", blanks)
+    if strict is not None and type(strict) is not bool:
+        raise TypeError("strict")
     if json.get("type") != "object" or (strict and not is_strict_form(json, NAME)):
         forms["schema"] = "verbatim"
     mark = CACHE.read(rest[CACHE.key]) if CACHE.key in rest else None
@@ -73,14 +76,12 @@ def read_choice(wire: Wire, *, alone: bool) -> ToolChoice:
     rest, forms = dict(wire), Wire()
     tag = next(iter(rest))
     fields: dict[str, Any] = {"mode": CHOICES.read[tag]}
-    inner = rest[tag]
-    if is_object(inner):
-        inner = opened(rest, tag)
-        if isinstance(inner.get("name"), str):
-            fields["name"] = inner.pop("name")
-            if not TOOL_NAME.fullmatch(fields["name"]):
-                forms["verbatim"] = True
-        leave(rest, tag, inner)
+    inner = opened(rest, tag)
+    if isinstance(inner.get("name"), str):
+        fields["name"] = inner.pop("name")
+        if not TOOL_NAME.fullmatch(fields["name"]):
+            forms["verbatim"] = True
+    leave(rest, tag, inner)
     if alone:
         forms["alone"] = True
     return ToolChoice(**fields, **kept(NAME, rest, forms, {}))
@@ -100,10 +101,13 @@ def say_tools(request: Request, mark: Wire, ledger: Scribe) -> Wire:
         tools = encode_tools(stub_tools(request.messages), Scribe(stub_tools(request.messages)))
         ledger.lose("added", "a history with tool calls needs tool definitions: stubs were made", "tools")
     config: Wire = {"tools": tools} if tools else {}
-    if choice is not None:
-        said = say_choice(choice, ledger, offered=_names(tools))
+    if choice is not None and (tools or "alone" in marks(NAME, choice)):
+        lost = any(isinstance(tool, ServerTool) and tool.dialect != NAME for tool in request.tools)
+        said = say_choice(choice, ledger, offered=_names(tools) if lost else None)
         if said:
             config["toolChoice"] = said
+    elif choice is not None:
+        ledger.lose("dropped", "a choice needs tools to choose from", "tool_choice")
     return config
 
 
@@ -112,7 +116,7 @@ def speaks_of_tools(messages: Sequence[Message]) -> bool:
 
 
 def _names(tools: list[Wire]) -> list[Json]:
-    specs = (wire.get("toolSpec") or wire.get("systemTool") for wire in tools)
+    specs = (wire.get("toolSpec") or wire.get("systemTool") for wire in tools if is_object(wire))
     return [spec.get("name") for spec in specs if is_object(spec)]
 
 
@@ -167,15 +171,10 @@ def say_schema(tool: ToolDefinition, ledger: Ledger) -> tuple[Wire, bool | None]
 
 
 def say_choice(choice: ToolChoice, ledger: Scribe, offered: Sequence[Json] | None = None) -> Wire:
-    """The choice, where there is something to say. ``offered``: the names to choose from, if they are known."""
+    """The choice, where there is something to say. ``offered``: the names left to choose from, where some were lost."""
     ledger.where = ("tool_choice",)
-    wire: Wire = {}
-    mark = marks(NAME, choice)
-    if offered is not None and not offered and "alone" not in mark:
-        ledger.lose("dropped", "a choice needs tools to choose from")
-    else:
-        wire = own(NAME, _choice(choice, offered, mark, ledger), choice)
-        ledger.foreign(choice, NAME)
+    wire = own(NAME, _choice(choice, offered, marks(NAME, choice), ledger), choice)
+    ledger.foreign(choice, NAME)
     ledger.where = ()
     return wire
 
@@ -188,9 +187,8 @@ def _choice(choice: ToolChoice, offered: Sequence[Json] | None, mark: Wire, ledg
         wire = {CHOICES.write[choice.mode]: {}}
     if choice.name is not None and choice.mode == "specific":
         name = choice.name if "verbatim" in mark else fit_tool_name(choice.name, ledger, "name")
-        if offered is None or name in offered or mark:
-            wire = {"tool": {"name": name}}
-        else:
+        wire = {"tool": {"name": name}}
+        if offered is not None and name not in offered:
             wire = {}
             ledger.lose("dropped", "the chosen tool is not offered")
     elif choice.name is not None:

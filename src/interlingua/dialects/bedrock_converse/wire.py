@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TypeGuard
 
 from ...types.base import Json
+from .._tables import take
 
 Wire = dict[str, Json]
 
@@ -23,6 +24,21 @@ def opened(rest: Wire, key: str) -> Wire:
     if not is_object(inner):
         raise TypeError(key)
     return dict(inner)
+
+
+def pop_text(rest: Wire, key: str) -> str:
+    text = rest.pop(key)
+    if type(text) is not str:
+        raise TypeError(key)
+    return text
+
+
+def take_text(rest: Wire, key: str, blanks: Wire) -> str | None:
+    """Pop a text that may be missing; a blank one is a form mark."""
+    value = take(rest, key, blanks)
+    if value is not None and type(value) is not str:
+        raise TypeError(key)
+    return value
 
 
 def leave(rest: Wire, key: str, inner: Wire) -> None:

@@ -175,9 +175,8 @@ class Decoder(FrameDecoder):
             self.growing = CALL
             self.call = OpenCall(part, position)
             self.places.append(self.call.part)
-            block = self.read_part(part)
-            assert isinstance(block, ToolUseBlock)
-            out.append(self.fold.open(replace(block, input={})))
+            named = {key: part["functionCall"][key] for key in ("name", "id") if key in part["functionCall"]}
+            out.append(self.fold.open(self.read_part({**part, "functionCall": named})))
         self.call.add(part)
 
     def whole(self, part: Json, out: list[Event]) -> None:

@@ -27,6 +27,7 @@ from ...types.events import (
 )
 from ...types.response import Response
 from .._stream import GrammaticalEncoder, dump
+from .._tables import Ledger
 from .errors import encode_error_body
 from .media import NAME
 from .parts import SIGNATURE
@@ -48,6 +49,7 @@ class Encoder(GrammaticalEncoder):
         self.block: Block
         self.live = False  # the text goes out as it comes
         self.begun = False  # some of it is out
+        self.pieces: list[str] = []  # the text so far, where it goes out whole
         self.last: str | None = None  # what the last part is, if a reader would go on with it
         self.held: list[Wire] = []  # calls without ids
         self.waiting: dict[int, list[Event]] = {}
@@ -76,9 +78,9 @@ class Encoder(GrammaticalEncoder):
             return b""
         said = b""
         if self.current is not None:
-            said = self.close_text()
+            said = self.close_text() if self.live else self.say_whole(self.current)
             self.early[self.current] = []
-        self.current, self.block, self.begun = event.index, event.block, False
+        self.current, self.block, self.begun, self.pieces = event.index, event.block, False, []
         self.live = isinstance(event.block, Worded) and not (
             event.block.signature or NAME in event.block.extras or NAME in event.block.forms
         )
@@ -88,10 +90,19 @@ class Encoder(GrammaticalEncoder):
         if event.index in self.waiting:
             self.waiting[event.index].append(event)
         elif isinstance(event, TextDelta | ThinkingDelta):
-            if event.index == self.current:
-                return self.say_text(event.text) if self.live and event.text else b""
-            self.early[event.index].append(event.text)
+            if event.index != self.current:
+                self.early[event.index].append(event.text)
+            elif not self.live:
+                self.pieces.append(event.text)
+            elif event.text:
+                return self.say_text(event.text)
         return b""
+
+    def say_whole(self, index: int) -> bytes:
+        """A text that goes out whole, as far as it has come when the next block begins."""
+        block = replace(self.block, text="".join(self.pieces))  # type: ignore[call-arg]
+        wire = say_block(block, index, Ledger())  # what it cannot say is declared once, at its end
+        return self.say_parts(wire) if wire is not None else b""
 
     def say_text(self, text: str) -> bytes:
         kind = THOUGHT if isinstance(self.block, ThinkingBlock) else TEXT
@@ -119,8 +130,8 @@ class Encoder(GrammaticalEncoder):
         return self.chunk(held)
 
     def chunk(self, parts: list[Wire]) -> bytes:
-        candidate = {"content": {"parts": parts, "role": "model"}, "index": 0}
-        return encode_sse(dump({"candidates": [candidate], **self.envelope}))
+        content = {"parts": parts, "role": "model"}
+        return encode_sse(dump({"candidates": [{"content": content}], **self.envelope}))
 
     def end(self, event: Closer) -> bytes:
         if event.index in self.waiting:
@@ -160,23 +171,16 @@ class Encoder(GrammaticalEncoder):
 
     def late(self, event: Closer) -> bytes:
         """A text that went on after the next block had begun: its rest waits for a part of its own."""
-        rest = "".join(self.early.pop(event.index))
-        block = event.block
-        said = self.say_signature(block, event.index) if not rest and self.current is None else b""
-        say_block(block, event.index, self.ledger)
+        index, block, rest = event.index, event.block, "".join(self.early.pop(event.index))
+        say_block(block, index, self.ledger)
         if rest:
-            self.ledger.lose("moved", "the rest of a text that went on after the next block had begun", *self.at(event))
+            why = "the rest of a text that went on after the next block had begun"
+            self.ledger.lose("moved", why, "content", index)
             late = replace(block, text=rest)  # type: ignore[call-arg]
-            self.waiting[event.index] = [BlockStart(event.index, replace(late, text="")), *self.words(event.index, late)]  # type: ignore[call-arg]
-        return said + (self.next_waiting() if self.current is None else b"")
-
-    def at(self, event: Closer) -> tuple[str | int, ...]:
-        return ("content", event.index)
-
-    def words(self, index: int, block: Block) -> list[Event]:
-        text: str = block.text  # type: ignore[union-attr]
-        delta = ThinkingDelta(index, text) if isinstance(block, ThinkingBlock) else TextDelta(index, text)
-        return [delta, BlockComplete(index, block)]
+            delta = ThinkingDelta if isinstance(block, ThinkingBlock) else TextDelta
+            empty = replace(late, text="")  # type: ignore[call-arg]
+            self.waiting[index] = [BlockStart(index, empty), delta(index, rest), BlockComplete(index, late)]
+        return self.next_waiting() if self.current is None else b""
 
     def next_waiting(self) -> bytes:
         """Write the blocks that waited for their turn, until one is still open."""

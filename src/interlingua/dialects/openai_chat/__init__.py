@@ -39,6 +39,9 @@ class OpenAIChat(Dialect):
     def decode_response(self, body: Json, headers: Headers | None = None, request: Request | None = None) -> Response:
         return response.decode_response(body, headers, request, self.provider)
 
+    def as_turn(self, response_: Response) -> Message:
+        return response.as_turn(response_, super().as_turn(response_))
+
     def stream_decoder(self, request: Request | None = None) -> stream.Decoder:
         return stream.Decoder(request, self.provider)
 

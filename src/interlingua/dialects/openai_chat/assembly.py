@@ -125,7 +125,9 @@ class Choice:
 
 def _one_text(part: Wire) -> bool:
     inner = part.get("thinking")
-    return type(inner) is list and len(inner) == 1 and isinstance(inner[0], dict) and inner[0].keys() == {"type", "text"}
+    return (
+        type(inner) is list and len(inner) == 1 and isinstance(inner[0], dict) and inner[0].keys() == {"type", "text"}
+    )
 
 
 def _private(part: Wire) -> Wire:

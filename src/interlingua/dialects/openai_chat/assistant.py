@@ -19,12 +19,15 @@ from ...types.blocks import (
     Base64Source,
     Block,
     Citation,
+    DocumentBlock,
     FileSource,
+    ImageBlock,
     OpaqueBlock,
     RefusalBlock,
     TextBlock,
     ThinkingBlock,
     ToolUseBlock,
+    VideoBlock,
 )
 from .._tables import Ledger, kept, marks, own, take
 from .calls import read_call, read_legacy_call, say_call, say_legacy_call
@@ -123,7 +126,9 @@ def writes_string(parts: list[Block]) -> bool:
     if len(parts) != 1:
         return False
     part = parts[0]
-    return type(part) is TextBlock and bool(part.text) and not (part.cache or part.signature or part.extras or part.forms)
+    return (
+        type(part) is TextBlock and bool(part.text) and not (part.cache or part.signature or part.extras or part.forms)
+    )
 
 
 def read_audio(rest: Wire, blocks: list[Block], blanks: Wire) -> None:
@@ -173,7 +178,8 @@ def read_citation(wire: Wire) -> Citation:
     return Citation(kind="url", **fields, **kept(NAME, rest, {}, {"url_citation": blanks} if blanks else {}))
 
 
-def say_citation(citation: Citation, text: str, ledger: Ledger, *path: str | int) -> Wire | None:
+def say_citation(citation: Citation, span: tuple[int, int], ledger: Ledger, *path: str | int) -> Wire | None:
+    """``span`` is where the cited text stands in the whole content: what is cited unless the citation says."""
     if citation.kind != "url" or citation.url is None:
         ledger.lose("dropped", "annotations cite URLs only", *path)
         return None
@@ -182,7 +188,7 @@ def say_citation(citation: Citation, text: str, ledger: Ledger, *path: str | int
     inner: Wire = {"url": citation.url}
     ours = NAME in citation.extras or NAME in citation.forms
     inner |= {"title": citation.title} if citation.title is not None or ours else {"title": ""}
-    for key, value, whole in (("start_index", citation.start, 0), ("end_index", citation.end, len(text))):
+    for key, value, whole in (("start_index", citation.start, span[0]), ("end_index", citation.end, span[1])):
         if value is not None or not ours:
             inner[key] = whole if value is None else value
     if ours and citation.title is None:
@@ -191,6 +197,8 @@ def say_citation(citation: Citation, text: str, ledger: Ledger, *path: str | int
     return own(NAME, {"type": "url_citation", "url_citation": inner}, citation)
 
 
+MEDIA = (ImageBlock, DocumentBlock, VideoBlock)  # no parts of an assistant's content, unless they were read there
+APART = (RefusalBlock, *MEDIA)
 RANKS = {ThinkingBlock: 0, TextBlock: 1, RefusalBlock: 1, AudioBlock: 2, ToolUseBlock: 3}
 
 
@@ -224,17 +232,30 @@ def _is_call(block: OpaqueBlock) -> bool:
     return block.dialect == NAME and isinstance(block.raw, dict) and block.raw.keys() == {"tool_call"}
 
 
-def say_turn(
-    wire: Wire, blocks: list[tuple[int, Block]], mark: Wire, quirks: Quirks, ids: IdMap, ledger: Ledger, *, answer: bool
-) -> None:
-    """Say the blocks of a turn on its wire object. ``answer``: a server speaks, which may show reasoning and cite."""
-    slots, rank, where = Slots(), 0, ledger.where
+def sort_slots(blocks: list[tuple[int, Block]], ledger: Ledger) -> Slots:
+    """Every block in its slot; one that stood elsewhere is moved."""
+    slots, rank = Slots(), 0
     for index, block in blocks:
         mine = slots.put(index, block, rank)
         if mine < rank:
             ledger.lose("moved", "reasoning, text and calls have one slot each, in that order", "content", index)
         else:
             rank = mine
+    return slots
+
+
+def declare_joined(blocks: list[tuple[int, Block]], kind: type[Block], ledger: Ledger) -> None:
+    """A slot holds one text: several lose their bounds."""
+    several = [index for index, block in blocks if isinstance(block, kind)]
+    for index in several if len(several) > 1 else ():
+        ledger.lose("approximated", f"several {kind.__struct_config__.tag} blocks go as one", "content", index)
+
+
+def say_turn(
+    wire: Wire, blocks: list[tuple[int, Block]], mark: Wire, quirks: Quirks, ids: IdMap, ledger: Ledger, *, answer: bool
+) -> None:
+    """Say the blocks of a turn on its wire object. ``answer``: a server speaks, which may show reasoning and cite."""
+    slots, where = sort_slots(blocks, ledger), ledger.where
     if slots.thinking or quirks.replay_thinking:
         say_thinking(slots, wire, mark, quirks, ledger, answer=answer)
     if len(slots.parts) == 1 and not mark and writes_string([slots.parts[0][1]]) and not _citations(slots.parts[0][1]):
@@ -255,15 +276,15 @@ def _citations(block: Block) -> tuple[Citation, ...]:
 def say_thinking(slots: Slots, wire: Wire, mark: Wire, quirks: Quirks, ledger: Ledger, *, answer: bool) -> None:
     keys = mark.get("thinking") or [quirks.thinking_key or ("reasoning_content" if answer else None)]
     where = ledger.where
+    if keys[0] is not None:
+        declare_joined(slots.thinking, ThinkingBlock, ledger)  # type: ignore[arg-type]
     for index, block in slots.thinking:
         ledger.where = (*where, "content", index)
         if keys[0] is None:
             ledger.lose("dropped", f"{NAME} has no word for reasoning in a request")
             continue
         for key in keys:
-            wire[key] = f"{wire[key]}\n\n{block.text}" if key in wire else block.text
-        if index != slots.thinking[0][0]:
-            ledger.lose("approximated", "several thoughts go as one text")
+            wire[key] = "\n\n".join(filter(None, (wire.get(key), block.text)))
         PARTS.encode(TextBlock(block.text, signature=block.signature, cache=block.cache, extras=block.extras), ledger)
     ledger.where = where
     if quirks.replay_thinking and slots.calls and not answer:
@@ -272,13 +293,20 @@ def say_thinking(slots: Slots, wire: Wire, mark: Wire, quirks: Quirks, ledger: L
 
 def say_content(slots: Slots, wire: Wire, mark: Wire, quirks: Quirks, ledger: Ledger, *, answer: bool) -> None:
     where, form = ledger.where, mark.get("content", "")
-    inner = [(i, b) for i, b in slots.parts if form == "parts" or not isinstance(b, RefusalBlock)]
+    inner = [(i, b) for i, b in slots.parts if form == "parts" or not isinstance(b, APART)]
+    if form != "parts":
+        declare_joined(slots.parts, RefusalBlock, ledger)
+    length = 0
     for index, block in slots.parts:
         ledger.where = (*where, "content", index)
+        if form != "parts" and isinstance(block, MEDIA):
+            ledger.lose("dropped", "the assistant speaks in text alone")
         if isinstance(block, RefusalBlock) and form != "parts":
-            wire["refusal"] = f"{wire['refusal']}\n\n{block.text}" if "refusal" in wire else block.text
-        elif isinstance(block, TextBlock) and block.citations:
-            say_annotations(index, block, wire, ledger, answer=answer or "annotations" in mark)
+            wire["refusal"] = "\n\n".join(filter(None, (wire.get("refusal"), block.text)))
+        elif isinstance(block, TextBlock):
+            if block.citations:
+                say_annotations(block, length, wire, ledger, answer=answer or "annotations" in mark)
+            length += len(block.text)
     plain = [(i, replace(b, citations=()) if isinstance(b, TextBlock) and b.citations else b) for i, b in inner]
     if form != "list" and writes_string([b for _, b in plain]):
         wire["content"] = plain[0][1].text  # type: ignore[union-attr]
@@ -299,8 +327,7 @@ def say_joined(texts: list[tuple[int, Block]], wire: Wire, where: tuple[str | in
     for index, block in texts:
         ledger.where = (*where, "content", index)
         PARTS.encode(block, ledger)
-        if index != texts[0][0] or len(texts) == 1:
-            ledger.lose("approximated", "an answer's content is one text")
+        ledger.lose("approximated", "an answer's content is one text")
 
 
 def say_parts(
@@ -315,11 +342,12 @@ def say_parts(
     return said
 
 
-def say_annotations(index: int, block: TextBlock, wire: Wire, ledger: Ledger, *, answer: bool) -> None:
+def say_annotations(block: TextBlock, offset: int, wire: Wire, ledger: Ledger, *, answer: bool) -> None:
     if not answer:
         ledger.lose("dropped", "a request does not cite", "citations")
         return
-    said = [say_citation(c, block.text, ledger, "citations", i) for i, c in enumerate(block.citations)]
+    span = (offset, offset + len(block.text))
+    said = [say_citation(c, span, ledger, "citations", i) for i, c in enumerate(block.citations)]
     found = [citation for citation in said if citation is not None]
     if found:
         wire.setdefault("annotations", []).extend(found)

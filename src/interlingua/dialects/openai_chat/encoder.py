@@ -27,7 +27,7 @@ from ...types.request import Request
 from ...types.response import Response
 from .._stream import GrammaticalEncoder, dump
 from .._tables import Ledger, marks, merge
-from .assistant import Slots, say_audio, say_citation
+from .assistant import Slots, declare_joined, say_audio, say_citation, sort_slots
 from .errors import encode_error_body
 from .parts import NAME, PARTS, Wire
 from .response import say_stop, say_whole_usage
@@ -42,21 +42,29 @@ class Encoder(GrammaticalEncoder):
         self.blocks: dict[int, Block] = {}
         self.calls: dict[int, int] = {}
         self.said: set[int] = set()
+        self.last: dict[str, int] = {}  # by slot, the block that spoke last
+        self.length = 0  # of the content so far
+        self.offsets: dict[int, int] = {}  # where in the content a block begins
+        self.annotations: list[Wire] = []
 
     def say(self, event: Event) -> bytes:
         match event:
             case TextDelta():
-                refused = isinstance(self.blocks[event.index], RefusalBlock)
-                return self.chunk({"refusal" if refused else "content": event.text})
+                if isinstance(self.blocks[event.index], RefusalBlock):
+                    return self.chunk({"refusal": self.apart("refusal", event.index, event.text)})
+                self.length += len(event.text)
+                return self.chunk({"content": event.text})
             case ThinkingDelta():
                 return self.chunk(self.reasoning(event.index, event.text))
             case ToolUseInputDelta():
-                self.said.add(event.index)
+                if event.partial_json:
+                    self.said.add(event.index)
                 return self.piece(event.index, event.partial_json)
             case MessageStart():
                 return self.start(event)
             case BlockStart():
                 self.blocks[event.index] = event.block
+                self.offsets[event.index] = self.length
             case ToolUseStart():
                 return self.open_call(event)
             case ToolUseEnd():
@@ -64,7 +72,7 @@ class Encoder(GrammaticalEncoder):
             case BlockComplete():
                 return self.end_block(event)
             case CitationDelta():
-                return b""  # cited at the end of the text, whose length an annotation needs
+                return b""  # cited at the end: clients do not take annotations in several pieces
             case MessageComplete():
                 return self.complete(event)
             case _:
@@ -81,7 +89,13 @@ class Encoder(GrammaticalEncoder):
         """Under the usual key, or as a part of the content where the block came so."""
         if marks(NAME, self.blocks[index]).get("part") == "thinking":
             return {"content": [{"type": "thinking", "thinking": [{"type": "text", "text": text}]}]}
-        return {"reasoning_content": text}
+        return {"reasoning_content": self.apart("thinking", index, text)}
+
+    def apart(self, slot: str, index: int, text: str) -> str:
+        """Several thoughts or refusals share one slot: as in a whole answer, a blank line stands between them."""
+        before = self.last.get(slot, index)
+        self.last[slot] = index
+        return text if before == index else f"\n\n{text}"
 
     def chunk(self, delta: Wire, finish: Wire | None = None) -> bytes:
         choice = {"index": 0, "delta": delta, **(finish or {"finish_reason": None})}
@@ -108,6 +122,8 @@ class Encoder(GrammaticalEncoder):
         self.ledger.foreign(event.block, NAME)
         if event.block.signature is not None:
             self.ledger.lose("dropped", f"{NAME} does not sign calls", "signature")
+        if event.block.cache is not None:
+            self.ledger.lose("dropped", "cache marks stand on content parts only", "cache")
         if event.index in self.said:
             return b""
         block = event.block
@@ -118,10 +134,11 @@ class Encoder(GrammaticalEncoder):
         block = event.block
         self.ledger.where = ("content", event.index)
         if isinstance(block, TextBlock):
-            said = [say_citation(c, block.text, self.ledger, "citations", i) for i, c in enumerate(block.citations)]
-            found = [citation for citation in said if citation is not None]
+            span = (self.offsets[event.index], self.offsets[event.index] + len(block.text))
+            said = [say_citation(c, span, self.ledger, "citations", i) for i, c in enumerate(block.citations)]
+            self.annotations += [citation for citation in said if citation is not None]
             PARTS.encode(block, self.ledger)
-            return self.chunk({"annotations": found}) if found else b""
+            return b""
         if isinstance(block, ThinkingBlock):
             return self.end_reasoning(block)
         elif isinstance(block, AudioBlock):
@@ -156,10 +173,20 @@ class Encoder(GrammaticalEncoder):
         self.ledger.where = ()
         self.ended = True
         response = event.response
+        self.declare_slots(response)
         self.base |= {"id": response.id or self.base["id"], "model": response.model or self.base["model"]}
         self.base["created"] = response.extras.get(NAME, {}).get("created", self.base["created"])
         self.ledger.foreign(response, NAME)
-        return self.finish(response) + self.usage(response) + DONE
+        cited = self.chunk({"annotations": self.annotations}) if self.annotations else b""
+        return cited + self.finish(response) + self.usage(response) + DONE
+
+    def declare_slots(self, response: Response) -> None:
+        """What loses its place or its bounds, since there is one slot for each kind."""
+        blocks = list(enumerate(response.content))
+        sort_slots(blocks, self.ledger)
+        if marks(NAME, response).get("turn", {}).get("content") != "parts":
+            for kind in (TextBlock, ThinkingBlock, RefusalBlock):
+                declare_joined(blocks, kind, self.ledger)
 
     def finish(self, response: Response) -> bytes:
         residue = dict(response.extras.get(NAME, {}))
@@ -186,8 +213,9 @@ class Encoder(GrammaticalEncoder):
         usage = say_whole_usage(response, marks(NAME, response))
         if not isinstance(usage, dict):
             return b""
-        merge(usage, response.extras.get(NAME, {}).get("usage", {}))
-        return encode_sse(dump({**self.base, "choices": [], "usage": usage}))
+        residue = response.extras.get(NAME, {})
+        merge(usage, residue.get("usage", {}))
+        return encode_sse(dump({**self.base, **residue, "choices": [], "usage": usage}))
 
     def fail(self, error: AdapterError) -> bytes:
         if self.ended:

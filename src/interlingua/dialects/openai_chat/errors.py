@@ -37,7 +37,9 @@ ERRORS = ErrorTable(
 REQUEST_IDS = ("x-request-id", "request-id", "mistral-correlation-id", "apim-request-id", "cf-ray")
 
 
-def decode_error(status: int | None, headers: Mapping[str, str] | None, body: Json, provider: str | None) -> AdapterError:
+def decode_error(
+    status: int | None, headers: Mapping[str, str] | None, body: Json, provider: str | None
+) -> AdapterError:
     wire = parse_body(body)
     lower = {key.lower(): value for key, value in (headers or {}).items()}
     inner = error_object(wire)

@@ -51,7 +51,9 @@ def decode_messages(wire: list[Json], provider: str | None) -> tuple[tuple[Block
         word = rest.pop("role", None)
         if word in ("tool", "function"):
             read_result(word, rest, messages)
-        elif not messages and word in ("system", "developer") and (blocks := read_leading(word, rest, first=not system)):
+        elif (
+            not messages and word in ("system", "developer") and (blocks := read_leading(word, rest, first=not system))
+        ):
             system.extend(blocks)
         else:
             messages.append(read_message(word, rest, origin))
@@ -217,9 +219,7 @@ def say_content(
     return {"content": said} if said else {}
 
 
-def encode_messages(
-    messages: Sequence[Message], target: Target | None, quirks: Quirks, ledger: Ledger
-) -> list[Wire]:
+def encode_messages(messages: Sequence[Message], target: Target | None, quirks: Quirks, ledger: Ledger) -> list[Wire]:
     turns: list[Wire] = []
     ids = IdMap(quirks.ids)
     moved: list[Wire] = []
@@ -354,9 +354,7 @@ def say_result(block: ToolResultBlock, ids: IdMap, quirks: Quirks, moved: list[W
     return wire
 
 
-def say_result_content(
-    block: ToolResultBlock, mark: Wire, quirks: Quirks, moved: list[Wire], ledger: Ledger
-) -> Wire:
+def say_result_content(block: ToolResultBlock, mark: Wire, quirks: Quirks, moved: list[Wire], ledger: Ledger) -> Wire:
     where, texts = ledger.where, list[tuple[int, Block]]()
     for index, inner in enumerate(block.content):
         ledger.where = (*where, "content", index)
@@ -376,8 +374,8 @@ def say_result_content(
 def _as_error(texts: list[tuple[int, Block]], ledger: Ledger) -> list[tuple[int, Block]]:
     """There is no flag, so the text says it. Decoding never guesses it back."""
     ledger.lose("approximated", "an error is the prefix 'Error: '", "is_error")
-    if texts and isinstance(texts[0][1], TextBlock):
-        index, head = texts[0]
+    index, head = texts[0] if texts else (0, None)
+    if isinstance(head, TextBlock):
         ledger.lose("approximated", "an error is the prefix 'Error: '", "content", index)
         return [(index, replace(head, text=f"Error: {head.text}")), *texts[1:]]
     return [(0, TextBlock("Error: ")), *texts]

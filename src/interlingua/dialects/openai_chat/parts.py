@@ -95,7 +95,7 @@ def say_cache(mark: CacheMark | None, wire: Wire, quirks: Quirks, ledger: Ledger
     if word is None:
         ledger.lose("dropped", "cache marks stand on content parts only", "cache")
     else:
-        wire[word.key] = own(NAME, word.say(mark, ledger), mark)
+        wire[word.key] = own(NAME, word.say(mark, ledger) or {}, mark)
         ledger.foreign(mark, NAME, "cache")
 
 
@@ -297,4 +297,3 @@ def say_part(block: Block, quirks: Quirks, ledger: Ledger) -> Wire | None:
     if wire is not None:
         say_cache(mark, wire, quirks, ledger)
     return wire
-

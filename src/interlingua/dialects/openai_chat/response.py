@@ -16,11 +16,12 @@ from ...ids import ANY, IdMap
 from ...types.base import Json
 from ...types.blocks import RefusalBlock, ToolUseBlock
 from ...types.loss import Encoded
+from ...types.messages import Message
 from ...types.request import Request
 from ...types.response import Response
 from ...types.words import StopReason
 from .._schemas import restorer
-from .._tables import Ledger, Words, kept, marks, merge, own, read_constants, say_constants
+from .._tables import Ledger, Words, is_blank, kept, marks, merge, own, read_constants, say_constants
 from .assistant import THINKING_KEYS, read_turn, say_turn
 from .errors import decode_error, encode_error_body
 from .parts import NAME, Wire
@@ -55,7 +56,7 @@ def stands_for(word: Json, *, calls: bool, refused: bool) -> StopReason:
     found = STOP.read.get(word) if isinstance(word, str) else None
     if found in (None, StopReason.end_turn):
         return StopReason.tool_use if calls else StopReason.refusal if refused else StopReason.end_turn
-    return found  # type: ignore[return-value]
+    return found
 
 
 def decode_response(
@@ -149,10 +150,20 @@ def read_message(first: Wire, fields: dict[str, Any], marked: Wire, empty: Wire)
         first["message"] = turn.rest
 
 
+def as_turn(response: Response, message: Message) -> Message:
+    """The turn with what stood on its own wire object: signed reasoning details and the like go back with it."""
+    choices = response.extras.get(NAME, {}).get("choices") or [{}]
+    residue = {key: value for key, value in choices[0].get("message", {}).items() if not is_blank(value)}
+    turn = {
+        key: value for key, value in marks(NAME, response).get("turn", {}).items() if key in ("thinking", "content")
+    }
+    return replace(message, **kept(NAME, residue, turn, {}))
+
+
 def write_stop(reason: StopReason, *, refused: bool) -> str:
     if reason is StopReason.refusal and refused:
         return "stop"
-    return STOP.write.get(reason) or APPROXIMATE.get(reason, "stop")
+    return APPROXIMATE.get(reason) or STOP.write.get(reason, "stop")
 
 
 def encode_response(response: Response, request: Request | None) -> Encoded:

@@ -112,7 +112,9 @@ class Decoder(FrameDecoder):
 
     def choice_rest(self, choice: Choice, wire: Wire) -> None:
         for key, value in wire.items():
-            if key not in ("index", "delta", "message", "finish_reason") and (value is not None or key not in choice.rest):
+            if key not in ("index", "delta", "message", "finish_reason") and (
+                value is not None or key not in choice.rest
+            ):
                 if key == "logprobs" and isinstance(value, dict) and isinstance(choice.rest.get(key), dict):
                     choice.rest[key] = _longer(choice.rest[key], value)
                 else:
@@ -252,7 +254,7 @@ class Decoder(FrameDecoder):
         same = [block for block in self.whole.content if type(block) is type(start)]
         said = self.fold.joined(index)
         whole = next((block for block in same if block.text == said), None)  # type: ignore[union-attr]
-        return whole if whole is not None else replace(start, text=said)  # type: ignore[call-arg]
+        return whole if whole is not None else replace(start, text=said)
 
     def _opened(self) -> list[Call]:
         legacy = [self.answer.legacy] if self.answer.legacy is not None else []

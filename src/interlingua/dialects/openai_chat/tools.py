@@ -190,8 +190,8 @@ def _read_object(wire: Json) -> tuple[dict[str, Any], Wire] | None:
 
 def _read_allowed(wire: Wire, mode: str, tools: list[Json]) -> tuple[dict[str, Any], Wire] | None:
     names = [tool["function"]["name"] for tool in tools if isinstance(tool.get("function"), dict)]
-    found = {"mode": {"auto": "auto", "required": "any"}[mode], "allowed": tuple(names)}
-    return (found, {}) if _allowed(found["mode"], names) == wire else None
+    ours = {"auto": "auto", "required": "any"}[mode]
+    return ({"mode": ours, "allowed": tuple(names)}, {}) if _allowed(ours, names) == wire else None
 
 
 def _allowed(mode: str, names: Sequence[str]) -> Wire:

@@ -31,9 +31,7 @@ def read_usage(wire: Wire, forms: Wire, blanks: Wire) -> tuple[TokenUsage, Wire]
     prompt, completion = _count(rest, "prompt_tokens", forms, blanks), _count(rest, "completion_tokens", forms, blanks)
     cached = _bucket(rest, "prompt_tokens_details", ("cached_tokens",), CACHE_READS, forms, blanks)
     written = _bucket(rest, "prompt_tokens_details", WRITTEN, ("cache_creation_input_tokens",), forms, blanks)
-    reasoning = _bucket(
-        rest, "completion_tokens_details", ("reasoning_tokens",), ("reasoning_tokens",), forms, blanks
-    )
+    reasoning = _bucket(rest, "completion_tokens_details", ("reasoning_tokens",), ("reasoning_tokens",), forms, blanks)
     if cached + written > prompt:
         forms["cached"] = [cached, written]
         cached = min(cached, prompt)
@@ -47,9 +45,7 @@ def read_usage(wire: Wire, forms: Wire, blanks: Wire) -> tuple[TokenUsage, Wire]
     return usage, rest
 
 
-def _bucket(
-    rest: Wire, group: str, keys: tuple[str, ...], echoes: tuple[str, ...], forms: Wire, blanks: Wire
-) -> int:
+def _bucket(rest: Wire, group: str, keys: tuple[str, ...], echoes: tuple[str, ...], forms: Wire, blanks: Wire) -> int:
     """A count from its details object, else from the first of its other names, then marked as not detailed."""
     found = _detail(rest, group, keys, forms, blanks)
     if found:

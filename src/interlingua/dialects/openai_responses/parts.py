@@ -179,8 +179,9 @@ def read_annotation(wire: Wire) -> Citation:
     rest, blanks = dict(wire), Wire()
     tag = rest.pop("type")
     kind, names = ANNOTATIONS.get(tag, (tag, {}))
+    absent = [theirs for theirs in names.values() if theirs not in rest]
     fields = {ours: take(rest, theirs, blanks) for ours, theirs in names.items()}
-    return Citation(kind=kind, **fields, **kept(NAME, rest, {}, blanks))
+    return Citation(kind=kind, **fields, **kept(NAME, rest, {"absent": absent} if absent else {}, blanks))
 
 
 def say_annotation(citation: Citation, text: str, ledger: Ledger, *path: str | int) -> Wire | None:
@@ -197,9 +198,10 @@ def say_annotation(citation: Citation, text: str, ledger: Ledger, *path: str | i
             ledger.lose("dropped", f"a {tag} has no word for {field}", *path, field)
     ledger.foreign(citation, NAME, *path)
     own(NAME, wire, citation)
-    if tag == "url_citation" and NAME not in citation.extras and NAME not in citation.forms:
+    if tag == "url_citation":
+        absent = marks(NAME, citation).get("absent", ())
         for key, field, value in (("title", "title", ""), ("start_index", "start", 0), ("end_index", "end", len(text))):
-            if key not in wire:
+            if key not in wire and key not in absent:
                 wire[key] = value
                 ledger.lose("added", "a citation of a URL has a title and a place", *path, field)
     return wire

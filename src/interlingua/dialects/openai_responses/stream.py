@@ -20,35 +20,12 @@ from ...types.events import CitationDelta, Event, MessageStart, UsageUpdate
 from ...types.request import Request
 from ...types.response import Response
 from .._stream import FrameDecoder, decode_json
+from .assembly import EMPTY_PARTS, Item, Key, empty_item, emptied, fitting, rank, text_key, text_of, with_part
 from .errors import decode_error
 from .items import REASON, SUMMARY, read_item
 from .parts import NAME, Wire, read_annotation
 from .response import finisher, read_envelope
-
-Key = tuple[Json, str, Json]
-"""Output index, kind of part, index of the part. Kinds: ``content``, ``summary``, and ``item`` for an item of one block."""
-
-CALLS = {"function_call": "arguments", "custom_tool_call": "input"}
-EMPTY_PARTS: dict[str, Wire] = {
-    "output_text": {"type": "output_text", "text": "", "annotations": [], "logprobs": []},
-    "refusal": {"type": "refusal", "refusal": ""},
-    SUMMARY: {"type": SUMMARY, "text": ""},
-    REASON: {"type": REASON, "text": ""},
-}
-
-
-class Item:
-    """An item on its way: its wire form at the start, and its parts by key, each with its place in the fold."""
-
-    __slots__ = ("citations", "done", "parts", "places", "wire")
-
-    def __init__(self, wire: Wire) -> None:
-        self.wire = wire
-        self.parts: dict[Key, Wire] = {}
-        self.places: dict[Key, int] = {}
-        self.citations: dict[Key, list[Wire]] = {}
-        self.done = False
-
+from .usage import read_usage
 
 class Decoder(FrameDecoder):
     dialect = NAME
@@ -65,13 +42,17 @@ class Decoder(FrameDecoder):
     def read(self, frame: tuple[str, bytes], out: list[Event]) -> None:
         try:
             wire = decode_json(frame[1])
+        except (DecodeError, UnicodeError):
+            self.other(frame[1].decode("utf-8", "replace"), out)
+            return
+        try:
             handler = EVENTS.get(wire["type"])
             if handler is None:
                 self.other(wire, out)
             else:
                 handler(self, wire, out)
-        except (DecodeError, UnicodeError, KeyError, TypeError, AttributeError, IndexError):
-            self.other(frame[1].decode("utf-8", "replace"), out)
+        except (KeyError, TypeError, AttributeError, IndexError):
+            self.other(wire, out)
 
     def other(self, wire: Json, out: list[Event]) -> None:
         if wire == "[DONE]":
@@ -93,7 +74,7 @@ class Decoder(FrameDecoder):
         self.begin(out, MessageStart(response.get("id") or None, response.get("model") or None))
         for index, item in enumerate(response.get("output") or ()):
             if index not in self.items:
-                self.items[index] = Item(item)
+                self.items[index] = Item(index, item)
             self.settle(index, item, out)
         error = response.get("error")
         if response.get("status") == "failed" or isinstance(error, dict):
@@ -101,7 +82,7 @@ class Decoder(FrameDecoder):
             self.fail(decode_error(None, None, body, self.provider), out)
             return
         if isinstance(response.get("usage"), dict):
-            out.append(UsageUpdate(read_envelope(dict(response), {}, [], self.provider)["usage"]))
+            out.append(UsageUpdate(read_usage(response["usage"], {})[0]))
         self.complete(out)
 
     def failed(self, wire: Wire, out: list[Event]) -> None:
@@ -124,10 +105,10 @@ class Decoder(FrameDecoder):
     def item_added(self, wire: Wire, out: list[Event]) -> None:
         self.begin(out, MessageStart())
         index, item = wire["output_index"], wire["item"]
-        if index in self.items and self.items[index].done:
+        if index in self.items:
             self.unknown(wire, out)
             return
-        self.items[index] = Item(item)
+        self.items[index] = Item(index, item)
         if item["type"] not in ("message", "reasoning"):
             self.open((index, "item", 0), self.blocks(index, item)[0], out)
 
@@ -135,7 +116,7 @@ class Decoder(FrameDecoder):
         self.begin(out, MessageStart())
         index = wire["output_index"]
         if index not in self.items:
-            self.items[index] = Item(wire["item"])
+            self.items[index] = Item(index, wire["item"])
         self.settle(index, wire["item"], out)
 
     def blocks(self, index: Json, item: Wire) -> list[Block]:
@@ -146,33 +127,30 @@ class Decoder(FrameDecoder):
         place = len(self.fold.blocks)
         self.items[key[0]].places[key] = place
         self.keys.append(key)
-        if isinstance(block, ToolUseBlock):
-            block = replace(block, input={}, input_text="" if block.kind == "text" else None)
-        out.append(self.fold.open(block))
+        out.append(self.fold.open(emptied(block) if isinstance(block, ToolUseBlock) else block))
         return place
 
     def part_added(self, wire: Wire, out: list[Event]) -> None:
         """A part of a message or of reasoning: it opens a block, unless it is of a kind we do not know."""
-        kind, part_index = ("summary", wire["summary_index"]) if "summary_index" in wire else ("content", wire["content_index"])
-        part = wire["part"]
-        if part["type"] not in EMPTY_PARTS:
+        field = "summary" if "summary_index" in wire else "content"
+        if wire["part"]["type"] not in EMPTY_PARTS:
             self.unknown(wire, out)
         else:
-            self.part((wire["output_index"], kind, part_index), part, out)
+            self.part((wire["output_index"], field, wire[f"{field}_index"]), wire["part"], out)
 
     def part(self, key: Key, part: Wire, out: list[Event]) -> int:
         """The place of a part; a part not seen before opens its block."""
         self.begin(out, MessageStart())
         item = self.items.get(key[0])
         if item is None:
-            item = self.items[key[0]] = Item(_empty_item(part))
+            item = self.items[key[0]] = Item(key[0], empty_item(part))
         if item.done:
             raise KeyError(key)
         if key not in item.places:
-            item.parts[key] = part
-            first = self.blocks(key[0], _assembled(item.wire, {key: part}))[0]
+            first = self.blocks(key[0], with_part(item.wire, key[1], part))[0]
             if not isinstance(first, TextBlock | RefusalBlock | ThinkingBlock):
                 raise KeyError(key)
+            item.parts[key] = part
             if isinstance(first, ThinkingBlock):
                 first = replace(first, signature=None)
             place = self.open(key, first, out)
@@ -225,18 +203,44 @@ class Decoder(FrameDecoder):
         item.done = True
         if item.wire.get("type") != wire.get("type"):
             wire = item.wire
-        said = {key: self.fold.joined(place) for key, place in item.places.items()}
-        wire = _settled(wire, item, said)
+        said = {key: self.said(item, key, place) for key, place in item.places.items()}
+        wire, keys = item.settled(wire, said)
         blocks = self.blocks(index, wire)
-        keys = _keys(index, wire, len(blocks))
+        if not keys or len(keys) != len(blocks):
+            keys = [*keys, *((index, "item", position) for position in range(len(blocks)))][: len(blocks)]
         for key, block in zip(keys, blocks, strict=True):
-            place = item.places.get(key)
-            if place is None:
-                place = self.open(key, _emptied(block), out)
-            self.say_rest(place, block, said.get(key, ""), out)
-            out.append(self.fold.close(place, self.finished(block)))
-            if key[1] == "content":
-                self.texts.pop((key[0], key[2]), None)
+            self.close_block(item, key, block, wire, out)
+
+    def said(self, item: Item, key: Key, place: int) -> str:
+        part = item.parts.get(key)
+        return (part.get(text_key(part)) or "" if part is not None else "") + self.fold.joined(place)
+
+    def close_block(self, item: Item, key: Key, block: Block, wire: Wire, out: list[Event]) -> None:
+        place = item.places.get(key)
+        if place is None:
+            place = self.open(key, emptied(block), out)
+        opened = self.fold.blocks[place]
+        block = fitting(opened, block, wire)
+        said = self.said(item, key, place)
+        if isinstance(block, TextBlock):
+            told = len(item.citations.get(key, ()))
+            out += [CitationDelta(place, citation) for citation in block.citations[told:]]
+        text = text_of(block)
+        if text.startswith(said) and (rest := text[len(said) :]):
+            self.say(place, block, rest, out)
+        if type(block) is ToolUseBlock and self.finish is not None:
+            block = self.finish(block)
+        out.append(self.fold.close(place, block))
+        if key[1] == "content":
+            self.texts.pop((key[0], key[2]), None)
+
+    def say(self, place: int, block: Block, text: str, out: list[Event]) -> None:
+        if isinstance(block, ThinkingBlock):
+            out.append(self.fold.thinking(place, text))
+        elif isinstance(block, ToolUseBlock):
+            out.append(self.fold.arguments(place, text))
+        else:
+            out.append(self.fold.text(place, text))
 
     def settle_all(self, out: list[Event]) -> None:
         """Close what nobody finished, with what there is."""
@@ -246,33 +250,50 @@ class Decoder(FrameDecoder):
             if not item.done:
                 self.settle(index, item.wire, out)
 
-    def say_rest(self, place: int, block: Block, said: str, out: list[Event]) -> None:
-        if isinstance(block, ThinkingBlock):
-            if rest := block.text[len(said) :]:
-                out.append(self.fold.thinking(place, rest))
-        elif isinstance(block, TextBlock | RefusalBlock):
-            if rest := block.text[len(said) :]:
-                out.append(self.fold.text(place, rest))
-        elif isinstance(block, ToolUseBlock):
-            text = _input_of(block)
-            if text.startswith(said) and (rest := text[len(said) :]):
-                out.append(self.fold.arguments(place, rest))
-
-    def finished(self, block: Block) -> Block:
-        return self.finish(block) if self.finish is not None and type(block) is ToolUseBlock else block
-
     def finished_block(self, index: int) -> Block:
         """Never asked for: items are settled before the stream ends."""
-        return self.fold.blocks[index]
+        return replace(self.fold.blocks[index])
 
     def content(self) -> tuple[Block, ...]:
         """Blocks in the order of the whole: by item, then by part."""
-        order = sorted(range(len(self.keys)), key=lambda place: _rank(self.keys[place]))
+        order = sorted(range(len(self.keys)), key=lambda place: rank(self.keys[place]))
         return tuple(self.fold.blocks[place] for place in order)
 
     def response(self, *, finished: bool) -> Response:
-        rest, forms = dict(self.envelope), Wire()
-        if rest.pop("output", None) is None and finished and "output" in self.envelope:
-            forms["output"] = None
-        fields = read_envelope(rest, forms, list(self.content()), self.provider)
+        rest = {key: value for key, value in self.envelope.items() if key != "output"}
+        fields = read_envelope(rest, {}, list(self.content()), self.provider)
         return Response(**{key: value for key, value in fields.items() if key != "error"})
+
+
+EVENTS: dict[Json, Any] = {
+    "response.output_text.delta": Decoder.text_delta,
+    "response.refusal.delta": Decoder.text_delta,
+    "response.reasoning_summary_text.delta": Decoder.summary_delta,
+    "response.reasoning_text.delta": Decoder.reasoning_delta,
+    "response.function_call_arguments.delta": Decoder.call_delta,
+    "response.custom_tool_call_input.delta": Decoder.call_delta,
+    "response.output_text.annotation.added": Decoder.annotation,
+    "response.output_text_annotation.added": Decoder.annotation,
+    "response.output_item.added": Decoder.item_added,
+    "response.output_item.done": Decoder.item_done,
+    "response.content_part.added": Decoder.part_added,
+    "response.reasoning_summary_part.added": Decoder.part_added,
+    "response.reasoning_part.added": Decoder.part_added,
+    "response.content_part.done": Decoder.whole_part,
+    "response.reasoning_summary_part.done": Decoder.whole_part,
+    "response.reasoning_part.done": Decoder.whole_part,
+    "response.output_text.done": Decoder.whole_part,
+    "response.refusal.done": Decoder.whole_part,
+    "response.reasoning_summary_text.done": Decoder.whole_part,
+    "response.reasoning_text.done": Decoder.whole_part,
+    "response.function_call_arguments.done": Decoder.whole_part,
+    "response.custom_tool_call_input.done": Decoder.whole_part,
+    "response.created": Decoder.begun,
+    "response.queued": Decoder.begun,
+    "response.in_progress": Decoder.begun,
+    "response.completed": Decoder.ended,
+    "response.incomplete": Decoder.ended,
+    "response.failed": Decoder.ended,
+    "error": Decoder.failed,
+    "keepalive": Decoder.keepalive,
+}

@@ -2,9 +2,10 @@
 
 ``before`` is what A's decoder read, ``after`` what B's decoder reads in B's body; both without what is on no wire. Every
 leaf of ``before`` that is not blank must be equal in ``after`` at its place, or lie under the path of a Loss. Lists are
-aligned, since a dropped or moved element, or an added turn, shifts what follows. What is only in ``after`` needs a Loss
-of kind added, moved or approximated in the same list or below. What a Loss says was moved must be somewhere in
-``after``. A Loss whose place came through unchanged, or that names no place, is over-declared.
+aligned, since a dropped or moved element, or an added turn, shifts what follows. What is only in ``after`` needs a Loss:
+one that covers its place, one of kind added in the same list or below, one of kind approximated on the list or an
+element of it, or one of kind moved whose element said what the new one says. What a Loss says was moved must be
+somewhere in ``after``. A Loss whose place came through unchanged, or that names no place, is over-declared.
 """
 
 from __future__ import annotations
@@ -21,11 +22,8 @@ from interlingua.types.loss import Loss
 
 __all__ = ["Comparison"]
 
-ADDING = ("added", "moved", "approximated")
 CARRIED = ("text", "data", "url", "file_id", "tool_use_id")
 """What a moved element must still say somewhere."""
-CONVERSATION = ("system", "messages")
-"""A moved element may turn up in the other of these lists."""
 
 
 class Comparison:
@@ -34,6 +32,9 @@ class Comparison:
     def __init__(self, before: Json, after: Json, losses: Sequence[Loss]) -> None:
         self.before, self.after, self.losses = before, after, losses
         self.gone = {loss.path for loss in losses if loss.kind in ("dropped", "moved")}
+        self.moved = [
+            leaf for loss in losses if loss.kind == "moved" for leaf in carried(at(before, loss.path), loss.path)
+        ]
         self.changed: list[Difference] = []
         self.new: list[Difference] = []
         self.equal: list[str] = []
@@ -80,15 +81,11 @@ class Comparison:
 
     def _vanished(self) -> Iterator[Fault]:
         """What was declared moved, and is nowhere."""
-        moved = [loss for loss in self.losses if loss.kind == "moved"]
-        said = [leaf for _, leaf in leaves(self.after) if isinstance(leaf, str)] if moved else []
+        said = [leaf for _, leaf in leaves(self.after) if isinstance(leaf, str)] if self.moved else []
         exact = set(said)
-        for loss in moved:
-            for path, leaf in leaves(at(self.before, loss.path), loss.path):
-                if path.rsplit("/", 1)[-1] not in CARRIED or not isinstance(leaf, str) or leaf in exact:
-                    continue
-                if not any(leaf in text for text in said) and not self._dropped(path):
-                    yield Fault(f"moved to nowhere {pattern(path)}", f"{path}: {leaf[:80]!r} ({loss.reason})")
+        for path, leaf in self.moved:
+            if leaf not in exact and not any(leaf in text for text in said) and not self._dropped(path):
+                yield Fault(f"moved to nowhere {pattern(path)}", f"{path}: {leaf[:80]!r}")
 
     def _dropped(self, path: str) -> bool:
         return any(loss.kind in ("dropped", "approximated") and covers(loss.path, path) for loss in self.losses)
@@ -98,18 +95,23 @@ class Comparison:
         return [
             Fault(f"added {pattern(found.path)}", str(found))
             for found in self.new
-            if not is_blank(found.after) and not self._announced(found.path)
+            if not is_blank(found.after) and not self._announced(found.path.removesuffix("/+")) and not self._came(found.after)
         ]
 
-    def _announced(self, path: str) -> bool:
-        place = path.removesuffix("/+")
-        home = place.split("/", 1)[0]
+    def _announced(self, place: str) -> bool:
+        """Whether a Loss speaks of the place, or of the list in which something is new."""
         for loss in self.losses:
-            if (loss.path and covers(loss.path, place)) or (loss.kind in ADDING and covers(place, loss.path)):
+            if loss.path and covers(loss.path, place):
                 return True
-            if loss.kind == "moved" and home in CONVERSATION and loss.path.split("/", 1)[0] in CONVERSATION:
+            depth = loss.path.removeprefix(f"{place}/").count("/") if covers(place, loss.path) else None
+            if depth is not None and (loss.kind == "added" or (loss.kind == "approximated" and depth == 0)):
                 return True
         return False
+
+    def _came(self, new: Json) -> bool:
+        """Whether all that something new says was said by what was moved."""
+        said = [text for _, text in carried(new)]
+        return bool(said) and all(any(text in leaf or leaf in text for _, leaf in self.moved) for text in said)
 
     def over_declared(self) -> list[Fault]:
         """Losses of what came through, or was never there."""
@@ -137,6 +139,15 @@ class Comparison:
 
 def _what(found: Difference) -> str:
     return "lost" if found.after is ABSENT else "changed"
+
+
+def carried(value: Json, path: str = "") -> list[tuple[str, str]]:
+    """The texts, media and ids of an element, with their places."""
+    return [
+        (place, leaf)
+        for place, leaf in leaves(value, path)
+        if isinstance(leaf, str) and leaf and place.rsplit("/", 1)[-1] in CARRIED
+    ]
 
 
 def at(value: Json, path: str) -> Json:

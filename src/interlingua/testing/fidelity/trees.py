@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import msgspec
 from msgspec import NODEFAULT, UNSET, Struct
 
+from interlingua.testing.differences import OFF_WIRE
 from interlingua.testing.oracles.leaves import is_array, is_object
 from interlingua.types.base import Json
 
@@ -30,15 +31,8 @@ __all__ = [
 ABSENT: Any = UNSET
 """Stands for a place that is not there; ``null`` is a value."""
 
-# Fields that are on no wire, by the design's laws, beside `forms`, which is how a wire spelled something.
-OFF_WIRE: dict[str, frozenset[str]] = {
-    "Request": frozenset({"request_id"}),
-    "Response": frozenset({"request_id", "origin", "latency_ms", "losses", "attempts", "raw", "error"}),
-    "Message": frozenset({"id", "origin", "metadata"}),
-    "ToolUseBlock": frozenset({"native_ids"}),
-    "FileSource": frozenset({"dialect"}),
-    "TokenUsage": frozenset({"raw", "estimated"}),
-}
+# A mark says something by being there at all: it must not look empty.
+MARKS: frozenset[str] = frozenset({"CacheMark"})
 _NOTHING: frozenset[str] = frozenset()
 _INDEX = re.compile(r"(?<=/)\d+(?=/|$)|\b\d+\b(?=\])")
 _LONGEST = 160
@@ -135,7 +129,7 @@ def same_scalar(one: Json, other: Json) -> bool:
 @cache
 def shape(kind: type[Struct]) -> tuple[str | None, tuple[tuple[str, Json], ...]]:
     """The tag of a struct and its fields that are on a wire, with their defaults."""
-    hidden = OFF_WIRE.get(kind.__name__, _NOTHING)
+    hidden = OFF_WIRE.get(kind, _NOTHING)
     fields = [field for field in msgspec.structs.fields(kind) if field.name != "forms" and field.name not in hidden]
     tag = kind.__struct_config__.tag
     return str(tag) if tag is not None else None, tuple((field.name, default_of(field)) for field in fields)
@@ -153,6 +147,8 @@ def plain(value: Any) -> Json:
     if isinstance(value, Struct):
         tag, fields = shape(type(value))
         tree: dict[str, Json] = {} if tag is None else {"type": tag}
+        if type(value).__name__ in MARKS:
+            tree["set"] = True
         for name, default in fields:
             held = getattr(value, name)
             if held != default:

@@ -1,0 +1,108 @@
+"""Structured output for a model that has none: a forced tool whose call is turned back into text.
+
+Canonical in, canonical out: no dialect knows more of this than to ask. A call of ``OUTPUT_TOOL`` is an answer if the
+request wanted structured output and offered no tool of that name itself.
+"""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from ..arguments import write_arguments
+from ..types.blocks import Block, TextBlock, ToolUseBlock
+from ..types.capabilities import Target
+from ..types.events import (
+    BlockComplete,
+    BlockStart,
+    Event,
+    MessageComplete,
+    TextDelta,
+    ToolUseEnd,
+    ToolUseInputDelta,
+    ToolUseStart,
+)
+from ..types.request import Request
+from ..types.response import Response
+from ..types.tools import ToolChoice, ToolDefinition
+from ..types.words import StopReason
+from ._tables import Ledger
+
+__all__ = ["OUTPUT_TOOL", "Spoken", "forced_output", "spoken", "wants_spoken"]
+
+OUTPUT_TOOL = "structured_output"
+_ABOUT = "Give the final answer by calling this tool with it."
+
+
+def forced_output(request: Request, target: Target | None, ledger: Ledger) -> Request:
+    """The request as a model without structured output is asked; the same one where the model has it."""
+    able = target is None or target.capabilities is None or target.capabilities.structured_output
+    if request.output_schema is None or able:
+        return request
+    ledger.lose("approximated", "the model has no structured output: a forced tool stands for it", "output_schema")
+    tool = ToolDefinition(OUTPUT_TOOL, _ABOUT, request.output_schema)
+    choice = ToolChoice.any() if request.tools else ToolChoice.specific(OUTPUT_TOOL)
+    return replace(request, output_schema=None, tools=(*request.tools, tool), tool_choice=choice)
+
+
+def wants_spoken(request: Request | None) -> bool:
+    """Whether a call of the output tool would be an answer to this request."""
+    if request is None or request.output_schema is None:
+        return False
+    return all(not isinstance(tool, ToolDefinition) or tool.name != OUTPUT_TOOL for tool in request.tools)
+
+
+def spoken(response: Response, request: Request | None) -> Response:
+    """An answer in which calls of the output tool are the text they stand for."""
+    if not wants_spoken(request) or not any(map(_is_output, response.content)):
+        return response
+    content = tuple(_as_text(block) if isinstance(block, ToolUseBlock) and _is_output(block) else block
+                    for block in response.content)  # fmt: skip
+    calls = any(isinstance(block, ToolUseBlock) for block in content)
+    ended = response.stop_reason is StopReason.tool_use and not calls
+    return replace(response, content=content, stop_reason=StopReason.end_turn if ended else response.stop_reason)
+
+
+def _is_output(block: Block) -> bool:
+    return isinstance(block, ToolUseBlock) and block.name == OUTPUT_TOOL
+
+
+def _as_text(block: ToolUseBlock) -> TextBlock:
+    return TextBlock(write_arguments(block.input, block.input_text))
+
+
+class Spoken:
+    """The same for a stream: the events of an output call become those of a text."""
+
+    __slots__ = ("request", "texts")
+
+    def __init__(self, request: Request | None) -> None:
+        self.request = request
+        self.texts: dict[int, list[str]] = {}
+
+    def tell(self, events: list[Event]) -> list[Event]:
+        return [told for event in events if (told := self._tell(event)) is not None]
+
+    def _tell(self, event: Event) -> Event:
+        match event:
+            case ToolUseStart(index=index, name=name) if name == OUTPUT_TOOL:
+                self.texts[index] = []
+                return BlockStart(index, TextBlock(""))
+            case ToolUseInputDelta(index=index, partial_json=text) if index in self.texts:
+                self.texts[index].append(text)
+                return TextDelta(index, text)
+            case ToolUseEnd(index=index) if index in self.texts:
+                return BlockComplete(index, TextBlock("".join(self.texts[index])))
+            case MessageComplete():
+                return self._complete(event)
+            case _:
+                return event
+
+    def _complete(self, event: MessageComplete) -> MessageComplete:
+        """The whole says what the deltas said, to the letter."""
+        said = iter(["".join(parts) for parts in self.texts.values()])
+        response = spoken(event.response, self.request)
+        places = [index for index, block in enumerate(event.response.content) if _is_output(block)]
+        content = list(response.content)
+        for place in places:
+            content[place] = TextBlock(next(said, ""))
+        return MessageComplete(replace(response, content=tuple(content)), event.error)

@@ -1,0 +1,144 @@
+"""An item of a stream while it grows, and its wire form when it is put together.
+
+What deltas have said cannot be unsaid: where a finished item contradicts them, they stand.
+"""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from ...arguments import write_arguments
+from ...types.base import Json
+from ...types.blocks import Block, OpaqueBlock, RefusalBlock, TextBlock, ThinkingBlock, ToolUseBlock
+from .items import REASON, SUMMARY
+from .parts import NAME, Wire
+
+Key = tuple[Json, str, Json]
+"""Output index, kind of part, index of the part. Kinds: ``content``, ``summary``, and ``item`` for an item of one block."""
+
+CALLS = {"function_call": "arguments", "custom_tool_call": "input"}
+EMPTY_PARTS: dict[str, Wire] = {
+    "output_text": {"type": "output_text", "text": "", "annotations": [], "logprobs": []},
+    "refusal": {"type": "refusal", "refusal": ""},
+    SUMMARY: {"type": SUMMARY, "text": ""},
+    REASON: {"type": REASON, "text": ""},
+}
+FIELDS = ("summary", "content")
+
+
+class Item:
+    """An item on its way: its wire form at the start, and its parts by key, each with its place in the fold."""
+
+    __slots__ = ("citations", "done", "index", "parts", "places", "wire")
+
+    def __init__(self, index: Json, wire: Wire) -> None:
+        self.index = index
+        self.wire = wire
+        self.parts: dict[Key, Wire] = {}
+        self.places: dict[Key, int] = {}
+        self.citations: dict[Key, list[Wire]] = {}
+        self.done = False
+
+    def settled(self, wire: Wire, said: dict[Key, str]) -> tuple[Wire, list[Key]]:
+        """The finished item with what was said, and the keys of its parts in order."""
+        tag = wire.get("type")
+        if tag in CALLS:
+            text, field = said.get((self.index, "item", 0), ""), CALLS[tag]
+            told = wire.get(field)
+            if text and not (isinstance(told, str) and told.startswith(text)):
+                wire = {**wire, field: text}
+        if tag not in ("message", "reasoning"):
+            return wire, []
+        keys: list[Key] = []
+        for field in FIELDS:
+            if field in wire or any(key[1] == field for key in self.parts):
+                parts, found = self.laid(field, wire.get(field), said)
+                keys += found
+                if parts:
+                    wire = {**wire, field: parts}
+        return wire, keys
+
+    def laid(self, field: str, told: Json, said: dict[Key, str]) -> tuple[list[Json], list[Key]]:
+        """The parts of one field: as told, but for what was said otherwise or is not there."""
+        parts: list[Json] = list(told) if isinstance(told, list) else []
+        opened = sorted((key for key in self.parts if key[1] == field), key=lambda key: rank(key))
+        if all(type(key[2]) is int and key[2] < len(parts) for key in opened):
+            keys: list[Key] = [(self.index, field, position) for position in range(len(parts))]
+        else:  # their numbers are not those of the finished item: take them in order
+            more = range(len(opened), len(parts))
+            keys = [*opened, *((self.index, field, f"more {position}") for position in more)]
+        for position, key in enumerate(keys):
+            if position == len(parts):
+                parts.append(None)
+            if key in self.parts and not _agrees(parts[position], self.parts[key], said[key]):
+                parts[position] = self.grown(key, said[key])
+        return parts, keys
+
+    def grown(self, key: Key, text: str) -> Wire:
+        """A part put together from its start and its deltas."""
+        part = self.parts[key]
+        wire = {**part, text_key(part): text}
+        if key in self.citations:
+            wire["annotations"] = [*(part.get("annotations") or ()), *self.citations[key]]
+        return wire
+
+
+def text_key(part: Wire) -> str:
+    return "refusal" if part["type"] == "refusal" else "text"
+
+
+def _agrees(told: Json, part: Wire, said: str) -> bool:
+    if not isinstance(told, dict) or told.get("type") != part["type"]:
+        return False
+    text = told.get(text_key(part))
+    return isinstance(text, str) and text.startswith(said)
+
+
+def empty_item(part: Wire) -> Wire:
+    """An item that nobody announced, told by its first part."""
+    if part["type"] in (SUMMARY, REASON):
+        return {"type": "reasoning", "summary": []}
+    return {"type": "message", "role": "assistant", "content": []}
+
+
+def with_part(item: Wire, field: str, part: Wire) -> Wire:
+    """An item of this one part."""
+    return {**item, **({"summary": []} if item.get("type") == "reasoning" else {}), field: [part]}
+
+
+def rank(key: Key) -> tuple[int, int, int, str]:
+    """The order of the whole: by item, then by field, then by part."""
+    index, field, part = key
+    item_rank = index if type(index) is int else 1 << 30
+    part_rank = (part, "") if type(part) is int else (1 << 30, str(part))
+    return (item_rank, field == "content", *part_rank)
+
+
+def emptied(block: Block) -> Block:
+    """A block as it opens."""
+    if isinstance(block, TextBlock):
+        return replace(block, text="", citations=())
+    if isinstance(block, RefusalBlock | ThinkingBlock):
+        return replace(block, text="", signature=None)
+    if isinstance(block, ToolUseBlock):
+        return replace(block, input={}, input_text="" if block.kind == "text" else None)
+    return block
+
+
+def text_of(block: Block) -> str:
+    """All that the deltas of a block add up to."""
+    if isinstance(block, TextBlock | RefusalBlock | ThinkingBlock):
+        return block.text
+    if isinstance(block, ToolUseBlock):
+        return (block.input_text or "") if block.kind == "text" else write_arguments(block.input, block.input_text)
+    return ""
+
+
+_DELTAS = (TextBlock, RefusalBlock, ThinkingBlock, ToolUseBlock)
+
+
+def fitting(opened: Block, block: Block, wire: Wire) -> Block:
+    """The finished block, if it is of the kind that was opened; else what can still be said of it."""
+    if type(opened) is type(block) or not (isinstance(opened, _DELTAS) or isinstance(block, _DELTAS)):
+        return block
+    return opened if isinstance(opened, _DELTAS) else OpaqueBlock(NAME, wire)

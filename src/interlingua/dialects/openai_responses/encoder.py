@@ -1,0 +1,287 @@
+"""Writing a stream of OpenAI Responses: every event that the protocol has for an answer, in its order and numbered.
+
+Items may interleave, so nothing waits but the end of an item, which comes when no block can join it any more: at the
+next block that begins an item of its own, or at the end. An item is written from its finished blocks as in a whole
+answer, and the last word repeats those very items.
+"""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from ...arguments import says
+from ...errors import AdapterError
+from ...framing import encode_sse
+from ...types.base import Json
+from ...types.blocks import Block, RefusalBlock, TextBlock, ThinkingBlock, ToolUseBlock
+from ...types.events import (
+    BlockComplete,
+    BlockStart,
+    Event,
+    MessageComplete,
+    MessageStart,
+    TextDelta,
+    ThinkingDelta,
+    ToolUseEnd,
+    ToolUseInputDelta,
+    ToolUseStart,
+    Unknown,
+)
+from ...types.request import Request
+from ...types.response import Response
+from ...types.tools import ToolDefinition
+from ...types.words import StopReason
+from .._stream import GrammaticalEncoder, dump
+from .._tables import marks
+from .assembly import CALLS, EMPTY_PARTS, text_key, text_of
+from .errors import say_error
+from .items import REASON, SUMMARY, goes_with, say_group
+from .names import Scribe
+from .parts import NAME, Wire, say_output
+from .response import answering, say_envelope
+from .stream import EVENTS
+
+ENDS = {"completed": "response.completed", "failed": "response.failed"}
+
+
+class Draft:
+    """An item being written: its wire form at the start, its blocks as they are so far, by place in the stream."""
+
+    __slots__ = ("blocks", "finished", "head", "index", "parts", "said", "wire")
+
+    def __init__(self, index: int, wire: Wire) -> None:
+        self.index = index
+        self.wire = wire
+        self.head: Wire = {"item_id": wire.get("id") or "", "output_index": index}
+        self.blocks: dict[int, Block] = {}
+        self.parts: dict[int, Wire] = {}  # where the part of a block is: {"content_index": 0}
+        self.said: list[str] = []  # the arguments of a call, as the model spelled them
+        self.finished: set[int] = set()
+
+    @property
+    def first(self) -> Block:
+        return next(iter(self.blocks.values()))
+
+
+class Encoder(GrammaticalEncoder):
+    def __init__(self, request: Request | None = None) -> None:
+        super().__init__()
+        self.request = request
+        self.ledger: Scribe = answering(request)
+        tools = request.tools if request is not None else ()
+        self.free = {tool.name for tool in tools if isinstance(tool, ToolDefinition) and tool.kind == "text"}
+        self.number = 0
+        self.start: MessageStart | None = None
+        self.drafts: list[Draft] = []  # not yet done
+        self.latest: Draft | None = None
+        self.owner: dict[int, Draft | None] = {}
+        self.items: list[Wire] = []  # by output index; as they were done
+
+    def say(self, event: Event) -> bytes:
+        match event:
+            case TextDelta() | ThinkingDelta():
+                return self.piece(event.index, event.text)
+            case ToolUseInputDelta():
+                return self.piece(event.index, event.partial_json)
+            case BlockStart() | ToolUseStart():
+                return self.open(event.index, event.block)
+            case BlockComplete() | ToolUseEnd():
+                return self.end(event.index, event.block)
+            case MessageStart():
+                return self.begin(event)
+            case MessageComplete():
+                return self.complete(event)
+            case Unknown():
+                return self.progress(event)
+            case _:
+                return b""  # citations are told when their text is whole, usage with the last word
+
+    def event(self, kind: str, wire: Wire) -> bytes:
+        """One event, numbered."""
+        number = self.number
+        self.number = number + 1
+        return encode_sse(dump({"type": kind, "sequence_number": number, **wire}), kind)
+
+    # ----------------------------------------------------------------------------------------------------- lifecycle
+
+    def begin(self, event: MessageStart) -> bytes:
+        self.start = event
+        created = event.extras.get(NAME, {}).get("created_at", 0)
+        empty = Response(id=event.message_id, model=event.model, extras={NAME: {"created_at": created}})
+        wire = {**say_envelope(empty, self.request, Scribe()), "status": "in_progress", "output": []}
+        said = self.event("response.created", {"response": wire})
+        return said + self.event("response.in_progress", {"response": wire})
+
+    def complete(self, event: MessageComplete) -> bytes:
+        response = event.response
+        if event.error is not None and response.stop_reason != StopReason.cancelled:
+            return self.fail(event.error, response)
+        said = self.settle()
+        self.ledger.where = ()
+        wire = say_envelope(replace(response, error=None), self.request, self.ledger)
+        self.ended = True
+        kind = ENDS.get(wire.get("status", "completed"), "response.incomplete")
+        return said + self.event(kind, {"response": {**wire, "output": self.items}})
+
+    def fail(self, error: AdapterError, response: Response | None = None) -> bytes:
+        if self.ended:
+            return b""
+        self.ended = True
+        if self.start is None:
+            inner = say_error(error)
+            return self.event("error", {"code": inner["code"], "message": inner["message"], "param": None})
+        said = self.settle()
+        begun = Response(id=self.start.message_id, model=self.start.model)
+        failed = replace(response or begun, error=error, stop_reason=StopReason.error)
+        wire = say_envelope(failed, self.request, Scribe())
+        return said + self.event("response.failed", {"response": {**wire, "output": self.items}})
+
+    def progress(self, event: Unknown) -> bytes:
+        """Our own protocol's further events go on as they came."""
+        raw: Json = event.raw
+        if event.dialect != NAME or not isinstance(raw, dict) or raw.get("type") in EVENTS:
+            return b""
+        kind = str(raw.get("type", ""))
+        left = {key: value for key, value in raw.items() if key not in ("type", "sequence_number")}
+        return self.event(kind, left) if kind.startswith("response.") else b""
+
+    # --------------------------------------------------------------------------------------------------------- items
+
+    def open(self, index: int, block: Block) -> bytes:
+        latest, said = self.latest, b""
+        if latest is None or "joined" not in marks(NAME, block) or not goes_with(block, latest.first):
+            said = self.settle(finished=True)
+            latest = self.latest = self.draft(index, block)
+            if latest is not None:
+                self.drafts.append(latest)
+                added = {"output_index": latest.index, "item": latest.wire}
+                said += self.event("response.output_item.added", added)
+        self.owner[index] = latest
+        if latest is None:
+            return said
+        latest.blocks[index] = block
+        if isinstance(block, TextBlock | RefusalBlock):
+            said += self.add_part(latest, index)
+        text = block.text if isinstance(block, TextBlock | RefusalBlock | ThinkingBlock) else ""
+        return said + self.piece(index, text) if text else said
+
+    def draft(self, index: int, block: Block) -> Draft | None:
+        """The item that a block begins; none where it cannot be said, which is told at its end."""
+        if isinstance(block, ToolUseBlock) and block.name in self.free:
+            block = replace(block, kind="text", input={}, input_text="")
+        place = len(self.items)
+        wire = say_group([(index, block)], place, answering(self.request))
+        if wire is None:
+            return None
+        wire |= {key: [] for key in ("content", "summary") if key in wire and wire["type"] in ("message", "reasoning")}
+        if wire["type"] in CALLS:
+            wire[CALLS[wire["type"]]] = ""
+        if wire.get("status") == "completed":
+            wire["status"] = "in_progress"
+        self.items.append(wire)
+        return Draft(place, wire)
+
+    def add_part(self, draft: Draft, index: int) -> bytes:
+        tag = _tag(draft.blocks[index])
+        key = "summary_index" if tag == SUMMARY else "content_index"
+        draft.parts[index] = {key: sum(key in part for part in draft.parts.values())}
+        kind = "reasoning_summary_part" if tag == SUMMARY else "content_part"
+        return self.event(f"response.{kind}.added", {**draft.head, **draft.parts[index], "part": EMPTY_PARTS[tag]})
+
+    def piece(self, index: int, text: str) -> bytes:
+        """A fragment of a text, of reasoning or of arguments."""
+        draft = self.owner[index]
+        if draft is None or not text:
+            return b""
+        block = draft.blocks[index]
+        if isinstance(block, ToolUseBlock):
+            return self.call_piece(draft, block, text)
+        said = self.add_part(draft, index) if index not in draft.parts else b""
+        kind, logprobs = DELTAS[_tag(block)]
+        return said + self.event(f"response.{kind}.delta", {**draft.head, **draft.parts[index], "delta": text, **logprobs})
+
+    def call_piece(self, draft: Draft, block: ToolUseBlock, text: str) -> bytes:
+        free = draft.wire["type"] == "custom_tool_call"
+        if free and block.kind != "text":
+            return b""  # the text is inside JSON: it is said when it is whole
+        draft.said.append(text)
+        return self.event(f"response.{CALL_EVENTS[draft.wire['type']]}.delta", {**draft.head, "delta": text})
+
+    def end(self, index: int, block: Block) -> bytes:
+        draft = self.owner[index]
+        self.ledger.where = ("content", index)
+        if draft is None:
+            say_group([(index, block)], 0, self.ledger)
+            return b""
+        draft.finished.add(index)
+        if isinstance(block, ToolUseBlock):
+            return self.end_call(draft, index, block)
+        draft.blocks[index] = block
+        if isinstance(block, ThinkingBlock) and index not in draft.parts:
+            return self.end_part(draft, index, block, self.add_part(draft, index)) if "empty" in marks(NAME, block) else b""
+        return self.end_part(draft, index, block, b"") if index in draft.parts else b""
+
+    def end_part(self, draft: Draft, index: int, block: Block, said: bytes) -> bytes:
+        place, tag = {**draft.head, **draft.parts[index]}, _tag(block)
+        kind, logprobs = DELTAS[tag]
+        part = {"type": tag, "text": text_of(block)} if isinstance(block, ThinkingBlock) else say_output(block, Scribe()) or {}
+        for number, annotation in enumerate(part.get("annotations", ())):
+            told = {**place, "annotation_index": number, "annotation": annotation}
+            said += self.event("response.output_text.annotation.added", told)
+        key = text_key(part)
+        said += self.event(f"response.{kind}.done", {**place, key: part[key], **logprobs})
+        group = "reasoning_summary_part" if tag == SUMMARY else "content_part"
+        return said + self.event(f"response.{group}.done", {**place, "part": part})
+
+    def end_call(self, draft: Draft, index: int, block: ToolUseBlock) -> bytes:
+        """A call is what it began as: free text or JSON."""
+        tag, told = draft.wire["type"], "".join(draft.said)
+        if tag == "custom_tool_call" and block.kind != "text":
+            block = replace(block, kind="text", input={}, input_text=text_of(block))
+        elif tag == "function_call" and block.kind == "text":
+            block = replace(block, kind="json", input={"input": block.input_text or ""}, input_text=None)
+        if tag == "function_call" and told and says(told, block.input):
+            block = replace(block, input_text=told)
+        draft.blocks[index] = block
+        text = text_of(block)
+        said = b"" if told or not text else self.event(f"response.{CALL_EVENTS[tag]}.delta", {**draft.head, "delta": text})
+        whole: Wire = {**draft.head, CALLS[tag]: text}
+        if tag == "function_call":
+            whole["name"] = block.name
+        return said + self.event(f"response.{CALL_EVENTS[tag]}.done", whole) + self.settle(finished=True)
+
+    def settle(self, *, finished: bool = False) -> bytes:
+        """End the items that are open, or only those whose blocks are all finished."""
+        said: list[bytes] = []
+        for draft in self.drafts[:]:
+            if finished and len(draft.finished) < len(draft.blocks):
+                continue
+            self.drafts.remove(draft)
+            said.append(self.done(draft))
+        return b"".join(said)
+
+    def done(self, draft: Draft) -> bytes:
+        group = list(draft.blocks.items())
+        self.ledger.where = ("content", group[0][0])
+        item = say_group(group, draft.index, self.ledger) or draft.wire
+        if "id" in draft.wire:
+            item["id"] = draft.wire["id"]
+        self.items[draft.index] = item
+        return self.event("response.output_item.done", {"output_index": draft.index, "item": item})
+
+
+DELTAS: dict[str, tuple[str, Wire]] = {
+    # part           events                     what else they carry
+    "output_text": ("output_text", {"logprobs": []}),
+    "refusal": ("refusal", {}),
+    SUMMARY: ("reasoning_summary_text", {}),
+    REASON: ("reasoning_text", {}),
+}
+CALL_EVENTS = {"function_call": "function_call_arguments", "custom_tool_call": "custom_tool_call_input"}
+
+
+def _tag(block: Block) -> str:
+    if isinstance(block, ThinkingBlock):
+        tag: str = marks(NAME, block).get("part", SUMMARY)
+        return tag
+    return "refusal" if isinstance(block, RefusalBlock) else "output_text"
