@@ -293,7 +293,9 @@ def test_a_tool_loop_without_ids() -> None:
     assert (tool.name, tool.description, tool.input_schema["required"]) == ("add", "Add two numbers.", ["a", "b"])
     calls, answers = request.messages[1].content, request.messages[2].content
     assert [block.id for block in calls if isinstance(block, ToolUseBlock)] == ["call_0", "call_1"]
-    assert [(block.tool_use_id, block.name, block.content) for block in answers if isinstance(block, ToolResultBlock)] == [
+    assert [
+        (block.tool_use_id, block.name, block.content) for block in answers if isinstance(block, ToolResultBlock)
+    ] == [
         ("call_0", "add", (TextBlock("2"),)),
         ("call_1", "add", (TextBlock("3"),)),
     ]

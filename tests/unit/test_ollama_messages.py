@@ -75,7 +75,7 @@ def test_every_kind_has_its_place() -> None:
 def test_other_orders_are_moved() -> None:
     encoded = encode(Message("user", (PNG, TextBlock("What is it?"))))
     assert encoded.body == [{"role": "user", "content": "What is it?", "images": ["iVBORw0KGgoAAAA"]}]
-    assert losses(encoded) == [("moved", "messages/0/content/1")]
+    assert losses(encoded) == [("moved", "messages/0/content/0"), ("moved", "messages/0/content/1")]
 
 
 def test_texts_are_joined_and_it_is_said() -> None:

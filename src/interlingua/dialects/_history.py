@@ -22,7 +22,8 @@ from ..types.messages import Message
 from ..types.request import Request
 from ..types.tools import ToolDefinition
 from ..types.words import Role
-from ._tables import Ledger, same_issuer
+from ._issuer import same_issuer
+from ._tables import Ledger
 
 __all__ = [
     "PLACEHOLDER",
@@ -41,8 +42,7 @@ PLACEHOLDER = "(no content)"
 
 def speakable(message: Message, dialect: str, target: Target | None, ledger: Ledger) -> Iterator[tuple[int, Block]]:
     """The blocks of a message that may be said to this reader, with their places; opaque state of others is lost."""
-    provider, model = (target.provider, target.model) if target is not None else (None, None)
-    if message.origin is None or same_issuer(message.origin, dialect, provider, model):
+    if message.origin is None or same_issuer(message.origin, dialect, target):
         return enumerate(message.content)
     return _of_others(message, ledger)
 

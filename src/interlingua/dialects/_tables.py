@@ -19,7 +19,6 @@ from typing import Any, Generic, NamedTuple, TypeVar
 from ..types.base import Json, Value
 from ..types.blocks import Block, BlockBase, CacheMark, OpaqueBlock
 from ..types.loss import Loss, LossKind
-from ..types.messages import Origin
 from ..types.tools import ToolDefinition
 
 __all__ = [
@@ -40,7 +39,6 @@ __all__ = [
     "merge",
     "own",
     "read_constants",
-    "same_issuer",
     "say_constants",
     "take",
 ]
@@ -350,14 +348,3 @@ class Words(Generic[K]):
         self.write: dict[K, str] = {}
         for wire, canonical in self.read.items():
             self.write.setdefault(canonical, wire)
-
-
-def same_issuer(origin: Origin | None, dialect: str, provider: str | None, model: str | None) -> bool:
-    """Whether opaque state of this origin may be said to this reader. Unknown is trusted within one dialect only."""
-    if origin is None:
-        return True
-    return (
-        origin.dialect in (None, dialect)
-        and (origin.provider is None or provider is None or origin.provider == provider)
-        and (origin.model is None or model is None or origin.model == model)
-    )

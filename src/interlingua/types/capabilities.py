@@ -30,9 +30,14 @@ class AdapterCapabilities(Struct, frozen=True, kw_only=True, omit_defaults=True)
 
 
 class Target(Struct, frozen=True, omit_defaults=True):
-    """The reader of a request. ``quirks`` is the dialect's own struct of known deviations."""
+    """The reader of a request.
+
+    ``quirks`` is the dialect's own struct of known deviations; ``shares`` names the providers whose signatures this
+    one understands.
+    """
 
     provider: str | None = None
     model: str | None = None
     capabilities: AdapterCapabilities | None = None
     quirks: Json = None
+    shares: tuple[str, ...] = ()

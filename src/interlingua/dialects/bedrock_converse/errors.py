@@ -42,6 +42,8 @@ ERRORS = ErrorTable(
     ErrorRow(400, "ServiceQuotaExceededException", ErrorClass.rate_limit, False),
     ErrorRow(408, "ModelTimeoutException",       ErrorClass.timeout),
 )  # fmt: skip
+# A throttled caller reads "Too many tokens, please wait": without the word, the status must say what is meant.
+BY_STATUS: dict[int | None, str] = {429: "ThrottlingException"}
 # What the message must speak of, since no word does.
 PHRASES = {
     ErrorClass.context_overflow: "Input is too long for requested model.",
@@ -76,10 +78,12 @@ def decode_error(
     if message is None:
         message = str(wire) if wire else ""
         residue["key"] = None
-    return make_error(
-        ERRORS, status, headers, words=(word,), message=message,
+    error = make_error(
+        ERRORS, status, headers, words=(word or BY_STATUS.get(status),), message=message,
         provider=provider, request_id=lower.get("x-amzn-requestid"), extras={NAME: residue},
     )  # fmt: skip
+    error.provider_code = word
+    return error
 
 
 def _word(told: Json) -> str | None:

@@ -3,8 +3,8 @@
 The protocol wants turns to alternate, so neighbours of one wire role are one turn. Marks on a message: ``apart`` (it
 was a turn of its own although the one before has its role), ``joined`` (results behind other blocks of the same turn),
 ``first`` (it opened the conversation though it is not the user's), ``textless`` (a document without a text beside it),
-``role`` (of no protocol), ``content`` (``absent``). On a block: ``verbatim`` (an empty text, an id or a name that the service refuses,
-media in the wrong turn: it was read here, so it is written here).
+``role`` (of no protocol, or ``absent``), ``content`` (``absent``). On a block: ``verbatim`` (an empty text, an id or a
+name that the service refuses, media in the wrong turn: it was read here, so it is written here).
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ from ...types.words import Role
 from .._history import PLACEHOLDER, settled, speakable
 from .._tables import Ledger, kept, marks, own
 from .media import NAME
-from .parts import BLOCKS, PLACEHOLDERS, SIGNATURE, Calls, read_part, spelled
+from .parts import BLOCKS, PLACEHOLDERS, SIGNATURE, Calls, read_part, spelled, wire_id
 from .spelling import Wire
 
 ROLES = {"user": Role.user, "model": Role.assistant, "function": Role.user}
@@ -125,24 +125,26 @@ def decode_system(wire: Wire, forms: Wire) -> tuple[Block, ...]:
 
 
 class History:
-    """What the calls so far tell of their results: name, place, and whether the wire has an id for them."""
+    """What the calls so far tell of their results: name, place, and the id on the wire, if there is one."""
 
     __slots__ = ("calls", "count", "signing")
 
     def __init__(self, signing: bool = False) -> None:
-        self.calls: dict[str, tuple[str, int, bool]] = {}
+        self.calls: dict[str, tuple[str, int, str | None]] = {}
         self.count = 0
         self.signing = signing
 
     def made(self, block: ToolUseBlock) -> None:
         self.count += 1
-        self.calls[block.id] = (block.name, self.count, marks(NAME, block).get("id") == block.id)
+        self.calls[block.id] = (block.name, self.count, wire_id(block))
 
     def finish(self, block: ToolResultBlock, response: Wire) -> None:
-        """A result needs the name of its call, and an id only if that has one."""
-        name, _, unnamed = self.calls.get(block.tool_use_id, (None, 0, False))
-        if unnamed:
+        """A result needs the name of its call, and its id if that has one."""
+        name, _, issued = self.calls.get(block.tool_use_id, (None, 0, block.tool_use_id))
+        if issued is None:
             response.pop("id", None)
+        elif "id" in response:
+            response["id"] = issued
         if "name" not in response and "name" not in marks(NAME, block).get("blank", {}).get("functionResponse", ()):
             if name is None:
                 raise ToolStateError(f"no call in the history has the id {block.tool_use_id!r}", retryable=False)
@@ -163,8 +165,8 @@ class History:
     def _place(self, block: Block) -> int | None:
         if type(block) is not ToolResultBlock or "id" in marks(NAME, block):
             return None
-        _, place, unnamed = self.calls.get(block.tool_use_id, (None, 0, False))
-        return place if unnamed else None
+        _, place, issued = self.calls.get(block.tool_use_id, (None, 0, ""))
+        return place if issued is None else None
 
 
 def encode_contents(

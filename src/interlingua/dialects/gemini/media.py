@@ -1,7 +1,8 @@
 """Pictures, sound, film and documents: ``inlineData`` holds them, ``fileData`` points to them.
 
 What a part is, its media type says; a part without one is judged by the end of its address. Data travel in either
-alphabet of base64; ours is the standard one, and the mark ``base64`` on the source tells the other.
+alphabet of base64; ours is the standard one, and plain text is text. Marks on a source: ``base64`` (how the data were
+written), ``read`` (a checksum: what is no longer as it was read is not written as it was), ``mimeType`` (absent).
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import re
 from base64 import b64decode, b64encode
 from typing import Any
+from zlib import crc32
 
 from ...types.base import Json
 from ...types.blocks import (
@@ -115,8 +117,11 @@ def _inline(wire: Wire, media_type: str) -> Source:
         raise ValueError("inline data without a media type")
     data, forms = read_base64(wire.pop("data"))
     text = read_text(data) if media_type == "text/plain" else None
-    fields = kept(NAME, {}, forms, {})
-    return Base64Source(media_type, data, **fields) if text is None else TextSource(text, media_type, **fields)
+    if text is not None:
+        return TextSource(text, media_type, forms={NAME: {**forms, "read": crc32(text.encode())}})
+    if forms:
+        forms["read"] = crc32(data.encode())
+    return Base64Source(media_type, data, **kept(NAME, {}, forms, {}))
 
 
 def _stored(wire: Wire, media_type: str | None) -> Source:
@@ -128,18 +133,16 @@ def _stored(wire: Wire, media_type: str | None) -> Source:
 
 def say_source(block: Media, ledger: Ledger) -> Wire | None:
     source = block.source
-    form = marks(NAME, source).get("base64", "")
     ledger.foreign(source, NAME, "source")
     match source:
         case Base64Source():
             if source.media_type == "text/plain" and read_text(source.data) is not None:
                 ledger.lose("approximated", "plain text is read as text", "source")
-            wire = {"inlineData": {"mimeType": source.media_type, "data": say_base64(source.data, form)}}
+            wire = say_inline(source, source.data, source.data, ledger, "data")
         case TextSource():
-            data = b64encode(source.text.encode()).decode()
             if source.media_type != "text/plain":
                 ledger.lose("approximated", "a text document goes as its bytes", "source")
-            wire = {"inlineData": {"mimeType": source.media_type, "data": say_base64(data, form)}}
+            wire = say_inline(source, b64encode(source.text.encode()).decode(), source.text, ledger, "text")
         case FileSource() if source.dialect not in (None, NAME):
             ledger.lose("dropped", f"the file is stored with {source.dialect}")
             return None
@@ -156,6 +159,14 @@ def say_source(block: Media, ledger: Ledger) -> Wire | None:
     if kind_of(inner.get("mimeType"), inner.get("fileUri", "")) is not type(block):
         ledger.lose("approximated", f"the media type tells what it is: {inner.get('mimeType')}")
     return own(NAME, wire, source)
+
+
+def say_inline(source: Base64Source | TextSource, data: str, said: str, ledger: Ledger, field: str) -> Wire:
+    mark = marks(NAME, source)
+    if "read" in mark and mark["read"] != crc32(said.encode()):
+        ledger.lose("approximated", "it goes as base64 of the standard alphabet", "source", field)
+        mark = {}
+    return {"inlineData": {"mimeType": source.media_type, "data": say_base64(data, mark.get("base64", ""))}}
 
 
 def say_file(uri: str, media_type: str | None) -> Wire:

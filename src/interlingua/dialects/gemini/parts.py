@@ -167,6 +167,11 @@ def read_thinking(rest: Wire) -> dict[str, Any] | None:
     return read_text(rest)
 
 
+def wire_id(block: ToolUseBlock) -> str | None:
+    """The id that the provider knows a call by; None for one that came without."""
+    return None if "id" in marks(NAME, block) else block.native_ids.get(NAME, block.id)
+
+
 def say_call(block: ToolUseBlock, ledger: Ledger) -> Wire:
     mark, args = marks(NAME, block), block.input
     if block.kind == "text":
@@ -176,8 +181,10 @@ def say_call(block: ToolUseBlock, ledger: Ledger) -> Wire:
     elif block.input_text is not None:
         ledger.lose("dropped", f"{NAME} takes arguments as an object, not as the text the model wrote", "input_text")
     wire: Wire = {"name": block.name}
-    if mark.get("id") != block.id:
-        wire["id"] = block.id
+    if (issued := wire_id(block)) is not None:
+        wire["id"] = issued
+    elif mark["id"] != block.native_ids.get(NAME, block.id):
+        ledger.lose("dropped", "the provider gave this call no id, and gets none", "id")
     if args or not ("args" in mark or "args" in mark.get("blank", {}).get("functionCall", ())):
         wire["args"] = args
     return {"functionCall": wire}
@@ -218,13 +225,30 @@ def say_server_call(block: ServerToolUseBlock, ledger: Ledger) -> Wire | None:
     if block.dialect not in ("", NAME):
         ledger.lose("dropped", f"only {block.dialect} runs this tool")
         return None
-    wire: Wire = {} if marks(NAME, block).get("id") == block.id else {"id": block.id}
-    if block.name == CODE:
+    wire = _issued(block, block.id, "id", ledger)
+    if _is_code(block, block.input, "code", ledger):
         return {"executableCode": {**wire, **block.input}}
     wire["toolType"] = block.name
     if block.input:
         wire["args"] = block.input
     return {"toolCall": wire}
+
+
+def _issued(block: Block, id: str, field: str, ledger: Ledger) -> Wire:
+    mark = marks(NAME, block)
+    if "id" not in mark:
+        return {"id": id}
+    if mark["id"] != id:
+        ledger.lose("dropped", "the provider gave no id, and gets none", field)
+    return {}
+
+
+def _is_code(block: ServerToolUseBlock | ServerToolResultBlock, value: Json, word: str, ledger: Ledger) -> bool:
+    """Code that was run has parts of its own, told by what they hold; these have no name."""
+    if block.name != CODE and type(value) is dict and word in value:
+        ledger.lose("dropped", f"code that was run is {CODE}", "name")
+        return True
+    return block.name == CODE
 
 
 def read_code(rest: Wire) -> dict[str, Any]:
@@ -252,8 +276,8 @@ def say_server_result(block: ServerToolResultBlock, ledger: Ledger) -> Wire | No
         return None
     if block.is_error is not None:
         ledger.lose("dropped", f"{NAME} tells failure in the result itself", "is_error")
-    wire: Wire = {} if marks(NAME, block).get("id") == block.tool_use_id else {"id": block.tool_use_id}
-    if block.name == CODE:
+    wire = _issued(block, block.tool_use_id, "tool_use_id", ledger)
+    if _is_code(block, block.content, "outcome", ledger):
         return {"codeExecutionResult": {**wire, **(block.content if type(block.content) is dict else {})}}
     wire["toolType"] = block.name
     if block.content is not None:

@@ -9,7 +9,6 @@ and a level).
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from typing import Any
 
 from ...errors import ParseError
@@ -160,8 +159,8 @@ def read_settings(rest: Wire, fields: dict[str, Any], forms: Wire, blanks: Wire)
     config = rest.get("toolConfig")
     calling = config.get("functionCallingConfig") if type(config) is dict else None
     if type(config) is dict and type(calling) is dict:
-        declared = [tool.name for tool in fields.get("tools", ()) if isinstance(tool, ToolDefinition)]
-        choice = read_choice(calling, declared=declared)
+        alone = not any(isinstance(tool, ToolDefinition) for tool in fields.get("tools", ()))
+        choice = read_choice(calling, alone=alone)
         if choice is not None:
             fields["tool_choice"] = choice
             del config["functionCallingConfig"]
@@ -197,8 +196,7 @@ def encode_request(request: Request, target: Target | None) -> Encoded:
         body["generationConfig"] = config
     say_settings(request, body, mark, ledger)
     if "model" in mark and model is not None:
-        same = mark["model"].removeprefix("models/") == model
-        body["model"] = mark["model"] if same else f"models/{model.removeprefix('models/')}"
+        body["model"] = f"models/{model}" if mark["model"].startswith("models/") else model
     own(NAME, body, request)
     ledger.foreign(request, NAME)
     if "snake" in mark:
@@ -324,8 +322,7 @@ def say_level(thinking: Thinking, mark: Wire, ledger: Ledger) -> str | None:
 
 def say_settings(request: Request, body: Wire, mark: Wire, ledger: Ledger) -> None:
     if request.tool_choice is not None:
-        declared: Sequence[str] = [tool.name for tool in request.tools if isinstance(tool, ToolDefinition)]
-        choice = say_choice(request.tool_choice, ledger, declared)
+        choice = say_choice(request.tool_choice, ledger, request.tools)
         if choice is not None:
             body["toolConfig"] = {"functionCallingConfig": choice}
     if request.service_tier is not None:

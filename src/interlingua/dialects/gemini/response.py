@@ -178,13 +178,16 @@ def encode_response(response: Response) -> Encoded:
     return Encoded(say_answer(response, parts, ledger), None, {}, tuple(ledger.losses))
 
 
-def say_answer(response: Response, parts: list[Wire], ledger: Ledger) -> Wire:
-    """A whole answer, or the last chunk of a stream, whose parts were said before."""
+def say_answer(response: Response, parts: list[Wire], ledger: Ledger, *, streamed: bool = False) -> Wire:
+    """A whole answer, or the last chunk of a stream: its parts were said before, and it must say that it is the last."""
     mark, wire = marks(NAME, response), Wire()
-    if not response.content and "candidates" in mark and stands_blocked(response, mark):
+    if not response.content and stands_blocked(response, mark) and not (streamed and "blocked" not in mark):
         wire |= say_blocked(mark)
     else:
-        wire["candidates"] = [{**say_content(response, parts), **say_end(response, ledger)}]
+        end = say_end(response, ledger)
+        if streamed and end.get("finishReason", 0) == 0:
+            end["finishReason"] = "STOP"
+        wire["candidates"] = [{**say_content(response, parts), **end}]
     wire |= say_envelope(response, ledger)
     own(NAME, wire, response)
     if wire.get("candidates"):
@@ -194,7 +197,7 @@ def say_answer(response: Response, parts: list[Wire], ledger: Ledger) -> Wire:
 
 
 def stands_blocked(response: Response, mark: Wire) -> bool:
-    return response.stop_reason == (StopReason.refusal if "blocked" in mark else StopReason.end_turn)
+    return "candidates" in mark and response.stop_reason == (StopReason.refusal if "blocked" in mark else StopReason.end_turn)
 
 
 def say_blocked(mark: Wire) -> Wire:

@@ -107,7 +107,9 @@ def read_result_part(wire: Json) -> Block:
 def say_result(block: ToolResultBlock, ledger: Ledger) -> Wire:
     """A result without what only the history knows."""
     mark = marks(NAME, block)
-    wire: Wire = {} if mark.get("id") == block.tool_use_id else {"id": block.tool_use_id}
+    wire: Wire = {} if "id" in mark else {"id": block.tool_use_id}
+    if mark.get("id", block.tool_use_id) != block.tool_use_id:
+        ledger.lose("dropped", "the provider gave this call no id, and gets none", "tool_use_id")
     if block.name is not None:
         wire["name"] = block.name
     words = [(i, inner) for i, inner in enumerate(block.content) if not isinstance(inner, MEDIA)]

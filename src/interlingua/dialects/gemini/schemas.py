@@ -68,9 +68,28 @@ def say_schema(
         return fields.json, schema
     if form == "plain":
         return fields.older, schema
-    if isinstance(form, dict) and from_gemini_schema(form["Schema"]) == schema:
-        return fields.older, form["Schema"]
+    if isinstance(form, dict) and (standing := respelled(form["Schema"], schema)) is not None:
+        return fields.older, standing
     projection = project_schema(schema, NAME) if form is None else to_gemini_schema(schema)
     if projection.changes:
         ledger.lose("approximated", "; ".join(projection.changes), *path)
     return fields.json if form is None else fields.older, projection.schema
+
+
+def respelled(wire: Wire, schema: dict[str, Json]) -> dict[str, Json] | None:
+    """A schema spelled as ``wire`` is, apart from words that have changed; None where more has changed than words."""
+    before = from_gemini_schema(wire)
+    if before == schema:
+        return wire
+    said: dict[str, Json] = _respelled(wire, before, schema)
+    return said if from_gemini_schema(said) == schema else None
+
+
+def _respelled(wire: Json, before: Json, after: Json) -> Json:
+    if before == after:
+        return wire
+    if type(wire) is dict and type(before) is dict and type(after) is dict:
+        return {key: _respelled(value, before.get(key), after.get(key)) for key, value in wire.items()}
+    if type(wire) is list and type(before) is list and type(after) is list and len(wire) == len(before) == len(after):
+        return [_respelled(*triple) for triple in zip(wire, before, after, strict=True)]
+    return after if wire == before else wire

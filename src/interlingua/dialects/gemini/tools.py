@@ -2,13 +2,13 @@
 
 Declarations share one Tool object; every built-in tool has its own. Marks on a tool: ``place`` (the Tool object it stood
 in, where that is another layout), ``object`` (what else that object held), ``key`` (the spelling of
-``functionDeclarations``), ``schema`` (schemas.py). On a choice: ``mode`` (the provider's word), ``alone`` (it named tools
-that were not declared).
+``functionDeclarations``), ``schema`` (schemas.py). On a choice: ``mode`` (the provider's word), ``alone`` (there was
+nothing to choose from).
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from ...types.base import Json
@@ -79,7 +79,7 @@ def read_declaration(wire: Json, key: str) -> Tool:
     return ToolDefinition(**fields, **kept(NAME, rest, forms, blanks))
 
 
-def read_choice(wire: Wire, *, declared: Collection[str]) -> ToolChoice | None:
+def read_choice(wire: Wire, *, alone: bool) -> ToolChoice | None:
     """``functionCallingConfig``; None where its mode is not a word."""
     word = wire.get("mode")
     if type(word) is not str or word.upper() not in MODES.read:
@@ -93,7 +93,7 @@ def read_choice(wire: Wire, *, declared: Collection[str]) -> ToolChoice | None:
         fields |= {"allowed": tuple(names)} if fields["mode"] != "specific" else {}
     elif names is not None:
         rest["allowedFunctionNames"] = names
-    if not declared or not set(names or ()) <= set(declared):
+    if alone:
         forms["alone"] = True
     choice = ToolChoice(**fields)
     if word != mode_word(choice):
@@ -172,46 +172,56 @@ def mode_word(choice: ToolChoice) -> str:
     return "VALIDATED" if choice.allowed and choice.mode in (None, "auto") else MODES.write[choice.mode or "auto"]
 
 
-def say_choice(choice: ToolChoice, ledger: Ledger, declared: Collection[str] | None = None) -> Wire | None:
-    """``functionCallingConfig``, or None. ``declared``: the names that can be chosen, where they are known."""
+def say_choice(choice: ToolChoice, ledger: Ledger, tools: Sequence[Tool] | None = None) -> Wire | None:
+    """``functionCallingConfig``, or None. ``tools``: what there is to choose from, where that is known."""
     ledger.where = ("tool_choice",)
     mark, wire = marks(NAME, choice), None
     ledger.foreign(choice, NAME)
     if choice.parallel is not None:
         ledger.lose("dropped", f"{NAME} cannot steer parallel calls", "parallel")
-    if "alone" in mark:
-        declared = None
-    if declared is not None and not declared:
+    offered = tools is None or "alone" in mark or any(isinstance(tool, ToolDefinition) for tool in tools)
+    if not offered:
         ledger.lose("dropped", "a choice needs tools to choose from")
     elif choice.mode is not None or choice.allowed:
-        wire = _choice(choice, mark, ledger, declared)
+        wire = _choice(choice, mark, ledger, _unsayable(tools or ()))
     ledger.where = ()
     return wire
 
 
-def _choice(choice: ToolChoice, mark: Wire, ledger: Ledger, declared: Collection[str] | None) -> Wire | None:
-    names = list(choice.allowed)
-    if choice.mode == "specific":
-        if names and names != [choice.name]:
-            ledger.lose("dropped", "one tool is named: no others are allowed", "allowed")
-        names = [choice.name] if choice.name is not None else []
-    elif choice.mode == "none" and names:
-        ledger.lose("dropped", "without calls no tool is allowed", "allowed")
-        names = []
-    elif choice.mode == "any" and len(names) == 1:
-        ledger.lose("approximated", "a choice of one is that one")
-    if choice.mode is None:
-        ledger.lose("added", "a choice needs a mode here", "mode")
-    known = [name for name in names if declared is None or name in declared]
+def _unsayable(tools: Sequence[Tool]) -> set[Json]:
+    """The names of tools that only others have."""
+    others = [tool.raw for tool in tools if isinstance(tool, ServerTool) and tool.dialect != NAME]
+    return {raw.get(key) for raw in others for key in ("name", "type") if type(raw.get(key)) is str}
+
+
+def _choice(choice: ToolChoice, mark: Wire, ledger: Ledger, unsayable: set[Json]) -> Wire | None:
+    names = _names(choice, ledger)
+    known = [name for name in names if name not in unsayable]
     if known != names:
         ledger.lose("dropped", "only declared tools can be chosen", "name" if choice.mode == "specific" else "allowed")
         if not known:
             ledger.lose("dropped", "only declared tools can be chosen")
             return None
-    word = mark.get("mode")
-    usual = mode_word(choice)
+    if choice.mode is None:
+        ledger.lose("added", "a choice needs a mode here", "mode")
+    word, usual = mark.get("mode"), mode_word(choice)
     stands = isinstance(word, str) and MODES.read[word.upper()] == MODES.read[usual]
     wire: Wire = {"mode": word if stands else usual}
     if known:
         wire["allowedFunctionNames"] = known
     return own(NAME, wire, choice)
+
+
+def _names(choice: ToolChoice, ledger: Ledger) -> list[str]:
+    """The names that a choice allows, as far as its mode takes any."""
+    names = list(choice.allowed)
+    if choice.mode == "specific":
+        if names and names != [choice.name]:
+            ledger.lose("dropped", "one tool is named: no others are allowed", "allowed")
+        return [choice.name] if choice.name is not None else []
+    if choice.mode == "none" and names:
+        ledger.lose("dropped", "without calls no tool is allowed", "allowed")
+        return []
+    if choice.mode == "any" and len(names) == 1:
+        ledger.lose("approximated", "a choice of one is that one")
+    return names

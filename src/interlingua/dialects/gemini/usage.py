@@ -1,7 +1,7 @@
 """Token counts. The prompt's include the cached part, the candidates' leave out the thoughts, tools' results count apart.
 
 The marks under ``usage``: ``tools`` (how much of the input the provider's own tools brought), ``absent`` (counts that
-were left out), ``total`` (a total that does not add up, and what it would be), ``cached`` (more than there was input).
+were left out), ``total`` (one that does not add up, and what it would have been), ``cached`` (more than there was input).
 """
 
 from __future__ import annotations
@@ -72,8 +72,8 @@ def say_usage(usage: TokenUsage, mark: Wire, ledger: Ledger) -> Wire:
     cached = usage.cached_input_tokens
     if cached == prompt:
         cached = mark.get("cached", cached)
-    total, added = mark.get("total", (whole, whole))
-    counts = (prompt, cached, tools, usage.output_tokens - thoughts, thoughts, total if added == whole else whole)
+    total, then = mark.get("total", (whole, whole))
+    counts = (prompt, cached, tools, usage.output_tokens - thoughts, thoughts, total + whole - then)
     absent = mark.get("absent", ())
     return {
         key: count

@@ -197,7 +197,7 @@ class Encoder(GrammaticalEncoder):
         self.ended = True
         self.ledger.where = ()
         said = self.release()
-        wire = say_answer(response, [], self.ledger)
+        wire = say_answer(response, [], self.ledger, streamed=True)
         return said + encode_sse(dump({**self.envelope, **wire}))
 
     def fail(self, error: AdapterError) -> bytes:

@@ -310,8 +310,9 @@ def say_blocks(
     """The keys of a message, and ``context`` where there may be one. ``answer``: as the server writes it."""
     if len(placed) == 1 and type(only := placed[0][1]) is TextBlock and only.text and is_plain(only):
         return {"content": only.text}
-    where, latest = ledger.where, 0
+    where = ledger.where
     parts: dict[str, list[tuple[Place, Json]]] = {key: [] for key in PLACES}
+    order: list[tuple[int, Place]] = []
     for place, block in placed:
         ledger.where = place
         said = say_block(block, ledger)
@@ -321,15 +322,21 @@ def say_blocks(
         if key not in PLACES or (key == "context" and not context):
             ledger.lose("dropped", f"a message has no {key} here")
             continue
-        if PLACES.index(key) < latest:
-            ledger.lose("moved", "a message says its thought, its text, its pictures and then its calls")
-        latest = max(latest, PLACES.index(key))
         if key == "tool_calls" and type(block) is ToolUseBlock:
             say_number(value["function"], marks(NAME, block), len(parts[key]), answer=answer)
+        order.append((PLACES.index(key), place))
         parts[key].append((place, value))
+    lose_order(order, ledger)
     wire = say_parts(parts, ledger)
     ledger.where = where
     return wire
+
+
+def lose_order(order: list[tuple[int, Place]], ledger: Ledger) -> None:
+    for before, after in zip(order, sorted(order, key=lambda member: member[0]), strict=True):
+        if before is not after:
+            ledger.where = before[1]
+            ledger.lose("moved", "a message says its thought, its text, its pictures and then its calls")
 
 
 def say_parts(parts: dict[str, list[tuple[Place, Json]]], ledger: Ledger) -> Wire:

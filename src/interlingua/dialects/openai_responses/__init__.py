@@ -24,6 +24,7 @@ __all__ = ["OpenAIResponses"]
 
 class OpenAIResponses(Dialect):
     name = NAME
+    history_key = "input"
 
     def encode_request(self, request_: Request, target: Target | None = None) -> Encoded:
         return request.encode_request(request_, target)

@@ -101,9 +101,10 @@ def empty_item(part: Wire) -> Wire:
     return {"type": "message", "role": "assistant", "content": []}
 
 
-def with_part(item: Wire, field: str, part: Wire) -> Wire:
-    """An item of this one part."""
-    return {**item, **({"summary": []} if item.get("type") == "reasoning" else {}), field: [part]}
+def with_part(item: Wire, field: str, part: Wire, *, joined: bool) -> Wire:
+    """An item that ends in this part; ``joined``: it is not the first."""
+    summary: Wire = {"summary": []} if item.get("type") == "reasoning" else {}
+    return {**item, **summary, field: [part, part] if joined else [part]}
 
 
 def rank(key: Key) -> tuple[int, int, int, str]:

@@ -264,8 +264,9 @@ class Encoder(GrammaticalEncoder):
         group = list(draft.blocks.items())
         self.ledger.where = ("content", group[0][0])
         item = say_group(group, draft.index, self.ledger) or draft.wire
-        if "id" in draft.wire:
+        if item.get("id") != draft.wire.get("id") and "id" in draft.wire:
             item["id"] = draft.wire["id"]
+            self.ledger.lose("approximated", "an item keeps the id that it began with", "extras", NAME)
         self.items[draft.index] = item
         return self.event("response.output_item.done", {"output_index": draft.index, "item": item})
 

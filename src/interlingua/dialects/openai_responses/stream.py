@@ -72,7 +72,7 @@ class Decoder(FrameDecoder):
     def ended(self, wire: Wire, out: list[Event]) -> None:
         self.envelope = response = wire["response"]
         self.begin(out, MessageStart(response.get("id") or None, response.get("model") or None))
-        for index, item in enumerate(response.get("output") or ()):
+        for index, item in self.matched(response.get("output") or []):
             if index not in self.items:
                 self.items[index] = Item(index, item)
             self.settle(index, item, out)
@@ -84,6 +84,14 @@ class Decoder(FrameDecoder):
         if isinstance(response.get("usage"), dict):
             out.append(UsageUpdate(read_usage(response["usage"], {})[0]))
         self.complete(out)
+
+    def matched(self, output: list[Wire]) -> list[tuple[Json, Wire]]:
+        """The items of the last word with their output indexes, which may have had gaps."""
+        known = sorted(self.items, key=lambda index: rank((index, "item", 0)))
+        if len(known) == len(output):
+            return list(zip(known, output, strict=True))
+        ids = {item.wire["id"]: index for index, item in self.items.items() if item.wire.get("id")}
+        return [(ids.get(item.get("id"), position), item) for position, item in enumerate(output)]
 
     def failed(self, wire: Wire, out: list[Event]) -> None:
         body = {key: value for key, value in wire.items() if key not in ("type", "sequence_number")}
@@ -147,14 +155,14 @@ class Decoder(FrameDecoder):
         if item.done:
             raise KeyError(key)
         if key not in item.places:
-            first = self.blocks(key[0], with_part(item.wire, key[1], part))[0]
-            if not isinstance(first, TextBlock | RefusalBlock | ThinkingBlock):
+            begun = self.blocks(key[0], with_part(item.wire, key[1], part, joined=bool(item.places)))[-1]
+            if not isinstance(begun, TextBlock | RefusalBlock | ThinkingBlock):
                 raise KeyError(key)
             item.parts[key] = part
-            if isinstance(first, ThinkingBlock):
-                first = replace(first, signature=None)
-            place = self.open(key, first, out)
-            if key[1] == "content" and not isinstance(first, ThinkingBlock):
+            if isinstance(begun, ThinkingBlock):
+                begun = replace(begun, signature=None)
+            place = self.open(key, begun, out)
+            if key[1] == "content" and not isinstance(begun, ThinkingBlock):
                 self.texts[key[0], key[2]] = place
         return item.places[key]
 

@@ -105,8 +105,7 @@ class Writer:
             if message.extras:
                 scribe.foreign(message, NAME, "messages", index)
             if index > skip and self.reads_as_one(messages[index - 1], message, before):
-                for later in range(index, len(messages)):
-                    scribe.lose("moved", "adjacent turns read as one: the later move up", "messages", later)
+                scribe.lose("moved", "it reads as one turn with the one before", "messages", index)
 
     def reads_as_one(self, former: Message, message: Message, before: int) -> bool:
         """Two turns of one role have no border on the wire, but for the assistant's messages."""

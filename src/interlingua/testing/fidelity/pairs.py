@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from msgspec.structs import replace
+
 from interlingua.testing.fidelity.losses import Comparison
 from interlingua.testing.fidelity.records import Record, called
 from interlingua.testing.fidelity.same import caught, codec
@@ -30,6 +32,8 @@ def measure_pairs(tally: Tally, record: Record, request: Request, targets: Seque
     """Say a request in every other dialect."""
     own, _ = oracle_faults(record.request, record.dialect)
     tally.check(record.dialect, "requests valid as recorded", record.id, own)
+    if request.model is None and record.hosted_model is not None:
+        request = replace(request, model=record.hosted_model)
     before = plain(request)
     for target in targets:
         if target != record.dialect:

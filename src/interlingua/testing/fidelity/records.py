@@ -64,6 +64,8 @@ CALLED: dict[str, re.Pattern[str]] = {
     "gemini": re.compile(r"/models/(?P<model>[^/:]+):(?P<verb>\w+)"),
     "bedrock-converse": re.compile(r"/model/(?P<model>[^/]+)/(?P<verb>converse(?:-stream)?)$"),
 }
+# Hosts that say in the URL the model that the protocol has in the body: needed where a request goes elsewhere.
+HOSTED = re.compile(r"/deployments/([^/]+)/|/models/([^/:]+):(?:streamRawPredict|rawPredict)$")
 STREAM_VERBS = {"streamGenerateContent": True, "generateContent": False, "converse-stream": True, "converse": False}
 
 
@@ -77,6 +79,7 @@ class Record(NamedTuple):
     request_headers: dict[str, str] = {}
     model: str | None = None
     streamed: bool | None = None
+    hosted_model: str | None = None
     response_headers: dict[str, str] = {}
     whole: Json | None = None
     stream: bytes | None = None
@@ -123,9 +126,15 @@ def read_record(wire: dict[str, Any], protocol: str) -> Record | None:
         request_headers=wire.get("request_headers") or {},
         model=model,
         streamed=streamed,
+        hosted_model=_hosted_model(path),
         response_headers=wire.get("response_headers") or {},
         **_answer(wire),
     )
+
+
+def _hosted_model(path: str | None) -> str | None:
+    found = HOSTED.search(path) if path else None
+    return unquote(found[1] or found[2]) if found else None
 
 
 def _source_of(wire: dict[str, Any], protocol: str) -> Source | None:

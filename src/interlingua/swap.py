@@ -1,0 +1,104 @@
+"""Before a conversation moves: what would happen? Answered offline."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from msgspec import Struct
+
+from .dialects import dialect
+from .errors import AdapterError
+from .providers import PROVIDERS, provider
+from .types.blocks import AudioBlock, Block, DocumentBlock, ImageBlock, ToolResultBlock, ToolUseBlock, VideoBlock
+from .types.capabilities import AdapterCapabilities, Target
+from .types.loss import Loss
+from .types.messages import Message
+from .types.request import Request
+from .types.tools import Tool
+
+__all__ = ["SwapPlan", "plan_swap"]
+
+CHARACTERS_PER_TOKEN = 3.6
+"""A rough count, over JSON and prose alike."""
+
+NEEDS: dict[type, str] = {ImageBlock: "images", DocumentBlock: "documents", AudioBlock: "audio", VideoBlock: "video"}
+
+
+class SwapPlan(Struct, frozen=True):
+    """What moving there would mean."""
+
+    legal: bool
+    problems: tuple[str, ...]
+    """Why it is not legal, each a sentence that says where."""
+    losses: tuple[Loss, ...]
+    input_tokens: int
+    """Roughly, the whole conversation once."""
+    cost_usd: float | None
+    """None where the price is not known."""
+    cache_survives: bool
+    """Whether a prompt cache filled by the conversation so far is still good there."""
+
+
+def plan_swap(messages: Sequence[Message], tools: Sequence[Tool] = (), *, to: Target, system: str = "") -> SwapPlan:
+    """What would be lost, and whether it would work at all, if this conversation went on there."""
+    row = provider(to.provider or "")
+    request = Request(messages=tuple(messages), tools=tuple(tools), system=system, model=to.model)
+    problems = [*_unanswered(messages), *_refused(messages, tools, to.capabilities)]
+    losses: tuple[Loss, ...] = ()
+    size = 0
+    try:
+        encoded = dialect(row.dialect, row.name).encode_request(request, to)
+        losses, size = encoded.losses, _characters(encoded.body)
+    except AdapterError as error:
+        problems.append(error.message)
+    return SwapPlan(
+        legal=not problems,
+        problems=tuple(problems),
+        losses=losses,
+        input_tokens=round(size / CHARACTERS_PER_TOKEN),
+        cost_usd=0.0 if row.local else None,
+        cache_survives=_same_reader(messages, to),
+    )
+
+
+def _unanswered(messages: Sequence[Message]) -> Iterable[str]:
+    answered = {b.tool_use_id for m in messages for b in m.content if isinstance(b, ToolResultBlock)}
+    for index, message in enumerate(messages):
+        for block in message.content:
+            if isinstance(block, ToolUseBlock) and block.id not in answered:
+                yield f"messages/{index}: call {block.id} of {block.name} was never answered"
+
+
+def _refused(messages: Sequence[Message], tools: Sequence[Tool], able: AdapterCapabilities | None) -> Iterable[str]:
+    if able is None:
+        return
+    if tools and not able.tools:
+        yield "tools: the model calls no tools"
+    for index, message in enumerate(messages):
+        for block in _with_results(message.content):
+            need = NEEDS.get(type(block))
+            if need is not None and not getattr(able, need):
+                yield f"messages/{index}: the model takes no {need}"
+
+
+def _with_results(blocks: Iterable[Block]) -> Iterable[Block]:
+    for block in blocks:
+        yield block
+        if isinstance(block, ToolResultBlock):
+            yield from _with_results(block.content)
+
+
+def _characters(value: object) -> int:
+    if isinstance(value, dict):
+        return sum(len(key) + _characters(item) for key, item in value.items())
+    if isinstance(value, list):
+        return sum(map(_characters, value))
+    return len(str(value))
+
+
+def _same_reader(messages: Sequence[Message], to: Target) -> bool:
+    """Caches belong to one provider and model; the last assistant turn tells who filled them."""
+    last = next((m.origin for m in reversed(messages) if m.origin is not None), None)
+    if last is None or to.provider is None or last.model is None or last.model != to.model:
+        return False
+    return last.provider == to.provider or last.provider in PROVIDERS[to.provider].shares
