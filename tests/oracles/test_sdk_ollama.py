@@ -221,7 +221,7 @@ def test_client_raises_on_an_error_inside_a_stream() -> None:
             next(parts)
 
 
-# ------------------------------------------------------------------------------------------------- what the client sends
+# ----------------------------------------------------------------------------------------------- what the client sends
 
 
 def sent(call: Any) -> tuple[Request, Any]:

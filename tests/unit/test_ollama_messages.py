@@ -149,7 +149,7 @@ def test_reasoning_goes_back_to_its_issuer_only() -> None:
     assert losses(abroad) == [("dropped", "messages/0/content/0")]
 
 
-# ------------------------------------------------------------------------------------------------------ system and roles
+# ---------------------------------------------------------------------------------------------------- system and roles
 
 
 def test_leading_system_turns_are_the_system_prompt_each_a_block() -> None:
@@ -204,7 +204,7 @@ def test_a_turn_is_an_object() -> None:
         OLLAMA.decode_request({"messages": [{"role": "user", "content": "u"}, "no"]})
 
 
-# --------------------------------------------------------------------------------------------------- results and their ids
+# ----------------------------------------------------------------------------------------------- results and their ids
 
 
 def test_a_run_of_results_is_one_message() -> None:

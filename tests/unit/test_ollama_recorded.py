@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from shared_data import corpus, needs_shared, stream_bytes
 
 from interlingua import Unknown, dialect, fold, unfold
+from shared_data import corpus, needs_shared, stream_bytes
 
 OLLAMA = dialect("ollama")
 RECORDS = list(corpus("ollama"))

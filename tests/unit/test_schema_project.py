@@ -181,7 +181,7 @@ SCHEMAS = st.recursive(
 ).filter(lambda schema: isinstance(schema, dict))
 
 
-@settings(max_examples=250, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(SCHEMAS, st.dictionaries(NAMES, JUNK, max_size=3))
 def test_no_schema_makes_us_raise(schema: Schema, value: Schema) -> None:
     before = json.dumps((schema, value))
@@ -195,3 +195,40 @@ def test_no_schema_makes_us_raise(schema: Schema, value: Schema) -> None:
     from_gemini_schema(to_gemini_schema(schema).schema)
     from_gemini_schema(schema)
     assert json.dumps((schema, value)) == before
+
+
+def doubled(link: Any, levels: int = 40) -> Schema:
+    """Definitions each of which uses the next one twice."""
+    defs = {f"D{i}": link({"$ref": f"#/$defs/D{i + 1}"}) for i in range(levels)}
+    return {"$defs": {**defs, f"D{levels}": {"type": "string"}}, **tool("", p={"$ref": "#/$defs/D0"})}
+
+
+def nested(levels: int) -> Schema:
+    schema: Schema = {"type": "string"}
+    for _ in range(levels):
+        schema = tool("a", a=schema)
+    return schema
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        pytest.param(doubled(lambda ref: tool("", a=ref, b=ref)), id="properties"),
+        pytest.param(
+            doubled(lambda ref: tool("", a={**ref, "title": "A"}, b={**ref, "title": "B"})), id="with siblings"
+        ),
+        pytest.param(doubled(lambda ref: {"anyOf": [ref, {**ref}]}), id="unions"),
+        pytest.param(doubled(lambda ref: {"allOf": [ref, {**ref}]}), id="intersections"),
+        pytest.param(doubled(lambda ref: ref, levels=2000), id="a long chain"),
+        pytest.param(nested(300), id="depth"),
+        pytest.param(nested(5000), id="great depth"),
+    ],
+)
+def test_a_hostile_schema_costs_little(schema: Schema) -> None:
+    """Each would take for ever, or all of the stack, if read naively."""
+    for dialect in ("openai-chat", "anthropic-messages", "gemini", "ollama"):
+        strict_schema(schema, dialect)
+        project_schema(schema, dialect)
+    from_gemini_schema(to_gemini_schema(schema).schema)
+    from_gemini_schema(schema)
+    restore_optional({"p": {"a": None, "b": None}}, schema)

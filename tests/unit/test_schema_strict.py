@@ -217,6 +217,18 @@ def test_a_reference_to_any_place_gets_a_definition() -> None:
     assert strict["$defs"] == {"properties_a": STRING}
 
 
+def test_references_as_openapi_writes_them() -> None:
+    pet = tool("owner", owner={"$ref": "#/components/schemas/Owner"})
+    components = {"schemas": {"Pet": pet, "Owner": tool("pet", pet={"$ref": "#/components/schemas/Pet"})}}
+    strict = made({**closed("pet", pet={"$ref": "#/components/schemas/Pet"}), "components": components})
+    assert strict["properties"]["pet"] == {"$ref": "#/$defs/Pet"}
+    assert strict["$defs"] == {
+        "Pet": closed("owner", owner={"$ref": "#/$defs/Owner"}),
+        "Owner": closed("pet", pet={"$ref": "#/$defs/Pet"}),
+    }
+    assert "description" not in strict
+
+
 def test_references_to_the_root_stay() -> None:
     strict = made(tool("kids", kids={"type": "array", "items": {"$ref": "#"}}, name=STRING))
     assert strict["properties"]["kids"]["items"] == {"$ref": "#"}

@@ -256,6 +256,12 @@ class BlockTable:
             fields["extras"] = {self.dialect: rest}
         return row.canonical(**fields)  # type: ignore[return-value]
 
+    def knows(self, block: Block) -> bool:
+        """Whether there is a word for such a block."""
+        if isinstance(block, OpaqueBlock):
+            return block.dialect == self.dialect
+        return type(block) in self._by_type
+
     def encode(self, block: Block, ledger: Ledger) -> Wire | None:
         """Say one block, or declare that there is no word for it."""
         if type(block) is OpaqueBlock:

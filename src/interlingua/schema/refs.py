@@ -18,19 +18,27 @@ def refs_in(node: object) -> Iterator[str]:
 
 
 def recursive_refs(root: Schema) -> frozenset[str]:
-    """The references that lead back to themselves."""
+    """The references that lead back to themselves, and those that lead from one such circle to another."""
     names = {ref: set(refs_in(resolve(ref, root))) for ref in set(refs_in(root))}
-    return frozenset(ref for ref in names if ref in _reachable(ref, names))
+    users: dict[str, set[str]] = {ref: set() for ref in names}
+    for ref, named in names.items():
+        for other in named:
+            users[other].add(ref)
+    return frozenset(_without_ends(names, users) & _without_ends(users, names))
 
 
-def _reachable(start: str, names: dict[str, set[str]]) -> set[str]:
-    found: set[str] = set()
-    waiting = list(names[start])
-    while waiting:
-        if (ref := waiting.pop()) not in found:
-            found.add(ref)
-            waiting.extend(names.get(ref, ()))
-    return found
+def _without_ends(forth: dict[str, set[str]], back: dict[str, set[str]]) -> set[str]:
+    """What is left when those that lead nowhere are taken away, again and again."""
+    degree = {ref: len(named) for ref, named in forth.items()}
+    ends = [ref for ref, count in degree.items() if count == 0]
+    while ends:
+        ref = ends.pop()
+        del degree[ref]
+        for user in back[ref]:
+            degree[user] -= 1
+            if degree[user] == 0:
+                ends.append(user)
+    return set(degree)
 
 
 def hoisted(root: Schema, homes: tuple[str, ...]) -> tuple[Schema, dict[str, str | None]]:
@@ -43,13 +51,17 @@ def hoisted(root: Schema, homes: tuple[str, ...]) -> tuple[Schema, dict[str, str
     taken: set[str] = set(root.get("$defs", ()))
     moves: dict[str, str | None] = {}
     moved: Schema = {}
-    for ref in dict.fromkeys(refs_in(root)):
+    waiting = list(dict.fromkeys(refs_in(root)))
+    for ref in waiting:  # which grows: a stray may stand where no schema is looked for, as in `components/schemas`
+        if ref in moves:
+            continue
         if (target := resolve(ref, root)) is None:
             moves[ref] = None
         elif not at_home.fullmatch(ref):
             name = _free_name(ref, taken)
             moves[ref] = f"#/$defs/{name}"
             moved[name] = target
+            waiting.extend(refs_in(target))
     if not moves:
         return root, {}
     renamed: Schema = _renamed(root, moves)
@@ -59,7 +71,7 @@ def hoisted(root: Schema, homes: tuple[str, ...]) -> tuple[Schema, dict[str, str
 
 def _free_name(ref: str, taken: set[str]) -> str:
     """A definition's name made from where it was; recorded in ``taken``."""
-    base = re.sub(r"^(definitions|defs)_(?=.)", "", re.sub(r"[^A-Za-z0-9_.-]+", "_", ref).strip("_"))
+    base = re.sub(r"^(definitions|defs|components_schemas)_(?=.)", "", re.sub(r"[^A-Za-z0-9_.-]+", "_", ref).strip("_"))
     name = base
     number = 2
     while name in taken:

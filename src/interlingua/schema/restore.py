@@ -22,6 +22,8 @@ from interlingua.schema.walk import (
     well_formed,
 )
 
+PENDING = object()  # what a branch came to that leads back to its own union: nothing that the other branches do not
+
 
 def restore_optional(input: Schema, schema: Schema, dialect: str = "openai-chat") -> Schema:
     """``input`` without the nulls that ``strict_schema(schema, dialect)`` made the model say.
@@ -68,7 +70,7 @@ class Restorer:
             return self._by_schema(value, node)
         key = (id(value), id(node))
         if key not in self._restored:
-            self._restored[key] = (node, value)  # for a reference that leads back to itself
+            self._restored[key] = (node, PENDING)
             self._restored[key] = (node, self._by_schema(value, node))
         return self._restored[key][1]
 
@@ -83,7 +85,8 @@ class Restorer:
 
     def _by_branch(self, value: Any, branches: list[Any]) -> Any:
         """By the branch that fits. If several do, the value itself could be what one of them means: then it stays."""
-        found = [self.restored(value, branch) for branch in branches if self._fits(value, branch)]
+        tried = [self.restored(value, branch) for branch in branches if self._fits(value, branch)]
+        found = [restored for restored in tried if restored is not PENDING]
         return value if not found or any(restored is value for restored in found) else found[0]
 
     def _by_properties(self, value: Schema, node: Schema) -> Schema:

@@ -5,7 +5,9 @@ import json
 from interlingua.schema.walk import Schema
 
 # Means nothing to a model, or is said again elsewhere (`discriminator` by the constants of the branches).
-UNSPOKEN = frozenset(("$schema", "$id", "$anchor", "$comment", "$defs", "definitions", "discriminator", "title"))
+UNSPOKEN = frozenset(
+    ("$schema", "$id", "$anchor", "$comment", "$defs", "definitions", "components", "discriminator", "title")
+)
 
 
 def is_silent(word: str, value: object) -> bool:

@@ -91,8 +91,10 @@ def say_citation(citation: Citation, ledger: Ledger, *path: str | int) -> Wire |
     return own(NAME, wire, citation)
 
 
-def read_text(rest: Wire) -> dict[str, Any]:
+def read_text(rest: Wire) -> dict[str, Any] | None:
     blanks: Wire = {}
+    if not isinstance(rest["text"], str):
+        return None
     fields: dict[str, Any] = {"text": rest.pop("text")}
     if "citations" in rest:
         citations = take(rest, "citations", blanks)
@@ -203,7 +205,9 @@ def say_thinking(block: ThinkingBlock, ledger: Ledger) -> Wire:
     return {"thinking": block.text, "signature": block.signature or ""}
 
 
-def read_thinking(rest: Wire) -> dict[str, Any]:
+def read_thinking(rest: Wire) -> dict[str, Any] | None:
+    if not isinstance(rest["thinking"], str):
+        return None
     fields: dict[str, Any] = {"text": rest.pop("thinking")}
     if "signature" not in rest:
         fields["forms"] = {NAME: {"signature": "absent"}}
@@ -224,7 +228,7 @@ def say_tool_use(block: ToolUseBlock, ledger: Ledger) -> Wire:
 
 
 def read_tool_use(rest: Wire) -> dict[str, Any] | None:
-    if type(rest["input"]) is not dict:
+    if type(rest["input"]) is not dict or type(rest["id"]) is not str or type(rest["name"]) is not str:
         return None
     return {"id": rest.pop("id"), "name": rest.pop("name"), "input": rest.pop("input")}
 

@@ -89,9 +89,10 @@ class Decoder(FrameDecoder):
                 delta, growing = wire["delta"], self.growing.get(wire["index"])
                 if growing is not None and delta["type"] == growing.delta and growing.index in self.fold.open_indexes:
                     text = delta[growing.field]
-                    growing.parts.append(text)
-                    out.append(growing.event(growing.index, text))
-                    return
+                    if type(text) is str:
+                        growing.parts.append(text)
+                        out.append(growing.event(growing.index, text))
+                        return
             handler = EVENTS.get(kind)
             if handler is None:
                 self.other(wire, out)
@@ -116,14 +117,17 @@ class Decoder(FrameDecoder):
 
     def block_start(self, wire: Wire, out: list[Event]) -> None:
         self.begin(out, MessageStart())
-        block = wire["content_block"]
+        block, place = wire["content_block"], wire["index"]
+        if type(block) is not dict or type(place) is not int:
+            self.unknown(wire, out)
+            return
         empty = BLOCKS.decode(block)
         if type(empty) is ToolUseBlock:
             empty = replace(empty, input={})
         out.append(self.fold.open(empty))
         index = len(self.fold.blocks) - 1
         growing = Growing(index, block, empty, self.fold.parts[index])
-        self.growing[wire["index"]] = growing
+        self.growing[place] = growing
         self.places.append(growing)
 
     def block_delta(self, wire: Wire, out: list[Event]) -> None:
@@ -137,15 +141,18 @@ class Decoder(FrameDecoder):
 
     def input_delta(self, growing: Growing, delta: Wire, out: list[Event]) -> None:
         """The input of a tool that the provider runs itself; the caller's own calls were told already."""
-        growing.input.append(delta["partial_json"])
+        if isinstance(delta["partial_json"], str):
+            growing.input.append(delta["partial_json"])
 
     def signature_delta(self, growing: Growing, delta: Wire, out: list[Event]) -> None:
-        growing.signature.append(delta["signature"])
+        if isinstance(delta["signature"], str):
+            growing.signature.append(delta["signature"])
 
     def citations_delta(self, growing: Growing, delta: Wire, out: list[Event]) -> None:
+        citation = read_citation(delta["citation"])
         growing.citations.append(delta["citation"])
         if type(self.fold.blocks[growing.index]) is TextBlock:
-            out.append(CitationDelta(growing.index, read_citation(delta["citation"])))
+            out.append(CitationDelta(growing.index, citation))
 
     def compaction_delta(self, growing: Growing, delta: Wire, out: list[Event]) -> None:
         growing.wire = {**growing.wire, **{key: value for key, value in delta.items() if key != "type"}}
@@ -186,7 +193,9 @@ class Decoder(FrameDecoder):
         usage = {**(self.envelope.get("usage") or {}), **(wire.get("usage") or {})}
         known = {"type", "delta", "usage"}
         self.envelope |= {key: value for key, value in wire.items() if key not in known}
-        self.envelope |= wire.get("delta") or {}
+        for key, value in (wire.get("delta") or {}).items():
+            if value is not None or self.envelope.get(key) is None:  # a later delta may leave the reason out
+                self.envelope[key] = value
         self.envelope["usage"] = usage
         self.begin(out, MessageStart())
         self.usage(out)

@@ -15,6 +15,7 @@ from msgspec import DecodeError
 from msgspec.structs import replace
 
 from ...arguments import parse_object
+from ...errors import AdapterError
 from ...framing import Frame
 from ...types.base import Json
 from ...types.blocks import (
@@ -60,31 +61,39 @@ class Decoder(FrameDecoder):
     dialect = NAME
 
     def __init__(self, request: Request | None = None, provider: str | None = None) -> None:
-        super().__init__(EventFrames())
+        frames = EventFrames()
+        super().__init__(frames)
+        self.delta = frames.delta
         self.provider = provider
         self.restore = restorer(request, texts=False)
         self.names = originals(request)
         self.envelope: Wire = {}
         self.growing: dict[Json, Growing] = {}  # by wire index
-        self.texts: dict[Json, Growing] = {}  # those of them that are open texts
+        self.texts: dict[Json, Growing] = {}  # those of them that are open texts; none when the stream is done
         self.places: list[Growing] = []  # by place in the fold
         self.pictures: dict[Json, Wire] = {}  # image starts: there is no picture before its source
         self.stopped = False
 
+    def feed(self, chunk: bytes) -> list[Event]:
+        """Nearly all chunks are more of an open text; anything else goes the general way."""
+        if self.texts and (payload := self.delta(chunk)) is not None:
+            try:
+                wire = decode_json(payload)
+                growing, text = self.texts[wire["contentBlockIndex"]], wire["delta"]["text"]
+            except MALFORMED:
+                return super().feed(chunk)
+            if type(text) is str:
+                growing.parts.append(text)
+                return [TextDelta(growing.index, text)]
+        return super().feed(chunk)
+
     def read(self, frame: Frame, out: list[Event]) -> None:
-        kind = frame.headers.get(":event-type")
-        if kind not in EVENTS:
+        handler = EVENTS.get(frame.headers.get(":event-type"))
+        if handler is None:
             self.other(frame, out)
             return
         try:
-            wire = decode_json(frame.payload)
-            if kind == "contentBlockDelta" and (growing := self.texts.get(wire["contentBlockIndex"])) is not None:
-                text = wire["delta"].get("text")
-                if type(text) is str:  # nearly all there is
-                    growing.parts.append(text)
-                    out.append(TextDelta(growing.index, text))
-                    return
-            EVENTS[kind](self, wire, out)
+            handler(self, decode_json(frame.payload), out)
         except MALFORMED:
             self.carry(frame, out)
 
@@ -253,6 +262,10 @@ class Decoder(FrameDecoder):
             out.append(UsageUpdate(read_usage(dict(self.envelope), {})))
         if self.stopped:
             self.complete(out)
+
+    def fail(self, error: AdapterError, out: list[Event]) -> None:
+        self.texts.clear()
+        super().fail(error, out)
 
     def terminal(self) -> bool:
         return self.stopped

@@ -1,7 +1,7 @@
-"""The frames of ``converse-stream``: the general framing, and a short way through it for what nearly always comes.
+"""The frames of ``converse-stream``: the general framing, knowing beforehand the headers of this protocol's events.
 
-Servers write one frame at a time, and its headers are one of six blocks. A chunk that is just such a frame is read
-here, with both checksums; everything else goes the general way.
+Nearly all chunks are one frame of one delta. ``delta`` reads just that, with both checksums, and leaves everything else
+to the general way.
 """
 
 from __future__ import annotations
@@ -9,12 +9,10 @@ from __future__ import annotations
 from struct import Struct
 from zlib import crc32
 
-from ...framing import EventStreamDecoder, Frame, HeaderValue, encode_frame
+from ...framing import EventStreamDecoder, HeaderValue, encode_frame
 from .._stream import dump
 
 _PRELUDE, _CHECKSUM = Struct(">III"), Struct(">I")
-_OVERHEAD = _PRELUDE.size + _CHECKSUM.size
-
 EVENT_NAMES = ("messageStart", "contentBlockStart", "contentBlockDelta", "contentBlockStop", "messageStop", "metadata")
 
 
@@ -26,21 +24,28 @@ def encode_event(name: str, wire: object) -> bytes:
     return encode_frame(event_headers(name), dump(wire))
 
 
-KNOWN: dict[bytes, dict[str, HeaderValue]] = {
-    encode_frame(event_headers(name), b"")[_PRELUDE.size : -_CHECKSUM.size]: event_headers(name) for name in EVENT_NAMES
-}
+KNOWN = {encode_event(name, {})[12:-6]: event_headers(name) for name in EVENT_NAMES}
+_DELTA = next(block for block, headers in KNOWN.items() if headers[":event-type"] == "contentBlockDelta")
+_START = _PRELUDE.size + len(_DELTA)
+_LEAST = _START + _CHECKSUM.size
 
 
 class EventFrames(EventStreamDecoder):
-    """Bytes to frames. The headers of the six events are shared between frames: they are read, never written."""
+    """Bytes to frames."""
 
-    def feed(self, chunk: bytes) -> list[Frame]:
+    def __init__(self) -> None:
+        super().__init__()
+        self._headers.update(KNOWN)
+
+    def delta(self, chunk: bytes) -> bytes | None:
+        """The payload of a chunk that is one frame of one delta; None for any other."""
         size = len(chunk)
-        if size >= _OVERHEAD and not self._open and self._fault is None:
-            total, headers_length, checksum = _PRELUDE.unpack_from(chunk)
-            if total == size and crc32(chunk[:8]) == checksum:
-                start, end = headers_length + _PRELUDE.size, size - _CHECKSUM.size
-                headers = KNOWN.get(chunk[_PRELUDE.size : start])
-                if headers is not None and crc32(chunk[:end]) == _CHECKSUM.unpack_from(chunk, end)[0]:
-                    return [Frame(headers, chunk[start:end])]
-        return super().feed(chunk)
+        if size < _LEAST or self._open or self._fault is not None:
+            return None
+        total, headers_length, checksum = _PRELUDE.unpack_from(chunk)
+        if total != size or headers_length != len(_DELTA) or crc32(chunk[:8]) != checksum:
+            return None
+        end = size - _CHECKSUM.size
+        if not chunk.startswith(_DELTA, _PRELUDE.size) or crc32(chunk[:end]) != _CHECKSUM.unpack_from(chunk, end)[0]:
+            return None
+        return chunk[_START:end]

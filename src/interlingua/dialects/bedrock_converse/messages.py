@@ -34,23 +34,30 @@ from .._history import PLACEHOLDER, settled, speakable
 from .._tables import Ledger, keep, marks, own, take
 from .blocks import BLOCKS, read_content, scatter
 from .names import DOCUMENT_NAME, IDS, NAME, TOOL_NAME, Scribe
+from .usual import read_turn as read_usual, say_content as say_usual
 from .wire import Wire, is_array, is_object
 
 ROLES = {"user": Role.user, "assistant": Role.assistant, "system": Role.system}
-ROLE_WORDS = {Role.user: "user", Role.tool: "user", Role.assistant: "assistant", Role.system: "system"}
+ROLE_WORDS: dict[str, str] = {"user": "user", "tool": "user", "assistant": "assistant", "system": "system"}
 MEDIA = (ImageBlock, DocumentBlock, VideoBlock, AudioBlock)
 
 
 def decode_messages(wire: Json, provider: str | None) -> tuple[Message, ...]:
     messages: list[Message] = []
+    origin, names = Origin(provider, NAME), set[str]()
     before: Json = None
     for index, turn in enumerate(wire):
         if not is_object(turn):
             raise ParseError(f"messages[{index}] is not an object")
         word = turn.get("role")
-        decode_turn(turn, messages, Origin(provider, NAME), again=index > 0 and word == before)
+        usual = read_usual(turn, origin) if word != before and (index or word == "user") else None
+        if usual is None:
+            first = len(messages)
+            decode_turn(turn, messages, origin, again=index > 0 and word == before)
+            mark_odd(messages[first:], names)
+        else:
+            messages.append(usual)
         before = word
-    mark_odd(messages)
     return tuple(messages)
 
 
@@ -100,9 +107,11 @@ def _wants_text(content: Json) -> bool:
     return "document" in keys and "text" not in keys
 
 
-def mark_odd(messages: list[Message]) -> None:
-    """Mark what was read here though we would not write it. The blocks are ours alone still."""
-    names: set[str] = set()
+def mark_odd(messages: list[Message], names: set[str]) -> None:
+    """Mark what was read here though we would not write it. The blocks are ours alone still.
+
+    ``names`` are those of the documents so far.
+    """
     for message in messages:
         for block in message.content:
             inner = block.content if isinstance(block, ToolResultBlock) else ()
@@ -129,36 +138,53 @@ def _odd(block: Block, names: set[str]) -> bool:
 
 
 def encode_messages(messages: Sequence[Message], target: Target | None, ledger: Scribe, skip: int = 0) -> list[Wire]:
-    turns: list[tuple[int, Wire]] = []  # with the place of the message that opened it
+    turns: list[Wire] = []
+    unusual: list[tuple[Message, int, Wire]] = []  # turns, with the message that opened each, and its place
     before: Message | None = None
+    opener, place = Message(Role.user), 0
     for index, message in ordered(messages, ledger):
         if index < skip:
             continue
-        ledger.where = ("messages", index)
-        mark = marks(NAME, message)
-        if not turns and message.role not in (Role.user, Role.tool) and "first" not in mark:
-            ledger.lose("added", "the first turn must be the user's")
-            turns.append((index, {"role": "user", "content": [{"text": PLACEHOLDER}]}))
-        word = mark.get("role", ROLE_WORDS[Role(message.role)])
-        content = list(encode_content(message, target, ledger))
-        if before is not None and turns[-1][1].get("role") == word and "apart" not in mark:
-            if not content:
-                ledger.lose("dropped", "nothing of it is left to say")
-            elif before.role == message.role:
-                ledger.lose("moved", "turns alternate: it joins the one before")
-            turns[-1][1].setdefault("content", []).extend(content)
+        usual = say_usual(message, target)
+        if usual is not None and before is not None and turns[-1].get("role") != ROLE_WORDS[message.role]:
+            turns.append({"role": ROLE_WORDS[message.role], "content": usual})
+            opener, place = message, index
         else:
-            turns.append((index, encode_turn(message, word, content, ledger)))
-        ledger.foreign(message, NAME)
+            ledger.where = ("messages", index)
+            content = list(encode_content(message, target, ledger)) if usual is None else usual
+            if add_turn(message, content, before, turns, ledger):
+                opener, place = message, index
+            unusual.append((opener, place, turns[-1]))
         before = message
-    _beside_documents(messages, turns, ledger)
+    for opener, place, turn in unusual:
+        ledger.where = ("messages", place)
+        _beside_documents(opener, turn, ledger)
     ledger.where = ()
-    return [turn for _, turn in turns]
+    return turns
+
+
+def add_turn(message: Message, content: list[Wire], before: Message | None, turns: list[Wire], ledger: Ledger) -> bool:
+    """A turn for the message, or its blocks to the turn before. Whether it is a turn of its own."""
+    mark = marks(NAME, message)
+    word = mark.get("role", ROLE_WORDS[message.role])
+    ledger.foreign(message, NAME)
+    if before is not None and turns[-1].get("role", "absent") == word and "apart" not in mark:
+        if not content:
+            ledger.lose("dropped", "nothing of it is left to say")
+        elif before.role == message.role:
+            ledger.lose("moved", "turns alternate: it joins the one before")
+        turns[-1].setdefault("content", []).extend(content)
+        return False
+    if before is None and message.role not in (Role.user, Role.tool) and "first" not in mark:
+        ledger.lose("added", "the first turn must be the user's")
+        turns.append({"role": "user", "content": [{"text": PLACEHOLDER}]})
+    turns.append(encode_turn(message, word, content, ledger))
+    return True
 
 
 def ordered(messages: Sequence[Message], ledger: Ledger) -> Sequence[tuple[int, Message]]:
     """Results right behind the turn that called, unless a turn of this protocol had them elsewhere."""
-    if any("joined" in marks(NAME, message) for message in messages):
+    if any(message.forms and "joined" in marks(NAME, message) for message in messages):
         return list(enumerate(messages))
     return settled(messages, ledger)
 
@@ -179,12 +205,10 @@ def _was_hollow(message: Message, mark: Wire) -> bool:
     return any("content" in told for told in (mark, mark.get("blank", ()), message.extras.get(NAME, ())))
 
 
-def _beside_documents(messages: Sequence[Message], turns: list[tuple[int, Wire]], ledger: Ledger) -> None:
-    for index, turn in turns:
-        if _wants_text(turn.get("content")) and "textless" not in marks(NAME, messages[index]):
-            turn["content"].append({"text": PLACEHOLDER})
-            ledger.where = ("messages", index)
-            ledger.lose("added", "a document needs a text beside it", "content")
+def _beside_documents(message: Message, turn: Wire, ledger: Ledger) -> None:
+    if _wants_text(turn.get("content")) and "textless" not in marks(NAME, message):
+        turn["content"].append({"text": PLACEHOLDER})
+        ledger.lose("added", "a document needs a text beside it", "content")
 
 
 def encode_content(message: Message, target: Target | None, ledger: Ledger) -> Iterator[Wire]:

@@ -39,28 +39,39 @@ class ToolNames:
     """Tool names of one request, from ours to the service's. Names that fit are never given to another tool."""
 
     def __init__(self, tools: Iterable[Tool]) -> None:
+        self._tools = tools
         self._given: dict[str, str] = {}
-        names = [tool.name for tool in tools if isinstance(tool, ToolDefinition)]
-        self._taken = {name.casefold() for name in names if TOOL_NAME.fullmatch(name)}
-        for name in names:
-            self.fit(name)
+        self._taken: set[str] | None = None  # filled when the first name is refused
 
     def fit(self, name: str) -> str:
         """The name itself where the service takes it, else one like it."""
         if TOOL_NAME.fullmatch(name):
             return name
-        if name not in self._given:
-            self._given[name] = _free(re.sub(r"[^a-zA-Z0-9_-]+", "_", name) or "tool", 64, "_", self._taken)
-        return self._given[name]
+        if self._taken is None:
+            self._settle()
+        return self._given.get(name) or self._derive(name)
+
+    def _settle(self) -> None:
+        names = [tool.name for tool in self._tools if isinstance(tool, ToolDefinition)]
+        self._taken = {name.casefold() for name in names if TOOL_NAME.fullmatch(name)}
+        for name in names:
+            self.fit(name)
+
+    def _derive(self, name: str) -> str:
+        like = re.sub(r"[^a-zA-Z0-9_-]+", "_", name) or "tool"
+        found = self._given[name] = _free(like, 64, "_", self._taken or set())
+        return found
 
     def originals(self) -> dict[str, str]:
         """What each derived name stands for."""
+        if self._taken is None:
+            self._settle()
         return {derived: name for name, derived in self._given.items()}
 
 
 def originals(request: Request | None) -> dict[str, str]:
     """The derived tool names that a model was told, and the caller's own for each."""
-    return ToolNames(t for t in request.tools if "verbatim" not in marks(NAME, t)).originals() if request else {}
+    return ToolNames([t for t in request.tools if "verbatim" not in marks(NAME, t)]).originals() if request else {}
 
 
 def document_name(wanted: str, taken: set[str]) -> str:

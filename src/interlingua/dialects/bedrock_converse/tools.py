@@ -19,6 +19,7 @@ from .._schemas import is_strict_form, say_strict
 from .._tables import Ledger, Words, keep, kept, marks, own, take
 from .blocks import BLOCKS, CACHE, fit_tool_name, gather, scatter
 from .names import NAME, TOOL_NAME, Scribe
+from .usual import say_tool as say_usual
 from .wire import Wire, is_array, is_object, leave, opened, pop_text, take_text
 
 CHOICES = Words([("auto", "auto"), ("any", "any"), ("tool", "specific")])
@@ -125,7 +126,8 @@ def encode_tools(tools: Sequence[Tool], ledger: Scribe) -> list[Wire]:
     for index, tool in enumerate(tools):
         ledger.where = ("tools", index)
         if isinstance(tool, ToolDefinition):
-            said.extend(scatter(say_tool(tool, ledger)))
+            usual = say_usual(tool)
+            said.extend(scatter(say_tool(tool, ledger)) if usual is None else (usual,))
         elif tool.dialect == NAME:
             said.extend(scatter(tool.raw))
         else:

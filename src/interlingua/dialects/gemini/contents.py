@@ -3,14 +3,14 @@
 Neighbours that speak for one side of the conversation share a turn. Marks on a message: ``apart`` (it had a turn of its
 own all the same), ``first`` (it opened the conversation though it is the model's), ``role`` (another word, or none),
 ``parts`` (absent, or one object). On a block: ``verbatim`` (an empty text, or a system part that is no text: it was
-read here, so it is written here).
+read here, so it is written here), ``turn`` (a result that began a turn of its own behind others to the same calls).
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
@@ -30,6 +30,7 @@ ROLES = {"user": Role.user, "model": Role.assistant, "function": Role.user}
 ROLE_WORDS = {Role.user: "user", Role.tool: "user", Role.assistant: "model"}
 GENERATION = re.compile(r"gemini-(\d+)")
 Placed = tuple[tuple[str | int, ...], Block]
+_APART = {"forms": {NAME: {"apart": True}}}
 
 
 def signs_calls(model: str | None) -> bool:
@@ -68,8 +69,13 @@ def decode_turn(turn: Wire, index: int, into: list[Message], calls: Calls, origi
     fields = kept(NAME, rest, forms, blanks)
     if role is Role.assistant:
         into.append(Message(role, tuple(blocks), origin=origin, **fields))
-    else:
-        into.extend(split_turn(blocks, fields))
+        return
+    messages = split_turn(blocks, fields)
+    if messages[0].role is Role.tool and into and into[-1].role is Role.tool and fields == _APART:
+        first, *more = messages.pop(0).content
+        first = replace(first, forms={NAME: {**marks(NAME, first), "turn": True}})
+        into[-1] = replace(into[-1], content=(*into[-1].content, first, *more))
+    into.extend(messages)
 
 
 def read_parts(rest: Wire, forms: Wire, blanks: Wire) -> list[Json]:
@@ -138,7 +144,7 @@ class History:
         self.count += 1
         self.calls[block.id] = (block.name, self.count, wire_id(block))
 
-    def finish(self, block: ToolResultBlock, response: Wire) -> None:
+    def finish(self, block: ToolResultBlock, response: Wire, ledger: Ledger) -> None:
         """A result needs the name of its call, and its id if that has one."""
         name, _, issued = self.calls.get(block.tool_use_id, (None, 0, block.tool_use_id))
         if issued is None:
@@ -149,6 +155,7 @@ class History:
             if name is None:
                 raise ToolStateError(f"no call in the history has the id {block.tool_use_id!r}", retryable=False)
             response["name"] = name
+            ledger.lose("added", "a result needs the name of its call", "name")
 
     def in_call_order(self, message: Message, ledger: Ledger) -> Message:
         """Results that no id tells apart stand in the order of their calls."""
@@ -173,29 +180,66 @@ def encode_contents(
     messages: Sequence[Message], target: Target | None, ledger: Ledger, *, signing: bool = False
 ) -> list[Wire]:
     """The turns; system messages are not among them. ``signing``: the reader refuses unsigned calls."""
-    turns: list[Wire] = []
     history = History(signing)
-    before: Message | None = None
+    spoken: list[Spoken] = []
     for index, message in settled(messages, ledger):
-        if message.role == Role.system:
+        if message.role != Role.system:
+            ledger.where = ("messages", index)
+            if message.role == Role.tool:
+                message = history.in_call_order(message, ledger)
+            spoken.append(Spoken(index, message, encode_parts(message, target, history, ledger)))
+            if message.extras:
+                ledger.foreign(message, NAME)
+    turns = lay_out(spoken, ledger)
+    ledger.where = ()
+    return turns
+
+
+class Spoken(NamedTuple):
+    """A message and what it says: one list of parts, or one for each turn that its results came in."""
+
+    index: int
+    message: Message
+    parts: list[list[Wire]]
+
+
+def lay_out(spoken: Sequence[Spoken], ledger: Ledger) -> list[Wire]:
+    turns: list[Wire] = []
+    before: Spoken | None = None
+    for place, said in enumerate(spoken):
+        message, (parts, *more) = said.message, said.parts
+        ledger.where = ("messages", said.index)
+        joins = before is not None and shares_turn(message, before.message)
+        joined = place + 1 < len(spoken) and shares_turn(spoken[place + 1].message, message)
+        if not parts and (joins or joined) and not was_empty(message):
+            ledger.lose("dropped", "nothing of it is left to say")
             continue
-        ledger.where = ("messages", index)
-        if message.role == Role.tool:
-            message = history.in_call_order(message, ledger)
         if not turns and message.role == Role.assistant and "first" not in marks(NAME, message):
             ledger.lose("added", "the first turn must be the user's")
             turns.append({"role": "user", "parts": [{"text": PLACEHOLDER}]})
-        if before is not None and shares_turn(message, before):
-            if message.role == before.role:
-                ledger.lose("moved", "turns alternate: this one joins the one before")
-            turns[-1]["parts"] = [*_list(turns[-1].get("parts")), *encode_parts(message, target, history, ledger)]
+        if joins and before is not None:
+            _join(turns[-1], said, before, ledger)
         else:
-            turns.append(encode_turn(message, target, history, ledger))
-        if message.extras:
-            ledger.foreign(message, NAME)
-        before = message
-    ledger.where = ()
+            turns.append(encode_turn(message, parts, ledger))
+        turns.extend({"role": "user", "parts": parts} for parts in more)
+        before = said
     return turns
+
+
+def _join(turn: Wire, said: Spoken, before: Spoken, ledger: Ledger) -> None:
+    """A message that shares a turn with the one before. Results and what the user says are told apart again."""
+    if said.message.role == before.message.role:
+        ledger.lose("moved", "turns alternate: this one joins the one before")
+        ledger.where = ("messages", before.index)
+        ledger.lose("added", "turns alternate: the next one joins it", "content")
+    parts = turn.get("parts", [])
+    turn["parts"] = [*([parts] if type(parts) is dict else parts), *said.parts[0]]
+
+
+def was_empty(message: Message) -> bool:
+    """It was read without parts, so it is written without."""
+    mark = marks(NAME, message)
+    return not message.content and (mark.get("parts") == "absent" or "parts" in mark.get("blank", ()))
 
 
 def shares_turn(message: Message, before: Message) -> bool:
@@ -203,26 +247,22 @@ def shares_turn(message: Message, before: Message) -> bool:
     return same and "apart" not in marks(NAME, message)
 
 
-def _list(parts: Json) -> list[Wire]:
-    return [parts] if type(parts) is dict else parts or []
-
-
-def encode_turn(message: Message, target: Target | None, history: History, ledger: Ledger) -> Wire:
+def encode_turn(message: Message, parts: list[Wire], ledger: Ledger) -> Wire:
     mark = marks(NAME, message)
     wire: Wire = {"role": mark.get("role", ROLE_WORDS[Role(message.role)])}
     if wire["role"] == "absent":
         del wire["role"]
-    parts = encode_parts(message, target, history, ledger)
     if parts:
         wire["parts"] = parts[0] if len(parts) == 1 and mark.get("parts") == "object" else parts
-    elif message.content or not (mark.get("parts") == "absent" or "parts" in mark.get("blank", ())):
+    elif not was_empty(message):
         wire["parts"] = [{"text": PLACEHOLDER}]
         ledger.lose("added", "a turn may not be empty", "content")
     return own(NAME, wire, message)
 
 
-def encode_parts(message: Message, target: Target | None, history: History, ledger: Ledger) -> list[Wire]:
-    where, said = ledger.where, list[Wire]()
+def encode_parts(message: Message, target: Target | None, history: History, ledger: Ledger) -> list[list[Wire]]:
+    """The parts of a message: one list, or one for each turn that its results came in."""
+    where, said = ledger.where, [list[Wire]()]
     unsigned = history.signing and message.role == Role.assistant
     for index, block in speakable(message, NAME, target, ledger):
         ledger.where = (*where, "content", index)
@@ -234,7 +274,11 @@ def encode_parts(message: Message, target: Target | None, history: History, ledg
             if SIGNATURE not in wire and "signature" not in marks(NAME, block):
                 wire[SIGNATURE] = PLACEHOLDERS[0]
                 ledger.lose("added", "the first call of a turn is signed: the documented placeholder", "signature")
-        said.append(spelled(block, wire) if block.forms else wire)
+        if block.forms:
+            wire = spelled(block, wire)
+            if said[-1] and "turn" in marks(NAME, block):
+                said.append([])
+        said[-1].append(wire)
     ledger.where = where
     return said
 
@@ -250,7 +294,7 @@ def encode_block(block: Block, history: History, ledger: Ledger) -> Wire | None:
     if type(block) is ToolUseBlock:
         history.made(block)
     elif type(block) is ToolResultBlock and wire is not None:
-        history.finish(block, wire["functionResponse"])
+        history.finish(block, wire["functionResponse"], ledger)
     return wire
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from typing import Any
+from urllib.parse import quote
 
 from ...errors import ParseError
 from ...types.base import Json
@@ -42,6 +43,7 @@ LEVELS = ("minimal", "low", "medium", "high")
 DISPLAYS = {True: "summarized", False: "omitted"}
 JSON_TYPE = "application/json"
 MAX_STOPS = 5
+COLLECTION = re.compile(r"(models|tunedModels|publishers|projects)/")
 LABEL = re.compile(r"[a-z][a-z0-9_-]{0,62}")
 LABEL_VALUE = re.compile(r"[a-z0-9_-]{0,63}")
 
@@ -207,7 +209,7 @@ def encode_request(request: Request, target: Target | None) -> Encoded:
 def path_of(model: str | None, stream: bool | None) -> str | None:
     if model is None:
         return None
-    place = model if "/" in model else f"models/{model}"
+    place = model if COLLECTION.match(model) else f"models/{quote(model, safe='')}"
     return f"/{VERSION}/{place}:{'streamGenerateContent?alt=sse' if stream else 'generateContent'}"
 
 

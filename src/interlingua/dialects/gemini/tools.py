@@ -148,8 +148,9 @@ def say_declaration(tool: ToolDefinition, ledger: Ledger) -> Wire:
         wire["description"] = tool.description
     schema = tool.input_schema
     if tool.kind == "text":
-        ledger.lose("approximated", "a free-text tool goes as one that takes {input: text}", "kind")
-        ledger.lose("approximated", "a free-text tool goes as one that takes {input: text}", "input_schema")
+        why = "a free-text tool goes as one that takes {input: text}"
+        ledger.lose("approximated", why, "kind")
+        ledger.lose("approximated" if schema else "added", why, "input_schema")
         schema = FREE_TEXT_SCHEMA
     if schema:
         key, wire_schema = say_schema(schema, PARAMETERS, mark, ledger, "input_schema")

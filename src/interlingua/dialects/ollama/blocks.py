@@ -257,7 +257,7 @@ def say_id(id: str, mark: Wire, wire: Wire, key: str, ledger: Ledger) -> None:
     elif id:
         wire[key] = id
     else:
-        ledger.lose("added", "a call without an id is named by its place", key)
+        ledger.lose("added", "a call without an id is named by its place", "id" if key == "id" else "tool_use_id")
 
 
 def say_arguments(block: ToolUseBlock, mark: Wire, ledger: Ledger) -> Json:

@@ -11,6 +11,7 @@ model's, and one of them calls). On a result: ``derived`` and ``id`` as on a cal
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Any
 
 from msgspec.structs import replace
@@ -45,6 +46,8 @@ ROLES = {
     "assistant": Role.assistant,
     "tool": Role.tool,
 }
+ROLE_WORDS = {Role.system: "system", Role.user: "user", Role.assistant: "assistant", Role.tool: "tool"}
+SPEAKERS = {"user": Role.user, "assistant": Role.assistant}
 BESIDE_TEXT = ("thinking", "images", "tool_calls", "tool_name", "tool_call_id")
 ERROR_PREFIX = "Error: "
 
@@ -55,10 +58,14 @@ class Pairing:
     """Ids for calls and results that came without one: the same history always gets the same ids."""
 
     def __init__(self, turns: Sequence[Json]) -> None:
-        self.taken = {id for turn in turns for call in _wire_calls(turn) if type(id := call.get("id")) is str}
+        self.turns = turns
         self.turn = 0
         self.open: list[ToolUseBlock] = []
         self.home: int | None = None  # the message that made these calls
+
+    @cached_property
+    def taken(self) -> set[str]:
+        return {id for turn in self.turns for call in _wire_calls(turn) if type(id := call.get("id")) is str}
 
     def mint(self, index: int) -> str:
         """``call_<block index>``; in a turn where that is taken, with the turn's number too."""
@@ -91,10 +98,13 @@ def decode_messages(turns: Json, provider: str | None) -> tuple[tuple[Block, ...
     """The system prompt and the history."""
     system: list[Block] = []
     messages: list[Message] = []
-    pairing, apart = Pairing(turns), False
+    pairing, origin, apart = Pairing(turns), Origin(provider, NAME), False
     for index, turn in enumerate(turns):
         if not is_object(turn):
             raise ParseError(f"messages[{index}] is not an object")
+        if (plain := read_plain(turn, messages, origin)) is not None:
+            messages.append(plain)
+            continue
         role, forms = read_role(turn)
         pairing.turn = index
         if role is Role.tool:
@@ -103,8 +113,21 @@ def decode_messages(turns: Json, provider: str | None) -> tuple[tuple[Block, ...
         elif role is Role.system and not messages and not any(turn.get(key) for key in BESIDE_TEXT):
             system.append(read_system(turn, forms))
         else:
-            read_turn(turn, role, forms, pairing, messages, Origin(provider, NAME))
+            read_turn(turn, role, forms, pairing, messages, origin)
     return tuple(system), mark_apart(messages) if apart else tuple(messages)
+
+
+def read_plain(turn: Wire, messages: list[Message], origin: Origin) -> Message | None:
+    """A turn of a role and a text, as most are; not where a turn of the model's follows another."""
+    role = SPEAKERS.get(word) if len(turn) == 2 and type(word := turn.get("role")) is str else None
+    text = turn.get("content")
+    if role is None or type(text) is not str or not text:
+        return None
+    if role is Role.user:
+        return Message(role, (TextBlock(text),))
+    if messages and messages[-1].role is Role.assistant:
+        return None
+    return Message(role, (TextBlock(text),), origin=origin)
 
 
 def read_role(turn: Wire) -> tuple[Role, Wire]:
@@ -112,7 +135,7 @@ def read_role(turn: Wire) -> tuple[Role, Wire]:
     role = role_of(word)
     if "role" not in turn:
         return role, {"absent": ["role"]}
-    return role, {} if word == role.value else {"role": word}
+    return role, {} if word == ROLE_WORDS[role] else {"role": word}
 
 
 def role_of(word: Json) -> Role:
@@ -176,7 +199,8 @@ def mark_apart(messages: list[Message]) -> tuple[Message, ...]:
 def encode_system(placed: Sequence[tuple[Place, Block]], ledger: Ledger) -> list[Wire]:
     """One turn for each block: nothing has to be joined."""
     turns: list[Wire] = []
-    for ledger.where, block in placed:
+    for place, block in placed:
+        ledger.where = place
         if type(block) is not TextBlock:
             ledger.lose("dropped", "a system prompt is text")
             continue
@@ -193,7 +217,7 @@ def say_turn(role: Role, said: Wire, value: Message | Block) -> Wire:
     mark = marks(NAME, value)
     turn: Wire = {}
     if "role" not in mark.get("absent", ()):
-        turn["role"] = mark["role"] if "role" in mark and role_of(mark["role"]) is role else role.value
+        turn["role"] = mark["role"] if "role" in mark and role_of(mark["role"]) is role else ROLE_WORDS[role]
     turn |= said
     if not turn["content"] and ("content" in mark.get("absent", ()) or "content" in mark.get("blank", ())):
         del turn["content"]
@@ -230,7 +254,7 @@ def encode_messages(
     history = History()
     for run in in_runs(messages, ledger, skip):
         if len(run) == 1 and is_plain_turn(run[0][1]):
-            turns.append({"role": run[0][1].role.value, "content": run[0][1].content[0].text})  # type: ignore[union-attr]
+            turns.append({"role": ROLE_WORDS[run[0][1].role], "content": run[0][1].content[0].text})  # type: ignore[union-attr]
             continue
         results: list[tuple[Place, ToolResultBlock]] = []
         others: list[tuple[Place, Block]] = []

@@ -160,7 +160,7 @@ def say_history(request: Request, body: Wire, target: Target | None, ledger: Led
     if request.tools:
         body["tools"] = encode_tools(request.tools, ledger)
     if request.tool_choice is not None:
-        lose_choice(request.tool_choice, ledger)
+        lose_choice(ledger)
 
 
 def say_options(request: Request, body: Wire, ledger: Ledger) -> None:

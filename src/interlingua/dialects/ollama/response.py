@@ -51,7 +51,7 @@ def decode_response(
 ) -> Response:
     if not is_object(body):
         raise ParseError(f"a response body is a JSON object, got {type(body).__name__}")
-    if "error" in body:
+    if body.get("error"):
         return Response(stop_reason=StopReason.error, error=decode_error(None, headers, body, provider))
     forms = Wire()
     if generate.is_answer(body):

@@ -51,6 +51,7 @@ from .blocks import (
     NAME,
     PLACES,
     Wire,
+    is_list,
     is_object,
     read_call,
     read_image,
@@ -63,7 +64,7 @@ from .errors import decode_error, encode_error_body
 from .response import CONSTANTS, EPOCH, mint, read_envelope, read_usage, say_envelope
 
 SPOKEN = {"role", "content", "thinking"}
-LINE_KEYS = 4  # of a line in the middle: model, created_at, message, done
+LINE = {"model", "created_at", "message", "done"}  # a line in the middle
 KINDS: dict[type, str] = {
     ThinkingBlock: "thinking",
     TextBlock: "content",
@@ -102,8 +103,10 @@ class Decoder(FrameDecoder):
         try:
             wire = decode_json(frame)
             message = wire["message"]
-            if self.started and len(wire) == LINE_KEYS and wire["done"] is False and message.keys() <= SPOKEN:
+            if self.started and wire["done"] is False and wire.keys() == LINE and message.keys() <= SPOKEN:
                 self.speak(message, out)
+            elif wire.get("error"):
+                self.other(wire, out)
             else:
                 self.line(wire, message, out)
         except (DecodeError, UnicodeError):
@@ -115,7 +118,7 @@ class Decoder(FrameDecoder):
         """A line without a message: an error, the other endpoint's, or none that we know."""
         if not is_object(wire):
             self.unknown(wire, out)
-        elif "error" in wire:
+        elif wire.get("error"):
             self.fail(decode_error(None, None, wire, self.provider), out)
         elif generate.is_answer(wire):
             self.forms["endpoint"] = generate.ENDPOINT
@@ -145,7 +148,10 @@ class Decoder(FrameDecoder):
     def extend(into: Wire, key: str, value: Json) -> None:
         """Lists go on from line to line; of anything else the last word counts."""
         before = into.get(key)
-        into[key] = [*before, *value] if type(before) is list and type(value) is list else value
+        if is_list(before) and is_list(value):
+            before.extend(value)
+        else:
+            into[key] = value
 
     def speak(self, message: Wire, out: list[Event]) -> None:
         thought = message.get("thinking")

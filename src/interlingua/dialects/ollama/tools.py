@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ...types.base import Json
-from ...types.tools import ServerTool, Tool, ToolChoice, ToolDefinition
+from ...types.tools import ServerTool, Tool, ToolDefinition
 from .._schemas import say_strict
 from .._tables import Ledger, kept, marks, own
 from .blocks import NAME, Wire, is_list, is_object, take_typed
@@ -118,11 +118,6 @@ def say_schema(tool: ToolDefinition, ledger: Ledger) -> Wire:
     return schema
 
 
-def lose_choice(choice: ToolChoice, ledger: Ledger) -> None:
+def lose_choice(ledger: Ledger) -> None:
     """The model always decides: there is no word for any choice."""
-    for word in ("mode", "name", "allowed", "parallel"):
-        if getattr(choice, word):
-            ledger.lose("dropped", f"{NAME} has no tool choice", "tool_choice", word)
-    if choice.parallel is False:
-        ledger.lose("dropped", f"{NAME} has no tool choice", "tool_choice", "parallel")
-    ledger.foreign(choice, NAME, "tool_choice")
+    ledger.lose("dropped", f"{NAME} has no tool choice", "tool_choice")

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...arguments import parse_object
 from ...types.base import Json
 from .parts import Wire
 
@@ -36,9 +37,11 @@ class Call:
         kind = "custom" if self.custom else "function"
         rest = {key: value for key, value in wire.items() if key not in ("index", kind)}
         body = wire.get(kind) or {}
-        self.id = self.id or rest.pop("id", None) or ""
-        rest.pop("id", None)
-        self.name = self.name or body.get("name") or ""
+        if isinstance(id := rest.get("id"), str):
+            self.id = self.id or id
+            del rest["id"]
+        if isinstance(name := body.get("name"), str):
+            self.name = self.name or name
         piece = body.get("input" if self.custom else "arguments")
         inner = {key: value for key, value in body.items() if key not in ("name", "arguments", "input")}
         if inner:
@@ -84,7 +87,7 @@ class Choice:
             if found is not None:
                 return found
         same = [call for call in self.calls if index is None or call.index == index]
-        if same and not (id and same[-1].id):
+        if same and not (id and same[-1].id) and not (index is None and _begins(wire, same[-1])):
             return same[-1]
         call = Call(index)
         self.calls.append(call)
@@ -121,6 +124,14 @@ class Choice:
         if self.parts:
             return self.parts
         return "".join(self.content) if self.content else None
+
+
+def _begins(wire: Wire, before: Call) -> bool:
+    """Where nothing numbers the calls, a name begins one, unless it is said again while arguments are on their way."""
+    name = (wire.get("function") or {}).get("name")
+    if not name or not before.name or (wire.get("id") and wire["id"] == before.id):
+        return False
+    return name != before.name or parse_object("".join(before.arguments)) is not None
 
 
 def _one_text(part: Wire) -> bool:

@@ -236,6 +236,11 @@ def sort_slots(blocks: list[tuple[int, Block]], ledger: Ledger) -> Slots:
     """Every block in its slot; one that stood elsewhere is moved."""
     slots, rank = Slots(), 0
     for index, block in blocks:
+        if not PARTS.knows(block) and type(block) not in RANKS:
+            ledger.where = (*where, "content", index)
+            PARTS.encode(block, ledger)
+            ledger.where = where
+            continue
         mine = slots.put(index, block, rank)
         if mine < rank:
             ledger.lose("moved", "reasoning, text and calls have one slot each, in that order", "content", index)

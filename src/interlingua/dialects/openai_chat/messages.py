@@ -20,6 +20,7 @@ from ...types.capabilities import Target
 from ...types.messages import Message, Origin
 from ...types.words import Role
 from .._history import PLACEHOLDER, scattered, settled, speakable
+from .._issuer import same_issuer
 from .._tables import Ledger, kept, marks, own, take
 from . import usual
 from .assistant import read_turn, say_turn, writes_string
@@ -297,6 +298,10 @@ def say_assistant(message: Message, target: Target | None, ids: IdMap, quirks: Q
     if wire.get("content", "") is None and not said and "content" not in mark:
         wire["content"] = PLACEHOLDER
         ledger.lose("added", "a turn may not be empty", "content")
+    if NAME in message.extras and not same_issuer(message.origin, NAME, target):
+        for key in message.extras[NAME]:
+            ledger.lose("dropped", "only the server that wrote this turn reads it", "extras", NAME, key)
+        return wire
     return own(NAME, wire, message)
 
 

@@ -258,6 +258,10 @@ def say_text(block: TextBlock, ledger: Ledger) -> Wire:
     return {"text": block.text}
 
 
+def read_text(rest: Wire) -> dict[str, Any] | None:
+    return {"text": rest.pop("text")} if isinstance(rest["text"], str) else None
+
+
 def never(rest: Wire) -> None:
     """The row is for saying only; the wire has no such tag."""
 
@@ -265,7 +269,7 @@ def never(rest: Wire) -> None:
 PARTS = BlockTable(
     NAME,
     # canonical     wire tag        say it      read it
-    Row(TextBlock, "text", say_text, lambda w: {"text": w.pop("text")}),
+    Row(TextBlock, "text", say_text, read_text),
     Row(RefusalBlock, "refusal", lambda b, _: {"refusal": b.text}, lambda w: {"text": w.pop("refusal")}),
     Row(ImageBlock, "image_url", say_image, read_image),
     Row(AudioBlock, "input_audio", say_audio, read_audio),

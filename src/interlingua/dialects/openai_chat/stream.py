@@ -95,19 +95,27 @@ class Decoder(FrameDecoder):
 
     def choice(self, wire: Wire, out: list[Event]) -> None:
         index = wire.get("index") or 0
-        delta = wire.get("delta") or wire.get("message")
+        delta = wire.get("delta")
+        if delta is None:
+            delta = wire.get("message")
         if index == 0:
             choice = self.answer
             if delta:
                 self.delta(delta, out)
-        else:
+        elif type(index) is int:
             choice = self.choices.setdefault(index, Choice())
             _quiet(choice, delta or {})
+        else:
+            self.unknown(wire, out)
+            return
         reason = wire.get("finish_reason")
         if reason is not None:
             choice.finish_reason = reason
             self.finished = self.finished or index == 0
-        if len(wire) > 3 and not (len(wire) == 4 and wire.get("logprobs", wire) is None and "logprobs" in choice.rest):
+        usual = delta is not None and "index" in wire and "finish_reason" in wire
+        if usual and len(wire) == 4 and wire.get("logprobs", wire) is None and "logprobs" in choice.rest:
+            return
+        if len(wire) > 3 or not usual:
             self.choice_rest(choice, wire)
 
     def choice_rest(self, choice: Choice, wire: Wire) -> None:
@@ -173,6 +181,9 @@ class Decoder(FrameDecoder):
             out.append(self.fold.thinking(self.slot("thinking", out), value))
 
     def refusal(self, key: str, value: Json, out: list[Event]) -> None:
+        if not isinstance(value, str):
+            self.answer.keep({key: value})
+            return
         self.answer.refusal.append(value)
         out.append(self.fold.text(self.slot("refusal", out), value))
 
@@ -180,7 +191,7 @@ class Decoder(FrameDecoder):
         if not self.answer.parts and self.answer.content:
             self.answer.add_part({"type": "text", "text": "".join(self.answer.content)})
         self.answer.add_part(part)
-        if part.get("type") == "text":
+        if part.get("type") == "text" and isinstance(part.get("text"), str):
             out.append(self.fold.text(self.slot("text", out), part["text"]))
         elif part.get("type") == "thinking":
             for inner in part["thinking"]:
@@ -225,11 +236,11 @@ class Decoder(FrameDecoder):
         call.waiting = []
 
     def close_blocks(self, out: list[Event]) -> None:
-        """Calls that never got an id open now, with one of ours; then everything is read as a whole."""
-        for call in self.answer.calls:
-            if call.place is None and call.name:
-                self.open_call(call, f"call_{len(self.fold.blocks)}", out)
+        """Everything is read as a whole; calls that never got an id or a name open now, with what they have there."""
         self.whole = read_response(self.body(), self.request)
+        for call, block in zip(self._calls(), self.whole.tool_uses, strict=False):
+            if call.place is None:
+                self.open_call(call, block.id, out)
         if self.whole.usage is not None:
             out.append(UsageUpdate(self.whole.usage))
         super().close_blocks(out)
@@ -248,7 +259,7 @@ class Decoder(FrameDecoder):
         assert self.whole is not None
         start = self.fold.blocks[index]
         if isinstance(start, ToolUseBlock):
-            place = [call.place for call in self._opened()].index(index)
+            place = [call.place for call in self._calls()].index(index)
             calls = self.whole.tool_uses
             return calls[place] if place < len(calls) else replace(start, input_text=self.fold.joined(index))
         same = [block for block in self.whole.content if type(block) is type(start)]
@@ -256,9 +267,8 @@ class Decoder(FrameDecoder):
         whole = next((block for block in same if block.text == said), None)  # type: ignore[union-attr]
         return whole if whole is not None else replace(start, text=said)
 
-    def _opened(self) -> list[Call]:
-        legacy = [self.answer.legacy] if self.answer.legacy is not None else []
-        return [call for call in [*self.answer.calls, *legacy] if call.place is not None]
+    def _calls(self) -> list[Call]:
+        return [*self.answer.calls, self.answer.legacy] if self.answer.legacy is not None else self.answer.calls
 
     def content(self) -> tuple[Block, ...]:
         """In the order of the slots, however they were filled."""

@@ -217,9 +217,10 @@ class Encoder(GrammaticalEncoder):
         if isinstance(block, ToolUseBlock):
             return self.end_call(draft, index, block)
         draft.blocks[index] = block
-        if isinstance(block, ThinkingBlock) and index not in draft.parts:
-            return self.end_part(draft, index, block, self.add_part(draft, index)) if "empty" in marks(NAME, block) else b""
-        return self.end_part(draft, index, block, b"") if index in draft.parts else b""
+        said = b""
+        if isinstance(block, ThinkingBlock) and index not in draft.parts and "bare" not in marks(NAME, block):
+            said = self.add_part(draft, index)
+        return self.end_part(draft, index, block, said) if index in draft.parts else b""
 
     def end_part(self, draft: Draft, index: int, block: Block, said: bytes) -> bytes:
         place, tag = {**draft.head, **draft.parts[index]}, _tag(block)

@@ -25,7 +25,6 @@ from ...types.tools import Tool
 from ...types.words import Role
 from .._history import is_plain
 from .._tables import kept, marks, take
-from .hosted import RESULTS_BY_TAG
 from .items import item_marks, read_item
 from .names import CALL_ID, TOOL_NAME
 from .parts import NAME, Wire, read_input
@@ -87,8 +86,6 @@ class Reader:
             self.result(item, kind)
         elif kind in NOBODY_SAYS:
             self.silent(item, kind)
-        elif kind in RESULTS_BY_TAG and "id" not in item:
-            self.behind(Role.tool).blocks += read_item(item, None, 0)
         else:
             self.model(item, kind)
 

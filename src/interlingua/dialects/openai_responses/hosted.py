@@ -1,14 +1,15 @@
 """Items of tools that the provider runs or defines: web search, file search, code, shell, patches, MCP, programs.
 
-A call is a ``ServerToolUseBlock``; what it found is a ``ServerToolResultBlock``, marked ``joined`` where both are one
-item. What the table does not know is carried whole. Marks: ``absent`` (a status we would write), ``id`` (the item's own
-stands for a call's), ``tag`` (the tool has a name of its own), ``text`` (arguments as the model wrote them), ``format``
-(of a picture, though it is the usual one).
+``web_search_call`` is a ``ServerToolUseBlock`` named ``web_search``: its input is what the item says of the call. What a
+call found is a ``ServerToolResultBlock``, marked ``joined`` where both are one item. A picture the model made is an
+``ImageBlock``. Other items are carried whole. Marks: ``absent`` (a status we would write), ``id`` (which id stands for the
+call where it is not the usual one), ``tag`` and ``text`` (of an MCP call: the tool has a name of its own, and arguments
+as the model wrote them), ``format`` (of a picture, though it is the usual one).
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 from ...arguments import read_arguments, write_arguments
 from ...types.base import Json
@@ -23,115 +24,74 @@ from ...types.blocks import (
 from .._tables import Ledger, kept, marks, own
 from .parts import NAME, Wire
 
+# By canonical name; what is not here is "<name>_call", has an "id", and says what it found in an item of its own.
+TAGS = {"program": "program"}
+CALL_IDS = ("computer", "shell", "local_shell", "apply_patch", "tool_search", "program")
+FOUND = {"file_search": "results", "code_interpreter": "outputs"}
+OUTPUT_TAGS = {"tool_search": "tool_search_output", "program": "program_output"}
+OUTPUT_KEYS = {"tool_search": "tools", "program": "result"}
+CLIENT = ("computer", "shell", "local_shell", "apply_patch", "tool_search")
+"""The caller has to run these and to answer, unless the item says that the provider does."""
 
-class Call(NamedTuple):
-    """How one item says a call: ``object`` is the key whose object is the input, ``keys`` are its single fields."""
-
-    tag: str
-    name: str
-    id: str = "call_id"
-    object: str | None = None
-    keys: tuple[str, ...] = ()
-    result: str | None = None
-    """The key under which the same item says what was found."""
-    client: bool = False
-    """The caller has to run it and to answer."""
-
-
-class Result(NamedTuple):
-    tag: str
-    name: str
-    content: str
-    id: str = "call_id"
-
-
-CALLS = (
-    # wire tag                canonical name     id        object       keys                             result
-    Call("web_search_call", "web_search", "id", "action"),
-    Call("file_search_call", "file_search", "id", None, ("queries",), "results"),
-    Call("code_interpreter_call", "code_interpreter", "id", None, ("code", "container_id"), "outputs"),
-    Call("mcp_call", "mcp", "id", None, (), "output"),
-    Call("computer_call", "computer", "call_id", None, ("action", "actions", "pending_safety_checks"), client=True),
-    Call("shell_call", "shell", "call_id", "action", client=True),
-    Call("local_shell_call", "local_shell", "call_id", "action", client=True),
-    Call("apply_patch_call", "apply_patch", "call_id", "operation", client=True),
-    Call("tool_search_call", "tool_search", "call_id", "arguments", client=True),
-    Call("program", "program", "call_id", None, ("code",)),
-)
-RESULTS = (
-    Result("computer_call_output", "computer", "output"),
-    Result("shell_call_output", "shell", "output"),
-    Result("local_shell_call_output", "local_shell", "output", "id"),
-    Result("apply_patch_call_output", "apply_patch", "output"),
-    Result("tool_search_output", "tool_search", "tools"),
-    Result("program_output", "program", "result"),
-)
-CALLS_BY_TAG = {call.tag: call for call in CALLS}
-CALLS_BY_NAME = {call.name: call for call in CALLS if call.name != "mcp"}
-RESULTS_BY_TAG = {result.tag: result for result in RESULTS}
-RESULTS_BY_NAME = {result.name: result for result in RESULTS}
-IMAGE = "image_generation_call"
+NAMES = {tag: name for name, tag in TAGS.items()}
+OUTPUT_NAMES = {tag: name for name, tag in OUTPUT_TAGS.items()}
+MCP, IMAGE = "mcp_call", "image_generation_call"
+MCP_KEYS = ("output", "error")
+NOT_INPUT = ("id", "call_id", "status", "created_by")
 JOINED: Wire = {"joined": True}
+
+
+def call_tag(name: str) -> str:
+    return TAGS.get(name, f"{name}_call")
+
+
+def output_tag(name: str) -> str:
+    return OUTPUT_TAGS.get(name, f"{name}_call_output")
+
+
+def id_key(name: str) -> str:
+    return "call_id" if name in CALL_IDS else "id"
 
 
 def read_hosted(item: Wire, place: int | None) -> list[Block]:
     """The blocks of an item that is neither a message, nor reasoning, nor a call of the caller's tools."""
-    tag = item.get("type")
+    tag: Json = item.get("type")
     try:
-        if tag in CALLS_BY_TAG:
-            return read_call(dict(item), CALLS_BY_TAG[tag])
-        if tag in RESULTS_BY_TAG:
-            return [read_result(dict(item), RESULTS_BY_TAG[tag])]
+        if tag == MCP:
+            return read_mcp(dict(item))
         if tag == IMAGE and isinstance(item.get("result"), str) and item["result"]:
             return [read_image(dict(item), place)]
+        if tag in OUTPUT_NAMES or tag.endswith("_call_output"):
+            return [read_output(dict(item), OUTPUT_NAMES.get(tag) or tag.removesuffix("_call_output"))]
+        if tag in NAMES or tag.endswith("_call"):
+            return read_call(dict(item), NAMES.get(tag) or tag.removesuffix("_call"))
     except (KeyError, TypeError, ValueError, AttributeError):
         pass
     return [OpaqueBlock(NAME, item)]
 
 
-def read_call(rest: Wire, row: Call) -> list[Block]:
+def read_call(rest: Wire, name: str) -> list[Block]:
     forms: Wire = {}
     del rest["type"]
-    name, id = row.name, _read_id(rest, row, forms)
-    if row.tag == "mcp_call":
-        name, forms["tag"] = rest.pop("name"), row.tag
-        input = _read_text(rest, forms)
-    elif row.object is not None:
-        input = rest[row.object]
-        if type(input) is not dict:
-            raise TypeError
-        del rest[row.object]
-    else:
-        input = {key: rest.pop(key) for key in row.keys if key in rest}
-    found = _read_found(rest, row, id, name)
+    id = _read_id(rest, id_key(name), forms)
+    found = FOUND.get(name)
+    content = rest.pop(found) if found is not None and rest.get(found) is not None else None
+    input = {key: rest.pop(key) for key in [*rest] if key not in NOT_INPUT and key != found}
     _read_status(rest, forms)
-    return [ServerToolUseBlock(id, name, input, NAME, **kept(NAME, rest, forms, {})), *found]
+    call = ServerToolUseBlock(id, name, input, NAME, **kept(NAME, rest, forms, {}))
+    if content is None:
+        return [call]
+    return [call, ServerToolResultBlock(id, name, content, NAME, forms={NAME: JOINED})]
 
 
-def _read_id(rest: Wire, row: Call, forms: Wire) -> str:
-    """The id that a result answers to; a call that the provider answers itself may have none but the item's."""
-    key = row.id
-    if rest.get(key) is None:
-        key = forms["id"] = "id"
+def _read_id(rest: Wire, key: str, forms: Wire) -> str:
+    """The id that a result answers to; an item of either kind may have only the other."""
+    if not isinstance(rest.get(key), str) or not rest[key]:
+        key = forms["id"] = "id" if key == "call_id" else "call_id"
     if not isinstance(rest[key], str):
-        raise TypeError
+        raise TypeError(key)
     id: str = rest.pop(key)
     return id
-
-
-def _read_text(rest: Wire, forms: Wire) -> dict[str, Any]:
-    input, text = read_arguments(rest.pop("arguments"))
-    if text is not None:
-        forms["text"] = text
-    return input
-
-
-def _read_found(rest: Wire, row: Call, id: str, name: str) -> list[Block]:
-    for key, failed in ((row.result, None), ("error", True)):
-        if key is not None and row.result is not None and rest.get(key) is not None:
-            content = rest.pop(key)
-            return [ServerToolResultBlock(id, name, content, NAME, failed, forms={NAME: JOINED})]
-    return []
 
 
 def _read_status(rest: Wire, forms: Wire) -> None:
@@ -141,17 +101,34 @@ def _read_status(rest: Wire, forms: Wire) -> None:
         forms["absent"] = ["status"]
 
 
-def read_result(rest: Wire, row: Result) -> Block:
+def read_mcp(rest: Wire) -> list[Block]:
+    """A call of a tool that an MCP server has: its name and arguments are like any other's."""
+    forms: Wire = {"tag": MCP}
     del rest["type"]
-    if rest.get(row.id) is None:
-        raise KeyError(row.id)
-    fields: dict[str, Any] = {"tool_use_id": rest.pop(row.id), "name": row.name, "dialect": NAME}
-    fields["content"] = rest.pop(row.content, None)
-    return ServerToolResultBlock(**fields, **kept(NAME, rest, {}, {}))
+    id, name = rest.pop("id"), rest.pop("name")
+    input, text = read_arguments(rest.pop("arguments"))
+    if text is not None:
+        forms["text"] = text
+    found = next((key for key in MCP_KEYS if rest.get(key) is not None), None)
+    content = rest.pop(found) if found is not None else None
+    _read_status(rest, forms)
+    call = ServerToolUseBlock(id, name, input, NAME, **kept(NAME, rest, forms, {}))
+    if found is None:
+        return [call]
+    failed = True if found == "error" else None
+    return [call, ServerToolResultBlock(id, name, content, NAME, failed, forms={NAME: JOINED})]
+
+
+def read_output(rest: Wire, name: str) -> Block:
+    forms: Wire = {}
+    del rest["type"]
+    fields: dict[str, Any] = {"tool_use_id": _read_id(rest, "call_id", forms), "name": name, "dialect": NAME}
+    fields["content"] = rest.pop(OUTPUT_KEYS.get(name, "output"), None)
+    return ServerToolResultBlock(**fields, **kept(NAME, rest, forms, {}))
 
 
 def read_image(rest: Wire, place: int | None) -> Block:
-    """A picture the model made. Everything else of the item is residue."""
+    """Everything but the picture itself is residue."""
     forms: Wire = {}
     del rest["type"]
     if rest.get("output_format") == "png":
@@ -169,24 +146,39 @@ def read_image(rest: Wire, place: int | None) -> Block:
 
 def say_call(block: ServerToolUseBlock, found: ServerToolResultBlock | None, ledger: Ledger) -> Wire | None:
     """A call, with what it found where both are one item."""
-    mark = marks(NAME, block)
-    row = CALLS_BY_TAG.get(mark.get("tag", "")) or CALLS_BY_NAME.get(block.name)
-    if block.dialect not in ("", NAME) or row is None:
-        ledger.lose("dropped", f"only {block.dialect or 'its issuer'} runs this tool")
+    if not _ours(block, ledger):
         return None
-    wire: Wire = {"type": row.tag, mark.get("id", row.id): block.id}
-    if row.tag == "mcp_call":
-        wire |= {"name": block.name, "arguments": write_arguments(block.input, mark.get("text"))}
-    elif row.object is not None:
-        wire[row.object] = block.input
+    mark, name = marks(NAME, block), block.name
+    if mark.get("tag") == MCP:
+        wire: Wire = {"type": MCP, "id": block.id, "name": name}
+        wire["arguments"] = write_arguments(block.input, mark.get("text"))
+        key = MCP_KEYS[1] if found is not None and found.is_error else MCP_KEYS[0]
     else:
-        wire |= block.input
-    if row.result is not None and found is not None:
-        wire["error" if found.is_error else row.result] = found.content
+        wire = {"type": call_tag(name), mark.get("id") or id_key(name): block.id, **block.input}
+        key = FOUND.get(name, "results")
+    if found is not None:
+        wire[key] = found.content
     _attributes(block, ledger)
     own(NAME, wire, block)
     _say_status(wire, mark)
     return wire
+
+
+def declare_found(call: ServerToolUseBlock, found: ServerToolResultBlock, ledger: Ledger) -> None:
+    """A result that is said inside its call's item has no id or name of its own."""
+    for field, value in (("tool_use_id", call.id), ("name", call.name)):
+        if getattr(found, field) != value:
+            ledger.lose("dropped", "it is said inside the item of its call", field)
+    if found.is_error is False or (found.is_error and marks(NAME, call).get("tag") != MCP):
+        ledger.lose("dropped", f"{NAME} has no error flag", "is_error")
+    _attributes(found, ledger)
+
+
+def _ours(block: ServerToolUseBlock | ServerToolResultBlock, ledger: Ledger) -> bool:
+    if block.dialect in ("", NAME):
+        return True
+    ledger.lose("dropped", f"only {block.dialect} runs this tool")
+    return False
 
 
 def _say_status(wire: Wire, mark: Wire) -> None:
@@ -203,13 +195,11 @@ def _attributes(block: Block, ledger: Ledger) -> None:
 
 
 def say_result(block: ServerToolResultBlock, ledger: Ledger) -> Wire | None:
-    row = RESULTS_BY_NAME.get(block.name)
-    if block.dialect not in ("", NAME) or row is None:
-        ledger.lose("dropped", f"only {block.dialect or 'its issuer'} ran this tool")
+    if not _ours(block, ledger):
         return None
-    wire: Wire = {"type": row.tag, row.id: block.tool_use_id}
+    wire: Wire = {"type": output_tag(block.name), marks(NAME, block).get("id", "call_id"): block.tool_use_id}
     if block.content is not None:
-        wire[row.content] = block.content
+        wire[OUTPUT_KEYS.get(block.name, "output")] = block.content
     if block.is_error is not None:
         ledger.lose("dropped", f"{NAME} has no error flag", "is_error")
     _attributes(block, ledger)
@@ -217,28 +207,32 @@ def say_result(block: ServerToolResultBlock, ledger: Ledger) -> Wire | None:
 
 
 def say_image(block: ImageBlock, place: int | None, ledger: Ledger) -> Wire | None:
-    """A picture the model made; without an id of the issuer's it can be said in an answer only."""
-    residue = block.extras.get(NAME, {})
+    """Without an id of the issuer's, a picture can be said in an answer only."""
+    residue, mark = block.extras.get(NAME, {}), marks(NAME, block)
     if not isinstance(block.source, Base64Source) or (place is None and "id" not in residue):
         ledger.lose("dropped", "the assistant's own pictures are known by their ids")
         return None
     kind = block.source.media_type.removeprefix("image/")
     wire: Wire = {"type": IMAGE, "result": block.source.data}
-    if kind != "png" or "format" in marks(NAME, block):
+    if kind != "png" or "format" in mark:
         wire["output_format"] = kind
     if block.detail is not None:
         ledger.lose("dropped", "a picture of the model's has no detail", "detail")
+    ledger.foreign(block.source, NAME, "source")
     _attributes(block, ledger)
     own(NAME, wire, block)
     if place is not None:
         wire.setdefault("id", f"ig_{place}")
-    _say_status(wire, marks(NAME, block))
+    _say_status(wire, mark)
     return wire
 
 
 def waits_for_caller(block: Block, answered: set[str]) -> bool:
     """A call that the caller has to run: the answer ends in it, as in any tool call."""
-    if type(block) is not ServerToolUseBlock or block.dialect != NAME or block.id in answered:
-        return False
-    row = CALLS_BY_NAME.get(block.name)
-    return row is not None and row.client and block.extras.get(NAME, {}).get("execution") != "server"
+    return (
+        type(block) is ServerToolUseBlock
+        and block.dialect == NAME
+        and block.name in CLIENT
+        and block.id not in answered
+        and block.input.get("execution") != "server"
+    )

@@ -6,8 +6,9 @@ carry ``id`` and ``status``; a message put in without an id is a role and a stri
 from which an id is made where the issuer gave none; it is None in a request, where ids are never invented.
 
 Marks under ``item``: ``type`` (present or not, otherwise than we would write), ``content`` (``string`` or ``list``),
-``absent`` (keys we would write), ``blank``, ``alone`` (reasoning that nothing follows). On a call: ``arguments`` (not a
-string), ``id`` (``verbatim``: no reader takes it, but it was read here), ``call_id``.
+``absent`` (keys we would write), ``blank``, ``alone`` (reasoning that nothing follows). On a thought: ``part`` (of the
+content, not of the summary), ``bare`` (it has no part). On a call: ``arguments`` (not a string), ``id`` and ``name``
+(``verbatim``: the provider would not take it, but it was read here), ``call_id``.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from ...types.blocks import (
     Block,
     ImageBlock,
     OpaqueBlock,
+    RedactedThinkingBlock,
     RefusalBlock,
     ServerToolResultBlock,
     ServerToolUseBlock,
@@ -31,7 +33,7 @@ from ...types.blocks import (
     ToolUseBlock,
 )
 from .._tables import Ledger, blank, kept, marks, merge, own
-from .hosted import read_hosted, say_call as say_hosted, say_image, say_result
+from .hosted import declare_found, read_hosted, say_call as say_hosted, say_image, say_result
 from .names import Scribe
 from .parts import NAME, Wire, is_part, read_output, say_output
 
@@ -195,7 +197,7 @@ def read_reasoning(rest: Wire, place: int | None) -> list[Block]:
         else:
             blocks += [read_thought(dict(part), tag) for part in parts]
     if not blocks:
-        blocks = [ThinkingBlock()]
+        blocks = [ThinkingBlock(forms={NAME: {"bare": True}})]
     signature = rest.get("encrypted_content")
     if isinstance(signature, str) and signature:
         blocks[-1] = replace(blocks[-1], signature=rest.pop("encrypted_content"))
@@ -209,10 +211,7 @@ def read_thought(rest: Wire, tag: str) -> Block:
     if rest.pop("type") != tag:
         raise ValueError(tag)
     forms: Wire = {} if tag == SUMMARY else {"part": tag}
-    text = rest.pop("text")
-    if not text:
-        forms["empty"] = True
-    return ThinkingBlock(text, **kept(NAME, rest, forms, {}))
+    return ThinkingBlock(rest.pop("text"), **kept(NAME, rest, forms, {}))
 
 
 def say_reasoning(group: Placed, place: int | None, scribe: Scribe) -> Wire:
@@ -221,7 +220,9 @@ def say_reasoning(group: Placed, place: int | None, scribe: Scribe) -> Wire:
     wire: Wire = {"type": "reasoning"}
     for block in walk(group, scribe):
         mark = marks(NAME, block)
-        if isinstance(block, ThinkingBlock) and (block.text or "empty" in mark):
+        if isinstance(block, ThinkingBlock) and (block.text or "bare" not in mark):
+            if "bare" in mark:
+                scribe.lose("added", "a part of the summary was made for it", "text")
             tag = mark.get("part", SUMMARY)
             part = own(NAME, {"type": tag, "text": block.text}, _bare(block))
             wire.setdefault("summary" if tag == SUMMARY else "content", []).append(part)
@@ -279,7 +280,6 @@ def say_call(block: ToolUseBlock, place: int | None, scribe: Scribe) -> Wire:
         wire["call_id"] = mark["call_id"]
     wire["name"] = scribe.tool_name(block.name, block)
     if free:
-        scribe.free.add(block.id)
         wire["input"] = block.input_text or ""
     else:
         wire |= _say_arguments(block, mark)
@@ -326,10 +326,23 @@ def grouped(blocks: Iterable[tuple[int, Block]]) -> list[list[tuple[int, Block]]
     return groups
 
 
+def _say_hosted(call: ServerToolUseBlock, group: Placed, scribe: Scribe) -> Wire | None:
+    found = None
+    for block in walk(group, scribe):
+        if isinstance(block, ServerToolResultBlock):
+            found = block
+            declare_found(call, found, scribe)
+    return say_hosted(call, found, scribe)
+
+
+def _as_thought(block: RedactedThinkingBlock) -> ThinkingBlock:
+    return ThinkingBlock(signature=block.data, cache=block.cache, extras=block.extras, forms={NAME: {"bare": True}})
+
+
 def goes_with(block: Block, head: Block) -> bool:
     """Whether a block marked as joined can be of the item that another begins."""
     if isinstance(head, ServerToolUseBlock):
-        return isinstance(block, ServerToolResultBlock) and block.tool_use_id == head.id
+        return isinstance(block, ServerToolResultBlock)
     if isinstance(head, ThinkingBlock):
         return isinstance(block, ThinkingBlock)
     return is_part(head) and is_part(block)
@@ -343,8 +356,10 @@ def say_group(group: Placed, place: int | None, scribe: Scribe, *, first: bool =
         case ThinkingBlock():
             return say_reasoning(group, place, scribe)
         case ServerToolUseBlock() as call:
-            found = group[1][1] if len(group) > 1 else None
-            return say_hosted(call, found if isinstance(found, ServerToolResultBlock) else None, scribe)
+            return _say_hosted(call, group, scribe)
+        case RedactedThinkingBlock() as redacted:
+            scribe.lose("approximated", "encrypted reasoning is a reasoning item without text")
+            return say_reasoning([(group[0][0], _as_thought(redacted))], place, scribe)
         case ServerToolResultBlock() as result:
             return say_result(result, scribe)
         case ImageBlock() as image if "tag" not in marks(NAME, image):

@@ -23,7 +23,7 @@ class Scribe(Ledger):
     given once, and a result answers the latest call of its id.
     """
 
-    __slots__ = ("_answer", "_calls", "_ids", "_names", "_taken", "free", "namespaces")
+    __slots__ = ("_answer", "_calls", "_ids", "_names", "_open", "_taken", "namespaces")
 
     def __init__(self, tools: Iterable[Tool] = (), *, answer: bool = False) -> None:
         super().__init__()
@@ -33,7 +33,7 @@ class Scribe(Ledger):
         self._calls: dict[str, str] = {}
         self._taken: set[str] = set()
         self._names = ToolNames(tools)
-        self.free: set[str] = set()  # calls of free-text tools: their results have an item of their own kind
+        self._open: dict[str, bool] = {}  # calls without a result so far, and whether they are of free text
         self.namespaces: dict[str, str] = {}
 
     def call_id(self, block: ToolUseBlock) -> str:
@@ -49,21 +49,25 @@ class Scribe(Ledger):
                 self.lose("approximated", "call ids are of up to 64 characters, and each is given once", "id")
         self._taken.add(id)
         self._calls[block.id] = id
+        self._open[block.id] = block.kind == "text"
         return id
 
-    def answers(self, id: str) -> str:
-        """The id to write for a result."""
+    def answers(self, id: str) -> tuple[str, bool]:
+        """The id to write for a result, and whether it answers free text: a result of no known call, the open one."""
+        free = self._open.pop(id, None)
+        if free is None:
+            free = id not in self._calls and any(self._open.values())
         found = self._calls.get(id, id)
         if found != id:
             self.lose("approximated", "the call was given another id", "tool_use_id")
-        return found
+        return found, free
 
-    def tool_name(self, name: str, owner: object = None) -> str:
+    def tool_name(self, name: str, owner: object = None, *path: str | int) -> str:
         """The name to write for a tool; ``owner`` may be marked to keep one that was read here."""
         kept = self._answer or (isinstance(owner, ToolUseBlock | ToolDefinition) and _verbatim(owner))
         if kept or TOOL_NAME.fullmatch(name):
             return name
-        self.lose("approximated", "tool names are letters, digits, _ and -: one was derived", "name")
+        self.lose("approximated", "tool names are letters, digits, _ and -: one was derived", *(path or ("name",)))
         return self._names.fit(name)
 
 

@@ -43,8 +43,7 @@ PARAMS = FieldTable(
 )
 TIERS = ("auto", "default", "flex", "scale", "priority", "fast", "ultrafast")
 EFFORTS = ("minimal", "low", "medium", "high", "xhigh", "max")
-DISPLAYS = {"auto": "summarized", "concise": "concise", "detailed": "detailed"}
-SUMMARIES = {display: summary for summary, display in DISPLAYS.items()}
+SHOWN, SUMMARIES = "summarized", ("auto", "concise", "detailed")
 SCHEMA_NAME = "output"
 MOST_METADATA, LONGEST_KEY, LONGEST_VALUE = 16, 64, 512
 STATE = ("previous_response_id", "conversation", "prompt")
@@ -126,11 +125,14 @@ def read_thinking(rest: Wire, fields: dict[str, Any], blanks: Wire) -> None:
         found["effort"] = effort
     elif effort is not None:
         inner["effort"] = effort
-    if summary in DISPLAYS:
-        found["display"] = DISPLAYS[summary]
+    forms: Wire = {}
+    if summary in SUMMARIES:
+        found["display"] = SHOWN
+        if summary != SUMMARIES[0]:
+            forms["summary"] = summary
     elif summary is not None:
         inner["summary"] = summary
-    fields["thinking"] = Thinking(**found, **kept(NAME, inner, {}, empty))
+    fields["thinking"] = Thinking(**found, **kept(NAME, inner, forms, empty))
 
 
 def read_format(rest: Wire, fields: dict[str, Any], forms: Wire, blanks: Wire) -> None:
@@ -267,8 +269,8 @@ def say_thinking(thinking: Thinking, body: Wire, ledger: Ledger) -> None:
             wire["effort"] = thinking.effort
         elif thinking.effort is not None:
             ledger.lose("dropped", f"the effort words are none, {', '.join(EFFORTS)}", "effort")
-    if thinking.display in SUMMARIES:
-        wire["summary"] = SUMMARIES[thinking.display]
+    if thinking.display == SHOWN:
+        wire["summary"] = marks(NAME, thinking).get("summary", SUMMARIES[0])
     elif thinking.display is not None:
         ledger.lose("dropped", f"{NAME} has no word for display {thinking.display}", "display")
     if thinking.budget is not None:

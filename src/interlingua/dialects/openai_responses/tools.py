@@ -268,7 +268,7 @@ def _say_mode(choice: ToolChoice, tools: Sequence[Tool], scribe: Scribe) -> Json
     if choice.name is not None:
         scribe.lose("dropped", f"mode {mode} names no tool", "name")
     if choice.allowed and mode != "none":
-        names = [scribe.tool_name(name, _named(name, tools)) for name in choice.allowed]
+        names = [scribe.tool_name(n, _named(n, tools), "allowed", i) for i, n in enumerate(choice.allowed)]
         kinds = [_kind_of(name, tools) for name in choice.allowed]
         allowed = [{"type": kind, "name": name} for kind, name in zip(kinds, names, strict=True)]
         return {"type": "allowed_tools", "mode": MODE_WORDS[mode], "tools": allowed}

@@ -265,9 +265,9 @@ def _is_plain_text(blocks: Sequence[Block]) -> bool:
 
 def say_tool_result(block: ToolResultBlock, scribe: Scribe) -> Wire:
     mark = marks(NAME, block)
-    free = block.tool_use_id in scribe.free
+    id, free = scribe.answers(block.tool_use_id)
     tag = mark.get("tag", "custom_tool_call_output" if free else "function_call_output")
-    wire: Wire = {"type": tag, "call_id": scribe.answers(block.tool_use_id)}
+    wire: Wire = {"type": tag, "call_id": id}
     wire["output"] = say_output(block, scribe)
     if block.name is not None:
         if tag == "function_call_output":

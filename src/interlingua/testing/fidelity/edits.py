@@ -7,7 +7,7 @@ that it has. The wire (body, headers, path) is compared before and after, leaf b
 - a *text* changed one leaf, which says the new text where it said the old one, or holds JSON in which exactly that
   value changed (a call's arguments);
 - a *number* changed one leaf, by as much; a usage count may change several, each by as much (totals, further names);
-- a *flag* changed one leaf, which is a boolean before and after or comes and goes;
+- a *flag* changed one leaf, which is a boolean before and after or comes and goes (under another key, perhaps);
 - a *word* of a closed vocabulary changed at most `WORD_LEAVES` leaves;
 - neighbours that said the same before and after are echoes of each other and count as one leaf;
 - what follows from the edit by the protocol's own rule (`DERIVED`) is left out.
@@ -15,8 +15,10 @@ that it has. The wire (body, headers, path) is compared before and after, leaf b
 
 from __future__ import annotations
 
+import binascii
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple, TypeAlias
+from urllib.parse import unquote
 from zlib import crc32
 
 import msgspec
@@ -39,6 +41,15 @@ Path: TypeAlias = tuple[str | int, ...]
 
 # Closed vocabularies and what only repeats another field: changing these alone means something else, or nothing.
 CLOSED = frozenset({"role", "kind", "mode", "display", "dialect", "raw_stop_reason", "extras"})
+# The names of a provider's own tools are its words; their ids pair a call with its result, often in one wire object.
+FIXED = frozenset(
+    {
+        ("ServerToolUseBlock", "name"),
+        ("ServerToolUseBlock", "id"),
+        ("ServerToolResultBlock", "name"),
+        ("ServerToolResultBlock", "tool_use_id"),
+    }
+)
 # Words: what to say instead.
 SWAPS: dict[str, dict[str, str]] = {
     "stop_reason": {"end_turn": "max_tokens", "tool_use": "max_tokens", "max_tokens": "end_turn"},
@@ -50,13 +61,16 @@ SWAPS: dict[str, dict[str, str]] = {
 }
 # Texts: what to add, so that ids stay ids and base64 stays base64.
 BEFORE = {"data": "AAAA", "signature": "AAAA"}
-AFTER = {"name": "_x", "id": "x", "tool_use_id": "x", "file_id": "x", "url": "#x", "model": "-x", "betas": "-x"}
+AFTER = {"name": "_x", "id": "x", "tool_use_id": "x", "file_id": "x", "url": "#x", "model": "-x", "betas": "-x", "allowed": "_x"}
 # Numbers that have a range: a value within it.
 WITHIN = {"temperature": (0.5, 0.25), "top_p": (0.5, 0.25)}
-# By canonical place, what else on the wire follows from it: only streams may have options, strict tools closed objects.
+# By canonical place, what else on the wire follows from it: only streams may have options, strict tools want closed
+# objects, a grounded segment repeats the passage that it marks.
 DERIVED: dict[str, tuple[str, ...]] = {
     "stream": ("/stream_options",),
     "tools/strict": ("/input_schema", "/parameters", "/inputSchema"),
+    "content/citations/start": ("/groundingSupports",),
+    "content/citations/end": ("/groundingSupports",),
 }
 # Of JSON Schemas only prose is changed: another type or bound would be another schema.
 SCHEMAS = frozenset({"input_schema", "output_schema"})
@@ -83,7 +97,7 @@ def editable(value: Json, path: Path = ()) -> Iterator[Edit]:
     """Every leaf of a canonical value that can be changed alone."""
     if isinstance(value, Struct):
         for name, _ in shape(type(value))[1]:
-            if name not in CLOSED and not _stale(value, name):
+            if name not in CLOSED and not _stale(value, name) and (type(value).__name__, name) not in FIXED:
                 yield from editable(getattr(value, name), (*path, name))
     elif isinstance(value, tuple):
         for index, item in enumerate(value):  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
@@ -170,12 +184,7 @@ def edit_faults(
 
 def show_faults(edit: Edit, before: Encoded, after: Encoded) -> list[Fault]:
     """What the edit did to the wire that it should not have done, or did not do."""
-    follows = DERIVED.get(kind_of(edit), ())
-    changed = {
-        path: change
-        for path, change in wire_changes(before, after).items()
-        if not any(place in path for place in follows)
-    }
+    changed = own_changes(edit, wire_changes(before, after))
     if not changed:
         return [] if _declared(edit, after) else [Fault(f"{kind_of(edit)} does not show", f"{edit.place}: {brief(edit.new)}")]
     strays = [path for path, (old, new) in changed.items() if not RULES[edit.rule](edit, old, new)]
@@ -186,13 +195,25 @@ def show_faults(edit: Edit, before: Encoded, after: Encoded) -> list[Fault]:
     return []
 
 
+def own_changes(edit: Edit, changed: dict[str, tuple[Json, Json]]) -> dict[str, tuple[Json, Json]]:
+    """The changes without what follows from them: see `DERIVED`; and a new value may need an object to stand in."""
+    follows = DERIVED.get(kind_of(edit), ())
+    homes = {path.rpartition("/")[0] for path, (_, new) in changed.items() if is_blank(edit.old) and new == edit.new}
+    return {
+        path: (old, new)
+        for path, (old, new) in changed.items()
+        if not any(place in path for place in follows)
+        and not (old is ABSENT and new != edit.new and path.rpartition("/")[0] in homes)
+    }
+
+
 def _declared(edit: Edit, after: Encoded) -> bool:
     return any(covers(loss.path, edit.place) for loss in after.losses)
 
 
 def voices(changed: dict[str, tuple[Json, Json]]) -> set[tuple[str, str]]:
-    """The changed leaves, echoes taken together: neighbours that say the same."""
-    return {(path.rpartition("/")[0], repr(change)) for path, change in changed.items()}
+    """The changed leaves, echoes taken together: neighbours that say the same, or one that got another name."""
+    return {(path.rpartition("/")[0], "".join(sorted(map(repr, change)))) for path, change in changed.items()}
 
 
 def _shown(edit: Edit, path: str, change: tuple[Json, Json]) -> str:
@@ -208,13 +229,16 @@ def most(edit: Edit) -> int:
     """How many leaves of the wire an edit may change."""
     if edit.rule == "word":
         return WORD_LEAVES
+    if edit.path == ("model",):
+        return 2  # the body and the URL
     return 99 if edit.rule == "number" and edit.path[0] == "usage" else 1
 
 
 def wire_changes(before: Encoded, after: Encoded) -> dict[str, tuple[Json, Json]]:
     """The leaves of the wire that differ; blanks that only come or go are no leaves."""
     one, other = (
-        dict(leaves({"body": said.body, "headers": said.headers, "path": said.path})) for said in (before, after)
+        dict(leaves({"body": said.body, "headers": said.headers, "path": unquote(said.path or "")}))
+        for said in (before, after)
     )
     pairs = {path: (one.get(path, ABSENT), other.get(path, ABSENT)) for path in {**one, **other}}
     return {
@@ -227,15 +251,28 @@ def wire_changes(before: Encoded, after: Encoded) -> dict[str, tuple[Json, Json]
 def _text(edit: Edit, old: Json, new: Json) -> bool:
     if not isinstance(new, str):
         return False
-    old = "" if is_blank(old) else old
-    return (isinstance(old, str) and new.replace(edit.new, edit.old, 1) == old) or _json(edit, old, new)
+    if is_blank(old):
+        return edit.new in new
+    return isinstance(old, str) and any(says(edit, old, new) for says in (_literally, _json, _base64))
 
 
-def _json(edit: Edit, old: Json, new: Json) -> bool:
+def _literally(edit: Edit, old: str, new: str) -> bool:
+    return new.replace(edit.new, edit.old, 1) == old
+
+
+def _base64(edit: Edit, old: str, new: str) -> bool:
+    """A text that travels as bytes."""
+    try:
+        return [binascii.a2b_base64(side) for side in (old, new)] == [edit.old.encode(), edit.new.encode()]
+    except ValueError:
+        return False
+
+
+def _json(edit: Edit, old: str, new: str) -> bool:
     """JSON inside a text, in which exactly this value changed."""
     try:
         found = list(differences(msgspec.json.decode(old), msgspec.json.decode(new)))
-    except (msgspec.DecodeError, TypeError):
+    except msgspec.DecodeError:
         return False
     return len(found) == 1 and found[0].before == edit.old and found[0].after == edit.new
 
@@ -244,13 +281,14 @@ def _number(edit: Edit, old: Json, new: Json) -> bool:
     old, new = (0 if is_blank(side) else side for side in (old, new))
     if isinstance(old, int | float) and isinstance(new, int | float):
         return abs(abs(new - old) - abs(edit.new - edit.old)) < 1e-9
-    return _text(Edit(edit.path, "text", str(edit.old), str(edit.new)), old, new) or _json(edit, old, new)
+    return isinstance(old, str) and isinstance(new, str) and _json(edit, old, new)
 
 
 def _flag(edit: Edit, old: Json, new: Json) -> bool:
     if isinstance(old, str) and isinstance(new, str):
-        return _json(edit, old, new) or ("/" in old and "/" in new)  # a URL says it with another verb
-    return all(isinstance(side, bool) or is_blank(side) for side in (old, new))
+        # A URL says it with another verb, a protocol with another word.
+        return _json(edit, old, new) or ("/" in old and "/" in new) or (old + new).isidentifier()
+    return ABSENT in (old, new) or all(isinstance(side, bool) or is_blank(side) for side in (old, new))
 
 
 RULES: dict[str, Callable[[Edit, Json, Json], bool]] = {

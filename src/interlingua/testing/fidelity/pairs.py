@@ -50,14 +50,16 @@ def measure_pair(tally: Tally, record: Record, request: Request, before: Json, t
     tally.count(pair, "warnings", len(warnings))
     tally.check(pair, "valid (recorded body is not)" if invalid else "valid", record.id, faults)
     count_losses(tally, pair, encoded)
-    again = tally.attempt(pair, "read again", record.id, lambda: reread(target, encoded))
+    again = tally.attempt(pair, "read again", record.id, lambda: reread(target, encoded, request))
     if again is not None:
         measure_losses(tally, pair, record.id, Comparison(before, plain(again), encoded.losses))
 
 
-def reread(target: str, encoded: Encoded) -> Request:
-    """What the target reads in the body that we wrote."""
-    return codec(target).decode_request(encoded.body, encoded.headers, *called(target, encoded.path))
+def reread(target: str, encoded: Encoded, request: Request) -> Request:
+    """What the target reads in the body that we wrote. A URL cannot leave unsaid whether to stream."""
+    model, stream = called(target, encoded.path)
+    unsaid = stream is False and request.stream is None
+    return codec(target).decode_request(encoded.body, encoded.headers, model, None if unsaid else stream)
 
 
 def measure_losses(tally: Tally, pair: str, record: str, compared: Comparison) -> None:

@@ -61,8 +61,8 @@ HISTORY: dict[str, tuple[str, ...]] = {
 }
 # Protocols that say the model, and whether to stream, in the URL.
 CALLED: dict[str, re.Pattern[str]] = {
-    "gemini": re.compile(r"/models/(?P<model>[^/:]+):(?P<verb>\w+)"),
-    "bedrock-converse": re.compile(r"/model/(?P<model>[^/]+)/(?P<verb>converse(?:-stream)?)$"),
+    "gemini": re.compile(r"/models/(?P<model>.+):(?P<verb>\w+)(?:\?|$)"),
+    "bedrock-converse": re.compile(r"/model/(?P<model>.+)/(?P<verb>converse(?:-stream)?)$"),
 }
 # Hosts that say in the URL the model that the protocol has in the body: needed where a request goes elsewhere.
 HOSTED = re.compile(r"/deployments/([^/]+)/|/models/([^/:]+):(?:streamRawPredict|rawPredict)$")

@@ -151,9 +151,9 @@ def terminal_response(chunks: list[Json]) -> Json:
     return ends[-1] if ends and is_object(ends[-1]) and ends[-1].get("output") else None
 
 
-ENDS = ("message_stop",)
-"""After the end marker everything is ignored; some recordings go on with another message."""
 TERMINAL = ("response.completed", "response.incomplete", "response.failed")
+ENDS = ("message_stop", *TERMINAL)
+"""After the end marker everything is ignored; some recordings go on with another message."""
 TWINS: dict[str, Callable[[list[Json]], Json]] = {"openai-responses": terminal_response}
 # Encrypted anew, or numbered anew, in the terminal object of some recordings.
 RENEWED = frozenset({"id", "item_id", "encrypted_content", "signature", "data"})

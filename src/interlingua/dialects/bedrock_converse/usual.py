@@ -1,0 +1,130 @@
+"""The shapes that nearly all histories have, read and said without bookkeeping.
+
+Each function does exactly what the tables would do with such a value, or gives None, and then the tables speak:
+nothing here has an opinion of its own. A test holds both ways against each other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ...types.base import Json
+from ...types.blocks import Block, TextBlock, ToolResultBlock, ToolUseBlock
+from ...types.capabilities import Target
+from ...types.messages import Message, Origin
+from ...types.tools import ToolDefinition
+from ...types.words import Role
+from .._history import is_plain
+from .names import IDS, NAME, TOOL_NAME
+from .wire import Wire
+
+ID, TOOL = IDS.pattern.fullmatch, TOOL_NAME.fullmatch
+
+
+def read_turn(turn: Wire, origin: Origin) -> Message | None:
+    """A turn of text and calls, or of results, in the usual spelling."""
+    content, word = turn.get("content"), turn.get("role")
+    if len(turn) != 2 or type(content) is not list or not content:
+        return None
+    blocks: list[Block] = []
+    for wire in content:  # type: ignore[reportUnknownVariableType]
+        block = _read(wire)
+        if block is None:
+            return None
+        blocks.append(block)
+    if word == "assistant":
+        return Message(Role.assistant, tuple(blocks), origin=origin)
+    if word != "user":
+        return None
+    results = sum(type(block) is ToolResultBlock for block in blocks)
+    if results and results != len(blocks):
+        return None
+    return Message(Role.tool if results else Role.user, tuple(blocks))
+
+
+def _read(wire: Json) -> Block | None:
+    if type(wire) is not dict or len(wire) != 1:
+        return None
+    text = wire.get("text")
+    if type(text) is str:
+        return TextBlock(text) if text else None
+    tag, inner = next(iter(wire.items()))
+    reader = _READ.get(tag) if type(inner) is dict else None
+    return None if reader is None else reader(inner)
+
+
+def _read_call(inner: Wire) -> Block | None:
+    if len(inner) != 3:
+        return None
+    id, name, input = inner.get("toolUseId"), inner.get("name"), inner.get("input")
+    if type(id) is str and type(name) is str and type(input) is dict and ID(id) and TOOL(name):
+        return ToolUseBlock(id, name, "json", input)
+    return None
+
+
+def _read_result(inner: Wire) -> Block | None:
+    id, content, status = inner.get("toolUseId"), inner.get("content"), inner.get("status")
+    is_error = _STATUS.get(status) if type(status) is str else None
+    if len(inner) != (2 if is_error is None else 3) or type(id) is not str or type(content) is not list or not ID(id):
+        return None
+    blocks: list[Block] = []
+    for wire in content:
+        text = wire.get("text") if type(wire) is dict and len(wire) == 1 else None
+        if type(text) is not str or not text:
+            return None
+        blocks.append(TextBlock(text))
+    return ToolResultBlock(id, tuple(blocks), None, is_error)
+
+
+_STATUS = {"success": False, "error": True}
+_READ: dict[Json, Callable[[Wire], Block | None]] = {"toolUse": _read_call, "toolResult": _read_result}
+
+
+def say_content(message: Message, target: Target | None) -> list[Wire] | None:
+    """The blocks of a message that leaves nothing to remember or to declare."""
+    if message.extras or message.forms:
+        return None
+    if message.origin is not None and (target is not None or message.origin.dialect != NAME):
+        return None
+    said: list[Wire] = []
+    for block in message.content:
+        if block.extras or block.forms or block.cache is not None or block.signature is not None:
+            return None
+        if type(block) is TextBlock:
+            wire: Wire | None = {"text": block.text} if block.text and not block.citations else None
+        else:
+            wire = _say_call(block) if type(block) is ToolUseBlock else _say_result(block)
+        if wire is None:
+            return None
+        said.append(wire)
+    return said or None
+
+
+def _say_call(block: ToolUseBlock) -> Wire | None:
+    if block.kind != "json" or block.input_text is not None or not ID(block.id) or not TOOL(block.name):
+        return None
+    return {"toolUse": {"toolUseId": block.id, "name": block.name, "input": block.input}}
+
+
+def _say_result(block: Block) -> Wire | None:
+    if type(block) is not ToolResultBlock or block.name is not None or not ID(block.tool_use_id):
+        return None
+    said: list[Wire] = []
+    for inner in block.content:
+        if type(inner) is not TextBlock or not inner.text or not is_plain(inner):
+            return None
+        said.append({"text": inner.text})
+    wire: Wire = {"toolUseId": block.tool_use_id, "content": said}
+    if block.is_error is not None:
+        wire["status"] = "error" if block.is_error else "success"
+    return {"toolResult": wire}
+
+
+def say_tool(tool: ToolDefinition) -> Wire | None:
+    """A definition with nothing but a name, a description and a schema."""
+    if tool.extras or tool.forms or tool.cache is not None or tool.annotations is not None or tool.strict is not None:
+        return None
+    if tool.kind != "json" or not tool.description or tool.input_schema.get("type") != "object" or not TOOL(tool.name):
+        return None
+    spec = {"name": tool.name, "description": tool.description, "inputSchema": {"json": tool.input_schema}}
+    return {"toolSpec": spec}
