@@ -30,7 +30,8 @@ def parse_error(text: str) -> str | None:
     try:
         value = _decode(text)
     except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
-        return str(error)
+        why = str(error)
+        return why if "byte" in why else f"{why} (byte {len(text.encode('utf-8', 'surrogatepass'))})"
     return None if type(value) is dict else f"a JSON object was expected, got {type(value).__name__}"
 
 

@@ -12,7 +12,7 @@ from typing import cast
 
 from msgspec.structs import replace
 
-from .arguments import says, write_arguments
+from .arguments import parse_object, says, write_arguments
 from .errors import ParseError
 from .grammar import StreamGrammar
 from .types.blocks import Block, Citation, RefusalBlock, TextBlock, ThinkingBlock, ToolUseBlock
@@ -128,6 +128,8 @@ def _verify(block: Block, events: list[Event]) -> None:
 
 
 def _same_arguments(said: str, block: ToolUseBlock) -> bool:
+    if block.kind == "text":  # the free text itself, or the object that carried it
+        return said == block.input_text or (parse_object(said) or {}).get("input") == block.input_text
     return said == block.input_text if block.input_text is not None else says(said, block.input)
 
 

@@ -7,6 +7,7 @@ history always gets the same ids, and two calls never share one.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from hashlib import blake2b
 from typing import NamedTuple
 
@@ -27,18 +28,22 @@ ANY = IdRule(re.compile(r"(?s).+"))
 
 
 class IdMap:
-    """The ids of one request, from ours to the reader's."""
+    """The ids of one request, from ours to the reader's.
 
-    __slots__ = ("_given", "_rule", "_taken")
+    ``known`` are all ids of the request, read when one must be derived: it may not be one that comes later.
+    """
 
-    def __init__(self, rule: IdRule) -> None:
-        self._rule = rule
+    __slots__ = ("_given", "_known", "_taken", "rule")
+
+    def __init__(self, rule: IdRule, known: Iterable[str] = ()) -> None:
+        self.rule = rule
+        self._known = known
         self._given: dict[str, str] = {}
         self._taken: set[str] = set()
 
     def fit(self, original: str) -> str:
         """The id itself where the reader takes it, else one derived from it."""
-        if self._rule.pattern.fullmatch(original):
+        if self.rule.pattern.fullmatch(original):
             self._taken.add(original)
             return original
         found = self._given.get(original)
@@ -47,9 +52,11 @@ class IdMap:
         return found
 
     def _derive(self, original: str) -> str:
+        self._taken.update(filter(self.rule.pattern.fullmatch, self._known))
+        self._known = ()
         attempt = 0
         while True:
-            derived = self._rule.prefix + _letters(f"{attempt}:{original}", self._rule.length)
+            derived = self.rule.prefix + _letters(f"{attempt}:{original}", self.rule.length)
             if derived not in self._taken:
                 self._taken.add(derived)
                 return derived

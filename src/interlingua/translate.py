@@ -129,8 +129,9 @@ def build_tool_results(body: Json, outputs: Sequence[ToolOutput], *, dialect: st
         if output.id not in known:
             raise ParseError(f"no call of the answer has the id {output.id}; it has {', '.join(known) or 'none'}")
     results = Message(Role.tool, tuple(_result(output) for output in outputs))
-    said: list[Json] = speaker.encode_messages((speaker.as_turn(response), results)).body
-    return said
+    before = (Message(Role.user, (TextBlock("?"),)),)  # whatever was asked: an answer does not come first
+    said: list[Json] = speaker.encode_messages((*before, speaker.as_turn(response), results)).body
+    return said[len(speaker.encode_messages(before).body) :]
 
 
 def _result(output: ToolOutput) -> ToolResultBlock:

@@ -69,6 +69,11 @@ def test_both_ways(json_schema: Schema, gemini: Schema) -> None:
             },
             None,
         ),
+        (
+            {**CITY, "anyOf": [{"required": ["city"]}]},
+            {**LOWERED_CITY, "anyOf": [{"required": ["city"]}]},
+            None,
+        ),
         ({"const": "a"}, {"type": "STRING", "enum": ["a"]}, "const said as enum"),
         ({"const": True}, {"type": "BOOLEAN", "description": "{enum: [true]}"}, "folded enum"),
         ({"oneOf": [{"type": "string"}]}, {"type": "STRING"}, "oneOf said as anyOf"),

@@ -103,6 +103,30 @@ SHAPES: Schema = obj(
             id="no branch fits: as it is",
         ),
         pytest.param(
+            obj("x", x={"anyOf": [{"type": "array", "items": item} for item in (MAYBE, obj("", a=STRING))]}),
+            {"x": [{"a": None}]},
+            {"x": [{}]},
+            id="branch by the items",
+        ),
+        pytest.param(
+            obj("x", x={"anyOf": [{"type": "array", "items": item} for item in (MAYBE, obj("", a=STRING))]}),
+            {"x": [None]},
+            {"x": [None]},
+            id="a null among the items is the author's",
+        ),
+        pytest.param(
+            obj("x", x={"anyOf": [obj("k", k={"const": True}, n=MAYBE), obj("k", k={"const": 1}, n=STRING)]}),
+            {"x": {"k": 1, "n": None}},
+            {"x": {"k": 1}},
+            id="one is not true",
+        ),
+        pytest.param(
+            obj("x", x={"anyOf": [obj("k", k=STRING, n=MAYBE), obj("k", k=INTEGER, n=STRING)]}),
+            {"x": {"k": 1.0, "n": None}},
+            {"x": {"k": 1.0}},
+            id="1.0 is an integer",
+        ),
+        pytest.param(
             obj("x", x={"anyOf": [obj("", a=STRING), STRING], "nullable": True}),
             {"x": {"a": None}},
             {"x": {}},
@@ -159,6 +183,13 @@ def test_the_same_object_if_nothing_is_removed() -> None:
     schema = obj("a", a=STRING, o=obj("", m=MAYBE))
     for said in ({"a": "x"}, {"a": "x", "o": {"m": None}}, {"a": 1, "b": [None]}):
         assert restore_optional(said, schema) is said
+
+
+def test_deeper_than_the_stack() -> None:
+    said: Schema = {"value": 1, "label": None, "next": None}
+    for _ in range(5000):
+        said = {"value": 1, "label": None, "next": said}
+    assert restore_optional(said, NODE) is said
 
 
 def test_what_is_not_touched_is_shared() -> None:

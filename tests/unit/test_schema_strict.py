@@ -169,6 +169,8 @@ def test_unknown_dialect() -> None:
             {"allOf": [{"type": "number", "minimum": 1}, {"type": "integer", "minimum": 3}]},
             {"type": "integer", "minimum": 3},
         ),
+        ({"allOf": [{"type": "integer"}, {"type": "number"}]}, {"type": "integer"}),
+        ({"$ref": "#/$defs/OpenApi", "title": "T"}, {"type": ["string", "null"], "title": "T"}),
         ({"allOf": [{"$ref": "#/$defs/O"}, tool("b", b=STRING)]}, closed("a b", a=STRING, b=STRING)),
         ({"$ref": "#/$defs/O", "title": "T"}, {**closed("a", a=STRING), "title": "T"}),
         (
@@ -190,7 +192,8 @@ def test_unknown_dialect() -> None:
     ],
 )
 def test_said_in_other_words(given: Schema, wanted: Schema) -> None:
-    schema = {**closed("p", p=given), "$defs": {"O": tool("a", a=STRING)}}
+    defs = {"O": tool("a", a=STRING), "OpenApi": {"type": "string", "nullable": True}}
+    schema = {**closed("p", p=given), "$defs": defs}
     assert made(schema)["properties"]["p"] == wanted
 
 
@@ -211,10 +214,14 @@ def test_root_reference_becomes_the_object_it_names() -> None:
 
 def test_a_reference_to_any_place_gets_a_definition() -> None:
     """As zod writes them: `#/properties/a` becomes nullable where it stands, its other users must not."""
-    strict = made(tool("b", a=STRING, b={"type": "array", "items": {"$ref": "#/properties/a"}}))
+    schema = tool("b", a=STRING, b={"type": "array", "items": {"$ref": "#/properties/a"}})
+    strict = made(schema)
     assert strict["properties"]["a"] == {"type": ["string", "null"]}
     assert strict["properties"]["b"]["items"] == {"$ref": "#/$defs/properties_a"}
     assert strict["$defs"] == {"properties_a": STRING}
+    taken = made({**schema, "$defs": {"properties_a": {"type": "integer"}}})
+    assert taken["properties"]["b"]["items"] == {"$ref": "#/$defs/properties_a_2"}
+    assert taken["$defs"] == {"properties_a": {"type": "integer"}, "properties_a_2": STRING}
 
 
 def test_references_as_openapi_writes_them() -> None:
@@ -255,6 +262,8 @@ def test_references_to_the_root_stay() -> None:
         ({"$ref": "https://example.com/schema"}, "names nothing"),
         ({"allOf": [STRING, {"type": "integer"}]}, "allOf cannot be merged"),
         ({"allOf": [closed("a", a=STRING), tool("b", b=STRING)]}, "allOf cannot be merged"),
+        ({"allOf": [{"type": "string", "pattern": "a"}, {"pattern": "b"}]}, "allOf cannot be merged"),
+        ({"allOf": [STRING, True]}, "allOf cannot be merged"),
         ({"$ref": "#/$defs/Loop", "required": ["a"]}, "copies of #/$defs/Loop would not end"),
         ({**tool("a", a=STRING), "anyOf": [tool("b", b=STRING)]}, "anyOf adds to what stands beside"),
         ({**tool("a", a=STRING), "if": {}, "then": tool("b", b=STRING)}, "then adds properties"),
@@ -350,6 +359,18 @@ def test_anthropic_takes_no_recursion() -> None:
     schema = {**tool("", n={"$ref": "#/$defs/N"}), "$defs": {"N": tool("", n={"$ref": "#/$defs/N"})}}
     assert "#/$defs/N is recursive" in refused(schema, "anthropic-messages")
     assert "is recursive" in refused(tool("", self={"$ref": "#"}), "bedrock-converse")
+
+
+def test_what_is_used_twice_is_not_recursive() -> None:
+    refs = {name: {"$ref": f"#/$defs/{name}"} for name in ("B", "C", "D")}
+    defs = {
+        "A": closed("b c", b=refs["B"], c=refs["C"]),
+        "B": closed("d", d=refs["D"]),
+        "C": closed("d", d=refs["D"]),
+        "D": STRING,
+    }
+    schema = {**closed("a d", a={"$ref": "#/$defs/A"}, d=refs["D"]), "$defs": defs}
+    assert made(schema, "anthropic-messages") is schema
 
 
 def test_anthropic_describes_a_reference_by_a_copy() -> None:

@@ -27,6 +27,7 @@ from ._tables import Ledger
 
 __all__ = [
     "PLACEHOLDER",
+    "call_ids",
     "called_names",
     "is_plain",
     "leading_system",
@@ -155,6 +156,16 @@ def is_plain(block: Block) -> bool:
     return type(block) is TextBlock and not (
         block.citations or block.cache or block.signature or block.extras or block.forms
     )
+
+
+def call_ids(messages: Sequence[Message]) -> Iterator[str]:
+    """Every call id that a history speaks of."""
+    for message in messages:
+        for block in message.content:
+            if isinstance(block, ToolUseBlock):
+                yield block.id
+            elif isinstance(block, ToolResultBlock):
+                yield block.tool_use_id
 
 
 def called_names(messages: Sequence[Message]) -> dict[str, str]:

@@ -117,12 +117,18 @@ def _merge_list(said: list[Json], under: list[Json]) -> None:
     said.extend(under[len(said) :])
 
 
+def _fresh(value: Json) -> Json:
+    if type(value) is dict:
+        return {key: _fresh(item) for key, item in value.items()}
+    return [_fresh(item) for item in value] if type(value) is list else value
+
+
 def own(dialect: str, wire: Wire, value: Value) -> Wire:
     """Write back what this dialect left on a value: its blanks, then its residue."""
     if value.forms:
         under = value.forms.get(dialect)
         if under and "blank" in under:
-            merge(wire, under["blank"])
+            merge(wire, _fresh(under["blank"]))  # residue may be merged into what is put here
     if value.extras:
         residue = value.extras.get(dialect)
         if residue:
@@ -301,8 +307,11 @@ class BlockTable:
         if block.dialect != self.dialect:
             ledger.lose("dropped", f"only {block.dialect} understands this block")
             return None
+        for name in ("signature", "cache"):
+            if getattr(block, name) is not None:
+                ledger.lose("dropped", "a block carried whole takes no marks", name)
         raw: Wire = block.raw
-        return raw
+        return dict(raw) if type(raw) is dict else raw
 
 
 class Field(NamedTuple):

@@ -8,7 +8,6 @@ from interlingua.schema.walk import (
     ASSERTIONS,
     Schema,
     branches_of,
-    is_list,
     is_schema,
     properties_of,
     required_of,
@@ -81,11 +80,8 @@ def _leaves_room(closed: Schema, other: Schema) -> bool:
     )
 
 
-def _types(first: object, second: object) -> object:
-    one = [first] if isinstance(first, str) else first
-    two = [second] if isinstance(second, str) else second
-    if not is_list(one) or not is_list(two):
-        return None
+def _types(first: str | list[str], second: str | list[str]) -> str | list[str] | None:
+    one, two = ([names] if isinstance(names, str) else names for names in (first, second))
     common = [name for name in one if name in two or (name == "integer" and "number" in two)]
     common += [name for name in two if name == "integer" and "number" in one and name not in common]
     return common[0] if len(common) == 1 else common or None

@@ -44,7 +44,7 @@ OFF_WIRE: dict[type, frozenset[str]] = {
 }
 
 Path = tuple[str, ...]
-ABSENT = object()
+ABSENT: Any = object()
 
 
 def plain(value: Any) -> Any:
@@ -68,7 +68,19 @@ def _fields(value: msgspec.Struct) -> Iterator[tuple[str, Any]]:
     for field in msgspec.structs.fields(value):
         found = getattr(value, field.name)
         if field.name not in hidden and field.name != "forms" and not _is_default(field, found):
-            yield field.name, plain(found)
+            said = plain(found) if field.name != "extras" else _without_blanks(found)
+            if said is not ABSENT:
+                yield field.name, said
+
+
+def _without_blanks(residue: Any) -> Any:
+    """Null and empty residue is nothing that anyone could miss."""
+    if isinstance(residue, dict):
+        kept = {key: _without_blanks(value) for key, value in residue.items()}  # pyright: ignore[reportUnknownVariableType]
+        return {key: value for key, value in kept.items() if value is not ABSENT} or ABSENT  # pyright: ignore[reportUnknownVariableType]
+    if isinstance(residue, list):
+        return residue if any(_without_blanks(item) is not ABSENT for item in residue) else ABSENT  # pyright: ignore[reportUnknownVariableType]
+    return ABSENT if residue is None or residue == "" else residue
 
 
 def _is_default(field: msgspec.structs.FieldInfo, found: Any) -> bool:

@@ -11,7 +11,7 @@ from interlingua.types import Json, Request
 
 __all__ = ["Edit", "Node", "changed_nodes", "edits"]
 
-WORD = "EDIT7919"
+WORD = "edit7919"
 DATA = "RURJVDc5MTk0"  # base64, of whole quanta: it may be appended to data without padding
 NUMBER = 7919
 SHARE = 0.4242

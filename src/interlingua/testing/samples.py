@@ -76,6 +76,7 @@ ADD = ToolDefinition(
 )
 OPTIONAL = {"type": "object", "properties": {"city": {"type": "string"}, "days": {"type": "integer"}}, "required": ["city"]}
 FREE = ToolDefinition("run", "Runs code.", kind="text")
+OPAQUE = {"type": "x_block", "x_block": {"a": 1}}
 CALL = ToolUseBlock(id="call_1", name="add", input={"a": 1, "b": 2})
 RESULT = ToolResultBlock(tool_use_id="call_1", content=(TextBlock("3"),))
 
@@ -131,7 +132,9 @@ def _thinking() -> list[Sample]:
         ("thinking disabled", "mode", Thinking(mode="disabled")),
         ("thinking between tools", "mode", Thinking(mode="between_tools")),
     )
-    return [_request(concept, f"thinking/{name}", thinking=value) for concept, name, value in rows]
+    return [
+        _request(concept, f"thinking/{name}", thinking=value, max_output_tokens=4096) for concept, name, value in rows
+    ]
 
 
 def _tools(dialect: str) -> list[Sample]:
@@ -139,7 +142,7 @@ def _tools(dialect: str) -> list[Sample]:
         return _request(concept, f"tools/0{path}", tools=(value,))
 
     hints = ToolAnnotations(read_only=True, destructive=False, idempotent=True, open_world=False)
-    server = {"type": "x_search_20260101", "name": "x_search"}
+    server = {"x_search": {"deep": 1}}
     return [
         tool("tool", "", ADD),
         tool("tool without description", "", replace(ADD, description=None)),
@@ -162,11 +165,11 @@ def _choices() -> list[Sample]:
         ("choice any", "mode", ToolChoice.any()),
         ("choice none", "mode", ToolChoice.none()),
         ("choice specific", "name", ToolChoice.specific("add")),
-        ("choice allowed", "allowed", ToolChoice(mode="any", allowed=("add",))),
+        ("choice allowed", "allowed", ToolChoice(mode="any", allowed=("add", "sub"))),
         ("choice not parallel", "parallel", ToolChoice.auto(parallel=False)),
         ("choice parallel only", "parallel", ToolChoice(parallel=False)),
     )
-    tools = (ADD, replace(ADD, name="sub"))
+    tools = (ADD, replace(ADD, name="sub"), replace(ADD, name="mul"))
     return [_request(concept, f"tool_choice/{name}", tools=tools, tool_choice=value) for concept, name, value in rows]
 
 
@@ -183,7 +186,7 @@ def _system() -> list[Sample]:
 
 
 def _said(dialect: str) -> list[Sample]:
-    asked = [_user(concept, path, block) for concept, path, block in (*_media(dialect), *_marks(dialect))]
+    asked = [_user(concept, path, block) for concept, path, block in (*_media(dialect), *_marks())]
     answered = [_assistant(concept, path, blocks) for concept, path, blocks in _spoken(dialect)]
     own = Message(Role.user, (TextBlock("hi"),), extras={dialect: {"x_vendor": 1}})
     return [
@@ -197,7 +200,10 @@ def _said(dialect: str) -> list[Sample]:
 
 
 def _user(concept: str, path: str, block: Block) -> Sample:
-    return _request(concept, f"messages/0/content/0{path}", messages=(Message(Role.user, (block, TextBlock("see"))),))
+    """Media stand behind a text, as protocols with one place for pictures have them."""
+    before = () if isinstance(block, TextBlock) else (TextBlock("see"),)
+    turn = Message(Role.user, (*before, block))
+    return _request(concept, f"messages/0/content/{len(before)}{path}", messages=(turn,))
 
 
 def _assistant(concept: str, path: str, blocks: tuple[Block, ...]) -> Sample:
@@ -233,17 +239,14 @@ def _media(dialect: str) -> list[tuple[str, str, Block]]:
     ]
 
 
-def _marks(dialect: str) -> list[tuple[str, str, Block]]:
-    raw = {"type": "x_block", "x_block": {"a": 1}}
+def _marks() -> list[tuple[str, str, Block]]:
     return [
         ("text cache", "/cache", TextBlock("hi", cache=CacheMark())),
         ("text cache 1h", "/cache/ttl", TextBlock("hi", cache=CacheMark("1h"))),
         ("text cache 30m", "/cache/ttl", TextBlock("hi", cache=CacheMark("30m"))),
         ("image cache", "/cache", ImageBlock(Base64Source("image/png", PNG), cache=CacheMark())),
         ("json outside a result", "", JsonBlock({"a": 1})),
-        ("own opaque block", "", OpaqueBlock(dialect, raw)),
-        ("foreign opaque block", "", OpaqueBlock(FOREIGN, raw)),
-        ("own block residue", "/extras", TextBlock("hi", extras={dialect: {"x_vendor": {"a": 1}}})),
+        ("foreign opaque block", "", OpaqueBlock(FOREIGN, OPAQUE)),
         ("foreign block residue", "/extras", TextBlock("hi", extras={FOREIGN: {"x_vendor": 1}})),
     ]
 
@@ -270,6 +273,8 @@ def _spoken(dialect: str) -> list[tuple[str, str, tuple[Block, ...]]]:
         ("page citation", "/citations", (replace(said, citations=(page,)),)),
         ("call", "", (CALL,)),
         ("call before text", "", (CALL, said)),
+        ("own block residue", "/extras", (replace(CALL, extras={dialect: {"x_vendor": {"a": 1}}}),)),
+        ("own opaque block", "", (OpaqueBlock(dialect, OPAQUE), said)),
         ("call without input", "", (replace(CALL, input={}),)),
         ("call with deep input", "/input", (replace(CALL, input={"é": [1, {"b": None}], "x": {"y": 0.5, "z": True}}),)),
         ("call spelled otherwise", "/input_text", (replace(CALL, input_text='{"a": 1, "b": 2}'),)),

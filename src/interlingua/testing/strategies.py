@@ -17,6 +17,7 @@ from __future__ import annotations
 import base64
 import math
 from collections.abc import Sequence
+from functools import cache
 from typing import Any, TypeVar
 
 from hypothesis import strategies as st
@@ -25,7 +26,7 @@ from msgspec.structs import replace
 
 from interlingua.errors import AdapterError, error_type
 from interlingua.folding import unfold
-from interlingua.testing.samples import FOREIGN
+from interlingua.testing.samples import FOREIGN, OPAQUE
 from interlingua.types import (
     AudioBlock,
     Base64Source,
@@ -100,20 +101,24 @@ COUNTS = st.integers(0, 2**40)
 ODD_TEXTS = ("", " ", "\n", "naïve – 日本語 😀", "\u0000\u2028\ufeff", '{"a": 1}', "[DONE]", "data: x\n\n", "Error: no", "null")
 
 
+@cache
 def texts(*, empty: bool = True) -> SearchStrategy[str]:
     """Texts: mostly short, sometimes with what framings and readers trip over."""
     letters = st.text(st.characters(exclude_categories=["Cs"]), min_size=0 if empty else 1, max_size=12)
     return letters | st.sampled_from([text for text in ODD_TEXTS if text or empty])
 
 
+@cache
 def _names() -> SearchStrategy[str]:
     return st.from_regex(r"[a-zA-Z_][a-zA-Z0-9_]{0,11}", fullmatch=True)
 
 
+@cache
 def _data() -> SearchStrategy[str]:
     return st.binary(min_size=1, max_size=9).map(lambda data: base64.b64encode(data).decode())
 
 
+@cache
 def json_values() -> SearchStrategy[Json]:
     """Any JSON value of modest size. Numbers are those that every JSON library reads back."""
     numbers = st.integers(-(2**53), 2**53) | st.floats(-1e9, 1e9).filter(lambda number: math.copysign(1, number) > 0 or number)
@@ -121,6 +126,7 @@ def json_values() -> SearchStrategy[Json]:
     return st.recursive(leaves, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(texts(), inner, max_size=3), max_leaves=6)
 
 
+@cache
 def json_objects() -> SearchStrategy[dict[str, Json]]:
     """Any JSON object."""
     return st.dictionaries(texts(), json_values(), max_size=3)
@@ -130,29 +136,34 @@ def _maybe(inner: SearchStrategy[T]) -> SearchStrategy[T | None]:
     return st.none() | inner
 
 
-def _cache() -> SearchStrategy[CacheMark | None]:
-    return st.none() | st.none() | st.builds(CacheMark, st.sampled_from([None, "5m", "1h", "30m", "forever"]))
+CACHES = st.sampled_from([None, None, CacheMark(), CacheMark("5m"), CacheMark("1h"), CacheMark("30m"), CacheMark("forever")])
+RESIDUES: tuple[dict[str, Json], ...] = (
+    {"x_vendor": 1},
+    {"x_vendor": {"deep": ["é", None, {}]}, "x_more": False},
+    {"x_vendor": None, "x_more": [""]},
+)
 
 
-def _signature() -> SearchStrategy[str | None]:
-    return st.none() | st.none() | _data()
-
-
+@cache
 def _residue(dialect: str | None) -> SearchStrategy[dict[str, Json]]:
-    """What a dialect, or one that nobody speaks, may have left on a value."""
-    names = [FOREIGN] if dialect is None else [dialect, FOREIGN]
-    left = st.dictionaries(st.sampled_from(["x_vendor", "x_more"]), json_values(), min_size=1, max_size=2)
-    return st.just({}) | st.just({}) | st.just({}) | st.dictionaries(st.sampled_from(names), left, min_size=1, max_size=1)
+    """What a dialect, or one that nobody speaks, may have left on a value. Mostly nothing."""
+    names = {dialect or FOREIGN, FOREIGN}
+    left: list[dict[str, Json]] = [{name: residue} for name in sorted(names) for residue in RESIDUES]
+    return st.sampled_from([{}] * 12 + left)
 
 
-def _marked(block: SearchStrategy[T], dialect: str | None) -> SearchStrategy[T]:
+@cache
+def _marks() -> SearchStrategy[dict[str, Any]]:
+    """What any block may carry beside what it says. Mostly nothing."""
+    caches: list[dict[str, Any]] = [{"cache": CacheMark(ttl)} for ttl in (None, "5m", "1h", "30m", "forever")]
+    signed: list[dict[str, Any]] = [{"signature": "c2lnbmVk"}, {"signature": "c2lnbmVk", "cache": CacheMark()}]
+    left: list[dict[str, Any]] = [{"extras": {FOREIGN: residue}} for residue in RESIDUES]
+    return st.sampled_from([{}] * 15 + caches + signed * 2 + left)
+
+
+def _marked(block: SearchStrategy[Any]) -> SearchStrategy[Any]:
     """A block with what any block may carry."""
-
-    def mark(value: T, signature: str | None, cache: CacheMark | None, extras: dict[str, Json]) -> T:
-        more = {"signature": signature, "cache": cache, "extras": extras}
-        return replace(value, **{key: item for key, item in more.items() if item})  # type: ignore[type-var]
-
-    return st.builds(mark, block, _signature(), _cache(), _residue(dialect))
+    return st.builds(lambda value, marks: replace(value, **marks) if marks else value, block, _marks())
 
 
 # ------------------------------------------------------------------------------------------------------------- blocks
@@ -168,6 +179,7 @@ def _sources(kinds: Sequence[str], dialect: str | None) -> SearchStrategy[Source
     )
 
 
+@cache
 def _media(dialect: str | None) -> SearchStrategy[Block]:
     def source(*kinds: str) -> SearchStrategy[Source]:
         return _sources(kinds, dialect)
@@ -181,22 +193,25 @@ def _media(dialect: str | None) -> SearchStrategy[Block]:
     )
 
 
+@cache
 def _opaque(dialect: str | None) -> SearchStrategy[Block]:
-    raw = st.just({"type": "x_block", "x_block": {"a": 1}})
-    return st.builds(OpaqueBlock, st.sampled_from([dialect or FOREIGN, FOREIGN]), raw)
+    return st.builds(OpaqueBlock, st.sampled_from([dialect or FOREIGN, FOREIGN]), st.just(OPAQUE))
 
 
-def system_blocks(dialect: str | None = None) -> SearchStrategy[Block]:
+@cache
+def system_blocks() -> SearchStrategy[Block]:
     """What a system prompt is made of."""
-    return _marked(st.builds(TextBlock, texts()), dialect)
+    return _marked(st.builds(TextBlock, texts()))
 
 
+@cache
 def user_blocks(dialect: str | None = None) -> SearchStrategy[Block]:
     """What a user says."""
     text = st.builds(TextBlock, texts())
-    return _marked(text | text | _media(dialect) | _opaque(dialect), dialect)
+    return _marked(text | text | _media(dialect)) | _opaque(FOREIGN)
 
 
+@cache
 def _citations() -> SearchStrategy[Citation]:
     kinds = st.sampled_from(["url", "char", "page", "block", "search_result", "other"])
     return st.builds(
@@ -209,6 +224,7 @@ def _citations() -> SearchStrategy[Citation]:
     )
 
 
+@cache
 def _inputs() -> SearchStrategy[dict[str, Any]]:
     """The fields of a call's arguments: an object, one spelled otherwise, text that is none, free text."""
     return st.one_of(
@@ -219,12 +235,14 @@ def _inputs() -> SearchStrategy[dict[str, Any]]:
     )
 
 
-def _calls(dialect: str | None) -> SearchStrategy[Block]:
+@cache
+def _calls() -> SearchStrategy[Block]:
     ids = st.sampled_from(["call_a", "toolu_b", "functions.add:0", "x" * 70])
     call = st.builds(lambda id, name, fields: ToolUseBlock(id, name, **fields), ids, _names(), _inputs())
-    return _marked(call, dialect)
+    return _marked(call)
 
 
+@cache
 def _server_blocks(dialect: str | None) -> SearchStrategy[Block]:
     whose = st.sampled_from([dialect or FOREIGN, FOREIGN])
     call = st.builds(ServerToolUseBlock, st.just("srv_1"), st.just("web_search"), json_objects(), whose)
@@ -235,20 +253,22 @@ def _server_blocks(dialect: str | None) -> SearchStrategy[Block]:
     return call | result
 
 
+@cache
 def answer_blocks(dialect: str | None = None) -> SearchStrategy[Block]:
     """What a model says."""
     text = st.builds(TextBlock, texts(), st.just(()) | st.lists(_citations(), max_size=2).map(tuple))
     thought = st.builds(ThinkingBlock, texts())
     plain = st.one_of(
         text, thought, st.builds(RedactedThinkingBlock, _data()), st.builds(RefusalBlock, texts(empty=False)),
-        _server_blocks(dialect), _media(dialect), _opaque(dialect),
+        _server_blocks(dialect), _media(dialect),
     )  # fmt: skip
-    return _marked(text | text | thought | plain, dialect) | _calls(dialect)
+    return _marked(text | text | thought | plain) | _calls() | _calls() | _opaque(dialect)
 
 
+@cache
 def _results(dialect: str | None) -> SearchStrategy[tuple[Block, ...]]:
     inner = st.builds(TextBlock, texts()) | _media(dialect) | st.builds(JsonBlock, json_values())
-    return st.lists(_marked(inner, dialect), max_size=3).map(tuple)
+    return st.lists(_marked(inner), max_size=3).map(tuple)
 
 
 # ------------------------------------------------------------------------------------------------------ conversations
@@ -257,26 +277,29 @@ def _results(dialect: str | None) -> SearchStrategy[tuple[Block, ...]]:
 @st.composite
 def conversations(draw: st.DrawFn, dialect: str | None = None, *, turns: int = 4) -> tuple[Message, ...]:
     """A legal history: the user first, every call answered right behind its turn."""
-    messages: list[Message] = [draw(_messages(Role.user, user_blocks(dialect), dialect))]
+    messages: list[Message] = [draw(_messages(Role.user, dialect))]
     for turn in range(draw(st.integers(0, turns))):
         if draw(st.integers(0, 5)) == 0:
-            messages.append(draw(_messages(Role.system, system_blocks(dialect), dialect)))
-        said = draw(_messages(Role.assistant, answer_blocks(dialect), dialect))
+            messages.append(draw(_messages(Role.system, dialect)))
+        said = draw(_messages(Role.assistant, dialect))
         said = replace(said, content=_with_ids(said.content, turn), origin=draw(_origins(dialect)))
         messages.append(said)
         calls = [block for block in said.content if isinstance(block, ToolUseBlock)]
         if calls:
-            messages.append(Message(Role.tool, tuple(draw(_answers(call, dialect)) for call in calls)))
+            messages.append(Message(Role.tool, tuple(_answering(draw(_answers(dialect)), call) for call in calls)))
         if not calls or draw(st.booleans()):
-            messages.append(draw(_messages(Role.user, user_blocks(dialect), dialect)))
+            messages.append(draw(_messages(Role.user, dialect)))
     return tuple(messages)
 
 
-def _messages(role: Role, block: SearchStrategy[Block], dialect: str | None) -> SearchStrategy[Message]:
+@cache
+def _messages(role: Role, dialect: str | None) -> SearchStrategy[Message]:
+    block = {Role.user: user_blocks(dialect), Role.system: system_blocks(), Role.assistant: answer_blocks(dialect)}[role]
     content = st.lists(block, min_size=1, max_size=4).map(tuple)
     return st.builds(lambda content, extras: Message(role, content, extras=extras), content, _residue(dialect))
 
 
+@cache
 def _origins(dialect: str | None) -> SearchStrategy[Origin | None]:
     return st.sampled_from([None, Origin(dialect=dialect), Origin(dialect=FOREIGN), Origin("p", dialect, "m")])
 
@@ -289,17 +312,18 @@ def _with_ids(content: tuple[Block, ...], turn: int) -> tuple[Block, ...]:
     )
 
 
-def _answers(call: ToolUseBlock, dialect: str | None) -> SearchStrategy[Block]:
-    result = st.builds(
-        ToolResultBlock,
-        st.just(call.id),
-        _results(dialect),
-        st.sampled_from([None, call.name]),
-        st.sampled_from([None, True, False]),
-    )
-    return _marked(result, dialect)
+@cache
+def _answers(dialect: str | None) -> SearchStrategy[ToolResultBlock]:
+    """A result for a call that is yet to be named; its own name is said or not."""
+    said, failed = st.sampled_from([None, "named"]), st.sampled_from([None, True, False])
+    return _marked(st.builds(ToolResultBlock, st.just(""), _results(dialect), said, failed))
 
 
+def _answering(result: ToolResultBlock, call: ToolUseBlock) -> ToolResultBlock:
+    return replace(result, tool_use_id=call.id, name=call.name if result.name else None)
+
+
+@cache
 def tools(dialect: str | None = None) -> SearchStrategy[Tool]:
     """Tools of the caller's, and one that a provider runs."""
     schemas = st.sampled_from(
@@ -313,10 +337,10 @@ def tools(dialect: str | None = None) -> SearchStrategy[Tool]:
     flags = _maybe(st.booleans())
     annotations = _maybe(st.builds(ToolAnnotations, flags, flags, flags, flags))
     defined = st.builds(
-        ToolDefinition, _names(), _maybe(texts(empty=False)), schemas, annotations, flags, _cache(), extras=_residue(dialect)
+        ToolDefinition, _names(), _maybe(texts(empty=False)), schemas, annotations, flags, CACHES, extras=_residue(dialect)
     )
     free = st.builds(ToolDefinition, _names(), _maybe(texts(empty=False)), kind=st.just("text"))
-    raw: dict[str, Json] = {"type": "x_search_20260101", "name": "x_search"}
+    raw: dict[str, Json] = {"x_search": {"deep": 1}}
     server = st.builds(ServerTool, st.sampled_from([dialect or FOREIGN, FOREIGN]), st.just(raw))
     return defined | defined | free | server
 
@@ -338,52 +362,63 @@ def tool_choices(offered: Sequence[Tool]) -> SearchStrategy[ToolChoice]:
     return some | st.builds(ToolChoice.specific, name, parallel=parallel) | allowed
 
 
-def thinking(dialect: str | None = None) -> SearchStrategy[Thinking]:
+@cache
+def thinking() -> SearchStrategy[Thinking]:
     """How much to reason: any of the terms that providers have."""
-    return st.builds(
+    asked = st.builds(
         Thinking,
         st.sampled_from([None, "adaptive", "enabled", "disabled", "between_tools"]),
         st.sampled_from([None, "none", "minimal", "low", "medium", "high", "xhigh", "max", "heroic"]),
         _maybe(st.integers(1024, 9999)),
         st.sampled_from([None, "summarized", "omitted"]),
-        extras=_residue(dialect),
+        extras=_residue(None),
     )
+    return asked.filter(lambda value: any((value.mode, value.effort, value.budget, value.display)))
 
 
-@st.composite
-def requests(draw: st.DrawFn, dialect: str | None = None, *, turns: int = 3) -> Request:
-    """A request with any of its fields set."""
-    fields: dict[str, Any] = {"messages": draw(conversations(dialect, turns=turns))}
-    offered = draw(st.lists(tools(dialect), max_size=3, unique_by=lambda tool: getattr(tool, "name", "")).map(tuple))
-    choice = tool_choices(offered)
-    schema = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"], "additionalProperties": False}
-    loose = {"type": "object", "properties": {"a": {"type": "integer"}, "b": {"type": ["string", "null"]}}, "required": ["b"]}
-    settings: dict[str, SearchStrategy[Any]] = {
+STRICT = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"], "additionalProperties": False}
+LOOSE = {"type": "object", "properties": {"a": {"type": "integer"}, "b": {"type": ["string", "null"]}}, "required": ["b"]}
+
+
+@cache
+def _settings(dialect: str | None) -> dict[str, SearchStrategy[Any]]:
+    """Every field of a request but its messages and the choice among its tools."""
+    offered = st.lists(tools(dialect), max_size=3, unique_by=lambda tool: getattr(tool, "name", ""))
+    return {
         "model": st.sampled_from(["m", "claude-x", "gpt-x"]),
-        "system": st.lists(system_blocks(dialect), max_size=3).map(tuple),
-        "tools": st.just(offered),
-        "tool_choice": choice,
+        "system": st.lists(system_blocks(), max_size=3).map(tuple),
+        "tools": offered.map(tuple),
         "max_output_tokens": st.integers(1, 9999),
         "temperature": st.sampled_from([0, 0.5, 1, 1.5]),
         "top_p": st.sampled_from([0.1, 1]),
         "top_k": st.integers(1, 99),
         "stop_sequences": st.lists(texts(empty=False), min_size=1, max_size=3).map(tuple),
         "seed": st.integers(0, 99),
-        "output_schema": st.sampled_from([schema, loose]),
-        "thinking": thinking(dialect),
+        "output_schema": st.sampled_from([STRICT, LOOSE]),
+        "thinking": thinking(),
         "metadata": st.sampled_from([{"user_id": "u"}, {"team": "blue"}, {"user_id": "u", "team": "blue"}]),
         "service_tier": st.sampled_from(["auto", "default", "flex", "priority", "unheard-of"]),
         "betas": st.just(("beta-one", "beta-two")),
         "stream": st.booleans(),
         "extras": _residue(dialect),
     }
+
+
+@st.composite
+def requests(draw: st.DrawFn, dialect: str | None = None, *, turns: int = 3) -> Request:
+    """A request with any of its fields set."""
+    settings = _settings(dialect)
     chosen = draw(st.sets(st.sampled_from(sorted(settings)), max_size=6))
-    return Request(**fields, **{name: draw(settings[name]) for name in sorted(chosen)})
+    fields: dict[str, Any] = {name: draw(settings[name]) for name in sorted(chosen)}
+    if draw(st.booleans()):
+        fields["tool_choice"] = draw(tool_choices(fields.get("tools", ())))
+    return Request(messages=draw(conversations(dialect, turns=turns)), **fields)
 
 
 # ------------------------------------------------------------------------------------------------------------ answers
 
 
+@cache
 def usages() -> SearchStrategy[TokenUsage]:
     """Token counts that do not contradict themselves."""
 
@@ -393,10 +428,15 @@ def usages() -> SearchStrategy[TokenUsage]:
     return st.builds(usage, *[COUNTS] * 5)
 
 
+@cache
+def _contents(dialect: str | None) -> SearchStrategy[tuple[Block, ...]]:
+    return st.lists(answer_blocks(dialect), max_size=5).map(tuple)
+
+
 @st.composite
 def responses(draw: st.DrawFn, dialect: str | None = None) -> Response:
     """A whole answer. Its stop reason is ``tool_use`` exactly when it ends in calls, or was cut short."""
-    content = _with_ids(draw(st.lists(answer_blocks(dialect), max_size=5).map(tuple)), 0)
+    content = _with_ids(draw(_contents(dialect)), 0)
     calls = any(isinstance(block, ToolUseBlock) for block in content)
     cut = draw(st.sampled_from([None, None, StopReason.max_tokens, StopReason.context_overflow]))
     other = draw(st.sampled_from([StopReason.end_turn, StopReason.stop_sequence, StopReason.pause_turn, StopReason.refusal]))
@@ -410,6 +450,7 @@ def responses(draw: st.DrawFn, dialect: str | None = None) -> Response:
     )
 
 
+@cache
 def errors() -> SearchStrategy[AdapterError]:
     """A failed call of any class."""
     return st.builds(

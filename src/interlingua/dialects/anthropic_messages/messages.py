@@ -17,11 +17,11 @@ from msgspec.structs import replace
 from ...errors import ParseError
 from ...ids import IdMap, IdRule
 from ...types.base import Json
-from ...types.blocks import Block, TextBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock
+from ...types.blocks import Block, DocumentBlock, ImageBlock, TextBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock
 from ...types.capabilities import Target
 from ...types.messages import Message, Origin
 from ...types.words import Role
-from .._history import PLACEHOLDER, is_plain, settled, speakable
+from .._history import PLACEHOLDER, call_ids, is_plain, settled, speakable
 from .._tables import Ledger, kept, marks, own, take
 from .blocks import BLOCKS, NAME, Wire
 from .usual import read_block as read_usual
@@ -113,7 +113,7 @@ def split_turn(blocks: list[Block], fields: dict[str, Any], before: list[Message
 
 def encode_messages(messages: Sequence[Message], target: Target | None, ledger: Ledger, skip: int = 0) -> list[Wire]:
     turns: list[Wire] = []
-    ids = IdMap(IDS)
+    ids = IdMap(IDS, call_ids(messages))
     before: Message | None = None
     for index, message in settled(messages, ledger):
         if index < skip:
@@ -203,8 +203,12 @@ def encode_turn(message: Message, target: Target | None, ids: IdMap, ledger: Led
 
 def encode_content(message: Message, target: Target | None, ids: IdMap, ledger: Ledger) -> list[Wire]:
     where, said = ledger.where, list[Wire]()
+    foreign = message.role == Role.assistant and (message.origin is None or message.origin.dialect != NAME)
     for index, block in speakable(message, NAME, target, ledger):
         ledger.where = (*where, "content", index)
+        if foreign and isinstance(block, ImageBlock | DocumentBlock):
+            ledger.lose("dropped", "pictures and documents stand in turns of the user's")
+            continue
         wire = encode_block(block, ids, ledger)
         if wire is not None:
             said.append(wire)

@@ -130,7 +130,7 @@ class Decoder(FrameDecoder):
         """The block of a delta; one that had no start begins now."""
         growing = self.growing.get(at)
         if growing is None:
-            growing = self.open(at, wire, read_block(wire), out)
+            growing = self.open(at, wire, TextBlock("") if wire is NO_TEXT else read_block(wire), out)
         elif growing.index not in self.fold.open_indexes:
             raise KeyError(at)
         return growing
@@ -215,8 +215,11 @@ class Decoder(FrameDecoder):
         growing, said = self.places[index], self.fold.joined(index)
         wire = growing.wire
         match self.fold.blocks[index]:
+            case TextBlock() if not growing.pieces:
+                return TextBlock(said)
             case TextBlock():
-                wire = self._text(index, growing.pieces, said)
+                spoken = {"content": [{"text": said}]} if growing.parts else {}
+                wire = {"citationsContent": {**spoken, "citations": growing.pieces}}
             case ThinkingBlock():
                 signed = {"signature": "".join(growing.pieces)} if growing.pieces else {}
                 wire = {"reasoningContent": {"reasoningText": {"text": said, **signed}}}
@@ -231,12 +234,6 @@ class Decoder(FrameDecoder):
             case ImageBlock() | _:
                 pass
         return read_block(wire)
-
-    def _text(self, index: int, citations: list[Wire], said: str) -> Wire:
-        if not citations:
-            return {"text": said}
-        spoken = {"content": [{"text": said}]} if self.fold.parts[index] else {}
-        return {"citationsContent": {**spoken, "citations": citations}}
 
     def _call(self, start: Wire, said: str) -> Block:
         value = parse_object(said) if said else {}

@@ -21,6 +21,7 @@ from .._tables import merge
 from .names import NAME
 from .wire import Wire, is_object
 
+SPENT = ErrorRow(400, "ServiceQuotaExceededException", ErrorClass.rate_limit, False)
 ERRORS = ErrorTable(
     # status      wire word                      canonical                   retry
     ErrorRow(500, "InternalServerException",     ErrorClass.server_error),
@@ -39,7 +40,7 @@ ERRORS = ErrorTable(
     ErrorRow(403, "IncompleteSignatureException", ErrorClass.auth),
     ErrorRow(429, "ThrottlingException",         ErrorClass.rate_limit),
     ErrorRow(429, "ModelNotReadyException",      ErrorClass.rate_limit),
-    ErrorRow(400, "ServiceQuotaExceededException", ErrorClass.rate_limit, False),
+    SPENT,
     ErrorRow(408, "ModelTimeoutException",       ErrorClass.timeout),
 )  # fmt: skip
 # A throttled caller reads "Too many tokens, please wait": without the word, the status must say what is meant.
@@ -91,6 +92,11 @@ def _word(told: Json) -> str | None:
     return told.partition(":")[0].rpartition("#")[2] if isinstance(told, str) and told else None
 
 
+def _row(error: AdapterError) -> ErrorRow:
+    row = ERRORS.row_for(error)
+    return row if error.error_class is not ErrorClass.rate_limit or error.retryable else SPENT
+
+
 def encode_error_body(error: AdapterError) -> Wire:
     residue = error.extras.get(NAME)
     if residue is None:
@@ -103,14 +109,14 @@ def encode_error_body(error: AdapterError) -> Wire:
 def _message(error: AdapterError) -> str:
     """The message; where it alone can tell the class, and does not, a phrase that does stands before it."""
     message = error.provider_message or error.message
-    phrase, row = PHRASES.get(error.error_class), ERRORS.row_for(error)
+    phrase, row = PHRASES.get(error.error_class), _row(error)
     if phrase is None or ERRORS.classify(row.status, (row.word,), message)[0] is error.error_class:
         return message
     return f"{phrase} {message}".strip()
 
 
 def encode_error(error: AdapterError) -> WireError:
-    residue, row = error.extras.get(NAME), ERRORS.row_for(error)
+    residue, row = error.extras.get(NAME), _row(error)
     headers = {"content-type": "application/json"}
     if residue is None:
         headers["x-amzn-errortype"] = row.word
@@ -139,7 +145,7 @@ def decode_frame_error(frame: Frame, provider: str | None) -> AdapterError:
 
 def encode_frame_error(error: AdapterError) -> bytes:
     residue = error.extras.get(NAME, {})
-    word = _word(residue.get("errortype")) or ERRORS.row_for(error).word
+    word = _word(residue.get("errortype")) or _row(error).word
     if word in IN_STREAM:
         name = word[:1].lower() + word[1:]
         headers = {":exception-type": name, ":content-type": "application/json", ":message-type": "exception"}

@@ -78,6 +78,8 @@ def read_source(tag: str, inner: Wire, forms: Wire) -> Source | None:
         place = opened(rest, "s3Location")
         uri = pop_text(place, "uri")
         leave(rest, "s3Location", place)
+        if word == "absent" and tag == "document" and _extension(tag, uri) is None:
+            del forms["format"]  # as we would write it
         return FileSource(uri, media_type, NAME, **kept(NAME, rest, {}, {}))
     if isinstance(rest.get("text"), str):
         return TextSource(rest.pop("text"), media_type or UNKNOWN, **kept(NAME, rest, {}, {}))
@@ -157,12 +159,16 @@ def _word(tag: str, source: Source, ledger: Ledger) -> str | None:
 
 def _by_extension(tag: str, source: Source, ledger: Ledger) -> str | None:
     place = source.file_id if isinstance(source, FileSource) else source.url if isinstance(source, UrlSource) else ""
+    word = _extension(tag, place)
+    if word is not None:
+        ledger.lose("added", "the format, by the extension of the place", "source", "media_type")
+    return word
+
+
+def _extension(tag: str, place: str) -> str | None:
     word = place.rpartition(".")[2].lower()
     word = {"jpg": "jpeg", "3gp": "three_gp", "htm": "html"}.get(word, word)
-    if word not in FORMATS[tag]:
-        return None
-    ledger.lose("added", "the format, by the extension of the place", "source", "media_type")
-    return word
+    return word if word in FORMATS[tag] else None
 
 
 def read_media(tag: str) -> Callable[[Wire], dict[str, Any] | None]:

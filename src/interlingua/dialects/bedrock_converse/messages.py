@@ -30,7 +30,7 @@ from ...types.blocks import (
 from ...types.capabilities import Target
 from ...types.messages import Message, Origin
 from ...types.words import Role
-from .._history import PLACEHOLDER, settled, speakable
+from .._history import PLACEHOLDER, is_plain, settled, speakable
 from .._tables import Ledger, keep, marks, own, take
 from .blocks import BLOCKS, read_content, scatter
 from .names import DOCUMENT_NAME, IDS, NAME, TOOL_NAME, Scribe
@@ -38,7 +38,7 @@ from .usual import read_turn as read_usual, say_content as say_usual
 from .wire import Wire, is_array, is_object
 
 ROLES = {"user": Role.user, "assistant": Role.assistant, "system": Role.system}
-ROLE_WORDS: dict[str, str] = {"user": "user", "tool": "user", "assistant": "assistant", "system": "system"}
+ASSISTANT, SYSTEM = Role.assistant, Role.system  # looked up once: an enum's members are slow to reach
 MEDIA = (ImageBlock, DocumentBlock, VideoBlock, AudioBlock)
 
 
@@ -141,13 +141,14 @@ def encode_messages(messages: Sequence[Message], target: Target | None, ledger: 
     turns: list[Wire] = []
     unusual: list[tuple[Message, int, Wire]] = []  # turns, with the message that opened each, and its place
     before: Message | None = None
-    opener, place = Message(Role.user), 0
+    opener, place, word = Message(Role.user), 0, ""
     for index, message in ordered(messages, ledger):
         if index < skip:
             continue
+        last, word = word, role_word(message)
         usual = say_usual(message, target)
-        if usual is not None and before is not None and turns[-1].get("role") != ROLE_WORDS[message.role]:
-            turns.append({"role": ROLE_WORDS[message.role], "content": usual})
+        if usual is not None and before is not None and word != last:
+            turns.append({"role": word, "content": usual})
             opener, place = message, index
         else:
             ledger.where = ("messages", index)
@@ -155,6 +156,7 @@ def encode_messages(messages: Sequence[Message], target: Target | None, ledger: 
             if add_turn(message, content, before, turns, ledger):
                 opener, place = message, index
             unusual.append((opener, place, turns[-1]))
+            word = turns[-1].get("role", "")
         before = message
     for opener, place, turn in unusual:
         ledger.where = ("messages", place)
@@ -166,7 +168,7 @@ def encode_messages(messages: Sequence[Message], target: Target | None, ledger: 
 def add_turn(message: Message, content: list[Wire], before: Message | None, turns: list[Wire], ledger: Ledger) -> bool:
     """A turn for the message, or its blocks to the turn before. Whether it is a turn of its own."""
     mark = marks(NAME, message)
-    word = mark.get("role", ROLE_WORDS[message.role])
+    word = mark.get("role", role_word(message))
     ledger.foreign(message, NAME)
     if before is not None and turns[-1].get("role", "absent") == word and "apart" not in mark:
         if not content:
@@ -180,6 +182,10 @@ def add_turn(message: Message, content: list[Wire], before: Message | None, turn
         turns.append({"role": "user", "content": [{"text": PLACEHOLDER}]})
     turns.append(encode_turn(message, word, content, ledger))
     return True
+
+
+def role_word(message: Message) -> str:
+    return "assistant" if message.role is ASSISTANT else "system" if message.role is SYSTEM else "user"
 
 
 def ordered(messages: Sequence[Message], ledger: Ledger) -> Sequence[tuple[int, Message]]:
@@ -247,6 +253,9 @@ def decode_system(wire: Json) -> tuple[Block, ...]:
 def encode_system(blocks: Sequence[tuple[tuple[str | int, ...], Block]], ledger: Ledger) -> list[Wire]:
     said: list[Wire] = []
     for where, block in blocks:
+        if isinstance(block, TextBlock) and block.text and is_plain(block):
+            said.append({"text": block.text})
+            continue
         ledger.where = where
         guarded = marks(NAME, block).get("tag") == "guardContent"
         if not isinstance(block, TextBlock | OpaqueBlock) and not guarded:

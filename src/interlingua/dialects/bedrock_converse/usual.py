@@ -16,48 +16,50 @@ from ...types.tools import ToolDefinition
 from ...types.words import Role
 from .._history import is_plain
 from .names import IDS, NAME, TOOL_NAME
-from .wire import Wire
+from .wire import Wire, is_array, is_object
 
 ID, TOOL = IDS.pattern.fullmatch, TOOL_NAME.fullmatch
+USER, ASSISTANT, TOOLS = Role.user, Role.assistant, Role.tool
 
 
 def read_turn(turn: Wire, origin: Origin) -> Message | None:
     """A turn of text and calls, or of results, in the usual spelling."""
     content, word = turn.get("content"), turn.get("role")
-    if len(turn) != 2 or type(content) is not list or not content:
+    if len(turn) != 2 or not is_array(content) or not content:
         return None
     blocks: list[Block] = []
-    for wire in content:  # type: ignore[reportUnknownVariableType]
+    for wire in content:
         block = _read(wire)
         if block is None:
             return None
         blocks.append(block)
     if word == "assistant":
-        return Message(Role.assistant, tuple(blocks), origin=origin)
+        return Message(ASSISTANT, tuple(blocks), origin=origin)
     if word != "user":
         return None
     results = sum(type(block) is ToolResultBlock for block in blocks)
     if results and results != len(blocks):
         return None
-    return Message(Role.tool if results else Role.user, tuple(blocks))
+    return Message(TOOLS if results else USER, tuple(blocks))
 
 
 def _read(wire: Json) -> Block | None:
-    if type(wire) is not dict or len(wire) != 1:
+    if not is_object(wire) or len(wire) != 1:
         return None
-    text = wire.get("text")
-    if type(text) is str:
-        return TextBlock(text) if text else None
-    tag, inner = next(iter(wire.items()))
-    reader = _READ.get(tag) if type(inner) is dict else None
-    return None if reader is None else reader(inner)
+    for tag, inner in wire.items():
+        if tag == "text":
+            return TextBlock(inner) if type(inner) is str and inner else None
+        reader = _READ.get(tag)
+        if reader is not None and is_object(inner):
+            return reader(inner)
+    return None
 
 
 def _read_call(inner: Wire) -> Block | None:
     if len(inner) != 3:
         return None
     id, name, input = inner.get("toolUseId"), inner.get("name"), inner.get("input")
-    if type(id) is str and type(name) is str and type(input) is dict and ID(id) and TOOL(name):
+    if type(id) is str and type(name) is str and is_object(input) and ID(id) and TOOL(name):
         return ToolUseBlock(id, name, "json", input)
     return None
 
@@ -65,11 +67,11 @@ def _read_call(inner: Wire) -> Block | None:
 def _read_result(inner: Wire) -> Block | None:
     id, content, status = inner.get("toolUseId"), inner.get("content"), inner.get("status")
     is_error = _STATUS.get(status) if type(status) is str else None
-    if len(inner) != (2 if is_error is None else 3) or type(id) is not str or type(content) is not list or not ID(id):
+    if len(inner) != (2 if is_error is None else 3) or type(id) is not str or not is_array(content) or not ID(id):
         return None
     blocks: list[Block] = []
     for wire in content:
-        text = wire.get("text") if type(wire) is dict and len(wire) == 1 else None
+        text = wire.get("text") if is_object(wire) and len(wire) == 1 else None
         if type(text) is not str or not text:
             return None
         blocks.append(TextBlock(text))

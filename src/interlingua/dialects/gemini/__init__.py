@@ -16,7 +16,7 @@ from ...types.tools import Tool, ToolChoice
 from ...types.words import Role
 from .._base import Dialect, Headers
 from .._tables import Ledger
-from . import contents, errors, request, response, stream, tools, writer
+from . import errors, request, response, stream, tools, turns, writer
 from .media import NAME
 
 __all__ = ["Gemini"]
@@ -24,6 +24,7 @@ __all__ = ["Gemini"]
 
 class Gemini(Dialect):
     name = NAME
+    history_key = "contents"
 
     def encode_request(self, request_: Request, target: Target | None = None) -> Encoded:
         return request.encode_request(request_, target)
@@ -57,14 +58,14 @@ class Gemini(Dialect):
         for index, message in enumerate(messages_):
             if message.role == Role.system:
                 ledger.lose("dropped", "system text goes into the system instruction", "messages", index)
-        signing = target is not None and contents.signs_calls(target.model)
-        said = contents.encode_contents(messages_, target, ledger, signing=signing)
+        signing = target is not None and turns.signs_calls(target.model)
+        said = turns.encode_contents(messages_, target, ledger, signing=signing)
         return Encoded(said, losses=tuple(ledger.losses))
 
     def encode_system(self, system: Sequence[Block], target: Target | None = None) -> Encoded:
         ledger = Ledger()
         placed = [(("system", index), block) for index, block in enumerate(system)]
-        return Encoded({"parts": contents.encode_system(placed, ledger)}, losses=tuple(ledger.losses))
+        return Encoded({"parts": turns.encode_system(placed, ledger)}, losses=tuple(ledger.losses))
 
     def encode_tools(self, tools_: Sequence[Tool], target: Target | None = None) -> Encoded:
         ledger = Ledger()

@@ -31,9 +31,8 @@ from .._tables import BlockTable, Ledger, Row, kept, marks
 from .media import KEYS, NAME, ROWS, tag_of
 from .results import read_result, say_result
 from .spelling import Wire, camel, respell
+from .usual import PLACEHOLDERS, SIGNATURE, read_block as read_usual
 
-SIGNATURE = "thoughtSignature"
-PLACEHOLDERS = ("skip_thought_signature_validator", "context_engineering_is_the_way_to_go")
 CODE = "code_execution"
 
 
@@ -60,12 +59,18 @@ class Calls:
         return next((call for call in self.waiting if call[1] == name), next(iter(self.waiting), None))
 
 
-def read_part(part: Json, derived: str, calls: Calls) -> Block:
-    """One part as a block; ``derived`` is its id where the wire has none."""
+def read_part(part: Json, prefix: str, place: int, calls: Calls) -> Block:
+    """One part as a block; ``prefix`` and ``place`` are its id where the wire has none."""
     if type(part) is not dict:
         return OpaqueBlock(dialect=NAME, raw=part)
-    if len(part) == 1 and type(text := part.get("text")) is str:
-        return TextBlock(text)
+    usual = read_usual(part, prefix, place)
+    if usual is not None:
+        if type(usual) is ToolUseBlock:
+            calls.made(usual)
+        elif type(usual) is ToolResultBlock:
+            calls.answered(usual.tool_use_id, usual.name)
+        return usual
+    derived = f"{prefix}{place}"
     rest, forms, blanks = tidy(part)
     block = BLOCKS.decode(rest)
     if type(block) is OpaqueBlock:
@@ -176,6 +181,7 @@ def say_call(block: ToolUseBlock, ledger: Ledger) -> Wire:
     mark, args = marks(NAME, block), block.input
     if block.kind == "text":
         ledger.lose("approximated", "free text goes as the object {input: text}", "input_text")
+        ledger.lose("added", "free text goes as the object {input: text}", "input")
         ledger.lose("approximated", f"{NAME} has no free-text calls", "kind")
         args = {"input": block.input_text or ""}
     elif block.input_text is not None:

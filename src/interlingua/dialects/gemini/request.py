@@ -21,11 +21,12 @@ from ...types.tools import ToolDefinition
 from ...types.words import Role
 from .._history import PLACEHOLDER, leading_system
 from .._tables import Field, FieldTable, Ledger, Words, kept, marks, own
-from .contents import Placed, decode_contents, decode_system, encode_contents, encode_system, signs_calls
+from .contents import decode_contents, decode_system
 from .media import NAME
 from .schemas import OUTPUT, read_schema, say_schema
 from .spelling import Wire, camel, respell
 from .tools import encode_tools, read_choice, read_tools, say_choice
+from .turns import Placed, encode_contents, encode_system, signs_calls
 
 VERSION = "v1beta"
 PARAMS = FieldTable(

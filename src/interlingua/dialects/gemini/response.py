@@ -140,7 +140,7 @@ def read_content(candidate: Wire, forms: Wire, blanks: Wire, restore: Restore | 
 
 def read_blocks(parts: Sequence[Json]) -> list[Block]:
     calls = Calls()
-    return [read_part(part, f"call_{index}", calls) for index, part in enumerate(parts)]
+    return [read_part(part, "call_", index, calls) for index, part in enumerate(parts)]
 
 
 def read_stop(candidate: Wire, fields: dict[str, Any], forms: Wire, *, calls: bool) -> None:

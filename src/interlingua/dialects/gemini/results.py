@@ -116,7 +116,7 @@ def say_result(block: ToolResultBlock, ledger: Ledger) -> Wire:
     response = say_response(block, words, ledger)
     if response or mark.get("response") != "absent":
         wire["response"] = response
-    parts = list(say_parts(block, words[-1][0] if words else -1, ledger))
+    parts = list(say_parts(block, min(len(words), 1), ledger))
     if parts:
         wire["parts"] = parts
     if block.is_error is False:
@@ -124,7 +124,8 @@ def say_result(block: ToolResultBlock, ledger: Ledger) -> Wire:
     return {"functionResponse": wire}
 
 
-def say_parts(block: ToolResultBlock, last_word: int, ledger: Ledger) -> Iterator[Wire]:
+def say_parts(block: ToolResultBlock, place: int, ledger: Ledger) -> Iterator[Wire]:
+    """The media of a result, which come after its words; ``place`` is where the first will be."""
     where = ledger.where
     for index, inner in enumerate(block.content):
         if isinstance(inner, MEDIA):
@@ -132,8 +133,9 @@ def say_parts(block: ToolResultBlock, last_word: int, ledger: Ledger) -> Iterato
             wire = PARTS.encode(inner, ledger)
             if wire is not None:
                 yield wire
-                if index < last_word:
+                if index != place:
                     ledger.lose("moved", "the media of a result come after its words")
+                place += 1
     ledger.where = where
 
 

@@ -7,10 +7,12 @@ spelled, where another spelling would come back.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import NamedTuple
 
-from ...schema import from_gemini_schema, project_schema, to_gemini_schema
+from ...schema import Projection, from_gemini_schema, project_schema, to_gemini_schema
 from ...types.base import Json
+from .._stream import decode_json, dump
 from .._tables import Ledger
 from .media import NAME
 from .spelling import Wire
@@ -40,7 +42,7 @@ def read_schema(rest: Wire, fields: Fields, forms: Wire, blanks: Wire) -> dict[s
 
 
 def _json(wire: Wire, forms: Wire) -> dict[str, Json]:
-    if project_schema(wire, NAME).changes:
+    if project(wire, older=False).changes:
         forms["schema"] = "verbatim"
     return wire
 
@@ -48,7 +50,7 @@ def _json(wire: Wire, forms: Wire) -> dict[str, Json]:
 def _older(wire: Wire, forms: Wire) -> dict[str, Json]:
     try:
         schema = from_gemini_schema(wire)
-        again = to_gemini_schema(schema)
+        again = project(schema, older=True)
     except (TypeError, ValueError, AttributeError, KeyError, RecursionError):
         forms["schema"] = "plain"
         return wire
@@ -70,10 +72,35 @@ def say_schema(
         return fields.older, schema
     if isinstance(form, dict) and (standing := respelled(form["Schema"], schema)) is not None:
         return fields.older, standing
-    projection = project_schema(schema, NAME) if form is None else to_gemini_schema(schema)
+    older = form is not None
+    projection = project(schema, older=older)
     if projection.changes:
         ledger.lose("approximated", "; ".join(projection.changes), *path)
-    return fields.json if form is None else fields.older, projection.schema
+    return fields.older if older else fields.json, projection.schema
+
+
+def project(schema: dict[str, Json], *, older: bool) -> Projection:
+    """A schema in one of the two subsets. Agents send the same schemas with every request, so texts are remembered."""
+    text, changes = _projected(dump(schema), older)
+    return Projection(schema if text is None else decode_json(text), changes)
+
+
+def all_fit(schemas: list[dict[str, Json]]) -> bool:
+    """Whether none of some schemas needs projecting: the tools of an agent, asked for at once."""
+    return _all_fit(dump(schemas))
+
+
+@lru_cache(maxsize=64)
+def _all_fit(text: bytes) -> bool:
+    return not any(project_schema(schema, NAME).changes for schema in decode_json(text))
+
+
+@lru_cache(maxsize=512)
+def _projected(text: bytes, older: bool) -> tuple[bytes | None, tuple[str, ...]]:
+    """The projection as a text; None for the very same."""
+    schema = decode_json(text)
+    said, changes = to_gemini_schema(schema) if older else project_schema(schema, NAME)
+    return None if said == schema else dump(said), changes
 
 
 def respelled(wire: Wire, schema: dict[str, Json]) -> dict[str, Json] | None:

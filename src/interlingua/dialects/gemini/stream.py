@@ -91,12 +91,12 @@ class Decoder(FrameDecoder):
     def read(self, frame: bytes, out: list[Event]) -> None:
         try:
             wire = decode_json(frame)
-            if type(wire) is not dict or "error" in wire:
-                self.other(wire, out)
-            else:
-                self.chunk(wire, out)
-        except (DecodeError, UnicodeError, KeyError, TypeError, AttributeError, ValueError):
-            self.other(frame.decode("utf-8", "replace"), out)
+        except (DecodeError, UnicodeError):
+            wire = frame.decode("utf-8", "replace")
+        if type(wire) is dict and "error" not in wire:
+            self.chunk(wire, out)
+        else:
+            self.other(wire, out)
 
     def other(self, wire: Json, out: list[Event]) -> None:
         if is_error(wire):
@@ -203,7 +203,7 @@ class Decoder(FrameDecoder):
         """The newest part as a block."""
         calls = Calls()
         calls.code = self.code
-        block = read_part(part, f"call_{len(self.places) - 1}", calls)
+        block = read_part(part, "call_", len(self.places) - 1, calls)
         self.code = calls.code
         return block
 

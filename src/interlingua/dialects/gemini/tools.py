@@ -18,6 +18,7 @@ from .media import NAME
 from .parts import BLOCKS
 from .schemas import PARAMETERS, read_schema, say_schema
 from .spelling import Wire, camel, respell
+from .usual import read_tools as read_usual, say_tools as say_usual
 
 DECLARATIONS = ("functionDeclarations", "function_declarations")
 MODES = Words([("AUTO", "auto"), ("ANY", "any"), ("NONE", "none"), ("VALIDATED", "auto")])
@@ -28,6 +29,9 @@ FREE_TEXT_SCHEMA: Wire = {"type": "object", "properties": {"input": {"type": "st
 
 
 def read_tools(wire: list[Json]) -> tuple[Tool, ...]:
+    told = read_usual(wire[0]) if len(wire) == 1 else None
+    if told is not None:
+        return told
     layout = [list(read_object(tool)) for tool in wire]
     usual = sum(any(isinstance(tool, ToolDefinition) for tool in group) for group in layout) <= 1 and all(
         len(group) == 1 or all(isinstance(tool, ToolDefinition) for tool in group) for group in layout
@@ -105,6 +109,8 @@ def read_choice(wire: Wire, *, alone: bool) -> ToolChoice | None:
 
 
 def encode_tools(tools: Sequence[Tool], ledger: Ledger) -> list[Wire]:
+    if (usual := say_usual(tools)) is not None:
+        return [usual]
     objects: dict[Json, Wire] = {}  # by place, or in the order of first need
     for index, tool in enumerate(tools):
         ledger.where = ("tools", index)

@@ -74,4 +74,6 @@ class OpenAIChat(Dialect):
         ledger = Ledger()
         quirks, bound = request.quirks_of(self.provider, target)
         said = tools.say_choice(choice, (), quirks, bound, ledger)
+        if "parallel_tool_calls" in said:
+            ledger.lose("dropped", "parallel_tool_calls is a key of its own", "tool_choice", "parallel")
         return Encoded(said.get("tool_choice"), losses=tuple(ledger.losses))

@@ -31,7 +31,7 @@ from ...types.blocks import (
 )
 from .._tables import Ledger, kept, marks, own, take
 from .calls import read_call, read_legacy_call, say_call, say_legacy_call
-from .parts import NAME, PARTS, Wire, read_part, say_part
+from .parts import NAME, PARTS, Wire, as_listed, read_part, say_part
 from .quirks import Quirks
 
 THINKING_KEYS = ("reasoning_content", "reasoning")
@@ -234,7 +234,7 @@ def _is_call(block: OpaqueBlock) -> bool:
 
 def sort_slots(blocks: list[tuple[int, Block]], ledger: Ledger) -> Slots:
     """Every block in its slot; one that stood elsewhere is moved."""
-    slots, rank = Slots(), 0
+    slots, rank, where = Slots(), 0, ledger.where
     for index, block in blocks:
         if not PARTS.knows(block) and type(block) not in RANKS:
             ledger.where = (*where, "content", index)
@@ -260,6 +260,7 @@ def say_turn(
     wire: Wire, blocks: list[tuple[int, Block]], mark: Wire, quirks: Quirks, ids: IdMap, ledger: Ledger, *, answer: bool
 ) -> None:
     """Say the blocks of a turn on its wire object. ``answer``: a server speaks, which may show reasoning and cite."""
+    blocks = [(index, as_listed(block)) for index, block in blocks] if quirks.list_content else blocks
     slots, where = sort_slots(blocks, ledger), ledger.where
     if slots.thinking or quirks.replay_thinking:
         say_thinking(slots, wire, mark, quirks, ledger, answer=answer)
@@ -279,7 +280,7 @@ def _citations(block: Block) -> tuple[Citation, ...]:
 
 
 def say_thinking(slots: Slots, wire: Wire, mark: Wire, quirks: Quirks, ledger: Ledger, *, answer: bool) -> None:
-    keys = mark.get("thinking") or [quirks.thinking_key or ("reasoning_content" if answer else None)]
+    keys = [quirks.thinking_key] if quirks.thinking_key else mark.get("thinking") or ["reasoning_content" if answer else None]
     where = ledger.where
     if keys[0] is not None:
         declare_joined(slots.thinking, ThinkingBlock, ledger)  # type: ignore[arg-type]

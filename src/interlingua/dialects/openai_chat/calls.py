@@ -100,7 +100,7 @@ def _say_id(block: ToolUseBlock, mark: Wire, wire: Wire, ids: IdMap, ledger: Led
         if mark["id"] != "absent":
             wire["id"] = mark["id"]
         return
-    wire["id"] = block.id if "verbatim" in mark else ids.fit(block.id)
+    wire["id"] = block.id if "verbatim" in mark and ids.rule is OPENAI.ids else ids.fit(block.id)
     if wire["id"] != block.id:
         ledger.lose("approximated", "the reader takes other ids: one was derived", "id")
 

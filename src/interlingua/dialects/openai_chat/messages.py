@@ -19,7 +19,7 @@ from ...types.blocks import Block, JsonBlock, RefusalBlock, TextBlock, ToolResul
 from ...types.capabilities import Target
 from ...types.messages import Message, Origin
 from ...types.words import Role
-from .._history import PLACEHOLDER, scattered, settled, speakable
+from .._history import PLACEHOLDER, call_ids, scattered, settled, speakable
 from .._issuer import same_issuer
 from .._tables import Ledger, kept, marks, own, take
 from . import usual
@@ -137,6 +137,8 @@ def read_result(word: str, rest: Wire, messages: list[Message]) -> None:
         fields["tool_use_id"] = _last_call(messages)
     if not isinstance(fields["name"], str | None):
         rest["name"] = fields.pop("name")
+    if fields.get("name") is not None and word == "tool":
+        forms["named"] = True
     if fields["tool_use_id"] not in _open_calls(messages):
         forms["place"] = "kept"
     if quirky_id(fields["tool_use_id"]):
@@ -222,7 +224,7 @@ def say_content(
 
 def encode_messages(messages: Sequence[Message], target: Target | None, quirks: Quirks, ledger: Ledger) -> list[Wire]:
     turns: list[Wire] = []
-    ids = IdMap(quirks.ids)
+    ids = IdMap(quirks.ids, call_ids(messages))
     moved: list[Wire] = []
     homeless = _scattered(messages)
     fits = quirks.ids.pattern.fullmatch
@@ -343,11 +345,15 @@ def say_result(block: ToolResultBlock, ids: IdMap, quirks: Quirks, moved: list[W
     if "id" in mark:
         wire |= {} if mark["id"] == "absent" else {"tool_call_id": mark["id"]}
     elif wire["role"] == "tool":
-        wire["tool_call_id"] = block.tool_use_id if "verbatim" in mark else ids.fit(block.tool_use_id)
+        verbatim = "verbatim" in mark and ids.rule is OPENAI.ids
+        wire["tool_call_id"] = block.tool_use_id if verbatim else ids.fit(block.tool_use_id)
         if wire["tool_call_id"] != block.tool_use_id:
             ledger.lose("approximated", "the reader takes other ids: one was derived", "tool_use_id")
     if block.name is not None:
-        wire["name"] = block.name
+        if "named" in mark or wire["role"] == "function":
+            wire["name"] = block.name
+        else:
+            ledger.lose("dropped", "a tool message names its call by id alone", "name")
     wire |= say_result_content(block, mark, quirks, moved, ledger)
     say_cache(block.cache, wire, quirks, ledger, here=False)
     if block.signature is not None:

@@ -292,9 +292,19 @@ def read_part(wire: Json) -> Block:
     return PARTS.decode(wire)
 
 
+def as_listed(block: Block) -> Block:
+    """A block as a server writes it whose content lists more kinds of parts."""
+    tag = "thinking" if isinstance(block, ThinkingBlock) else None
+    if isinstance(block, DocumentBlock) and isinstance(block.source, UrlSource):
+        tag = "document_url"
+    return block if tag is None else replace(block, forms={**block.forms, NAME: {**marks(NAME, block), "part": tag}})
+
+
 def say_part(block: Block, quirks: Quirks, ledger: Ledger) -> Wire | None:
     """One part, or nothing and a loss."""
-    if block.cache is None:
+    if quirks.list_content:
+        block = as_listed(block)
+    if block.cache is None or block.type == "opaque":
         return PARTS.encode(block, ledger)
     mark = block.cache
     wire = PARTS.encode(replace(block, cache=None), ledger)

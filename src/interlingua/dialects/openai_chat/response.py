@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from ...errors import ParseError
 from ...ids import ANY, IdMap
 from ...types.base import Json
-from ...types.blocks import RefusalBlock, ToolUseBlock
+from ...types.blocks import RefusalBlock, ThinkingBlock, ToolUseBlock
 from ...types.loss import Encoded
 from ...types.messages import Message
 from ...types.request import Request
@@ -154,10 +154,13 @@ def as_turn(response: Response, message: Message) -> Message:
     """The turn with what stood on its own wire object: signed reasoning details and the like go back with it."""
     choices = response.extras.get(NAME, {}).get("choices") or [{}]
     residue = {key: value for key, value in choices[0].get("message", {}).items() if not is_blank(value)}
-    turn = {
-        key: value for key, value in marks(NAME, response).get("turn", {}).items() if key in ("thinking", "content")
-    }
-    return replace(message, **kept(NAME, residue, turn, {}))
+    mark = marks(NAME, response)
+    turn = {key: value for key, value in mark.get("turn", {}).items() if key in ("thinking", "content")}
+    if any(type(block) is ThinkingBlock for block in response.content):
+        turn.setdefault("thinking", [THINKING_KEYS[0]])
+    found: Wire = mark.get("blank", {}).get("choices", [{}])[0].get("message", {})
+    empty = {key: value for key, value in found.items() if key in ("content", *THINKING_KEYS) and value == ""}
+    return replace(message, **kept(NAME, residue, turn, empty))
 
 
 def write_stop(reason: StopReason, *, refused: bool) -> str:

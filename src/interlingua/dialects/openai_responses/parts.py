@@ -2,7 +2,7 @@
 
 Two tables: what is put in (``input_text``, ``input_image``, ``input_file``) and what comes out (``output_text``,
 ``refusal``). Marks on a part: ``absent`` (keys we would write), ``data`` (file data without its ``data:`` prefix),
-``part`` (an unknown part, carried whole, which is no item of its own), ``tag`` (the other table's tag).
+``part`` (an unknown part, which does not look like one), ``tag`` (the other table's tag).
 """
 
 from __future__ import annotations
@@ -271,19 +271,26 @@ OUTPUT = BlockTable(
 
 
 def read_input(wire: Json) -> Block:
-    return _odd(INPUT.decode(wire), OUTPUT, wire)
+    block = INPUT.decode(wire)
+    if type(block) is not OpaqueBlock:
+        return block
+    block = OUTPUT.decode(wire)
+    if type(block) is not OpaqueBlock:
+        return _marked(block, {"tag": wire["type"]})
+    return block if is_part(block, put_in=True) else _marked(block, PART)
 
 
 def read_output(wire: Json) -> Block:
-    return _odd(OUTPUT.decode(wire), INPUT, wire)
-
-
-def _odd(block: Block, other: BlockTable, wire: Json) -> Block:
-    """A part that the other table knows is marked so; one that neither knows is a part still, and no item."""
+    block = OUTPUT.decode(wire)
     if type(block) is not OpaqueBlock:
         return block
-    block = other.decode(wire)
-    mark: Wire = PART if type(block) is OpaqueBlock else {"tag": wire["type"]}
+    block = INPUT.decode(wire)
+    if type(block) is not OpaqueBlock:
+        return _marked(block, {"tag": wire["type"]})
+    return block if is_part(block) else _marked(block, PART)
+
+
+def _marked(block: Block, mark: Wire) -> Block:
     return replace(block, forms={NAME: {**marks(NAME, block), **mark}})
 
 
@@ -305,9 +312,32 @@ def say_output(block: Block, ledger: Ledger) -> Wire | None:
     return wire
 
 
-def is_part(block: Block) -> bool:
-    """Whether a block stands inside a message; the others are items of their own."""
-    if type(block) is OpaqueBlock:
-        tag = str(block.raw.get("type")) if isinstance(block.raw, dict) else ""
-        return "part" in marks(NAME, block) or tag.startswith(("input_", "output_")) or block.dialect != NAME
-    return isinstance(block, TextBlock | ImageBlock | DocumentBlock | RefusalBlock | JsonBlock)
+# Items that are carried whole where they stand among what is put in.
+WHOLE_ITEMS = (
+    "additional_tools",
+    "compaction",
+    "compaction_trigger",
+    "configuration_update",
+    "item_reference",
+    "mcp_approval_request",
+    "mcp_approval_response",
+    "mcp_list_tools",
+    "message",
+    "program",
+    "reasoning",
+)
+
+
+def is_part(block: Block, *, put_in: bool = False) -> bool:
+    """Whether a block stands inside a message; the others are items of their own.
+
+    An unknown block is a part where things are put in, and an item where the model speaks.
+    """
+    if type(block) is not OpaqueBlock:
+        return isinstance(block, TextBlock | ImageBlock | DocumentBlock | RefusalBlock | JsonBlock)
+    if block.dialect != NAME or "part" in marks(NAME, block):
+        return True
+    tag = str(block.raw.get("type", "item_reference")) if isinstance(block.raw, dict) else ""
+    if put_in:
+        return tag not in WHOLE_ITEMS and not tag.endswith(("_call", "_output"))
+    return tag.startswith(("input_", "output_"))

@@ -289,6 +289,9 @@ def say_format(schema: dict[str, Json], mark: Wire, ledger: Ledger) -> Wire:
     elif mark.get("schema") == "verbatim":
         wire |= {"schema": schema, "strict": True}
     else:
-        said, able = say_strict(schema, NAME, ledger, "output_schema")
+        changes = Ledger()
+        said, able = say_strict(schema, NAME, changes, "output_schema")
+        if able:  # what cannot be strict is said as it is
+            ledger.losses += changes.losses
         wire |= {"schema": said, "strict": able}
     return wire

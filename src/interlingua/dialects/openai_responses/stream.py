@@ -251,11 +251,9 @@ class Decoder(FrameDecoder):
             out.append(self.fold.text(place, text))
 
     def settle_all(self, out: list[Event]) -> None:
-        """Close what nobody finished, with what there is."""
-        if not self.items:
-            return
+        """Close what nobody finished, with what there is; an item that has said nothing yet is nothing."""
         for index, item in self.items.items():
-            if not item.done:
+            if item.places:
                 self.settle(index, item.wire, out)
 
     def finished_block(self, index: int) -> Block:

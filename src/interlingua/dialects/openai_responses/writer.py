@@ -60,7 +60,7 @@ class Writer:
             instructions = rest.pop(0)[1].text  # type: ignore[union-attr]
         run: list[tuple[Where, Block]] = []
         for where, block in rest:
-            if run and ("item" in marks(NAME, block) or type(block) is OpaqueBlock or type(run[-1][1]) is OpaqueBlock):
+            if run and ("item" in marks(NAME, block) or _is_item(block) or _is_item(run[-1][1])):
                 self.leading(run)
                 run = []
             run.append((where, block))
@@ -72,7 +72,7 @@ class Writer:
         if not placed:
             return
         head = placed[0][1]
-        if type(head) is OpaqueBlock and not is_part(head):
+        if isinstance(head, OpaqueBlock) and _is_item(head):
             self.scribe.where = placed[0][0]
             self.silent(head)
             return
@@ -89,14 +89,15 @@ class Writer:
     # ------------------------------------------------------------------------------------------------------ messages
 
     def messages(self, messages: Sequence[Message], skip: int = 0) -> None:
-        scribe = self.scribe
+        scribe, spoke = self.scribe, -1
         for index, message in enumerate(messages):
             if index < skip:
                 continue
             scribe.where = ("messages", index)
             before = len(self.items)
             if message.role == Role.assistant:
-                self.turn(message)
+                after = messages[index + 1] if index + 1 < len(messages) else None
+                self.turn(message, goes_on=after is not None and after.role == Role.assistant)
             elif message.role == Role.tool:
                 self.results(message)
             else:
@@ -104,19 +105,21 @@ class Writer:
             scribe.where = ()
             if message.extras:
                 scribe.foreign(message, NAME, "messages", index)
-            if index > skip and self.reads_as_one(messages[index - 1], message, before):
-                scribe.lose("moved", "it reads as one turn with the one before", "messages", index)
+            if len(self.items) > before:
+                if spoke >= 0 and messages[spoke].role == message.role and self.reads_as_one(message, before):
+                    scribe.lose("moved", "it reads as one turn with the one before", "messages", index)
+                    scribe.lose("added", "the next turn reads as one with it", "messages", spoke, "content")
+                spoke = index
 
-    def reads_as_one(self, former: Message, message: Message, before: int) -> bool:
-        """Two turns of one role have no border on the wire, but for the assistant's messages."""
-        if former.role != message.role or message.role not in (Role.assistant, Role.tool) or not 0 < before < len(self.items):
-            return False
-        last, first = self.items[before - 1], self.items[before]
-        border = kind_of(last) == kind_of(first) == "message" and "type" not in first
-        return message.role == Role.tool or not border
+    def reads_as_one(self, message: Message, before: int) -> bool:
+        """Whether two turns of one role have no border on the wire: only messages that the assistant says do."""
+        if message.role == Role.assistant:
+            last, first = self.items[before - 1], self.items[before]
+            return not (kind_of(last) == kind_of(first) == "message" and "type" not in first)
+        return message.role == Role.tool
 
-    def turn(self, message: Message) -> None:
-        """An assistant turn. Reasoning goes with what it led to, or not at all."""
+    def turn(self, message: Message, *, goes_on: bool) -> None:
+        """An assistant turn. Reasoning goes with what it led to, or not at all. ``goes_on``: the next is one too."""
         scribe, where = self.scribe, self.scribe.where
         placed = list(speakable(message, NAME, self.target, scribe))
         kept = {index for index, _ in placed}
@@ -134,7 +137,9 @@ class Writer:
                 scribe.where = (*where, "content", index)
                 scribe.lose("dropped", "reasoning goes with what it led to, and nothing follows")
         scribe.where = where
-        if not said:
+        if not said and goes_on:
+            scribe.lose("dropped", "an empty turn before another of the same")
+        elif not said:
             self.items.append({"role": "assistant", "content": PLACEHOLDER})
             scribe.lose("added", "a turn may not be empty", "content")
         self.items += [item for _, item in said]
@@ -157,7 +162,7 @@ class Writer:
         owner: Message | None = message
         for index, block in enumerate(message.content):
             scribe.where = (*where, "content", index)
-            if is_part(block):
+            if is_part(block, put_in=True):
                 run.append((index, block))
                 continue
             owner = self.parts(run, message.role, owner, where)
@@ -218,7 +223,7 @@ class Writer:
         scribe, where, moved = self.scribe, self.scribe.where, list[tuple[int, Block]]()
         for index, block in enumerate(message.content):
             scribe.where = (*where, "content", index)
-            if is_part(block):
+            if is_part(block, put_in=True):
                 moved.append((index, block))
                 scribe.lose("moved", "only results stand among results")
             else:
@@ -232,7 +237,11 @@ _REASONING = (ThinkingBlock, RedactedThinkingBlock)
 
 def _stands_somewhere(block: Block) -> bool:
     mine = marks(NAME, block)
-    return any(key in mine for key in NOT_MINE) or (type(block) is OpaqueBlock and not is_part(block))
+    return any(key in mine for key in NOT_MINE) or _is_item(block)
+
+
+def _is_item(block: Block) -> bool:
+    return type(block) is OpaqueBlock and not is_part(block, put_in=True)
 
 
 def _alone(block: Block) -> Block:
@@ -293,15 +302,16 @@ def say_output(block: ToolResultBlock, scribe: Scribe) -> Json:
         text = _as_text(content, scribe)
         if text:
             return text
-    where, said = scribe.where, list[Wire]()
+    where, said, last = scribe.where, list[Wire](), 0
     for index, inner in enumerate(content):
         scribe.where = (*where, "content", index)
         part = say_input(inner, scribe)
         if part is not None:
             said.append(part)
+            last = index
     scribe.where = where
     if block.cache is not None:
-        _move_cache(block.cache, said, scribe)
+        _move_cache(block.cache, said, last, scribe)
     return said if said or marks(NAME, block).get("output") == "list" else ""
 
 
@@ -327,9 +337,10 @@ def _as_error(content: list[Block], scribe: Scribe) -> list[Block]:
     return [TextBlock("Error: "), *content]
 
 
-def _move_cache(mark: CacheMark, said: list[Wire], scribe: Scribe) -> None:
+def _move_cache(mark: CacheMark, said: list[Wire], last: int, scribe: Scribe) -> None:
     if said and CACHE.key not in said[-1]:
         INPUT.say_cache(mark, said[-1], scribe)
         scribe.lose("moved", "the cache mark of a result stands on its last part", "cache")
+        scribe.lose("added", "the cache mark of a result stands on its last part", "content", last, "cache")
     else:
         scribe.lose("dropped", "cache marks stand on content parts only", "cache")

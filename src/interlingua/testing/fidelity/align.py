@@ -16,6 +16,8 @@ Match: TypeAlias = tuple[int | None, int | None]
 
 LARGEST = 40_000
 """Above so many cells the lists are matched by position: no recorded conversation comes near."""
+RETURNED = 0.1
+"""What it costs that an element which was given up in one place stands in another."""
 OTHER_KIND = 3.0
 """What it costs to answer a message of another role, or a block of another type."""
 
@@ -52,7 +54,8 @@ def _middle(
         return [*pairs, *((i, None) for i in rows[paired:]), *((None, j) for j in columns[paired:])]
     mine, theirs = [bag(before[i]) for i in rows], [bag(after[j]) for j in columns]
     drop = [0.0 if i in given_up else weight(one) for i, one in zip(rows, mine, strict=True)]
-    add = [weight(other) for other in theirs]
+    moved = [one for i, one in zip(rows, mine, strict=True) if i in given_up]
+    add = [RETURNED if other in moved else weight(other) for other in theirs]
     moves = _cheapest(mine, theirs, drop, add)
     return [(rows[i] if i is not None else None, columns[j] if j is not None else None) for i, j in moves]
 

@@ -103,7 +103,9 @@ def _excused(tally: Tally, where: str, measure: str) -> int:
     return len({failure.record for failure in faults} - open_cases)
 
 
-def residue_share(tally: Tally, name: str, kind: str, parts: tuple[str, ...] = ("requests", "responses")) -> tuple[float, float]:
+def residue_share(
+    tally: Tally, name: str, kind: str, parts: tuple[str, ...] = ("requests", "responses")
+) -> tuple[float, float]:
     """The share of leaves of a kind, of all leaves and of those that are not null."""
     return _share(tally, name, kind, parts, ""), _share(tally, name, kind, parts, ", not null")
 

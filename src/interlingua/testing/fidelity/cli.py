@@ -27,7 +27,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     said = parser.parse_args(arguments)
     if not said.corpus.is_dir() or not corpus_files(said.corpus):
         parser.error(f"{said.corpus} holds no recordings (*.jsonl or *.jsonl.gz)")
-    names = tuple(filter(None, said.dialects.split(",")))
+    names = tuple(name for name in str(said.dialects).split(",") if name)
     options = Options(said.corpus, names, said.pairs, said.sample, said.workers)
     report = measure(options, show)
     found = verdicts(report)
@@ -51,12 +51,18 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m interlingua.testing.fidelity", description=__doc__)
     parser.add_argument("corpus", type=Path, metavar="CORPUS_DIR", help="a directory of recordings, *.jsonl[.gz]")
     parser.add_argument("--json", action="store_true", help="print everything as JSON")
-    parser.add_argument("--list-failures", action="store_true", help="print every failure, not one example of each kind")
+    parser.add_argument(
+        "--list-failures", action="store_true", help="print every failure, not one example of each kind"
+    )
     parser.add_argument("--dialects", default="", metavar="A,B", help="measure these only")
-    parser.add_argument("--pairs", action=argparse.BooleanOptionalAction, default=True, help="translate between dialects")
+    parser.add_argument(
+        "--pairs", action=argparse.BooleanOptionalAction, default=True, help="translate between dialects"
+    )
     parser.add_argument("--sample", type=int, metavar="N", help="translate about N requests of each file only")
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1, help="processes; default: one per core")
-    parser.add_argument("--out", type=Path, metavar="PAGE", help=f"where to write the page; default {PAGE} on a full run")
+    parser.add_argument(
+        "--out", type=Path, metavar="PAGE", help=f"where to write the page; default {PAGE} on a full run"
+    )
     return parser
 
 

@@ -1,11 +1,13 @@
 """Law 8 by generic diff: what a translation changed, against the losses that it declared.
 
-``before`` is what A's decoder read, ``after`` what B's decoder reads in B's body; both without what is on no wire. Every
-leaf of ``before`` that is not blank must be equal in ``after`` at its place, or lie under the path of a Loss. Lists are
-aligned, since a dropped or moved element, or an added turn, shifts what follows. What is only in ``after`` needs a Loss:
-one that covers its place, one of kind added in the same list or below, one of kind approximated on the list or an
-element of it, or one of kind moved whose element said what the new one says. What a Loss says was moved must be
-somewhere in ``after``. A Loss whose place came through unchanged, or that names no place, is over-declared.
+``before`` is what A's decoder read, ``after`` what B's decoder reads in B's body; both without what is on no wire.
+
+- Every leaf of ``before`` that is not blank must be equal in ``after`` at its place, or lie under the path of a Loss.
+  Lists are aligned, since a dropped or moved element, or an added turn, shifts what follows.
+- What is only in ``after`` needs a Loss: one that covers its place, one of kind added in the same list or below, one of
+  kind approximated on the list or an element of it, or one of kind moved whose element said what the new one says.
+- What a Loss says was moved must be somewhere in ``after``.
+- A Loss whose place came through unchanged, or that names no place, is over-declared.
 """
 
 from __future__ import annotations
@@ -13,9 +15,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from interlingua.testing.fidelity.align import align
-from interlingua.testing.fidelity.edits import covers
 from interlingua.testing.fidelity.tally import Fault
-from interlingua.testing.fidelity.trees import ABSENT, Difference, is_blank, leaves, pattern, same_scalar
+from interlingua.testing.fidelity.trees import ABSENT, Difference, covers, is_blank, leaves, pattern, same_scalar
 from interlingua.testing.oracles.leaves import is_array, is_object
 from interlingua.types.base import Json
 from interlingua.types.loss import Loss
@@ -24,6 +25,8 @@ __all__ = ["Comparison"]
 
 CARRIED = ("text", "data", "url", "file_id", "tool_use_id")
 """What a moved element must still say somewhere."""
+TAGS = ("type", "role", "kind")
+"""What tells nothing about where something came from."""
 
 
 class Comparison:
@@ -32,9 +35,7 @@ class Comparison:
     def __init__(self, before: Json, after: Json, losses: Sequence[Loss]) -> None:
         self.before, self.after, self.losses = before, after, losses
         self.gone = {loss.path for loss in losses if loss.kind in ("dropped", "moved")}
-        self.moved = [
-            leaf for loss in losses if loss.kind == "moved" for leaf in carried(at(before, loss.path), loss.path)
-        ]
+        self.moved = {loss.path: at(before, loss.path) for loss in losses if loss.kind == "moved"}
         self.changed: list[Difference] = []
         self.new: list[Difference] = []
         self.equal: list[str] = []
@@ -81,11 +82,14 @@ class Comparison:
 
     def _vanished(self) -> Iterator[Fault]:
         """What was declared moved, and is nowhere."""
-        said = [leaf for _, leaf in leaves(self.after) if isinstance(leaf, str)] if self.moved else []
+        said = [text for _, text in texts(self.after)] if self.moved else []
         exact = set(said)
-        for path, leaf in self.moved:
-            if leaf not in exact and not any(leaf in text for text in said) and not self._dropped(path):
-                yield Fault(f"moved to nowhere {pattern(path)}", f"{path}: {leaf[:80]!r}")
+        for root, value in self.moved.items():
+            for path, leaf in texts(value, root):
+                if path.rsplit("/", 1)[-1] not in CARRIED or leaf in exact or self._dropped(path):
+                    continue
+                if not any(leaf in text for text in said):
+                    yield Fault(f"moved to nowhere {pattern(path)}", f"{path}: {leaf[:80]!r}")
 
     def _dropped(self, path: str) -> bool:
         return any(loss.kind in ("dropped", "approximated") and covers(loss.path, path) for loss in self.losses)
@@ -95,7 +99,9 @@ class Comparison:
         return [
             Fault(f"added {pattern(found.path)}", str(found))
             for found in self.new
-            if not is_blank(found.after) and not self._announced(found.path.removesuffix("/+")) and not self._came(found.after)
+            if not is_blank(found.after)
+            and not self._announced(found.path.removesuffix("/+"))
+            and not self._came(found.after)
         ]
 
     def _announced(self, place: str) -> bool:
@@ -110,8 +116,11 @@ class Comparison:
 
     def _came(self, new: Json) -> bool:
         """Whether all that something new says was said by what was moved."""
-        said = [text for _, text in carried(new)]
-        return bool(said) and all(any(text in leaf or leaf in text for _, leaf in self.moved) for text in said)
+        if new in self.moved.values():
+            return True
+        said = [text for path, text in texts(new) if path.rsplit("/", 1)[-1] not in TAGS]
+        told = [leaf for value in self.moved.values() for _, leaf in texts(value)] if said else []
+        return bool(said) and all(any(text in leaf or leaf in text for leaf in told) for text in said)
 
     def over_declared(self) -> list[Fault]:
         """Losses of what came through, or was never there."""
@@ -131,7 +140,13 @@ class Comparison:
             return "no such place"
         if is_blank(held):
             return "nothing to lose"
-        return "came through" if self._through(loss.path) else None
+        return "came through" if self._through(loss.path) and not self._passed(loss) else None
+
+    def _passed(self, loss: Loss) -> bool:
+        """Two that change places are both moved, though one of them can be said to have stayed."""
+        home = loss.path.rpartition("/")[0]
+        beside = [path for path in self.moved if path.rpartition("/")[0] == home and path != loss.path]
+        return loss.kind == "moved" and any(not self._through(path) for path in beside)
 
     def _through(self, path: str) -> bool:
         return any(covers(root, path) for root in self.equal)
@@ -141,13 +156,9 @@ def _what(found: Difference) -> str:
     return "lost" if found.after is ABSENT else "changed"
 
 
-def carried(value: Json, path: str = "") -> list[tuple[str, str]]:
-    """The texts, media and ids of an element, with their places."""
-    return [
-        (place, leaf)
-        for place, leaf in leaves(value, path)
-        if isinstance(leaf, str) and leaf and place.rsplit("/", 1)[-1] in CARRIED
-    ]
+def texts(value: Json, path: str = "") -> Iterator[tuple[str, str]]:
+    """The strings of a value that are not empty, with their places."""
+    return ((place, leaf) for place, leaf in leaves(value, path) if isinstance(leaf, str) and leaf)
 
 
 def at(value: Json, path: str) -> Json:

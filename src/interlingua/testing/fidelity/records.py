@@ -93,9 +93,9 @@ def corpus_files(directory: Path) -> list[Path]:
 
 def read_lines(path: Path) -> list[bytes]:
     """The lines of a file that hold something."""
-    opened = gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb")
-    with opened as lines:
-        return [line for line in lines if line.strip()]
+    held = path.read_bytes()
+    lines = (gzip.decompress(held) if path.suffix == ".gz" else held).split(b"\n")
+    return [line for line in lines if line.strip()]
 
 
 def file_protocol(path: Path) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -27,7 +27,7 @@ PIECE = 40
 
 
 class Options(NamedTuple):
-    """What to measure. ``dialects`` empty means all; ``sample`` limits the requests of a dialect that are translated."""
+    """What to measure. No ``dialects`` means all of them; ``sample`` is how many requests of a file to translate."""
 
     corpus: Path
     dialects: tuple[str, ...] = ()
@@ -109,7 +109,7 @@ Mapped = Callable[[Callable[[Work], tuple[Work, Tally]], list[Work]], Iterable[t
 
 
 @contextmanager
-def mapped(workers: int) -> Iterator[Mapped]:
+def mapped(workers: int) -> Generator[Mapped, None, None]:
     """How to run pieces of work: here, or in processes of their own."""
     if workers <= 1:
         yield map

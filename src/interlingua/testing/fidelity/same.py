@@ -14,11 +14,20 @@ from msgspec.structs import replace
 
 from interlingua.dialects import Dialect, dialect
 from interlingua.folding import fold, unfold
-from interlingua.testing.fidelity.edits import covers, edit_faults
 from interlingua.testing.fidelity.reasons import NORMALISATIONS
 from interlingua.testing.fidelity.records import Record, has_history
+from interlingua.testing.fidelity.shows import edit_faults
 from interlingua.testing.fidelity.tally import Fault, Tally, raised
-from interlingua.testing.fidelity.trees import ABSENT, count_leaves, differences, pattern, plain, same, structs
+from interlingua.testing.fidelity.trees import (
+    ABSENT,
+    count_leaves,
+    covers,
+    differences,
+    pattern,
+    plain,
+    same,
+    structs,
+)
 from interlingua.testing.fidelity.usages import usage_faults, wire_usage
 from interlingua.types.base import Json, Value
 from interlingua.types.blocks import OpaqueBlock, ServerToolResultBlock
@@ -227,6 +236,6 @@ def measure_laws(tally: Tally, record: Record, what: str, value: Request | Respo
         ]
 
     tally.check(name, f"{what} saved and loaded", record.id, caught(unkept))
-    for path, faults in edit_faults(record.id, value, lambda edited: say(edited), encoded):
+    for path, faults in edit_faults(record.id, value, say, encoded):
         tally.count(name, f"edited {pattern(path)}")
         tally.check(name, f"{what} edited", record.id, faults)

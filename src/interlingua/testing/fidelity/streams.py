@@ -132,7 +132,7 @@ def measure_encoder(tally: Tally, record: Record, events: list[Event], response:
 
 
 def measure_twins(tally: Tally, record: Record, chunks: list[Json], response: Response) -> None:
-    """Law 3: the stream says what the whole answer says, the one we would write and the recorded one if there is one."""
+    """Law 3: the stream says what the whole answer says, ours and the recorded one if there is one."""
     name = record.dialect
 
     def faults() -> list[Fault]:
@@ -142,7 +142,9 @@ def measure_twins(tally: Tally, record: Record, chunks: list[Json], response: Re
     tally.check(name, "law 3: fold is its whole answer", record.id, caught(faults))
     twin = TWINS[name](chunks) if name in TWINS else None
     if twin is not None:
-        tally.check(name, "law 3: fold is the recorded whole", record.id, caught(lambda: twin_faults(name, response, twin)))
+        tally.check(
+            name, "law 3: fold is the recorded whole", record.id, caught(lambda: twin_faults(name, response, twin))
+        )
 
 
 def terminal_response(chunks: list[Json]) -> Json:

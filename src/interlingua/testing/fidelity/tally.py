@@ -86,7 +86,9 @@ class Tally:
     def names(self, where: str, prefix: str) -> dict[str, int]:
         """The numbers noted under names that begin so, most first, without the prefix."""
         found = {name.removeprefix(prefix): n for (place, name), n in self.counts.items() if place == where}
-        wanted = {name.removeprefix(prefix) for (place, name) in self.counts if place == where and name.startswith(prefix)}
+        wanted = {
+            name.removeprefix(prefix) for (place, name) in self.counts if place == where and name.startswith(prefix)
+        }
         return dict(sorted(((k, n) for k, n in found.items() if k in wanted), key=lambda item: (-item[1], item[0])))
 
     def add(self, other: Tally) -> None:
@@ -99,4 +101,6 @@ def raised(error: BaseException) -> Fault:
     """An exception as a fault: its type and where it was raised; the message is the case."""
     frames = traceback.extract_tb(error.__traceback__)
     place = f"{PurePath(frames[-1].filename).name}:{frames[-1].name}" if frames else "?"
-    return Fault(f"{type(error).__name__} in {place}", f"{error} ({' < '.join(f'{f.name}:{f.lineno}' for f in frames[:-6:-1])})")
+    return Fault(
+        f"{type(error).__name__} in {place}", f"{error} ({' < '.join(f'{f.name}:{f.lineno}' for f in frames[:-6:-1])})"
+    )

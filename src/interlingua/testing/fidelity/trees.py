@@ -19,12 +19,15 @@ __all__ = [
     "Difference",
     "brief",
     "count_leaves",
+    "covers",
     "differences",
     "is_blank",
     "leaves",
     "pattern",
     "plain",
     "same",
+    "same_scalar",
+    "shape",
     "structs",
 ]
 
@@ -67,6 +70,11 @@ def is_blank(value: Json) -> bool:
     if is_array(value):
         return all(map(is_blank, value))
     return value is None or value == "" or value is ABSENT
+
+
+def covers(above: str, path: str) -> bool:
+    """Whether a place lies at or under another; the empty path is above all."""
+    return path == above or path.startswith(f"{above}/") or not above
 
 
 def leaves(value: Json, path: str = "") -> Iterator[tuple[str, Json]]:

@@ -1,0 +1,269 @@
+"""Turns and system text, as they are written: whose turn it is, what may stand in it, and which result is whose."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+from msgspec.structs import replace
+
+from ...errors import ToolStateError
+from ...types.blocks import Block, TextBlock, ToolResultBlock, ToolUseBlock
+from ...types.capabilities import Target
+from ...types.messages import Message
+from ...types.words import Role
+from .._history import PLACEHOLDER, settled, speakable
+from .._tables import Ledger, marks, own
+from .contents import ROLE_WORDS
+from .media import NAME
+from .parts import BLOCKS, PLACEHOLDERS, SIGNATURE, spelled, wire_id
+from .spelling import Wire
+from .usual import say_block as say_usual
+
+GENERATION = re.compile(r"gemini-(\d+)")
+Placed = tuple[tuple[str | int, ...], Block]
+
+
+def signs_calls(model: str | None) -> bool:
+    """Whether a model refuses calls without a signature: Gemini 3 and later do."""
+    found = GENERATION.search(model) if model is not None else None
+    return found is not None and int(found[1]) >= 3
+
+
+class History:
+    """What the calls so far tell of their results: name, place, and the id on the wire, if there is one."""
+
+    __slots__ = ("calls", "count", "signing", "unnamed")
+
+    def __init__(self, signing: bool = False) -> None:
+        self.calls: dict[str, tuple[str, int, str | None]] = {}
+        self.count = 0
+        self.signing = signing
+        self.unnamed = False  # some call has no id on the wire
+
+    def say_usual(self, message: Message, index: int, ledger: Ledger) -> list[Wire] | None:
+        """The parts of a message that has nothing special about it, or None."""
+        parts: list[Wire] = []
+        for place, block in enumerate(message.content):
+            wire = say_usual(block)
+            if wire is None:
+                return None
+            if type(block) is ToolUseBlock:
+                if self.signing:
+                    return None
+                self.calls[block.id] = (block.name, 0, block.id)
+            elif type(block) is ToolResultBlock:
+                if self.unnamed:
+                    return None
+                ledger.where = ("messages", index, "content", place)
+                self.finish(block, wire["functionResponse"], ledger)
+            parts.append(wire)
+        return parts
+
+    def told(self, block: Block, wire: Wire, ledger: Ledger) -> Wire:
+        """Remember a call; give a result what its call tells."""
+        if type(block) is ToolUseBlock:
+            self.count += 1
+            issued = wire_id(block)
+            self.unnamed = self.unnamed or issued is None
+            self.calls[block.id] = (block.name, self.count, issued)
+        elif type(block) is ToolResultBlock:
+            self.finish(block, wire["functionResponse"], ledger)
+        return wire
+
+    def finish(self, block: ToolResultBlock, response: Wire, ledger: Ledger) -> None:
+        """A result needs the name of its call, and its id if that has one."""
+        name, _, issued = self.calls.get(block.tool_use_id, (None, 0, block.tool_use_id))
+        if issued is None:
+            response.pop("id", None)
+        elif "id" in response:
+            response["id"] = issued
+        if "name" not in response and "name" not in marks(NAME, block).get("blank", {}).get("functionResponse", ()):
+            if name is None:
+                raise ToolStateError(f"no call in the history has the id {block.tool_use_id!r}", retryable=False)
+            response["name"] = name
+            ledger.lose("added", "a result needs the name of its call", "name")
+
+    def in_call_order(self, message: Message, ledger: Ledger) -> Message:
+        """Results that no id tells apart stand in the order of their calls."""
+        places = {i: place for i, block in enumerate(message.content) if (place := self._place(block)) is not None}
+        order = sorted(places, key=places.__getitem__)
+        if order == list(places):
+            return message
+        ledger.lose("moved", "results without ids stand in the order of their calls", "content")
+        content = list(message.content)
+        for place, taken in zip(places, order, strict=True):
+            content[place] = message.content[taken]
+        return replace(message, content=tuple(content))
+
+    def _place(self, block: Block) -> int | None:
+        if type(block) is not ToolResultBlock or "id" in marks(NAME, block):
+            return None
+        _, place, issued = self.calls.get(block.tool_use_id, (None, 0, ""))
+        return place if issued is None else None
+
+
+def encode_contents(
+    messages: Sequence[Message], target: Target | None, ledger: Ledger, *, signing: bool = False
+) -> list[Wire]:
+    """The turns; system messages are not among them. ``signing``: the reader refuses unsigned calls."""
+    history, turns = History(signing), Turns(ledger)
+    for index, message in settled(messages, ledger):
+        if message.role == Role.system:
+            continue
+        if not message.forms and not message.extras and turns.awaits(message):
+            parts = history.say_usual(message, index, ledger)
+            if parts:
+                turns.begin(message, index, {"role": ROLE_WORDS[message.role], "parts": parts})
+                continue
+        ledger.where = ("messages", index)
+        if message.role == Role.tool:
+            message = history.in_call_order(message, ledger)
+        turns.add(message, index, encode_parts(message, target, history, ledger))
+        if message.extras:
+            ledger.where = ("messages", index)
+            ledger.foreign(message, NAME)
+    turns.settle(None)
+    ledger.where = ()
+    return turns.said
+
+
+class Turns:
+    """Turns while they are laid out: neighbours that speak for one side share one."""
+
+    __slots__ = ("before", "empty", "home", "ledger", "said")
+
+    def __init__(self, ledger: Ledger) -> None:
+        self.ledger = ledger
+        self.said: list[Wire] = []
+        self.before: Message | None = None
+        self.home = 0  # the place of ``before``
+        self.empty: tuple[Message, int] | None = None  # nothing of it is left, and the next may be of its side
+
+    def awaits(self, message: Message) -> bool:
+        """Whether a message begins a turn, and nothing has to be said before it."""
+        if self.before is None or self.empty is not None:
+            return self.empty is None and message.role != Role.assistant
+        return ROLE_WORDS[message.role] != ROLE_WORDS[self.before.role]
+
+    def begin(self, message: Message, index: int, turn: Wire) -> None:
+        self.before, self.home = message, index
+        self.said.append(turn)
+
+    def add(self, message: Message, index: int, parts: list[list[Wire]]) -> None:
+        self.settle(message)
+        self.ledger.where = ("messages", index)
+        joins = self.before is not None and shares_turn(message, self.before)
+        if not parts[0] and not was_empty(message):
+            if joins:
+                self.ledger.lose("dropped", "nothing of it is left to say")
+            else:
+                self.empty = message, index
+            return
+        if joins:
+            self.join(message, index, parts[0])
+        else:
+            self.open(message, index, parts[0])
+        self.said.extend({"role": "user", "parts": more} for more in parts[1:])
+
+    def settle(self, following: Message | None) -> None:
+        """A turn of which nothing is left goes where its side speaks on; where it does not, it needs a word."""
+        if self.empty is None:
+            return
+        (message, index), self.empty = self.empty, None
+        self.ledger.where = ("messages", index)
+        if following is not None and shares_turn(following, message):
+            self.ledger.lose("dropped", "nothing of it is left to say")
+            return
+        self.ledger.lose("added", "a turn may not be empty", "content")
+        self.open(message, index, [{"text": PLACEHOLDER}])
+
+    def open(self, message: Message, index: int, parts: list[Wire]) -> None:
+        if not self.said and message.role == Role.assistant and "first" not in marks(NAME, message):
+            self.ledger.lose("added", "the first turn must be the user's")
+            self.said.append({"role": "user", "parts": [{"text": PLACEHOLDER}]})
+        self.begin(message, index, encode_turn(message, parts))
+
+    def join(self, message: Message, index: int, parts: list[Wire]) -> None:
+        """Results and what the user says are told apart again; other neighbours are not."""
+        if self.before is not None and message.role == self.before.role:
+            self.ledger.lose("moved", "turns alternate: this one joins the one before")
+            self.ledger.where = ("messages", self.home)
+            self.ledger.lose("added", "turns alternate: the next one joins it", "content")
+        turn = self.said[-1]
+        known = turn.get("parts", [])
+        turn["parts"] = [*([known] if type(known) is dict else known), *parts]
+        self.before, self.home = message, index
+
+
+def was_empty(message: Message) -> bool:
+    """It was read without parts, so it is written without."""
+    mark = marks(NAME, message)
+    return not message.content and (mark.get("parts") == "absent" or "parts" in mark.get("blank", ()))
+
+
+def shares_turn(message: Message, before: Message) -> bool:
+    return ROLE_WORDS[message.role] == ROLE_WORDS[before.role] and "apart" not in marks(NAME, message)
+
+
+def encode_turn(message: Message, parts: list[Wire]) -> Wire:
+    mark = marks(NAME, message)
+    wire: Wire = {"role": mark.get("role", ROLE_WORDS[message.role])}
+    if wire["role"] == "absent":
+        del wire["role"]
+    if parts:
+        wire["parts"] = parts[0] if len(parts) == 1 and mark.get("parts") == "object" else parts
+    return own(NAME, wire, message)
+
+
+def encode_parts(message: Message, target: Target | None, history: History, ledger: Ledger) -> list[list[Wire]]:
+    """The parts of a message: one list, or one for each turn that its results came in."""
+    where, said = ledger.where, [list[Wire]()]
+    unsigned = history.signing and message.role == Role.assistant
+    for index, block in speakable(message, NAME, target, ledger):
+        ledger.where = (*where, "content", index)
+        wire = encode_block(block, history, ledger)
+        if wire is None:
+            continue
+        if unsigned and type(block) is ToolUseBlock:
+            unsigned = False  # of calls made together only the first is signed
+            if SIGNATURE not in wire and "signature" not in marks(NAME, block):
+                wire[SIGNATURE] = PLACEHOLDERS[0]
+                ledger.lose("added", "the first call of a turn is signed: the documented placeholder", "signature")
+        if block.forms:
+            wire = spelled(block, wire)
+            if said[-1] and "turn" in marks(NAME, block):
+                said.append([])
+        said[-1].append(wire)
+    ledger.where = where
+    return said
+
+
+def encode_block(block: Block, history: History, ledger: Ledger) -> Wire | None:
+    wire = say_usual(block)
+    if wire is not None:
+        return history.told(block, wire, ledger)
+    if type(block) is TextBlock:
+        if not block.text and block.signature is None and "verbatim" not in marks(NAME, block):
+            ledger.lose("dropped", "a text may not be empty")
+            return None
+        if block.citations:
+            ledger.lose("dropped", "citations stand in answers only", "citations")
+    wire = BLOCKS.encode(block, ledger)
+    return wire if wire is None else history.told(block, wire, ledger)
+
+
+def encode_system(blocks: Iterable[Placed], ledger: Ledger) -> list[Wire]:
+    """The parts of the system instruction."""
+    said: list[Wire] = []
+    history = History()
+    for where, block in blocks:
+        ledger.where = where
+        if type(block) is not TextBlock and "verbatim" not in marks(NAME, block):
+            ledger.lose("dropped", "a system prompt is text")
+            continue
+        wire = encode_block(block, history, ledger)
+        if wire is not None:
+            said.append(spelled(block, wire) if block.forms else wire)
+    ledger.where = ()
+    return said

@@ -1,0 +1,512 @@
+"""Answers, streams and errors of Bedrock Converse, as tables."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from interlingua import (
+    AdapterError,
+    BlockComplete,
+    BlockStart,
+    CacheMark,
+    DocumentBlock,
+    ErrorClass,
+    Event,
+    JsonBlock,
+    Message,
+    MessageComplete,
+    MessageStart,
+    NetworkError,
+    OpaqueBlock,
+    ParseError,
+    RateLimitError,
+    RedactedThinkingBlock,
+    RefusalBlock,
+    Request,
+    Response,
+    ServerToolUseBlock,
+    StopReason,
+    TextBlock,
+    TextSource,
+    ThinkingBlock,
+    ThinkingDelta,
+    TokenUsage,
+    ToolDefinition,
+    ToolResultBlock,
+    ToolUseBlock,
+    ToolUseEnd,
+    Unknown,
+    UsageUpdate,
+    dialect,
+    error_type,
+    fold,
+    unfold,
+)
+from interlingua.framing import EventStreamDecoder, encode_frame
+from shared_data import corpus, needs_shared, stream_bytes
+
+NAME = "bedrock-converse"
+BEDROCK = dialect(NAME)
+Wire = dict[str, Any]
+USAGE: Wire = {"inputTokens": 3, "outputTokens": 2, "totalTokens": 5}
+METRICS: Wire = {"latencyMs": 7}
+
+
+def answer(*content: Wire, **fields: Any) -> Wire:
+    message = {"role": "assistant", "content": list(content)}
+    return {"output": {"message": message}, "stopReason": "end_turn", "usage": USAGE, "metrics": METRICS, **fields}
+
+
+def frame(name: str, payload: Any, **headers: str) -> bytes:
+    told = {":event-type": name, ":content-type": "application/json", ":message-type": "event", **headers}
+    return encode_frame(told, payload if isinstance(payload, bytes) else json.dumps(payload).encode())
+
+
+def delta(at: int, /, **delta: Any) -> bytes:
+    return frame("contentBlockDelta", {"contentBlockIndex": at, "delta": delta, "p": "abc"})
+
+
+def start(at: int, **start: Any) -> bytes:
+    return frame("contentBlockStart", {"contentBlockIndex": at, "start": start, "p": "abcd"})
+
+
+def stop(at: int) -> bytes:
+    return frame("contentBlockStop", {"contentBlockIndex": at, "p": "a"})
+
+
+BEGIN = frame("messageStart", {"role": "assistant", "p": "abcdefg"})
+END = frame("messageStop", {"stopReason": "end_turn", "p": "ab"})
+META = frame("metadata", {"usage": USAGE, "metrics": METRICS, "p": "abc"})
+
+
+def read(*frames: bytes, request: Request | None = None) -> tuple[list[Event], AdapterError | None]:
+    """The events of a stream, the same for every way of cutting its bytes."""
+    wire, found = b"".join(frames), list[tuple[list[Event], AdapterError | None]]()
+    for size in (1, 50, len(wire) or 1):
+        decoder = BEDROCK.stream_decoder(request)
+        events = [event for at in range(0, len(wire), size) for event in decoder.feed(wire[at : at + size])]
+        found.append((events + decoder.close(), decoder.error))
+    by_frame = BEDROCK.stream_decoder(request)
+    events = [event for chunk in frames for event in by_frame.feed(chunk)] + by_frame.close()
+    assert [repr(each) for each, _ in found] == [repr(events)] * 3
+    return events, by_frame.error
+
+
+def whole(*frames: bytes, request: Request | None = None) -> Response:
+    events, error = read(*frames, request=request)
+    assert error is None
+    return fold(events)
+
+
+def said(events: list[Event]) -> tuple[list[tuple[str, Wire]], list[tuple[str, str]]]:
+    """The frames that say a stream, and what they could not say."""
+    encoder = BEDROCK.stream_encoder()
+    wire = b"".join(map(encoder.feed, events)) + encoder.close()
+    frames = EventStreamDecoder().feed(wire)
+    told = [(str(f.headers[":event-type"]), json.loads(f.payload)) for f in frames]
+    return told, [(loss.kind, loss.path) for loss in encoder.losses]
+
+
+# ------------------------------------------------------------------------------------------------- whole answers
+
+ANSWERS: dict[str, Wire] = {
+    "counts and their older names": answer(usage={
+        **USAGE, "totalTokens": 15, "cacheReadInputTokens": 10, "cacheReadInputTokenCount": 10,
+        "cacheWriteInputTokens": 0, "cacheWriteInputTokenCount": 0, "serverToolUsage": {}}),
+    "a contradicting older name": answer(usage={**USAGE, "cacheReadInputTokens": 0, "cacheReadInputTokenCount": 9}),
+    "an older name alone": answer(usage={**USAGE, "cacheWriteInputTokenCount": 0}),
+    "a total that is off": answer(usage={**USAGE, "totalTokens": 50}),
+    "counts missing": answer(usage={"outputTokens": 1}),
+    "no usage": {"output": {"message": {"role": "assistant", "content": []}}, "stopReason": "end_turn"},
+    "no content": {"output": {"message": {"role": "assistant"}}, "usage": None},
+    "no message": {"output": {}, "stopReason": "end_turn"},
+    "an unknown stop": answer({"text": "a"}, stopReason="tomorrow"),
+    "a guardrail": answer({"text": "a"}, stopReason="guardrail_intervened", trace={"guardrail": {"actionReason": "x"}}),
+    "a tag beside the key": answer({"text": "a", "type": "text"}),
+    "a call with its type": answer({"toolUse": {"toolUseId": "t", "name": "f", "input": {}, "type": "tool_use"}}),
+    "an input that is no object": answer({"toolUse": {"toolUseId": "t", "name": "f", "input": "x"}}),
+    "a result of an odd type": answer({"toolResult": {"toolUseId": "t", "content": [], "type": "x", "status": "new"}}),
+    "an unsigned thought": answer({"reasoningContent": {"reasoningText": {"text": "t", "signature": ""}}}),
+    "tomorrow's block": answer({"tomorrow": {"x": 1}}, {"text": 5}),
+    "another role": {"output": {"message": {"role": "x", "content": [{"text": "a"}], "new": 1}, "new": 2}},
+    "more than we know": answer({"text": "a"}, additionalModelResponseFields={"x": 1}, serviceTier={"type": "flex"}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("body", ANSWERS.values(), ids=ANSWERS)
+def test_what_was_read_is_written_again(body: Wire) -> None:
+    response = BEDROCK.decode_response(body)
+    encoded = BEDROCK.encode_response(response)
+    assert encoded.body == body
+    assert encoded.losses == ()
+
+
+@pytest.mark.parametrize(("word", "reason"), [
+    ("end_turn", StopReason.end_turn), ("tool_use", StopReason.tool_use), ("max_tokens", StopReason.max_tokens),
+    ("stop_sequence", StopReason.stop_sequence), ("guardrail_intervened", StopReason.refusal),
+    ("content_filtered", StopReason.refusal), ("malformed_model_output", StopReason.error),
+    ("malformed_tool_use", StopReason.error), ("model_context_window_exceeded", StopReason.context_overflow),
+    ("tomorrow", StopReason.end_turn),
+])  # fmt: skip
+def test_stop_words(word: str, reason: StopReason) -> None:
+    response = BEDROCK.decode_response(answer(stopReason=word))
+    assert (response.stop_reason, response.raw_stop_reason) == (reason, word)
+    assert BEDROCK.encode_response(response).body["stopReason"] == word
+
+
+def test_an_unknown_stop_behind_a_call() -> None:
+    called = {"toolUse": {"toolUseId": "t", "name": "f", "input": {}}}
+    assert BEDROCK.decode_response(answer(called, stopReason="new")).stop_reason is StopReason.tool_use
+
+
+def test_the_buckets_are_disjoint_as_they_come() -> None:
+    body = answer(usage={**USAGE, "cacheReadInputTokens": 10, "cacheWriteInputTokens": 20, "totalTokens": 35})
+    usage = BEDROCK.decode_response(body).usage
+    assert usage == TokenUsage(3, 10, 20, 2)
+    assert usage is not None
+    assert usage.total_tokens == 35
+
+
+def test_an_edited_count_shows_wherever_it_is_said() -> None:
+    response = BEDROCK.decode_response(ANSWERS["counts and their older names"])
+    edited = replace(response, usage=TokenUsage(3, 11, 4, 2))
+    assert BEDROCK.encode_response(edited).body["usage"] == {
+        "inputTokens": 3, "outputTokens": 2, "totalTokens": 20, "serverToolUsage": {},
+        "cacheReadInputTokens": 11, "cacheReadInputTokenCount": 11,
+        "cacheWriteInputTokens": 4, "cacheWriteInputTokenCount": 4,
+    }  # fmt: skip
+
+
+def test_what_an_answer_has_no_word_for() -> None:
+    response = Response((TextBlock("a"),), "pause_turn", id="r", model="m", usage=TokenUsage(1, 0, 0, 2, 1))
+    encoded = BEDROCK.encode_response(response)
+    assert encoded.body["stopReason"] == "end_turn"
+    assert {(loss.kind, loss.path) for loss in encoded.losses} == {
+        ("dropped", "id"), ("dropped", "model"), ("approximated", "stop_reason"), ("dropped", "usage/reasoning_tokens"),
+    }  # fmt: skip
+
+
+def test_an_answer_by_hand_is_whole() -> None:
+    encoded = BEDROCK.encode_response(Response((TextBlock("a"),)))
+    counts = {"inputTokens": 0, "outputTokens": 0, "totalTokens": 0}
+    assert encoded.body == answer({"text": "a"}, usage=counts, metrics={"latencyMs": 0})
+    assert [(loss.kind, loss.path) for loss in encoded.losses] == [("added", "usage")]
+
+
+def test_an_error_in_a_200() -> None:
+    response = BEDROCK.decode_response({"message": "Too many requests"}, {"x-amzn-errortype": "ThrottlingException"})
+    assert response.stop_reason is StopReason.error
+    assert response.error.error_class is ErrorClass.rate_limit
+    assert BEDROCK.encode_response(response).body == {"message": "Too many requests"}
+    with pytest.raises(ParseError):
+        BEDROCK.decode_response([])
+
+
+def test_optionals_come_back_absent() -> None:
+    schema = {"type": "object", "properties": {"a": {"type": "string"}, "b": {"type": "string"}}, "required": ["a"]}
+    request = Request((Message("user", "?"),), tools=(ToolDefinition("f", "d", schema, strict=True),))
+    call = {"toolUseId": "t", "name": "f"}
+    body = answer({"toolUse": {**call, "input": {"a": "x", "b": None}}})
+    frames = [BEGIN, start(0, toolUse=call), delta(0, toolUse={"input": '{"a":"x","b":null}'}), stop(0), END, META]
+    for response in (BEDROCK.decode_response(body, request=request), whole(*frames, request=request)):
+        assert response.tool_uses[0].input == {"a": "x"}
+
+
+# ------------------------------------------------------------------------------------------------------- streams
+
+CITED: Wire = {"location": {"documentPage": {"documentIndex": 0, "start": 1, "end": 2}}, "title": "t"}
+CALL: Wire = {"toolUseId": "t", "name": "f"}
+TWINS: dict[str, tuple[list[bytes], list[Wire]]] = {
+    # what comes in pieces, and what a whole answer would say
+    "text": ([delta(0, text="a"), delta(0, text="b"), stop(0)], [{"text": "ab"}]),
+    "an empty text": ([delta(0, text=""), stop(0)], [{"text": ""}]),
+    "a text that never ended": ([delta(0, text="a"), delta(1, text="b")], [{"text": "a"}, {"text": "b"}]),
+    "a text with a start": ([start(0), delta(0, text="a"), stop(0)], [{"text": "a"}]),
+    "a citation first": (
+        [delta(0, citation=CITED), delta(0, text="a"), delta(0, text="b"), stop(0)],
+        [{"citationsContent": {"citations": [CITED], "content": [{"text": "ab"}]}}]),
+    "citations alone": ([delta(0, citation=CITED), stop(0)], [{"citationsContent": {"citations": [CITED]}}]),
+    "thinking": (
+        [delta(0, reasoningContent={"text": "a"}), delta(0, reasoningContent={"text": "b"}),
+         delta(0, reasoningContent={"signature": "s"}), stop(0)],
+        [{"reasoningContent": {"reasoningText": {"text": "ab", "signature": "s"}}}]),
+    "a signature alone": (
+        [delta(0, reasoningContent={"signature": "s"}), stop(0)],
+        [{"reasoningContent": {"reasoningText": {"text": "", "signature": "s"}}}]),
+    "redacted thinking": (
+        [delta(0, reasoningContent={"redactedContent": piece}) for piece in ("YQ==", "Yg==")],
+        [{"reasoningContent": {"redactedContent": "YWI="}}]),
+    "a call": (
+        [start(0, toolUse={**CALL, "type": "tool_use"}), delta(0, toolUse={"input": '{"a"'}),
+         delta(0, toolUse={"input": ":1}"}), stop(0)],
+        [{"toolUse": {**CALL, "input": {"a": 1}, "type": "tool_use"}}]),
+    "a call of nothing": ([start(0, toolUse=CALL), delta(0, toolUse={"input": ""}), stop(0)],
+                          [{"toolUse": {**CALL, "input": {}}}]),
+    "the service's own call": (
+        [start(0, toolUse={**CALL, "type": "server_tool_use"}), delta(0, toolUse={"input": '{"a":1}'}), stop(0)],
+        [{"toolUse": {**CALL, "input": {"a": 1}, "type": "server_tool_use"}}]),
+    "the service's own result": (
+        [start(0, toolResult={"toolUseId": "t", "type": "x_result", "status": "success"}),
+         delta(0, toolResult=[{"text": "a"}]), delta(0, toolResult=[{"json": {"b": 1}}]), stop(0)],
+        [{"toolResult": {"toolUseId": "t", "type": "x_result", "status": "success",
+                         "content": [{"text": "a"}, {"json": {"b": 1}}]}}]),
+    "a picture": (
+        [start(0, image={"format": "png"}), delta(0, image={"source": {"bytes": "AAAA"}}), stop(0)],
+        [{"image": {"format": "png", "source": {"bytes": "AAAA"}}}]),
+    "blocks side by side": (
+        [delta(0, text="a"), start(1, toolUse=CALL), delta(1, toolUse={"input": "{}"}), delta(0, text="b"), stop(1),
+         stop(0)],
+        [{"text": "ab"}, {"toolUse": {**CALL, "input": {}}}]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("pieces", "content"), TWINS.values(), ids=TWINS)
+def test_a_stream_is_its_whole(pieces: list[bytes], content: list[Wire]) -> None:
+    assert whole(BEGIN, *pieces, END, META) == BEDROCK.decode_response(answer(*content))
+
+
+@pytest.mark.parametrize(("pieces", "content"), TWINS.values(), ids=TWINS)
+def test_a_whole_is_streamed_and_comes_back(pieces: list[bytes], content: list[Wire]) -> None:
+    response = BEDROCK.decode_response(answer(*content, additionalModelResponseFields={"x": 1}))
+    encoder = BEDROCK.stream_encoder()
+    wire = b"".join(map(encoder.feed, unfold(response))) + encoder.close()
+    assert encoder.losses == []
+    assert whole(wire) == response
+
+
+ENDS: dict[str, tuple[list[bytes], TokenUsage | None]] = {
+    "usage behind the last word": ([END, META], TokenUsage(3, output_tokens=2)),
+    "usage before the last word": ([META, END], TokenUsage(3, output_tokens=2)),
+    "no usage": ([END], None),
+    "an error behind the last word": (
+        [END, encode_frame({":message-type": "exception", ":exception-type": "internalServerException"}, b"{}")], None),
+    "more behind the end": ([END, META, delta(0, text="late"), BEGIN], TokenUsage(3, output_tokens=2)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("frames", "usage"), ENDS.values(), ids=ENDS)
+def test_ends(frames: list[bytes], usage: TokenUsage | None) -> None:
+    response = whole(BEGIN, delta(0, text="a"), stop(0), *frames)
+    assert (response.text, response.stop_reason, response.usage) == ("a", StopReason.end_turn, usage)
+
+
+def test_usage_is_told_once_it_is_known() -> None:
+    events, _ = read(BEGIN, delta(0, text="a"), stop(0), END, META)
+    assert [event.type for event in events] == [
+        "message.start", "block.start", "text.delta", "block.complete", "usage.update", "message.complete",
+    ]  # fmt: skip
+    assert events[4] == UsageUpdate(TokenUsage(3, output_tokens=2))
+
+
+@pytest.mark.parametrize("frames", [[], [BEGIN], [BEGIN, delta(0, text="a")], [delta(0, text="a"), stop(0), META]])
+def test_a_cut_stream_never_looks_finished(frames: list[bytes]) -> None:
+    events, error = read(*frames, END[:-1])
+    assert isinstance(error, NetworkError)
+    last = events[-1]
+    assert isinstance(last, MessageComplete)
+    assert last.response.stop_reason is StopReason.error
+    assert error.response == last.response
+    fold(events)
+
+
+FAULTS: dict[str, tuple[bytes, ErrorClass, str | None, str]] = {
+    "throttled": (
+        frame("", {"message": "Slow."}, **{":message-type": "exception", ":exception-type": "throttlingException"}),
+        ErrorClass.rate_limit, "ThrottlingException", "Slow."),
+    "too long": (
+        frame("", {"message": "Input is too long for requested model."},
+              **{":message-type": "exception", ":exception-type": "validationException"}),
+        ErrorClass.context_overflow, "ValidationException", "Input is too long for requested model."),
+    "the model failed": (
+        frame("", {"message": "m", "originalStatusCode": 500},
+              **{":message-type": "exception", ":exception-type": "modelStreamErrorException"}),
+        ErrorClass.server_error, "ModelStreamErrorException", "m"),
+    "an error frame": (
+        encode_frame({":message-type": "error", ":error-code": "AccessDeniedException", ":error-message": "No."}, b""),
+        ErrorClass.auth, "AccessDeniedException", "No."),
+    "a wrong checksum": (
+        END[:-1] + bytes([END[-1] ^ 1]), ErrorClass.invalid_request, None,
+        "the checksum of an event-stream frame does not match"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("wire", "error_class", "code", "message"), FAULTS.values(), ids=FAULTS)
+def test_faults_in_a_stream(wire: bytes, error_class: ErrorClass, code: str | None, message: str) -> None:
+    events, error = read(BEGIN, delta(0, text="a"), wire, END, META)
+    assert error is not None
+    assert (error.error_class, error.provider_code, error.message) == (error_class, code, message)
+    assert fold(events).text == "a"
+
+
+ODD: dict[str, tuple[bytes, Wire]] = {
+    "an event": (frame("tomorrow", {"x": 1, "p": "ab"}), {"tomorrow": {"x": 1}}),
+    "a start": (start(0, tomorrow={}), {"contentBlockStart": {"contentBlockIndex": 0, "start": {"tomorrow": {}}}}),
+    "a delta": (delta(0, audio="x"), {"contentBlockDelta": {"contentBlockIndex": 0, "delta": {"audio": "x"}}}),
+    "no delta": (delta(0), {"contentBlockDelta": {"contentBlockIndex": 0, "delta": {}}}),
+    "a number for a text": (delta(0, text=5), {"contentBlockDelta": {"contentBlockIndex": 0, "delta": {"text": 5}}}),
+    "an input of no call": (
+        delta(7, toolUse={"input": "x"}), {"contentBlockDelta": {"contentBlockIndex": 7, "delta": {"toolUse": {
+            "input": "x"}}}}),
+    "no JSON": (frame("contentBlockDelta", b"oops"), {"contentBlockDelta": "oops"}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("wire", "raw"), ODD.values(), ids=ODD)
+def test_what_nobody_knows_is_handed_on(wire: bytes, raw: Wire) -> None:
+    events, error = read(BEGIN, wire, delta(1, text="a"), delta(1, text="b"), END, META)
+    assert error is None
+    assert [event for event in events if isinstance(event, Unknown)] == [Unknown(NAME, raw)]
+    assert fold(events).text == "ab"
+
+
+def test_a_delta_of_another_kind_never_reaches_a_block() -> None:
+    stray = [delta(0, reasoningContent={"text": "t"}), delta(0, toolUse={"input": "x"}), delta(0, text=None)]
+    events, error = read(BEGIN, delta(0, text="a"), *stray, stop(0), delta(0, text="late"), END, META)
+    assert error is None
+    assert fold(events).content == (TextBlock("a"),)
+    assert sum(isinstance(event, Unknown) for event in events) == 4
+
+
+def test_malformed_arguments_are_kept_as_they_are() -> None:
+    pieces = [start(0, toolUse=CALL), delta(0, toolUse={"input": '{"a":'}), stop(0)]
+    (call,) = whole(BEGIN, *pieces, END, META).tool_uses
+    assert (call.input, call.input_text) == ({}, '{"a":')
+
+
+@needs_shared
+def test_recorded_streams_written_again_have_the_same_frames() -> None:
+    """Padding and what a stream of a test double lacks aside, we write what the service wrote."""
+    seen = 0
+    for record in corpus("bedrock-converse-stream"):
+        wire = stream_bytes(record)
+        if wire is None:
+            continue
+        events, error = read(wire)
+        assert error is None
+        told = [(frame["headers"][":event-type"], frame["payload"]) for frame in record["response_events"]]
+        assert said(events)[0] == [(name, {k: v for k, v in wire.items() if k != "p"}) for name, wire in told]
+        seen += 1
+    assert seen > 40
+
+
+UNSAID: dict[str, tuple[Response, list[tuple[str, str]]]] = {
+    "a document": (Response((DocumentBlock(TextSource("t"), "n"),)), [("dropped", "content/0")]),
+    "a result with a picture": (
+        Response((ToolResultBlock("t", (TextBlock("a"), DocumentBlock(TextSource("t"), "n"))),)),
+        [("dropped", "content/0/content")]),
+    "another's block": (Response((OpaqueBlock(dialect="gemini", raw={}),)), [("dropped", "content/0")]),
+    "a refusal": (Response((RefusalBlock("no"),)), [("approximated", "content/0")]),
+    "JSON": (Response((JsonBlock({"a": 1}),)), [("approximated", "content/0")]),
+    "a cache point": (Response((TextBlock("a", cache=CacheMark()),)), [("dropped", "content/0/cache")]),
+    "residue of a text": (
+        Response((TextBlock("a", extras={NAME: {"new": 1}}),)), [("dropped", f"content/0/extras/{NAME}/new")]),
+    "residue of the message": (
+        Response((TextBlock("a"),), extras={NAME: {"output": {"new": 1}}}), [("dropped", f"extras/{NAME}/output")]),
+    "free text": (
+        Response((ToolUseBlock(id="t", name="f", kind="text", input_text="ls"),)),
+        [("approximated", "content/0/input_text"), ("approximated", "content/0/kind")]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("response", "declared"), UNSAID.values(), ids=UNSAID)
+def test_what_a_stream_cannot_say(response: Response, declared: list[tuple[str, str]]) -> None:
+    frames, losses = said(list(unfold(replace(response, usage=TokenUsage()))))
+    assert losses == declared
+    assert [name for name, _ in frames[-2:]] == ["messageStop", "metadata"]
+
+
+def test_a_block_that_says_nothing_is_still_there() -> None:
+    blocks = (
+        TextBlock(""),
+        ThinkingBlock(""),
+        RedactedThinkingBlock(data="AA=="),
+        ServerToolUseBlock(id="t", name="f"),
+    )
+    frames, losses = said(list(unfold(Response(blocks, usage=TokenUsage()))))
+    assert losses == []
+    assert sum(name == "contentBlockStop" for name, _ in frames) == 4
+    assert ("contentBlockDelta", {"contentBlockIndex": 0, "delta": {"text": ""}}) in frames
+
+
+def test_a_thought_ended_before_its_signature_is_declared() -> None:
+    thought = ThinkingBlock("ab", signature="s")
+    events: list[Event] = [
+        MessageStart(), BlockStart(0, ThinkingBlock("")), ThinkingDelta(0, "a"), BlockStart(1, TextBlock("")),
+        ThinkingDelta(0, "b"), BlockComplete(0, thought), BlockComplete(1, TextBlock("")),
+        MessageComplete(Response((thought, TextBlock("")), usage=TokenUsage())),
+    ]  # fmt: skip
+    frames, losses = said(events)
+    assert losses == [("dropped", "content/0/signature"), ("moved", "content/0")]
+    assert [wire["delta"] for name, wire in frames if name == "contentBlockDelta"] == [
+        {"reasoningContent": {"text": "a"}}, {"text": ""}, {"reasoningContent": {"text": "b"}},
+    ]  # fmt: skip
+
+
+def test_illegal_events_are_the_callers_mistake() -> None:
+    encoder = BEDROCK.stream_encoder()
+    with pytest.raises(ParseError):
+        encoder.feed(ToolUseEnd(0, {}, ToolUseBlock(id="t", name="f")))
+
+
+def test_nothing_is_written_behind_an_error() -> None:
+    encoder = BEDROCK.stream_encoder()
+    encoder.feed(MessageStart())
+    assert encoder.fail(RateLimitError("slow"))
+    assert encoder.fail(RateLimitError("slow")) == b""
+    assert encoder.close() == b""
+
+
+# -------------------------------------------------------------------------------------------------------- errors
+
+READ: list[tuple[int, dict[str, str], bytes, ErrorClass, str | None]] = [
+    (400, {"x-amzn-ErrorType": "ValidationException:http://internal.amazon.com/coral/com.amazon.bedrock/"},
+     b'{"message":"The provided model identifier is invalid."}', ErrorClass.invalid_request, "ValidationException"),
+    (400, {}, b'{"message":"Input is too long for requested model."}', ErrorClass.context_overflow, None),
+    (403, {"x-amzn-errortype": "ExpiredTokenException:"}, b'{"message":"expired"}', ErrorClass.auth,
+     "ExpiredTokenException"),
+    (429, {}, b'{"message":"Too many tokens, please wait before trying again."}', ErrorClass.rate_limit, None),
+    (429, {"x-amzn-errortype": "ModelNotReadyException"}, b'{"message":"m"}', ErrorClass.rate_limit,
+     "ModelNotReadyException"),
+    (408, {"x-amzn-errortype": "ModelTimeoutException"}, b'{"message":"m"}', ErrorClass.timeout,
+     "ModelTimeoutException"),
+    (424, {"x-amzn-errortype": "ModelErrorException"}, b'{"message":"m","originalStatusCode":500}',
+     ErrorClass.server_error, "ModelErrorException"),
+    (503, {}, b"<html>no</html>", ErrorClass.server_error, None),
+    (400, {}, b'{"__type":"com.amazon.coral.service#UnrecognizedClientException","Message":"who?"}', ErrorClass.auth,
+     "UnrecognizedClientException"),
+    (500, {}, b"", ErrorClass.server_error, None),
+    (404, {"x-amzn-errortype": "ResourceNotFoundException"}, b'{"message":""}', ErrorClass.invalid_request,
+     "ResourceNotFoundException"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("status", "headers", "body", "error_class", "code"), READ)
+def test_errors_are_read_and_written_again(
+    status: int, headers: dict[str, str], body: bytes, error_class: ErrorClass, code: str | None
+) -> None:
+    error = BEDROCK.decode_error(status, headers, body)
+    assert (error.error_class, error.provider_code, error.provider_status) == (error_class, code, status)
+    wire = BEDROCK.encode_error(error)
+    assert wire.status == status
+    assert wire.body == body or json.loads(wire.body) == json.loads(body)
+    assert wire.headers.get("x-amzn-errortype") == next(iter(headers.values()), None)
+    assert BEDROCK.decode_error(wire.status, wire.headers, wire.body) == error
+
+
+@pytest.mark.parametrize("error_class", [
+    ErrorClass.rate_limit, ErrorClass.auth, ErrorClass.server_error, ErrorClass.timeout, ErrorClass.context_overflow,
+    ErrorClass.invalid_request, ErrorClass.tool_error,
+])  # fmt: skip
+@pytest.mark.parametrize("retryable", [True, False])
+def test_a_class_survives_the_wire(error_class: ErrorClass, retryable: bool) -> None:
+    error = error_type(error_class)("m", retryable=retryable, request_id="r")
+    wire = BEDROCK.encode_error(error)
+    read_again = BEDROCK.decode_error(wire.status, wire.headers, wire.body)
+    assert read_again.error_class is error_class
+    assert read_again.request_id == "r"
+    if error_class is ErrorClass.rate_limit:
+        assert read_again.retryable is retryable
