@@ -108,8 +108,11 @@ def fold(events: Iterable[Event]) -> Response:
 
 def _assemble(event: MessageComplete, blocks: list[Block]) -> Response:
     """Finished blocks, in the order of the response where that holds the same ones (slots may fill out of order)."""
-    content = event.response.content
-    if len(content) == len(blocks) and all(block in blocks for block in content):
+    content, left = event.response.content, list(blocks)
+    for block in content:
+        if block in left:
+            left.remove(block)
+    if len(content) == len(blocks) and not left:
         return event.response
     return replace(event.response, content=tuple(blocks))
 

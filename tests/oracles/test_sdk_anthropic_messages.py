@@ -141,7 +141,7 @@ FOUND = [{"type": "web_search_result", "url": "https://a.test", "title": "A", "e
 
 # name: our blocks, their blocks
 ANSWERS: dict[str, tuple[tuple[Any, ...], list[Json]]] = {
-    "text": ((TextBlock("Hé\n\"llo\" 🌍"),), [{"type": "text", "text": 'Hé\n"llo" 🌍'}]),
+    "text": ((TextBlock('Hé\n"llo" 🌍'),), [{"type": "text", "text": 'Hé\n"llo" 🌍'}]),
     "two texts": ((TextBlock("a"), TextBlock("b")), [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]),
     "no content": ((), []),
     "citations": ((TextBlock("cited", CITATIONS),), [{"type": "text", "text": "cited", "citations": CITED}]),
@@ -472,7 +472,9 @@ def test_their_own_error_comes_back_as_it_was() -> None:
 
 def test_an_error_of_another_dialect_speaks_anthropic_here() -> None:
     body = {"error": {"message": "Slow down", "type": "requests", "param": None, "code": "rate_limit_exceeded"}}
-    ours = dialect("openai-chat").decode_error(429, {"x-request-id": "r1", "retry-after": "3"}, json.dumps(body).encode())
+    ours = dialect("openai-chat").decode_error(
+        429, {"x-request-id": "r1", "retry-after": "3"}, json.dumps(body).encode()
+    )
     wire = dialect(NAME).encode_error(ours)
     error = raised(Server(wire.status, wire.headers, wire.body))
     assert isinstance(error, anthropic.RateLimitError)
@@ -699,7 +701,9 @@ def test_what_the_client_got_goes_back_unchanged() -> None:
         TextBlock("x"),
         ToolUseBlock("toolu_1", "f", input={"a": 1}),
     )
-    answer = answering(dialect(NAME).encode_response(Response(blocks, usage=TokenUsage())).body).client.messages.create(**ASK)
+    answer = answering(dialect(NAME).encode_response(Response(blocks, usage=TokenUsage())).body).client.messages.create(
+        **ASK
+    )
     history = [
         *ASK["messages"],
         {"role": "assistant", "content": answer.content},

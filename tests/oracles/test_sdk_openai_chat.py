@@ -142,7 +142,10 @@ def function(id: str, name: str, arguments: str) -> Json:
     return {"id": id, "type": "function", "function": {"name": name, "arguments": arguments}}
 
 
-CITED = {"type": "url_citation", "url_citation": {"url": "https://a.test", "title": "A", "start_index": 1, "end_index": 3}}
+CITED = {
+    "type": "url_citation",
+    "url_citation": {"url": "https://a.test", "title": "A", "start_index": 1, "end_index": 3},
+}
 
 # name: our blocks, their message
 ANSWERS: dict[str, tuple[tuple[Any, ...], Json]] = {
@@ -451,7 +454,12 @@ def test_their_own_error_comes_back_as_it_was() -> None:
     wire = dialect(NAME).encode_error(ours)
     error = raised(Server(wire.status, wire.headers, wire.body))
     assert isinstance(error, openai.NotFoundError)
-    assert (error.code, error.param, error.request_id, error.body) == ("model_not_found", "model", "req_1", body["error"])
+    assert (error.code, error.param, error.request_id, error.body) == (
+        "model_not_found",
+        "model",
+        "req_1",
+        body["error"],
+    )
 
 
 def test_an_error_of_another_dialect_speaks_openai_here() -> None:

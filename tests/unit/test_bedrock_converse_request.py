@@ -139,6 +139,17 @@ BODIES: dict[str, Wire] = {
     "citations of nothing": {"messages": [user({"text": "a"}), model(
         {"citationsContent": {"citations": [{"location": {"web": {"domain": "d"}}}]}},
         {"citationsContent": {"content": [{"text": "x"}]}}, {"citationsContent": {}})]},
+    "tags of answers": {"messages": [user({"text": "a", "type": "text"}), model(
+        {"toolUse": {"toolUseId": "t1", "name": "f", "input": {}, "type": "tool_use"}}), user(result())]},
+    "blocks of odd shapes": {"messages": [user(
+        {"toolUse": "x"}, {"toolResult": {"toolUseId": "t", "content": "x"}}, {"citationsContent": {"content": "x"}},
+        {"guardContent": {"image": {"format": "png", "source": {"new": 1}}}}, {"document": {"name": 5, "source": {}}},
+        {"image": {"format": "png", "source": {"text": "x"}}}, {"text": "a", "new": 1},
+        {"citationsContent": {"content": [{"text": "a", "new": 1}]}})]},
+    "tools of odd shapes": {"messages": [user({"text": "a"})], "toolConfig": {"tools": {"x": 1}, "toolChoice": {
+        "auto": {"name": "x", "new": 1}}}},
+    "a tool that is nearly one": {"messages": [user({"text": "a"})], "toolConfig": {"tools": [
+        {"toolSpec": {"name": "f", "inputSchema": {"json": {"type": "object"}}, "strict": "yes"}}, {"tomorrow": {}}]}},
     "prompt variables": {"promptVariables": {"x": {"text": "y"}}},
     "empty objects": {"messages": [user({"text": "a"})], "system": [], "inferenceConfig": {}, "toolConfig": {},
                       "additionalModelRequestFields": {}, "outputConfig": {}, "requestMetadata": {}},
@@ -545,6 +556,10 @@ FAMILY: dict[str, tuple[str, Thinking, Wire]] = {
         "outputConfig": {"effort": "max"}}),
     "Nova": ("us.amazon.nova-2-lite-v1:0", Thinking(effort="max"), {"additionalModelRequestFields": {
         "reasoningConfig": {"type": "enabled", "maxReasoningEffort": "high"}, "inferenceConfig": {"topK": 5}}}),
+    "Nova, adaptive": ("amazon.nova-2-pro", Thinking(mode="adaptive", budget=9, display="x"), {
+        "additionalModelRequestFields": {"reasoningConfig": {"type": "enabled"}, "inferenceConfig": {"topK": 5}}}),
+    "Nova, shown": ("amazon.nova-2-pro", Thinking(display="x"), {
+        "additionalModelRequestFields": {"reasoningConfig": {"type": "enabled"}, "inferenceConfig": {"topK": 5}}}),
     "gpt-oss": ("openai.gpt-oss-120b-1:0", Thinking(effort="minimal", mode="enabled"), {
         "additionalModelRequestFields": {"reasoning_effort": "low", "top_k": 5}}),
 }  # fmt: skip
@@ -571,6 +586,28 @@ def test_every_spelling_of_thinking_is_read_and_kept(fields: Wire, thinking: Thi
     read = (request.thinking.mode, request.thinking.effort, request.thinking.budget)
     assert read == (thinking.mode, thinking.effort, thinking.budget)
     assert BEDROCK.encode_request(request).body == body
+
+
+def test_betas_are_for_claude() -> None:
+    request = Request(A, betas=("b",))
+    claude, nova = (
+        BEDROCK.encode_request(request, Target(model=f"{name}-1")) for name in ("anthropic.c", "amazon.nova")
+    )
+    assert claude.body["additionalModelRequestFields"] == {"anthropic_beta": ["b"]}
+    assert "additionalModelRequestFields" not in nova.body
+    assert losses(nova) == [("dropped", "betas")]
+
+
+def test_an_answer_goes_back_as_a_turn() -> None:
+    """What answers have and requests may not is left behind."""
+    spoken = [{"text": "a", "type": "text"}, {"text": ""},
+              {"toolUse": {"toolUseId": "t", "name": "add", "input": {}, "type": "tool_use"}}]  # fmt: skip
+    response = BEDROCK.decode_response({"output": {"message": {"role": "assistant", "content": spoken}}})
+    result = Message("tool", (ToolResultBlock("t", "1"),))
+    encoded = BEDROCK.encode_request(Request((*A, response.message, result), tools=(ADD,)))
+    assert encoded.body["messages"][1] == model({"text": "a"}, call("t", "add"))
+    assert problems(encoded.body, NAME) == []
+    assert losses(encoded) == [("dropped", "messages/1/content/1")]
 
 
 def test_the_model_is_in_the_path() -> None:

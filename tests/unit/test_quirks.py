@@ -54,7 +54,8 @@ LOCAL = {"max_tokens": "max_tokens", "cache": None, "developer": "system"}
 ROWS: dict[str, dict[str, Json]] = {
     "openai": {},
     "azure": {},
-    "mistral": LOCAL | {"seed": "random_seed", "top_k": True, "any": "any", "stream_options": False, "reasoning": "part"},
+    "mistral": LOCAL
+    | {"seed": "random_seed", "top_k": True, "any": "any", "stream_options": False, "reasoning": "part"},
     "deepseek": LOCAL | {"reasoning": "reasoning_content", "thinking": "thinking", "parallel": False},
     "groq": LOCAL | {"max_tokens": "max_completion_tokens", "reasoning": "reasoning"},
     "xai": LOCAL | {"max_tokens": "max_completion_tokens"},
@@ -96,7 +97,16 @@ EVERYTHING = Request(
 def test_every_provider_and_every_quirk_has_a_row() -> None:
     assert ROWS.keys() == QUIRKS.keys()
     tested = {
-        *("max_tokens_key", "seed_key", "top_k", "thinking_key", "replay_thinking", "thinking_param", "cache_key", "ids"),
+        *(
+            "max_tokens_key",
+            "seed_key",
+            "top_k",
+            "thinking_key",
+            "replay_thinking",
+            "thinking_param",
+            "cache_key",
+            "ids",
+        ),
         *("any_word", "developer_role", "stream_usage", "parallel", "strict", "list_content"),
     }
     assert set(Quirks.__struct_fields__) == tested
@@ -174,7 +184,9 @@ def test_a_named_server_wins_over_how_it_was_spelled() -> None:
 
 
 def test_reasoning_is_returned_under_the_key_of_the_server_that_was_named() -> None:
-    body = {"messages": [{"role": "user", "content": "?"}, {"role": "assistant", "content": "x", "reasoning_content": "hm"}]}
+    body = {
+        "messages": [{"role": "user", "content": "?"}, {"role": "assistant", "content": "x", "reasoning_content": "hm"}]
+    }
     request = dialect(CHAT).decode_request(body)
     assert dialect(CHAT).encode_request(request).body == body
     turn = written("groq", request).body["messages"][1]
@@ -182,7 +194,10 @@ def test_reasoning_is_returned_under_the_key_of_the_server_that_was_named() -> N
 
 
 def test_reasoning_of_another_provider_is_never_replayed() -> None:
-    history = (Message("user", "?"), Message("assistant", (ThinkingBlock("hm"), TextBlock("x")), origin=Origin("groq", CHAT)))
+    history = (
+        Message("user", "?"),
+        Message("assistant", (ThinkingBlock("hm"), TextBlock("x")), origin=Origin("groq", CHAT)),
+    )
     encoded = dialect(CHAT).encode_request(Request(history), Target("deepseek"))
     assert "reasoning_content" not in encoded.body["messages"][1]
     assert [loss.path for loss in encoded.losses] == ["messages/1/content/0"]

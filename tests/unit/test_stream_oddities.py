@@ -128,7 +128,12 @@ def calls(*entries: Json, finish: str | None = None, **top: Json) -> Json:
     return chunk({"tool_calls": list(entries)}, finish, **top)
 
 
-COUNTS = {"prompt_tokens": 30, "completion_tokens": 5, "total_tokens": 35, "prompt_tokens_details": {"cached_tokens": 20}}
+COUNTS = {
+    "prompt_tokens": 30,
+    "completion_tokens": 5,
+    "total_tokens": 35,
+    "prompt_tokens_details": {"cached_tokens": 20},
+}
 USAGE = TokenUsage(10, 20, 0, 5)
 HELLO = (text("Hel"), text("lo"), chunk(finish="stop"))
 F, G = ToolUseBlock("a", "f", input={"x": 1}), ToolUseBlock("b", "g", input={"y": 2})
@@ -358,7 +363,10 @@ def test_one_call_of_two_has_no_id() -> None:
     starts = {e.index: (e.id, e.name) for e in events if isinstance(e, ToolUseStart)}
     ends = {e.index: (e.block.id, e.block.name) for e in events if isinstance(e, ToolUseEnd)}
     assert starts == ends
-    assert {b.name: (b.id, b.input) for b in fold(events).tool_uses} == {"f": ("call_0", {"x": 1}), "g": ("b", {"y": 2})}
+    assert {b.name: (b.id, b.input) for b in fold(events).tool_uses} == {
+        "f": ("call_0", {"x": 1}),
+        "g": ("b", {"y": 2}),
+    }
 
 
 def test_a_call_that_never_gets_a_name_does_not_disturb_the_others() -> None:
@@ -466,7 +474,12 @@ def test_text_before_reasoning_is_put_behind_it() -> None:
 def test_reasoning_details_are_merged_by_index() -> None:
     """What a router wants back unmodified: texts grow, signatures and encrypted data stay with their entry."""
     body = sse(
-        chunk({"reasoning": "a", "reasoning_details": [{"type": "reasoning.text", "text": "a", "index": 0, "format": "x"}]}),
+        chunk(
+            {
+                "reasoning": "a",
+                "reasoning_details": [{"type": "reasoning.text", "text": "a", "index": 0, "format": "x"}],
+            }
+        ),
         chunk({"reasoning": "b", "reasoning_details": [{"type": "reasoning.text", "text": "b", "index": 0}]}),
         chunk({"reasoning_details": [{"type": "reasoning.text", "signature": "c2ln", "index": 0}]}),
         chunk({"reasoning_details": [{"type": "reasoning.encrypted", "data": "ZW5j", "index": 1}]}),
@@ -488,8 +501,14 @@ def test_a_refusal() -> None:
 
 
 def test_annotations() -> None:
-    cited = {"type": "url_citation", "url_citation": {"url": "https://a.test", "title": "A", "start_index": 0, "end_index": 5}}
-    more = {"type": "url_citation", "url_citation": {"url": "https://b.test", "title": "B", "start_index": 0, "end_index": 5}}
+    cited = {
+        "type": "url_citation",
+        "url_citation": {"url": "https://a.test", "title": "A", "start_index": 0, "end_index": 5},
+    }
+    more = {
+        "type": "url_citation",
+        "url_citation": {"url": "https://b.test", "title": "B", "start_index": 0, "end_index": 5},
+    }
     expected = tuple(Citation(kind="url", url=f"https://{x}.test", title=x.upper(), start=0, end=5) for x in "ab")
     body = sse(*HELLO[:2], chunk({"content": "", "annotations": [cited]}), chunk({"annotations": [more]}), HELLO[2])
     check(CHAT, body, TextBlock("Hello", expected))
@@ -613,7 +632,9 @@ CHAT_FAULTS: tuple[tuple[str, Json, ErrorClass], ...] = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize(("fault", "error_class"), [row[1:] for row in CHAT_FAULTS], ids=[row[0] for row in CHAT_FAULTS])
+@pytest.mark.parametrize(
+    ("fault", "error_class"), [row[1:] for row in CHAT_FAULTS], ids=[row[0] for row in CHAT_FAULTS]
+)
 def test_an_error_inside_a_chat_stream(fault: Json, error_class: ErrorClass) -> None:
     response = check(CHAT, sse(text("Hel"), text("lo"), fault, text("never")), TextBlock("Hello"), stop="error")
     error = response.error
@@ -744,7 +765,12 @@ def last(reason: str | None = "end_turn", usage: Json = None, **fields: Json) ->
 
 
 STOP = {"type": "message_stop"}
-TEXT = (opened(0, type="text", text=""), piece(0, "text_delta", text="Hel"), piece(0, "text_delta", text="lo"), closed(0))
+TEXT = (
+    opened(0, type="text", text=""),
+    piece(0, "text_delta", text="Hel"),
+    piece(0, "text_delta", text="lo"),
+    closed(0),
+)
 PLAIN = (start(), *TEXT, last(), STOP)
 PING = {"type": "ping"}
 
@@ -779,7 +805,9 @@ CLAUDE_FRAMES: dict[str, bytes] = {
 @pytest.mark.parametrize("name", CLAUDE_FRAMES)
 def test_anthropic_framing_and_ends(name: str) -> None:
     usage = TokenUsage(10, 20, 3, 5)
-    response = check(CLAUDE, CLAUDE_FRAMES[name], TextBlock("Hello"), usage=usage, raw_stop_reason="end_turn", error=None)
+    response = check(
+        CLAUDE, CLAUDE_FRAMES[name], TextBlock("Hello"), usage=usage, raw_stop_reason="end_turn", error=None
+    )
     assert (response.id, response.model) == ("m", "claude")
 
 
@@ -895,7 +923,9 @@ def test_compaction() -> None:
 
 
 def test_server_tools() -> None:
-    found = [{"type": "web_search_result", "url": "https://a.test", "title": "A", "encrypted_content": "e", "page_age": None}]
+    found = [
+        {"type": "web_search_result", "url": "https://a.test", "title": "A", "encrypted_content": "e", "page_age": None}
+    ]
     body = named(
         start(), opened(0, type="server_tool_use", id="s", name="web_search", input={}),
         piece(0, "input_json_delta", partial_json='{"query"'), piece(0, "input_json_delta", partial_json=':"q"}'), closed(0),
@@ -968,8 +998,16 @@ HOSTILE_CLAUDE: tuple[Json, ...] = (
     {"type": "content_block_start", "index": 5, "content_block": {"type": "text", "text": None}},
     {"type": "content_block_start", "index": 5, "content_block": {"type": "thinking", "thinking": None}},
     {"type": "content_block_start", "index": 5, "content_block": {"type": "tool_use", "id": "a", "name": "f"}},
-    {"type": "content_block_start", "index": 5, "content_block": {"type": "tool_use", "id": 3, "name": None, "input": {}}},
-    {"type": "content_block_start", "index": 5, "content_block": {"type": "tool_use", "id": "a", "name": "f", "input": "x"}},
+    {
+        "type": "content_block_start",
+        "index": 5,
+        "content_block": {"type": "tool_use", "id": 3, "name": None, "input": {}},
+    },
+    {
+        "type": "content_block_start",
+        "index": 5,
+        "content_block": {"type": "tool_use", "id": "a", "name": "f", "input": "x"},
+    },
     {"type": "content_block_start", "index": {"a": 1}, "content_block": {"type": "text", "text": ""}},
     {"type": "content_block_delta", "index": 0},
     {"type": "content_block_delta", "index": 0, "delta": None},

@@ -246,7 +246,9 @@ def test_a_stream_is_translated_as_it_comes() -> None:
     pulled: list[int] = []
 
     def slowly() -> Iterator[bytes]:
-        for number, row in enumerate([*sse(delta(content="Hel"), delta(content="lo"), delta("stop")), b"data: [DONE]\n\n"]):
+        for number, row in enumerate(
+            [*sse(delta(content="Hel"), delta(content="lo"), delta("stop")), b"data: [DONE]\n\n"]
+        ):
             pulled.append(number)
             yield row
 
@@ -349,7 +351,10 @@ TOLD: tuple[tuple[str, Json], ...] = (
     (CHAT, {"model": "x", "messages": USER, "stream_options": {"include_usage": True}}),
     (CHAT, {"model": "x", "messages": [{"role": "system", "content": "s"}, *USER]}),
     (CHAT, {"model": "x", "messages": USER, "tools": [{"type": "function", "function": {"name": "f"}}]}),
-    (CHAT, {"messages": [{"role": "user", "content": [{"type": "image_url", "image_url": {"url": "https://a.test"}}]}]}),
+    (
+        CHAT,
+        {"messages": [{"role": "user", "content": [{"type": "image_url", "image_url": {"url": "https://a.test"}}]}]},
+    ),
     ("bedrock-converse", {"system": [{"text": "s"}], "messages": [{"role": "user", "content": [{"text": "?"}]}]}),
     ("gemini", {"contents": [{"parts": [{"text": "?"}]}]}),
     ("openai-responses", {"model": "x", "input": "?"}),
@@ -418,7 +423,9 @@ CALL_B = {"type": "tool_use", "id": "toolu_b", "name": "g", "input": {}}
 def test_the_calls_of_an_answer(strict: bool) -> None:
     chat = parse_tool_calls(chat_answer(("a", "f", '{"x": 1}'), ("b", "g", "{}")), dialect=CHAT, strict=strict)
     assert [(c.id, c.name, c.input) for c in chat] == [("a", "f", {"x": 1}), ("b", "g", {})]
-    claude = parse_tool_calls(claude_answer({"type": "text", "text": "t"}, CALL_A, CALL_B), dialect=CLAUDE, strict=strict)
+    claude = parse_tool_calls(
+        claude_answer({"type": "text", "text": "t"}, CALL_A, CALL_B), dialect=CLAUDE, strict=strict
+    )
     assert [(c.id, c.name, c.input) for c in claude] == [("toolu_a", "f", {"x": 1}), ("toolu_b", "g", {})]
     assert parse_tool_calls(chat_answer(finish="stop", content="x"), dialect=CHAT, strict=strict) == []
     assert parse_tool_calls(claude_answer(stop="end_turn"), dialect=CLAUDE, strict=strict) == []
@@ -473,7 +480,12 @@ def test_a_custom_call_is_never_malformed() -> None:
 
 ASKED: dict[str, Json] = {
     CHAT: {"model": "m", "messages": [{"role": "user", "content": "?"}], "tools": CHAT_REQUEST["tools"]},
-    CLAUDE: {"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": "?"}], "tools": CLAUDE_REQUEST["tools"]},
+    CLAUDE: {
+        "model": "m",
+        "max_tokens": 9,
+        "messages": [{"role": "user", "content": "?"}],
+        "tools": CLAUDE_REQUEST["tools"],
+    },
 }
 
 
@@ -654,7 +666,11 @@ OPTIONAL: dict[str, Any] = {
         "city": {"type": "string"},
         "unit": {"type": "string", "enum": ["c", "f"]},
         "days": {"type": ["integer", "null"]},
-        "where": {"type": "object", "properties": {"lat": {"type": "number"}, "lon": {"type": "number"}}, "required": ["lat"]},
+        "where": {
+            "type": "object",
+            "properties": {"lat": {"type": "number"}, "lon": {"type": "number"}},
+            "required": ["lat"],
+        },
     },
     "required": ["city"],
 }

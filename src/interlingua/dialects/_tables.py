@@ -40,6 +40,7 @@ __all__ = [
     "own",
     "read_constants",
     "say_constants",
+    "sift",
     "take",
 ]
 
@@ -94,6 +95,22 @@ def take(rest: Wire, key: str, blanks: Wire) -> Json:
         blanks[key] = value
         return None
     return value
+
+
+def sift(rest: Wire, blanks: Wire, empty: tuple[Json, ...] = (None,)) -> None:
+    """Move values that say nothing from residue to the blanks, in their own nesting; objects left empty go too."""
+    for key in list(rest):
+        value = rest[key]
+        if type(value) is dict and value:
+            inner, hollow = dict(value), Wire()
+            sift(inner, hollow, empty)
+            if hollow:
+                blanks[key] = merge(hollow, blanks[key]) if type(blanks.get(key)) is dict else hollow
+                rest[key] = inner
+                if not inner:
+                    del rest[key]
+        elif type(value) is not bool and any(value is known or value == known for known in empty):
+            blanks[key] = rest.pop(key)
 
 
 def merge(wire: Wire, under: Mapping[str, Json]) -> Wire:

@@ -8,6 +8,7 @@ stands in the other value only, needs a loss on the object or list that holds it
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
 from typing import Any
 
 import msgspec
@@ -61,16 +62,29 @@ def plain(value: Any) -> Any:
 
 
 def _fields(value: msgspec.Struct) -> Iterator[tuple[str, Any]]:
-    hidden = OFF_WIRE.get(type(value), frozenset())
     tag = value.__struct_config__.tag
     if tag is not None:
         yield "type", tag
-    for field in msgspec.structs.fields(value):
-        found = getattr(value, field.name)
-        if field.name not in hidden and field.name != "forms" and not _is_default(field, found):
-            said = plain(found) if field.name != "extras" else _without_blanks(found)
-            if said is not ABSENT:
-                yield field.name, said
+    for name, default in _shown_fields(type(value)):
+        found = getattr(value, name)
+        if found == default and type(found) is type(default):
+            continue
+        said = plain(found) if name != "extras" else _without_blanks(found)
+        if said is not ABSENT:
+            yield name, said
+
+
+@cache
+def _shown_fields(kind: type[msgspec.Struct]) -> list[tuple[str, Any]]:
+    """The fields that are compared, each with its default."""
+    hidden = OFF_WIRE.get(kind, frozenset()) | {"forms"}
+    return [(field.name, _default(field)) for field in msgspec.structs.fields(kind) if field.name not in hidden]
+
+
+def _default(field: msgspec.structs.FieldInfo) -> Any:
+    if field.default is not msgspec.NODEFAULT:
+        return field.default
+    return ABSENT if field.default_factory is msgspec.NODEFAULT else field.default_factory()
 
 
 def _without_blanks(residue: Any) -> Any:
@@ -81,12 +95,6 @@ def _without_blanks(residue: Any) -> Any:
     if isinstance(residue, list):
         return residue if any(_without_blanks(item) is not ABSENT for item in residue) else ABSENT  # pyright: ignore[reportUnknownVariableType]
     return ABSENT if residue is None or residue == "" else residue
-
-
-def _is_default(field: msgspec.structs.FieldInfo, found: Any) -> bool:
-    if field.default is not msgspec.NODEFAULT:
-        return bool(found == field.default) and type(found) is type(field.default)
-    return field.default_factory is not msgspec.NODEFAULT and found == field.default_factory()
 
 
 def form_marks(value: Any, path: str = "") -> dict[str, Json]:

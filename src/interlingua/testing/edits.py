@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from base64 import b64decode
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 import msgspec
@@ -33,8 +35,8 @@ class Edit(NamedTuple):
     mark: str
 
     def shows_in(self, place: Json) -> bool:
-        """Whether a place on the wire holds the new value."""
-        return self.mark in msgspec.json.encode(place).decode()
+        """Whether a place on the wire holds the new value, be it inside base64 data."""
+        return self.mark in msgspec.json.encode(place).decode() or any(self.mark in text for text in _decoded(place))
 
 
 class Node(NamedTuple):
@@ -47,7 +49,7 @@ class Node(NamedTuple):
 
 def edits(request: Request) -> Iterator[Edit]:
     """The request with each of its editable fields changed, one at a time."""
-    tree = msgspec.to_builtins(request)
+    tree = msgspec.json.decode(msgspec.json.encode(request))
     for path, new in _leaves(tree, (), free=False):
         yield Edit("/".join(map(str, path)), msgspec.convert(_replaced(tree, path, new), Request), _mark(new))
 
@@ -90,6 +92,16 @@ def _replaced(tree: Json, path: tuple[Any, ...], new: Json) -> Json:
     copy = dict(tree) if isinstance(tree, dict) else list(tree)
     copy[step] = _replaced(tree[step], tuple(rest), new)
     return copy
+
+
+def _decoded(place: Json) -> Iterator[str]:
+    """The texts that base64 data in a place stand for."""
+    if isinstance(place, dict | list):
+        for inner in place.values() if isinstance(place, dict) else place:
+            yield from _decoded(inner)
+    elif isinstance(place, str):
+        with suppress(ValueError):
+            yield b64decode(place.rpartition(",")[2]).decode("utf-8", "replace")
 
 
 def changed_nodes(before: Json, after: Json, path: str = "") -> list[Node]:

@@ -19,7 +19,7 @@ from ...arguments import parse_object, write_arguments
 from ...errors import AdapterError
 from ...framing import SseDecoder, encode_sse
 from ...types.base import Json
-from ...types.blocks import Block, RefusalBlock, ServerToolUseBlock, TextBlock, ThinkingBlock, ToolUseBlock
+from ...types.blocks import Block, OpaqueBlock, RefusalBlock, ServerToolUseBlock, TextBlock, ThinkingBlock, ToolUseBlock
 from ...types.events import (
     BlockComplete,
     BlockStart,
@@ -277,7 +277,10 @@ class Encoder(GrammaticalEncoder):
         return b""
 
     def begin_block(self, event: BlockStart | ToolUseStart) -> bytes:
-        self.current, self.block = event.index, event.block
+        self.current, self.block, self.told = event.index, event.block, False
+        if isinstance(event.block, OpaqueBlock):
+            self.said = False  # known only when it is complete
+            return b""
         self.ledger.where = ("content", event.index)
         quiet = Ledger()  # what a finished block cannot say is declared once, at its end
         wire = BLOCKS.encode(event.block, quiet)
@@ -305,6 +308,7 @@ class Encoder(GrammaticalEncoder):
             case ThinkingDelta():
                 return self.piece({"type": "thinking_delta", "thinking": event.text})
             case ToolUseInputDelta() if isinstance(self.block, ToolUseBlock) and self.block.kind == "json":
+                self.told = True
                 return self.piece({"type": "input_json_delta", "partial_json": event.partial_json})
             case CitationDelta():
                 citation = say_citation(event.citation, self.ledger, "citations")
@@ -321,7 +325,10 @@ class Encoder(GrammaticalEncoder):
             return b""
         if event.index in self.early:
             return self.late(event)
-        last = self.last_words(event.block) + self.stop_block() if self.said else self.lost(event.block)
+        if isinstance(event.block, OpaqueBlock):
+            last = self.whole(event.block)
+        else:
+            last = self.last_words(event.block) + self.stop_block() if self.said else self.lost(event.block)
         self.current = None
         return last + self.next_waiting()
 
@@ -333,10 +340,19 @@ class Encoder(GrammaticalEncoder):
         BLOCKS.encode(block, self.ledger)
         if isinstance(block, ThinkingBlock) and block.signature:
             return self.piece({"type": "signature_delta", "signature": block.signature})
-        if isinstance(block, ServerToolUseBlock) or (isinstance(block, ToolUseBlock) and block.kind == "text"):
+        untold = isinstance(block, ToolUseBlock) and not self.told and (block.kind == "text" or block.input)
+        if isinstance(block, ServerToolUseBlock) or untold:
             wire = BLOCKS.encode(block, Ledger()) or {}
             return self.piece({"type": "input_json_delta", "partial_json": write_arguments(wire["input"], None)})
         return b""
+
+    def whole(self, block: OpaqueBlock) -> bytes:
+        """A block that only this protocol knows: it stands complete in its start."""
+        wire = BLOCKS.encode(block, self.ledger)
+        if wire is None:
+            return b""
+        self.written, self.said = self.written + 1, True
+        return _event({"type": "content_block_start", "index": self.written, "content_block": wire}) + self.stop_block()
 
     def lost(self, block: Block) -> bytes:
         BLOCKS.encode(block, self.ledger)

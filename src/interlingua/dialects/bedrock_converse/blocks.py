@@ -157,7 +157,7 @@ def say_call(block: ToolUseBlock, ledger: Ledger) -> Wire:
     wire: Wire = {"toolUseId": fit_id(block.id, "id", mark, ledger), "name": block.name, "input": input}
     if isinstance(ledger, Scribe) and "verbatim" not in mark:
         wire["name"] = fit_tool_name(block.name, ledger, "name")
-    if "type" in mark:
+    elif "type" in mark:  # answers have it, requests may not
         wire["type"] = mark["type"]
     return {"toolUse": wire}
 

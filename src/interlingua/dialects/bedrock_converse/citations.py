@@ -12,7 +12,7 @@ from typing import Any
 from ...types.base import Json
 from ...types.blocks import Citation, TextBlock
 from .._tables import Ledger, kept, marks, own, take
-from .names import NAME
+from .names import NAME, Scribe
 from .wire import Wire, is_array, leave, opened, pop_text, take_text
 
 _SPAN = {"start": "start", "end": "end"}
@@ -136,7 +136,8 @@ def say_text(block: TextBlock, ledger: Ledger) -> Wire:
     if not citations and mark.get("tag") == "guardContent":
         return {"guardContent": {"text": {"text": block.text}}}
     if not citations and mark.get("tag") != "citationsContent":
-        return {"text": block.text, "type": "text"} if "type" in mark else {"text": block.text}
+        tagged = "type" in mark and ("verbatim" in mark or not isinstance(ledger, Scribe))
+        return {"text": block.text, "type": "text"} if tagged else {"text": block.text}
     inner: Wire = {"citations": citations} if citations else {}
     hollow = mark.get("content") == "absent" or "content" in mark.get("blank", {}).get("citationsContent", ())
     if block.text or not hollow:

@@ -143,8 +143,7 @@ class Decoder(FrameDecoder):
         if tag == "image":
             self.pictures[wire["contentBlockIndex"]] = dict(start["image"])
             return
-        empty = STARTS[tag]
-        block: Wire = {tag: {**start[tag], **empty}}
+        block: Wire = {tag: {**start[tag], **{key: value.copy() for key, value in STARTS[tag].items()}}}
         if block[tag].get("name") in self.names:
             block[tag]["name"] = self.names[block[tag]["name"]]
         self.open(wire["contentBlockIndex"], block, read_block(block), out)

@@ -26,8 +26,10 @@ def encode_event(name: str, wire: object) -> bytes:
 
 KNOWN = {encode_event(name, {})[12:-6]: event_headers(name) for name in EVENT_NAMES}
 _DELTA = next(block for block, headers in KNOWN.items() if headers[":event-type"] == "contentBlockDelta")
-_START = _PRELUDE.size + len(_DELTA)
+_DELTA_SIZE = len(_DELTA)
+_START = _PRELUDE.size + _DELTA_SIZE
 _LEAST = _START + _CHECKSUM.size
+_read_prelude, _read_checksum = _PRELUDE.unpack_from, _CHECKSUM.unpack_from
 
 
 class EventFrames(EventStreamDecoder):
@@ -42,10 +44,10 @@ class EventFrames(EventStreamDecoder):
         size = len(chunk)
         if size < _LEAST or self._open or self._fault is not None:
             return None
-        total, headers_length, checksum = _PRELUDE.unpack_from(chunk)
-        if total != size or headers_length != len(_DELTA) or crc32(chunk[:8]) != checksum:
+        total, headers_length, checksum = _read_prelude(chunk)
+        if total != size or headers_length != _DELTA_SIZE or crc32(chunk[:8]) != checksum:
             return None
-        end = size - _CHECKSUM.size
-        if not chunk.startswith(_DELTA, _PRELUDE.size) or crc32(chunk[:end]) != _CHECKSUM.unpack_from(chunk, end)[0]:
+        end = size - 4
+        if not chunk.startswith(_DELTA, 12) or crc32(chunk[:end]) != _read_checksum(chunk, end)[0]:
             return None
         return chunk[_START:end]

@@ -123,6 +123,8 @@ def mark_odd(messages: list[Message], names: set[str]) -> None:
 
 
 def _odd(block: Block, names: set[str]) -> bool:
+    if "type" in marks(NAME, block):
+        return True
     if isinstance(block, TextBlock):
         return not block.text and not block.citations
     if isinstance(block, ToolUseBlock):

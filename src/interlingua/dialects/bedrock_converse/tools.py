@@ -78,7 +78,7 @@ def read_choice(wire: Wire, *, alone: bool) -> ToolChoice:
     tag = next(iter(rest))
     fields: dict[str, Any] = {"mode": CHOICES.read[tag]}
     inner = opened(rest, tag)
-    if isinstance(inner.get("name"), str):
+    if tag == "tool" and isinstance(inner.get("name"), str):
         fields["name"] = inner.pop("name")
         if not TOOL_NAME.fullmatch(fields["name"]):
             forms["verbatim"] = True
@@ -124,10 +124,13 @@ def _names(tools: list[Wire]) -> list[Json]:
 def encode_tools(tools: Sequence[Tool], ledger: Scribe) -> list[Wire]:
     said: list[Wire] = []
     for index, tool in enumerate(tools):
+        usual = say_usual(tool)
+        if usual is not None:
+            said.append(usual)
+            continue
         ledger.where = ("tools", index)
         if isinstance(tool, ToolDefinition):
-            usual = say_usual(tool)
-            said.extend(scatter(say_tool(tool, ledger)) if usual is None else (usual,))
+            said.extend(scatter(say_tool(tool, ledger)))
         elif tool.dialect == NAME:
             said.extend(scatter(tool.raw))
         else:

@@ -12,7 +12,7 @@ from ...types.base import Json
 from ...types.blocks import Block, TextBlock, ToolResultBlock, ToolUseBlock
 from ...types.capabilities import Target
 from ...types.messages import Message, Origin
-from ...types.tools import ToolDefinition
+from ...types.tools import Tool, ToolDefinition
 from ...types.words import Role
 from .._history import is_plain
 from .names import IDS, NAME, TOOL_NAME
@@ -122,9 +122,11 @@ def _say_result(block: Block) -> Wire | None:
     return {"toolResult": wire}
 
 
-def say_tool(tool: ToolDefinition) -> Wire | None:
+def say_tool(tool: Tool) -> Wire | None:
     """A definition with nothing but a name, a description and a schema."""
-    if tool.extras or tool.forms or tool.cache is not None or tool.annotations is not None or tool.strict is not None:
+    if type(tool) is not ToolDefinition or tool.extras or tool.forms or tool.cache is not None:
+        return None
+    if tool.annotations is not None or tool.strict is not None:
         return None
     if tool.kind != "json" or not tool.description or tool.input_schema.get("type") != "object" or not TOOL(tool.name):
         return None

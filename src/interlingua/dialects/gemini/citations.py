@@ -4,9 +4,9 @@
 passages that were recited. Both are read onto the text that they are about, with offsets in characters. A segment names
 its part seldom: without a name it is the first text that says at those offsets what the segment says.
 
-Residue keeps what is left of the lists in their places, so that both lay over each other. Marks on a citation, only where
-we would lay it out otherwise: ``support`` and ``chunk``, or ``source`` and ``key`` (its places in the lists), ``kind`` (of
-the chunk), ``segment`` (it does not fit the text).
+Residue keeps what is left of the lists in their places, so that both lay over each other. Marks on a citation, only
+where we would lay it out otherwise: ``support`` and ``chunk``, or ``source`` and ``key`` (its places in the lists),
+``kind`` (of the chunk), ``segment`` (it does not fit the text).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from ...types.base import Json
 from ...types.blocks import Block, Citation, TextBlock
 from .._tables import Ledger, marks, merge
 from .media import NAME
-from .spelling import Wire
+from .spelling import Wire, is_array, is_object
 
 CHUNKS = ("web", "retrievedContext", "maps")
 SOURCES = ("citations", "citationSources")
@@ -37,7 +37,7 @@ def read_citations(candidate: Wire, blocks: Sequence[Block], blanks: Wire) -> Se
     for key in KEYS:
         if key in candidate and not candidate[key]:
             blanks[key] = candidate.pop(key)
-    original = {key: deepcopy(candidate[key]) for key in KEYS if type(candidate.get(key)) is dict}
+    original = {key: deepcopy(candidate[key]) for key in KEYS if is_object(candidate.get(key))}
     if not original:
         return blocks
     found: Found = {}
@@ -55,14 +55,13 @@ def read_citations(candidate: Wire, blocks: Sequence[Block], blanks: Wire) -> Se
 
 def _cited(blocks: Sequence[Block], found: Found) -> list[Block]:
     return [
-        replace(block, citations=tuple(found[i])) if i in found else block  # type: ignore[call-arg]
-        for i, block in enumerate(blocks)
+        replace(block, citations=tuple(found[index])) if index in found else block for index, block in enumerate(blocks)
     ]
 
 
 def read_grounding(wire: Wire, blocks: Sequence[Block], found: Found) -> None:
     chunks, supports = wire.get("groundingChunks"), wire.get("groundingSupports")
-    if type(chunks) is not list or type(supports) is not list:
+    if not is_array(chunks) or not is_array(supports):
         return
     told: dict[int, dict[str, Any]] = {}
     for place, support in enumerate(supports):
@@ -83,14 +82,14 @@ def read_grounding(wire: Wire, blocks: Sequence[Block], found: Found) -> None:
 
 
 def _indices(support: Json) -> list[Json]:
-    known = type(support) is dict and type(support.get("segment")) is dict
+    known = is_object(support) and is_object(support.get("segment"))
     indices = support.get("groundingChunkIndices") if known else None
-    return indices if type(indices) is list else []
+    return indices if is_array(indices) else []
 
 
 def _kind(chunks: list[Json], index: Json) -> str:
     chunk = chunks[index] if type(index) is int and 0 <= index < len(chunks) else None
-    return next((key for key in CHUNKS if type(chunk) is dict and type(chunk.get(key)) is dict), "")
+    return next((key for key in CHUNKS if is_object(chunk) and is_object(chunk.get(key))), "")
 
 
 def _told(chunk: Wire, kind: str) -> dict[str, Any]:
@@ -116,7 +115,7 @@ def find_text(segment: Wire, blocks: Sequence[Block]) -> int | None:
     return next(exact, next((index for index, text in texts if end <= len(text)), None))
 
 
-def read_segment(support: Wire, blocks: Sequence[Block], home: int) -> tuple[dict[str, int], Wire]:
+def read_segment(support: Wire, blocks: Sequence[Block], home: int) -> tuple[dict[str, Any], Wire]:
     """Pops a segment: its offsets in characters, and the mark of one that does not fit its text."""
     segment: Wire = support.pop("segment")
     part = segment.pop("partIndex", None)
@@ -139,13 +138,13 @@ def _characters(segment: Wire, text: str) -> tuple[int, int]:
 
 
 def read_sources(wire: Wire, blocks: Sequence[Block], found: Found) -> None:
-    key = next((key for key in SOURCES if type(wire.get(key)) is list), None)
+    key = next((key for key in SOURCES if is_array(wire.get(key))), None)
     first = next((index for index, block in enumerate(blocks) if type(block) is TextBlock), None)
     if key is None or first is None:
         return
     whole = True
     for place, source in enumerate(wire[key]):
-        if type(source) is not dict or type(source.get("uri")) is not str:
+        if not is_object(source) or type(source.get("uri")) is not str:
             whole = False
             continue
         forms: Wire = {"source": place, **({"key": key} if key != SOURCES[0] else {})}
@@ -158,8 +157,8 @@ def read_sources(wire: Wire, blocks: Sequence[Block], found: Found) -> None:
         del wire[key]
 
 
-def read_span(source: Wire, text: str, forms: Wire) -> dict[str, int]:
-    span = {key: source.pop(key) for key in ("startIndex", "endIndex") if key in source}
+def read_span(source: Wire, text: str, forms: Wire) -> dict[str, Any]:
+    span: Wire = {key: source.pop(key) for key in ("startIndex", "endIndex") if key in source}
     start, end = _characters(span, text)
     if say_span(text, start, end) != span:
         forms["segment"] = span

@@ -1,4 +1,4 @@
-"""Turns and system text, as they are read. Tool results travel in user turns; one that mixes them with other parts is split.
+"""Turns and system text, as they are read. Tool results travel in user turns; a turn that holds more is split.
 
 Neighbours that speak for one side of the conversation share a turn. Marks on a message: ``apart`` (it had a turn of its
 own all the same), ``first`` (it opened the conversation though it is the model's), ``role`` (another word, or none),
@@ -21,7 +21,7 @@ from ...types.words import Role
 from .._tables import kept, marks
 from .media import NAME
 from .parts import Calls, read_part
-from .spelling import Wire
+from .spelling import Wire, is_array, is_object
 
 ROLES = {"user": Role.user, "model": Role.assistant, "function": Role.user}
 ROLE_WORDS: dict[str, str] = {Role.user: "user", Role.tool: "user", Role.assistant: "model"}
@@ -33,7 +33,7 @@ def decode_contents(wire: Sequence[Json], provider: str | None) -> tuple[Message
     messages: list[Message] = []
     calls, origin = Calls(), Origin(provider, NAME)
     for index, turn in enumerate(wire):
-        if type(turn) is not dict:
+        if not is_object(turn):
             raise ParseError(f"contents[{index}] is not an object")
         decode_turn(turn, index, messages, calls, origin)
     return tuple(messages)
@@ -45,7 +45,7 @@ def decode_turn(turn: Wire, index: int, into: list[Message], calls: Calls, origi
     again = bool(into) and ROLE_WORDS[into[-1].role] == ROLE_WORDS[role]
     if role is Role.assistant and not again:
         calls.waiting.clear()
-    if len(turn) == 2 and word in _SIDES and type(parts) is list and parts and not again and (into or word == "user"):
+    if len(turn) == 2 and word in _SIDES and is_array(parts) and parts and not again and (into or word == "user"):
         fields: dict[str, Any] = {}
     else:
         parts, fields = read_turn(turn, role, again=again, first=not into)
@@ -83,10 +83,10 @@ def add_turn(blocks: list[Block], fields: dict[str, Any], into: list[Message]) -
 def read_parts(rest: Wire, forms: Wire, blanks: Wire) -> list[Json]:
     """The parts of a content, which some clients send as one object."""
     parts = rest.get("parts")
-    if type(parts) is list and parts:
+    if is_array(parts) and parts:
         del rest["parts"]
         return parts
-    if type(parts) is dict and parts:
+    if is_object(parts) and parts:
         forms["parts"] = "object"
         return [rest.pop("parts")]
     if "parts" not in rest:

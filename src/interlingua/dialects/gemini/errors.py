@@ -13,7 +13,7 @@ from .._errors import ErrorRow, ErrorTable, make_error, parse_body
 from .._stream import dump
 from .._tables import merge
 from .media import NAME
-from .spelling import Wire
+from .spelling import Wire, is_array, is_object
 
 ERRORS = ErrorTable(
     # status  wire word             canonical
@@ -46,25 +46,27 @@ DELAY = re.compile(r"(\d+(?:\.\d+)?)s")
 
 def is_error(body: Json) -> bool:
     """Whether a body is an error, wrapped or not."""
-    if type(body) is list and len(body) == 1:
+    if is_array(body) and len(body) == 1:
         body = body[0]
-    return type(body) is dict and type(body.get("error")) is dict
+    return is_object(body) and is_object(body.get("error"))
 
 
-def decode_error(status: int | None, headers: Mapping[str, str] | None, body: Json, provider: str | None) -> AdapterError:
+def decode_error(
+    status: int | None, headers: Mapping[str, str] | None, body: Json, provider: str | None
+) -> AdapterError:
     wire = parse_body(body)
-    wrapped = type(wire) is list and len(wire) == 1 and type(wire[0]) is dict
-    rest: Wire = dict(wire[0]) if wrapped else dict(wire) if type(wire) is dict else {"text": wire}
-    inner = dict(rest["error"]) if type(rest.get("error")) is dict else {}
+    wrapped = is_array(wire) and len(wire) == 1 and is_object(wire[0])
+    rest: Wire = dict(wire[0]) if wrapped else dict(wire) if is_object(wire) else {"text": wire}
+    inner = dict(rest["error"]) if is_object(rest.get("error")) else {}
     code, word, message = inner.get("code"), inner.pop("status", None), inner.pop("message", None)
     if status is None and type(code) is int and 400 <= code < 600:
         status = code
     if code == status:
         inner.pop("code", None)
-    if "error" in rest and type(rest["error"]) is dict:
+    if "error" in rest and is_object(rest["error"]):
         rest["error"] = inner
     details = inner.get("details")
-    told = [detail for detail in details if type(detail) is dict] if type(details) is list else []
+    told = [detail for detail in details if is_object(detail)] if is_array(details) else []
     reason = next((detail["reason"] for detail in told if detail.get("reason") in REASONS), None)
     error = make_error(
         ERRORS, status, headers, words=(reason, word), message=message if type(message) is str else _text(wire),
@@ -90,12 +92,12 @@ def _delay(detail: Wire) -> float | None:
 
 def encode_error_body(error: AdapterError) -> Json:
     residue = error.extras.get(NAME, {})
-    wrapped = type(residue) is list
+    wrapped = is_array(residue)
     rest: Wire = residue[0] if wrapped else residue
     row = ERRORS.row_for(error)
     word = error.provider_code if NAME in error.extras and type(error.provider_code) is str else row.word
     inner: Wire = {"code": status_of(error), "message": error.provider_message or error.message, "status": word}
-    known = rest.get("error", {}) if type(rest.get("error")) is dict else {}
+    known: Wire = rest["error"] if is_object(rest.get("error")) else {}
     if NAME in error.extras and error.provider_code is None:
         del inner["status"]
     details = say_details(known.get("details"), error.retry_after)
@@ -107,7 +109,7 @@ def encode_error_body(error: AdapterError) -> Json:
 
 def say_details(details: Json, delay: float | None) -> Json:
     """The details, with the delay where one is due."""
-    told = [detail for detail in details if type(detail) is dict] if type(details) is list else []
+    told = [detail for detail in details if is_object(detail)] if is_array(details) else []
     if delay is None or any(_delay(detail) == delay for detail in told):
         return details
     retry = {"@type": RETRY, "retryDelay": f"{delay:g}s"}
@@ -123,7 +125,7 @@ def encode_error(error: AdapterError) -> WireError:
     headers = {"content-type": "application/json; charset=UTF-8"}
     if error.retry_after is not None:
         headers["retry-after"] = f"{error.retry_after:g}"
-    text = residue.get("text") if type(residue) is dict else None
+    text = residue.get("text") if is_object(residue) else None
     if type(text) is str:
         return WireError(status_of(error), {**headers, "content-type": "text/plain"}, text.encode())
     return WireError(status_of(error), headers, dump(encode_error_body(error)))

@@ -25,7 +25,7 @@ from ...types.blocks import (
     VideoBlock,
 )
 from .._tables import Ledger, Row, Words, kept, marks, own
-from .spelling import Wire
+from .spelling import Wire, is_object
 
 NAME = "gemini"
 
@@ -33,18 +33,18 @@ Media = ImageBlock | AudioBlock | VideoBlock | DocumentBlock
 KEYS = ("inlineData", "fileData")
 KINDS: dict[str, type[Media]] = {"image": ImageBlock, "audio": AudioBlock, "video": VideoBlock}
 EXTENSIONS = {
-    **dict.fromkeys(("jpg", "jpeg"), "image/jpeg"),
     **{end: f"image/{end}" for end in ("png", "gif", "webp", "heic", "heif", "bmp")},
     **{end: f"audio/{end}" for end in ("wav", "aac", "ogg", "flac", "aiff", "opus")},
-    **{"mp3": "audio/mpeg", "m4a": "audio/mp4", "mp4": "video/mp4", "mov": "video/quicktime", "webm": "video/webm"},
-    **{"mpeg": "video/mpeg", "mpg": "video/mpeg", "avi": "video/x-msvideo", "wmv": "video/wmv", "flv": "video/x-flv"},
-    **{"3gp": "video/3gpp", "mkv": "video/x-matroska", "pdf": "application/pdf", "json": "application/json"},
-    **{"txt": "text/plain", "md": "text/markdown", "html": "text/html", "htm": "text/html", "csv": "text/csv"},
-    **{"xml": "text/xml", "rtf": "text/rtf", "css": "text/css", "js": "text/javascript", "py": "text/x-python"},
-}
+    "jpg": "image/jpeg", "jpeg": "image/jpeg", "mp3": "audio/mpeg", "m4a": "audio/mp4",
+    "mp4": "video/mp4", "mov": "video/quicktime", "webm": "video/webm", "mpeg": "video/mpeg", "mpg": "video/mpeg",
+    "avi": "video/x-msvideo", "wmv": "video/wmv", "flv": "video/x-flv", "3gp": "video/3gpp", "mkv": "video/x-matroska",
+    "pdf": "application/pdf", "json": "application/json", "txt": "text/plain", "md": "text/markdown",
+    "html": "text/html", "htm": "text/html", "csv": "text/csv", "xml": "text/xml", "rtf": "text/rtf",
+    "css": "text/css", "js": "text/javascript", "py": "text/x-python",
+}  # fmt: skip
 YOUTUBE = re.compile(r"https?://(www\.|m\.)?(youtube\.com|youtu\.be)/")
 STORED = re.compile(r"gs://|https://generativelanguage\.googleapis\.com/|(?!\w+://)")
-DETAILS = Words(
+DETAILS: Words[str] = Words(
     [
         ("MEDIA_RESOLUTION_LOW", "low"),
         ("MEDIA_RESOLUTION_MEDIUM", "medium"),
@@ -70,7 +70,7 @@ def kind_of(media_type: str | None, url: str = "") -> type[Media]:
 
 def tag_of(rest: Wire) -> str:
     """The tag of a media part: its key does not tell what it is."""
-    data = next((rest[key] for key in KEYS if isinstance(rest.get(key), dict)), {})
+    data: Wire = next((rest[key] for key in KEYS if is_object(rest.get(key))), Wire())
     media_type, url = data.get("mimeType"), data.get("fileUri")
     return TAGS[kind_of(media_type if type(media_type) is str else None, url if type(url) is str else "")]
 
@@ -103,7 +103,7 @@ def read_text(data: str) -> str | None:
 
 def read_source(rest: Wire) -> Source:
     """Pops what it knows; the residue stays in its place."""
-    key = "inlineData" if isinstance(rest.get("inlineData"), dict) else "fileData"
+    key = "inlineData" if is_object(rest.get("inlineData")) else "fileData"
     wire: Wire = rest.pop(key)
     media_type = wire.pop("mimeType", None)
     source = _inline(wire, media_type) if key == "inlineData" else _stored(wire, media_type)
@@ -226,7 +226,7 @@ def say_document(block: DocumentBlock, ledger: Ledger) -> Wire | None:
 
 
 def read_document(rest: Wire) -> dict[str, Any]:
-    key = next(key for key in KEYS if isinstance(rest.get(key), dict))
+    key = next(key for key in KEYS if is_object(rest.get(key)))
     name = rest[key].get("displayName")
     if isinstance(name, str) and name:
         del rest[key]["displayName"]
@@ -247,10 +247,12 @@ def _source(rest: Wire) -> Source:
 def _inner(rest: Wire, key: str, word: str, known: dict[str, str] | None) -> Json:
     """Pop a word of a nested object; what is left of that stays."""
     inner = rest.get(key)
-    value = inner.get(word) if isinstance(inner, dict) else None
+    if not is_object(inner):
+        return None
+    value = inner.get(word)
     if not isinstance(value, str) or not value or (known is not None and value not in known):
         return None
-    del inner[word]  # type: ignore[index]
+    del inner[word]
     if not inner:
         del rest[key]
     return value

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 from typing import Any
 
 from ...types.base import Json
-from .spelling import Wire
+from .spelling import Wire, is_array, is_object
 
 # One step of a path: .name, ["name"], ['name'] or [3].
 STEP = re.compile(r"\.([^.\[\]]+)|\[(\d+)\]|\[\"((?:[^\"\\]|\\.)*)\"\]|\['((?:[^'\\]|\\.)*)'\]")
@@ -26,7 +27,9 @@ def steps_of(path: str) -> list[str | int] | None:
             return None
         name, index, double, single = found.groups()
         quoted = double if double is not None else single
-        steps.append(int(index) if index is not None else re.sub(r"\\(.)", r"\1", quoted) if quoted is not None else name)
+        if quoted is not None:
+            name = re.sub(r"\\(.)", r"\1", quoted)
+        steps.append(name if index is None else int(index))
         place = found.end()
     return steps
 
@@ -41,13 +44,8 @@ def add_piece(args: Wire, piece: Wire) -> None:
     if home is None:
         return
     value = None if key == "nullValue" else _number(piece[key]) if key == "numberValue" else piece[key]
-    last = steps[-1]
-    if isinstance(home, list):
-        _fill(home, int(last))
-        before = home[int(last)]
-    else:
-        before = home.get(last)
-    home[last] = before + value if isinstance(before, str) and isinstance(value, str) else value
+    before = _at(home, steps[-1])
+    home[steps[-1]] = before + value if isinstance(before, str) and isinstance(value, str) else value
 
 
 def _number(value: Json) -> Json:
@@ -58,23 +56,23 @@ def _number(value: Json) -> Json:
 def _home(args: Wire, steps: list[str | int]) -> Any:
     """The object or list that the last step of a path leads into; it is made where it is not there yet."""
     here: Any = args
-    for step, following in zip(steps, [*steps[1:], None], strict=True):
-        if isinstance(step, int) is not isinstance(here, list) or (isinstance(step, int) and step > LONGEST_LIST):
+    for step, following in pairwise(steps):
+        if not _fits(here, step):
             return None
-        if following is None:
-            return here
-        fresh: Any = [] if isinstance(following, int) else {}
-        if isinstance(here, list):
-            _fill(here, int(step))
-            if here[int(step)] is None:
-                here[int(step)] = fresh
-            here = here[int(step)]
-        else:
-            here = here.setdefault(step, fresh)
-        if not isinstance(here, dict | list):
-            return None
-    return here
+        if _at(here, step) is None:
+            here[step] = [] if isinstance(following, int) else {}
+        here = here[step]
+    return here if _fits(here, steps[-1]) else None
 
 
-def _fill(items: list[Json], index: int) -> None:
-    items.extend([None] * (index + 1 - len(items)))
+def _fits(here: Any, step: str | int) -> bool:
+    """Whether a step leads into this: a name into an object, a number into a list."""
+    return is_object(here) if isinstance(step, str) else is_array(here) and step <= LONGEST_LIST
+
+
+def _at(here: Any, step: str | int) -> Any:
+    """What stands at a step; a list grows to it."""
+    if isinstance(step, int):
+        here.extend([None] * (step + 1 - len(here)))
+        return here[step]
+    return here.get(step)

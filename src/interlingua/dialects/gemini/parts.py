@@ -1,7 +1,7 @@
 """The parts of Gemini: left column ours, right column theirs.
 
-A part is told by its key, but for four: media, which their type tells; thoughts, which are texts with a flag; and a part
-that is nothing but a signature. Those are given a tag in parentheses before the table reads them.
+A part is told by its key, with three exceptions: media, which their type tells; thoughts, which are texts with a flag;
+and a part that is nothing but a signature. Those are given a tag in parentheses before the table reads them.
 
 Marks: ``snake`` (spelling.py), ``id`` (the id that we gave a call: the wire had none, and gets none), ``args`` and
 ``text`` (absent), ``signature`` (the documented placeholder stood in its place).
@@ -30,7 +30,7 @@ from .._stream import dump
 from .._tables import BlockTable, Ledger, Row, kept, marks
 from .media import KEYS, NAME, ROWS, tag_of
 from .results import read_result, say_result
-from .spelling import Wire, camel, respell
+from .spelling import Wire, camel, is_object, respell
 from .usual import PLACEHOLDERS, SIGNATURE, read_block as read_usual
 
 CODE = "code_execution"
@@ -61,7 +61,7 @@ class Calls:
 
 def read_part(part: Json, prefix: str, place: int, calls: Calls) -> Block:
     """One part as a block; ``prefix`` and ``place`` are its id where the wire has none."""
-    if type(part) is not dict:
+    if not is_object(part):
         return OpaqueBlock(dialect=NAME, raw=part)
     usual = read_usual(part, prefix, place)
     if usual is not None:
@@ -207,7 +207,7 @@ def read_call(rest: Wire) -> dict[str, Any] | None:
         forms["args"] = "absent"
     elif args is None:
         blanks["args"] = None
-    elif type(args) is not dict:
+    elif not is_object(args):
         return None
     else:
         fields["input"] = args
@@ -251,7 +251,7 @@ def _issued(block: Block, id: str, field: str, ledger: Ledger) -> Wire:
 
 def _is_code(block: ServerToolUseBlock | ServerToolResultBlock, value: Json, word: str, ledger: Ledger) -> bool:
     """Code that was run has parts of its own, told by what they hold; these have no name."""
-    if block.name != CODE and type(value) is dict and word in value:
+    if block.name != CODE and is_object(value) and word in value:
         ledger.lose("dropped", f"code that was run is {CODE}", "name")
         return True
     return block.name == CODE
@@ -266,7 +266,7 @@ def read_code(rest: Wire) -> dict[str, Any]:
 def read_tool_call(rest: Wire) -> dict[str, Any]:
     wire, blanks = rest.pop("toolCall"), Wire()
     fields = {"id": _id(wire, blanks), "name": wire.pop("toolType"), "dialect": NAME}
-    args = wire.pop("args", None) if type(wire.get("args", {})) is dict else None
+    args = wire.pop("args", None) if is_object(wire.get("args", {})) else None
     if args:
         fields["input"] = args
     elif args is not None:
@@ -284,7 +284,7 @@ def say_server_result(block: ServerToolResultBlock, ledger: Ledger) -> Wire | No
         ledger.lose("dropped", f"{NAME} tells failure in the result itself", "is_error")
     wire = _issued(block, block.tool_use_id, "tool_use_id", ledger)
     if _is_code(block, block.content, "outcome", ledger):
-        return {"codeExecutionResult": {**wire, **(block.content if type(block.content) is dict else {})}}
+        return {"codeExecutionResult": {**wire, **(block.content if is_object(block.content) else {})}}
     wire["toolType"] = block.name
     if block.content is not None:
         wire["response"] = block.content

@@ -24,7 +24,7 @@ from .._tables import Field, FieldTable, Ledger, Words, kept, marks, own
 from .contents import decode_contents, decode_system
 from .media import NAME
 from .schemas import OUTPUT, read_schema, say_schema
-from .spelling import Wire, camel, respell
+from .spelling import Wire, camel, is_array, is_object, respell
 from .tools import encode_tools, read_choice, read_tools, say_choice
 from .turns import Placed, encode_contents, encode_system, signs_calls
 
@@ -53,7 +53,7 @@ LABEL_VALUE = re.compile(r"[a-z0-9_-]{0,63}")
 
 
 def decode_request(body: Json, model: str | None, stream: bool | None, provider: str | None) -> Request:
-    if type(body) is not dict:
+    if not is_object(body):
         raise ParseError(f"a request body is a JSON object, got {type(body).__name__}")
     found: list[str] = []
     forms, blanks = Wire(), Wire()
@@ -66,7 +66,7 @@ def decode_request(body: Json, model: str | None, stream: bool | None, provider:
     config = rest.get("generationConfig")
     if config == {}:
         blanks["generationConfig"] = rest.pop("generationConfig")
-    elif type(config) is dict:
+    elif is_object(config):
         read_config(config, fields, forms, blanks)
         if not config:
             del rest["generationConfig"]
@@ -88,25 +88,27 @@ def read_model(rest: Wire, fields: dict[str, Any], forms: Wire) -> None:
             forms["model"] = rest.pop("model")
 
 
-def read_history(body: Wire, rest: Wire, fields: dict[str, Any], forms: Wire, blanks: Wire, provider: str | None) -> None:
+def read_history(
+    body: Wire, rest: Wire, fields: dict[str, Any], forms: Wire, blanks: Wire, provider: str | None
+) -> None:
     contents = body.get("contents")
-    if type(contents) is dict:
+    if is_object(contents):
         forms["contents"], contents = "object", [contents]
-    if type(contents) is list:
+    if is_array(contents):
         fields["messages"] = decode_contents(contents, provider)
     elif "contents" in body:
         rest["contents"] = contents
     else:
         forms["contents"] = "absent"
     system = rest.get("systemInstruction")
-    if type(system) is dict:
+    if is_object(system):
         fields["system"] = decode_system(system, forms)
         if not system:
             del rest["systemInstruction"]
     tools = body.get("tools")
-    if type(tools) is dict and tools:
+    if is_object(tools) and tools:
         forms["tools"], tools = "object", [tools]
-    if type(tools) is list and tools:
+    if is_array(tools) and tools:
         fields["tools"] = read_tools(tools)
     elif "tools" in body:
         blanks["tools"] = tools
@@ -122,7 +124,7 @@ def read_config(config: Wire, fields: dict[str, Any], forms: Wire, blanks: Wire)
     if len(fields.get("stop_sequences", ())) > MAX_STOPS:
         forms["stops"] = "verbatim"
     thinking = config.get("thinkingConfig")
-    if type(thinking) is dict and thinking:
+    if is_object(thinking) and thinking:
         fields["thinking"] = read_thinking(thinking)
         del config["thinkingConfig"]
     schema = read_schema(config, OUTPUT, forms, empty)
@@ -160,8 +162,8 @@ def read_thinking(wire: Wire) -> Thinking:
 
 def read_settings(rest: Wire, fields: dict[str, Any], forms: Wire, blanks: Wire) -> None:
     config = rest.get("toolConfig")
-    calling = config.get("functionCallingConfig") if type(config) is dict else None
-    if type(config) is dict and type(calling) is dict:
+    calling = config.get("functionCallingConfig") if is_object(config) else None
+    if is_object(config) and is_object(calling):
         alone = not any(isinstance(tool, ToolDefinition) for tool in fields.get("tools", ()))
         choice = read_choice(calling, alone=alone)
         if choice is not None:
@@ -175,7 +177,7 @@ def read_settings(rest: Wire, fields: dict[str, Any], forms: Wire, blanks: Wire)
     if type(tier) is str and tier in TIERS.read:
         fields["service_tier"] = TIERS.read[rest.pop("serviceTier")]
     labels = rest.get("labels")
-    if type(labels) is dict:
+    if is_object(labels):
         fields["metadata"] = rest.pop("labels")
         if not labels:
             blanks["labels"] = labels

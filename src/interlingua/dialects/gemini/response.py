@@ -19,16 +19,15 @@ from ...types.response import Response
 from ...types.words import StopReason
 from .._schemas import Restore, restorer
 from .._tables import Ledger, Words, kept, marks, own, read_constants, say_constants, take
-from .citations import read_citations, say_citations
-from .contents import read_parts
+from .citations import KEYS as CITING, read_citations, say_citations
 from .errors import decode_error, encode_error_body, is_error
 from .media import NAME
 from .parts import BLOCKS, Calls, read_part, spelled
-from .spelling import Wire, camel, respell
+from .spelling import Wire, camel, is_array, is_object, respell
 from .usage import read_usage, say_usage
 
 CONSTANTS: Wire = {"index": 0}
-STOP = Words(
+STOP: Words[StopReason] = Words(
     [
         ("STOP", StopReason.end_turn),
         ("MAX_TOKENS", StopReason.max_tokens),
@@ -78,22 +77,26 @@ def stop_reason(word: Json, *, calls: bool) -> StopReason:
 def decode_response(body: Json, request: Request | None, provider: str | None) -> Response:
     if is_error(body):
         return Response(stop_reason=StopReason.error, error=decode_error(None, None, body, provider))
-    if type(body) is not dict:
+    if not is_object(body):
         raise ParseError(f"a response body is a JSON object, got {type(body).__name__}")
     found: list[str] = []
     wire = camel(body, found)
     return Response(**read_answer(wire, {"snake": found} if found else {}, restorer(request, texts=False)))
 
 
-def read_answer(rest: Wire, forms: Wire, restore: Restore | None) -> dict[str, Any]:
-    """The fields of a response. ``rest`` is a private copy, in camelCase."""
+def read_answer(
+    rest: Wire, forms: Wire, restore: Restore | None = None, blocks: Sequence[Block] | None = None
+) -> dict[str, Any]:
+    """The fields of a response. ``rest`` is a private copy, in camelCase. ``blocks``: its parts, if read already."""
     blanks: Wire = {}
     fields: dict[str, Any] = {"id": _word(rest, "responseId", blanks), "model": _word(rest, "modelVersion", blanks)}
     candidates = rest.get("candidates")
-    if type(candidates) is list and candidates and type(candidates[0]) is dict:
+    if is_array(candidates) and candidates and is_object(candidates[0]):
         empty: Wire = {}
         first: Wire = candidates[0]
-        fields["content"] = read_content(first, forms, empty, restore)
+        if blocks is None:
+            blocks = read_blocks(first, forms, restore)
+        fields["content"] = read_content(first, forms, empty, blocks)
         calls = any(type(block) is ToolUseBlock for block in fields["content"])
         read_stop(first, fields, forms, calls=calls)
         read_constants(first, forms, CONSTANTS)
@@ -103,7 +106,7 @@ def read_answer(rest: Wire, forms: Wire, restore: Restore | None) -> dict[str, A
             del rest["candidates"]
     else:
         read_blocked(rest, fields, forms)
-    if type(rest.get("usageMetadata")) is dict:
+    if is_object(rest.get("usageMetadata")):
         fields["usage"] = read_usage(rest, forms, blanks)
     return {**fields, **kept(NAME, rest, forms, blanks)}
 
@@ -112,35 +115,38 @@ def _word(rest: Wire, key: str, blanks: Wire) -> str | None:
     return take(rest, key, blanks) if type(rest.get(key)) in (str, type(None)) else None
 
 
-def read_content(candidate: Wire, forms: Wire, blanks: Wire, restore: Restore | None) -> tuple[Block, ...]:
+def read_blocks(candidate: Wire, forms: Wire, restore: Restore | None) -> list[Block]:
+    """Pops the parts of a candidate."""
+    content, calls = candidate.get("content"), Calls()
+    parts = content.get("parts") if is_object(content) else None
+    if is_object(parts) and parts:
+        forms["parts"], parts = "object", [parts]
+    if not is_object(content) or not is_array(parts) or not parts:
+        return []
+    del content["parts"]
+    blocks = [read_part(part, "call_", index, calls) for index, part in enumerate(parts)]
+    return blocks if restore is None else [restore(b) if type(b) is ToolUseBlock else b for b in blocks]
+
+
+def read_content(candidate: Wire, forms: Wire, blanks: Wire, blocks: Sequence[Block]) -> tuple[Block, ...]:
+    """Pops what is left of a candidate's content, and what its texts cite."""
     content = candidate.get("content")
-    blocks: Sequence[Block] = ()
-    if type(content) is dict and content:
-        empty: Wire = {}
-        parts = read_parts(content, forms, empty)
-        if forms.get("parts") == "absent":
-            del forms["parts"]  # so we would write it
-        blocks = read_blocks(parts)
+    if is_object(content) and (content or blocks):
         if content.get("role") == "model":
             del content["role"]
         elif "role" not in content:
             forms["role"] = "absent"
+        if "parts" in content and not content["parts"]:
+            blanks["content"] = {"parts": content.pop("parts")}
         if not content:
             del candidate["content"]
-        if empty:
-            blanks["content"] = empty
     elif "content" not in candidate:
         forms["content"] = "absent"
     elif not content:
         blanks["content"] = candidate.pop("content")
-    if restore is not None:
-        blocks = [restore(block) if type(block) is ToolUseBlock else block for block in blocks]
+    if candidate.keys().isdisjoint(CITING):
+        return tuple(blocks)
     return tuple(read_citations(candidate, blocks, blanks))
-
-
-def read_blocks(parts: Sequence[Json]) -> list[Block]:
-    calls = Calls()
-    return [read_part(part, "call_", index, calls) for index, part in enumerate(parts)]
 
 
 def read_stop(candidate: Wire, fields: dict[str, Any], forms: Wire, *, calls: bool) -> None:
@@ -157,8 +163,8 @@ def read_blocked(rest: Wire, fields: dict[str, Any], forms: Wire) -> None:
     """An answer without candidates: the prompt was refused, or there is nothing to say."""
     forms["candidates"] = "absent" if "candidates" not in rest else rest.pop("candidates")
     feedback = rest.get("promptFeedback")
-    word = feedback.get("blockReason") if type(feedback) is dict else None
-    if type(feedback) is dict and type(word) in (str, int):
+    word = feedback.get("blockReason") if is_object(feedback) else None
+    if is_object(feedback) and type(word) in (str, int):
         forms["blocked"] = feedback.pop("blockReason")
         fields |= {"stop_reason": StopReason.refusal, "raw_stop_reason": word}
         if not feedback:
@@ -179,7 +185,7 @@ def encode_response(response: Response) -> Encoded:
 
 
 def say_answer(response: Response, parts: list[Wire], ledger: Ledger, *, streamed: bool = False) -> Wire:
-    """A whole answer, or the last chunk of a stream: its parts were said before, and it must say that it is the last."""
+    """A whole answer, or the last chunk of a stream: its parts were said before, and it must say that it ends."""
     mark, wire = marks(NAME, response), Wire()
     if not response.content and stands_blocked(response, mark) and not (streamed and "blocked" not in mark):
         wire |= say_blocked(mark)
@@ -197,7 +203,8 @@ def say_answer(response: Response, parts: list[Wire], ledger: Ledger, *, streame
 
 
 def stands_blocked(response: Response, mark: Wire) -> bool:
-    return "candidates" in mark and response.stop_reason == (StopReason.refusal if "blocked" in mark else StopReason.end_turn)
+    reason = StopReason.refusal if "blocked" in mark else StopReason.end_turn
+    return "candidates" in mark and response.stop_reason == reason
 
 
 def say_blocked(mark: Wire) -> Wire:
@@ -207,19 +214,21 @@ def say_blocked(mark: Wire) -> Wire:
 
 def say_content(response: Response, parts: list[Wire]) -> Wire:
     mark = marks(NAME, response)
-    blank = (mark.get("blank", {}).get("candidates") or [{}])[0]
+    blanks: list[Wire] = mark.get("blank", {}).get("candidates") or [{}]
+    blank = blanks[0]
     if not response.content and (mark.get("content") == "absent" or ("content" in blank and not blank["content"])):
         return {}
-    content: Wire = {} if mark.get("role") == "absent" or _says_role(response) else {"role": "model"}
+    left: Wire = residue_of(response).get("content") or {}
+    content: Wire = {} if mark.get("role") == "absent" or "role" in left else {"role": "model"}
     if parts:
         content["parts"] = parts[0] if len(parts) == 1 and mark.get("parts") == "object" else parts
     return {"content": content}
 
 
-def _says_role(response: Response) -> bool:
-    """Another role than the model's is residue, and wins."""
-    residue = response.extras.get(NAME, {}).get("candidates") or [{}]
-    return "role" in (residue[0].get("content") or {})
+def residue_of(response: Response) -> Wire:
+    """What is left of the first candidate."""
+    left: list[Wire] = response.extras.get(NAME, {}).get("candidates") or [{}]
+    return left[0]
 
 
 def say_block(block: Block, index: int, ledger: Ledger) -> Wire | None:
@@ -231,12 +240,11 @@ def say_block(block: Block, index: int, ledger: Ledger) -> Wire | None:
 
 def say_end(response: Response, ledger: Ledger) -> Wire:
     """What comes with the last part: why the answer ended, and what it cites."""
-    residue = response.extras.get(NAME, {}).get("candidates") or [{}]
     wire: Wire = {}
     word = say_stop(response, ledger)
     if word != "absent":
         wire["finishReason"] = word
-    return {**wire, **say_citations(response.content, residue[0], ledger)}
+    return {**wire, **say_citations(response.content, residue_of(response), ledger)}
 
 
 def say_stop(response: Response, ledger: Ledger) -> Json:
@@ -260,4 +268,3 @@ def say_envelope(response: Response, ledger: Ledger) -> Wire:
     if response.id is not None:
         wire["responseId"] = response.id
     return wire
-

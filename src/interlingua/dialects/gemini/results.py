@@ -29,7 +29,7 @@ from .._history import is_plain
 from .._stream import dump
 from .._tables import BlockTable, Ledger, kept, marks
 from .media import KEYS, NAME, ROWS, tag_of
-from .spelling import Wire
+from .spelling import Wire, is_array, is_object
 
 PARTS = BlockTable(NAME, *ROWS, tagged="key")
 MEDIA = (ImageBlock, AudioBlock, VideoBlock, DocumentBlock, OpaqueBlock)
@@ -37,7 +37,7 @@ MEDIA = (ImageBlock, AudioBlock, VideoBlock, DocumentBlock, OpaqueBlock)
 
 def is_wrapped(value: Json) -> bool:
     """Whether an object would be read as something else than the result itself."""
-    if type(value) is not dict or not value:
+    if not is_object(value) or not value:
         return True
     if len(value) > 1:
         return False
@@ -59,7 +59,7 @@ def read_result(rest: Wire) -> dict[str, Any] | None:
     fields: dict[str, Any] = {"tool_use_id": _word(wire, "id", blanks) or "", "name": _word(wire, "name", blanks)}
     content = read_response(wire, fields, forms)
     parts = wire.get("parts")
-    if type(parts) is list and parts:
+    if is_array(parts) and parts:
         content += tuple(map(read_result_part, wire.pop("parts")))
     elif parts is not None or "parts" in wire:
         blanks["parts"] = wire.pop("parts")
@@ -81,7 +81,7 @@ def _word(wire: Wire, key: str, blanks: Wire) -> str | None:
 
 def read_response(wire: Wire, fields: dict[str, Any], forms: Wire) -> tuple[Block, ...]:
     response = wire.get("response")
-    if type(response) is not dict:
+    if not is_object(response):
         if "response" not in wire:
             forms["response"] = "absent"
         return ()
@@ -99,7 +99,7 @@ def read_response(wire: Wire, fields: dict[str, Any], forms: Wire) -> tuple[Bloc
 
 
 def read_result_part(wire: Json) -> Block:
-    if type(wire) is dict and any(isinstance(wire.get(key), dict) for key in KEYS):
+    if is_object(wire) and any(is_object(wire.get(key)) for key in KEYS):
         return PARTS.decode({tag_of(wire): None, **wire})
     return OpaqueBlock(dialect=NAME, raw=wire)
 
@@ -112,7 +112,7 @@ def say_result(block: ToolResultBlock, ledger: Ledger) -> Wire:
         ledger.lose("dropped", "the provider gave this call no id, and gets none", "tool_use_id")
     if block.name is not None:
         wire["name"] = block.name
-    words = [(i, inner) for i, inner in enumerate(block.content) if not isinstance(inner, MEDIA)]
+    words: list[tuple[int, Block]] = [(i, b) for i, b in enumerate(block.content) if not isinstance(b, MEDIA)]
     response = say_response(block, words, ledger)
     if response or mark.get("response") != "absent":
         wire["response"] = response
@@ -165,12 +165,10 @@ def as_text(block: Block) -> str | None:
 
 
 def say_json(block: JsonBlock, key: str, ledger: Ledger, index: int) -> Wire:
-    if type(block.value) is str:
+    if isinstance(block.value, str):
         ledger.lose("approximated", "a text is read as text", "content", index)
-    if key == "error" or is_wrapped(block.value):
-        return {key: block.value}
-    value: Wire = block.value
-    return value
+    value: Json = block.value
+    return {key: value} if key == "error" or is_wrapped(value) else value
 
 
 def say_text(block: TextBlock, key: str, mark: Wire, ledger: Ledger, index: int) -> Wire:

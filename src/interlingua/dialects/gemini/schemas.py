@@ -15,7 +15,7 @@ from ...types.base import Json
 from .._stream import decode_json, dump
 from .._tables import Ledger
 from .media import NAME
-from .spelling import Wire
+from .spelling import Wire, is_array, is_object
 
 
 class Fields(NamedTuple):
@@ -33,7 +33,7 @@ def read_schema(rest: Wire, fields: Fields, forms: Wire, blanks: Wire) -> dict[s
     """Pops a schema; of two, the second is residue."""
     for key in fields:
         wire = rest.get(key)
-        if type(wire) is dict and wire:
+        if is_object(wire) and wire:
             del rest[key]
             return _json(wire, forms) if key == fields.json else _older(wire, forms)
         if key in rest and not wire:
@@ -70,7 +70,7 @@ def say_schema(
         return fields.json, schema
     if form == "plain":
         return fields.older, schema
-    if isinstance(form, dict) and (standing := respelled(form["Schema"], schema)) is not None:
+    if is_object(form) and (standing := respelled(form["Schema"], schema)) is not None:
         return fields.older, standing
     older = form is not None
     projection = project(schema, older=older)
@@ -115,8 +115,8 @@ def respelled(wire: Wire, schema: dict[str, Json]) -> dict[str, Json] | None:
 def _respelled(wire: Json, before: Json, after: Json) -> Json:
     if before == after:
         return wire
-    if type(wire) is dict and type(before) is dict and type(after) is dict:
+    if is_object(wire) and is_object(before) and is_object(after):
         return {key: _respelled(value, before.get(key), after.get(key)) for key, value in wire.items()}
-    if type(wire) is list and type(before) is list and type(after) is list and len(wire) == len(before) == len(after):
+    if is_array(wire) and is_array(before) and is_array(after) and len(wire) == len(before) == len(after):
         return [_respelled(*triple) for triple in zip(wire, before, after, strict=True)]
     return after if wire == before else wire

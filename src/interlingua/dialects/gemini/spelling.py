@@ -7,11 +7,20 @@ camelCase, whose last key was in snake_case.
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import Any, TypeGuard
 
 from ...types.base import Json
 
 Wire = dict[str, Json]
+
+
+def is_object(value: Json) -> TypeGuard[Wire]:
+    return type(value) is dict
+
+
+def is_array(value: Json) -> TypeGuard[list[Json]]:
+    return type(value) is list
+
 
 WORDS = """
 thoughtSignature inlineData fileData functionCall functionResponse executableCode codeExecutionResult toolCall
@@ -47,11 +56,10 @@ def camel(wire: Wire, found: list[str], path: str = "") -> Wire:
         if "_" in key and key in CAMEL and CAMEL[key] not in wire:
             key = CAMEL[key]
             found.append(path + key)
-        kind = type(value)
-        if kind is dict and key not in FREE:
-            value = camel(value, found, f"{path}{key}/")
-        elif kind is list:
-            value = [camel(v, found, f"{path}{key}/{i}/") if type(v) is dict else v for i, v in enumerate(value)]
+        if is_object(value):
+            value = value if key in FREE else camel(value, found, f"{path}{key}/")
+        elif is_array(value):
+            value = [camel(v, found, f"{path}{key}/{i}/") if is_object(v) else v for i, v in enumerate(value)]
         said[key] = value
     return said
 
@@ -63,9 +71,9 @@ def respell(wire: Wire, found: list[str]) -> Wire:
 
 
 def _respelled(value: Any, found: frozenset[str], path: str) -> Any:
-    if type(value) is list:
+    if is_array(value):
         return [_respelled(item, found, f"{path}{i}/") for i, item in enumerate(value)]
-    if type(value) is not dict or not any(place.startswith(path) for place in found):
+    if not is_object(value) or not any(place.startswith(path) for place in found):
         return value
     return {
         SNAKE[key] if path + key in found else key: _respelled(item, found, f"{path}{key}/")

@@ -27,8 +27,7 @@ from .media import NAME
 from .partial import add_piece
 from .parts import Calls, read_part
 from .response import read_answer
-from .spelling import Wire, camel
-from .usage import read_usage
+from .spelling import Wire, camel, is_array, is_object
 
 ENVELOPE = frozenset(("candidates", "usageMetadata", "modelVersion", "responseId", "createTime", "promptFeedback"))
 CANDIDATE = frozenset(
@@ -80,7 +79,7 @@ class Decoder(FrameDecoder):
         self.others: dict[int, Wire] = {}
         self.places: list[Json] = []  # the wire form of each block; of an open text, without the text
         self.growing: str | None = None  # what the last part is that the next may go on with: TEXT, THOUGHT or CALL
-        self.call = OpenCall()
+        self.call = _NO_CALL
         self.code: str | None = None  # the last code that was run
         self.ended = False
         self.answer: dict[str, Any] = {}
@@ -93,7 +92,7 @@ class Decoder(FrameDecoder):
             wire = decode_json(frame)
         except (DecodeError, UnicodeError):
             wire = frame.decode("utf-8", "replace")
-        if type(wire) is dict and "error" not in wire:
+        if is_object(wire) and "error" not in wire:
             self.chunk(wire, out)
         else:
             self.other(wire, out)
@@ -139,14 +138,9 @@ class Decoder(FrameDecoder):
             grow(self.candidate, candidate)
         if candidate.get("finishReason") is not None:
             self.ended = True
-            self.usage(out)
-
-    def usage(self, out: list[Event]) -> None:
-        if type(usage := self.envelope.get("usageMetadata")) is dict and usage:
-            out.append(UsageUpdate(read_usage({"usageMetadata": dict(usage)}, {}, {})))
 
     def part(self, part: Json, position: int, out: list[Event]) -> None:
-        if type(part) is dict:
+        if is_object(part):
             text = part.get("text")
             if type(text) is str and part.keys() <= PLAIN:
                 kind = THOUGHT if part.get("thought") is True else TEXT
@@ -157,8 +151,8 @@ class Decoder(FrameDecoder):
                     out.append(self.fold.thinking(index, text) if kind == THOUGHT else self.fold.text(index, text))
                 return
             call = part.get("functionCall", part.get("function_call"))
-            if type(call) is dict and (call.get("name") or self.growing == CALL):
-                self.function_call(camel(part, []), position, out)
+            if is_object(call) and (call.get("name") or self.growing == CALL):
+                self.function_call(part if "functionCall" in part else camel(part, []), position, out)
                 return
         self.whole(part, out)
 
@@ -170,14 +164,17 @@ class Decoder(FrameDecoder):
 
     def function_call(self, part: Wire, position: int, out: list[Event]) -> None:
         """A call, more of one, or one seen again."""
-        if self.growing != CALL or not self.call.takes(part, position):
-            self.settle(out)
-            self.growing = CALL
-            self.call = OpenCall(part, position)
-            self.places.append(self.call.part)
-            named = {key: part["functionCall"][key] for key in ("name", "id") if key in part["functionCall"]}
-            out.append(self.fold.open(self.read_part({**part, "functionCall": named})))
-        self.call.add(part)
+        if self.growing == CALL and self.call.takes(part, position):
+            self.call.add(part)
+            self.places[-1] = self.call.part
+            return
+        self.settle(out)
+        self.growing = CALL
+        self.call = OpenCall(part, position)
+        self.places.append(self.call.part)
+        block = self.call.block = self.read_part(self.call.part)
+        assert isinstance(block, ToolUseBlock)
+        out.append(self.fold.open(replace(block, input={})))
 
     def whole(self, part: Json, out: list[Event]) -> None:
         """A part that nothing goes on with."""
@@ -218,7 +215,7 @@ class Decoder(FrameDecoder):
         self.growing = None
 
     def finish_call(self, index: int) -> list[Event]:
-        block = self.read_part(self.call.part)
+        block = self.call.block or self.read_part(self.call.part)
         assert isinstance(block, ToolUseBlock)
         said = write_arguments(block.input, None)
         if self.restore is not None:
@@ -231,28 +228,32 @@ class Decoder(FrameDecoder):
 
     def close_blocks(self, out: list[Event]) -> None:
         self.settle(out)
-        self.answer = read_answer(self.assembled(), {}, self.restore)
-        blocks = self.answer.pop("content", ())
+        blocks = self.fold.blocks[:]
+        for index in self.fold.open_indexes:
+            blocks[index] = self.read_part({**self.places[index], "text": self.fold.joined(index)})
+        self.answer = read_answer(self.assembled(), {}, None, blocks)
+        content = self.answer.pop("content", ())
         for index in list(self.fold.open_indexes):
-            block = blocks[index]
-            if isinstance(block, TextBlock):
+            block = content[index]
+            if block.citations:
                 out.extend(CitationDelta(index, citation) for citation in block.citations)
             out.append(self.fold.close(index, block))
+        if (usage := self.answer.get("usage")) is not None:
+            out.append(UsageUpdate(usage))
 
     def assembled(self) -> Wire:
-        """The whole answer so far, as one body; a private copy."""
+        """The whole answer so far without its parts, as one body; a private copy where it will be read."""
         wire = dict(self.envelope)
+        if is_object(usage := wire.get("usageMetadata")):
+            wire["usageMetadata"] = dict(usage)
         if self.candidate is not None:
-            candidate = dict(self.candidate)
-            open_texts = self.fold.open_indexes
-            parts = [
-                {**part, "text": self.fold.joined(index)} if index in open_texts else part
-                for index, part in enumerate(self.places)
-            ]
-            if self.around is not None or parts:
-                candidate["content"] = {**(self.around or {}), **({"parts": parts} if parts else {})}
+            candidate = self.candidate
+            if not candidate.keys().isdisjoint(GROWING):
+                candidate = camel(candidate, [])
+            if self.around is not None:
+                candidate["content"] = self.around
             wire["candidates"] = [candidate, *(self.others[index] for index in sorted(self.others))]
-        return camel(wire, [])
+        return wire
 
     def response(self, *, finished: bool) -> Response:
         return Response(**self.answer)
@@ -261,12 +262,17 @@ class Decoder(FrameDecoder):
 class OpenCall:
     """The last call while more of it may come. Its arguments are put together from pieces, or come whole."""
 
-    __slots__ = ("part", "position", "waiting")
+    __slots__ = ("block", "part", "position", "waiting")
 
     def __init__(self, part: Wire | None = None, position: int = 0) -> None:
-        self.part: Wire = {} if part is None else {**part, "functionCall": {}}
+        self.part: Wire = {"functionCall": {}}
         self.position = position
-        self.waiting = True
+        self.block: Block | None = None  # what the part was read as, while that still holds
+        self.waiting = False
+        if part is not None and part["functionCall"].keys().isdisjoint(("willContinue", "partialArgs")):
+            self.part = part
+        elif part is not None:
+            self.add(part)
 
     @property
     def said(self) -> Wire:
@@ -286,12 +292,15 @@ class OpenCall:
         return position == self.position and extends(call.get("args") or {}, self.said.get("args") or {})
 
     def add(self, part: Wire) -> None:
-        call = dict(part["functionCall"])
+        call, said = dict(part["functionCall"]), dict(self.said)
         self.waiting = bool(call.pop("willContinue", False))
         for piece in call.pop("partialArgs", None) or ():
-            add_piece(self.said.setdefault("args", {}), piece)
-        self.said.update(call)
-        self.part |= {key: value for key, value in part.items() if key != "functionCall"}
+            add_piece(said.setdefault("args", {}), piece)
+        self.part = {**self.part, **part, "functionCall": {**said, **call}}
+        self.block = None
+
+
+_NO_CALL = OpenCall()
 
 
 def extends(args: Wire, before: Wire) -> bool:
@@ -306,11 +315,13 @@ def _goes_on(value: Json, before: Json) -> bool:
 def grow(candidate: Wire, more: Wire) -> None:
     """Add a chunk's candidate to what came before: parts and probabilities append, the rest is said anew."""
     for key, value in more.items():
-        before = candidate.get(key)
+        before: Json = candidate.get(key)
         if key == "content" and value:
-            candidate[key] = {**(before or {}), **value, "parts": joined((before or {}).get("parts"), value.get("parts"))}
+            known: Wire = before or {}
+            candidate[key] = {**known, **value, "parts": joined(known.get("parts"), value.get("parts"))}
         elif key == "logprobsResult" and before and value:
-            candidate[key] = {**before, **value, **{k: [*before[k], *value[k]] for k in value if _lists(before, value, k)}}
+            lists = {k: [*before[k], *value[k]] for k in value if _lists(before, value, k)}
+            candidate[key] = {**before, **value, **lists}
         elif key in GROWING and before and value:
             candidate[key] = {**before, **{k: v for k, v in value.items() if v}}
         elif value or not before:
@@ -318,13 +329,14 @@ def grow(candidate: Wire, more: Wire) -> None:
 
 
 def _lists(before: Wire, value: Wire, key: str) -> bool:
-    return type(before.get(key)) is list and type(value[key]) is list
+    return is_array(before.get(key)) and is_array(value[key])
 
 
 def joined(parts: list[Wire] | None, more: list[Wire] | None) -> list[Wire]:
     """The parts of two chunks: texts that are unsigned and of one kind run together where the chunks meet."""
     parts, more = list(parts or ()), list(more or ())
-    if parts and more and all("text" in part and part.keys() <= PLAIN for part in (parts[-1], more[0])):
-        if parts[-1].get("thought") == more[0].get("thought"):
-            parts[-1] = {**parts[-1], "text": parts[-1]["text"] + more.pop(0)["text"]}
+    ends = (parts[-1], more[0]) if parts and more else ()
+    plain = all("text" in part and part.keys() <= PLAIN for part in ends)
+    if ends and plain and ends[0].get("thought") == ends[1].get("thought"):
+        parts[-1] = {**ends[0], "text": ends[0]["text"] + more.pop(0)["text"]}
     return parts + more

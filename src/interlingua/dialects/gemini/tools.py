@@ -1,7 +1,7 @@
 """Tools and the choice among them.
 
-Declarations share one Tool object; every built-in tool has its own. Marks on a tool: ``place`` (the Tool object it stood
-in, where that is another layout), ``object`` (what else that object held), ``key`` (the spelling of
+Declarations share one Tool object; every built-in tool has its own. Marks on a tool: ``place`` (the Tool object that it
+stood in, where that is another layout), ``object`` (what else that object held), ``key`` (the spelling of
 ``functionDeclarations``), ``schema`` (schemas.py). On a choice: ``mode`` (the provider's word), ``alone`` (there was
 nothing to choose from).
 """
@@ -11,13 +11,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from msgspec.structs import replace
+
 from ...types.base import Json
 from ...types.tools import ServerTool, Tool, ToolChoice, ToolDefinition
 from .._tables import Ledger, Words, kept, marks, own, take
 from .media import NAME
 from .parts import BLOCKS
 from .schemas import PARAMETERS, read_schema, say_schema
-from .spelling import Wire, camel, respell
+from .spelling import Wire, camel, is_array, is_object, respell
 from .usual import read_tools as read_usual, say_tools as say_usual
 
 DECLARATIONS = ("functionDeclarations", "function_declarations")
@@ -42,18 +44,17 @@ def read_tools(wire: list[Json]) -> tuple[Tool, ...]:
 
 
 def _marked(tool: Tool, **forms: Json) -> Tool:
-    fields = {name: getattr(tool, name) for name in tool.__struct_fields__}
-    return type(tool)(**{**fields, "forms": {NAME: {**marks(NAME, tool), **forms}}})
+    return replace(tool, forms={NAME: {**marks(NAME, tool), **forms}})
 
 
 def read_object(wire: Json) -> list[Tool]:
     """The tools of one Tool object; one that cannot be read is carried whole."""
-    if type(wire) is not dict:
+    if not is_object(wire):
         return [ServerTool(NAME, wire)]
     tools: list[Tool] = []
     blanks: Wire = {}
     for key, value in wire.items():
-        if key in DECLARATIONS and type(value) is list and value:
+        if key in DECLARATIONS and is_array(value) and value:
             tools += [read_declaration(item, key) for item in value]
         elif value is None:
             blanks[key] = None
@@ -67,7 +68,7 @@ def read_object(wire: Json) -> list[Tool]:
 
 
 def read_declaration(wire: Json, key: str) -> Tool:
-    if type(wire) is not dict or type(wire.get("name")) is not str:
+    if not is_object(wire) or type(wire.get("name")) is not str:
         return ServerTool(NAME, {key: [wire]})
     found: list[str] = []
     forms, blanks = Wire(), Wire()
@@ -92,7 +93,7 @@ def read_choice(wire: Wire, *, alone: bool) -> ToolChoice | None:
     del rest["mode"]
     fields: dict[str, Any] = {"mode": MODES.read[word.upper()]}
     names = take(rest, "allowedFunctionNames", blanks)
-    if type(names) is list and all(type(name) is str for name in names):
+    if is_array(names) and all(type(name) is str for name in names):
         fields |= {"mode": "specific", "name": names[0]} if len(names) == 1 and word.upper() == "ANY" else {}
         fields |= {"allowed": tuple(names)} if fields["mode"] != "specific" else {}
     elif names is not None:

@@ -16,9 +16,9 @@ from .._history import PLACEHOLDER, settled, speakable
 from .._tables import Ledger, marks, own
 from .contents import ROLE_WORDS
 from .media import NAME
-from .parts import BLOCKS, PLACEHOLDERS, SIGNATURE, spelled, wire_id
-from .spelling import Wire
-from .usual import say_block as say_usual
+from .parts import BLOCKS, spelled, wire_id
+from .spelling import Wire, is_object
+from .usual import PLACEHOLDERS, SIGNATURE, say_block as say_usual
 
 GENERATION = re.compile(r"gemini-(\d+)")
 Placed = tuple[tuple[str | int, ...], Block]
@@ -192,7 +192,7 @@ class Turns:
             self.ledger.lose("added", "turns alternate: the next one joins it", "content")
         turn = self.said[-1]
         known = turn.get("parts", [])
-        turn["parts"] = [*([known] if type(known) is dict else known), *parts]
+        turn["parts"] = [*([known] if is_object(known) else known), *parts]
         self.before, self.home = message, index
 
 

@@ -1,7 +1,8 @@
-"""Token counts. The prompt's include the cached part, the candidates' leave out the thoughts, tools' results count apart.
+"""Token counts. The prompt's include the cached part, the candidates' leave out the thoughts, and what the provider's
+own tools brought counts apart.
 
-The marks under ``usage``: ``tools`` (how much of the input the provider's own tools brought), ``absent`` (counts that
-were left out), ``total`` (one that does not add up, and what it would have been), ``cached`` (more than there was input).
+The marks under ``usage``: ``tools`` (how much of the input that is), ``absent`` (counts that were left out), ``total``
+(one that does not add up, and what it would have been), ``cached`` (more than there was input).
 """
 
 from __future__ import annotations

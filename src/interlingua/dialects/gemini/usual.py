@@ -14,7 +14,7 @@ from ...types.tools import Tool, ToolDefinition
 from .._tables import is_plain_tool
 from .media import NAME
 from .schemas import all_fit
-from .spelling import Wire
+from .spelling import Wire, is_array, is_object
 
 SIGNATURE = "thoughtSignature"
 PLACEHOLDERS = ("skip_thought_signature_validator", "context_engineering_is_the_way_to_go")
@@ -31,16 +31,16 @@ def read_block(part: Wire, prefix: str, place: int) -> Block | None:
         return None
     if type(text := part.get("text")) is str:
         return TextBlock(text, signature=signature)
-    if type(call := part.get("functionCall")) is dict:
+    if is_object(call := part.get("functionCall")):
         return _read_call(call, prefix, place, signature)
-    if type(result := part.get("functionResponse")) is dict:
+    if is_object(result := part.get("functionResponse")):
         return _read_result(result, signature)
     return None
 
 
 def _read_call(call: Wire, prefix: str, place: int, signature: str | None) -> Block | None:
     name, args, id = call.get("name"), call.get("args"), call.get("id")
-    if type(name) is not str or not name or type(args) is not dict:
+    if type(name) is not str or not name or not is_object(args):
         return None
     if len(call) == 3 and type(id) is str and id:
         return ToolUseBlock(id, name, "json", args, signature=signature)
@@ -54,7 +54,7 @@ def _read_result(result: Wire, signature: str | None) -> Block | None:
     id, name, response = result.get("id"), result.get("name"), result.get("response")
     if len(result) != 3 or type(id) is not str or not id or type(name) is not str or not name:
         return None
-    text = response.get("output") if type(response) is dict and len(response) == 1 else None
+    text = response.get("output") if is_object(response) and len(response) == 1 else None
     if type(text) is not str or text.startswith("{"):
         return None
     return ToolResultBlock(id, (TextBlock(text),), name, signature=signature)
@@ -62,15 +62,15 @@ def _read_result(result: Wire, signature: str | None) -> Block | None:
 
 def read_tools(wire: Json) -> tuple[ToolDefinition, ...] | None:
     """Declarations with a name, a description and a schema that needs no mark."""
-    declared = wire.get("functionDeclarations") if type(wire) is dict and len(wire) == 1 else None
-    if type(declared) is not list:
+    declared = wire.get("functionDeclarations") if is_object(wire) and len(wire) == 1 else None
+    if not is_array(declared):
         return None
     tools: list[ToolDefinition] = []
     for tool in declared:
-        if type(tool) is not dict or len(tool) != 3:
+        if not is_object(tool) or len(tool) != 3:
             return None
         name, about, schema = tool.get("name"), tool.get("description"), tool.get("parametersJsonSchema")
-        if type(name) is not str or type(about) is not str or not about or type(schema) is not dict or not schema:
+        if type(name) is not str or type(about) is not str or not about or not is_object(schema) or not schema:
             return None
         tools.append(ToolDefinition(name, about, schema))
     return tuple(tools) if all_fit([tool.input_schema for tool in tools]) else None

@@ -1,11 +1,13 @@
 """Writing the streams of Gemini: server-sent events, each an answer that holds what is new.
 
-The protocol has no beginning or end of a block: parts follow each other. A text goes out as it comes; all other parts go
-out whole. A text that is still open when the next block begins is at its end for the reader. Calls without ids go out
-together, since a reader could take the second for the first once more.
+The protocol has no beginning or end of a block: parts follow each other. A text goes out as it comes; all other parts
+go out whole. A text that is still open when the next block begins is at its end for the reader. Calls without ids go
+out together, since a reader could take the second for the first once more.
 """
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
@@ -30,15 +32,23 @@ from .._stream import GrammaticalEncoder, dump
 from .._tables import Ledger
 from .errors import encode_error_body
 from .media import NAME
-from .parts import SIGNATURE
+from .parts import wire_id
 from .response import say_answer, say_block
 from .spelling import Wire
 from .stream import PLAIN, TEXT, THOUGHT
+from .usual import SIGNATURE
 
 Opener = BlockStart | ToolUseStart
 Closer = BlockComplete | ToolUseEnd
 Delta = TextDelta | ThinkingDelta | CitationDelta | ToolUseInputDelta
 Worded = TextBlock | ThinkingBlock | RefusalBlock
+
+
+class Early(NamedTuple):
+    """A text that was ended when the next block began: what came late, and the signature that was said."""
+
+    texts: list[str]
+    signature: str | None
 
 
 class Encoder(GrammaticalEncoder):
@@ -53,7 +63,7 @@ class Encoder(GrammaticalEncoder):
         self.last: str | None = None  # what the last part is, if a reader would go on with it
         self.held: list[Wire] = []  # calls without ids
         self.waiting: dict[int, list[Event]] = {}
-        self.early: dict[int, list[str]] = {}  # texts ended before they were complete, and what came late
+        self.early: dict[int, Early] = {}  # texts ended before they were complete
 
     def say(self, event: Event) -> bytes:
         match event:
@@ -79,7 +89,7 @@ class Encoder(GrammaticalEncoder):
         said = b""
         if self.current is not None:
             said = self.close_text() if self.live else self.say_whole(self.current)
-            self.early[self.current] = []
+            self.early[self.current] = Early([], self.block.signature)
         self.current, self.block, self.begun, self.pieces = event.index, event.block, False, []
         self.live = isinstance(event.block, Worded) and not (
             event.block.signature or NAME in event.block.extras or NAME in event.block.forms
@@ -91,7 +101,7 @@ class Encoder(GrammaticalEncoder):
             self.waiting[event.index].append(event)
         elif isinstance(event, TextDelta | ThinkingDelta):
             if event.index != self.current:
-                self.early[event.index].append(event.text)
+                self.early[event.index].texts.append(event.text)
             elif not self.live:
                 self.pieces.append(event.text)
             elif event.text:
@@ -100,7 +110,7 @@ class Encoder(GrammaticalEncoder):
 
     def say_whole(self, index: int) -> bytes:
         """A text that goes out whole, as far as it has come when the next block begins."""
-        block = replace(self.block, text="".join(self.pieces))  # type: ignore[call-arg]
+        block = replace(self.block, text="".join(self.pieces))
         wire = say_block(block, index, Ledger())  # what it cannot say is declared once, at its end
         return self.say_parts(wire) if wire is not None else b""
 
@@ -117,8 +127,8 @@ class Encoder(GrammaticalEncoder):
         kind = None
         if "text" in part and part.keys() <= PLAIN:
             kind = THOUGHT if part.get("thought") is True else TEXT
-        before = [{**part, "text": ""}] if kind is not None and kind == self.last else []
         said = self.release()
+        before = [{**part, "text": ""}] if kind is not None and kind == self.last else []
         self.last = kind
         return said + self.chunk([*before, part])
 
@@ -150,7 +160,7 @@ class Encoder(GrammaticalEncoder):
             return b""
         if self.live:
             return self.close_text() + self.say_signature(block, index)
-        if isinstance(block, ToolUseBlock) and "id" not in wire.get("functionCall", wire.get("function_call", {})):
+        if isinstance(block, ToolUseBlock) and wire_id(block) is None:
             self.held.append(wire)
             return b""
         return self.say_parts(wire)
@@ -171,14 +181,18 @@ class Encoder(GrammaticalEncoder):
 
     def late(self, event: Closer) -> bytes:
         """A text that went on after the next block had begun: its rest waits for a part of its own."""
-        index, block, rest = event.index, event.block, "".join(self.early.pop(event.index))
+        index, block, early = event.index, event.block, self.early.pop(event.index)
+        rest = "".join(early.texts)
         say_block(block, index, self.ledger)
+        if block.signature != early.signature:
+            why = "a signature proves a whole part, and this one was ended early"
+            self.ledger.lose("dropped", why, "content", index, "signature")
         if rest:
             why = "the rest of a text that went on after the next block had begun"
             self.ledger.lose("moved", why, "content", index)
-            late = replace(block, text=rest)  # type: ignore[call-arg]
+            late = replace(block, text=rest, signature=None)
             delta = ThinkingDelta if isinstance(block, ThinkingBlock) else TextDelta
-            empty = replace(late, text="")  # type: ignore[call-arg]
+            empty = replace(late, text="")
             self.waiting[index] = [BlockStart(index, empty), delta(index, rest), BlockComplete(index, late)]
         return self.next_waiting() if self.current is None else b""
 

@@ -100,9 +100,11 @@ class Choice:
     def add_part(self, part: Wire) -> None:
         """A list chunk: texts of one kind grow together, anything else stands alone."""
         last = self.parts[-1] if self.parts else {}
+        if one_text(part) and not part["thinking"][0]["text"]:  # the last words of a thought, perhaps behind the text
+            last = next((known for known in reversed(self.parts) if one_text(known)), last)
         if part.get("type") == last.get("type") == "text" and part.keys() == last.keys() == {"type", "text"}:
             last["text"] += part["text"]
-        elif part.get("type") == last.get("type") == "thinking" and _one_text(part) and _one_text(last):
+        elif part.get("type") == last.get("type") == "thinking" and one_text(part) and one_text(last):
             last["thinking"][0]["text"] += part["thinking"][0]["text"]
             last.update({key: value for key, value in part.items() if key not in ("type", "thinking")})
         else:
@@ -134,7 +136,7 @@ def _begins(wire: Wire, before: Call) -> bool:
     return name != before.name or parse_object("".join(before.arguments)) is not None
 
 
-def _one_text(part: Wire) -> bool:
+def one_text(part: Wire) -> bool:
     inner = part.get("thinking")
     return (
         type(inner) is list and len(inner) == 1 and isinstance(inner[0], dict) and inner[0].keys() == {"type", "text"}
@@ -144,7 +146,7 @@ def _one_text(part: Wire) -> bool:
 def _private(part: Wire) -> Wire:
     """A copy deep enough to grow."""
     inner = part.get("thinking")
-    return {**part, "thinking": [dict(inner[0])]} if _one_text(part) and inner else dict(part)
+    return {**part, "thinking": [dict(inner[0])]} if one_text(part) and inner else dict(part)
 
 
 def accumulate(into: Wire, new: Wire) -> None:

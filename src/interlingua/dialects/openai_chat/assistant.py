@@ -119,6 +119,7 @@ def read_content(rest: Wire, blocks: list[Block], forms: Wire, blanks: Wire) -> 
         blocks.extend(parts)
     elif content is not None:
         rest["content"] = content
+        forms["content"] = "absent"  # of no shape we know: residue says it
 
 
 def writes_string(parts: list[Block]) -> bool:

@@ -1,11 +1,13 @@
 """Tool calls: an entry of ``tool_calls``, or the ``function_call`` of older clients.
 
 Marks on a call: ``id`` (it had none: ours is never sent), ``type`` (absent or odd), ``arguments`` (they were an object,
-null or absent), ``verbatim`` (an id that OpenAI would refuse), ``index`` (a whole answer numbered its calls), ``legacy`` (it was a ``function_call``).
+null or absent), ``verbatim`` (an id that OpenAI would refuse), ``index`` (a whole answer numbered its calls),
+``legacy`` (it was a ``function_call``).
 """
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from ...arguments import read_arguments, write_arguments
@@ -16,6 +18,8 @@ from .._tables import Ledger, kept, marks, own
 from .parts import NAME, Wire
 from .quirks import OPENAI
 
+OURS = re.compile(r"call_\d+")  # an id that stands for none; an edited one is sent
+
 
 def quirky_id(id: str) -> bool:
     """An id that OpenAI itself would refuse; read here, it is written here."""
@@ -23,7 +27,7 @@ def quirky_id(id: str) -> bool:
 
 
 def read_call(wire: Json, index: int, position: int) -> Block:
-    """One call; ``index`` is its place among the blocks, of which a missing id is made; ``position`` among the calls."""
+    """One call. ``index`` is its place among the blocks, of which a missing id is made; ``position`` among the calls."""
     if type(wire) is not dict:
         return OpaqueBlock(NAME, {"tool_call": wire})
     rest, forms = dict(wire), Wire()
@@ -96,7 +100,7 @@ def say_call(block: ToolUseBlock, ids: IdMap, ledger: Ledger) -> Wire:
 
 
 def _say_id(block: ToolUseBlock, mark: Wire, wire: Wire, ids: IdMap, ledger: Ledger) -> None:
-    if "id" in mark:
+    if "id" in mark and OURS.fullmatch(block.id):
         if mark["id"] != "absent":
             wire["id"] = mark["id"]
         return
@@ -130,4 +134,6 @@ def read_legacy_call(wire: Wire, index: int) -> ToolUseBlock:
 
 def say_legacy_call(block: ToolUseBlock, ledger: Ledger) -> Wire:
     _attributes(block, ledger)
+    if not OURS.fullmatch(block.id):
+        ledger.lose("dropped", "a function_call has no id", "id")
     return own(NAME, {"name": block.name, **say_input(block, marks(NAME, block))}, block)

@@ -21,7 +21,7 @@ from ...types.request import Request
 from ...types.response import Response
 from ...types.words import StopReason
 from .._schemas import restorer
-from .._tables import Ledger, Words, is_blank, kept, marks, merge, own, read_constants, say_constants
+from .._tables import Ledger, Words, is_blank, kept, marks, merge, own, read_constants, say_constants, sift
 from .assistant import THINKING_KEYS, read_turn, say_turn
 from .errors import decode_error, encode_error_body
 from .parts import NAME, Wire
@@ -95,6 +95,7 @@ def read_response(body: Wire, request: Request | None) -> Response:
         _keep(blanks, "usage", empty)
     elif "usage" in rest:
         forms["usage"] = rest.pop("usage")
+    sift(rest, blanks)
     return Response(**fields, **kept(NAME, rest, forms, blanks))
 
 
@@ -125,11 +126,15 @@ def read_choices(rest: Wire, fields: dict[str, Any], forms: Wire, blanks: Wire) 
         fields["raw_stop_reason"] = word
     if word != write_stop(reason, refused=refused):
         forms["finish_reason"] = word
+    hollow: Wire = {}
+    sift(first, hollow)
     if first or len(choices) > 1:
         rest["choices"] = [first, *choices[1:]]
     _keep(forms, "turn", marked)
-    if empty:
-        blanks["choices"] = [{"message": empty}]
+    if empty or hollow.get("message"):
+        hollow["message"] = {**hollow.get("message", {}), **empty}
+    if hollow:
+        blanks["choices"] = [hollow]
 
 
 def read_message(first: Wire, fields: dict[str, Any], marked: Wire, empty: Wire) -> None:

@@ -15,7 +15,6 @@ from typing import Any
 from msgspec import DecodeError
 from msgspec.structs import replace
 
-from ...errors import AdapterError
 from ...framing import SseDecoder
 from ...types.base import Json
 from ...types.blocks import Block, RefusalBlock, TextBlock, ThinkingBlock, ToolUseBlock
@@ -23,11 +22,11 @@ from ...types.events import Event, MessageStart, UsageUpdate
 from ...types.request import Request
 from ...types.response import Response
 from .._stream import FrameDecoder, decode_json
-from .assembly import Call, Choice
+from .assembly import Call, Choice, one_text
 from .assistant import THINKING_KEYS
 from .encoder import Encoder
 from .errors import decode_error
-from .parts import NAME, Wire
+from .parts import NAME, PARTS, Wire
 from .response import read_response
 
 __all__ = ["Decoder", "Encoder"]
@@ -193,16 +192,18 @@ class Decoder(FrameDecoder):
         self.answer.add_part(part)
         if part.get("type") == "text" and isinstance(part.get("text"), str):
             out.append(self.fold.text(self.slot("text", out), part["text"]))
-        elif part.get("type") == "thinking":
-            for inner in part["thinking"]:
-                if isinstance(inner.get("text"), str):
-                    out.append(self.fold.thinking(self.slot("thinking", out), inner["text"]))
+        elif one_text(part):
+            out.append(self.fold.thinking(self.slot("thinking", out, THOUGHT), part["thinking"][0]["text"]))
+        else:
+            block = PARTS.decode(part)
+            out.append(self.fold.open(block))
+            out.append(self.fold.close(len(self.fold.blocks) - 1, block))
 
-    def slot(self, kind: str, out: list[Event]) -> int:
+    def slot(self, kind: str, out: list[Event], empty: Block | None = None) -> int:
         index = self.slots.get(kind)
         if index is None:
             index = self.slots[kind] = len(self.fold.blocks)
-            out.append(self.fold.open(EMPTY[kind]))
+            out.append(self.fold.open(empty or EMPTY[kind]))
         return index
 
     def calls(self, key: str, value: Json, out: list[Event]) -> None:
@@ -317,6 +318,7 @@ def _quiet(choice: Choice, delta: Wire) -> None:
 
 
 TOLD = (TextBlock, ThinkingBlock, RefusalBlock, ToolUseBlock)  # in deltas, as they come
+THOUGHT = ThinkingBlock(forms={NAME: {"part": "thinking"}})
 EMPTY: dict[str, Block] = {"text": TextBlock(""), "thinking": ThinkingBlock(), "refusal": RefusalBlock("")}
 FIELDS: dict[str, Any] = {
     "content": Decoder.skip,

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 
 from ...types.usage import TokenUsage
+from .._tables import sift
 from .parts import Wire
 
 ECHOES: dict[str, Callable[[TokenUsage], int]] = {
@@ -42,6 +43,7 @@ def read_usage(wire: Wire, forms: Wire, blanks: Wire) -> tuple[TokenUsage, Wire]
     usage = TokenUsage(prompt - cached - written, cached, written, completion, reasoning)
     _read_total(rest, usage, forms, blanks)
     _read_echoes(rest, usage, forms)
+    sift(rest, blanks, (None, 0))
     return usage, rest
 
 

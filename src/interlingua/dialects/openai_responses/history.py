@@ -238,7 +238,8 @@ def _as_we_write(leading: list[Block]) -> bool:
     heads = [block for block in leading if "item" in marks(NAME, block)]
     if len(heads) != 1 or heads[0] is not leading[0] or any(type(block) is OpaqueBlock for block in leading):
         return False
-    plain = len(leading) == 1 and is_plain(_unmarked(leading[0]))
+    only = leading[0]
+    plain = len(leading) == 1 and is_plain(_unmarked(only)) and isinstance(only, TextBlock) and only.text != ""
     return not item_marks(heads[0]) and "item" not in heads[0].extras.get(NAME, {}) and not plain
 
 

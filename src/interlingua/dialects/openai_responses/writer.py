@@ -25,7 +25,7 @@ from ...types.messages import Message
 from ...types.words import Role
 from .._history import PLACEHOLDER, is_plain, speakable
 from .._stream import dump
-from .._tables import marks, merge, own
+from .._tables import is_blank, marks, merge, own
 from .history import ADDED, kind_of
 from .hosted import say_result as say_hosted_result
 from .items import Placed, grouped, item_marks, item_residue, say_group
@@ -104,12 +104,17 @@ class Writer:
                 self.words(message)
             scribe.where = ()
             if message.extras:
-                scribe.foreign(message, NAME, "messages", index)
+                self.residue(message, index)
             if len(self.items) > before:
                 if spoke >= 0 and messages[spoke].role == message.role and self.reads_as_one(message, before):
                     scribe.lose("moved", "it reads as one turn with the one before", "messages", index)
                     scribe.lose("added", "the next turn reads as one with it", "messages", spoke, "content")
                 spoke = index
+
+    def residue(self, message: Message, index: int) -> None:
+        self.scribe.foreign(message, NAME, "messages", index)
+        if message.role in (Role.assistant, Role.tool) and not is_blank(message.extras.get(NAME)):
+            self.scribe.lose("dropped", "such a turn has no item of its own", "messages", index, "extras", NAME)
 
     def reads_as_one(self, message: Message, before: int) -> bool:
         """Whether two turns of one role have no border on the wire: only messages that the assistant says do."""
@@ -162,8 +167,8 @@ class Writer:
         owner: Message | None = message
         for index, block in enumerate(message.content):
             scribe.where = (*where, "content", index)
-            if is_part(block, put_in=True):
-                run.append((index, block))
+            if is_part(block, put_in=True) or not isinstance(block, _ITEMS):
+                run.append((index, block))  # what has no word is lost where it stands
                 continue
             owner = self.parts(run, message.role, owner, where)
             run = []
@@ -206,7 +211,7 @@ class Writer:
             item = say_hosted_result(block, self.scribe)
             self.items += [item] if item is not None else []
         else:
-            self.scribe.lose("dropped", f"only the assistant says {block.type} blocks")
+            self.scribe.lose("dropped", f"{NAME} has no word for a {block.type} block here")
 
     def silent(self, block: OpaqueBlock) -> None:
         """An item that is carried whole. Added tools stand among the others and come back to it."""
@@ -233,6 +238,7 @@ class Writer:
 
 
 _REASONING = (ThinkingBlock, RedactedThinkingBlock)
+_ITEMS = (ToolResultBlock, ServerToolResultBlock, OpaqueBlock)
 
 
 def _stands_somewhere(block: Block) -> bool:

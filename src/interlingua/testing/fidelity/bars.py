@@ -78,17 +78,17 @@ MOST_RESIDUE_ELSEWHERE = 0.25
 def verdicts(report: Report) -> list[Verdict]:
     """Every bar at every place."""
     tally = report.tally
-    found = [_verdict(tally, name, bar) for name in report.dialects for bar in DIALECT_BARS]
+    found = [verdict(tally, name, bar) for name in report.dialects for bar in DIALECT_BARS]
     found += [_residue(tally, name) for name in report.dialects]
-    found += [_verdict(tally, pair_name(*pair), bar) for pair in report.pairs for bar in PAIR_BARS]
+    found += [verdict(tally, pair_name(*pair), bar) for pair in report.pairs for bar in PAIR_BARS]
     broken = sorted({failure.where for failure in tally.failures if failure.measure == "dialect loaded"})
-    found += [_verdict(tally, name, DIALECT_BARS[0]) for name in broken]
+    found += [verdict(tally, name, DIALECT_BARS[0]) for name in broken]
     names = len(NORMALISATIONS)
     found.append(Verdict(CORPUS, "named normalisations", f"{names}", names <= MOST_NORMALISATIONS))
     return found
 
 
-def _verdict(tally: Tally, where: str, bar: Bar) -> Verdict:
+def verdict(tally: Tally, where: str, bar: Bar) -> Verdict:
     passed, checked = tally.score(where, bar.measure)
     excused = _excused(tally, where, bar.measure) if bar.excusable and passed < checked else 0
     share = (passed + excused) / checked if checked else 1.0
@@ -124,4 +124,4 @@ def _residue(tally: Tally, name: str) -> Verdict:
 
 def failing(found: list[Verdict]) -> Iterator[Verdict]:
     """The bars that are not reached."""
-    return (verdict for verdict in found if not verdict.reached)
+    return (one for one in found if not one.reached)

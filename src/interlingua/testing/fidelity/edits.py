@@ -21,7 +21,7 @@ from interlingua.types.blocks import ToolUseBlock
 
 __all__ = ["Edit", "chosen", "editable", "kind_of", "put"]
 
-EDITS = 3
+EDITS = 4
 Path: TypeAlias = tuple[str | int, ...]
 
 # Closed vocabularies and what only repeats another field: changing these alone means something else, or nothing.

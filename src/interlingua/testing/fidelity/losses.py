@@ -16,7 +16,7 @@ from collections.abc import Iterator, Sequence
 
 from interlingua.testing.fidelity.align import align
 from interlingua.testing.fidelity.tally import Fault
-from interlingua.testing.fidelity.trees import ABSENT, Difference, covers, is_blank, leaves, pattern, same_scalar
+from interlingua.testing.fidelity.trees import ABSENT, Difference, covers, identical, is_blank, leaves, pattern
 from interlingua.testing.oracles.leaves import is_array, is_object
 from interlingua.types.base import Json
 from interlingua.types.loss import Loss
@@ -43,7 +43,7 @@ class Comparison:
         self._walk(before, after, "")
 
     def _walk(self, one: Json, other: Json, path: str) -> None:
-        if same_scalar(one, other):
+        if identical(one, other):
             self.equal.append(path)
         elif one is ABSENT:
             self.new.append(Difference(path, one, other))

@@ -27,7 +27,7 @@ NORMALISATIONS: tuple[Normalisation, ...] = ()
 
 
 class Reason(NamedTuple):
-    """Explains failures. An empty field fits all; ``record`` is the beginning of an id, ``kind`` a part of a kind."""
+    """Explains failures. An empty field fits all; ``where`` and ``record`` are beginnings, ``kind`` is a part."""
 
     why: str
     where: str = ""
@@ -38,14 +38,33 @@ class Reason(NamedTuple):
     def fits(self, failure: Failure) -> bool:
         """Whether this is why."""
         return (
-            self.where in ("", failure.where)
+            failure.where.startswith(self.where)
             and self.measure in ("", failure.measure)
             and self.kind in failure.kind
             and failure.record.startswith(self.record)
         )
 
 
-REASONS: tuple[Reason, ...] = ()
+KEPT = "it continues a conversation that the provider keeps: the calls that it answers are not in the request"
+STORED = "what it asks is stored with the provider (a prompt's id): the request does not say it"
+
+REASONS: tuple[Reason, ...] = (
+    Reason(KEPT, where="openai-responses -> ", kind="[results-called]"),
+    Reason(KEPT, where="openai-responses -> ", measure="translated", kind="ToolStateError"),
+    Reason(STORED, where="openai-responses -> ", measure="valid", kind=": empty [some"),
+    Reason(STORED, where="openai-responses -> ", measure="valid", kind="model: missing"),
+    Reason(
+        "the deltas of this fixture were shortened by hand: its last event says another text",
+        where="openai-responses",
+        measure="law 3: fold is the recorded whole",
+        record="vercel-ai/openai/responses/openai-shell-container",
+    ),
+    Reason(
+        "refused by rule: a result needs the name of its call, and the history holds no such call",
+        measure="translated",
+        kind="ToolStateError",
+    ),
+)
 
 
 def reason_for(failure: Failure) -> str | None:

@@ -21,6 +21,7 @@ __all__ = [
     "count_leaves",
     "covers",
     "differences",
+    "identical",
     "is_blank",
     "leaves",
     "pattern",
@@ -111,6 +112,11 @@ def same(one: Json, other: Json) -> bool:
 
 def _sorted_json(value: Json) -> bytes:
     return msgspec.json.encode(value, order="sorted")
+
+
+def identical(one: Json, other: Json) -> bool:
+    """Equal, and seen to be so without a closer look: quick, and never wrong about true and 1."""
+    return same_scalar(one, other) and (_children(one) is None or _sorted_json(one) == _sorted_json(other))
 
 
 def differences(one: Json, other: Json, path: str = "") -> Iterator[Difference]:

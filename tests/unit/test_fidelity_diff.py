@@ -1,0 +1,363 @@
+"""Every check of the fidelity report can fail: small guilty cases, each beside its innocent twin."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from interlingua.testing.fidelity import bars, reasons, same, streams
+from interlingua.testing.fidelity.align import align
+from interlingua.testing.fidelity.edits import Edit, editable, put
+from interlingua.testing.fidelity.losses import Comparison
+from interlingua.testing.fidelity.pairs import oracle_faults
+from interlingua.testing.fidelity.records import Record, called, read_record
+from interlingua.testing.fidelity.run import Work, measure_work
+from interlingua.testing.fidelity.shows import show_faults
+from interlingua.testing.fidelity.tally import Failure, Fault, Tally
+from interlingua.testing.fidelity.trees import count_leaves, pattern, plain
+from interlingua.testing.fidelity.usages import usage_faults, wire_usage
+from interlingua.types import (
+    BlockComplete,
+    BlockStart,
+    CacheMark,
+    Encoded,
+    Event,
+    Loss,
+    LossKind,
+    Message,
+    MessageComplete,
+    MessageStart,
+    Request,
+    Response,
+    TextBlock,
+    TextDelta,
+    TokenUsage,
+    ToolUseBlock,
+)
+
+# ------------------------------------------------------------------------------------------------ the generic diff
+
+
+def turn(role: str, *texts: str) -> dict[str, Any]:
+    return {"role": role, "content": [{"type": "text", "text": text} for text in texts]}
+
+
+def compared(before: dict[str, Any], after: dict[str, Any], *losses: tuple[str, LossKind]) -> Comparison:
+    return Comparison(before, after, [Loss(path, kind, "because") for path, kind in losses])
+
+
+def kinds(faults: Sequence[Fault]) -> list[str]:
+    return [fault.kind for fault in faults]
+
+
+def test_an_undeclared_drop_is_found() -> None:
+    before, after = {"temperature": 0.5, "model": "m"}, {"model": "m"}
+    assert kinds(compared(before, after).undeclared()) == ["lost temperature"]
+    assert compared(before, after, ("temperature", "dropped")).undeclared() == []
+
+
+def test_an_undeclared_change_is_found() -> None:
+    before, after = {"messages": [turn("user", "boom")]}, {"messages": [turn("user", "Error: boom")]}
+    assert kinds(compared(before, after).undeclared()) == ["changed messages/*/content/*/text"]
+    assert compared(before, after, ("messages/0/content/0", "approximated")).undeclared() == []
+
+
+def test_true_is_not_one() -> None:
+    assert kinds(compared({"stream": True}, {"stream": 1}).undeclared()) == ["changed stream"]
+
+
+def test_blank_leaves_are_nothing_to_lose() -> None:
+    assert compared({"extras": {"a": None, "b": "", "c": [], "d": {}}}, {}).undeclared() == []
+
+
+def test_a_shifted_list_is_aligned() -> None:
+    before = {"messages": [turn("user", "one"), turn("assistant", "two"), turn("user", "three")]}
+    after = {"messages": [turn("user", "one"), turn("user", "three")]}
+    assert compared(before, after, ("messages/1", "dropped")).undeclared() == []
+    assert kinds(compared(before, after).undeclared()) == [
+        "lost messages/*/role",
+        "lost messages/*/content/*/type",
+        "lost messages/*/content/*/text",
+    ]
+
+
+def test_an_emptied_message_that_vanishes_must_be_declared_itself() -> None:
+    before, after = {"messages": [turn("user", "one"), turn("user", "two")]}, {"messages": [turn("user", "one")]}
+    assert kinds(compared(before, after, ("messages/1/content/0", "dropped")).undeclared()) == ["lost messages/*/role"]
+
+
+def test_an_added_turn_must_be_announced() -> None:
+    before, after = {"messages": [turn("assistant", "hi")]}, {"messages": [turn("user", "-"), turn("assistant", "hi")]}
+    assert kinds(compared(before, after).additions()) == ["added messages/+"]
+    assert compared(before, after, ("messages/0", "added")).additions() == []
+    assert compared(before, after, ("messages/0/content/0/text", "approximated")).additions() != []
+
+
+def test_an_added_parameter_must_be_announced() -> None:
+    assert kinds(compared({}, {"max_output_tokens": 8192}).additions()) == ["added max_output_tokens"]
+    assert compared({}, {"max_output_tokens": 8192}, ("max_output_tokens", "added")).additions() == []
+
+
+def test_what_was_moved_must_be_somewhere() -> None:
+    before = {"messages": [turn("system", "be brief"), turn("user", "hi")]}
+    hoisted = {"system": [{"type": "text", "text": "be brief"}], "messages": [turn("user", "hi")]}
+    found = compared(before, hoisted, ("messages/0", "moved"))
+    assert (found.undeclared(), found.additions(), found.over_declared()) == ([], [], [])
+    gone = compared(before, {"messages": [turn("user", "hi")]}, ("messages/0", "moved"))
+    assert kinds(gone.undeclared()) == ["moved to nowhere messages/*/content/*/text"]
+
+
+def test_a_moved_element_excuses_no_other_addition() -> None:
+    before = {"messages": [turn("system", "be brief"), turn("assistant", "hi")]}
+    after = {
+        "system": [{"type": "text", "text": "be brief"}],
+        "messages": [turn("user", "(no content)"), turn("assistant", "hi")],
+    }
+    assert kinds(compared(before, after, ("messages/0", "moved")).additions()) == ["added messages/+"]
+
+
+def test_two_that_change_places_are_both_moved() -> None:
+    before, after = {"messages": [turn("user", "a", "b")]}, {"messages": [turn("user", "b", "a")]}
+    found = compared(before, after, ("messages/0/content/0", "moved"), ("messages/0/content/1", "moved"))
+    assert (found.undeclared(), found.additions(), found.over_declared()) == ([], [], [])
+
+
+@pytest.mark.parametrize(
+    ("loss", "why"),
+    [
+        (("temperature", "dropped"), "came through: dropped temperature"),
+        (("messages/0/content/0", "approximated"), "came through: approximated messages/*/content/*"),
+        (("messages/0", "moved"), "came through: moved messages/*"),
+        (("seed", "dropped"), "no such place: dropped seed"),
+        (("stop", "dropped"), "nothing to lose: dropped stop"),
+        (("messages/0", "added"), "nothing was added: added messages/*"),
+    ],
+)
+def test_an_over_declared_loss_is_found(loss: tuple[str, LossKind], why: str) -> None:
+    value = {"temperature": 1, "stop": "", "messages": [turn("user", "hi")]}
+    assert kinds(compared(value, value, loss).over_declared()) == [why]
+
+
+def test_a_true_loss_is_not_over_declared() -> None:
+    before, after = {"temperature": 1, "seed": 2}, {"seed": 2}
+    assert compared(before, after, ("temperature", "dropped")).over_declared() == []
+
+
+def test_align_gives_up_what_a_loss_declares() -> None:
+    assert align(["x", "x"], ["x"], {0}) == [(0, None), (1, 0)]
+    assert align(["x", "x"], ["x"], {1}) == [(0, 0), (1, None)]
+    assert align([turn("user", "a")], [turn("assistant", "b"), turn("user", "a")]) == [(None, 0), (0, 1)]
+
+
+def test_a_cache_mark_is_not_blank() -> None:
+    marked = plain(Request(system=(TextBlock(text="s", cache=CacheMark()),)))
+    bare = plain(Request(system=(TextBlock(text="s"),)))
+    assert kinds(compared(marked, bare).undeclared()) == ["lost system/*/cache/set"]
+
+
+def test_plain_leaves_out_what_is_on_no_wire() -> None:
+    call = ToolUseBlock(id="c", name="f", native_ids={"x": "y"}, forms={"d": 1})
+    message = Message(role="assistant", content=(call,), id="1", metadata={"a": 1})
+    assert plain(message) == {"role": "assistant", "content": [{"type": "tool_use", "id": "c", "name": "f"}]}
+
+
+# ------------------------------------------------------------------------------------------------- round trips
+
+
+def test_a_body_that_is_not_exact_is_found() -> None:
+    tally = Tally()
+    assert same.exactness(tally, "d", {"a": 1, "b": None}, {"b": None, "a": 1.0}) == []
+    assert kinds(same.exactness(tally, "d", {"a": [{"b": True}]}, {"a": [{"b": 1}]})) == ["changed a/*/b"]
+    assert kinds(same.exactness(tally, "d", {"a": None}, {})) == ["lost a"]
+    assert kinds(same.exactness(tally, "d", {}, {"a": []})) == ["added a"]
+
+
+def test_a_normalisation_is_applied_when_needed_and_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    tally = Tally()
+    drop = reasons.Normalisation("no nulls", "", lambda _, wire: {k: v for k, v in wire.items() if v is not None})
+    monkeypatch.setattr(same, "NORMALISATIONS", (drop,))
+    assert same.exactness(tally, "d", {"a": 1, "b": None}, {"a": 1}) == []
+    assert same.exactness(tally, "d", {"a": 1}, {"a": 1}) == []
+    assert tally.get("d", "normalised no nulls") == 1
+
+
+def test_an_exception_is_a_failure_and_not_the_end() -> None:
+    tally = Tally()
+    assert tally.attempt("d", "requests decoded", "r#0", lambda: list[int]().pop()) is None
+    assert tally.score("d", "requests decoded") == (0, 1)
+    assert tally.failures[0].kind.startswith("IndexError")
+
+
+def test_odd_records_are_reported() -> None:
+    lines = [b"{", b"[]", b'{"dialect": "cohere"}', b'{"dialect": "openai-chat", "status": "odd", "response": {}}']
+    _, tally = measure_work(Work("openai-chat.jsonl", 0, lines, ("openai-chat",), 1))
+    assert tally.score("corpus", "records read") == (1, 4)
+    assert tally.names("corpus", "not covered ") == {"cohere": 1}
+    assert [failure.record for failure in tally.failures] == [f"openai-chat.jsonl:{n}" for n in (1, 2, 4)]
+
+
+# ------------------------------------------------------------------------------------------------------- edits
+
+TEXT = Edit(("system", 0, "text"), "text", "old", "old edited")
+
+
+@pytest.mark.parametrize(
+    ("edit", "before", "after", "kind"),
+    [
+        (TEXT, {"s": "old"}, {"s": "old"}, "system/text does not show"),
+        (TEXT, {"s": "old", "t": 1}, {"s": "old edited", "t": 2}, "system/text changes body/t"),
+        (TEXT, {"s": "old"}, {"s": "other"}, "system/text changes body/s"),
+        (
+            TEXT,
+            {"a": {"s": "old"}, "b": ["old"]},
+            {"a": {"s": "old edited"}, "b": ["old edited"]},
+            "system/text changes 2",
+        ),
+        (Edit(("seed",), "number", 1, 2), {"seed": 1}, {"seed": 3}, "seed changes body/seed"),
+        (Edit(("stream",), "flag", True, False), {"stream": True, "n": 1}, {"stream": False, "n": 2}, "stream changes"),
+    ],
+)
+def test_an_edit_that_shows_badly_is_found(edit: Edit, before: Any, after: Any, kind: str) -> None:
+    faults = show_faults(edit, Encoded(before), Encoded(after))
+    assert len(faults) == 1
+    assert faults[0].kind.startswith(kind)
+
+
+@pytest.mark.parametrize(
+    ("edit", "before", "after"),
+    [
+        (TEXT, {"s": ["old"]}, {"s": ["old edited"]}),
+        (TEXT, {"s": {"one": "old", "two": "old"}}, {"s": {"one": "old edited", "two": "old edited"}}),
+        (Edit(("content", 0, "input", "a"), "number", 1, 2), {"args": '{"a": 1}'}, {"args": '{"a":2}'}),
+        (Edit(("usage", "input_tokens"), "number", 5, 6), {"p": 5, "total": 9}, {"p": 6, "total": 10}),
+        (Edit(("stream",), "flag", True, False), {"stream": True, "stream_options": {"x": True}}, {"stream": False}),
+    ],
+)
+def test_an_edit_that_shows_well_passes(edit: Edit, before: Any, after: Any) -> None:
+    assert show_faults(edit, Encoded(before), Encoded(after)) == []
+
+
+def test_a_place_without_a_word_must_be_declared() -> None:
+    lossy = Encoded({}, losses=(Loss("system/0", "dropped", "no word"),))
+    assert show_faults(TEXT, Encoded({}), lossy) == []
+
+
+def test_edits_are_of_leaves_that_mean_something_alone() -> None:
+    call = ToolUseBlock(id="c", name="f", input={"a": 1}, input_text='{"a": 1}')
+    request = Request(messages=(Message(role="assistant", content=(call,)),), temperature=0.5, extras={"d": {"x": 1}})
+    places = {edit.place for edit in editable(request)}
+    assert places == {"temperature", *(f"messages/0/content/0/{leaf}" for leaf in ("id", "name", "input/a"))}
+    edited = put(request, ("messages", 0, "content", 0, "input", "a"), 2)
+    assert edited.messages[0].content[0].input == {"a": 2}
+    assert call.input == {"a": 1}
+
+
+# ----------------------------------------------------------------------------------------------------- streams
+
+TEXT_STREAM: list[Event] = [
+    MessageStart(),
+    BlockStart(0, TextBlock(text="")),
+    TextDelta(0, "hi"),
+    BlockComplete(0, TextBlock(text="hi")),
+    MessageComplete(Response(content=(TextBlock(text="hi"),))),
+]
+
+
+def test_a_grammar_violation_is_found() -> None:
+    assert streams.grammar_faults(TEXT_STREAM) == []
+    assert kinds(streams.grammar_faults(TEXT_STREAM[1:])) == ["block.start may not come"]
+    assert kinds(streams.grammar_faults(TEXT_STREAM[:-1])) == ["no message.complete at the end"]
+    assert kinds(streams.grammar_faults([])) == ["no message.complete at the end"]
+
+
+def test_a_decoder_that_minds_the_split_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(streams, "decode", lambda name, chunks: (TEXT_STREAM, None))
+    assert streams.split_faults("d", "r#0", b"some bytes", TEXT_STREAM) == []
+    monkeypatch.setattr(streams, "decode", lambda name, chunks: (TEXT_STREAM[: len(chunks)], None))
+    assert kinds(streams.split_faults("d", "r#0", b"some bytes", TEXT_STREAM)) == ["random cuts"]
+
+
+def test_cuts_keep_the_bytes() -> None:
+    wire = bytes(range(200))
+    assert all(b"".join(chunks) == wire for chunks in streams.cuts("r#0", wire))
+    assert list(streams.cuts("r#0", wire)) == list(streams.cuts("r#0", wire))
+
+
+def test_answers_that_differ_are_told_apart() -> None:
+    one, other = Response(content=(TextBlock(text="a"),), id="1"), Response(content=(TextBlock(text="b"),), id="2")
+    assert kinds(list(same.unlike(one, other))) == ["content/*/text", "id"]
+    assert kinds(list(same.unlike(one, other, [Loss("content/0", "dropped", "")]))) == ["id"]
+    assert list(same.unlike(one, one)) == []
+
+
+# --------------------------------------------------------------------------------------- usage, oracle, records
+
+
+@pytest.mark.parametrize(
+    ("usage", "kind"),
+    [
+        (TokenUsage(input_tokens=10), "prompt total"),
+        (TokenUsage(input_tokens=-1, cached_input_tokens=8), "negative input_tokens"),
+        (TokenUsage(input_tokens=7, output_tokens=1, reasoning_tokens=2), "more reasoning than output"),
+        (None, "usage is lost"),
+    ],
+)
+def test_usage_that_does_not_add_up_is_found(usage: TokenUsage | None, kind: str) -> None:
+    counted = wire_usage("openai-chat", [{"usage": {"prompt_tokens": 7, "total_tokens": None}}])
+    assert kinds(usage_faults("openai-chat", Response(usage=usage), counted)) == [kind]
+
+
+def test_usage_that_adds_up_passes() -> None:
+    wire = {"usage": {"input_tokens": 3, "cache_read_input_tokens": 4}}
+    usage = TokenUsage(input_tokens=3, cached_input_tokens=4)
+    assert usage_faults("anthropic-messages", Response(usage=usage), wire_usage("anthropic-messages", [wire])) == []
+
+
+def test_the_oracle_is_asked() -> None:
+    body = {"model": "m", "messages": [{"role": "user", "content": "hi"}], "no_such_key": 1}
+    faults, warnings = oracle_faults(body, "openai-chat")
+    assert [fault.detail.split(":")[0] for fault in faults] == ["no_such_key"]
+    assert warnings == []
+
+
+def test_an_answer_is_read_as_what_it_is() -> None:
+    def answer(**wire: Any) -> Record:
+        record = read_record({"id": "r#0", "url_path": "/v1/chat/completions", **wire}, "openai-chat")
+        assert record is not None
+        return record
+
+    assert answer(status=200, response={"id": "1"}).whole == {"id": "1"}
+    assert answer(response_text='{"id": "1"}').whole == {"id": "1"}
+    assert answer(response_text="data: {}\n\n", stream=True).stream == b"data: {}\n\n"
+    assert answer(status=429, response={"error": 1}).error == (429, b'{"error":1}')
+    assert not answer(url_path="/v1/models").generation
+
+
+def test_the_model_is_read_from_the_url() -> None:
+    assert called("gemini", "/v1beta/models/gemini-2.5-pro:streamGenerateContent?alt=sse") == ("gemini-2.5-pro", True)
+    assert called("bedrock-converse", "/model/a.b-v1%3A0/converse") == ("a.b-v1:0", False)
+    assert called("openai-chat", "/v1/chat/completions") == (None, None)
+
+
+def test_leaves_are_scalars() -> None:
+    assert count_leaves({"a": [1, None, {}], "b": {"c": "x", "d": []}}) == (3, 2)
+
+
+def test_patterns_have_no_positions() -> None:
+    assert pattern("messages/12/content/0/text") == "messages/*/content/*/text"
+
+
+# -------------------------------------------------------------------------------------------------------- bars
+
+
+def test_a_reason_excuses_a_law_but_no_bar_of_an_issue(monkeypatch: pytest.MonkeyPatch) -> None:
+    tally = Tally()
+    tally.check("d", "usage", "r#0", [Fault("prompt total", "")])
+    law, issue = bars.Bar("usage", "usage", excusable=True), bars.Bar("usage", "usage")
+    assert not bars.verdict(tally, "d", law).reached
+    monkeypatch.setattr(reasons, "REASONS", (reasons.Reason("edited by hand", measure="usage", record="r#"),))
+    assert reasons.reason_for(Failure("d", "usage", "prompt total", "r#0", "")) == "edited by hand"
+    assert bars.verdict(tally, "d", law).reached
+    assert not bars.verdict(tally, "d", issue).reached

@@ -1,0 +1,469 @@
+"""What users of other libraries suffer from (shared/pitfalls.md), by the number of the report: here it does not happen.
+
+Reports on transports, retries, prices, budgets and memory (29, 30, 35–39, 41) belong to layers above this one.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections import Counter
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from interlingua import (
+    CacheMark,
+    Message,
+    Origin,
+    RateLimitError,
+    RedactedThinkingBlock,
+    Request,
+    Target,
+    TextBlock,
+    ThinkingBlock,
+    TokenUsage,
+    ToolDefinition,
+    ToolResultBlock,
+    ToolUseBlock,
+    decode_stream,
+    dialect,
+    fold,
+    translate_request,
+    translate_stream,
+    validate_tool_results,
+)
+from interlingua.testing.oracles import check_order, problems
+
+Json = Any
+CHAT, CLAUDE, GEMINI, RESPONSES, BEDROCK = (
+    "openai-chat",
+    "anthropic-messages",
+    "gemini",
+    "openai-responses",
+    "bedrock-converse",
+)
+SCHEMA = {"type": "object", "properties": {"x": {"type": "integer"}}, "required": ["x"]}
+TOOLS = (ToolDefinition("f", "d", SCHEMA),)
+
+
+def thoughtful(origin: Origin | None, signature: str | None = "c2ln") -> Request:
+    """A conversation in which a model thought, called and was answered."""
+    blocks = (
+        ThinkingBlock("secret plan", signature=signature),
+        RedactedThinkingBlock("ZGF0YQ=="),
+        ToolUseBlock("toolu_1", "f", input={"x": 1}),
+    )
+    history = (
+        Message("user", "?"),
+        Message("assistant", blocks if signature else (blocks[0], blocks[2]), origin=origin),
+        Message("tool", (ToolResultBlock("toolu_1", "1"),)),
+    )
+    return Request(history, "claude", tools=TOOLS, max_output_tokens=9)
+
+
+def sent(request: Request, name: str = CLAUDE, target: Target | None = None) -> tuple[str, set[str]]:
+    """The body as text, and the paths of what was lost."""
+    encoded = dialect(name).encode_request(request, target)
+    assert check_order(encoded.body, name) == []
+    return json.dumps(encoded.body), {loss.path for loss in encoded.losses}
+
+
+# ------------------------------------------------------------------------------------ thinking, signatures, swap
+
+
+def test_01_foreign_thinking_is_never_rendered_as_text() -> None:
+    for origin in (Origin("openai", CHAT), Origin("deepseek", CHAT), Origin("google", GEMINI)):
+        for name in (CLAUDE, CHAT, RESPONSES, BEDROCK):
+            if name != origin.dialect:
+                body, lost = sent(thoughtful(origin, None), name)
+                assert "secret plan" not in body
+                assert "<think" not in body
+                assert "messages/1/content/0" in lost
+
+
+def test_02_a_signature_of_another_issuer_is_not_replayed() -> None:
+    body, lost = sent(thoughtful(Origin("google", GEMINI, "gemini-3-pro")))
+    assert "c2ln" not in body
+    assert "ZGF0YQ" not in body
+    assert {"messages/1/content/0", "messages/1/content/1"} <= lost
+
+
+def test_03_what_is_declared_dropped_is_not_in_the_body() -> None:
+    body, lost = sent(thoughtful(Origin("minimax", CLAUDE, "minimax-m2")), target=Target("anthropic", "claude-opus-5"))
+    assert {"messages/1/content/0", "messages/1/content/1"} <= lost
+    assert "thinking" not in body
+
+
+def test_04_another_server_of_the_same_dialect_is_another_issuer() -> None:
+    body, lost = sent(thoughtful(Origin("kimi", CLAUDE)), target=Target("anthropic"))
+    assert "c2ln" not in body
+    assert "messages/1/content/0" in lost
+
+
+def test_05_unsigned_thinking_is_dropped_and_not_flattened() -> None:
+    body, lost = sent(thoughtful(None, None))
+    assert "secret plan" not in body
+    assert "messages/1/content/0" in lost
+
+
+def test_06_signatures_are_bound_to_the_model() -> None:
+    opus, fable = Target("anthropic", "claude-opus-5"), Target("anthropic", "claude-fable-5")
+    request = thoughtful(Origin("anthropic", CLAUDE, "claude-opus-5"))
+    away, lost = sent(request, target=fable)
+    assert "c2ln" not in away
+    assert "messages/1/content/0" in lost
+    home, lost = sent(request, target=opus)
+    assert '"thinking": "secret plan", "signature": "c2ln"' in home
+    assert lost == set()
+
+
+def test_07_one_vendor_on_two_clouds_shares_its_signatures() -> None:
+    request = thoughtful(Origin("bedrock", BEDROCK, "anthropic.claude-opus-5-v1:0"))
+    body, lost = sent(request, target=Target("anthropic", "claude-opus-5", shares=("bedrock",)))
+    assert "c2ln" in body
+    assert "messages/1/content/0" not in lost
+
+
+def test_08_vertex_and_ai_studio_share_theirs() -> None:
+    call = ToolUseBlock("c1", "f", input={"x": 1}, signature="c2ln")
+    history = (
+        Message("user", "?"),
+        Message("assistant", (call,), origin=Origin("vertex", GEMINI, "gemini-3-pro")),
+        Message("tool", (ToolResultBlock("c1", "1", name="f"),)),
+    )
+    target = Target("google", "gemini-3-pro", shares=("vertex",))
+    body = dialect(GEMINI).encode_request(Request(history, "gemini-3-pro"), target).body
+    assert "c2ln" in json.dumps(body)
+
+
+def test_09_a_thought_signature_survives_streaming() -> None:
+    part = {"functionCall": {"name": "f", "args": {"x": 1}}, "thoughtSignature": "c2ln"}
+    chunk = {"candidates": [{"content": {"role": "model", "parts": [part]}, "finishReason": "STOP", "index": 0}]}
+    response = fold(decode_stream([b"data: " + json.dumps(chunk).encode() + b"\r\n\r\n"], dialect=GEMINI))
+    assert response.content[0].signature == "c2ln"
+
+
+def test_10_a_signature_is_not_smuggled_in_an_id() -> None:
+    """Where Gemini speaks chat, the signature stays in its own field and the id stays an id."""
+    extra = {"google": {"thought_signature": "c2ln"}}
+    call = {"id": "call_1", "type": "function", "function": {"name": "f", "arguments": "{}"}, "extra_content": extra}
+    body = {"messages": [
+        {"role": "user", "content": "?"}, {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "call_1", "content": "1"}]}  # fmt: skip
+    request = dialect(CHAT).decode_request(body)
+    [block] = request.messages[1].content
+    assert isinstance(block, ToolUseBlock)
+    assert block.id == "call_1"
+    assert dialect(CHAT).encode_request(request).body == body
+
+
+def test_11_gemini_calls_without_a_signature_get_the_documented_placeholder() -> None:
+    encoded = dialect(GEMINI).encode_request(
+        replace(thoughtful(Origin("anthropic", CLAUDE)), model="gemini-3-pro"), Target("google", "gemini-3-pro")
+    )
+    [call] = [p for c in encoded.body["contents"] for p in c["parts"] if "functionCall" in p]
+    assert call["thoughtSignature"] == "skip_thought_signature_validator"
+
+
+def claude_code() -> Json:
+    return {
+        "model": "claude", "max_tokens": 9, "system": [{"type": "text", "text": "s", "cache_control": {"type": "ephemeral"}}],
+        "tools": [{"name": "Bash", "input_schema": SCHEMA}],
+        "messages": [
+            {"role": "user", "content": [{"type": "text", "text": "ls"}]},
+            {"role": "assistant", "content": [
+                {"type": "thinking", "thinking": "hm", "signature": "c2ln"},
+                {"type": "tool_use", "id": "toolu_1", "name": "Bash", "input": {"x": 1}}]},
+            {"role": "user", "content": [
+                {"type": "tool_result", "tool_use_id": "toolu_1", "content": "a\nb"},
+                {"type": "text", "text": "<system-reminder>x</system-reminder>"}]},
+        ],
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("name", [GEMINI, CHAT, RESPONSES, BEDROCK])
+def test_12_a_coding_agent_survives_its_first_tool_result(name: str) -> None:
+    encoded = translate_request(claude_code(), source=CLAUDE, target=name)
+    assert [line for line in problems(encoded.body, name) if not line.startswith("warning")] == []
+
+
+@pytest.mark.parametrize("name", [GEMINI, CHAT, RESPONSES, BEDROCK])
+def test_13_tool_history_stays_structured(name: str) -> None:
+    """Flattened into prose, it is echoed as prose."""
+    body = translate_request(claude_code(), source=CLAUDE, target=name).body
+    request = dialect(name).decode_request(body)
+    blocks = [block for message in request.messages for block in message.content]
+    assert [(b.name, b.input) for b in blocks if isinstance(b, ToolUseBlock)] == [("Bash", {"x": 1})]
+    [result] = [block for block in blocks if isinstance(block, ToolResultBlock)]
+    assert len([block for block in blocks if isinstance(block, TextBlock) and "a\nb" in block.text]) == 0
+    assert result.tool_use_id == next(b.id for b in blocks if isinstance(b, ToolUseBlock))
+
+
+def test_14_an_orphan_call_is_named_before_anyone_refuses_it() -> None:
+    history = thoughtful(None).messages[:2]
+    for name in (CHAT, CLAUDE):
+        assert validate_tool_results(history, dialect=name) == ["toolu_1"]
+
+
+# --------------------------------------------------------------------------------------- Responses reasoning items
+
+REASONED = [
+    {"role": "user", "content": "?"},
+    {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "ZW5j"},
+    {
+        "type": "function_call",
+        "id": "fc_1",
+        "call_id": "call_1",
+        "name": "f",
+        "arguments": '{"x":1}',
+        "status": "completed",
+    },
+    {"type": "function_call_output", "call_id": "call_1", "output": "1"},
+]
+
+
+def test_15_16_17_reasoning_items_stay_with_what_follows_them() -> None:
+    body = {"model": "gpt-5", "input": REASONED, "store": False}
+    request = dialect(RESPONSES).decode_request(body)
+    again = dialect(RESPONSES).encode_request(request).body
+    assert [item.get("type") for item in again["input"]] == [item.get("type") for item in REASONED]
+    assert again["input"][1:3] == REASONED[1:3]
+
+
+def test_18_a_dropped_reasoning_item_is_declared() -> None:
+    encoded = translate_request({"model": "gpt-5", "input": REASONED}, source=RESPONSES, target=CLAUDE)
+    assert "ZW5j" not in json.dumps(encoded.body)
+    assert any(loss.kind == "dropped" and loss.path.startswith("messages/1/content/0") for loss in encoded.losses)
+
+
+# ------------------------------------------------------------------------------------------ tools, schemas, ids
+
+
+def test_19_kimi_ids_fit_anthropics_pattern() -> None:
+    history = (
+        Message("user", "?"),
+        Message("assistant", (ToolUseBlock("functions.Bash:0", "Bash"), ToolUseBlock("functions.Bash:1", "Bash"))),
+        Message("tool", (ToolResultBlock("functions.Bash:0", "a"), ToolResultBlock("functions.Bash:1", "b"))),
+    )
+    encoded = dialect(CLAUDE).encode_request(Request(history, "m", max_output_tokens=9, tools=TOOLS))
+    assert problems(encoded.body, CLAUDE) == []
+    _, calls, results = encoded.body["messages"]
+    ids = [call["id"] for call in calls["content"]]
+    assert len(set(ids)) == 2
+    assert [result["tool_use_id"] for result in results["content"]] == ids
+    chat = dialect(CHAT).encode_request(Request(history)).body["messages"]
+    assert [call["id"] for call in chat[1]["tool_calls"]] == [
+        "functions.Bash:0",
+        "functions.Bash:1",
+    ]  # Kimi wants them so
+
+
+def test_20_mistral_gets_nine_characters() -> None:
+    body = dialect(CHAT, provider="mistral").encode_request(thoughtful(None)).body
+    [id] = [call["id"] for turn in body["messages"] for call in turn.get("tool_calls", ())]
+    assert len(id) == 9
+    assert id.isalnum()
+    assert [turn["tool_call_id"] for turn in body["messages"] if turn["role"] == "tool"] == [id]
+
+
+def test_21_responses_is_told_that_a_tool_is_not_strict() -> None:
+    body = dialect(RESPONSES).encode_request(Request((Message("user", "?"),), "m", tools=TOOLS)).body
+    assert body["tools"][0]["strict"] is False
+
+
+def test_22_a_strict_tool_sees_what_its_author_declared() -> None:
+    schema = {"type": "object", "properties": {"a": {"type": "string"}, "b": {"type": "string"}}, "required": ["a"]}
+    request = Request((Message("user", "?"),), "m", tools=(ToolDefinition("t", None, schema, strict=True),))
+    call = {"id": "c", "type": "function", "function": {"name": "t", "arguments": '{"a": "x", "b": null}'}}
+    answer = {
+        "choices": [{"index": 0, "finish_reason": "tool_calls", "message": {"role": "assistant", "tool_calls": [call]}}]
+    }
+    assert dialect(CHAT).decode_response(answer, request=request).tool_uses[0].input == {"a": "x"}
+
+
+def test_23_nullable_objects_keep_their_properties_for_gemini() -> None:
+    inner = {"type": ["object", "null"], "properties": {"y": {"type": "string"}}}
+    tool = ToolDefinition("t", None, {"type": "object", "properties": {"x": inner}})
+    body = dialect(GEMINI).encode_request(Request((Message("user", "?"),), "g", tools=(tool,))).body
+    assert '"y"' in json.dumps(body["tools"])
+
+
+def test_24_results_are_known_in_every_shape() -> None:
+    call = {"type": "tool_use", "id": "toolu_1", "name": "f", "input": {}}
+    turns = [
+        {"role": "user", "content": "?"},
+        {"role": "assistant", "content": [call]},
+        {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "toolu_1", "content": "1"}]},
+    ]
+    assert validate_tool_results(turns, dialect=CLAUDE) == []
+    body = {"model": "m", "max_tokens": 9, "messages": turns}
+    assert translate_request(body, source=CLAUDE, target=CLAUDE).body == body
+    chat = translate_request(body, source=CLAUDE, target=CHAT).body
+    assert [turn["role"] for turn in chat["messages"]] == ["user", "assistant", "tool"]
+
+
+# ---------------------------------------------------------------------------------------------------- streaming
+
+
+def sse(*rows: Json) -> bytes:
+    return b"".join(b"data: " + json.dumps(row).encode() + b"\n\n" for row in rows) + b"data: [DONE]\n\n"
+
+
+def delta(finish: str | None = None, **fields: Json) -> Json:
+    return {"id": "c", "model": "m", "choices": [{"index": 0, "delta": fields, "finish_reason": finish}]}
+
+
+def entry(index: int, arguments: str, **fields: Json) -> Json:
+    name = fields.pop("name", None)
+    return {"index": index, **fields, "function": {"arguments": arguments, **({"name": name} if name else {})}}
+
+
+PARALLEL = sse(
+    delta(role="assistant", reasoning_content="hm"),
+    delta(content="both"),
+    delta(tool_calls=[entry(0, "", id="a", name="f"), entry(1, "", id="b", name="g")]),
+    delta(tool_calls=[entry(1, '{"y":'), entry(0, '{"x":')]),
+    delta(tool_calls=[entry(0, "1}"), entry(1, "2}")]),
+    delta("tool_calls"),
+)
+
+
+def anthropic_events(body: bytes) -> list[Json]:
+    return [json.loads(line[6:]) for line in body.split(b"\n") if line.startswith(b"data: ")]
+
+
+def test_25_parallel_streamed_calls_do_not_cross_wires() -> None:
+    calls = fold(decode_stream([PARALLEL], dialect=CHAT)).tool_uses
+    assert [(call.id, call.name, call.input) for call in calls] == [("a", "f", {"x": 1}), ("b", "g", {"y": 2})]
+
+
+def test_26_parallel_anthropic_calls_have_an_index_each() -> None:
+    claude = b"".join(translate_stream([PARALLEL], source=CHAT, target=CLAUDE))
+    chat = b"".join(translate_stream([claude], source=CLAUDE, target=CHAT))
+    chunks = [json.loads(line[6:]) for line in chat.split(b"\n") if line.startswith(b"data: {")]
+    entries = [e for c in chunks for choice in c["choices"] for e in choice["delta"].get("tool_calls", ())]
+    assert {e["index"]: e["id"] for e in entries if "id" in e} == {0: "a", 1: "b"}
+    said: Counter[int] = Counter()
+    texts = {0: "", 1: ""}
+    for e in entries:
+        said[e["index"]] += 1
+        texts[e["index"]] += e["function"]["arguments"]
+    assert {index: json.loads(text) for index, text in texts.items()} == {0: {"x": 1}, 1: {"y": 2}}
+
+
+def test_27_one_start_and_every_delta_in_a_block_of_its_kind() -> None:
+    events = anthropic_events(b"".join(translate_stream([PARALLEL], source=CHAT, target=CLAUDE)))
+    assert [e["type"] for e in events].count("message_start") == 1
+    assert events[0]["type"] == "message_start"
+    assert [e["type"] for e in events[-2:]] == ["message_delta", "message_stop"]
+    kinds = {
+        "thinking_delta": "thinking",
+        "text_delta": "text",
+        "input_json_delta": "tool_use",
+        "signature_delta": "thinking",
+    }
+    still_open: int | None = None
+    types: dict[int, str] = {}
+    for event in events:
+        if event["type"] == "content_block_start":
+            assert still_open is None  # one at a time, in increasing order
+            assert event["index"] == len(types)
+            still_open, types[event["index"]] = event["index"], event["content_block"]["type"]
+        elif event["type"] == "content_block_delta":
+            assert event["index"] == still_open
+            assert kinds[event["delta"]["type"]] == types[event["index"]]
+        elif event["type"] == "content_block_stop":
+            assert event["index"] == still_open
+            still_open = None
+    assert list(types.values()) == ["thinking", "text", "tool_use", "tool_use"]
+
+
+def test_28_tool_input_is_not_dropped_on_the_way_to_anthropic() -> None:
+    events = anthropic_events(b"".join(translate_stream([PARALLEL], source=CHAT, target=CLAUDE)))
+    inputs: dict[int, str] = {}
+    for event in events:
+        if event.get("delta", {}).get("type") == "input_json_delta":
+            inputs[event["index"]] = inputs.get(event["index"], "") + event["delta"]["partial_json"]
+    assert [json.loads(text) for text in inputs.values()] == [{"x": 1}, {"y": 2}]
+
+
+def test_31_errors_are_said_in_the_callers_protocol() -> None:
+    for name in (CLAUDE, CHAT, GEMINI, RESPONSES):
+        wire = dialect(name).encode_error(RateLimitError("slow down", retry_after=3))
+        assert wire.status == 429
+        again = dialect(name).decode_error(wire.status, wire.headers, wire.body)
+        assert isinstance(again, RateLimitError)
+        assert (again.message, again.retry_after) == ("slow down", 3)
+
+
+def test_32_cache_marks_are_kept_translated_or_declared() -> None:
+    request = Request(
+        (Message("user", (TextBlock("long", cache=CacheMark()), TextBlock("?"))),), "m", max_output_tokens=9
+    )
+    assert dialect(CLAUDE).encode_request(request).body["messages"][0]["content"][0]["cache_control"] == {
+        "type": "ephemeral"
+    }
+    routed = dialect(CHAT, provider="openrouter").encode_request(request)
+    assert routed.body["messages"][0]["content"][0]["cache_control"] == {"type": "ephemeral"}
+    assert dialect(CHAT).encode_request(request).body["messages"][0]["content"][0]["prompt_cache_breakpoint"]
+    groq = dialect(CHAT, provider="groq").encode_request(request)
+    assert "cache" not in json.dumps(groq.body)
+    assert [loss.path for loss in groq.losses] == ["messages/0/content/0/cache"]
+
+
+# -------------------------------------------------------------------------------------------------------- usage
+
+
+def test_33_cached_tokens_are_counted_once() -> None:
+    usage = {"prompt_tokens": 1000, "completion_tokens": 10, "total_tokens": 1010,
+             "prompt_tokens_details": {"cached_tokens": 900}}  # fmt: skip
+    body = {
+        "choices": [{"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": "x"}}],
+        "usage": usage,
+    }
+    ours = dialect(CHAT).decode_response(body).usage
+    assert ours == TokenUsage(100, 900, 0, 10)
+    claude = dialect(CLAUDE).encode_response(dialect(CHAT).decode_response(body)).body["usage"]
+    assert (claude["input_tokens"], claude["cache_read_input_tokens"]) == (100, 900)
+    assert dialect(CLAUDE).decode_response({"type": "message", "content": [], "usage": claude}).usage == ours
+
+
+def test_34_cumulative_usage_is_not_summed() -> None:
+    counts = {"input_tokens": 10, "cache_read_input_tokens": 500, "cache_creation_input_tokens": 7, "output_tokens": 1}
+    events = (
+        {"type": "message_start", "message": {"id": "m", "model": "c", "content": [], "usage": counts}},
+        {"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": {**counts, "output_tokens": 30}},
+        {"type": "message_stop"},
+    )
+    body = b"".join(f"event: {e['type']}\ndata: {json.dumps(e)}\n\n".encode() for e in events)
+    assert fold(decode_stream([body], dialect=CLAUDE)).usage == TokenUsage(10, 500, 7, 30)
+
+
+# ------------------------------------------------------------------------------------------------ weight, security
+
+
+def test_40_importing_is_light_and_silent() -> None:
+    code = (
+        "import sys, interlingua; "
+        "heavy = {'asyncio', 'socket', 'ssl', 'http.client', 'urllib.request', 'aiohttp', 'httpx', 'yaml', 'pydantic'}; "
+        "print(sorted(heavy & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert (done.stdout.strip(), done.stderr) == ("[]", "")
+
+
+def test_42_no_key_in_a_url() -> None:
+    """A dialect knows no key, and no provider's key travels in the URL."""
+    from interlingua.providers import PROVIDERS
+
+    rows = PROVIDERS.values() if isinstance(PROVIDERS, dict) else PROVIDERS
+    for row in rows:
+        assert "key" not in row.base_url
+        assert row.auth.kind in ("bearer", "header", "sigv4", "none")
+    for name in (CLAUDE, CHAT, GEMINI, RESPONSES):
+        path = dialect(name).encode_request(Request((Message("user", "?"),), "m", stream=True)).path
+        assert path is not None
+        assert "key=" not in path
