@@ -14,7 +14,6 @@ from typing import Any
 
 import pytest
 from hypothesis import given, strategies as st
-from shared_data import corpus, needs_shared, stream_bytes
 
 from interlingua import (
     Base64Source,
@@ -63,6 +62,7 @@ from interlingua import (
     translate_stream,
     unfold,
 )
+from shared_data import corpus, needs_shared, stream_bytes
 
 anthropic = pytest.importorskip("anthropic", reason="the oracle is the official client: pip install 'interlingua[dev]'")
 httpx = pytest.importorskip("httpx2", reason="what the official client speaks HTTP with")
@@ -489,7 +489,7 @@ FAILURES: tuple[tuple[Any, str], ...] = (
 )
 
 
-@pytest.mark.parametrize(("failure", "kind"), FAILURES, ids=lambda value: str(value))
+@pytest.mark.parametrize(("failure", "kind"), FAILURES, ids=str)
 def test_a_stream_that_fails_midway_raises(failure: Any, kind: str) -> None:
     encoder = dialect(NAME).stream_encoder()
     body = b"".join(

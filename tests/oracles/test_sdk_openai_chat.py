@@ -14,7 +14,6 @@ from typing import Any
 
 import pytest
 from hypothesis import given, strategies as st
-from shared_data import corpus, needs_shared, stream_bytes
 
 from interlingua import (
     AudioBlock,
@@ -58,6 +57,7 @@ from interlingua import (
     translate_stream,
     unfold,
 )
+from shared_data import corpus, needs_shared, stream_bytes
 
 openai = pytest.importorskip("openai", reason="the oracle is the official client: pip install 'interlingua[dev]'")
 httpx = pytest.importorskip("httpx2", reason="what the official client speaks HTTP with")
@@ -479,7 +479,7 @@ FAILURES: tuple[tuple[Any, str], ...] = (
 )
 
 
-@pytest.mark.parametrize(("failure", "code"), FAILURES, ids=lambda value: str(value))
+@pytest.mark.parametrize(("failure", "code"), FAILURES, ids=str)
 def test_a_stream_that_fails_midway_raises(failure: Any, code: str) -> None:
     encoder = dialect(NAME).stream_encoder()
     events = [MessageStart("chatcmpl-1", "gpt"), BlockStart(0, TextBlock("")), TextDelta(0, "par")]

@@ -9,7 +9,6 @@ from typing import Any
 import jsonschema
 import pytest
 from msgspec.structs import replace
-from shared_data import corpus, needs_shared
 
 from interlingua import (
     AdapterCapabilities,
@@ -52,6 +51,7 @@ from interlingua import (
     validate_tool_results,
 )
 from interlingua.testing.oracles import check_order, problems
+from shared_data import corpus, needs_shared
 
 Json = Any
 CHAT, CLAUDE = "openai-chat", "anthropic-messages"
@@ -277,7 +277,7 @@ def test_a_stream_that_failed_raises_after_its_last_event() -> None:
     stream = decode_stream(body, dialect=CHAT)
     with pytest.raises(RateLimitError):
         for event in stream:
-            events.append(event)  # noqa: PERF402
+            events.append(event)
     last = events[-1]
     assert isinstance(last, MessageComplete)
     assert last.response.text == "par"

@@ -230,6 +230,7 @@ def _media(dialect: str) -> list[tuple[str, str, Block]]:
         ("document by url", "", DocumentBlock(UrlSource("https://example.com/a.pdf"))),
         ("own document file", "", DocumentBlock(FileSource("file_2", "application/pdf", dialect=dialect))),
         ("document of text", "", DocumentBlock(TextSource("Once."), title="Tale")),
+        ("document of markdown", "", DocumentBlock(TextSource("# Once", "text/markdown"))),
         ("document title", "/title", DocumentBlock(pdf, title="T")),
         ("document context", "/context", DocumentBlock(pdf, context="C")),
         ("audio", "", AudioBlock(Base64Source("audio/wav", SOUND))),

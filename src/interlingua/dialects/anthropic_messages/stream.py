@@ -272,7 +272,8 @@ class Encoder(GrammaticalEncoder):
         if isinstance(self.block, TextBlock | ThinkingBlock | RefusalBlock):
             stop = self.stop_block()
             self.early[self.current] = []
-            return stop + self.begin_block(event)
+            self.current, self.waiting[event.index] = None, [event]
+            return stop + self.next_waiting()  # others may have waited longer
         self.waiting[event.index] = [event]
         return b""
 

@@ -35,7 +35,7 @@ ERRORS = ErrorTable(
     ErrorRow(503, "UNAVAILABLE", ErrorClass.server_error),
     ErrorRow(504, "DEADLINE_EXCEEDED", ErrorClass.timeout),
     # What has no word of its own: said with the nearest.
-    ErrorRow(400, "INVALID_ARGUMENT", ErrorClass.context_overflow),
+    ErrorRow(413, "INVALID_ARGUMENT", ErrorClass.context_overflow),
     ErrorRow(400, "FAILED_PRECONDITION", ErrorClass.tool_error),
     ErrorRow(503, "UNAVAILABLE", ErrorClass.network),
 )

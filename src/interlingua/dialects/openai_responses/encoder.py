@@ -119,6 +119,7 @@ class Encoder(GrammaticalEncoder):
         said = self.settle()
         self.ledger.where = ()
         wire = say_envelope(replace(response, error=None), self.request, self.ledger)
+        self.keep_id(wire)
         self.ended = True
         kind = ENDS.get(wire.get("status", "completed"), "response.incomplete")
         return said + self.event(kind, {"response": {**wire, "output": self.items}})
@@ -134,7 +135,15 @@ class Encoder(GrammaticalEncoder):
         begun = Response(id=self.start.message_id, model=self.start.model)
         failed = replace(response or begun, error=error, stop_reason=StopReason.error)
         wire = say_envelope(failed, self.request, Scribe())
+        self.keep_id(wire)
         return said + self.event("response.failed", {"response": {**wire, "output": self.items}})
+
+    def keep_id(self, wire: Wire) -> None:
+        """Readers refuse an answer whose id changes on the way."""
+        begun = (self.start.message_id if self.start is not None else None) or ""
+        if "id" in wire and wire["id"] != begun:
+            wire["id"] = begun
+            self.ledger.lose("approximated", "an answer keeps the id that it began with", "id")
 
     def progress(self, event: Unknown) -> bytes:
         """Our own protocol's further events go on as they came."""
