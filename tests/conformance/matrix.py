@@ -81,6 +81,7 @@ document filename                  no       yes     yes       yes     no      ~
 document by url                    yes      no      yes       yes     no      no
 own document file                  ~        ~       ~         yes     no      no
 document of text                   yes      ~       ~         ~       ~       yes
+document of markdown               ~        ~       ~         ~       ~       yes
 document title                     yes      no      ~         no      no      yes
 document context                   yes      no      no        no      no      yes
 audio                              no       yes     no        yes     no      yes

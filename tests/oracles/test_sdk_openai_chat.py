@@ -321,7 +321,8 @@ def test_an_anthropic_stream_through_the_chat_accumulator() -> None:
                        "output_tokens": 1}}  # fmt: skip
     body = anthropic_stream(
         {"type": "message_start", "message": start},
-        {"type": "content_block_start", "index": 0, "content_block": {"type": "thinking", "thinking": "", "signature": ""}},
+        {"type": "content_block_start", "index": 0,
+         "content_block": {"type": "thinking", "thinking": "", "signature": ""}},
         {"type": "content_block_delta", "index": 0, "delta": {"type": "thinking_delta", "thinking": "hm"}},
         {"type": "content_block_delta", "index": 0, "delta": {"type": "signature_delta", "signature": "c2ln"}},
         {"type": "content_block_stop", "index": 0},
@@ -378,7 +379,7 @@ def life(index: int, kind: str, pieces: list[str]) -> tuple[Any, list[Event]]:
 
 @given(st.data())
 def test_any_interleaving_of_open_blocks(data: st.DataObject) -> None:
-    """Calls never cross wires however their fragments alternate; texts of one kind arrive in the order they were said."""
+    """Calls never cross wires however their fragments alternate; texts of one kind arrive in the order of speech."""
     pieces = st.lists(st.text("ab é", min_size=1, max_size=3), max_size=3)
     kinds = st.sampled_from(["text", "thinking", "refusal", "call"])
     drawn = data.draw(st.lists(st.tuples(kinds, pieces), max_size=5))
@@ -484,11 +485,11 @@ def test_a_stream_that_fails_midway_raises(failure: Any, code: str) -> None:
     encoder = dialect(NAME).stream_encoder()
     events = [MessageStart("chatcmpl-1", "gpt"), BlockStart(0, TextBlock("")), TextDelta(0, "par")]
     body = b"".join(map(encoder.feed, events)) + encoder.fail(failure) + encoder.close()
-    heard: list[str] = []
+    heard: list[Any] = []
+    stream = streaming(body).client.chat.completions.create(**ASK, stream=True)
     with pytest.raises(openai.APIError) as caught:
-        for chunk in streaming(body).client.chat.completions.create(**ASK, stream=True):
-            heard.append(chunk.choices[0].delta.content or "")
-    assert "".join(heard) == "par"
+        heard.extend(stream)
+    assert "".join(chunk.choices[0].delta.content or "" for chunk in heard) == "par"
     assert (caught.value.message, caught.value.code) == (str(failure), code)
     assert b"[DONE]" not in body
 

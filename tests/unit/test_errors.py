@@ -109,49 +109,82 @@ def test_a_repr_tells_what_is_set() -> None:
 
 # ------------------------------------------------------------------------------------------------- reading them
 
+E = ErrorClass
+
+
+def oops(message: str = "x", **fields: Any) -> Any:
+    return {"error": {"message": message, **fields}}
+
+
+def fail(kind: str, message: str = "x", **fields: Any) -> Any:
+    return {"type": "error", "error": {"type": kind, "message": message, **fields}}
+
+
+SPENT = {"error_code": "enforced_spend_limit_reached"}
 SIGNALS: tuple[tuple[str, int, dict[str, str], Any, ErrorClass, bool], ...] = (
     # dialect, status, headers, body, class, retryable
-    (CHAT, 401, {}, {"error": {"message": "x", "type": "invalid_request_error", "code": "invalid_api_key"}}, ErrorClass.auth, False),
-    (CHAT, 403, {}, {"error": {"message": "x", "code": "unsupported_country_region_territory"}}, ErrorClass.auth, False),
-    (CHAT, 429, {}, {"error": {"message": "x", "code": "rate_limit_exceeded"}}, ErrorClass.rate_limit, True),
-    (CHAT, 429, {}, {"error": {"message": "x", "code": "insufficient_quota"}}, ErrorClass.rate_limit, False),
-    (CHAT, 402, {}, {"error": {"message": "Insufficient credits", "code": 402}}, ErrorClass.rate_limit, False),
-    (CHAT, 408, {}, {"error": {"message": "x"}}, ErrorClass.timeout, True),
-    (CHAT, 504, {}, "<html>gateway</html>", ErrorClass.timeout, True),
-    (CHAT, 413, {}, "too large", ErrorClass.context_overflow, False),
-    (CHAT, 400, {}, {"error": {"message": "x", "code": "context_length_exceeded"}}, ErrorClass.context_overflow, False),
-    (CHAT, 400, {}, {"error": {"message": "This model's maximum context length is 5 tokens."}}, ErrorClass.context_overflow, False),
-    (CHAT, 400, {}, {"error": {"message": "x", "type": "exceed_context_size_error", "code": 400}}, ErrorClass.context_overflow, False),
-    (CHAT, 400, {}, {"error": {"message": "No tool call found for function call output with call_id a"}}, ErrorClass.tool_error, True),
-    (CHAT, 400, {}, {"error": {"message": "No tool output found for function call a"}}, ErrorClass.tool_error, True),
-    (CHAT, 400, {}, {"error": {"message": "Invalid schema for function 'f'", "code": "invalid_function_parameters"}}, ErrorClass.invalid_request, False),
-    (CHAT, 404, {}, {"error": {"message": "x", "code": "model_not_found"}}, ErrorClass.invalid_request, False),
-    (CHAT, 500, {}, {"error": {"message": "x", "type": "server_error"}}, ErrorClass.server_error, True),
-    (CHAT, 424, {}, {"error": {"message": "x"}}, ErrorClass.server_error, True),
-    (CHAT, 503, {}, "", ErrorClass.server_error, True),
-    (CHAT, 500, {}, None, ErrorClass.server_error, True),
-    (CHAT, 404, {}, {"error": "model 'x' not found"}, ErrorClass.invalid_request, False),
-    (CHAT, 422, {}, {"detail": [{"loc": ["body"], "msg": "field required"}]}, ErrorClass.invalid_request, False),
-    (CHAT, 400, {}, {"object": "error", "message": "bad", "type": "invalid_request_invalid_args", "code": "3051"}, ErrorClass.invalid_request, False),
-    (CHAT, 500, {"x-should-retry": "false"}, {"error": {"message": "x"}}, ErrorClass.server_error, False),
-    (CHAT, 400, {"x-should-retry": "true"}, {"error": {"message": "x"}}, ErrorClass.invalid_request, True),
-    (CLAUDE, 400, {}, {"type": "error", "error": {"type": "invalid_request_error", "message": "x"}}, ErrorClass.invalid_request, False),
-    (CLAUDE, 401, {}, {"type": "error", "error": {"type": "authentication_error", "message": "x"}}, ErrorClass.auth, False),
-    (CLAUDE, 402, {}, {"type": "error", "error": {"type": "billing_error", "message": "x"}}, ErrorClass.rate_limit, False),
-    (CLAUDE, 403, {}, {"type": "error", "error": {"type": "permission_error", "message": "x"}}, ErrorClass.auth, False),
-    (CLAUDE, 404, {}, {"type": "error", "error": {"type": "not_found_error", "message": "x"}}, ErrorClass.invalid_request, False),
-    (CLAUDE, 409, {}, {"type": "error", "error": {"type": "conflict_error", "message": "x"}}, ErrorClass.invalid_request, False),
-    (CLAUDE, 413, {}, {"type": "error", "error": {"type": "request_too_large", "message": "x"}}, ErrorClass.context_overflow, False),
-    (CLAUDE, 413, {}, "<html>413</html>", ErrorClass.context_overflow, False),
-    (CLAUDE, 429, {}, {"type": "error", "error": {"type": "rate_limit_error", "message": "x"}}, ErrorClass.rate_limit, True),
-    (CLAUDE, 429, {}, {"type": "error", "error": {"type": "rate_limit_error", "message": "x", "details": {"error_code": "enforced_spend_limit_reached"}}}, ErrorClass.rate_limit, False),
-    (CLAUDE, 500, {}, {"type": "error", "error": {"type": "api_error", "message": "x"}}, ErrorClass.server_error, True),
-    (CLAUDE, 504, {}, {"type": "error", "error": {"type": "timeout_error", "message": "x"}}, ErrorClass.timeout, True),
-    (CLAUDE, 529, {}, {"type": "error", "error": {"type": "overloaded_error", "message": "x"}}, ErrorClass.rate_limit, True),
-    (CLAUDE, 400, {}, {"type": "error", "error": {"type": "invalid_request_error", "message": "prompt is too long: 9 tokens > 5 maximum"}}, ErrorClass.context_overflow, False),
-    (CLAUDE, 418, {}, {"type": "error", "error": {"type": "brand_new_error", "message": "x"}}, ErrorClass.invalid_request, False),
-    (CLAUDE, 502, {}, "bad gateway", ErrorClass.server_error, True),
-)  # fmt: skip
+    (CHAT, 401, {}, oops(type="invalid_request_error", code="invalid_api_key"), E.auth, False),
+    (CHAT, 403, {}, oops(code="unsupported_country_region_territory"), E.auth, False),
+    (CHAT, 429, {}, oops(code="rate_limit_exceeded"), E.rate_limit, True),
+    (CHAT, 429, {}, oops(code="insufficient_quota"), E.rate_limit, False),
+    (CHAT, 402, {}, oops("Insufficient credits", code=402), E.rate_limit, False),
+    (CHAT, 408, {}, oops(), E.timeout, True),
+    (CHAT, 504, {}, "<html>gateway</html>", E.timeout, True),
+    (CHAT, 413, {}, "too large", E.context_overflow, False),
+    (CHAT, 400, {}, oops(code="context_length_exceeded"), E.context_overflow, False),
+    (CHAT, 400, {}, oops("This model's maximum context length is 5 tokens."), E.context_overflow, False),
+    (CHAT, 400, {}, oops(type="exceed_context_size_error", code=400), E.context_overflow, False),
+    (CHAT, 400, {}, oops("No tool call found for function call output with call_id a"), E.tool_error, True),
+    (CHAT, 400, {}, oops("No tool output found for function call a"), E.tool_error, True),
+    (
+        CHAT,
+        400,
+        {},
+        oops("Invalid schema for function 'f'", code="invalid_function_parameters"),
+        E.invalid_request,
+        False,
+    ),
+    (CHAT, 404, {}, oops(code="model_not_found"), E.invalid_request, False),
+    (CHAT, 500, {}, oops(type="server_error"), E.server_error, True),
+    (CHAT, 424, {}, oops(), E.server_error, True),
+    (CHAT, 503, {}, "", E.server_error, True),
+    (CHAT, 500, {}, None, E.server_error, True),
+    (CHAT, 404, {}, {"error": "model 'x' not found"}, E.invalid_request, False),
+    (CHAT, 422, {}, {"detail": [{"loc": ["body"], "msg": "field required"}]}, E.invalid_request, False),
+    (
+        CHAT,
+        400,
+        {},
+        {"object": "error", "message": "bad", "type": "invalid_model", "code": "1500"},
+        E.invalid_request,
+        False,
+    ),
+    (CHAT, 500, {"x-should-retry": "false"}, oops(), E.server_error, False),
+    (CHAT, 400, {"x-should-retry": "true"}, oops(), E.invalid_request, True),
+    (CLAUDE, 400, {}, fail("invalid_request_error"), E.invalid_request, False),
+    (CLAUDE, 401, {}, fail("authentication_error"), E.auth, False),
+    (CLAUDE, 402, {}, fail("billing_error"), E.rate_limit, False),
+    (CLAUDE, 403, {}, fail("permission_error"), E.auth, False),
+    (CLAUDE, 404, {}, fail("not_found_error"), E.invalid_request, False),
+    (CLAUDE, 409, {}, fail("conflict_error"), E.invalid_request, False),
+    (CLAUDE, 413, {}, fail("request_too_large"), E.context_overflow, False),
+    (CLAUDE, 413, {}, "<html>413</html>", E.context_overflow, False),
+    (CLAUDE, 429, {}, fail("rate_limit_error"), E.rate_limit, True),
+    (CLAUDE, 429, {}, fail("rate_limit_error", details=SPENT), E.rate_limit, False),
+    (CLAUDE, 500, {}, fail("api_error"), E.server_error, True),
+    (CLAUDE, 504, {}, fail("timeout_error"), E.timeout, True),
+    (CLAUDE, 529, {}, fail("overloaded_error"), E.rate_limit, True),
+    (
+        CLAUDE,
+        400,
+        {},
+        fail("invalid_request_error", "prompt is too long: 9 tokens > 5 maximum"),
+        E.context_overflow,
+        False,
+    ),
+    (CLAUDE, 418, {}, fail("brand_new_error"), E.invalid_request, False),
+    (CLAUDE, 502, {}, "bad gateway", E.server_error, True),
+)
 
 
 def wire(body: Any) -> bytes:
@@ -250,9 +283,14 @@ def test_a_class_travels_from_dialect_to_dialect() -> None:
         assert again.error_class is error.error_class
 
 
+ODD_BODIES = (
+    *(b"", b"{}", b"[]", b"null", b"3", b'"x"', b"\xff\xfe", b'{"error": null}', b'{"error": []}'),
+    *(b'{"error": {"message": {"a": 1}}}', b'[{"error": {"message": "x"}}]'),
+)
+
+
 @pytest.mark.parametrize("name", [CHAT, CLAUDE])
-@pytest.mark.parametrize("body", [b"", b"{}", b"[]", b"null", b"3", b'"x"', b'{"error": null}', b'{"error": []}', b"\xff\xfe",
-                                  b'{"error": {"message": {"a": 1}}}', b'[{"error": {"message": "x"}}]'])  # fmt: skip
+@pytest.mark.parametrize("body", ODD_BODIES)
 def test_no_error_body_ever_raises(name: str, body: bytes) -> None:
     error = dialect(name).decode_error(500, {}, body)
     assert error.error_class is ErrorClass.server_error

@@ -154,7 +154,7 @@ def test_unknown_events_and_usage_are_passed_by() -> None:
 
 
 def test_a_stream_that_never_completes_raises() -> None:
-    with pytest.raises(ParseError, match="message.complete"):
+    with pytest.raises(ParseError, match=r"message\.complete"):
         fold([START, BlockStart(0, TextBlock("")), BlockComplete(0, TextBlock(""))])
     with pytest.raises(ParseError):
         fold([])

@@ -247,14 +247,17 @@ CHAT_CALLS: dict[str, tuple[Json, ...]] = {
         calls(call("f", '{"x"', index=0, id="a")), calls(call(..., ":1}", index=0)),
         calls(call("g", '{"y"', index=0, id="b")), calls(call(..., ":2}", index=0)),
     ),
-    "several calls in one delta": two(calls(call("f", '{"x":1}', index=0, id="a"), call("g", '{"y":2}', index=1, id="b"))),
+    "several calls in one delta": two(
+        calls(call("f", '{"x":1}', index=0, id="a"), call("g", '{"y":2}', index=1, id="b"))
+    ),
     "several calls in one delta, one index": two(
         calls(call("f", '{"x":1}', index=0, id="a"), call("g", '{"y":2}', index=0, id="b"))
     ),
     "no index": two(calls(call("f", '{"x":1}', id="a")), calls(call("g", '{"y":2}', id="b"))),
     "no index, several in one delta": two(calls(call("f", '{"x":1}', id="a"), call("g", '{"y":2}', id="b"))),
     "no index, in fragments": two(
-        calls(call("f", '{"x"', id="a")), calls(call(..., ":1}")), calls(call("g", '{"y"', id="b")), calls(call(..., ":2}")),
+        calls(call("f", '{"x"', id="a")), calls(call(..., ":1}")),
+        calls(call("g", '{"y"', id="b")), calls(call(..., ":2}")),
     ),
     "index null": two(calls(call("f", '{"x":1}', id="a", index=None)), calls(call("g", '{"y":2}', id="b", index=None))),
     "id repeated on later deltas": two(
@@ -303,8 +306,9 @@ CHAT_CALLS: dict[str, tuple[Json, ...]] = {
     "calls after the finish": (
         calls(call("f", '{"x":1}', index=0, id="a"), finish="tool_calls"), calls(call("g", '{"y":2}', index=1, id="b")),
     ),
-    "finish_reason stop": (*two(calls(call("f", '{"x":1}', index=0, id="a"), call("g", '{"y":2}', index=1, id="b")))[:-1],
-                           chunk(finish="stop")),
+    "finish_reason stop": (
+        calls(call("f", '{"x":1}', index=0, id="a"), call("g", '{"y":2}', index=1, id="b")), chunk(finish="stop"),
+    ),
     "a later index first": two(
         calls(call("f", '{"x":1}', index=3, id="a")), calls(call("g", '{"y":2}', index=7, id="b")),
     ),
@@ -827,7 +831,8 @@ def test_thinking_with_a_signature_in_pieces() -> None:
     body = named(
         start(), opened(0, type="thinking", thinking="", signature=""),
         piece(0, "thinking_delta", thinking="h"), piece(0, "thinking_delta", thinking="m", estimated_tokens=3),
-        piece(0, "signature_delta", signature="c2"), piece(0, "signature_delta", signature="ln"), closed(0), last(), STOP,
+        piece(0, "signature_delta", signature="c2"), piece(0, "signature_delta", signature="ln"), closed(0),
+        last(), STOP,
     )  # fmt: skip
     check(CLAUDE, body, ThinkingBlock("hm", signature="c2ln"))
 
@@ -880,7 +885,8 @@ def test_whole_input_at_the_start() -> None:
 def test_calls_open_together() -> None:
     """Not what the provider does, but gateways do."""
     body = named(
-        start(), opened(0, type="tool_use", id="a", name="f", input={}), opened(1, type="tool_use", id="b", name="g", input={}),
+        start(),
+        opened(0, type="tool_use", id="a", name="f", input={}), opened(1, type="tool_use", id="b", name="g", input={}),
         piece(1, "input_json_delta", partial_json='{"y"'), piece(0, "input_json_delta", partial_json='{"x"'),
         piece(0, "input_json_delta", partial_json=":1}"), piece(1, "input_json_delta", partial_json=":2}"),
         closed(1), closed(0), last("tool_use"), STOP,
@@ -928,7 +934,8 @@ def test_server_tools() -> None:
     ]
     body = named(
         start(), opened(0, type="server_tool_use", id="s", name="web_search", input={}),
-        piece(0, "input_json_delta", partial_json='{"query"'), piece(0, "input_json_delta", partial_json=':"q"}'), closed(0),
+        piece(0, "input_json_delta", partial_json='{"query"'), piece(0, "input_json_delta", partial_json=':"q"}'),
+        closed(0),
         opened(1, type="web_search_tool_result", tool_use_id="s", content=found), closed(1),
         opened(2, type="mcp_tool_use", id="t", name="add", server_name="n", input={}),
         piece(2, "input_json_delta", partial_json='{"a":1}'), closed(2),
@@ -948,7 +955,8 @@ def test_server_tools() -> None:
 def test_cumulative_usage_replaces() -> None:
     body = named(
         start(), *TEXT,
-        last(None, {"input_tokens": 10, "cache_read_input_tokens": 20, "cache_creation_input_tokens": 3, "output_tokens": 4}),
+        last(None, {"input_tokens": 10, "cache_read_input_tokens": 20, "cache_creation_input_tokens": 3,
+                    "output_tokens": 4}),
         last("end_turn", {"input_tokens": 12, "cache_read_input_tokens": 25, "cache_creation_input_tokens": 3,
                           "output_tokens": 9, "output_tokens_details": {"thinking_tokens": 2}}),
         STOP,

@@ -70,7 +70,8 @@ CHAT_REQUEST: Json = {
     "messages": [
         {"role": "system", "content": "be kind"},
         {"role": "user", "content": [
-            {"type": "text", "text": "look"}, {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{PNG}"}}]},
+            {"type": "text", "text": "look"},
+            {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{PNG}"}}]},
         {"role": "assistant", "content": None, "tool_calls": [
             {"id": "a", "type": "function", "function": {"name": "f", "arguments": '{"x":1}'}},
             {"id": "b", "type": "function", "function": {"name": "f", "arguments": '{"x":2}'}}]},
@@ -211,7 +212,8 @@ def test_a_response_each_way() -> None:
     }  # fmt: skip
     claude = translate_response(chat, source=CHAT, target=CLAUDE)
     assert claude.body == {
-        "id": "c", "type": "message", "role": "assistant", "model": "m", "stop_reason": "tool_use", "stop_sequence": None,
+        "id": "c", "type": "message", "role": "assistant", "model": "m",
+        "stop_reason": "tool_use", "stop_sequence": None,
         "content": [{"type": "text", "text": "so"}, {"type": "tool_use", "id": "a", "name": "f", "input": {"x": 1}}],
         "usage": {"input_tokens": 10, "cache_read_input_tokens": 20, "cache_creation_input_tokens": 0,
                   "output_tokens": 5},
@@ -271,13 +273,9 @@ def test_losses_of_a_stream_are_told() -> None:
 def test_a_stream_that_failed_raises_after_its_last_event() -> None:
     body = sse(delta(content="par"), {"error": {"code": 429, "message": "slow down"}})
     events: list[Event] = []
-    with pytest.raises(RateLimitError, match="slow down") as caught:
-        events.extend(decode_stream(body, dialect=CHAT))  # a generator: what came before the error is kept
-    events = []
     stream = decode_stream(body, dialect=CHAT)
-    with pytest.raises(RateLimitError):
-        for event in stream:
-            events.append(event)
+    with pytest.raises(RateLimitError, match="slow down") as caught:
+        events.extend(stream)  # what came before the error stays
     last = events[-1]
     assert isinstance(last, MessageComplete)
     assert last.response.text == "par"
@@ -629,11 +627,14 @@ def test_the_parts_are_what_the_whole_is_made_of(name: str) -> None:
 
 
 def test_choices_alone() -> None:
-    said = [dialect(CHAT).encode_tool_choice(choice).body for choice in (
-        ToolChoice.auto(), ToolChoice.any(), ToolChoice.none(), ToolChoice.specific("f"))]  # fmt: skip
+    choices = (ToolChoice.auto(), ToolChoice.any(), ToolChoice.none(), ToolChoice.specific("f"))
+    said = [dialect(CHAT).encode_tool_choice(choice).body for choice in choices]
     assert said == ["auto", "required", "none", {"type": "function", "function": {"name": "f"}}]
-    said = [dialect(CLAUDE).encode_tool_choice(choice).body for choice in (
-        ToolChoice.auto(), ToolChoice.any(parallel=False), ToolChoice.none(), ToolChoice.specific("f", parallel=True))]  # fmt: skip
+    choices = (
+        *(ToolChoice.auto(), ToolChoice.any(parallel=False), ToolChoice.none()),
+        ToolChoice.specific("f", parallel=True),
+    )
+    said = [dialect(CLAUDE).encode_tool_choice(choice).body for choice in choices]
     assert said == [
         {"type": "auto"},
         {"type": "any", "disable_parallel_tool_use": True},
@@ -786,7 +787,8 @@ USAGES: tuple[tuple[TokenUsage, Json, Json], ...] = (
     (
         TokenUsage(0, 50, 0, 4),
         {"input_tokens": 0, "cache_read_input_tokens": 50, "cache_creation_input_tokens": 0, "output_tokens": 4},
-        {"prompt_tokens": 50, "completion_tokens": 4, "total_tokens": 54, "prompt_tokens_details": {"cached_tokens": 50}},
+        {"prompt_tokens": 50, "completion_tokens": 4, "total_tokens": 54,
+         "prompt_tokens_details": {"cached_tokens": 50}},
     ),
     (
         TokenUsage(),

@@ -173,16 +173,18 @@ def test_empty_defaults_are_not_shared() -> None:
 
 # --------------------------------------------------------------------------------------------------- save and load
 
+CALL = ToolUseBlock("a", "f", input={"x": None}, input_text="{ }")
+PICTURE = ImageBlock(Base64Source("image/png", "eA=="))
 SAVED: tuple[Any, ...] = (
     Request(
         (
             Message("user", (TextBlock("x", (Citation(kind="url", url="u"),), cache=CacheMark(ttl="1h")),)),
-            Message("assistant", (ThinkingBlock("", signature="s"), ToolUseBlock("a", "f", input={"x": None}, input_text="{ }"))),
-            Message("tool", (ToolResultBlock("a", (JsonBlock({"y": [1]}), ImageBlock(Base64Source("image/png", "eA=="))), is_error=False),)),
+            Message("assistant", (ThinkingBlock("", signature="s"), CALL)),
+            Message("tool", (ToolResultBlock("a", (JsonBlock({"y": [1]}), PICTURE), is_error=False),)),
         ),
         "m", (TextBlock("s"),), (ToolDefinition("f", strict=True), ServerTool("d", {"type": "t"})),
-        ToolChoice(mode="any", allowed=("f",)), 5, 0.5, thinking=Thinking(effort="low"), extras={"d": {"k": [None, ""]}},
-        forms={"d": {"blank": {"x": None}}},
+        ToolChoice(mode="any", allowed=("f",)), 5, 0.5, thinking=Thinking(effort="low"),
+        extras={"d": {"k": [None, ""]}}, forms={"d": {"blank": {"x": None}}},
     ),
     Response((OpaqueBlock("d", {"a": [1, {"b": None}]}),), "pause_turn", "raw", "id", "m", TokenUsage(1, 2, 3, 4, 5)),
     Response((DocumentBlock(FileSource("f", dialect="d")),), raw_stop_reason=7),

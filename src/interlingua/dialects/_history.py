@@ -31,6 +31,7 @@ __all__ = [
     "called_names",
     "is_plain",
     "leading_system",
+    "mark_orphans",
     "scattered",
     "settled",
     "speakable",
@@ -68,6 +69,8 @@ def settled(messages: Sequence[Message], ledger: Ledger) -> Sequence[tuple[int, 
     Protocols demand that order; a history that has it is passed through untouched.
     """
     numbered = list(enumerate(messages))
+    if any(message.role == Role.tool and _has_orphans(message) for message in messages):
+        return _with_stubs(numbered, ledger)
     if _in_order(messages):
         return numbered
     for index, message in numbered[:]:
@@ -78,6 +81,36 @@ def settled(messages: Sequence[Message], ledger: Ledger) -> Sequence[tuple[int, 
                 numbered.insert(_after_results(numbered, home), (index, message))
                 ledger.lose("moved", "tool results stand right behind the turn that called", "messages", index)
     return numbered
+
+
+def mark_orphans(messages: Sequence[Message], dialect: str) -> tuple[Message, ...]:
+    """Mark results whose calls the reader of this dialect holds itself: elsewhere a stub must stand for the call."""
+    called = set(called_names(messages))
+    return tuple(_marked(message, called, dialect) if message.role == Role.tool else message for message in messages)
+
+
+def _marked(message: Message, called: set[str], dialect: str) -> Message:
+    if all(block.tool_use_id in called for block in message.content if isinstance(block, ToolResultBlock)):
+        return message
+    return replace(message, forms={**message.forms, dialect: {**message.forms.get(dialect, {}), "orphans": True}})
+
+
+def _has_orphans(message: Message) -> bool:
+    return bool(message.forms) and any("orphans" in mark for mark in message.forms.values())
+
+
+def _with_stubs(numbered: list[tuple[int, Message]], ledger: Ledger) -> list[tuple[int, Message]]:
+    """Stubs for calls that another protocol's server holds, right before the results that answer them."""
+    found: list[tuple[int, Message]] = []
+    called = set(called_names([message for _, message in numbered]))
+    for index, message in numbered:
+        if message.role == Role.tool and _has_orphans(message):
+            results = [b for b in message.content if isinstance(b, ToolResultBlock) and b.tool_use_id not in called]
+            stubs = tuple(ToolUseBlock(block.tool_use_id, block.name or "tool") for block in results)
+            found.append((index, Message(Role.assistant, stubs)))
+            ledger.lose("added", "the calls answered here are held elsewhere: stubs stand for them", "messages", index)
+        found.append((index, message))
+    return found
 
 
 def _in_order(messages: Sequence[Message]) -> bool:

@@ -26,7 +26,7 @@ from msgspec.structs import replace
 
 from interlingua.errors import AdapterError, error_type
 from interlingua.folding import unfold
-from interlingua.testing.samples import FOREIGN, OPAQUE
+from interlingua.testing.samples import FOREIGN, OPAQUE, SPOKEN_CLASSES
 from interlingua.types import (
     AudioBlock,
     Base64Source,
@@ -34,7 +34,6 @@ from interlingua.types import (
     CacheMark,
     Citation,
     DocumentBlock,
-    ErrorClass,
     Event,
     FileSource,
     ImageBlock,
@@ -147,9 +146,9 @@ RESIDUES: tuple[dict[str, Json], ...] = (
 @cache
 def _residue(dialect: str | None) -> SearchStrategy[dict[str, Json]]:
     """What a dialect, or one that nobody speaks, may have left on a value. Mostly nothing."""
-    names = {dialect or FOREIGN, FOREIGN}
-    left: list[dict[str, Json]] = [{name: residue} for name in sorted(names) for residue in RESIDUES]
-    return st.sampled_from([{}] * 12 + left)
+    foreign: list[dict[str, Json]] = [{FOREIGN: residue} for residue in RESIDUES]
+    own: list[dict[str, Json]] = [{dialect: residue} for residue in RESIDUES[:2]] if dialect is not None else []
+    return st.sampled_from([{}] * 12 + foreign + own)
 
 
 @cache
@@ -436,7 +435,10 @@ def _contents(dialect: str | None) -> SearchStrategy[tuple[Block, ...]]:
 @st.composite
 def responses(draw: st.DrawFn, dialect: str | None = None) -> Response:
     """A whole answer. Its stop reason is ``tool_use`` exactly when it ends in calls, or was cut short."""
-    content = _with_ids(draw(_contents(dialect)), 0)
+    content = tuple(  # ids as a server gives them
+        replace(block, id=f"call_{index}") if isinstance(block, ToolUseBlock) else block
+        for index, block in enumerate(draw(_contents(dialect)))
+    )
     calls = any(isinstance(block, ToolUseBlock) for block in content)
     cut = draw(st.sampled_from([None, None, StopReason.max_tokens, StopReason.context_overflow]))
     other = draw(st.sampled_from([StopReason.end_turn, StopReason.stop_sequence, StopReason.pause_turn, StopReason.refusal]))
@@ -452,10 +454,10 @@ def responses(draw: st.DrawFn, dialect: str | None = None) -> Response:
 
 @cache
 def errors() -> SearchStrategy[AdapterError]:
-    """A failed call of any class."""
+    """A failed call, of any class that a server can answer with."""
     return st.builds(
         lambda word, message, after: error_type(word)(message, retry_after=after),
-        st.sampled_from(list(ErrorClass)),
+        st.sampled_from(SPOKEN_CLASSES),
         texts(empty=False),
         st.sampled_from([None, 0.5, 30.0]),
     )

@@ -32,6 +32,7 @@ NAME = "anthropic-messages"
 Wire = dict[str, Json]
 
 TTLS = ("5m", "1h")
+PLAIN = "text/plain"
 IMAGE_TYPES = ("image/jpeg", "image/png", "image/gif", "image/webp")
 
 
@@ -85,6 +86,9 @@ def say_citation(citation: Citation, ledger: Ledger, *path: str | int) -> Wire |
         return None
     tag = CITATION_TYPES.get(citation.kind, citation.kind)
     _, names = CITATIONS.get(tag, (tag, {}))
+    for ours in {"url", "title", "text", "index", "start", "end"} - names.keys():
+        if getattr(citation, ours) is not None:
+            ledger.lose("dropped", f"a citation of kind {citation.kind} has no {ours}", *path, ours)
     said = {theirs: getattr(citation, ours) for ours, theirs in names.items()}
     wire = {"type": tag, **{key: value for key, value in said.items() if value is not None}}
     ledger.foreign(citation, NAME, *path)
@@ -125,7 +129,9 @@ def read_source(wire: Wire) -> Source | None:
     if kind == "file":
         return FileSource(rest.pop("file_id"), dialect=NAME, **kept(NAME, rest, {}, {}))
     if kind == "text":
-        return TextSource(rest.pop("data"), rest.pop("media_type"), **kept(NAME, rest, {}, {}))
+        text, media_type = rest.pop("data"), rest.pop("media_type")
+        odd = {} if media_type == PLAIN else {"media_type": "verbatim"}
+        return TextSource(text, media_type, **kept(NAME, rest, odd, {}))
     return None  # "content": blocks inside a document; carried whole
 
 
@@ -147,6 +153,9 @@ def say_source(source: Source, ledger: Ledger) -> Wire | None:
                 ledger.lose("dropped", "a stored file has no media type", "source", "media_type")
         case TextSource():
             wire = {"type": "text", "media_type": source.media_type, "data": source.text}
+            if source.media_type != PLAIN and "media_type" not in marks(NAME, source):
+                ledger.lose("approximated", f"a text is {PLAIN}", "source", "media_type")
+                wire["media_type"] = PLAIN
     return own(NAME, wire, source)
 
 
@@ -221,6 +230,7 @@ def say_tool_use(block: ToolUseBlock, ledger: Ledger) -> Wire:
     if block.kind == "text":
         ledger.lose("approximated", "free text goes as the object {input: text}", "input_text")
         ledger.lose("approximated", f"{NAME} has no free-text calls", "kind")
+        ledger.lose("added", "free text goes as the object {input: text}", "input")
         input = {"input": block.input_text or ""}
     elif block.input_text is not None:
         ledger.lose("dropped", f"{NAME} takes arguments as an object, not as the text the model wrote", "input_text")

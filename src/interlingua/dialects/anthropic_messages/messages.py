@@ -94,7 +94,7 @@ def read_block(wire: Json) -> Block:
 def split_turn(blocks: list[Block], fields: dict[str, Any], before: list[Message]) -> list[Message]:
     """One wire turn as adjacent ``tool`` and ``user`` messages; the later ones are marked joined."""
     results = sum(type(block) is ToolResultBlock for block in blocks)
-    if not fields and (results == 0 or (results == len(blocks) and before[-1].role is not Role.tool)):
+    if not fields and (results == 0 or (results == len(blocks) and not (before and before[-1].role is Role.tool))):
         return [Message(Role.tool if results else Role.user, tuple(blocks))]
     runs: list[tuple[Role, list[Block]]] = []
     for block in blocks:

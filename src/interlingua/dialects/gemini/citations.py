@@ -170,7 +170,8 @@ def read_span(source: Wire, text: str, forms: Wire) -> dict[str, Any]:
 
 def say_citations(blocks: Sequence[Block], residue: Wire, ledger: Ledger) -> Wire:
     """``groundingMetadata`` and ``citationMetadata`` of the texts of an answer."""
-    grounding, sources = Grounding(blocks, residue.get(KEYS[0]) or {}), Wire()
+    left = residue.get(KEYS[0])
+    grounding, sources = Grounding(blocks, left if is_object(left) else {}), Wire()
     for index, block in enumerate(blocks):
         for place, citation in enumerate(block.citations if type(block) is TextBlock else ()):
             ledger.where = ("content", index, "citations", place)
@@ -230,8 +231,9 @@ class Grounding:
         self.blocks = blocks
         self.chunks: dict[int, Wire] = {}
         self.supports: dict[int, Wire] = {}
-        self.next_chunk = len(residue.get("groundingChunks") or ())
-        self.next_support = len(residue.get("groundingSupports") or ())
+        chunks, supports = residue.get("groundingChunks"), residue.get("groundingSupports")
+        self.next_chunk = len(chunks) if is_array(chunks) else 0
+        self.next_support = len(supports) if is_array(supports) else 0
 
     def say(self, citation: Citation, index: int) -> None:
         mark, text = marks(NAME, citation), _text(self.blocks[index])

@@ -126,6 +126,8 @@ def _inline(wire: Wire, media_type: str) -> Source:
 
 def _stored(wire: Wire, media_type: str | None) -> Source:
     url = wire.pop("fileUri")
+    if type(media_type) not in (str, type(None)):
+        raise ValueError("a media type is a text")
     if STORED.match(url):
         return FileSource(url, media_type, NAME)
     return UrlSource(url, media_type, **kept(NAME, {}, {"mimeType": "absent"} if media_type is None else {}, {}))

@@ -96,10 +96,10 @@ def read_history(
         forms["contents"], contents = "object", [contents]
     if is_array(contents):
         fields["messages"] = decode_contents(contents, provider)
-    elif "contents" in body:
-        rest["contents"] = contents
     else:
         forms["contents"] = "absent"
+        if "contents" in body:
+            rest["contents"] = contents
     system = rest.get("systemInstruction")
     if is_object(system):
         fields["system"] = decode_system(system, forms)

@@ -180,7 +180,8 @@ def encode_response(response: Response) -> Encoded:
         if response.content:
             ledger.lose("dropped", "an error answer has no content", "content")
         return Encoded(encode_error_body(response.error), None, {}, tuple(ledger.losses))
-    parts = list(filter(None, (say_block(block, index, ledger) for index, block in enumerate(response.content))))
+    said = [say_block(block, index, ledger) for index, block in enumerate(response.content)]
+    parts = [part for part in said if part is not None]
     return Encoded(say_answer(response, parts, ledger), None, {}, tuple(ledger.losses))
 
 
@@ -196,8 +197,9 @@ def say_answer(response: Response, parts: list[Wire], ledger: Ledger, *, streame
         wire["candidates"] = [{**say_content(response, parts), **end}]
     wire |= say_envelope(response, ledger)
     own(NAME, wire, response)
-    if wire.get("candidates"):
-        say_constants(wire["candidates"][0], mark, CONSTANTS)
+    first = wire["candidates"][0] if is_array(wire.get("candidates")) and wire["candidates"] else None
+    if is_object(first):
+        say_constants(first, mark, CONSTANTS)
     ledger.foreign(response, NAME)
     return respell(wire, mark["snake"]) if "snake" in mark else wire
 
@@ -218,7 +220,9 @@ def say_content(response: Response, parts: list[Wire]) -> Wire:
     blank = blanks[0]
     if not response.content and (mark.get("content") == "absent" or ("content" in blank and not blank["content"])):
         return {}
-    left: Wire = residue_of(response).get("content") or {}
+    left = residue_of(response).get("content", {})
+    if not is_object(left):
+        return {}
     content: Wire = {} if mark.get("role") == "absent" or "role" in left else {"role": "model"}
     if parts:
         content["parts"] = parts[0] if len(parts) == 1 and mark.get("parts") == "object" else parts
@@ -227,8 +231,8 @@ def say_content(response: Response, parts: list[Wire]) -> Wire:
 
 def residue_of(response: Response) -> Wire:
     """What is left of the first candidate."""
-    left: list[Wire] = response.extras.get(NAME, {}).get("candidates") or [{}]
-    return left[0]
+    left = response.extras.get(NAME, {}).get("candidates")
+    return left[0] if is_array(left) and left and is_object(left[0]) else {}
 
 
 def say_block(block: Block, index: int, ledger: Ledger) -> Wire | None:

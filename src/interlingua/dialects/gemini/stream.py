@@ -168,12 +168,14 @@ class Decoder(FrameDecoder):
             self.call.add(part)
             self.places[-1] = self.call.part
             return
+        call = OpenCall(part, position)
+        block = self.read_part(call.part, len(self.places))
+        if not isinstance(block, ToolUseBlock):
+            self.whole(part, out)
+            return
         self.settle(out)
-        self.growing = CALL
-        self.call = OpenCall(part, position)
-        self.places.append(self.call.part)
-        block = self.call.block = self.read_part(self.call.part)
-        assert isinstance(block, ToolUseBlock)
+        self.growing, self.call, call.block = CALL, call, block
+        self.places.append(call.part)
         out.append(self.fold.open(replace(block, input={})))
 
     def whole(self, part: Json, out: list[Event]) -> None:
@@ -196,11 +198,11 @@ class Decoder(FrameDecoder):
                 out.append(self.fold.open(block))
         out.append(self.fold.close(index, block))
 
-    def read_part(self, part: Json) -> Block:
-        """The newest part as a block."""
+    def read_part(self, part: Json, place: int | None = None) -> Block:
+        """The newest part as a block, or the one at another place."""
         calls = Calls()
         calls.code = self.code
-        block = read_part(part, "call_", len(self.places) - 1, calls)
+        block = read_part(part, "call_", len(self.places) - 1 if place is None else place, calls)
         self.code = calls.code
         return block
 
@@ -230,7 +232,7 @@ class Decoder(FrameDecoder):
         self.settle(out)
         blocks = self.fold.blocks[:]
         for index in self.fold.open_indexes:
-            blocks[index] = self.read_part({**self.places[index], "text": self.fold.joined(index)})
+            blocks[index] = self.read_part({**self.places[index], "text": self.fold.joined(index)}, index)
         self.answer = read_answer(self.assembled(), {}, None, blocks)
         content = self.answer.pop("content", ())
         for index in list(self.fold.open_indexes):
@@ -294,6 +296,8 @@ class OpenCall:
     def add(self, part: Wire) -> None:
         call, said = dict(part["functionCall"]), dict(self.said)
         self.waiting = bool(call.pop("willContinue", False))
+        if not is_object(call.get("args", said)):
+            del call["args"]
         for piece in call.pop("partialArgs", None) or ():
             add_piece(said.setdefault("args", {}), piece)
         self.part = {**self.part, **part, "functionCall": {**said, **call}}

@@ -121,6 +121,9 @@ def encode_tools(tools: Sequence[Tool], ledger: Ledger) -> list[Wire]:
             if _is_late(tools, index, mark):
                 ledger.lose("moved", "declarations stand together in one tool object")
             home.setdefault(mark.get("key", DECLARATIONS[0]), []).append(say_declaration(tool, ledger))
+        elif tool.dialect == NAME and not is_object(tool.raw):
+            objects[mark.get("place", ("own", index))] = tool.raw
+            continue
         elif tool.dialect == NAME:
             home = objects.setdefault(mark.get("place", ("own", index)), {})
             for key, value in tool.raw.items():
@@ -136,7 +139,8 @@ def encode_tools(tools: Sequence[Tool], ledger: Ledger) -> list[Wire]:
 def _home(objects: dict[Json, Wire], mark: Wire) -> Json:
     if "place" in mark:
         return mark["place"]
-    return next((place for place, tool in objects.items() if not tool.keys().isdisjoint(DECLARATIONS)), "declarations")
+    declaring = (at for at, tool in objects.items() if is_object(tool) and not tool.keys().isdisjoint(DECLARATIONS))
+    return next(declaring, "declarations")
 
 
 def _is_late(tools: Sequence[Tool], index: int, mark: Wire) -> bool:

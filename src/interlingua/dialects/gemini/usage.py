@@ -31,7 +31,7 @@ def read_usage(rest: Wire, forms: Wire, blanks: Wire) -> TokenUsage:
             continue
         if key in wire and value is None:
             empty[key] = wire.pop(key)
-        if key in ALWAYS and value is None:
+        if key in ALWAYS:
             mark.setdefault("absent", []).append(key)
     usage = from_counts(counts, mark)
     if empty:

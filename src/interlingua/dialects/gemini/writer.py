@@ -34,7 +34,7 @@ from .errors import encode_error_body
 from .media import NAME
 from .parts import wire_id
 from .response import say_answer, say_block
-from .spelling import Wire
+from .spelling import Wire, is_object
 from .stream import PLAIN, TEXT, THOUGHT
 from .usual import SIGNATURE
 
@@ -125,7 +125,7 @@ class Encoder(GrammaticalEncoder):
     def say_parts(self, part: Wire) -> bytes:
         """A part that is not to be taken for more of the last one: within a chunk parts stay apart."""
         kind = None
-        if "text" in part and part.keys() <= PLAIN:
+        if is_object(part) and type(part.get("text")) is str and part.keys() <= PLAIN:
             kind = THOUGHT if part.get("thought") is True else TEXT
         said = self.release()
         before = [{**part, "text": ""}] if kind is not None and kind == self.last else []

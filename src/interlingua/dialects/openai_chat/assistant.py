@@ -200,7 +200,6 @@ def say_citation(citation: Citation, span: tuple[int, int], ledger: Ledger, *pat
 
 MEDIA = (ImageBlock, DocumentBlock, VideoBlock)  # no parts of an assistant's content, unless they were read there
 APART = (RefusalBlock, *MEDIA)
-RANKS = {ThinkingBlock: 0, TextBlock: 1, RefusalBlock: 1, AudioBlock: 2, ToolUseBlock: 3}
 
 
 class Slots:
@@ -212,21 +211,19 @@ class Slots:
         self.calls: list[tuple[int, Block]] = []
         self.audio: list[tuple[int, AudioBlock]] = []
 
-    def put(self, index: int, block: Block, rank: int) -> int:
-        """Sort one block in; its slot's rank, which is the present one for what may stand anywhere."""
-        kind = type(block)
-        if kind is ToolUseBlock or (isinstance(block, OpaqueBlock) and _is_call(block)):
+    def put(self, index: int, block: Block) -> int:
+        """Sort one block in; its slot's rank."""
+        if type(block) is ToolUseBlock or (isinstance(block, OpaqueBlock) and _is_call(block)):
             self.calls.append((index, block))
-        elif isinstance(block, ThinkingBlock):
-            if marks(NAME, block).get("part") == "thinking":
-                self.parts.append((index, block))
-                return 1
-            self.thinking.append((index, block))
-        elif isinstance(block, AudioBlock):
+            return 3
+        if isinstance(block, AudioBlock):
             self.audio.append((index, block))
-        else:
-            self.parts.append((index, block))
-        return RANKS.get(kind, rank)
+            return 2
+        if isinstance(block, ThinkingBlock) and marks(NAME, block).get("part") != "thinking":
+            self.thinking.append((index, block))
+            return 0
+        self.parts.append((index, block))
+        return 1
 
 
 def _is_call(block: OpaqueBlock) -> bool:
@@ -237,12 +234,12 @@ def sort_slots(blocks: list[tuple[int, Block]], ledger: Ledger) -> Slots:
     """Every block in its slot; one that stood elsewhere is moved."""
     slots, rank, where = Slots(), 0, ledger.where
     for index, block in blocks:
-        if not PARTS.knows(block) and type(block) not in RANKS:
+        if not PARTS.knows(block) and type(block) is not ToolUseBlock:
             ledger.where = (*where, "content", index)
             PARTS.encode(block, ledger)
             ledger.where = where
             continue
-        mine = slots.put(index, block, rank)
+        mine = slots.put(index, block)
         if mine < rank:
             ledger.lose("moved", "reasoning, text and calls have one slot each, in that order", "content", index)
         else:
@@ -255,6 +252,14 @@ def declare_joined(blocks: list[tuple[int, Block]], kind: type[Block], ledger: L
     several = [index for index, block in blocks if isinstance(block, kind)]
     for index in several if len(several) > 1 else ():
         ledger.lose("approximated", f"several {kind.__struct_config__.tag} blocks go as one", "content", index)
+
+
+def lose_marks(block: Block, ledger: Ledger) -> None:
+    """A slot holds what a block says, and nothing that it carries."""
+    for name in ("signature", "cache"):
+        if getattr(block, name) is not None:
+            ledger.lose("dropped", f"{NAME} has no {name} on a {block.type} block of the assistant's", name)
+    ledger.foreign(block, NAME)
 
 
 def say_turn(
@@ -292,7 +297,9 @@ def say_thinking(slots: Slots, wire: Wire, mark: Wire, quirks: Quirks, ledger: L
             continue
         for key in keys:
             wire[key] = "\n\n".join(filter(None, (wire.get(key), block.text)))
-        PARTS.encode(TextBlock(block.text, signature=block.signature, cache=block.cache, extras=block.extras), ledger)
+        lose_marks(block, ledger)
+        if not block.text:
+            ledger.lose("dropped", "a thought without text says nothing here")
     ledger.where = where
     if quirks.replay_thinking and slots.calls and not answer:
         wire.setdefault(quirks.thinking_key or "reasoning_content", "")
@@ -310,6 +317,7 @@ def say_content(slots: Slots, wire: Wire, mark: Wire, quirks: Quirks, ledger: Le
             ledger.lose("dropped", "the assistant speaks in text alone")
         if isinstance(block, RefusalBlock) and form != "parts":
             wire["refusal"] = "\n\n".join(filter(None, (wire.get("refusal"), block.text)))
+            lose_marks(block, ledger)
         elif isinstance(block, TextBlock):
             if block.citations:
                 say_annotations(block, length, wire, ledger, answer=answer or "annotations" in mark)
@@ -365,10 +373,12 @@ def say_audio(slots: Slots, wire: Wire, ledger: Ledger) -> None:
     for index, block in slots.audio:
         ledger.where = (*where, "content", index)
         source = block.source
-        if isinstance(source, FileSource) and source.dialect in (None, NAME):
+        lose_marks(block, ledger)
+        if isinstance(source, FileSource) and source.dialect in (None, NAME) and "audio" not in wire:
             wire["audio"] = own(NAME, {"id": source.file_id}, block)
-            if block.transcript is not None:
-                ledger.lose("dropped", "audio goes back by its id alone", "transcript")
+            for path, value in ((("transcript",), block.transcript), (("source", "media_type"), source.media_type)):
+                if value is not None:
+                    ledger.lose("dropped", "audio goes back by its id alone", *path)
         elif isinstance(source, Base64Source) and "id" in block.extras.get(NAME, ()):
             said = {"data": source.data}
             if block.transcript is not None:

@@ -27,7 +27,7 @@ from ...types.request import Request
 from ...types.response import Response
 from .._stream import GrammaticalEncoder, dump
 from .._tables import Ledger, marks, merge
-from .assistant import Slots, declare_joined, say_audio, say_citation, sort_slots
+from .assistant import Slots, declare_joined, lose_marks, say_audio, say_citation, sort_slots
 from .errors import encode_error_body
 from .parts import NAME, PARTS, Wire
 from .response import say_stop, say_whole_usage
@@ -138,14 +138,18 @@ class Encoder(GrammaticalEncoder):
             said = [say_citation(c, span, self.ledger, "citations", i) for i, c in enumerate(block.citations)]
             self.annotations += [citation for citation in said if citation is not None]
             PARTS.encode(block, self.ledger)
+            if not block.text:
+                self.ledger.lose("dropped", "an empty text leaves no trace in a stream")
             return b""
         if isinstance(block, ThinkingBlock):
             return self.end_reasoning(block)
         elif isinstance(block, AudioBlock):
-            return self.audio(block)
+            return self.audio(event.index, block)
         elif isinstance(block, OpaqueBlock) and block.dialect == NAME:
             return self.chunk({"content": [block.raw]})
-        elif not isinstance(block, RefusalBlock):
+        elif isinstance(block, RefusalBlock):
+            lose_marks(block, self.ledger)
+        else:
             self.ledger.lose("dropped", f"a {NAME} stream has no word for a {block.type} block")
         return b""
 
@@ -154,17 +158,16 @@ class Encoder(GrammaticalEncoder):
         if marks(NAME, block).get("part") == "thinking":
             last = {key: value for key, value in (PARTS.encode(block, Ledger()) or {}).items() if key != "thinking"}
             return self.chunk({"content": [{**last, "thinking": [{"type": "text", "text": ""}]}]})
-        if block.signature is not None:
-            self.ledger.lose("dropped", f"{NAME} does not sign reasoning", "signature")
+        lose_marks(block, self.ledger)
+        if not block.text:
+            self.ledger.lose("dropped", "a thought without text says nothing here")
         return b""
 
-    def audio(self, block: AudioBlock) -> bytes:
+    def audio(self, index: int, block: AudioBlock) -> bytes:
         slots, wire = Slots(), Wire()
-        slots.audio.append((0, block))
-        where = self.ledger.where
-        self.ledger.where = where[:-2]
+        slots.audio.append((index, block))
+        self.ledger.where = ()
         say_audio(slots, wire, self.ledger)
-        self.ledger.where = where
         return self.chunk(wire) if wire else b""
 
     def complete(self, event: MessageComplete) -> bytes:

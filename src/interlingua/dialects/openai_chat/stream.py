@@ -239,9 +239,9 @@ class Decoder(FrameDecoder):
     def close_blocks(self, out: list[Event]) -> None:
         """Everything is read as a whole; calls that never got an id or a name open now, with what they have there."""
         self.whole = read_response(self.body(), self.request)
-        for call, block in zip(self._calls(), self.whole.tool_uses, strict=False):
+        for call, read in zip(self._calls(), self.whole.tool_uses, strict=False):
             if call.place is None:
-                self.open_call(call, block.id, out)
+                self.open_call(call, read.id, out)
         if self.whole.usage is not None:
             out.append(UsageUpdate(self.whole.usage))
         super().close_blocks(out)

@@ -29,6 +29,7 @@ from .items import item_marks, read_item
 from .names import CALL_ID, TOOL_NAME
 from .parts import NAME, Wire, read_input
 from .tools import read_tools
+from .usual import read_call, read_result as read_usual_result, read_words
 
 ROLES = {"user": Role.user, "system": Role.system, "developer": Role.system}
 OUTPUTS = {"function_call_output": "json", "custom_tool_call_output": "text"}
@@ -75,8 +76,53 @@ class Reader:
         for index, item in enumerate(items):
             if type(item) is not dict:
                 raise ParseError(f"input[{index}] is not an object")
-            self.item(item, kind_of(item))
+            if not self.usual(item):
+                self.item(item, kind_of(item))
         self.mark_lonely()
+
+    def usual(self, item: Wire) -> bool:
+        """Take an item of a usual shape."""
+        match item.get("type"):
+            case "function_call":
+                call = read_call(item, self.calls)
+                if call is None:
+                    return False
+                self.calls[call.id] = "json"
+                last = self.last
+                if last is None or last.role is not Role.assistant:
+                    last = self.add(Role.assistant)
+                last.blocks.append(call)
+                last.message_last = False
+            case "function_call_output":
+                result = read_usual_result(item, self.calls)
+                if result is None:
+                    return False
+                self.behind(Role.tool).blocks.append(result)
+            case None:
+                return self.usual_words(item)
+            case _:
+                return False
+        return True
+
+    def usual_words(self, item: Wire) -> bool:
+        role, last = item.get("role"), self.last
+        if last is not None and last.silent:
+            return False
+        if role == "user" and (words := read_words(item)) is not None:
+            self.add(Role.user).blocks += words
+            return True
+        if role == "assistant" and len(item) == 2 and type(text := item.get("content")) is str:
+            if last is None or last.role is not Role.assistant or last.message_last:
+                last = self.add(Role.assistant)
+                last.blocks.append(TextBlock(text))
+                last.message_last = True
+                return True
+        return False
+
+    def add(self, role: Role) -> Draft:
+        draft = Draft(role)
+        self.drafts.append(draft)
+        return draft
 
     def item(self, item: Wire, kind: Json) -> None:
         role = item.get("role")

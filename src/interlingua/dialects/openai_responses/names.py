@@ -12,7 +12,8 @@ from ...types.tools import Tool, ToolDefinition
 from .._tables import Ledger, marks
 from .parts import NAME
 
-CALL_ID = re.compile(r".{1,64}", re.DOTALL)
+LONGEST_ID = 64
+CALL_ID = re.compile(rf".{{1,{LONGEST_ID}}}", re.DOTALL)
 TOOL_NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 
 
@@ -23,7 +24,7 @@ class Scribe(Ledger):
     given once, and a result answers the latest call of its id.
     """
 
-    __slots__ = ("_answer", "_calls", "_ids", "_names", "_open", "_taken", "namespaces")
+    __slots__ = ("_answer", "_calls", "_fit", "_ids", "_names", "_open", "_taken", "namespaces")
 
     def __init__(self, tools: Iterable[Tool] = (), *, answer: bool = False) -> None:
         super().__init__()
@@ -32,6 +33,7 @@ class Scribe(Ledger):
         self._ids = IdMap(IdRule(CALL_ID))
         self._calls: dict[str, str] = {}
         self._taken: set[str] = set()
+        self._fit: set[str] = set()
         self._names = ToolNames(tools)
         self._open: dict[str, bool] = {}  # calls without a result so far, and whether they are of free text
         self.namespaces: dict[str, str] = {}
@@ -61,6 +63,29 @@ class Scribe(Ledger):
         if found != id:
             self.lose("approximated", "the call was given another id", "tool_use_id")
         return found, free
+
+    def took(self, id: str) -> None:
+        """Note a call that is written with its own id."""
+        self._taken.add(id)
+        self._calls[id] = id
+        self._open[id] = False
+
+    def takes(self, id: str, name: str) -> bool:
+        """Whether a call can be written with its own id and name."""
+        return 0 < len(id) <= LONGEST_ID and id not in self._taken and self.fits(name)
+
+    def knows(self, id: str) -> bool:
+        """Whether a result answers a call that was written with its own id, and is not of free text."""
+        return self._calls.get(id) == id and self._open.get(id) is False
+
+    def fits(self, name: str) -> bool:
+        """Whether a tool can be written with its own name."""
+        if name in self._fit:
+            return True
+        if TOOL_NAME.fullmatch(name) is None:
+            return False
+        self._fit.add(name)
+        return True
 
     def tool_name(self, name: str, owner: object = None, *path: str | int) -> str:
         """The name to write for a tool; ``owner`` may be marked to keep one that was read here."""

@@ -18,7 +18,6 @@ from ...types.blocks import Block, RefusalBlock, ServerToolResultBlock, ToolUseB
 from ...types.loss import Encoded
 from ...types.request import Request
 from ...types.response import Response
-from ...types.usage import TokenUsage
 from ...types.words import StopReason
 from .._schemas import Restore, restorer
 from .._tables import Ledger, kept, marks, merge, own, read_constants, say_constants

@@ -20,12 +20,13 @@ from ...types.events import CitationDelta, Event, MessageStart, UsageUpdate
 from ...types.request import Request
 from ...types.response import Response
 from .._stream import FrameDecoder, decode_json
-from .assembly import EMPTY_PARTS, Item, Key, empty_item, emptied, fitting, rank, text_key, text_of, with_part
+from .assembly import EMPTY_PARTS, Item, Key, emptied, empty_item, fitting, rank, text_key, text_of, with_part
 from .errors import decode_error
 from .items import REASON, SUMMARY, read_item
 from .parts import NAME, Wire, read_annotation
 from .response import finisher, read_envelope
 from .usage import read_usage
+
 
 class Decoder(FrameDecoder):
     dialect = NAME

@@ -21,6 +21,7 @@ from .._schemas import is_strict_form, say_strict
 from .._tables import Ledger, kept, marks, own, take
 from .names import TOOL_NAME, Scribe
 from .parts import NAME, Wire
+from .usual import read_tool as usual_tool, say_tool as say_usual
 
 MODES = {"auto": "auto", "required": "any", "none": "none"}
 MODE_WORDS = {"auto": "auto", "any": "required", "none": "none"}
@@ -30,6 +31,10 @@ def read_tools(wire: Iterable[Json], taken: set[str]) -> list[Tool]:
     """The tools of a list, namespaces opened. ``taken`` are the names so far."""
     tools: list[Tool] = []
     for tool in wire:
+        usual = usual_tool(tool, taken) if type(tool) is dict else None
+        if usual is not None:
+            tools.append(usual)
+            continue
         members = _read_namespace(tool, taken) if isinstance(tool, dict) and tool.get("type") == "namespace" else None
         tools += members if members is not None else [read_tool(tool)]
         taken.update(t.name for t in tools if isinstance(t, ToolDefinition))
@@ -100,6 +105,11 @@ def encode_tools(tools: Iterable[tuple[int, Tool]], scribe: Scribe) -> list[Wire
     said: list[Wire] = []
     open_space: Wire | None = None
     for index, tool in tools:
+        wire = say_usual(tool, scribe)
+        if wire is not None:
+            said.append(wire)
+            open_space = None
+            continue
         scribe.where = ("tools", index)
         wire = say_tool(tool, scribe)
         space = tool.extras.get(NAME, {}).get("namespace")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from msgspec.structs import replace
@@ -31,9 +31,16 @@ from .hosted import say_result as say_hosted_result
 from .items import Placed, grouped, item_marks, item_residue, say_group
 from .names import Scribe
 from .parts import CACHE, INPUT, NAME, Wire, is_part, say_input
+from .usual import say_results, say_turn, say_user
 
 Where = tuple[str | int, ...]
 NOT_MINE = ("item", "joined", "instructions")
+USUAL: dict[Role, Callable[[Message, Scribe], list[Wire] | None]] = {
+    Role.user: say_user,
+    Role.assistant: say_turn,
+    Role.tool: say_results,
+    Role.system: lambda message, scribe: None,
+}
 
 
 class Writer:
@@ -89,27 +96,36 @@ class Writer:
     # ------------------------------------------------------------------------------------------------------ messages
 
     def messages(self, messages: Sequence[Message], skip: int = 0) -> None:
-        scribe, spoke = self.scribe, -1
+        items, spoke = self.items, -1
         for index, message in enumerate(messages):
             if index < skip:
                 continue
-            scribe.where = ("messages", index)
-            before = len(self.items)
-            if message.role == Role.assistant:
-                after = messages[index + 1] if index + 1 < len(messages) else None
-                self.turn(message, goes_on=after is not None and after.role == Role.assistant)
-            elif message.role == Role.tool:
-                self.results(message)
-            else:
-                self.words(message)
-            scribe.where = ()
-            if message.extras:
-                self.residue(message, index)
-            if len(self.items) > before:
-                if spoke >= 0 and messages[spoke].role == message.role and self.reads_as_one(message, before):
-                    scribe.lose("moved", "it reads as one turn with the one before", "messages", index)
-                    scribe.lose("added", "the next turn reads as one with it", "messages", spoke, "content")
+            before = len(items)
+            self.message(message, index, messages)
+            if len(items) > before:
+                if spoke >= 0 and messages[spoke].role is message.role and self.reads_as_one(message, before):
+                    self.scribe.lose("moved", "it reads as one turn with the one before", "messages", index)
+                    self.scribe.lose("added", "the next turn reads as one with it", "messages", spoke, "content")
                 spoke = index
+
+    def message(self, message: Message, index: int, messages: Sequence[Message]) -> None:
+        role, scribe = message.role, self.scribe
+        if not message.extras:
+            usual = USUAL[role](message, scribe)
+            if usual is not None:
+                self.items += usual
+                return
+        scribe.where = ("messages", index)
+        if role is Role.assistant:
+            after = messages[index + 1] if index + 1 < len(messages) else None
+            self.turn(message, goes_on=after is not None and after.role is Role.assistant)
+        elif role is Role.tool:
+            self.results(message)
+        else:
+            self.words(message)
+        scribe.where = ()
+        if message.extras:
+            self.residue(message, index)
 
     def residue(self, message: Message, index: int) -> None:
         self.scribe.foreign(message, NAME, "messages", index)

@@ -5,7 +5,6 @@ A bar of an issue is strict. A bar of a law lets pass what ``reasons.py`` explai
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import NamedTuple
 
 from interlingua.testing.fidelity.pairs import pair_name
@@ -13,7 +12,7 @@ from interlingua.testing.fidelity.reasons import NORMALISATIONS, reason_for
 from interlingua.testing.fidelity.run import CORPUS, Report
 from interlingua.testing.fidelity.tally import Tally
 
-__all__ = ["Bar", "Verdict", "residue_share", "verdicts"]
+__all__ = ["Bar", "Verdict", "residue_share", "verdict", "verdicts"]
 
 
 class Bar(NamedTuple):
@@ -120,8 +119,3 @@ def _residue(tally: Tally, name: str) -> Verdict:
     most = MOST_RESIDUE.get(name, MOST_RESIDUE_ELSEWHERE)
     said = f"{every:.1%} of all leaves, {filled:.1%} of those not null, at most {most:.0%}"
     return Verdict(name, "residue", said, every <= most)
-
-
-def failing(found: list[Verdict]) -> Iterator[Verdict]:
-    """The bars that are not reached."""
-    return (one for one in found if not one.reached)
