@@ -10,13 +10,14 @@ from ...types.base import Json
 from ...types.blocks import Block, ToolResultBlock, ToolUseBlock
 from ...types.capabilities import Target
 from ...types.loss import Encoded
-from ...types.request import Request, Thinking
+from ...types.request import Request
 from ...types.tools import ServerTool, Tool, ToolChoice, ToolDefinition
 from .._history import PLACEHOLDER, leading_system, stub_tools
 from .._schemas import is_strict_form, say_strict
 from .._tables import Field, FieldTable, Ledger, Words, is_plain_tool, keep, kept, marks, own, take
 from .blocks import BLOCKS, CACHE, NAME, Wire
 from .messages import decode_messages, decode_system, encode_messages, encode_system
+from .thinking import read_thinking, say_thinking
 
 PATH = "/v1/messages"
 VERSION = "2023-06-01"
@@ -35,8 +36,6 @@ PARAMS = FieldTable(
 )
 CHOICES = Words([("auto", "auto"), ("any", "any"), ("tool", "specific"), ("none", "none")])
 TIERS = Words([("auto", "auto"), ("standard_only", "default")])
-THINKING = ("adaptive", "enabled", "disabled", "between_tools")
-EFFORTS = ("low", "medium", "high", "xhigh", "max")
 FREE_TEXT_SCHEMA: Wire = {"type": "object", "properties": {"input": {"type": "string"}}, "required": ["input"]}
 
 
@@ -111,21 +110,6 @@ def read_metadata(rest: Wire, fields: dict[str, Any], blanks: Wire) -> None:
     if isinstance(metadata.get("user_id"), str):
         fields["metadata"] = {"user_id": metadata.pop("user_id")}
     _leave(rest, "metadata", metadata, blanks)
-
-
-def read_thinking(rest: Wire, fields: dict[str, Any], config: Wire | None) -> None:
-    found: dict[str, Any] = {}
-    if config is not None and config.get("effort") in EFFORTS:
-        found["effort"] = config.pop("effort")
-    wire = rest.get("thinking")
-    if isinstance(wire, dict) and wire.get("type") in THINKING:
-        del rest["thinking"]
-        inner, blanks = dict(wire), Wire()
-        found |= {"mode": inner.pop("type"), "budget": take(inner, "budget_tokens", blanks)}
-        forms = {"mode": "verbatim"} if found["mode"] == "enabled" and found["budget"] is None else {}
-        found |= {"display": take(inner, "display", blanks), **kept(NAME, inner, forms, blanks)}
-    if found:
-        fields["thinking"] = Thinking(**found)
 
 
 def read_format(rest: Wire, fields: dict[str, Any], forms: Wire, config: Wire | None) -> None:
@@ -258,32 +242,6 @@ def say_metadata(metadata: dict[str, Json], body: Wire, ledger: Ledger) -> None:
             body["metadata"] = {"user_id": value}
         else:
             ledger.lose("dropped", f"{NAME} metadata is a user_id only", "metadata", key)
-
-
-def say_thinking(thinking: Thinking, body: Wire, config: Wire, ledger: Ledger) -> None:
-    ledger.where = ("thinking",)
-    mode = thinking.mode
-    if thinking.effort in EFFORTS:
-        config["effort"] = thinking.effort
-    elif thinking.effort == "none" and mode is None:
-        mode = "disabled"
-        ledger.lose("approximated", "effort none is thinking disabled here", "effort")
-        ledger.lose("added", "effort none is thinking disabled here", "mode")
-    elif thinking.effort is not None:
-        config["effort"] = "low"
-        ledger.lose("approximated", f"the effort words are {', '.join(EFFORTS)}", "effort")
-    if mode == "enabled" and thinking.budget is None and "mode" not in marks(NAME, thinking):
-        mode = "adaptive"
-        ledger.lose("approximated", "enabled needs a budget: without one the model decides", "mode")
-    if mode is None and (thinking.budget is not None or thinking.display is not None):
-        mode = "enabled" if thinking.budget is not None else "adaptive"
-        ledger.lose("added", "thinking needs a mode here", "mode")
-    if mode is not None:
-        said = {"type": mode, "budget_tokens": thinking.budget, "display": thinking.display}
-        wire = {key: value for key, value in said.items() if value is not None}
-        body["thinking"] = own(NAME, wire, thinking)
-    ledger.foreign(thinking, NAME)
-    ledger.where = ()
 
 
 def say_format(schema: dict[str, Json], body: Wire, config: Wire, mark: Wire, ledger: Ledger) -> None:

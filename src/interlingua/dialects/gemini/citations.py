@@ -77,7 +77,7 @@ def read_grounding(wire: Wire, blocks: Sequence[Block], found: Found) -> None:
             mark = {**forms, "support": place, "chunk": index, **({"kind": kind} if kind != "web" else {})}
             found.setdefault(home, []).append(Citation("url", **told[index], **fields, forms={NAME: mark}))
     for key, rest in (("groundingChunks", chunks), ("groundingSupports", supports)):
-        if not any(rest):
+        if told and not any(rest):
             del wire[key]
 
 

@@ -94,12 +94,12 @@ def read_history(
     contents = body.get("contents")
     if is_object(contents):
         forms["contents"], contents = "object", [contents]
-    if is_array(contents):
+    if is_array(contents) and contents:
         fields["messages"] = decode_contents(contents, provider)
     else:
         forms["contents"] = "absent"
         if "contents" in body:
-            rest["contents"] = contents
+            (rest if contents else blanks)["contents"] = contents
     system = rest.get("systemInstruction")
     if is_object(system):
         fields["system"] = decode_system(system, forms)

@@ -98,7 +98,7 @@ def read_answer(
             blocks = read_blocks(first, forms, restore)
         fields["content"] = read_content(first, forms, empty, blocks)
         calls = any(type(block) is ToolUseBlock for block in fields["content"])
-        read_stop(first, fields, forms, calls=calls)
+        read_stop(first, fields, forms, empty, calls=calls)
         read_constants(first, forms, CONSTANTS)
         if empty:
             blanks["candidates"] = [empty]
@@ -149,8 +149,8 @@ def read_content(candidate: Wire, forms: Wire, blanks: Wire, blocks: Sequence[Bl
     return tuple(read_citations(candidate, blocks, blanks))
 
 
-def read_stop(candidate: Wire, fields: dict[str, Any], forms: Wire, *, calls: bool) -> None:
-    word = candidate.pop("finishReason", None)
+def read_stop(candidate: Wire, fields: dict[str, Any], forms: Wire, blanks: Wire, *, calls: bool) -> None:
+    word = take(candidate, "finishReason", blanks)
     reason = stop_reason(word, calls=calls)
     fields["stop_reason"] = reason
     if type(word) in (str, int):

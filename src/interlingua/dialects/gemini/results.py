@@ -2,8 +2,8 @@
 
 ``{"output": …}`` and ``{"error": …}`` are the protocol's own words for a result and a failure; any other object is the
 result itself. A text goes as ``output``, unless it spells an object just as we would write it: then as that object.
-Marks on a result: ``id`` (the id that we gave it: the wire had none), ``response`` (it was absent, or held as
-``output`` what we would write as an object).
+Marks on a result: ``id`` (the id that we gave it: the wire had none), ``name`` (absent), ``response`` (it was absent, or
+held as ``output`` what we would write as an object).
 """
 
 from __future__ import annotations
@@ -57,6 +57,8 @@ def read_result(rest: Wire) -> dict[str, Any] | None:
     wire: Wire = rest.pop("functionResponse")
     forms, blanks = Wire(), Wire()
     fields: dict[str, Any] = {"tool_use_id": _word(wire, "id", blanks) or "", "name": _word(wire, "name", blanks)}
+    if fields["name"] is None:
+        forms["name"] = "absent"
     content = read_response(wire, fields, forms)
     parts = wire.get("parts")
     if is_array(parts) and parts:
@@ -82,8 +84,7 @@ def _word(wire: Wire, key: str, blanks: Wire) -> str | None:
 def read_response(wire: Wire, fields: dict[str, Any], forms: Wire) -> tuple[Block, ...]:
     response = wire.get("response")
     if not is_object(response):
-        if "response" not in wire:
-            forms["response"] = "absent"
+        forms["response"] = "absent"
         return ()
     del wire["response"]
     if not response:

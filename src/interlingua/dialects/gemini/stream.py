@@ -217,8 +217,10 @@ class Decoder(FrameDecoder):
         self.growing = None
 
     def finish_call(self, index: int) -> list[Event]:
-        block = self.call.block or self.read_part(self.call.part)
-        assert isinstance(block, ToolUseBlock)
+        block = self.read_part(self.call.part) if self.call.grown else self.call.block
+        if not isinstance(block, ToolUseBlock):  # what came later cannot be read: what came first still can
+            block = self.fold.blocks[index]
+            assert isinstance(block, ToolUseBlock)
         said = write_arguments(block.input, None)
         if self.restore is not None:
             block = self.restore(block)
@@ -264,12 +266,13 @@ class Decoder(FrameDecoder):
 class OpenCall:
     """The last call while more of it may come. Its arguments are put together from pieces, or come whole."""
 
-    __slots__ = ("block", "part", "position", "waiting")
+    __slots__ = ("block", "grown", "part", "position", "waiting")
 
     def __init__(self, part: Wire | None = None, position: int = 0) -> None:
         self.part: Wire = {"functionCall": {}}
         self.position = position
-        self.block: Block | None = None  # what the part was read as, while that still holds
+        self.block: Block | None = None  # what the part was read as at first
+        self.grown = False
         self.waiting = False
         if part is not None and part["functionCall"].keys().isdisjoint(("willContinue", "partialArgs")):
             self.part = part
@@ -301,7 +304,7 @@ class OpenCall:
         for piece in call.pop("partialArgs", None) or ():
             add_piece(said.setdefault("args", {}), piece)
         self.part = {**self.part, **part, "functionCall": {**said, **call}}
-        self.block = None
+        self.grown = True
 
 
 _NO_CALL = OpenCall()

@@ -76,9 +76,9 @@ class History:
         name, _, issued = self.calls.get(block.tool_use_id, (None, 0, block.tool_use_id))
         if issued is None:
             response.pop("id", None)
-        elif "id" in response:
+        elif response.get("id") == block.tool_use_id:
             response["id"] = issued
-        if "name" not in response and "name" not in marks(NAME, block).get("blank", {}).get("functionResponse", ()):
+        if "name" not in response and "name" not in marks(NAME, block):
             if name is None:
                 raise ToolStateError(f"no call in the history has the id {block.tool_use_id!r}", retryable=False)
             response["name"] = name
@@ -199,7 +199,8 @@ class Turns:
 def was_empty(message: Message) -> bool:
     """It was read without parts, so it is written without."""
     mark = marks(NAME, message)
-    return not message.content and (mark.get("parts") == "absent" or "parts" in mark.get("blank", ()))
+    odd = mark.get("parts") == "absent" or "parts" in mark.get("blank", ()) or "parts" in message.extras.get(NAME, ())
+    return not message.content and odd
 
 
 def shares_turn(message: Message, before: Message) -> bool:

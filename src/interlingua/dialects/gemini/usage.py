@@ -24,7 +24,7 @@ def read_usage(rest: Wire, forms: Wire, blanks: Wire) -> TokenUsage:
     empty, mark = Wire(), Wire()
     for key in COUNTS:
         value = wire.get(key)
-        if type(value) is int:
+        if type(value) is int and value >= 0:
             counts[key] = wire.pop(key)
             if not value and key not in ALWAYS:
                 empty[key] = 0

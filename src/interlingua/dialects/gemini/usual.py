@@ -63,7 +63,7 @@ def _read_result(result: Wire, signature: str | None) -> Block | None:
 def read_tools(wire: Json) -> tuple[ToolDefinition, ...] | None:
     """Declarations with a name, a description and a schema that needs no mark."""
     declared = wire.get("functionDeclarations") if is_object(wire) and len(wire) == 1 else None
-    if not is_array(declared):
+    if not is_array(declared) or not declared:
         return None
     tools: list[ToolDefinition] = []
     for tool in declared:

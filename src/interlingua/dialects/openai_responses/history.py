@@ -13,6 +13,7 @@ whole beside the caller's nearest words, so that no empty turn stands for them e
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from msgspec.structs import replace
@@ -23,7 +24,7 @@ from ...types.blocks import Block, OpaqueBlock, TextBlock, ThinkingBlock, ToolRe
 from ...types.messages import Message, Origin
 from ...types.tools import Tool
 from ...types.words import Role
-from .._history import is_plain
+from .._history import is_plain, mark_orphans
 from .._tables import kept, marks, take
 from .items import item_marks, read_item
 from .names import CALL_ID, TOOL_NAME
@@ -59,6 +60,12 @@ class Draft:
         self.silent = silent  # holds nothing that anybody says
         self.message_last = False
 
+    def message(self, origin: Origin) -> Message:
+        by = origin if self.role is Role.assistant else None
+        if not self.fields:
+            return Message(self.role, tuple(self.blocks), None, by)
+        return Message(self.role, tuple(self.blocks), origin=by, **self.fields)
+
 
 class Reader:
     """Items in, messages out."""
@@ -71,53 +78,51 @@ class Reader:
         self.tools: list[Tool] = []
         self.taken = taken
         self.added = 0
+        self.orphans = False  # a result answers a call that is not here
 
     def read(self, items: list[Json]) -> None:
         for index, item in enumerate(items):
             if type(item) is not dict:
                 raise ParseError(f"input[{index}] is not an object")
-            if not self.usual(item):
+            usual = USUAL.get(item.get("type"))
+            if usual is None or not usual(self, item):
                 self.item(item, kind_of(item))
         self.mark_lonely()
 
-    def usual(self, item: Wire) -> bool:
-        """Take an item of a usual shape."""
-        match item.get("type"):
-            case "function_call":
-                call = read_call(item, self.calls)
-                if call is None:
-                    return False
-                self.calls[call.id] = "json"
-                last = self.last
-                if last is None or last.role is not Role.assistant:
-                    last = self.add(Role.assistant)
-                last.blocks.append(call)
-                last.message_last = False
-            case "function_call_output":
-                result = read_usual_result(item, self.calls)
-                if result is None:
-                    return False
-                self.behind(Role.tool).blocks.append(result)
-            case None:
-                return self.usual_words(item)
-            case _:
-                return False
+    def usual_call(self, item: Wire) -> bool:
+        call = read_call(item, self.calls)
+        if call is None:
+            return False
+        self.calls[call.id] = "json"
+        drafts = self.drafts
+        last = drafts[-1] if drafts and drafts[-1].role is Role.assistant else self.add(Role.assistant)
+        last.blocks.append(call)
+        last.message_last = False
+        return True
+
+    def usual_result(self, item: Wire) -> bool:
+        result = read_usual_result(item, self.calls)
+        if result is None:
+            return False
+        self.behind(Role.tool).blocks.append(result)
         return True
 
     def usual_words(self, item: Wire) -> bool:
-        role, last = item.get("role"), self.last
+        """A message that is a role and text; the assistant's only where it begins a turn."""
+        role, last = item.get("role"), self.drafts[-1] if self.drafts else None
         if last is not None and last.silent:
             return False
         if role == "user" and (words := read_words(item)) is not None:
             self.add(Role.user).blocks += words
             return True
-        if role == "assistant" and len(item) == 2 and type(text := item.get("content")) is str:
-            if last is None or last.role is not Role.assistant or last.message_last:
-                last = self.add(Role.assistant)
-                last.blocks.append(TextBlock(text))
-                last.message_last = True
-                return True
-        return False
+        if role != "assistant" or len(item) != 2 or type(text := item.get("content")) is not str:
+            return False
+        if last is not None and last.role is Role.assistant and not last.message_last:
+            return False
+        last = self.add(Role.assistant)
+        last.blocks.append(TextBlock(text))
+        last.message_last = True
+        return True
 
     def add(self, role: Role) -> Draft:
         draft = Draft(role)
@@ -199,8 +204,8 @@ class Reader:
             self.system.append(replace(block, extras={NAME: extras} if extras else {}, forms={NAME: mine}))
 
     def result(self, item: Wire, kind: str) -> None:
-        draft = self.behind(Role.tool)
-        draft.blocks.append(read_result(dict(item), kind, self.calls))
+        self.orphans = self.orphans or item.get("call_id") not in self.calls
+        self.behind(Role.tool).blocks.append(read_result(dict(item), kind, self.calls))
 
     def silent(self, item: Wire, kind: Json) -> None:
         if kind == ADDED and isinstance(item.get("tools"), list):
@@ -228,11 +233,15 @@ class Reader:
                 draft.blocks[head] = replace(block, forms={NAME: {**marks(NAME, block), "item": item}})
 
     def messages(self) -> tuple[Message, ...]:
-        origin = self.origin
-        return tuple(
-            Message(d.role, tuple(d.blocks), origin=origin if d.role is Role.assistant else None, **d.fields)
-            for d in self.drafts
-        )
+        messages = tuple(draft.message(self.origin) for draft in self.drafts)
+        return mark_orphans(messages, NAME) if self.orphans else messages
+
+
+USUAL: dict[Json, Callable[[Reader, Wire], bool]] = {
+    "function_call": Reader.usual_call,
+    "function_call_output": Reader.usual_result,
+    None: Reader.usual_words,
+}
 
 
 def read_content(rest: Wire, forms: Wire, blanks: Wire) -> list[Block]:

@@ -18,7 +18,7 @@ from ...types.messages import Message
 from ...types.request import Request, Thinking
 from ...types.tools import Tool
 from ...types.words import Role
-from .._history import PLACEHOLDER, is_plain, leading_system, mark_orphans
+from .._history import PLACEHOLDER, is_plain, leading_system
 from .._schemas import is_strict_form, say_strict
 from .._stream import dump
 from .._tables import Field, FieldTable, Ledger, kept, marks, own, take
@@ -81,7 +81,7 @@ def read_conversation(rest: Wire, fields: dict[str, Any], forms: Wire, blanks: W
     given = rest.get("input", "absent")
     if type(given) is list:
         reader.read(rest.pop("input"))
-        fields["messages"] = mark_orphans(reader.messages(), NAME)
+        fields["messages"] = reader.messages()
         if not given:
             forms["input"] = "empty"
     elif "input" not in rest:

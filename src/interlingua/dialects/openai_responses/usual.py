@@ -35,7 +35,7 @@ def read_result(item: Wire, calls: Mapping[str, str]) -> ToolResultBlock | None:
     if len(item) != 3:
         return None
     id, output = item.get("call_id"), item.get("output")
-    if type(id) is not str or type(output) is not str or not output or calls.get(id) == "text":
+    if type(output) is not str or not output or type(id) is not str or calls.get(id) != "json":
         return None
     return ToolResultBlock(id, (TextBlock(output),))
 

@@ -1,0 +1,94 @@
+"""How much to think: ``thinking`` and ``output_config.effort``.
+
+What the protocol would refuse is brought into its bounds, declared; what was read here is written back as it was
+(mark ``verbatim``), even if we would not write it so.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...types.request import Thinking
+from .._tables import Ledger, kept, marks, own, take
+from .blocks import NAME, Wire
+
+MODES = ("adaptive", "enabled", "disabled", "between_tools")
+SHOWING = ("adaptive", "enabled")
+EFFORTS = ("low", "medium", "high", "xhigh", "max")
+LEAST_BUDGET = 1024
+
+
+def read_thinking(rest: Wire, fields: dict[str, Any], config: Wire | None) -> None:
+    found: dict[str, Any] = {}
+    if config is not None and config.get("effort") in EFFORTS:
+        found["effort"] = config.pop("effort")
+    wire = rest.get("thinking")
+    if isinstance(wire, dict) and wire.get("type") in MODES:
+        del rest["thinking"]
+        inner, blanks = dict(wire), Wire()
+        found |= {"mode": inner.pop("type"), "budget": take(inner, "budget_tokens", blanks)}
+        found["display"] = take(inner, "display", blanks)
+        limit = fields.get("max_output_tokens")
+        forms = {} if _in_bounds(Thinking(**found), limit, Ledger()) == _plainly(Thinking(**found)) else {"verbatim": True}
+        found |= kept(NAME, inner, forms, blanks)
+    if found:
+        fields["thinking"] = Thinking(**found)
+
+
+def say_thinking(thinking: Thinking, body: Wire, config: Wire, ledger: Ledger) -> None:
+    ledger.where = ("thinking",)
+    thinking = _say_effort(thinking, config, ledger)
+    if "verbatim" in marks(NAME, thinking):
+        wire = _plainly(thinking)
+    else:
+        wire = _in_bounds(thinking, body.get("max_tokens"), ledger)
+    if wire:
+        body["thinking"] = own(NAME, wire, thinking)
+    ledger.foreign(thinking, NAME)
+    ledger.where = ()
+
+
+def _say_effort(thinking: Thinking, config: Wire, ledger: Ledger) -> Thinking:
+    if thinking.effort in EFFORTS:
+        config["effort"] = thinking.effort
+    elif thinking.effort == "none" and thinking.mode is None:
+        ledger.lose("approximated", "effort none is thinking disabled here", "effort")
+        ledger.lose("added", "effort none is thinking disabled here", "mode")
+        return Thinking(mode="disabled", display=thinking.display, extras=thinking.extras, forms=thinking.forms)
+    elif thinking.effort is not None:
+        config["effort"] = "low"
+        ledger.lose("approximated", f"the effort words are {', '.join(EFFORTS)}", "effort")
+    return thinking
+
+
+def _plainly(thinking: Thinking) -> Wire:
+    said = {"type": thinking.mode, "budget_tokens": thinking.budget, "display": thinking.display}
+    return {key: value for key, value in said.items() if value is not None}
+
+
+def _in_bounds(thinking: Thinking, limit: int | None, ledger: Ledger) -> Wire:
+    """A budget has a least size, lies below the limit and goes with ``enabled`` only; what is off shows nothing."""
+    mode, budget, display = thinking.mode, thinking.budget, thinking.display
+    if mode is None and (budget is not None or display is not None):
+        mode = "enabled" if budget is not None else "adaptive"
+        ledger.lose("added", "thinking needs a mode here", "mode")
+    if mode == "enabled" and (budget is None or (limit is not None and limit <= LEAST_BUDGET)):
+        mode = "adaptive"
+        ledger.lose("approximated", "enabled needs a budget below the limit: without one the model decides", "mode")
+    if budget is not None and mode != "enabled":
+        budget = None
+        ledger.lose("dropped", "a budget goes with enabled thinking only", "budget")
+    if budget is not None:
+        budget = _fitted(budget, limit, ledger)
+    if display is not None and mode not in SHOWING:
+        display = None
+        ledger.lose("dropped", "there is no thinking to show", "display")
+    return _plainly(Thinking(mode=mode, budget=budget, display=display))
+
+
+def _fitted(budget: int, limit: int | None, ledger: Ledger) -> int:
+    most = budget if limit is None else limit - 1
+    fitted = max(LEAST_BUDGET, min(budget, most))
+    if fitted != budget:
+        ledger.lose("approximated", f"a budget is at least {LEAST_BUDGET} and below the limit", "budget")
+    return fitted
