@@ -597,13 +597,13 @@ def sent(speak: Callable[[Any], object]) -> tuple[Request, Server]:
 def test_a_whole_conversation_as_the_client_sends_it() -> None:
     request, _ = sent(
         lambda client: client.messages.create(
-            model="claude", max_tokens=1000, messages=HISTORY, tools=TOOLS, stop_sequences=["END"],
+            model="claude", max_tokens=2000, messages=HISTORY, tools=TOOLS, stop_sequences=["END"],
             system=[{"type": "text", "text": "s", "cache_control": {"type": "ephemeral"}}],
             tool_choice={"type": "any", "disable_parallel_tool_use": True}, metadata={"user_id": "u"},
             thinking={"type": "enabled", "budget_tokens": 1024}, service_tier="standard_only",
         )
     )  # fmt: skip
-    assert (request.model, request.max_output_tokens, request.stop_sequences) == ("claude", 1000, ("END",))
+    assert (request.model, request.max_output_tokens, request.stop_sequences) == ("claude", 2000, ("END",))
     assert request.system == (TextBlock("s", cache=CacheMark()),)
     assert request.tool_choice == ToolChoice.any(parallel=False)
     assert request.metadata == {"user_id": "u"}

@@ -341,7 +341,8 @@ def test_we_read_a_history_with_calls() -> None:
 def test_client_takes_a_structured_result_and_asks_for_structure() -> None:
     part = types.Part.from_function_response(name="add", response={"sum": 2, "carry": False})
     config = types.GenerateContentConfig(
-        response_mime_type="application/json", response_schema={"type": "OBJECT", "properties": {"n": {"type": "INTEGER"}}}
+        response_mime_type="application/json",
+        response_schema={"type": "OBJECT", "properties": {"n": {"type": "INTEGER"}}},
     )
     _, request = asked(contents=[types.UserContent([part])], config=config)
     result = request.messages[0].content[0]
@@ -359,7 +360,11 @@ def test_the_clients_own_types_take_what_we_write() -> None:
         body = GEMINI.encode_response(response).body
         read = types.GenerateContentResponse.model_validate(body)
         again = GEMINI.decode_response(read.model_dump(mode="json", by_alias=True, exclude_none=True))
-        assert (again.content, again.stop_reason, again.usage) == (response.content, response.stop_reason, response.usage)
+        assert (again.content, again.stop_reason, again.usage) == (
+            response.content,
+            response.stop_reason,
+            response.usage,
+        )
         assert (again.id, again.model, again.extras, again.forms) == (response.id, response.model, {}, {})
 
 
@@ -372,7 +377,9 @@ def test_requests_that_we_write_validate_and_come_back_from_the_client() -> None
     )
     body = GEMINI.encode_request(request).body
     contents = [types.Content.model_validate(content) for content in body["contents"]]
-    assert [content.model_dump(mode="json", by_alias=True, exclude_none=True) for content in contents] == body["contents"]
+    assert [content.model_dump(mode="json", by_alias=True, exclude_none=True) for content in contents] == body[
+        "contents"
+    ]
     types.Tool.model_validate(body["tools"][0])
     types.ToolConfig.model_validate(body["toolConfig"])
     types.ThinkingConfig.model_validate(body["generationConfig"]["thinkingConfig"])

@@ -12,6 +12,7 @@ Law 2 (recorded traffic) and law 8 (official SDKs) need recordings and judges fr
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any, Literal, NoReturn
@@ -234,16 +235,26 @@ def _explain_stream(law: str, speaker: Dialect, meant: Response, read: Response,
 
 def check_stream_is_whole(dialect: Speaker, response: Response) -> None:
     """Law 3: a stream folds to what the whole answer that says the same decodes to."""
-    speaker, law = _speaker(dialect), "law 3"
+    speaker = _speaker(dialect)
     encoded = speaker.encode_response(response)
+    whole = speaker.decode_response(_as_json(encoded.body, "law 3", speaker))
+    said, losses = encode_events(speaker, unfold(whole))
+    _compare_stream(speaker, whole, said, losses)
     said, losses = encode_events(speaker, unfold(response))
-    whole = speaker.decode_response(_as_json(encoded.body, law, speaker))
+    if not any(_GONE.fullmatch(loss.path) for loss in (*losses, *encoded.losses)):
+        _compare_stream(speaker, whole, said, _in_one(losses, encoded.losses))
+
+
+_GONE = re.compile(r"content/\d+")  # a block was lost or moved: the places of the others are no longer the same
+
+
+def _compare_stream(speaker: Dialect, whole: Response, said: bytes, losses: Sequence[Loss]) -> None:
     streamed = fold(decode_bytes(speaker, [said])[0])
-    faults = unexplained(plain(whole), plain(streamed), _in_one(losses, encoded.losses))
-    if faults:
-        _fail(law, speaker, "the stream says something else than the whole", faults)
+    faults = unexplained(plain(whole), plain(streamed), losses)
     if whole.raw_stop_reason != streamed.raw_stop_reason:
-        _fail(law, speaker, "the stop words differ", [repr((whole.raw_stop_reason, streamed.raw_stop_reason))])
+        faults.append(f"the stop words differ: {whole.raw_stop_reason!r}, {streamed.raw_stop_reason!r}")
+    if faults:
+        _fail("law 3", speaker, "the stream says something else than the whole", faults)
 
 
 def _in_one(some: Sequence[Loss], others: Sequence[Loss]) -> list[Loss]:

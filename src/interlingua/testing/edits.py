@@ -15,7 +15,7 @@ __all__ = ["Edit", "Node", "changed_nodes", "edits"]
 
 WORD = "edit7919"
 DATA = "RURJVDc5MTk0"  # base64, of whole quanta: it may be appended to data without padding
-NUMBER = 7919
+NUMBER = 79190  # more than any budget inside it
 SHARE = 0.4242
 
 # Fields whose value an encoder says as it is. Ids and names stand in several places at once and are not edited; an

@@ -368,7 +368,7 @@ def thinking() -> SearchStrategy[Thinking]:
         Thinking,
         st.sampled_from([None, "adaptive", "enabled", "disabled", "between_tools"]),
         st.sampled_from([None, "none", "minimal", "low", "medium", "high", "xhigh", "max", "heroic"]),
-        _maybe(st.integers(1024, 9999)),
+        _maybe(st.integers(1024, 4096)),
         st.sampled_from([None, "summarized", "omitted"]),
         extras=_residue(None),
     )
@@ -387,7 +387,7 @@ def _settings(dialect: str | None) -> dict[str, SearchStrategy[Any]]:
         "model": st.sampled_from(["m", "claude-x", "gpt-x"]),
         "system": st.lists(system_blocks(), max_size=3).map(tuple),
         "tools": offered.map(tuple),
-        "max_output_tokens": st.integers(1, 9999),
+        "max_output_tokens": st.integers(5_000, 99_999),
         "temperature": st.sampled_from([0, 0.5, 1, 1.5]),
         "top_p": st.sampled_from([0.1, 1]),
         "top_k": st.integers(1, 99),

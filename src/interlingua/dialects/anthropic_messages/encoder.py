@@ -136,7 +136,7 @@ class Encoder(GrammaticalEncoder):
     def last_words(self, block: Block) -> bytes:
         """What is known only now: the signature, a whole input, and what could not be said."""
         said = block.input_text if isinstance(block, ToolUseBlock) and block.kind == "json" else None
-        if said is not None and parse_object(said) is None:
+        if said and parse_object(said) is None:
             block = replace(block, input_text=None)  # deltas carry the text, malformed as it is
         BLOCKS.encode(block, self.ledger)
         if isinstance(block, ThinkingBlock) and block.signature:

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from msgspec.structs import replace
+
 from ...types.request import Thinking
 from .._tables import Ledger, kept, marks, own, take
 from .blocks import NAME, Wire
@@ -54,7 +56,7 @@ def _say_effort(thinking: Thinking, config: Wire, ledger: Ledger) -> Thinking:
     elif thinking.effort == "none" and thinking.mode is None:
         ledger.lose("approximated", "effort none is thinking disabled here", "effort")
         ledger.lose("added", "effort none is thinking disabled here", "mode")
-        return Thinking(mode="disabled", display=thinking.display, extras=thinking.extras, forms=thinking.forms)
+        return replace(thinking, mode="disabled", effort=None)
     elif thinking.effort is not None:
         config["effort"] = "low"
         ledger.lose("approximated", f"the effort words are {', '.join(EFFORTS)}", "effort")

@@ -151,6 +151,7 @@ def say_call(block: ToolUseBlock, ledger: Ledger) -> Wire:
     if block.kind == "text":
         ledger.lose("approximated", "free text goes as the object {input: text}", "input_text")
         ledger.lose("approximated", f"{NAME} has no free-text calls", "kind")
+        ledger.lose("added", "free text goes as the object {input: text}", "input")
         input = {"input": block.input_text or ""}
     elif block.input_text is not None:
         ledger.lose("dropped", f"{NAME} takes arguments as an object, not as the text the model wrote", "input_text")

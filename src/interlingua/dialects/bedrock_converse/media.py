@@ -244,6 +244,7 @@ def _say_name(block: DocumentBlock, ledger: Ledger) -> str | None:
     if wanted is None and block.filename is not None:
         wanted = block.filename.rpartition(".")[0] or block.filename
         ledger.lose("moved", "a document has a name, not a filename", "filename")
+        ledger.lose("added", "the name is taken from the filename", "title")
     elif block.filename is not None:
         ledger.lose("dropped", "a document has one name", "filename")
     name = document_name(wanted or NO_NAME, taken)

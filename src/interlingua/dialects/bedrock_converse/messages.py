@@ -144,8 +144,14 @@ def encode_messages(messages: Sequence[Message], target: Target | None, ledger: 
     unusual: list[tuple[Message, int, Wire]] = []  # turns, with the message that opened each, and its place
     before: Message | None = None
     opener, place, word = Message(Role.user), 0, ""
-    for index, message in ordered(messages, ledger):
+    history = ordered(messages, ledger)
+    for position, (index, message) in enumerate(history):
         if index < skip:
+            continue
+        follower = history[position + 1][1] if position + 1 < len(history) else None
+        if not message.content and _gives_way(message, follower):
+            ledger.where = ("messages", index)
+            ledger.lose("dropped", "an empty turn beside another of the same role")
             continue
         last, word = word, role_word(message)
         usual = say_usual(message, target)
@@ -155,8 +161,13 @@ def encode_messages(messages: Sequence[Message], target: Target | None, ledger: 
         else:
             ledger.where = ("messages", index)
             content = list(encode_content(message, target, ledger)) if usual is None else usual
+            if not content and before is None and _gives_way(message, follower):
+                ledger.lose("dropped", "nothing of it is left to say")
+                continue
             if add_turn(message, content, before, turns, ledger):
-                opener, place = message, index
+                opener = message
+            place = index
+            unusual = [row for row in unusual if row[2] is not turns[-1]]
             unusual.append((opener, place, turns[-1]))
             word = turns[-1].get("role", "")
         before = message
@@ -165,6 +176,11 @@ def encode_messages(messages: Sequence[Message], target: Target | None, ledger: 
         _beside_documents(opener, turn, ledger)
     ledger.where = ()
     return turns
+
+
+def _gives_way(message: Message, follower: Message | None) -> bool:
+    """Whether the next turn can stand for this one, which has nothing to say."""
+    return follower is not None and not marks(NAME, message) and role_word(follower) == role_word(message)
 
 
 def add_turn(message: Message, content: list[Wire], before: Message | None, turns: list[Wire], ledger: Ledger) -> bool:

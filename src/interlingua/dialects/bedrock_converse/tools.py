@@ -164,6 +164,7 @@ def say_tool(tool: ToolDefinition, ledger: Scribe) -> Wire:
 def say_schema(tool: ToolDefinition, ledger: Ledger) -> tuple[Wire, bool | None]:
     if tool.kind == "text":
         ledger.lose("approximated", "a free-text tool goes as one that takes {input: text}", "kind")
+        ledger.lose("added", "a free-text tool goes as one that takes {input: text}", "input_schema")
         return FREE_TEXT_SCHEMA, tool.strict
     schema, strict = tool.input_schema, tool.strict
     if strict:

@@ -58,7 +58,10 @@ def decode_error(
     wrapped = is_array(wire) and len(wire) == 1 and is_object(wire[0])
     rest: Wire = dict(wire[0]) if wrapped else dict(wire) if is_object(wire) else {"text": wire}
     inner = dict(rest["error"]) if is_object(rest.get("error")) else {}
-    code, word, message = inner.get("code"), inner.pop("status", None), inner.pop("message", None)
+    code, word, message = inner.get("code"), inner.get("status"), inner.get("message")
+    for key, value in (("status", word), ("message", message)):
+        if type(value) is str and value:
+            del inner[key]
     if status is None and type(code) is int and 400 <= code < 600:
         status = code
     if code == status:
@@ -72,8 +75,8 @@ def decode_error(
         ERRORS, status, headers, words=(reason, word), message=message if type(message) is str else _text(wire),
         provider=provider, extras={NAME: [rest] if wrapped else rest},
     )  # fmt: skip
-    if type(word) is str:
-        error.provider_code = word
+    error.provider_code = word if type(word) is str else None
+    error.provider_message = message if type(message) is str else None
     delay = next((found for detail in told if (found := _delay(detail)) is not None), None)
     if delay is not None:
         error.retry_after, error.retryable = delay, True
@@ -98,8 +101,11 @@ def encode_error_body(error: AdapterError) -> Json:
     word = error.provider_code if NAME in error.extras and type(error.provider_code) is str else row.word
     inner: Wire = {"code": status_of(error), "message": error.provider_message or error.message, "status": word}
     known: Wire = rest["error"] if is_object(rest.get("error")) else {}
-    if NAME in error.extras and error.provider_code is None:
-        del inner["status"]
+    if NAME in error.extras:
+        told = {"status": error.provider_code, "message": error.provider_message}
+        inner = {
+            key: value for key, value in inner.items() if told.get(key, key not in known)
+        }  # no more than was there
     details = say_details(known.get("details"), error.retry_after)
     if details is not None:
         inner["details"] = details

@@ -2,7 +2,7 @@
 
 ``{"output": …}`` and ``{"error": …}`` are the protocol's own words for a result and a failure; any other object is the
 result itself. A text goes as ``output``, unless it spells an object just as we would write it: then as that object.
-Marks on a result: ``id`` (the id that we gave it: the wire had none), ``name`` (absent), ``response`` (it was absent, or
+Marks on a result: ``id`` (the one that we gave it: the wire had none), ``name`` (absent), ``response`` (it was absent, or
 held as ``output`` what we would write as an object).
 """
 

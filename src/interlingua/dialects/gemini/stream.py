@@ -111,7 +111,9 @@ class Decoder(FrameDecoder):
             self.begin(out, MessageStart(wire.get("responseId") or None, wire.get("modelVersion") or None))
         self.envelope.update(wire)
         for position, candidate in enumerate(candidates or ()):
-            index = candidate.get("index", position)
+            index = candidate.get("index")
+            if type(index) is not int:
+                index = position
             if index == 0:
                 self.first(candidate, out)
             else:

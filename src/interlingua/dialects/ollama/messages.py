@@ -294,7 +294,7 @@ def in_runs(messages: Sequence[Message], ledger: Ledger, skip: int) -> list[Run]
         if before == message.role == Role.tool:
             ledger.lose("moved", "adjacent results are one message", "messages", index)
         if before == message.role == Role.assistant and joins(message, runs[-1]):
-            ledger.lose("moved", "calls and what stands beside them are one turn", "messages", index)
+            ledger.lose("moved", "what follows calls before they are answered is one turn with them", "messages", index)
             runs[-1].append((index, message))
         else:
             runs.append([(index, message)])
@@ -304,8 +304,7 @@ def in_runs(messages: Sequence[Message], ledger: Ledger, skip: int) -> list[Run]
 def joins(message: Message, run: Run) -> bool:
     if "apart" in marks(NAME, message):
         return False
-    together = (*(member for _, member in run), message)
-    return any(type(block) is ToolUseBlock for member in together for block in member.content)
+    return any(type(block) is ToolUseBlock for _, member in run for block in member.content)
 
 
 def part(

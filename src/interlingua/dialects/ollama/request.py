@@ -166,6 +166,9 @@ def say_history(request: Request, body: Wire, target: Target | None, ledger: Led
 def say_options(request: Request, body: Wire, ledger: Ledger) -> None:
     options: Wire = {}
     OPTIONS.encode(request, options, ledger)
+    if options.get("num_predict", 1) < 1:
+        del options["num_predict"]
+        ledger.lose("dropped", "a limit below 1 means no limit here", "max_output_tokens")
     if options or "options" in blanks_of(NAME, request) or is_object(request.extras.get(NAME, {}).get("options")):
         body["options"] = options  # ours, so that what is merged into it stays here
 

@@ -31,6 +31,7 @@ from ...types.blocks import (
 )
 from .._tables import Ledger, kept, marks, own, take
 from .calls import read_call, read_legacy_call, say_call, say_legacy_call
+from .citations import is_url_citation, read_citation, say_citation
 from .parts import NAME, PARTS, Wire, as_listed, read_part, say_part
 from .quirks import Quirks
 
@@ -62,6 +63,8 @@ def read_more(rest: Wire, blocks: list[Block], forms: Wire, blanks: Wire) -> Non
     """What a turn has beside reasoning and text."""
     if isinstance(refusal := take(rest, "refusal", blanks), str):
         blocks.append(RefusalBlock(refusal))
+        if forms.get("content") == "parts":
+            forms["refusal"] = "field"
     elif refusal is not None:
         rest["refusal"] = refusal
     if "audio" in rest:
@@ -156,7 +159,7 @@ def read_annotations(rest: Wire, blocks: list[Block], forms: Wire, blanks: Wire)
     if annotations is None:
         return
     texts = [index for index, block in enumerate(blocks) if type(block) is TextBlock]
-    if len(texts) == 1 and type(annotations) is list and all(map(_is_url_citation, annotations)):
+    if len(texts) == 1 and type(annotations) is list and all(map(is_url_citation, annotations)):
         text = blocks[texts[0]]
         blocks[texts[0]] = replace(text, citations=tuple(map(read_citation, annotations)))
         forms["annotations"] = True
@@ -164,42 +167,7 @@ def read_annotations(rest: Wire, blocks: list[Block], forms: Wire, blanks: Wire)
         rest["annotations"] = annotations
 
 
-def _is_url_citation(wire: Json) -> bool:
-    return isinstance(wire, dict) and wire.get("type") == "url_citation" and isinstance(wire.get("url_citation"), dict)
-
-
-def read_citation(wire: Wire) -> Citation:
-    rest, blanks = dict(wire), Wire()
-    del rest["type"]
-    inner = dict(rest.pop("url_citation"))
-    fields = {"url": take(inner, "url", blanks), "title": take(inner, "title", blanks)}
-    fields |= {"start": take(inner, "start_index", blanks), "end": take(inner, "end_index", blanks)}
-    if inner:
-        rest["url_citation"] = inner
-    return Citation(kind="url", **fields, **kept(NAME, rest, {}, {"url_citation": blanks} if blanks else {}))
-
-
-def say_citation(citation: Citation, span: tuple[int, int], ledger: Ledger, *path: str | int) -> Wire | None:
-    """``span`` is where the cited text stands in the whole content: what is cited unless the citation says."""
-    if citation.kind != "url" or citation.url is None:
-        ledger.lose("dropped", "annotations cite URLs only", *path)
-        return None
-    if citation.text is not None:
-        ledger.lose("dropped", "an annotation does not quote", *path, "text")
-    inner: Wire = {"url": citation.url}
-    ours = NAME in citation.extras or NAME in citation.forms
-    inner |= {"title": citation.title} if citation.title is not None or ours else {"title": ""}
-    for key, value, whole in (("start_index", citation.start, span[0]), ("end_index", citation.end, span[1])):
-        if value is not None or not ours:
-            inner[key] = whole if value is None else value
-    if ours and citation.title is None:
-        del inner["title"]
-    ledger.foreign(citation, NAME, *path)
-    return own(NAME, {"type": "url_citation", "url_citation": inner}, citation)
-
-
 MEDIA = (ImageBlock, DocumentBlock, VideoBlock)  # no parts of an assistant's content, unless they were read there
-APART = (RefusalBlock, *MEDIA)
 
 
 class Slots:
@@ -211,26 +179,30 @@ class Slots:
         self.calls: list[tuple[int, Block]] = []
         self.audio: list[tuple[int, AudioBlock]] = []
 
-    def put(self, index: int, block: Block) -> int:
+    def put(self, index: int, block: Block, *, refusal_is_part: bool) -> int:
         """Sort one block in; its slot's rank."""
         if type(block) is ToolUseBlock or (isinstance(block, OpaqueBlock) and _is_call(block)):
             self.calls.append((index, block))
-            return 3
+            return 4
         if isinstance(block, AudioBlock):
             self.audio.append((index, block))
-            return 2
+            return 3
         if isinstance(block, ThinkingBlock) and marks(NAME, block).get("part") != "thinking":
             self.thinking.append((index, block))
             return 0
         self.parts.append((index, block))
-        return 1
+        return 2 if isinstance(block, RefusalBlock) and not refusal_is_part else 1
 
 
 def _is_call(block: OpaqueBlock) -> bool:
     return block.dialect == NAME and isinstance(block.raw, dict) and block.raw.keys() == {"tool_call"}
 
 
-def sort_slots(blocks: list[tuple[int, Block]], ledger: Ledger) -> Slots:
+def _refusal_is_part(mark: Wire) -> bool:
+    return mark.get("content") == "parts" and "refusal" not in mark
+
+
+def sort_slots(blocks: list[tuple[int, Block]], mark: Wire, ledger: Ledger) -> Slots:
     """Every block in its slot; one that stood elsewhere is moved."""
     slots, rank, where = Slots(), 0, ledger.where
     for index, block in blocks:
@@ -239,7 +211,7 @@ def sort_slots(blocks: list[tuple[int, Block]], ledger: Ledger) -> Slots:
             PARTS.encode(block, ledger)
             ledger.where = where
             continue
-        mine = slots.put(index, block)
+        mine = slots.put(index, block, refusal_is_part=_refusal_is_part(mark))
         if mine < rank:
             ledger.lose("moved", "reasoning, text and calls have one slot each, in that order", "content", index)
         else:
@@ -267,7 +239,7 @@ def say_turn(
 ) -> None:
     """Say the blocks of a turn on its wire object. ``answer``: a server speaks, which may show reasoning and cite."""
     blocks = [(index, as_listed(block)) for index, block in blocks] if quirks.list_content else blocks
-    slots, where = sort_slots(blocks, ledger), ledger.where
+    slots, where = sort_slots(blocks, mark, ledger), ledger.where
     if slots.thinking or quirks.replay_thinking:
         say_thinking(slots, wire, mark, quirks, ledger, answer=answer)
     if len(slots.parts) == 1 and not mark and writes_string([slots.parts[0][1]]) and not _citations(slots.parts[0][1]):
@@ -286,7 +258,8 @@ def _citations(block: Block) -> tuple[Citation, ...]:
 
 
 def say_thinking(slots: Slots, wire: Wire, mark: Wire, quirks: Quirks, ledger: Ledger, *, answer: bool) -> None:
-    keys = [quirks.thinking_key] if quirks.thinking_key else mark.get("thinking") or ["reasoning_content" if answer else None]
+    known = mark.get("thinking") or ["reasoning_content" if answer else None]
+    keys = [quirks.thinking_key] if quirks.thinking_key else known
     where = ledger.where
     if keys[0] is not None:
         declare_joined(slots.thinking, ThinkingBlock, ledger)  # type: ignore[arg-type]
@@ -307,15 +280,16 @@ def say_thinking(slots: Slots, wire: Wire, mark: Wire, quirks: Quirks, ledger: L
 
 def say_content(slots: Slots, wire: Wire, mark: Wire, quirks: Quirks, ledger: Ledger, *, answer: bool) -> None:
     where, form = ledger.where, mark.get("content", "")
-    inner = [(i, b) for i, b in slots.parts if form == "parts" or not isinstance(b, APART)]
-    if form != "parts":
+    inner = [(i, b) for i, b in slots.parts if form == "parts" or not isinstance(b, MEDIA)]
+    if not _refusal_is_part(mark):
+        inner = [(i, b) for i, b in inner if not isinstance(b, RefusalBlock)]
         declare_joined(slots.parts, RefusalBlock, ledger)
     length = 0
     for index, block in slots.parts:
         ledger.where = (*where, "content", index)
         if form != "parts" and isinstance(block, MEDIA):
             ledger.lose("dropped", "the assistant speaks in text alone")
-        if isinstance(block, RefusalBlock) and form != "parts":
+        if isinstance(block, RefusalBlock) and not _refusal_is_part(mark):
             wire["refusal"] = "\n\n".join(filter(None, (wire.get("refusal"), block.text)))
             lose_marks(block, ledger)
         elif isinstance(block, TextBlock):

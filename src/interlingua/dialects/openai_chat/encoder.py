@@ -27,7 +27,8 @@ from ...types.request import Request
 from ...types.response import Response
 from .._stream import GrammaticalEncoder, dump
 from .._tables import Ledger, marks, merge
-from .assistant import Slots, declare_joined, lose_marks, say_audio, say_citation, sort_slots
+from .assistant import Slots, declare_joined, lose_marks, say_audio, sort_slots
+from .citations import say_citation
 from .errors import encode_error_body
 from .parts import NAME, PARTS, Wire
 from .response import say_stop, say_whole_usage
@@ -50,15 +51,10 @@ class Encoder(GrammaticalEncoder):
     def say(self, event: Event) -> bytes:
         match event:
             case TextDelta():
-                if isinstance(self.blocks[event.index], RefusalBlock):
-                    return self.chunk({"refusal": self.apart("refusal", event.index, event.text)})
-                self.length += len(event.text)
-                return self.chunk({"content": event.text})
+                return self.chunk(self.text(event.index, event.text))
             case ThinkingDelta():
                 return self.chunk(self.reasoning(event.index, event.text))
             case ToolUseInputDelta():
-                if event.partial_json:
-                    self.said.add(event.index)
                 return self.piece(event.index, event.partial_json)
             case MessageStart():
                 return self.start(event)
@@ -84,6 +80,12 @@ class Encoder(GrammaticalEncoder):
         self.base = {"id": event.message_id or "", "object": "chat.completion.chunk", "created": created}
         self.base["model"] = event.model or ""
         return self.chunk({"role": "assistant"})
+
+    def text(self, index: int, text: str) -> Wire:
+        if isinstance(self.blocks[index], RefusalBlock):
+            return {"refusal": self.apart("refusal", index, text)}
+        self.length += len(text)
+        return {"content": text}
 
     def reasoning(self, index: int, text: str) -> Wire:
         """Under the usual key, or as a part of the content where the block came so."""
@@ -112,6 +114,8 @@ class Encoder(GrammaticalEncoder):
         return self.chunk({"tool_calls": [merge(wire, residue)]})
 
     def piece(self, index: int, text: str) -> bytes:
+        if text:
+            self.said.add(index)
         block = self.blocks[index]
         free = isinstance(block, ToolUseBlock) and block.kind == "text"
         body = {"custom": {"input": text}} if free else {"function": {"arguments": text}}
@@ -146,6 +150,8 @@ class Encoder(GrammaticalEncoder):
         elif isinstance(block, AudioBlock):
             return self.audio(event.index, block)
         elif isinstance(block, OpaqueBlock) and block.dialect == NAME:
+            if self.length > self.offsets[event.index]:
+                self.ledger.lose("moved", "a part is said when it is complete")
             return self.chunk({"content": [block.raw]})
         elif isinstance(block, RefusalBlock):
             lose_marks(block, self.ledger)
@@ -186,10 +192,12 @@ class Encoder(GrammaticalEncoder):
     def declare_slots(self, response: Response) -> None:
         """What loses its place or its bounds, since there is one slot for each kind."""
         blocks = list(enumerate(response.content))
-        sort_slots(blocks, self.ledger)
-        if marks(NAME, response).get("turn", {}).get("content") != "parts":
-            for kind in (TextBlock, ThinkingBlock, RefusalBlock):
-                declare_joined(blocks, kind, self.ledger)
+        mark = marks(NAME, response).get("turn", {})
+        sort_slots(blocks, mark, self.ledger)
+        declare_joined(blocks, TextBlock, self.ledger)
+        if mark.get("content") != "parts":
+            declare_joined(blocks, ThinkingBlock, self.ledger)
+            declare_joined(blocks, RefusalBlock, self.ledger)
 
     def finish(self, response: Response) -> bytes:
         residue = dict(response.extras.get(NAME, {}))

@@ -296,6 +296,9 @@ def say_thinking(thinking: Thinking, body: Wire, mark: Wire, quirks: Quirks, bou
         if effort is not None:
             ledger.lose("dropped", "thinking is off", "effort")
         effort, said_mode = "none", True
+    elif effort == "none":
+        ledger.lose("approximated", "effort none is thinking disabled", "effort")
+        ledger.lose("added", "effort none is thinking disabled", "mode")
     if thinking.budget is not None:
         _say_budget(thinking.budget, form, inner, ledger)
     if effort is not None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from ...arguments import write_arguments
+from ...arguments import read_arguments, write_arguments
 from ...types.base import Json
 from ...types.blocks import Block, OpaqueBlock, RefusalBlock, TextBlock, ThinkingBlock, ToolUseBlock
 from .items import REASON, SUMMARY
@@ -41,7 +41,7 @@ class Item:
 
     def settled(self, wire: Wire, said: dict[Key, str]) -> tuple[Wire, list[Key]]:
         """The finished item with what was said, and the keys of its parts in order."""
-        tag = wire.get("type")
+        tag = str(wire.get("type"))
         if tag in CALLS:
             text, field = said.get((self.index, "item", 0), ""), CALLS[tag]
             told = wire.get(field)
@@ -135,11 +135,18 @@ def text_of(block: Block) -> str:
     return ""
 
 
-_DELTAS = (TextBlock, RefusalBlock, ThinkingBlock, ToolUseBlock)
+_TEXTS = (TextBlock, RefusalBlock, ThinkingBlock)
 
 
-def fitting(opened: Block, block: Block, wire: Wire) -> Block:
-    """The finished block, if it is of the kind that was opened; else what can still be said of it."""
-    if type(opened) is type(block) or not (isinstance(opened, _DELTAS) or isinstance(block, _DELTAS)):
-        return block
-    return opened if isinstance(opened, _DELTAS) else OpaqueBlock(NAME, wire)
+def fitting(opened: Block, block: Block, wire: Wire, said: str) -> Block:
+    """The finished block, if it is of the kind that was opened and says what was said; else what can still be said."""
+    if type(opened) is type(block):
+        if text_of(block).startswith(said):
+            return block
+        opened = block
+    elif not isinstance(opened, (*_TEXTS, ToolUseBlock)):
+        return OpaqueBlock(NAME, wire) if isinstance(block, (*_TEXTS, ToolUseBlock)) else block
+    if isinstance(opened, ToolUseBlock):
+        input, text = ({}, said) if opened.kind == "text" else read_arguments(said)
+        return replace(opened, input=input, input_text=text)
+    return replace(opened, text=said) if isinstance(opened, _TEXTS) else block

@@ -121,7 +121,7 @@ class Encoder(GrammaticalEncoder):
         wire = say_envelope(replace(response, error=None), self.request, self.ledger)
         self.keep_id(wire)
         self.ended = True
-        kind = ENDS.get(wire.get("status", "completed"), "response.incomplete")
+        kind = ENDS.get(str(wire.get("status", "completed")), "response.incomplete")
         return said + self.event(kind, {"response": {**wire, "output": self.items}})
 
     def fail(self, error: AdapterError, response: Response | None = None) -> bytes:
@@ -182,8 +182,10 @@ class Encoder(GrammaticalEncoder):
         wire = say_group([(index, block)], place, answering(self.request))
         if wire is None:
             return None
-        wire |= {key: [] for key in ("content", "summary") if key in wire and wire["type"] in ("message", "reasoning")}
-        if wire["type"] in CALLS:
+        tag = wire.get("type")
+        if tag == "message" or tag == "reasoning":
+            wire |= {key: [] for key in ("content", "summary") if key in wire}
+        elif isinstance(block, ToolUseBlock):
             wire[CALLS[wire["type"]]] = ""
         if wire.get("status") == "completed":
             wire["status"] = "in_progress"
@@ -235,7 +237,7 @@ class Encoder(GrammaticalEncoder):
         place, tag = {**draft.head, **draft.parts[index]}, _tag(block)
         kind, logprobs = DELTAS[tag]
         part = {"type": tag, "text": text_of(block)} if isinstance(block, ThinkingBlock) else say_output(block, Scribe()) or {}
-        for number, annotation in enumerate(part.get("annotations", ())):
+        for number, annotation in enumerate(part["annotations"] if _cites(block) else ()):
             told = {**place, "annotation_index": number, "annotation": annotation}
             said += self.event("response.output_text.annotation.added", told)
         key = text_key(part)
@@ -289,6 +291,10 @@ DELTAS: dict[str, tuple[str, Wire]] = {
     REASON: ("reasoning_text", {}),
 }
 CALL_EVENTS = {"function_call": "function_call_arguments", "custom_tool_call": "custom_tool_call_input"}
+
+
+def _cites(block: Block) -> bool:
+    return isinstance(block, TextBlock) and bool(block.citations)
 
 
 def _tag(block: Block) -> str:

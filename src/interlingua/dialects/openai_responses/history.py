@@ -43,9 +43,15 @@ NOBODY_SAYS = (
 ADDED = "additional_tools"
 
 
-def kind_of(item: Wire) -> Json:
+def kind_of(item: Wire) -> str:
     """The type of an item; a message and a reference may leave it out."""
-    return item.get("type") or ("message" if "role" in item else "item_reference")
+    kind = item.get("type")
+    return kind if type(kind) is str and kind else "message" if "role" in item else "item_reference"
+
+
+def is_added(item: Json) -> bool:
+    """Whether an item adds tools, which stand among the others."""
+    return isinstance(item, dict) and item.get("type") == ADDED and "tools" not in item
 
 
 class Draft:
@@ -84,7 +90,8 @@ class Reader:
         for index, item in enumerate(items):
             if type(item) is not dict:
                 raise ParseError(f"input[{index}] is not an object")
-            usual = USUAL.get(item.get("type"))
+            kind = item.get("type")
+            usual = USUAL.get(kind) if kind is None or type(kind) is str else None
             if usual is None or not usual(self, item):
                 self.item(item, kind_of(item))
         self.mark_lonely()
@@ -129,9 +136,9 @@ class Reader:
         self.drafts.append(draft)
         return draft
 
-    def item(self, item: Wire, kind: Json) -> None:
+    def item(self, item: Wire, kind: str) -> None:
         role = item.get("role")
-        if kind == "message" and role in ROLES:
+        if kind == "message" and type(role) is str and role in ROLES:
             self.message(item, ROLES[role])
         elif kind in OUTPUTS:
             self.result(item, kind)
@@ -153,7 +160,7 @@ class Reader:
         self.drafts.append(Draft(role))
         return self.drafts[-1]
 
-    def model(self, item: Wire, kind: Json) -> None:
+    def model(self, item: Wire, kind: str) -> None:
         last = self.last
         message = kind == "message"
         if last is None or last.role is not Role.assistant or (message and last.message_last and "type" not in item):
@@ -204,11 +211,11 @@ class Reader:
             self.system.append(replace(block, extras={NAME: extras} if extras else {}, forms={NAME: mine}))
 
     def result(self, item: Wire, kind: str) -> None:
-        self.orphans = self.orphans or item.get("call_id") not in self.calls
+        self.orphans = self.orphans or str(item.get("call_id")) not in self.calls
         self.behind(Role.tool).blocks.append(read_result(dict(item), kind, self.calls))
 
-    def silent(self, item: Wire, kind: Json) -> None:
-        if kind == ADDED and isinstance(item.get("tools"), list):
+    def silent(self, item: Wire, kind: str) -> None:
+        if kind == ADDED and isinstance(item.get("tools"), list) and item["tools"]:
             tools = read_tools(item["tools"], self.taken)
             number = {"added": self.added}
             self.tools += [replace(t, forms={NAME: {**marks(NAME, t), **number}}) for t in tools]
@@ -262,7 +269,7 @@ def read_result(rest: Wire, kind: str, calls: dict[str, str]) -> Block:
     """One result. Which kind of call it answers is told by the history, or marked."""
     raw, forms, blanks = {"type": kind, **rest}, Wire(), Wire()
     rest.pop("type", None)
-    id, output = rest.pop("call_id", None), rest.pop("output", "absent")
+    id, output = rest.pop("call_id", None), rest.pop("output", None)
     if not isinstance(id, str) or not isinstance(output, str | list):
         return OpaqueBlock(NAME, raw)
     fields: dict[str, Any] = {"tool_use_id": id}

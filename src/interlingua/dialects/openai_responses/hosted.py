@@ -22,7 +22,7 @@ from ...types.blocks import (
     ServerToolUseBlock,
 )
 from .._tables import Ledger, kept, marks, own
-from .parts import NAME, Wire
+from .parts import NAME, Wire, take_text
 
 # By canonical name; what is not here is "<name>_call", has an "id", and says what it found in an item of its own.
 TAGS = {"program": "program"}
@@ -105,8 +105,8 @@ def read_mcp(rest: Wire) -> list[Block]:
     """A call of a tool that an MCP server has: its name and arguments are like any other's."""
     forms: Wire = {"tag": MCP}
     del rest["type"]
-    id, name = rest.pop("id"), rest.pop("name")
-    input, text = read_arguments(rest.pop("arguments"))
+    id, name = take_text(rest, "id"), take_text(rest, "name")
+    input, text = read_arguments(take_text(rest, "arguments"))
     if text is not None:
         forms["text"] = text
     found = next((key for key in MCP_KEYS if rest.get(key) is not None), None)
@@ -134,10 +134,12 @@ def read_image(rest: Wire, place: int | None) -> Block:
     if rest.get("output_format") == "png":
         forms["format"] = "png"
     kind = rest.pop("output_format", "png")
-    if rest.get("id") == f"ig_{place}":
-        del rest["id"]
     source = Base64Source(f"image/{kind}", rest.pop("result"))
     _read_status(rest, forms)
+    if place is not None and "id" not in rest:
+        forms.setdefault("absent", []).append("id")
+    elif rest.get("id") == f"ig_{place}":
+        del rest["id"]
     return ImageBlock(source, **kept(NAME, rest, forms, {}))
 
 
@@ -221,7 +223,7 @@ def say_image(block: ImageBlock, place: int | None, ledger: Ledger) -> Wire | No
     ledger.foreign(block.source, NAME, "source")
     _attributes(block, ledger)
     own(NAME, wire, block)
-    if place is not None:
+    if place is not None and "id" not in mark.get("absent", ()):
         wire.setdefault("id", f"ig_{place}")
     _say_status(wire, mark)
     return wire

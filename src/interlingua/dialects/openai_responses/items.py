@@ -35,7 +35,7 @@ from ...types.blocks import (
 from .._tables import Ledger, blank, kept, marks, merge, own
 from .hosted import declare_found, read_hosted, say_call as say_hosted, say_image, say_result
 from .names import Scribe
-from .parts import NAME, Wire, is_part, read_output, say_output
+from .parts import NAME, Wire, is_part, read_output, say_output, take_text
 
 PREFIXES = {"message": "msg", "reasoning": "rs", "function_call": "fc", "custom_tool_call": "ctc"}
 SUMMARY, REASON = "summary_text", "reasoning_text"
@@ -118,6 +118,8 @@ def read_message(rest: Wire, place: int | None, *, first: bool) -> list[Block]:
         blocks: list[Block] = [TextBlock(content)]
         if formal:
             forms["content"] = "string"
+    elif type(content) is not list:
+        raise TypeError("content is text or parts")
     else:
         blocks = list(map(read_output, content))
         if not formal:
@@ -211,7 +213,7 @@ def read_thought(rest: Wire, tag: str) -> Block:
     if rest.pop("type") != tag:
         raise ValueError(tag)
     forms: Wire = {} if tag == SUMMARY else {"part": tag}
-    return ThinkingBlock(rest.pop("text"), **kept(NAME, rest, forms, {}))
+    return ThinkingBlock(take_text(rest, "text"), **kept(NAME, rest, forms, {}))
 
 
 def say_reasoning(group: Placed, place: int | None, scribe: Scribe) -> Wire:
@@ -246,11 +248,9 @@ def read_call(rest: Wire, place: int | None, index: int) -> Block:
     id = rest.pop("call_id", "absent") if "call_id" in rest else "absent"
     if not isinstance(id, str) or id in ("", "absent"):
         forms["call_id"], id = id, f"call_{index}"
-    fields: dict[str, Any] = {"id": id, "name": rest.pop("name")}
-    if type(fields["name"]) is not str:
-        raise TypeError
+    fields: dict[str, Any] = {"id": id, "name": take_text(rest, "name")}
     if tag == "custom_tool_call":
-        fields |= {"kind": "text", "input_text": rest.pop("input")}
+        fields |= {"kind": "text", "input_text": take_text(rest, "input")}
     else:
         fields |= _read_arguments(rest, forms)
     _read_head(rest, forms, tag, place)
@@ -258,14 +258,17 @@ def read_call(rest: Wire, place: int | None, index: int) -> Block:
 
 
 def _read_arguments(rest: Wire, forms: Wire) -> dict[str, Any]:
-    arguments = rest.pop("arguments", "absent") if "arguments" in rest else None
+    if "arguments" not in rest:
+        forms["arguments"] = "absent"
+        return {}
+    arguments = rest.pop("arguments")
     if isinstance(arguments, str):
         input, text = read_arguments(arguments)
         return {"input": input, "input_text": text}
     if isinstance(arguments, dict):
         forms["arguments"] = "object"
         return {"input": arguments}
-    forms["arguments"] = "absent" if arguments is None else arguments
+    forms["arguments"] = arguments
     return {}
 
 

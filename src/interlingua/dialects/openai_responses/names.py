@@ -24,17 +24,18 @@ class Scribe(Ledger):
     given once, and a result answers the latest call of its id.
     """
 
-    __slots__ = ("_answer", "_calls", "_fit", "_ids", "_names", "_open", "_taken", "namespaces")
+    __slots__ = ("_answer", "_calls", "_fit", "_ids", "_names", "_open", "_taken", "_tools", "namespaces")
 
     def __init__(self, tools: Iterable[Tool] = (), *, answer: bool = False) -> None:
         super().__init__()
         self._answer = answer
         """An answer speaks to who offered the tools: names and ids are already the reader's own."""
-        self._ids = IdMap(IdRule(CALL_ID))
+        self._tools = tools
+        self._ids: IdMap | None = None
+        self._names: ToolNames | None = None
         self._calls: dict[str, str] = {}
         self._taken: set[str] = set()
         self._fit: set[str] = set()
-        self._names = ToolNames(tools)
         self._open: dict[str, bool] = {}  # calls without a result so far, and whether they are of free text
         self.namespaces: dict[str, str] = {}
 
@@ -42,16 +43,21 @@ class Scribe(Ledger):
         """The id to write for a call."""
         id = block.id
         if not self._answer and marks(NAME, block).get("id") != "verbatim":
-            id = self._ids.fit(block.id)
-            turn = 0
-            while id in self._taken:
-                turn += 1
-                id = self._ids.fit(f"{block.id[:48]}_{turn}")
+            id = self._derived_id(id) if id in self._taken or not 0 < len(id) <= LONGEST_ID else id
             if id != block.id:
                 self.lose("approximated", "call ids are of up to 64 characters, and each is given once", "id")
         self._taken.add(id)
         self._calls[block.id] = id
         self._open[block.id] = block.kind == "text"
+        return id
+
+    def _derived_id(self, wanted: str) -> str:
+        if self._ids is None:
+            self._ids = IdMap(IdRule(CALL_ID))
+        id, turn = self._ids.fit(wanted), 0
+        while id in self._taken:
+            turn += 1
+            id = self._ids.fit(f"{wanted[:48]}_{turn}")
         return id
 
     def answers(self, id: str) -> tuple[str, bool]:
@@ -78,6 +84,10 @@ class Scribe(Ledger):
         """Whether a result answers a call that was written with its own id, and is not of free text."""
         return self._calls.get(id) == id and self._open.get(id) is False
 
+    def answered(self, id: str) -> None:
+        """Note a result of such a call."""
+        self._open.pop(id, None)
+
     def fits(self, name: str) -> bool:
         """Whether a tool can be written with its own name."""
         if name in self._fit:
@@ -93,6 +103,8 @@ class Scribe(Ledger):
         if kept or TOOL_NAME.fullmatch(name):
             return name
         self.lose("approximated", "tool names are letters, digits, _ and -: one was derived", *(path or ("name",)))
+        if self._names is None:
+            self._names = ToolNames(self._tools)
         return self._names.fit(name)
 
 

@@ -212,16 +212,36 @@ def say_annotation(citation: Citation, text: str, ledger: Ledger, *path: str | i
 OUTPUT_TEXT: Wire = {"annotations": [], "logprobs": []}
 
 
+def take_text(rest: Wire, key: str) -> str:
+    """The text under a key. What is none makes the part one that is carried whole."""
+    text = rest.pop(key)
+    if type(text) is not str:
+        raise TypeError(key)
+    return text
+
+
+def read_text(rest: Wire) -> dict[str, Any]:
+    return {"text": take_text(rest, "text")}
+
+
+def read_refusal(rest: Wire) -> dict[str, Any]:
+    return {"text": take_text(rest, "refusal")}
+
+
 def read_output_text(rest: Wire) -> dict[str, Any]:
     forms: Wire = {}
-    fields: dict[str, Any] = {"text": rest.pop("text")}
+    fields: dict[str, Any] = {"text": take_text(rest, "text")}
     annotations = rest.get("annotations")
-    if annotations and all(isinstance(a, dict) and isinstance(a.get("type"), str) for a in annotations):
+    if isinstance(annotations, list) and annotations and all(map(_is_annotation, annotations)):
         fields["citations"] = tuple(map(read_annotation, rest.pop("annotations")))
         read_constants(rest, forms, {"logprobs": []})
     else:
         read_constants(rest, forms, OUTPUT_TEXT)
     return {**fields, **kept(NAME, {}, forms, {})}
+
+
+def _is_annotation(wire: Json) -> bool:
+    return isinstance(wire, dict) and isinstance(wire.get("type"), str)
 
 
 def say_output_text(block: TextBlock, ledger: Ledger) -> Wire:
@@ -256,7 +276,7 @@ CACHE = CacheWord("prompt_cache_breakpoint", say_breakpoint, read_breakpoint)
 INPUT = BlockTable(
     NAME,
     # canonical         wire tag       say it              read it
-    Row(TextBlock, "input_text", say_input_text, lambda w: {"text": w.pop("text")}),
+    Row(TextBlock, "input_text", say_input_text, read_text),
     Row(ImageBlock, "input_image", say_image, read_image),
     Row(DocumentBlock, "input_file", say_file, read_file),
     Row(JsonBlock, "(json)", say_json, never),
@@ -266,7 +286,7 @@ INPUT = BlockTable(
 OUTPUT = BlockTable(
     NAME,
     Row(TextBlock, "output_text", say_output_text, read_output_text),
-    Row(RefusalBlock, "refusal", lambda b, _: {"refusal": b.text}, lambda w: {"text": w.pop("refusal")}),
+    Row(RefusalBlock, "refusal", lambda b, _: {"refusal": b.text}, read_refusal),
 )
 
 

@@ -22,7 +22,7 @@ from .._history import PLACEHOLDER, is_plain, leading_system
 from .._schemas import is_strict_form, say_strict
 from .._stream import dump
 from .._tables import Field, FieldTable, Ledger, kept, marks, own, take
-from .history import ADDED, Reader, read_system
+from .history import Reader, is_added, read_system
 from .names import Scribe
 from .parts import NAME, Wire
 from .tools import encode_tools, read_choice, read_tools, say_choice
@@ -171,7 +171,7 @@ def encode_request(request: Request, target: Target | None) -> Encoded:
             body.pop(key, None)
     say_conversation(request, body, target, mark, scribe)
     if request.tool_choice is not None:
-        offered = bool(request.tools) and ("tools" in body or _count_added(request) > 0)
+        offered = "tools" in body or any(_number(tool) is not None for tool in request.tools)
         body |= say_choice(request.tool_choice, request.tools, scribe, offered=offered)
     say_identity(request, body, mark, scribe)
     if request.thinking is not None:
@@ -190,10 +190,8 @@ def encode_request(request: Request, target: Target | None) -> Encoded:
 
 
 def say_conversation(request: Request, body: Wire, target: Target | None, mark: Wire, scribe: Scribe) -> None:
-    numbered, slots = list(enumerate(request.tools)), _count_added(request)
-    added = [[(i, t) for i, t in numbered if marks(NAME, t).get("added") == slot] for slot in range(slots)]
-    apart = {index for group in added for index, _ in group}
-    if tools := encode_tools([(i, t) for i, t in numbered if i not in apart], scribe):
+    here, added = _placed_tools(request)
+    if tools := encode_tools(here, scribe):
         body["tools"] = tools
     writer = Writer(scribe, target, [encode_tools(group, scribe) for group in added])
     first = request.messages[0] if request.messages else None
@@ -223,13 +221,24 @@ def say_input(request: Request, items: list[Wire], body: Wire, mark: Wire, ledge
         ledger.lose("added", "there must be something to answer", "messages")
 
 
-def _count_added(request: Request) -> int:
-    """How many items there are to which added tools go back."""
+Placed = list[tuple[int, Tool]]
+
+
+def _placed_tools(request: Request) -> tuple[Placed, list[Placed]]:
+    """The tools of the request itself, and those of each item that added some. Without its item, a tool stays here."""
+    numbered = list(enumerate(request.tools))
+    if all(_number(tool) is None for tool in request.tools):
+        return numbered, []
     blocks = [*request.system, *(block for message in request.messages for block in message.content)]
-    return sum(
-        type(b) is OpaqueBlock and b.dialect == NAME and isinstance(b.raw, dict) and b.raw.get("type") == ADDED
-        for b in blocks
-    )
+    items = sum(isinstance(b, OpaqueBlock) and b.dialect == NAME and is_added(b.raw) for b in blocks)
+    added: list[Placed] = [[(i, t) for i, t in numbered if _number(t) == item] for item in range(items)]
+    apart = {index for group in added for index, _ in group}
+    return [(i, t) for i, t in numbered if i not in apart], added
+
+
+def _number(tool: Tool) -> int | None:
+    """The number of the item that added a tool."""
+    return marks(NAME, tool).get("added") if tool.forms else None
 
 
 def say_identity(request: Request, body: Wire, mark: Wire, ledger: Ledger) -> None:

@@ -15,8 +15,8 @@ from msgspec.structs import replace
 from ...errors import AdapterError
 from ...framing import SseDecoder
 from ...types.base import Json
-from ...types.blocks import Block, RefusalBlock, TextBlock, ThinkingBlock, ToolUseBlock
-from ...types.events import CitationDelta, Event, MessageStart, UsageUpdate
+from ...types.blocks import Block, OpaqueBlock, RefusalBlock, TextBlock, ThinkingBlock, ToolUseBlock
+from ...types.events import CitationDelta, Event, MessageStart, TextDelta, UsageUpdate
 from ...types.request import Request
 from ...types.response import Response
 from .._stream import FrameDecoder, decode_json
@@ -47,7 +47,14 @@ class Decoder(FrameDecoder):
             self.other(frame[1].decode("utf-8", "replace"), out)
             return
         try:
-            handler = EVENTS.get(wire["type"])
+            kind = wire["type"]
+            if kind == "response.output_text.delta":
+                place, text = self.texts.get((wire["output_index"], wire["content_index"])), wire["delta"]
+                if place is not None and type(text) is str:
+                    self.fold.parts[place].append(text)
+                    out.append(TextDelta(place, text))
+                    return
+            handler = EVENTS.get(kind)
             if handler is None:
                 self.other(wire, out)
             else:
@@ -66,13 +73,16 @@ class Decoder(FrameDecoder):
     # ----------------------------------------------------------------------------------------------------- lifecycle
 
     def begun(self, wire: Wire, out: list[Event]) -> None:
-        self.envelope = response = wire["response"]
+        response = wire["response"]
+        if type(response) is not dict:
+            raise TypeError("a response is an object")
+        self.envelope = response
         if not self.started:
             self.begin(out, MessageStart(response.get("id") or None, response.get("model") or None))
 
     def ended(self, wire: Wire, out: list[Event]) -> None:
-        self.envelope = response = wire["response"]
-        self.begin(out, MessageStart(response.get("id") or None, response.get("model") or None))
+        self.begun(wire, out)
+        response = self.envelope
         for index, item in self.matched(response.get("output") or []):
             if index not in self.items:
                 self.items[index] = Item(index, item)
@@ -174,15 +184,22 @@ class Decoder(FrameDecoder):
         if place is None:
             tag = "output_text" if wire["type"] == "response.output_text.delta" else "refusal"
             place = self.part((wire["output_index"], "content", wire["content_index"]), EMPTY_PARTS[tag], out)
-        out.append(self.fold.text(place, wire["delta"]))
+        if isinstance(self.fold.blocks[place], ThinkingBlock):
+            raise TypeError("a text is no reasoning")
+        out.append(self.fold.text(place, _text(wire)))
 
     def summary_delta(self, wire: Wire, out: list[Event]) -> None:
         place = self.part((wire["output_index"], "summary", wire["summary_index"]), EMPTY_PARTS[SUMMARY], out)
-        out.append(self.fold.thinking(place, wire["delta"]))
+        self.think(place, wire, out)
 
     def reasoning_delta(self, wire: Wire, out: list[Event]) -> None:
         place = self.part((wire["output_index"], "content", wire["content_index"]), EMPTY_PARTS[REASON], out)
-        out.append(self.fold.thinking(place, wire["delta"]))
+        self.think(place, wire, out)
+
+    def think(self, place: int, wire: Wire, out: list[Event]) -> None:
+        if not isinstance(self.fold.blocks[place], ThinkingBlock):
+            raise TypeError("reasoning is no text")
+        out.append(self.fold.thinking(place, _text(wire)))
 
     def call_delta(self, wire: Wire, out: list[Event]) -> None:
         item = self.items[wire["output_index"]]
@@ -190,7 +207,7 @@ class Decoder(FrameDecoder):
         if item.done or type(self.fold.blocks[place]) is not ToolUseBlock:
             self.unknown(wire, out)
         else:
-            out.append(self.fold.arguments(place, wire["delta"]))
+            out.append(self.fold.arguments(place, _text(wire)))
 
     def annotation(self, wire: Wire, out: list[Event]) -> None:
         key = (wire["output_index"], "content", wire["content_index"])
@@ -209,6 +226,8 @@ class Decoder(FrameDecoder):
         item = self.items[index]
         if item.done:
             return
+        if type(wire) is not dict:
+            raise TypeError("an item is an object")
         item.done = True
         if item.wire.get("type") != wire.get("type"):
             wire = item.wire
@@ -219,6 +238,9 @@ class Decoder(FrameDecoder):
             keys = [*keys, *((index, "item", position) for position in range(len(blocks)))][: len(blocks)]
         for key, block in zip(keys, blocks, strict=True):
             self.close_block(item, key, block, wire, out)
+        for key, place in item.places.items():
+            if place in self.fold.open_indexes:  # the finished item has no such part
+                self.close_block(item, key, OpaqueBlock(NAME, wire), wire, out)
 
     def said(self, item: Item, key: Key, place: int) -> str:
         part = item.parts.get(key)
@@ -228,9 +250,8 @@ class Decoder(FrameDecoder):
         place = item.places.get(key)
         if place is None:
             place = self.open(key, emptied(block), out)
-        opened = self.fold.blocks[place]
-        block = fitting(opened, block, wire)
         said = self.said(item, key, place)
+        block = fitting(self.fold.blocks[place], block, wire, said)
         if isinstance(block, TextBlock):
             told = len(item.citations.get(key, ()))
             out += [CitationDelta(place, citation) for citation in block.citations[told:]]
@@ -258,8 +279,10 @@ class Decoder(FrameDecoder):
                 self.settle(index, item.wire, out)
 
     def finished_block(self, index: int) -> Block:
-        """Never asked for: items are settled before the stream ends."""
-        return replace(self.fold.blocks[index])
+        """Asked for only where an item ended in a way that no protocol has: what was said stands."""
+        key = self.keys[index]
+        item = self.items[key[0]]
+        return fitting(self.fold.blocks[index], OpaqueBlock(NAME, item.wire), item.wire, self.said(item, key, index))
 
     def content(self) -> tuple[Block, ...]:
         """Blocks in the order of the whole: by item, then by part."""
@@ -270,6 +293,13 @@ class Decoder(FrameDecoder):
         rest = {key: value for key, value in self.envelope.items() if key != "output"}
         fields = read_envelope(rest, {}, list(self.content()), self.provider)
         return Response(**{key: value for key, value in fields.items() if key != "error"})
+
+
+def _text(wire: Wire) -> str:
+    text = wire["delta"]
+    if type(text) is not str:
+        raise TypeError("a delta is text")
+    return text
 
 
 EVENTS: dict[Json, Any] = {

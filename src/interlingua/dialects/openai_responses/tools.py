@@ -4,7 +4,7 @@ The tools of a namespace and of ``additional_tools`` are tools like any other to
 Where they stood is kept beside: ``extras[…]["namespace"]`` is the namespace without its tools, the mark ``added`` the
 number of the item. A namespace that repeats a name is carried whole, since a call by name alone could not tell them apart.
 
-Marks on a tool: ``schema`` (``verbatim``: not as we would write it), ``strict``, ``parameters`` (absent), ``name``
+Marks on a tool: ``schema`` (``verbatim``: not as we would write it), ``strict``, ``parameters`` (no object), ``name``
 (``verbatim``). On a choice: ``custom`` (it named a custom tool that is not among the tools), ``alone`` (there are none).
 """
 
@@ -68,16 +68,14 @@ def _read_function(rest: Wire) -> ToolDefinition:
     fields: dict[str, Any] = {"name": _read_name(rest, forms), "description": take(rest, "description", blanks)}
     if isinstance(rest.get("parameters"), dict):
         fields["input_schema"] = rest.pop("parameters")
-    elif "parameters" not in rest:
-        forms["parameters"] = "absent"
-    elif rest["parameters"] is None:
-        blanks["parameters"] = rest.pop("parameters")
+    else:
+        forms["parameters"] = rest.pop("parameters", "absent")
     schema = fields.get("input_schema", {})
-    strict = rest.get("strict", "absent")
+    strict = rest.pop("strict", "absent")
     if type(strict) is bool:
-        fields["strict"] = rest.pop("strict")
-    elif strict is None or strict == "absent":
-        forms["strict"] = rest.pop("strict", "absent")
+        fields["strict"] = strict
+    else:
+        forms["strict"] = strict
     if _say_object(schema) != schema or (strict is True and not is_strict_form(schema, NAME)):
         forms["schema"] = "verbatim"
     return ToolDefinition(**fields, **kept(NAME, rest, forms, blanks))
@@ -163,8 +161,10 @@ def _say_function(tool: ToolDefinition, scribe: Scribe) -> Wire:
     schema, strict = tool.input_schema, tool.strict
     if mark.get("schema") != "verbatim":
         schema, strict = _say_schema(tool, scribe)
-    if schema or (mark.get("parameters") != "absent" and "parameters" not in mark.get("blank", ())):
+    if schema or "parameters" not in mark:
         wire["parameters"] = schema
+    elif mark["parameters"] != "absent":
+        wire["parameters"] = mark["parameters"]
     if strict is not None:
         wire["strict"] = strict
     elif "strict" not in mark:

@@ -106,12 +106,12 @@ def say_results(message: Message, scribe: Scribe) -> list[Wire] | None:
             return None
         if block.name is not None or block.is_error is not None or block.cache is not None or block.signature is not None:
             return None
-        only = block.content[0]
-        if type(only) is not TextBlock or not only.text or not is_bare(only) or not scribe.knows(block.tool_use_id):
+        only, id = block.content[0], block.tool_use_id
+        if type(only) is not TextBlock or not only.text or not is_bare(only) or not scribe.knows(id):
             return None
-        said.append({"type": "function_call_output", "call_id": block.tool_use_id, "output": only.text})
+        said.append({"type": "function_call_output", "call_id": id, "output": only.text})
     for wire in said:
-        scribe.answers(wire["call_id"])
+        scribe.answered(wire["call_id"])
     return said or None
 
 

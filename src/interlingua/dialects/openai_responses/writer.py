@@ -26,7 +26,7 @@ from ...types.words import Role
 from .._history import PLACEHOLDER, is_plain, speakable
 from .._stream import dump
 from .._tables import is_blank, marks, merge, own
-from .history import ADDED, kind_of
+from .history import is_added, kind_of
 from .hosted import say_result as say_hosted_result
 from .items import Placed, grouped, item_marks, item_residue, say_group
 from .names import Scribe
@@ -233,7 +233,7 @@ class Writer:
         """An item that is carried whole. Added tools stand among the others and come back to it."""
         raw: Json = block.raw
         item: Wire = dict(raw) if isinstance(raw, dict) else {}
-        if item.get("type") == ADDED and "tools" not in item:
+        if is_added(item):
             if not self.added:
                 self.scribe.lose("dropped", "its tools are not here")
                 return

@@ -35,15 +35,17 @@ def measure_pairs(tally: Tally, record: Record, request: Request, targets: Seque
     if request.model is None and record.hosted_model is not None:
         request = replace(request, model=record.hosted_model)
     before = plain(request)
+    elsewhere = not request.messages and not request.system  # a stored prompt: nothing of it is in the body
     for target in targets:
         if target != record.dialect:
-            measure_pair(tally, record, request, before, target, invalid=bool(own))
+            measure_pair(tally, record, request, before, target, invalid=bool(own) or elsewhere)
 
 
 def measure_pair(tally: Tally, record: Record, request: Request, before: Json, target: str, *, invalid: bool) -> None:
     """Translate, ask the oracle, read again, compare."""
     pair = pair_name(record.dialect, target)
-    encoded = tally.attempt(pair, "translated", record.id, lambda: codec(target).encode_request(request))
+    measure = "translated (recorded body is not valid)" if invalid else "translated"
+    encoded = tally.attempt(pair, measure, record.id, lambda: codec(target).encode_request(request))
     if encoded is None:
         return
     faults, warnings = oracle_faults(encoded.body, target)

@@ -147,13 +147,12 @@ def matches(call: dict[str, Any], response: dict[str, Any]) -> bool:
 
 
 def names_echoed(body: Body) -> Problems:
-    """A response found by id still names the function that was called."""
-    names = {
-        call_id: call.get("name")
-        for _, _, part in all_parts(body)
-        if (call_id := word((call := mapping(get(part, "functionCall"))).get("id")))
-    }
+    """A response found by id still names the function that was called; an id used again means the latest call."""
+    names: dict[str, object] = {}
     for path, _, part in all_parts(body):
+        call = mapping(get(part, "functionCall"))
+        if call_id := word(call.get("id")):
+            names[call_id] = call.get("name")
         response = mapping(get(part, "functionResponse"))
         if response and not response.get("name"):
             yield f"{path}.functionResponse.name: missing"

@@ -1,0 +1,61 @@
+"""Whether to try again, and when. Pure: clock and chance are handed in.
+
+Libraries above and below repeat too, and budgets multiply; so there is one budget per model call, and it is here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from .config import Retry
+from .errors import AdapterError
+
+__all__ = ["Budget", "backoff", "delay_for"]
+
+LONGEST_HINT = 60.0
+"""Seconds; a provider's hint is honoured up to here."""
+
+
+def backoff(retry: Retry, failures: int, chance: float) -> float:
+    """How long to wait after so many failures (1, 2, …); ``chance`` is uniform in 0 … 1."""
+    steps = min(failures - 1, 64)  # 2.0**1024 is no float
+    return min(retry.cap, retry.base * 2.0**steps) * (0.5 + chance / 2)
+
+
+def delay_for(error: AdapterError, retry: Retry, failures: int, chance: float) -> float:
+    """The provider's hint where there is one, else our own backoff."""
+    if error.retry_after is not None:
+        return min(max(error.retry_after, 0.0), LONGEST_HINT)
+    return backoff(retry, failures, chance)
+
+
+class Budget:
+    """Attempts and time for one model call, over adapter and router together."""
+
+    __slots__ = ("attempts", "chance", "clock", "deadline", "most", "retry")
+
+    def __init__(
+        self,
+        retry: Retry,
+        max_retries: int,
+        seconds: float | None,
+        clock: Callable[[], float],
+        chance: Callable[[], float],
+    ) -> None:
+        self.retry, self.most, self.attempts = retry, 1 + max(max_retries, 0), 0
+        self.clock, self.chance = clock, chance
+        self.deadline = None if seconds is None else clock() + seconds
+
+    def left(self) -> float | None:
+        """Seconds until the deadline; None without one."""
+        return None if self.deadline is None else max(0.0, self.deadline - self.clock())
+
+    def delay(self, error: AdapterError, *, delivered: bool) -> float | None:
+        """Seconds to wait before the next attempt, or None if this failure is the answer."""
+        if delivered or not error.retryable or error.error_class not in self.retry.classes:
+            return None
+        if self.attempts >= self.most:
+            return None
+        seconds = delay_for(error, self.retry, self.attempts, self.chance())
+        left = self.left()
+        return None if left is not None and seconds >= left else seconds

@@ -1,0 +1,78 @@
+"""What a transport is: ``send`` a request, get a reply whose bytes are read as they come, ``close`` it at any time."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from threading import Event
+from typing import Protocol
+
+from ..http import HttpRequest
+
+__all__ = ["Abort", "AsyncReply", "AsyncTransport", "Reply", "Transport"]
+
+
+class AsyncReply(Protocol):
+    """An answer whose body is still to be read. Header names are lower-case."""
+
+    status: int
+    headers: Mapping[str, str]
+
+    def chunks(self) -> AsyncIterator[bytes]:
+        """The body as it arrives. A broken connection raises ``NetworkError`` or ``RequestTimeoutError``."""
+        ...
+
+    def close(self) -> None:
+        """Let go: a connection whose body was read to the end is kept, any other is closed at once."""
+        ...
+
+
+class AsyncTransport(Protocol):
+    """Sends requests; cancelling the task that waits closes the connection."""
+
+    async def send(self, request: HttpRequest) -> AsyncReply: ...
+
+    async def close(self) -> None: ...
+
+
+class Abort:
+    """A bell that another thread may ring: what is registered is closed at once, and sleepers wake."""
+
+    def __init__(self) -> None:
+        self._rung = Event()
+        self._closer: Callable[[], None] | None = None
+
+    def closes(self, closer: Callable[[], None] | None) -> None:
+        """From now on ringing calls ``closer``; if it was rung before, it is called now."""
+        self._closer = closer
+        if closer is not None and self._rung.is_set():
+            closer()
+
+    def ring(self) -> None:
+        """Close what is registered."""
+        self._rung.set()
+        closer = self._closer
+        if closer is not None:
+            closer()
+
+    def wait(self, seconds: float) -> None:
+        """Sleep, unless rung."""
+        self._rung.wait(seconds)
+
+
+class Reply(Protocol):
+    """The synchronous twin of ``AsyncReply``."""
+
+    status: int
+    headers: Mapping[str, str]
+
+    def chunks(self) -> Iterator[bytes]: ...
+
+    def close(self) -> None: ...
+
+
+class Transport(Protocol):
+    """The synchronous twin; ``abort`` closes the connection from another thread, before and after the headers."""
+
+    def send(self, request: HttpRequest, abort: Abort) -> Reply: ...
+
+    def close(self) -> None: ...

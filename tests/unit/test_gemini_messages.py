@@ -1,0 +1,433 @@
+"""Turns, parts, calls and results of Gemini, as tables."""
+
+from __future__ import annotations
+
+import base64
+from typing import Any
+
+import pytest
+
+from interlingua import (
+    AudioBlock,
+    Base64Source,
+    Block,
+    CacheMark,
+    Citation,
+    DocumentBlock,
+    FileSource,
+    ImageBlock,
+    JsonBlock,
+    Message,
+    OpaqueBlock,
+    Origin,
+    RedactedThinkingBlock,
+    RefusalBlock,
+    Request,
+    ServerToolResultBlock,
+    ServerToolUseBlock,
+    Target,
+    TextBlock,
+    TextSource,
+    ThinkingBlock,
+    ToolResultBlock,
+    ToolStateError,
+    ToolUseBlock,
+    UrlSource,
+    VideoBlock,
+    dialect,
+)
+
+GEMINI = dialect("gemini")
+Wire = dict[str, Any]
+PLACEHOLDER = "skip_thought_signature_validator"
+
+
+def read(*contents: Wire) -> tuple[Message, ...]:
+    """What contents say; they are written again just as they were."""
+    body = {"contents": list(contents)}
+    request = GEMINI.decode_request(body, model="m", stream=False)
+    encoded = GEMINI.encode_request(request)
+    assert encoded.body == body
+    assert encoded.losses == ()
+    return request.messages
+
+
+def write(*messages: Message, target: Target | None = None) -> tuple[list[Wire], list[tuple[str, str]]]:
+    encoded = GEMINI.encode_request(Request(messages, model="m"), target)
+    return encoded.body["contents"], [(loss.kind, loss.path) for loss in encoded.losses]
+
+
+def user(*parts: Any) -> Wire:
+    return {"role": "user", "parts": list(parts)}
+
+
+def model(*parts: Any) -> Wire:
+    return {"role": "model", "parts": list(parts)}
+
+
+def call(name: str, id: str | None = None, **args: Any) -> Wire:
+    return {"functionCall": {"name": name, "args": args} | ({} if id is None else {"id": id})}
+
+
+def answer(name: str, response: Any, id: str | None = None, **more: Any) -> Wire:
+    return {"functionResponse": {"name": name, "response": response} | ({} if id is None else {"id": id}) | more}
+
+
+# ------------------------------------------------------------------------------------------------------------- parts
+
+
+PARTS: list[tuple[Wire, Block]] = [
+    ({"text": "hi"}, TextBlock("hi")),
+    ({"text": "so", "thoughtSignature": "c2ln"}, TextBlock("so", signature="c2ln")),
+    ({"text": "", "thoughtSignature": "c2ln"}, TextBlock("", signature="c2ln")),
+    ({"text": "hm", "thought": True}, ThinkingBlock(text="hm")),
+    ({"text": "hm", "thought": True, "thoughtSignature": "c2ln"}, ThinkingBlock(text="hm", signature="c2ln")),
+    ({"inlineData": {"mimeType": "image/png", "data": "AAAA"}}, ImageBlock(Base64Source("image/png", "AAAA"))),
+    ({"inlineData": {"mimeType": "audio/wav", "data": "AAAA"}}, AudioBlock(Base64Source("audio/wav", "AAAA"))),
+    ({"inlineData": {"mimeType": "video/mp4", "data": "AAAA"}}, VideoBlock(Base64Source("video/mp4", "AAAA"))),
+    (
+        {"inlineData": {"mimeType": "application/pdf", "data": "AAAA", "displayName": "a.pdf"}},
+        DocumentBlock(Base64Source("application/pdf", "AAAA"), filename="a.pdf"),
+    ),
+    (
+        {"inlineData": {"mimeType": "image/png", "data": "AAAA"}, "mediaResolution": {"level": "MEDIA_RESOLUTION_LOW"}},
+        ImageBlock(Base64Source("image/png", "AAAA"), detail="low"),
+    ),
+    (
+        {"fileData": {"fileUri": "https://example.org/a.png", "mimeType": "image/png"}},
+        ImageBlock(UrlSource("https://example.org/a.png", "image/png")),
+    ),
+    (
+        {"fileData": {"fileUri": "gs://b/a.mp4", "mimeType": "video/mp4"}},
+        VideoBlock(FileSource("gs://b/a.mp4", "video/mp4")),
+    ),
+    (call("f", "c1", x=1), ToolUseBlock("c1", "f", input={"x": 1})),
+    (
+        {"executableCode": {"id": "e", "code": "1", "language": "PYTHON"}},
+        ServerToolUseBlock("e", "code_execution", {"code": "1", "language": "PYTHON"}, "gemini"),
+    ),
+    (
+        {"codeExecutionResult": {"id": "e", "outcome": "OUTCOME_OK", "output": "1"}},
+        ServerToolResultBlock("e", "code_execution", {"outcome": "OUTCOME_OK", "output": "1"}, "gemini"),
+    ),
+    (
+        {"toolCall": {"id": "t", "toolType": "GOOGLE_SEARCH_WEB", "args": {"queries": ["x"]}}},
+        ServerToolUseBlock("t", "GOOGLE_SEARCH_WEB", {"queries": ["x"]}, "gemini"),
+    ),
+    (
+        {"toolResponse": {"id": "t", "toolType": "GOOGLE_SEARCH_WEB", "response": {"a": 1}}},
+        ServerToolResultBlock("t", "GOOGLE_SEARCH_WEB", {"a": 1}, "gemini"),
+    ),
+]
+
+
+@pytest.mark.parametrize(("wire", "block"), PARTS, ids=lambda value: getattr(value, "type", ""))
+def test_a_part_and_its_block(wire: Wire, block: Block) -> None:
+    (_, message) = read(user({"text": "?"}), model(wire))
+    assert message.content == (block,)
+    assert write(Message("user", "?"), Message("assistant", (block,))) == ([user({"text": "?"}), model(wire)], [])
+
+
+@pytest.mark.parametrize(
+    ("wire", "kind"),
+    [
+        ({"thoughtSignature": "c2ln"}, TextBlock),
+        ({"thought": True, "thoughtSignature": "c2ln"}, ThinkingBlock),
+        ({"text": ""}, TextBlock),
+        ({"text": "x", "thought": False}, TextBlock),
+        ({"text": "x", "partMetadata": {"a_b": 1}}, TextBlock),
+        ({"text": "x", "inlineData": None, "functionCall": None}, TextBlock),
+        ({"function_call": {"name": "f", "args": {"snake_case": 1}}, "thought_signature": "c2ln"}, ToolUseBlock),
+        ({"functionCall": {"name": "f"}}, ToolUseBlock),
+        ({"functionCall": {"name": "f", "args": None, "id": ""}}, ToolUseBlock),
+        ({"functionCall": {"name": "f", "args": {}}, "thoughtSignature": PLACEHOLDER}, ToolUseBlock),
+        ({"functionCall": {"args": {}}}, OpaqueBlock),
+        ({"inline_data": {"mime_type": "image/png", "data": "_9j_4A"}}, ImageBlock),
+        ({"fileData": {"fileUri": "https://www.youtube.com/watch?v=x"}, "videoMetadata": {"fps": 1.0}}, VideoBlock),
+        ({"fileData": {"fileUri": "files/abc"}}, DocumentBlock),
+        ({"inlineData": {"mimeType": "text/plain", "data": base64.b64encode(b"hi").decode()}}, DocumentBlock),
+        ({"inlineData": {"data": "AAAA"}}, OpaqueBlock),
+        ({"toolCall": {"id": "t", "toolType": "FILE_SEARCH"}}, ServerToolUseBlock),
+        ({"toolCall": {"id": "t", "tool_type": "FILE_SEARCH", "args": {}}}, ServerToolUseBlock),
+        ({"toolResponse": {"id": "t", "toolType": "FILE_SEARCH"}}, ServerToolResultBlock),
+        ({"executableCode": {"code": "1"}}, ServerToolUseBlock),
+        ({"somethingNew": {"a": 1}}, OpaqueBlock),
+        ({}, OpaqueBlock),
+        (7, OpaqueBlock),
+    ],
+)
+def test_an_odd_part_is_written_as_it_was_read(wire: Any, kind: type) -> None:
+    assert type(read(user({"text": "?"}), model(wire))[1].content[0]) is kind
+
+
+def test_base64_is_of_the_standard_alphabet_here() -> None:
+    image = read(user({"inlineData": {"mimeType": "image/jpeg", "data": "_9j_4A"}}))[0].content[0]
+    assert isinstance(image, ImageBlock)
+    assert isinstance(image.source, Base64Source)
+    assert image.source.data == "/9j/4A=="
+
+
+def test_plain_text_is_text_here() -> None:
+    wire = {"inlineData": {"mimeType": "text/plain", "data": base64.b64encode("naïve".encode()).decode()}}
+    document = read(user(wire))[0].content[0]
+    assert isinstance(document, DocumentBlock)
+    assert isinstance(document.source, TextSource)
+    assert document.source.text == "naïve"
+
+
+def test_a_placeholder_is_no_signature() -> None:
+    message = read(user({"text": "?"}), model({**call("f", "c"), "thoughtSignature": PLACEHOLDER}))[1]
+    assert message.content == (ToolUseBlock("c", "f", forms={"gemini": {"signature": PLACEHOLDER}}),)
+
+
+FOREIGN: list[tuple[Block, Any, list[tuple[str, str]]]] = [
+    (TextBlock(""), None, [("dropped", "")]),
+    (TextBlock("x", cache=CacheMark()), {"text": "x"}, [("dropped", "/cache")]),
+    (TextBlock("x", citations=(Citation("url"),)), {"text": "x"}, [("dropped", "/citations")]),
+    (RefusalBlock("no"), {"text": "no"}, [("approximated", "")]),
+    (JsonBlock(value={"a": 1}), {"text": '{"a":1}'}, [("approximated", "")]),
+    (RedactedThinkingBlock("xx"), None, [("dropped", "")]),
+    (OpaqueBlock("ollama", {}), None, [("dropped", "")]),
+    (ServerToolUseBlock("s", "web_search", {}, "anthropic-messages"), None, [("dropped", "")]),
+    (ImageBlock(FileSource("file_1", dialect="openai-responses")), None, [("dropped", "")]),
+    (ImageBlock(UrlSource("https://example.org/picture")), None, [("dropped", "")]),
+    (
+        ImageBlock(UrlSource("https://example.org/a.jpg?x=1")),
+        {"fileData": {"fileUri": "https://example.org/a.jpg?x=1", "mimeType": "image/jpeg"}},
+        [("added", "/source/media_type")],
+    ),
+    (
+        DocumentBlock(Base64Source("application/pdf", "AAAA"), title="T", context="C"),
+        {"inlineData": {"mimeType": "application/pdf", "data": "AAAA"}},
+        [("dropped", "/title"), ("dropped", "/context")],
+    ),
+    (
+        ToolUseBlock("c", "f", kind="text", input_text="hi"),
+        call("f", "c", input="hi"),
+        [("approximated", "/input_text"), ("added", "/input"), ("approximated", "/kind")],
+    ),
+]
+
+
+@pytest.mark.parametrize(("block", "wire", "losses"), FOREIGN, ids=lambda value: getattr(value, "type", ""))
+def test_what_has_no_word_is_told(block: Block, wire: Wire | None, losses: list[tuple[str, str]]) -> None:
+    said, told = write(Message("user", "?"), Message("assistant", (TextBlock("a"), block)))
+    assert said[1]["parts"] == [{"text": "a"}, *([wire] if wire is not None else [])]
+    assert told == [(kind, f"messages/1/content/1{path}") for kind, path in losses]
+
+
+# ------------------------------------------------------------------------------------------------- calls and results
+
+
+def ids(message: Message) -> list[str]:
+    return [b.id if isinstance(b, ToolUseBlock) else b.tool_use_id for b in message.content]  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(
+    ("calls", "answers", "expected"),
+    [
+        ([call("a", "1"), call("b", "2")], [answer("b", {}, "2"), answer("a", {}, "1")], ["2", "1"]),
+        ([call("a"), call("b")], [answer("b", {}), answer("a", {})], ["call_1_1", "call_1_0"]),
+        ([call("a"), call("a")], [answer("a", {}), answer("a", {})], ["call_1_0", "call_1_1"]),
+        ([call("a", "1")], [answer("a", {})], ["1"]),
+        ([call("a"), call("b")], [answer("x", {}), answer("b", {})], ["call_1_0", "call_1_1"]),
+        ([call("a")], [answer("a", {}), answer("a", {})], ["call_1_0", "call_2_1"]),
+    ],
+    ids=["by id", "by name", "by order", "call has an id", "other name", "no call"],
+)
+def test_results_find_their_calls(calls: list[Wire], answers: list[Wire], expected: list[str]) -> None:
+    _, _, results = read(user({"text": "?"}), model(*calls), user(*answers))
+    assert ids(results) == expected
+
+
+def test_ids_are_unique_in_a_conversation() -> None:
+    turns = (model(call("a")), user(answer("a", {})))
+    messages = read(user({"text": "?"}), *turns, *turns)
+    assert [ids(message) for message in messages[1:]] == [["call_1_0"], ["call_1_0"], ["call_3_0"], ["call_3_0"]]
+
+
+def test_an_id_that_we_gave_is_not_sent_back() -> None:
+    response = GEMINI.decode_response(
+        {"candidates": [{"content": model(call("a"), call("b")), "finishReason": "STOP"}]}
+    )
+    assert [block.id for block in response.tool_uses] == ["call_0", "call_1"]
+    results = Message("tool", (ToolResultBlock("call_1", "2"), ToolResultBlock("call_0", "1")))
+    contents, losses = write(Message("user", "?"), response.message, results)
+    assert contents[1] == model(call("a"), call("b"))
+    assert contents[2] == user(answer("a", {"output": "1"}), answer("b", {"output": "2"}))  # in call order
+    assert ("moved", "messages/2/content") in losses
+
+
+def test_an_issued_id_is_attached_back() -> None:
+    block = ToolUseBlock("tu_1", "f", native_ids={"gemini": "abc"})
+    results = Message("tool", (ToolResultBlock("tu_1", "x", name="f"),))
+    contents, losses = write(Message("user", "?"), Message("assistant", (block,)), results)
+    assert (contents[1], contents[2]) == (model(call("f", "abc")), user(answer("f", {"output": "x"}, "abc")))
+    assert losses == []
+
+
+def test_a_result_needs_a_name() -> None:
+    question, result = Message("user", "?"), Message("tool", (ToolResultBlock("c9", "x"),))
+    _, losses = write(question, Message("assistant", (ToolUseBlock("c9", "f"),)), result)
+    assert losses == [("added", "messages/2/content/0/name")]
+    with pytest.raises(ToolStateError, match="c9"):
+        write(question, result)
+
+
+RESPONSES: list[tuple[Any, tuple[Block, ...], bool | None]] = [
+    ({"output": "fine"}, (TextBlock("fine"),), None),
+    ({"output": ""}, (TextBlock(""),), None),
+    ({"error": "bad"}, (TextBlock("bad"),), True),
+    ({}, (), None),
+    ({"result": 1}, (JsonBlock(value={"result": 1}),), None),
+    ({"output": 42}, (JsonBlock(value=42),), None),
+    ({"output": [1]}, (JsonBlock(value=[1]),), None),
+    ({"output": {"a": 1}}, (JsonBlock(value={"output": {"a": 1}}),), None),
+    ({"output": {"error": "x"}}, (JsonBlock(value={"error": "x"}),), None),
+    ({"output": {}}, (JsonBlock(value={}),), None),
+    ({"output": "x", "more": 1}, (JsonBlock(value={"output": "x", "more": 1}),), None),
+    ({"error": {"code": 1}}, (JsonBlock(value={"code": 1}),), True),
+    ({"output": '{"error":"x"}'}, (TextBlock('{"error":"x"}'),), None),
+]
+
+
+@pytest.mark.parametrize(("response", "content", "is_error"), RESPONSES, ids=lambda value: str(value)[:30])
+def test_a_response_and_its_content(response: Any, content: tuple[Block, ...], is_error: bool | None) -> None:
+    wire = (user({"text": "?"}), model(call("f", "c")), user(answer("f", response, "c")))
+    result = read(*wire)[2].content[0]
+    assert result == ToolResultBlock("c", content, name="f", is_error=is_error)
+    assert write(*read(*wire)[:2], Message("tool", (result,))) == (list(wire), [])
+
+
+def test_a_text_that_spells_an_object_goes_as_that_object() -> None:
+    history = (Message("user", "?"), Message("assistant", (ToolUseBlock("c", "f"),)))
+
+    def response(text: str) -> tuple[Any, list[tuple[str, str]]]:
+        contents, losses = write(*history, Message("tool", (ToolResultBlock("c", text, name="f"),)))
+        return contents[2]["parts"][0]["functionResponse"]["response"], losses
+
+    assert response('{"a":1}') == ({"a": 1}, [("approximated", "messages/2/content/0/content/0")])
+    for text in ('{"a": 1}', "[1]", "1", '{"a":1', "{}"):
+        assert response(text) == ({"output": text}, [])
+    kept = read(user({"text": "?"}), model(call("f", "c")), user(answer("f", {"output": '{"a":1}'}, "c")))
+    assert kept[2].content[0].content == (TextBlock('{"a":1}'),)  # type: ignore[union-attr]
+
+
+def test_media_in_a_result_come_after_its_words() -> None:
+    image = ImageBlock(Base64Source("image/png", "AAAA"))
+    result = ToolResultBlock("c", (image, TextBlock("one"), TextBlock("two")), name="f", is_error=False)
+    history = (Message("user", "?"), Message("assistant", (ToolUseBlock("c", "f"),)), Message("tool", (result,)))
+    contents, losses = write(*history)
+    said = answer("f", {"output": "one\ntwo"}, "c", parts=[{"inlineData": {"mimeType": "image/png", "data": "AAAA"}}])
+    assert contents[2] == user(said)
+    assert losses == [
+        ("approximated", "messages/2/content/0/content/1"),
+        ("approximated", "messages/2/content/0/content/2"),
+        ("moved", "messages/2/content/0/content/0"),
+        ("dropped", "messages/2/content/0/is_error"),
+    ]
+    assert read(*contents)[2].content[0].content == (TextBlock("one\ntwo"), image)  # type: ignore[union-attr]
+
+
+# ---------------------------------------------------------------------------------------------------------- signatures
+
+
+def history(*calls: ToolUseBlock, origin: Origin | None = None) -> tuple[Message, ...]:
+    results = tuple(ToolResultBlock(call.id, "x", name=call.name) for call in calls)
+    return Message("user", "?"), Message("assistant", calls, origin=origin), Message("tool", results)
+
+
+@pytest.mark.parametrize(
+    ("name", "signed"),
+    [
+        ("gemini-3-pro", True),
+        ("gemini-3.1-flash", True),
+        ("gemini-10-pro", True),
+        ("gemini-2.5-pro", False),
+        ("x", False),
+    ],
+)
+def test_the_first_unsigned_call_gets_the_placeholder(name: str, signed: bool) -> None:
+    messages = history(ToolUseBlock("a", "f"), ToolUseBlock("b", "g"))
+    contents, losses = write(*messages, target=Target(model=name))
+    first, second = contents[1]["parts"]
+    assert first.get("thoughtSignature") == (PLACEHOLDER if signed else None)
+    assert "thoughtSignature" not in second
+    assert losses == ([("added", "messages/1/content/0/signature")] if signed else [])
+
+
+def test_a_signature_goes_back_to_its_issuer_only() -> None:
+    target = Target("google", "gemini-3-pro")
+    for origin, kept in ((Origin("google", "gemini"), True), (Origin("anthropic", "anthropic-messages"), False)):
+        contents, losses = write(*history(ToolUseBlock("a", "f", signature="c2ln"), origin=origin), target=target)
+        assert contents[1]["parts"][0]["thoughtSignature"] == ("c2ln" if kept else PLACEHOLDER)
+        assert [kind for kind, _ in losses] == ([] if kept else ["dropped", "added"])
+
+
+# --------------------------------------------------------------------------------------------------------------- turns
+
+
+def test_neighbours_of_one_side_share_a_turn() -> None:
+    messages = (Message("user", "a"), Message("user", "b"), Message("assistant", "c"), Message("assistant", "d"))
+    contents, losses = write(*messages)
+    assert contents == [user({"text": "a"}, {"text": "b"}), model({"text": "c"}, {"text": "d"})]
+    moved, added = ("moved", "messages/1"), ("added", "messages/0/content")
+    assert losses == [moved, added, ("moved", "messages/3"), ("added", "messages/2/content")]
+
+
+def test_what_was_read_is_not_merged_or_split() -> None:
+    assert len(read(user({"text": "a"}), user({"text": "b"}), model({"text": "c"}), model({"text": "d"}))) == 4
+    messages = read(user({"text": "?"}), model(call("f", "c")), user(answer("f", {}, "c"), {"text": "go on"}))
+    assert [message.role for message in messages] == ["user", "assistant", "tool", "user"]
+    assert messages[3].forms == {}  # so we would write it ourselves
+
+
+def test_results_in_turns_of_their_own_are_one_message() -> None:
+    calls = model(call("f"), call("g"))
+    messages = read(user({"text": "?"}), calls, user(answer("f", {})), user(answer("g", {})), model({"text": "ok"}))
+    assert [message.role for message in messages] == ["user", "assistant", "tool", "assistant"]
+    assert ids(messages[2]) == ["call_1_0", "call_1_1"]
+
+
+@pytest.mark.parametrize(
+    "turn",
+    [
+        {"parts": [{"text": "x"}]},
+        {"role": "function", "parts": [answer("f", {})]},
+        {"role": "model", "parts": [{"text": "x"}]},
+        {"role": "user", "parts": {"text": "x"}},
+        {"role": "user", "parts": []},
+        {"role": "user"},
+        {"role": "user", "parts": "x"},
+        {"role": "user", "parts": [{"text": "x"}], "more": 1},
+        {"role": "invalid_role", "parts": [{"text": "x"}]},
+    ],
+)
+def test_an_odd_turn_is_written_as_it_was_read(turn: Wire) -> None:
+    read(turn)
+
+
+def test_the_first_turn_is_the_users() -> None:
+    contents, losses = write(Message("assistant", "hello"))
+    assert contents == [user({"text": "(no content)"}), model({"text": "hello"})]
+    assert losses == [("added", "messages/0")]
+
+
+def test_a_turn_of_which_nothing_is_left() -> None:
+    gone = Message("assistant", (ThinkingBlock(text="hm"),), origin=Origin("x", "ollama"))
+    contents, losses = write(Message("user", "a"), gone, Message("user", "b"))
+    assert contents[1] == model({"text": "(no content)"})
+    assert losses == [("dropped", "messages/1/content/0"), ("added", "messages/1/content")]
+    contents, losses = write(Message("user", "a"), gone, Message("assistant", "b"))
+    assert contents[1] == model({"text": "b"})
+    assert losses == [("dropped", "messages/1/content/0"), ("dropped", "messages/1")]
+
+
+def test_system_text_stands_before_the_conversation() -> None:
+    messages = (Message("system", "one"), Message("user", "a"), Message("system", "two"), Message("assistant", "b"))
+    encoded = GEMINI.encode_request(Request(messages, model="m", system=(TextBlock("zero"),)))
+    assert encoded.body["systemInstruction"] == {"parts": [{"text": "zero"}, {"text": "one"}, {"text": "two"}]}
+    assert [content["role"] for content in encoded.body["contents"]] == ["user", "model"]
+    assert [(loss.kind, loss.path) for loss in encoded.losses] == [("moved", "messages/0"), ("moved", "messages/2")]
+    alone = GEMINI.encode_messages(messages)
+    assert [(loss.kind, loss.path) for loss in alone.losses] == [("dropped", "messages/0"), ("dropped", "messages/2")]
