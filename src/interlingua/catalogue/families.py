@@ -68,6 +68,8 @@ FAMILIES: tuple[Family, ...] = (
         thinking_forms=("effort",), efforts=OPENAI_EFFORTS, prefill=False), "openai"),
     Family(r"^gpt-5-[1-3]|^gpt-5-[45]-(mini|nano)", Facts(max_context_tokens=400_000, max_output_tokens=128_000)),
     Family(r"^gpt-5-[45](-pro)?(-\d{4}.*)?$", Facts(max_context_tokens=1_050_000, max_output_tokens=128_000)),
+    Family(r"^gpt-5-[24]-pro", Facts(structured_output=False)),
+    Family(r"codex-spark", Facts(max_context_tokens=128_000, max_output_tokens=32_000)),
     Family(r"^gpt-5(-(mini|nano|pro|codex))?(-\d{4}.*)?$", Facts(
         rejects=("temperature", "top_p", "stop_sequences"), efforts=("minimal", "low", "medium", "high"),
         max_context_tokens=400_000, max_output_tokens=128_000)),
@@ -103,7 +105,9 @@ FAMILIES: tuple[Family, ...] = (
     Family(r"gemini-.*(image|tts|live)", Facts(
         tools=False, thinking=False, thinking_forms=(), efforts=(), max_context_tokens=32_768,
         max_output_tokens=32_768)),
-    Family(r"gemma", merged(TEXT, Facts(images=True))),
+    Family(r"gemma", merged(TEXT, Facts(images=True, thinking=True, thinking_forms=("toggle",)))),
+    Family(r"gemma-?[123]", Facts(thinking=False, thinking_forms=())),
+    Family(r"gemma-?[12]", Facts(images=False, tools=False)),
 
     # --------------------------------------------------------------------------------------- others, newest facts first
     Family(r"mistral|ministral|codestral|devstral|pixtral|magistral|voxtral|mixtral", Facts(

@@ -6,9 +6,12 @@ request wanted structured output and offered no tool of that name itself.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from msgspec.structs import replace
 
 from ..arguments import write_arguments
+from ..errors import AdapterError
 from ..types.blocks import Block, TextBlock, ToolUseBlock
 from ..types.capabilities import Target
 from ..types.events import (
@@ -21,13 +24,15 @@ from ..types.events import (
     ToolUseInputDelta,
     ToolUseStart,
 )
+from ..types.loss import Encoded
 from ..types.request import Request
 from ..types.response import Response
 from ..types.tools import ToolChoice, ToolDefinition
 from ..types.words import StopReason
+from ._base import StreamDecoder
 from ._tables import Ledger
 
-__all__ = ["OUTPUT_TOOL", "Spoken", "forced_output", "spoken", "wants_spoken"]
+__all__ = ["OUTPUT_TOOL", "Spoken", "forced_output", "forcing", "speaking", "spoken", "wants_spoken"]
 
 OUTPUT_TOOL = "structured_output"
 _ABOUT = "Give the final answer by calling this tool with it."
@@ -70,19 +75,39 @@ def _as_text(block: ToolUseBlock) -> TextBlock:
     return TextBlock(write_arguments(block.input, block.input_text))
 
 
-class Spoken:
+def forcing(encode: Callable[[Request], Encoded], request: Request, target: Target | None) -> Encoded:
+    """Encode a request as this reader is asked for structured output; the detour is among the losses."""
+    ledger = Ledger()
+    asked = forced_output(request, target, ledger)
+    encoded = encode(asked)
+    return encoded if asked is request else replace(encoded, losses=(*ledger.losses, *encoded.losses))
+
+
+def speaking(decoder: StreamDecoder, request: Request | None) -> StreamDecoder:
+    """The decoder, telling calls of the output tool as text where the request wants them so."""
+    return Spoken(decoder, request) if wants_spoken(request) else decoder
+
+
+class Spoken(StreamDecoder):
     """The same for a stream: the events of an output call become those of a text."""
 
-    __slots__ = ("request", "texts")
-
-    def __init__(self, request: Request | None) -> None:
+    def __init__(self, decoder: StreamDecoder, request: Request | None) -> None:
+        self.decoder = decoder
         self.request = request
         self.texts: dict[int, list[str]] = {}
 
-    def tell(self, events: list[Event]) -> list[Event]:
-        return [told for event in events if (told := self._tell(event)) is not None]
+    @property
+    def error(self) -> AdapterError | None:  # type: ignore[override]
+        """What went wrong, if anything."""
+        return self.decoder.error
 
-    def _tell(self, event: Event) -> Event:
+    def feed(self, chunk: bytes) -> list[Event]:
+        return list(map(self.tell, self.decoder.feed(chunk)))
+
+    def close(self) -> list[Event]:
+        return list(map(self.tell, self.decoder.close()))
+
+    def tell(self, event: Event) -> Event:
         match event:
             case ToolUseStart(index=index, name=name) if name == OUTPUT_TOOL:
                 self.texts[index] = []
@@ -93,16 +118,16 @@ class Spoken:
             case ToolUseEnd(index=index) if index in self.texts:
                 return BlockComplete(index, TextBlock("".join(self.texts[index])))
             case MessageComplete():
-                return self._complete(event)
+                return self.complete(event)
             case _:
                 return event
 
-    def _complete(self, event: MessageComplete) -> MessageComplete:
+    def complete(self, event: MessageComplete) -> MessageComplete:
         """The whole says what the deltas said, to the letter."""
         said = iter(["".join(parts) for parts in self.texts.values()])
-        response = spoken(event.response, self.request)
-        places = [index for index, block in enumerate(event.response.content) if _is_output(block)]
-        content = list(response.content)
-        for place in places:
-            content[place] = TextBlock(next(said, ""))
-        return MessageComplete(replace(response, content=tuple(content)), event.error)
+        content = list(spoken(event.response, self.request).content)
+        for place, block in enumerate(event.response.content):
+            if _is_output(block):
+                content[place] = TextBlock(next(said, ""))
+        whole = replace(spoken(event.response, self.request), content=tuple(content))
+        return MessageComplete(whole, event.error)

@@ -13,7 +13,8 @@ from ...types.messages import Message
 from ...types.request import Request
 from ...types.response import Response
 from ...types.tools import Tool, ToolChoice
-from .._base import Dialect, Headers
+from .._base import Dialect, Headers, StreamDecoder
+from .._output import forcing, speaking, spoken
 from .decoder import Decoder
 from .encoder import Encoder
 from .errors import decode_error, encode_error
@@ -30,7 +31,7 @@ class BedrockConverse(Dialect):
     name = NAME
 
     def encode_request(self, request: Request, target: Target | None = None) -> Encoded:
-        return encode_request(request, target)
+        return forcing(lambda asked: encode_request(asked, target), request, target)
 
     def decode_request(
         self, body: Json, headers: Headers | None = None, model: str | None = None, stream: bool | None = None
@@ -41,10 +42,10 @@ class BedrockConverse(Dialect):
         return encode_response(response)
 
     def decode_response(self, body: Json, headers: Headers | None = None, request: Request | None = None) -> Response:
-        return decode_response(body, headers, request, self.provider)
+        return spoken(decode_response(body, headers, request, self.provider), request)
 
-    def stream_decoder(self, request: Request | None = None) -> Decoder:
-        return Decoder(request, self.provider)
+    def stream_decoder(self, request: Request | None = None) -> StreamDecoder:
+        return speaking(Decoder(request, self.provider), request)
 
     def stream_encoder(self, request: Request | None = None) -> Encoder:
         return Encoder()

@@ -13,7 +13,8 @@ from ...types.messages import Message
 from ...types.request import Request
 from ...types.response import Response
 from ...types.tools import Tool, ToolChoice
-from .._base import Dialect, Headers
+from .._base import Dialect, Headers, StreamDecoder
+from .._output import forcing, speaking, spoken
 from .._tables import Ledger
 from . import errors, messages, request, response, stream, tools
 from .parts import NAME
@@ -26,7 +27,7 @@ class OpenAIChat(Dialect):
     name = NAME
 
     def encode_request(self, request_: Request, target: Target | None = None) -> Encoded:
-        return request.encode_request(request_, target, self.provider)
+        return forcing(lambda asked: request.encode_request(asked, target, self.provider), request_, target)
 
     def decode_request(
         self, body: Json, headers: Headers | None = None, model: str | None = None, stream: bool | None = None
@@ -37,13 +38,13 @@ class OpenAIChat(Dialect):
         return response.encode_response(response_, request)
 
     def decode_response(self, body: Json, headers: Headers | None = None, request: Request | None = None) -> Response:
-        return response.decode_response(body, headers, request, self.provider)
+        return spoken(response.decode_response(body, headers, request, self.provider), request)
 
     def as_turn(self, response_: Response) -> Message:
         return response.as_turn(response_, super().as_turn(response_))
 
-    def stream_decoder(self, request: Request | None = None) -> stream.Decoder:
-        return stream.Decoder(request, self.provider)
+    def stream_decoder(self, request: Request | None = None) -> StreamDecoder:
+        return speaking(stream.Decoder(request, self.provider), request)
 
     def stream_encoder(self, request: Request | None = None) -> stream.Encoder:
         return stream.Encoder(request)

@@ -30,12 +30,16 @@ def say_citation(citation: Citation, span: tuple[int, int], ledger: Ledger, *pat
         return None
     if citation.text is not None:
         ledger.lose("dropped", "an annotation does not quote", *path, "text")
+    if citation.index is not None:
+        ledger.lose("dropped", "sources have no numbers", *path, "index")
     inner: Wire = {"url": citation.url}
     ours = NAME in citation.extras or NAME in citation.forms
     inner |= {"title": citation.title} if citation.title is not None or ours else {"title": ""}
-    for key, value, whole in (("start_index", citation.start, span[0]), ("end_index", citation.end, span[1])):
+    for name, value, whole in (("start", citation.start, span[0]), ("end", citation.end, span[1])):
         if value is not None or not ours:
-            inner[key] = whole if value is None else value
+            inner[f"{name}_index"] = whole if value is None else value
+        if value is None and not ours:
+            ledger.lose("added", "an annotation says where: the whole text", *path, name)
     if ours and citation.title is None:
         del inner["title"]
     ledger.foreign(citation, NAME, *path)

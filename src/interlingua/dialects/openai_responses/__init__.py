@@ -13,7 +13,8 @@ from ...types.messages import Message
 from ...types.request import Request
 from ...types.response import Response
 from ...types.tools import Tool, ToolChoice
-from .._base import Dialect, Headers
+from .._base import Dialect, Headers, StreamDecoder
+from .._output import forcing, speaking, spoken
 from . import encoder, errors, request, response, stream, tools
 from .names import Scribe
 from .parts import NAME
@@ -27,7 +28,7 @@ class OpenAIResponses(Dialect):
     history_key = "input"
 
     def encode_request(self, request_: Request, target: Target | None = None) -> Encoded:
-        return request.encode_request(request_, target)
+        return forcing(lambda asked: request.encode_request(asked, target), request_, target)
 
     def decode_request(
         self, body: Json, headers: Headers | None = None, model: str | None = None, stream: bool | None = None
@@ -38,10 +39,10 @@ class OpenAIResponses(Dialect):
         return response.encode_response(response_, request)
 
     def decode_response(self, body: Json, headers: Headers | None = None, request: Request | None = None) -> Response:
-        return response.decode_response(body, headers, request, self.provider)
+        return spoken(response.decode_response(body, headers, request, self.provider), request)
 
-    def stream_decoder(self, request: Request | None = None) -> stream.Decoder:
-        return stream.Decoder(request, self.provider)
+    def stream_decoder(self, request: Request | None = None) -> StreamDecoder:
+        return speaking(stream.Decoder(request, self.provider), request)
 
     def stream_encoder(self, request: Request | None = None) -> encoder.Encoder:
         return encoder.Encoder(request)

@@ -1,7 +1,7 @@
 """What an answer repeats of its request.
 
-The protocol wants most of it there. It says nothing of the answer, so it is no residue: what differs from the defaults is
-a form mark (``echo``), to no other dialect a loss. An answer that was read here repeats what it repeated; any other
+The protocol wants most of it there. It says nothing of the answer, so it is no residue: what differs from the defaults
+is a form mark (``echo``), to no other dialect a loss. An answer that was read here repeats what it repeated; any other
 repeats the request it is given, or the defaults.
 """
 
@@ -81,5 +81,3 @@ def _fresh(default: Json) -> Json:
     if isinstance(default, dict):
         return {key: _fresh(value) for key, value in default.items()}
     return list(default) if isinstance(default, list) else default
-
-

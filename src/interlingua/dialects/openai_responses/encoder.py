@@ -209,7 +209,9 @@ class Encoder(GrammaticalEncoder):
             return self.call_piece(draft, block, text)
         said = self.add_part(draft, index) if index not in draft.parts else b""
         kind, logprobs = DELTAS[_tag(block)]
-        return said + self.event(f"response.{kind}.delta", {**draft.head, **draft.parts[index], "delta": text, **logprobs})
+        return said + self.event(
+            f"response.{kind}.delta", {**draft.head, **draft.parts[index], "delta": text, **logprobs}
+        )
 
     def call_piece(self, draft: Draft, block: ToolUseBlock, text: str) -> bytes:
         free = draft.wire["type"] == "custom_tool_call"
@@ -236,7 +238,11 @@ class Encoder(GrammaticalEncoder):
     def end_part(self, draft: Draft, index: int, block: Block, said: bytes) -> bytes:
         place, tag = {**draft.head, **draft.parts[index]}, _tag(block)
         kind, logprobs = DELTAS[tag]
-        part = {"type": tag, "text": text_of(block)} if isinstance(block, ThinkingBlock) else say_output(block, Scribe()) or {}
+        part = (
+            {"type": tag, "text": text_of(block)}
+            if isinstance(block, ThinkingBlock)
+            else say_output(block, Scribe()) or {}
+        )
         for number, annotation in enumerate(part["annotations"] if _cites(block) else ()):
             told = {**place, "annotation_index": number, "annotation": annotation}
             said += self.event("response.output_text.annotation.added", told)
@@ -256,7 +262,9 @@ class Encoder(GrammaticalEncoder):
             block = replace(block, input_text=told)
         draft.blocks[index] = block
         text = text_of(block)
-        said = b"" if told or not text else self.event(f"response.{CALL_EVENTS[tag]}.delta", {**draft.head, "delta": text})
+        said = (
+            b"" if told or not text else self.event(f"response.{CALL_EVENTS[tag]}.delta", {**draft.head, "delta": text})
+        )
         whole: Wire = {**draft.head, CALLS[tag]: text}
         if tag == "function_call":
             whole["name"] = block.name

@@ -48,7 +48,9 @@ BAD_KEY = re.compile(r"(incorrect|invalid) api key", re.IGNORECASE)
 REQUEST_IDS = ("x-request-id", "request-id", "apim-request-id", "cf-ray")
 
 
-def decode_error(status: int | None, headers: Mapping[str, str] | None, body: Json, provider: str | None) -> AdapterError:
+def decode_error(
+    status: int | None, headers: Mapping[str, str] | None, body: Json, provider: str | None
+) -> AdapterError:
     wire = parse_body(body)
     lower = {key.lower(): value for key, value in (headers or {}).items()}
     inner = error_object(wire)

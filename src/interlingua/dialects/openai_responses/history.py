@@ -1,9 +1,9 @@
 """The input: items to system blocks and messages, and back.
 
 A run of items that the model made is one assistant message; adjacent results are one ``tool`` message; a message of
-anybody else is a message. An assistant message without a ``type`` right behind another begins a turn of its own: that is
-how two turns are told from one. Items that nobody says (``additional_tools``, ``configuration_update``, …) are carried
-whole beside the caller's nearest words, so that no empty turn stands for them elsewhere.
+anybody else is a message. An assistant message without a ``type`` right behind another begins a turn of its own: that
+is how two turns are told from one. Items that nobody says (``additional_tools``, ``configuration_update``, …) are
+carried whole beside the caller's nearest words, so that no empty turn stands for them elsewhere.
 
 ``instructions`` and leading system or developer messages are ``Request.system``. One plain block is written as
 ``instructions``, anything else as one developer message; marks on the blocks say where it was otherwise:
@@ -234,7 +234,9 @@ class Reader:
         """Reasoning that nothing follows would not be written; it was read here, so it is."""
         for draft in self.drafts:
             if draft.role is Role.assistant and type(draft.blocks[-1]) is ThinkingBlock:
-                head = next(i for i in range(len(draft.blocks) - 1, -1, -1) if "joined" not in marks(NAME, draft.blocks[i]))
+                head = next(
+                    i for i in range(len(draft.blocks) - 1, -1, -1) if "joined" not in marks(NAME, draft.blocks[i])
+                )
                 block = draft.blocks[head]
                 item = {**item_marks(block), "alone": True}
                 draft.blocks[head] = replace(block, forms={NAME: {**marks(NAME, block), "item": item}})

@@ -1,10 +1,10 @@
 """Items of tools that the provider runs or defines: web search, file search, code, shell, patches, MCP, programs.
 
-``web_search_call`` is a ``ServerToolUseBlock`` named ``web_search``: its input is what the item says of the call. What a
-call found is a ``ServerToolResultBlock``, marked ``joined`` where both are one item. A picture the model made is an
-``ImageBlock``. Other items are carried whole. Marks: ``absent`` (a status we would write), ``id`` (which id stands for the
-call where it is not the usual one), ``tag`` and ``text`` (of an MCP call: the tool has a name of its own, and arguments
-as the model wrote them), ``format`` (of a picture, though it is the usual one).
+``web_search_call`` is a ``ServerToolUseBlock`` named ``web_search``: its input is what the item says of the call. What
+a call found is a ``ServerToolResultBlock``, marked ``joined`` where both are one item. A picture the model made is an
+``ImageBlock``. Other items are carried whole. Marks: ``absent`` (a status we would write), ``id`` (which id stands for
+the call where it is not the usual one), ``tag`` and ``text`` (of an MCP call: the tool has a name of its own, and
+arguments as the model wrote them), ``format`` (of a picture, though it is the usual one).
 """
 
 from __future__ import annotations

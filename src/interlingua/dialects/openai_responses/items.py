@@ -1,9 +1,9 @@
 """The items that a model makes: messages, reasoning, calls. One turn of the assistant is many items.
 
 A message and a reasoning item may become several blocks, one for each part. Their own marks and residue stand under
-``item`` on the first block; the others are marked ``joined``. Items have two spellings: in an answer, or with an id, they
-carry ``id`` and ``status``; a message put in without an id is a role and a string. ``place`` is the position in an answer,
-from which an id is made where the issuer gave none; it is None in a request, where ids are never invented.
+``item`` on the first block; the others are marked ``joined``. Items have two spellings: in an answer, or with an id,
+they carry ``id`` and ``status``; a message put in without an id is a role and a string. ``place`` is the position in an
+answer, from which an id is made where the issuer gave none; it is None in a request, where ids are never invented.
 
 Marks under ``item``: ``type`` (present or not, otherwise than we would write), ``content`` (``string`` or ``list``),
 ``absent`` (keys we would write), ``blank``, ``alone`` (reasoning that nothing follows). On a thought: ``part`` (of the
@@ -97,9 +97,7 @@ def _with_item(blocks: list[Block], rest: Wire, forms: Wire, blanks: Wire) -> li
         else:
             extras = {**extras, **({"item": rest} if rest else {})}
             mine = {**mine, **({"item": forms} if forms else {})}
-        blocks[position] = replace(
-            block, extras={NAME: extras} if extras else {}, forms={NAME: mine} if mine else {}
-        )
+        blocks[position] = replace(block, extras={NAME: extras} if extras else {}, forms={NAME: mine} if mine else {})
     return blocks
 
 

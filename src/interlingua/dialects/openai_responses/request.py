@@ -1,8 +1,8 @@
 """The request of OpenAI Responses: parameters, thinking, structured output, identity.
 
-Marks on a request: ``input`` (a string, or absent), ``user_id`` (it stood in ``metadata``), ``schema`` (``verbatim``: not
-as we would write it), ``strict`` and ``name`` of the output format where they are not what we would write, ``metadata``
-(``verbatim``: more or other than the provider takes).
+Marks on a request: ``input`` (a string, or absent), ``user_id`` (it stood in ``metadata``), ``schema`` (``verbatim``:
+not as we would write it), ``strict`` and ``name`` of the output format where they are not what we would write,
+``metadata`` (``verbatim``: more or other than the provider takes).
 """
 
 from __future__ import annotations

@@ -235,5 +235,3 @@ def say_stop(stop: StopReason, blocks: list[Block], error: AdapterError | None, 
     elif stop is not natural:
         ledger.lose("approximated", f"{NAME} has no word for {stop} where the answer tells {natural}", "stop_reason")
     return wire
-
-

@@ -1,8 +1,8 @@
 """Reading a stream of OpenAI Responses.
 
-An item's wire form is put together from its start and its deltas; ``output_item.done`` brings it whole and wins, but for
-what deltas have already said; the last word's ``output`` fills items that were never finished. Then it is read as in a
-whole answer. Blocks stay open until their item is done. Events that tell only of progress are ``unknown``.
+An item's wire form is put together from its start and its deltas; ``output_item.done`` brings it whole and wins, but
+for what deltas have already said; the last word's ``output`` fills items that were never finished. Then it is read as
+in a whole answer. Blocks stay open until their item is done. Events that tell only of progress are ``unknown``.
 """
 
 from __future__ import annotations

@@ -1,11 +1,13 @@
 """Tools and the choice among them: functions, custom (free-text) tools, namespaces, tools added by an item.
 
-The tools of a namespace and of ``additional_tools`` are tools like any other to us: another protocol can offer them too.
-Where they stood is kept beside: ``extras[…]["namespace"]`` is the namespace without its tools, the mark ``added`` the
-number of the item. A namespace that repeats a name is carried whole, since a call by name alone could not tell them apart.
+The tools of a namespace and of ``additional_tools`` are tools like any other to us: another protocol can offer them
+too. Where they stood is kept beside: ``extras[…]["namespace"]`` is the namespace without its tools, the mark ``added``
+the number of the item. A namespace that repeats a name is carried whole, since a call by name alone could not tell them
+apart.
 
 Marks on a tool: ``schema`` (``verbatim``: not as we would write it), ``strict``, ``parameters`` (no object), ``name``
-(``verbatim``). On a choice: ``custom`` (it named a custom tool that is not among the tools), ``alone`` (there are none).
+(``verbatim``). On a choice: ``custom`` (it named a custom tool that is not among the tools), ``alone`` (there are
+none).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Usage. Their input count includes what was read from and written to the cache; ours are disjoint buckets.
 
-Marks: ``absent`` (counts we would write), ``total`` (how far the total is off the sum), ``cached`` (more than the input:
-clamped), ``reasoning`` (it is not inside the output count).
+Marks: ``absent`` (counts we would write), ``total`` (how far the total is off the sum), ``cached`` (more than the
+input: clamped), ``reasoning`` (it is not inside the output count).
 """
 
 from __future__ import annotations

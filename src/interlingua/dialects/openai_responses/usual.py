@@ -104,7 +104,12 @@ def say_results(message: Message, scribe: Scribe) -> list[Wire] | None:
     for block in message.content:
         if type(block) is not ToolResultBlock or block.forms or block.extras or len(block.content) != 1:
             return None
-        if block.name is not None or block.is_error is not None or block.cache is not None or block.signature is not None:
+        if (
+            block.name is not None
+            or block.is_error is not None
+            or block.cache is not None
+            or block.signature is not None
+        ):
             return None
         only, id = block.content[0], block.tool_use_id
         if type(only) is not TextBlock or not only.text or not is_bare(only) or not scribe.knows(id):

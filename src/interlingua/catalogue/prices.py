@@ -1,0 +1,181 @@
+"""What tokens cost: price tables behind one small interface. Amounts are US dollars per million tokens.
+
+A table answers with a cost, or with None where it does not know the price: never with 0 for the unknown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from decimal import Decimal
+from hashlib import sha256
+from importlib import import_module
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any, Protocol
+
+import msgspec
+from msgspec import Struct
+
+from ..types.usage import TokenUsage
+from .layers import GENAI_NAMES, FetchedModels
+
+__all__ = ["Billed", "GenaiPriceTable", "ModelsDevPrices", "OwnPrices", "Price", "PriceTable", "Rates"]
+
+MILLION = Decimal(1_000_000)
+
+
+class Billed(Struct, frozen=True, kw_only=True):
+    """All that a bill depends on. ``written_1h`` is the part of the cache writes that was bought for an hour."""
+
+    usage: TokenUsage
+    written_1h: int = 0
+    web_searches: int = 0
+    audio_input: int = 0
+    audio_output: int = 0
+    service_tier: str | None = None
+    at: datetime | None = None
+
+
+class PriceTable(Protocol):
+    """One source of prices. ``version`` goes into ``pricing_version``."""
+
+    @property
+    def version(self) -> str:
+        """The source and its edition, so that a saved cost says by what it was reckoned."""
+        ...
+
+    def cost(self, provider: str, model: str, billed: Billed) -> Decimal | None:
+        """US dollars, or None where the table does not know the model."""
+        ...
+
+
+class Rates(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """US dollars per million tokens. A rate left out is that of fresh input (for what is cached) or of output."""
+
+    input: float
+    output: float
+    cache_read: float | None = None
+    cache_write: float | None = None
+    cache_write_1h: float | None = None
+    reasoning: float | None = None
+
+    def cost(self, billed: Billed) -> Decimal:
+        """Each bucket at its rate. The buckets are disjoint, but for reasoning, which is part of the output."""
+        usage = billed.usage
+        write = self.input if self.cache_write is None else self.cache_write
+        hour = write if self.cache_write_1h is None else self.cache_write_1h
+        thought = usage.reasoning_tokens if self.reasoning is not None else 0
+        lines = (
+            (usage.input_tokens, self.input),
+            (usage.cached_input_tokens, self.input if self.cache_read is None else self.cache_read),
+            (usage.cache_creation_input_tokens - billed.written_1h, write),
+            (billed.written_1h, hour),
+            (usage.output_tokens - thought, self.output),
+            (thought, self.reasoning or 0),
+        )
+        return sum((count * Decimal(str(rate)) for count, rate in lines), Decimal(0)) / MILLION
+
+
+class Price(Rates, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The rates of one model; ``above`` maps a prompt length to the rates that hold for the whole call beyond it."""
+
+    above: dict[int, Rates] = {}
+
+    def cost(self, billed: Billed) -> Decimal:
+        length = billed.usage.total_input_tokens
+        reached = [start for start in self.above if length > start]
+        return self.above[max(reached)].cost(billed) if reached else super().cost(billed)
+
+
+class OwnPrices:
+    """The user's own table: ``provider:model`` or a bare model to its price. It goes before every other."""
+
+    def __init__(self, prices: Mapping[str, Price], edition: str | None = None) -> None:
+        self.prices = dict(prices)
+        self._edition = edition
+
+    @property
+    def version(self) -> str:
+        edition = self._edition or sha256(msgspec.json.encode(self.prices, order="deterministic")).hexdigest()[:8]
+        return f"own/{edition}"
+
+    def cost(self, provider: str, model: str, billed: Billed) -> Decimal | None:
+        price = self.prices.get(f"{provider}:{model}") or self.prices.get(model)
+        return None if price is None else price.cost(billed)
+
+
+class ModelsDevPrices:
+    """The prices in models.dev data, of the package or of a fetched file."""
+
+    def __init__(self, source: FetchedModels, edition: str) -> None:
+        self.source = source
+        self.version = f"models.dev/{edition}"
+
+    def cost(self, provider: str, model: str, billed: Billed) -> Decimal | None:
+        entry = self.source.model(provider, model)
+        price = None if entry is None else _models_dev_price(entry.get("cost"))
+        return None if price is None else price.cost(billed)
+
+
+def _models_dev_price(cost: Mapping[str, Any] | None) -> Price | None:
+    if not cost or cost.get("input") is None or cost.get("output") is None:
+        return None
+    rates = {key: cost[key] for key in Rates.__struct_fields__ if cost.get(key) is not None}
+    long = cost.get("context_over_200k") or {}
+    above = {200_000: Rates(**{**rates, **{k: long[k] for k in Rates.__struct_fields__ if k in long}})} if long else {}
+    return Price(**rates, above=above)
+
+
+class GenaiPriceTable:
+    """The package ``genai-prices`` (extra ``prices``); an empty table if it is not installed.
+
+    ``Billed.at`` chooses between prices that changed over time; without it the prices of today hold.
+    """
+
+    @property
+    def version(self) -> str:
+        try:
+            return f"genai-prices/{version('genai-prices')}"
+        except PackageNotFoundError:
+            return "genai-prices/none"
+
+    def cost(self, provider: str, model: str, billed: Billed) -> Decimal | None:
+        try:
+            genai: Any = import_module("genai_prices")
+        except ImportError:
+            return None
+        context = {"service_tier": billed.service_tier} if billed.service_tier else None
+        try:
+            found = genai.calc_price(
+                genai.Usage(**_genai_usage(billed)),
+                model,
+                provider_id=GENAI_NAMES.get(provider, provider),
+                genai_request_timestamp=billed.at,
+                price_context=context,
+            )
+        except LookupError:
+            return None
+        total: Decimal = found.total_price
+        return total if _prices_tokens(found.model_price) else None
+
+
+def _genai_usage(billed: Billed) -> dict[str, int]:
+    """Their buckets are nested: ``input_tokens`` counts what is cached too."""
+    usage = billed.usage
+    counts = {
+        "input_tokens": usage.total_input_tokens,
+        "cache_read_tokens": usage.cached_input_tokens,
+        "cache_write_tokens": usage.cache_creation_input_tokens,
+        "cache_write_1h_tokens": billed.written_1h,
+        "cache_write_5m_tokens": usage.cache_creation_input_tokens - billed.written_1h if billed.written_1h else 0,
+        "output_tokens": usage.output_tokens,
+        "web_searches": billed.web_searches,
+        "input_audio_tokens": billed.audio_input,
+        "output_audio_tokens": billed.audio_output,
+    }
+    return {name: count for name, count in counts.items() if count}
+
+
+def _prices_tokens(price: Any) -> bool:
+    """Some rows name a model and no price, or only a price per second."""
+    return price.input_mtok is not None or price.output_mtok is not None
