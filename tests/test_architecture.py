@@ -22,8 +22,8 @@ SOURCE = Path(__file__).resolve().parents[1] / "src" / "interlingua"
 LAYERS = (
     ("types",),  # the language
     ("errors",),
-    ("schema", "ids", "framing", "grammar", "arguments"),
-    ("folding",),
+    ("schema", "ids", "framing", "grammar", "arguments", "secrets", "http", "tokens"),
+    ("folding", "config"),
     ("dialects",),
     ("replay",),
     ("translate", "detect"),
@@ -31,7 +31,11 @@ LAYERS = (
     ("catalogue",),
     ("pricing",),
     ("swap",),
-    ("exchange", "transport", "behaviour", "bus", "retry"),
+    ("addressing", "environment", "signing", "retry"),
+    ("exchange", "transport", "behaviour", "bus"),
+    ("losses", "calls"),
+    ("adapter",),
+    ("awaiting", "blocking"),
     ("client",),
     ("router",),
     ("session",),
@@ -45,6 +49,7 @@ FREE = ("embedded", "testing", "demo")
 PURE = (
     *("types", "errors", "schema", "ids", "framing", "grammar", "arguments", "folding"),
     *("dialects", "replay", "translate", "providers", "catalogue", "exchange"),
+    *("secrets", "http", "tokens", "config", "addressing", "retry", "losses", "calls"),
 )
 IMPURE = {
     "a clock": (
@@ -373,10 +378,10 @@ GUILTY = (
     (back_arrows, "types/blocks.py", "from interlingua.errors import ParseError", "not below `types`"),
     (back_arrows, "types/blocks.py", "from ..errors import ParseError", "not below `types`"),
     (back_arrows, "types/__init__.py", "from .. import errors", "not below `types`"),
-    (back_arrows, "fold.py", "import interlingua.dialects", "not below `fold`"),
-    (back_arrows, "fold.py", "def f():\n    from .translate import fold", "not below `fold`"),
-    (back_arrows, "fold.py", "from importlib import import_module\nimport_module('interlingua.client')", "client"),
-    (back_arrows, "fold.py", "from interlingua import TextBlock", "imports interlingua,"),
+    (back_arrows, "folding.py", "import interlingua.dialects", "not below `folding`"),
+    (back_arrows, "folding.py", "def f():\n    from .translate import fold", "not below `folding`"),
+    (back_arrows, "folding.py", "from importlib import import_module\nimport_module('interlingua.client')", "client"),
+    (back_arrows, "folding.py", "from interlingua import TextBlock", "imports interlingua,"),
     (back_arrows, "ids.py", "from .schema import strict", "not below `ids`"),
     (back_arrows, "exchange.py", "from .transport import aio", "not below `exchange`"),
     (back_arrows, "client.py", "from .testing import cassette", "which nothing may import"),
@@ -396,11 +401,11 @@ GUILTY = (
     (impurity, "ids.py", "from random import choice", "chance"),
     (impurity, "schema/strict.py", "import os\nx = os.environ['HOME']", "the environment"),
     (impurity, "schema/strict.py", "from os import getenv as ask", "the environment"),
-    (impurity, "fold.py", "import asyncio", "an event loop"),
+    (impurity, "folding.py", "import asyncio", "an event loop"),
     (shapeless_names, "dialects/gemini/utils.py", "", "`utils` says nothing"),
     (shapeless_names, "_helpers/__init__.py", "", "`_helpers` says nothing"),
-    (long_functions, "fold.py", "def fold():\n" + "    x = 1\n" * 60, "`fold` has 61 lines, at most 60"),
-    (long_modules, "fold.py", "x = 1\n" * 401, "401 lines, at most 400"),
+    (long_functions, "folding.py", "def fold():\n" + "    x = 1\n" * 60, "`fold` has 61 lines, at most 60"),
+    (long_modules, "folding.py", "x = 1\n" * 401, "401 lines, at most 400"),
     (branches_by_provider, "client.py", "if a.provider == 'x':\n  1\nelif a.provider == 'y':\n  2", "2 branches"),
     (branches_by_provider, "client.py", "if n in ('groq',):\n  1\nelif n == 'qwen':\n  2\nelif m:\n  3", "2 branches"),
     (branches_by_provider, "client.py", "if m.startswith('openai'):\n  1\nelif m == 'mistral':\n  2", "2 branches"),
@@ -411,10 +416,10 @@ INNOCENT = (
     # a file, its code
     ("__init__.py", "from .types import TextBlock\nfrom .session import Session"),
     ("errors.py", "from interlingua import types\nfrom .types.words import ErrorClass"),
-    ("fold.py", "from . import grammar\nfrom datetime import datetime\nx = datetime.fromisoformat('2026-01-01')"),
+    ("folding.py", "from . import grammar\nfrom datetime import datetime\nx = datetime.fromisoformat('2026-01-01')"),
     ("ids.py", "import os.path\nfrom uuid import UUID, uuid5\nfrom http import HTTPStatus\nx = request.time"),
     ("dialects/__init__.py", "from importlib import import_module\nfrom ._base import Dialect\nimport_module(name)"),
-    ("dialects/gemini/__init__.py", "from . import stream\nfrom .._tables import Row\nfrom interlingua.fold import f"),
+    ("dialects/gemini/__init__.py", "from . import stream\nfrom .._tables import Row\nfrom interlingua.folding import f"),
     ("dialects/gemini/stream.py", "from interlingua.dialects.gemini.blocks import BLOCKS"),
     ("providers/table.py", "from ..dialects.openai_chat.quirks import Quirks"),
     ("transport/aio.py", "import aiohttp, time\nasync def send(): ..."),
@@ -425,7 +430,7 @@ INNOCENT = (
 
 # Modules that the snippets name, so that `from .. import errors` is known for the import of a module.
 FURNITURE = (
-    *("types/__init__.py", "errors.py", "schema/__init__.py", "grammar.py", "fold.py", "translate.py", "client.py"),
+    *("types/__init__.py", "errors.py", "schema/__init__.py", "grammar.py", "folding.py", "translate.py", "client.py"),
     *("dialects/ollama/__init__.py", "dialects/gemini/stream.py", "transport/aio.py", "demo.py"),
 )
 

@@ -9,21 +9,123 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .dialects import DIALECTS as DIALECTS
-    from .dialects import Dialect as Dialect
-    from .dialects import StreamDecoder as StreamDecoder
-    from .dialects import StreamEncoder as StreamEncoder
-    from .dialects import dialect as dialect
-    from .dialects import register_dialect as register_dialect
-    from .detect import detect_dialect as detect_dialect
-    from .errors import *
-    from .folding import fold as fold
-    from .folding import unfold as unfold
-    from .grammar import StreamGrammar as StreamGrammar
-    from .schema import restore_optional as restore_optional
-    from .schema import strict_schema as strict_schema
-    from .translate import *
-    from .types import *
+    from .detect import (
+        detect_dialect as detect_dialect,
+    )
+    from .dialects import (
+        DIALECTS as DIALECTS,
+        Dialect as Dialect,
+        StreamDecoder as StreamDecoder,
+        StreamEncoder as StreamEncoder,
+        dialect as dialect,
+        register_dialect as register_dialect,
+    )
+    from .errors import (
+        AdapterError as AdapterError,
+        AuthError as AuthError,
+        CancelledError as CancelledError,
+        ContextOverflowError as ContextOverflowError,
+        InvalidRequestError as InvalidRequestError,
+        LossyTranslation as LossyTranslation,
+        NetworkError as NetworkError,
+        NotConfigured as NotConfigured,
+        ParseError as ParseError,
+        RateLimitError as RateLimitError,
+        RequestTimeoutError as RequestTimeoutError,
+        ServerError as ServerError,
+        ToolStateError as ToolStateError,
+        error_type as error_type,
+    )
+    from .folding import (
+        fold as fold,
+        unfold as unfold,
+    )
+    from .grammar import (
+        StreamGrammar as StreamGrammar,
+    )
+    from .providers import (
+        PROVIDERS as PROVIDERS,
+        Provider as Provider,
+    )
+    from .schema import (
+        restore_optional as restore_optional,
+        strict_schema as strict_schema,
+    )
+    from .swap import (
+        SwapPlan as SwapPlan,
+        plan_swap as plan_swap,
+    )
+    from .translate import (
+        build_tool_results as build_tool_results,
+        decode_stream as decode_stream,
+        parse_tool_calls as parse_tool_calls,
+        translate_request as translate_request,
+        translate_response as translate_response,
+        translate_stream as translate_stream,
+        validate_tool_results as validate_tool_results,
+    )
+    from .types import (
+        AdapterCapabilities as AdapterCapabilities,
+        AudioBlock as AudioBlock,
+        Base64Source as Base64Source,
+        Block as Block,
+        BlockBase as BlockBase,
+        BlockComplete as BlockComplete,
+        BlockStart as BlockStart,
+        CacheMark as CacheMark,
+        Citation as Citation,
+        CitationDelta as CitationDelta,
+        DocumentBlock as DocumentBlock,
+        Encoded as Encoded,
+        ErrorClass as ErrorClass,
+        Event as Event,
+        EventBase as EventBase,
+        FileSource as FileSource,
+        ImageBlock as ImageBlock,
+        Json as Json,
+        JsonBlock as JsonBlock,
+        Loss as Loss,
+        LossKind as LossKind,
+        Message as Message,
+        MessageComplete as MessageComplete,
+        MessageStart as MessageStart,
+        OpaqueBlock as OpaqueBlock,
+        Origin as Origin,
+        RedactedThinkingBlock as RedactedThinkingBlock,
+        RefusalBlock as RefusalBlock,
+        Request as Request,
+        Response as Response,
+        Role as Role,
+        ServerTool as ServerTool,
+        ServerToolResultBlock as ServerToolResultBlock,
+        ServerToolUseBlock as ServerToolUseBlock,
+        Source as Source,
+        StopReason as StopReason,
+        Target as Target,
+        TextBlock as TextBlock,
+        TextDelta as TextDelta,
+        TextSource as TextSource,
+        Thinking as Thinking,
+        ThinkingBlock as ThinkingBlock,
+        ThinkingDelta as ThinkingDelta,
+        TokenUsage as TokenUsage,
+        Tool as Tool,
+        ToolAnnotations as ToolAnnotations,
+        ToolChoice as ToolChoice,
+        ToolDefinition as ToolDefinition,
+        ToolOutput as ToolOutput,
+        ToolResultBlock as ToolResultBlock,
+        ToolUseBlock as ToolUseBlock,
+        ToolUseEnd as ToolUseEnd,
+        ToolUseInputDelta as ToolUseInputDelta,
+        ToolUseStart as ToolUseStart,
+        Unknown as Unknown,
+        UrlSource as UrlSource,
+        UsageUpdate as UsageUpdate,
+        Value as Value,
+        VideoBlock as VideoBlock,
+        WireError as WireError,
+    )
 
 __version__ = "0.1.0"
 
@@ -33,26 +135,28 @@ _PLACES: dict[str, tuple[str, ...]] = {
     "dialects": ("DIALECTS", "Dialect", "StreamDecoder", "StreamEncoder", "dialect", "register_dialect"),
     "errors": (
         "AdapterError", "AuthError", "CancelledError", "ContextOverflowError", "InvalidRequestError",
-        "LossyTranslation", "NetworkError", "NotConfigured", "ParseError", "RateLimitError", "RequestTimeoutError",
-        "ServerError", "ToolStateError", "error_type",
+        "LossyTranslation", "NetworkError", "NotConfigured", "ParseError", "RateLimitError",
+        "RequestTimeoutError", "ServerError", "ToolStateError", "error_type",
     ),
     "folding": ("fold", "unfold"),
     "grammar": ("StreamGrammar",),
+    "providers": ("PROVIDERS", "Provider"),
     "schema": ("restore_optional", "strict_schema"),
+    "swap": ("SwapPlan", "plan_swap"),
     "translate": (
-        "build_tool_results", "decode_stream", "parse_tool_calls", "translate_request",
-        "translate_response", "translate_stream", "validate_tool_results",
+        "build_tool_results", "decode_stream", "parse_tool_calls", "translate_request", "translate_response",
+        "translate_stream", "validate_tool_results",
     ),
     "types": (
-        "AdapterCapabilities", "AudioBlock", "Base64Source", "Block", "BlockBase", "BlockComplete", "BlockStart",
-        "CacheMark", "Citation", "CitationDelta", "DocumentBlock", "Encoded", "ErrorClass", "Event", "EventBase",
-        "FileSource", "ImageBlock", "Json", "JsonBlock", "Loss", "LossKind", "Message", "MessageComplete",
-        "MessageStart", "OpaqueBlock", "Origin", "RedactedThinkingBlock", "RefusalBlock", "Request", "Response",
-        "Role", "ServerTool", "ServerToolResultBlock", "ServerToolUseBlock", "Source", "StopReason", "Target",
-        "TextBlock", "TextDelta", "TextSource", "Thinking", "ThinkingBlock", "ThinkingDelta", "TokenUsage", "Tool",
-        "ToolAnnotations", "ToolChoice", "ToolDefinition", "ToolOutput", "ToolResultBlock", "ToolUseBlock",
-        "ToolUseEnd", "ToolUseInputDelta", "ToolUseStart", "Unknown", "UrlSource", "UsageUpdate", "Value",
-        "VideoBlock", "WireError",
+        "AdapterCapabilities", "AudioBlock", "Base64Source", "Block", "BlockBase", "BlockComplete",
+        "BlockStart", "CacheMark", "Citation", "CitationDelta", "DocumentBlock", "Encoded", "ErrorClass",
+        "Event", "EventBase", "FileSource", "ImageBlock", "Json", "JsonBlock", "Loss", "LossKind", "Message",
+        "MessageComplete", "MessageStart", "OpaqueBlock", "Origin", "RedactedThinkingBlock", "RefusalBlock",
+        "Request", "Response", "Role", "ServerTool", "ServerToolResultBlock", "ServerToolUseBlock", "Source",
+        "StopReason", "Target", "TextBlock", "TextDelta", "TextSource", "Thinking", "ThinkingBlock",
+        "ThinkingDelta", "TokenUsage", "Tool", "ToolAnnotations", "ToolChoice", "ToolDefinition",
+        "ToolOutput", "ToolResultBlock", "ToolUseBlock", "ToolUseEnd", "ToolUseInputDelta", "ToolUseStart",
+        "Unknown", "UrlSource", "UsageUpdate", "Value", "VideoBlock", "WireError",
     ),
 }  # fmt: skip
 
@@ -93,7 +197,9 @@ __all__ = [
     "NotConfigured",
     "OpaqueBlock",
     "Origin",
+    "PROVIDERS",
     "ParseError",
+    "Provider",
     "RateLimitError",
     "RedactedThinkingBlock",
     "RefusalBlock",
@@ -110,6 +216,7 @@ __all__ = [
     "StreamDecoder",
     "StreamEncoder",
     "StreamGrammar",
+    "SwapPlan",
     "Target",
     "TextBlock",
     "TextDelta",
@@ -142,6 +249,7 @@ __all__ = [
     "error_type",
     "fold",
     "parse_tool_calls",
+    "plan_swap",
     "register_dialect",
     "restore_optional",
     "strict_schema",

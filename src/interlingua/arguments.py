@@ -6,7 +6,8 @@ or it is spelled otherwise than we would write it (compact JSON). An edited ``in
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, cast
 
 import msgspec
 
@@ -19,7 +20,7 @@ _encode = msgspec.json.encode
 def parse_object(text: str) -> dict[str, Any] | None:
     """The object that a text spells, or None where it is not one."""
     try:
-        value = _decode(text)
+        value: dict[str, Any] = _decode(text)  # if it is an object at all
     except (msgspec.DecodeError, UnicodeError, RecursionError):
         return None
     return value if type(value) is dict else None
@@ -61,7 +62,8 @@ def says(text: str, input: dict[str, Any]) -> bool:
 def without_nulls(value: Any) -> Any:
     """A value without the null members of its objects."""
     if isinstance(value, dict):
-        return {key: without_nulls(item) for key, item in value.items() if item is not None}
+        members = cast("dict[str, Any]", value).items()
+        return {key: without_nulls(item) for key, item in members if item is not None}
     if isinstance(value, list):
-        return [without_nulls(item) for item in value]
+        return [without_nulls(item) for item in cast("Sequence[Any]", value)]
     return value

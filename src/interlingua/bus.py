@@ -85,7 +85,7 @@ class Bus:
         for callback in self._subscribers:
             try:
                 callback(event)
-            except Exception:  # noqa: BLE001 - a subscriber's mistake is not the caller's
+            except Exception:  # a subscriber's mistake is not the caller's
                 log.exception("a subscriber of %s raised", event.type)
 
 

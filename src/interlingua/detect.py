@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from .dialects._json import is_dict, is_list
 from .errors import ParseError
 from .types.base import Json
 
@@ -39,10 +40,10 @@ _TELLTALES: tuple[tuple[str, Callable[[Json], bool]], ...] = (
     ("anthropic-messages", lambda b: bool(b.keys() & {"system", "anthropic_version", "stop_sequences"})),
     ("openai-chat", lambda b: bool(b.keys() & _CHAT_ONLY)),
     ("anthropic-messages", lambda b: any(map(_anthropic_tool, _list(b, "tools")))),
-    ("openai-chat", lambda b: any(isinstance(t, dict) and "function" in t for t in _list(b, "tools"))),
+    ("openai-chat", lambda b: any(is_dict(t) and "function" in t for t in _list(b, "tools"))),
     ("openai-chat", lambda b: any(m.get("role") in ("tool", "developer") or "tool_calls" in m for m in _turns(b))),
-    ("anthropic-messages", lambda b: any(p.get("type") in _ANTHROPIC_BLOCKS for p in _parts(b) if isinstance(p, dict))),
-    ("openai-chat", lambda b: any(p.get("type") in _CHAT_PARTS for p in _parts(b) if isinstance(p, dict))),
+    ("anthropic-messages", lambda b: any(p.get("type") in _ANTHROPIC_BLOCKS for p in _parts(b) if is_dict(p))),
+    ("openai-chat", lambda b: any(p.get("type") in _CHAT_PARTS for p in _parts(b) if is_dict(p))),
     ("openai-chat", lambda b: any(m.get("role") == "system" for m in _turns(b))),
     ("anthropic-messages", lambda b: "messages" in b and str(b.get("model", "")).startswith("claude")),
     ("openai-chat", lambda b: "messages" in b and "model" in b),
@@ -51,11 +52,11 @@ _TELLTALES: tuple[tuple[str, Callable[[Json], bool]], ...] = (
 
 def _list(body: Json, key: str) -> list[Any]:
     value = body.get(key)
-    return value if isinstance(value, list) else []
+    return value if is_list(value) else []
 
 
 def _turns(body: Json) -> list[Any]:
-    return [turn for turn in _list(body, "messages") if isinstance(turn, dict)]
+    return [turn for turn in _list(body, "messages") if is_dict(turn)]
 
 
 def _parts(body: Json) -> list[Any]:
@@ -63,16 +64,16 @@ def _parts(body: Json) -> list[Any]:
 
 
 def _anthropic_tool(tool: Json) -> bool:
-    return isinstance(tool, dict) and ("input_schema" in tool or str(tool.get("type", ""))[-8:].isdigit())
+    return is_dict(tool) and ("input_schema" in tool or str(tool.get("type", ""))[-8:].isdigit())
 
 
 def _keyed_part(part: Json) -> bool:
-    return isinstance(part, dict) and "type" not in part and bool(part.keys() & {"text", "toolUse", "toolResult"})
+    return is_dict(part) and "type" not in part and bool(part.keys() & {"text", "toolUse", "toolResult"})
 
 
 def detect_dialect(body: Json) -> str:
     """The dialect of a request, an answer or a stream event, or a ParseError that says it cannot be told."""
-    if isinstance(body, dict):
+    if is_dict(body):
         for name, tells in _TELLTALES:
             if tells(body):
                 return name

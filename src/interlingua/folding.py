@@ -101,8 +101,8 @@ def fold(events: Iterable[Event]) -> Response:
             finished[event.index] = event.block
         elif kind is MessageComplete:
             return _assemble(cast("MessageComplete", event), [finished[index] for index in sorted(finished)])
-        elif hasattr(event, "index"):
-            deltas.setdefault(event.index, []).append(event)
+        elif (index := getattr(event, "index", None)) is not None:
+            deltas.setdefault(index, []).append(event)
     raise ParseError("the stream ended without message.complete")
 
 

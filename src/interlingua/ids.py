@@ -17,7 +17,7 @@ _ALPHABET = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 
 
 class IdRule(NamedTuple):
-    """Which ids a reader takes, and what a derived one looks like: ``prefix`` and then ``length`` letters and digits."""
+    """Which ids a reader takes, and what a derived one looks like: ``prefix``, then ``length`` letters and digits."""
 
     pattern: re.Pattern[str]
     prefix: str = "call_"

@@ -38,6 +38,14 @@ DETAILS: tuple[tuple[str, tuple[tuple[str, ...], ...]], ...] = (
     ("audio_input", (("prompt_tokens_details", "audio_tokens"), ("input_tokens_details", "audio_tokens"))),
     ("audio_output", (("completion_tokens_details", "audio_tokens"), ("output_tokens_details", "audio_tokens"))),
 )
+# Gemini lists the tokens by kind
+KINDS = (
+    # ours, their list, the kind
+    ("audio_input", "promptTokensDetails", "AUDIO"),
+    ("audio_cached", "cacheTokensDetails", "AUDIO"),
+    ("audio_output", "candidatesTokensDetails", "AUDIO"),
+    ("image_output", "candidatesTokensDetails", "IMAGE"),
+)
 USAGE_KEYS = ("usage", "usageMetadata")
 
 
@@ -133,7 +141,16 @@ def _usual_tables() -> tuple[PriceTable, ...]:
 
 def _billed(usage: TokenUsage, details: Mapping[str, Any], tier: str | None, at: datetime | None) -> Billed:
     counts = {name: next(filter(None, (_count(details, p) for p in paths)), 0) for name, paths in DETAILS}
+    for name, key, kind in KINDS:
+        counts[name] = counts.get(name) or _of_kind(details.get(key), kind)
     return Billed(usage=usage, service_tier=tier, at=at, **counts)
+
+
+def _of_kind(listed: Any, kind: str) -> int:
+    if not isinstance(listed, list):
+        return 0
+    rows = [row for row in listed if isinstance(row, dict) and row.get("modality") == kind]
+    return sum(_count(row, ("tokenCount",)) for row in rows)
 
 
 def _reported(details: Mapping[str, Any]) -> Decimal | None:

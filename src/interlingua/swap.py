@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from msgspec import Struct
 
 from .dialects import dialect
+from .dialects._json import is_dict, is_list
 from .errors import AdapterError
 from .providers import PROVIDERS, provider
 from .types.blocks import AudioBlock, Block, DocumentBlock, ImageBlock, ToolResultBlock, ToolUseBlock, VideoBlock
@@ -89,9 +90,9 @@ def _with_results(blocks: Iterable[Block]) -> Iterable[Block]:
 
 
 def _characters(value: object) -> int:
-    if isinstance(value, dict):
+    if is_dict(value):
         return sum(len(key) + _characters(item) for key, item in value.items())
-    if isinstance(value, list):
+    if is_list(value):
         return sum(map(_characters, value))
     return len(str(value))
 

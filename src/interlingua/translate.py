@@ -7,7 +7,7 @@ it holds.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 from .arguments import parse_error
 from .dialects import dialect as find
@@ -44,7 +44,7 @@ def translate_request(
     stream: bool | None = None,
     headers: Mapping[str, str] | None = None,
 ) -> Encoded:
-    """A request body of one dialect in another, with what was lost. ``model`` and ``stream``: where the URL has them."""
+    """A request body of one dialect in another, with what was lost. ``model``, ``stream``: where the URL has them."""
     request = find(source).decode_request(body, headers, model, stream)
     return find(target).encode_request(request, to)
 
@@ -93,7 +93,7 @@ def _fed(decoder: Any, chunks: Iterable[bytes]) -> Iterator[list[Event]]:
 
 
 def decode_stream(chunks: Iterable[bytes], *, dialect: str, request: Request | None = None) -> Iterator[Event]:
-    """The events of a stream. One that failed raises its error after ``message.complete``; the error has the partial."""
+    """The events of a stream. One that failed raises its error after ``message.complete``; it has the partial."""
     decoder = find(dialect).stream_decoder(request)
     for events in _fed(decoder, chunks):
         yield from events
@@ -144,8 +144,10 @@ def as_blocks(content: Json) -> tuple[Block, ...]:
         return (TextBlock(content),)
     if isinstance(content, Block):
         return (content,)
-    if isinstance(content, list | tuple) and content and all(isinstance(item, Block) for item in content):
-        return tuple(content)
+    if isinstance(content, list | tuple):
+        items = cast("Sequence[Json]", content)
+        if items and all(isinstance(item, Block) for item in items):
+            return tuple(items)
     return (TextBlock(dump(content).decode()),)
 
 

@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from interlingua.catalogue import Catalogue, Facts, Families, FetchedModels, GenaiPrices, ModelsDev
-from interlingua.catalogue import layers as module
+from interlingua.catalogue import Catalogue, Facts, Families, FetchedModels, GenaiPrices, ModelsDev, layers as module
 
 FILE = {
     "anthropic": {
@@ -114,7 +113,9 @@ def test_family_facts_agree_with_the_package_where_both_speak() -> None:
                 continue
             if (ours.max_context_tokens or 0) > theirs.max_context_tokens:
                 too_large.append(f"{model}: {ours.max_context_tokens} > {theirs.max_context_tokens}")
-            if ours.thinking != theirs.thinking and not model.endswith("chat-latest"):  # there they contradict themselves
+            if ours.thinking != theirs.thinking and not model.endswith(
+                "chat-latest"
+            ):  # there they contradict themselves
                 too_large.append(f"{model}: thinking {ours.thinking}, they say {theirs.thinking}")
             if ours.images != theirs.images:
                 too_large.append(f"{model}: images {ours.images}, they say {theirs.images}")

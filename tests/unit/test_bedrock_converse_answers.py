@@ -408,7 +408,7 @@ UNSAID: dict[str, tuple[Response, list[tuple[str, str]]]] = {
         Response((TextBlock("a"),), extras={NAME: {"output": {"new": 1}}}), [("dropped", f"extras/{NAME}/output")]),
     "free text": (
         Response((ToolUseBlock(id="t", name="f", kind="text", input_text="ls"),)),
-        [("approximated", "content/0/input_text"), ("approximated", "content/0/kind")]),
+        [("approximated", "content/0/input_text"), ("approximated", "content/0/kind"), ("added", "content/0/input")]),
 }  # fmt: skip
 
 

@@ -355,7 +355,7 @@ def test_ids_and_names_are_fitted_and_come_back() -> None:
     ("x" * 300, None, "x" * 200, [("approximated", "title")]),
     ("...", None, "document", [("approximated", "title")]),
     (None, None, "document", [("added", "title")]),
-    (None, "report.v1.pdf", "report v1", [("moved", "filename")]),
+    (None, "report.v1.pdf", "report v1", [("moved", "filename"), ("added", "title")]),
     ("Sky", "sky.pdf", "Sky", [("dropped", "filename")]),
 ])  # fmt: skip
 def test_document_names(title: str, filename: str, name: str, declared: list[tuple[str, str]]) -> None:
@@ -417,7 +417,7 @@ OTHERWISE: dict[str, tuple[Block, str, Any, list[tuple[str, str]]]] = {
     "free text": (
         ToolUseBlock(id="t1", name="f", kind="text", input_text="ls"), "assistant",
         {"toolUse": {"toolUseId": "t1", "name": "f", "input": {"input": "ls"}}},
-        [("approximated", "/input_text"), ("approximated", "/kind")]),
+        [("approximated", "/input_text"), ("approximated", "/kind"), ("added", "/input")]),
     "the model's own spelling": (
         ToolUseBlock(id="t1", name="f", input_text="{ }"), "assistant", call(), [("dropped", "/input_text")]),
     "a named result": (
@@ -512,7 +512,8 @@ PARAMS: dict[str, tuple[Request, Wire, list[tuple[str, str]]]] = {
         Request(A, tools=(ToolDefinition("f", "", kind="text", annotations=ToolAnnotations(read_only=True)),)),
         {"toolConfig": {"tools": [{"toolSpec": {"name": "f", "inputSchema": {"json": {
             "type": "object", "properties": {"input": {"type": "string"}}, "required": ["input"]}}}}]}},
-        [("dropped", "tools/0/description"), ("approximated", "tools/0/kind"), ("dropped", "tools/0/annotations")]),
+        [("dropped", "tools/0/description"), ("approximated", "tools/0/kind"), ("added", "tools/0/input_schema"),
+         ("dropped", "tools/0/annotations")]),
     "another's residue": (Request(A, extras={"gemini": {"x": 1}}), {}, [("dropped", "extras/gemini/x")]),
 }  # fmt: skip
 

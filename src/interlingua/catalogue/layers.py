@@ -71,7 +71,9 @@ class FetchedModels:
             parsed = msgspec.json.decode(self.path.read_bytes())
         except (OSError, msgspec.DecodeError) as error:
             raise ValueError(f"{self.path}: not readable as a models.dev file ({error}); fetch it again") from error
-        if not isinstance(parsed, dict) or not all(isinstance(row, dict) and "models" in row for row in parsed.values()):
+        if not isinstance(parsed, dict) or not all(
+            isinstance(row, dict) and "models" in row for row in parsed.values()
+        ):
             raise ValueError(f"{self.path}: not a models.dev file; fetch https://models.dev/api.json")
         return parsed
 

@@ -13,7 +13,6 @@ from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any, Protocol
 
-import msgspec
 from msgspec import Struct
 
 from ..types.usage import TokenUsage
@@ -31,7 +30,9 @@ class Billed(Struct, frozen=True, kw_only=True):
     written_1h: int = 0
     web_searches: int = 0
     audio_input: int = 0
+    audio_cached: int = 0
     audio_output: int = 0
+    image_output: int = 0
     service_tier: str | None = None
     at: datetime | None = None
 
@@ -92,16 +93,15 @@ class OwnPrices:
 
     def __init__(self, prices: Mapping[str, Price], edition: str | None = None) -> None:
         self.prices = dict(prices)
-        self._edition = edition
-
-    @property
-    def version(self) -> str:
-        edition = self._edition or sha256(msgspec.json.encode(self.prices, order="deterministic")).hexdigest()[:8]
-        return f"own/{edition}"
+        self.version = f"own/{edition or _fingerprint(self.prices)}"
 
     def cost(self, provider: str, model: str, billed: Billed) -> Decimal | None:
         price = self.prices.get(f"{provider}:{model}") or self.prices.get(model)
         return None if price is None else price.cost(billed)
+
+
+def _fingerprint(prices: Mapping[str, Price]) -> str:
+    return sha256(repr(sorted(prices.items(), key=lambda item: item[0])).encode()).hexdigest()[:8]
 
 
 class ModelsDevPrices:
@@ -172,8 +172,12 @@ def _genai_usage(billed: Billed) -> dict[str, int]:
         "web_searches": billed.web_searches,
         "input_audio_tokens": billed.audio_input,
         "output_audio_tokens": billed.audio_output,
+        "output_image_tokens": billed.image_output,
     }
-    return {name: count for name, count in counts.items() if count}
+    counts = {name: count for name, count in counts.items() if count}
+    if billed.audio_input:  # where two of their buckets overlap, they want to be told by how much, if only 0
+        counts |= {"cache_audio_read_tokens": billed.audio_cached, "cache_audio_write_tokens": 0}
+    return counts
 
 
 def _prices_tokens(price: Any) -> bool:

@@ -1,4 +1,4 @@
-"""The dialects by name, each loaded on first use. Third parties add theirs by an entry point or ``register_dialect``."""
+"""The dialects by name, each loaded on first use. Others add theirs by an entry point or ``register_dialect``."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def _load(name: str) -> Callable[..., Dialect]:
 
 
 def _from_entry_points(name: str) -> Callable[..., Dialect]:
-    from importlib.metadata import entry_points  # slow to import, and rarely needed
+    from importlib.metadata import entry_points  # noqa: PLC0415 - slow to import, and rarely needed
 
     for point in entry_points(group=ENTRY_POINTS, name=name):
         factory: Callable[..., Dialect] = point.load()

@@ -27,8 +27,8 @@ _OVERFLOW = re.compile(
 )
 _TOOL_STATE = re.compile(r"no tool (call|output) found", re.IGNORECASE)
 _QUOTA = re.compile(
-    r"insufficient[_ ]quota|exceeded your current quota.*billing|billing|spend limit|credit balance|insufficient (credits|balance|funds)"
-    r"|payment required|out of credits",
+    r"insufficient[_ ]quota|exceeded your current quota.*billing|billing|spend limit|credit balance"
+    r"|insufficient (credits|balance|funds)|payment required|out of credits",
     re.IGNORECASE,
 )
 _RATE = re.compile(r"rate.?limit|too many requests|throttl|overloaded|resource.?exhausted", re.IGNORECASE)

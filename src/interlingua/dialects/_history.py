@@ -69,10 +69,10 @@ def settled(messages: Sequence[Message], ledger: Ledger) -> Sequence[tuple[int, 
     Protocols demand that order; a history that has it is passed through untouched.
     """
     numbered = list(enumerate(messages))
-    if any(message.role == Role.tool and _has_orphans(message) for message in messages):
-        return _with_stubs(numbered, ledger)
     if _in_order(messages):
         return numbered
+    if any(message.role == Role.tool and _has_orphans(message) for message in messages):
+        return _with_stubs(numbered, ledger)
     for index, message in numbered[:]:
         if message.role == Role.tool and _misplaced(messages, index):
             home = _home(messages, index)
@@ -114,12 +114,15 @@ def _with_stubs(numbered: list[tuple[int, Message]], ledger: Ledger) -> list[tup
 
 
 def _in_order(messages: Sequence[Message]) -> bool:
-    """Every tool message stands behind an assistant turn or another tool message."""
+    """Every tool message stands behind an assistant turn or another tool message, and answers what was called."""
     before: Role | None = None
     for message in messages:
         role = message.role
-        if role == Role.tool and before not in (Role.tool, Role.assistant):
-            return False
+        if role is Role.tool:
+            if before is not Role.assistant and before is not Role.tool:
+                return False
+            if message.forms and _has_orphans(message):
+                return False
         before = role
     return True
 

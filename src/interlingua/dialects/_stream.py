@@ -6,7 +6,8 @@ A dialect's decoder says only what a frame means (``read``) and what the whole i
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any, Protocol
+from collections.abc import Sequence
+from typing import Any, Protocol, cast
 
 import msgspec
 from msgspec.structs import replace
@@ -39,7 +40,7 @@ ODD = (KeyError, TypeError, AttributeError, ValueError, IndexError)
 
 
 def _raw(frame: Any) -> Json:
-    data = frame[1] if isinstance(frame, tuple) else frame
+    data: Json = cast("Sequence[Json]", frame)[1] if isinstance(frame, tuple) else frame
     return data.decode("utf-8", "replace") if isinstance(data, bytes) else str(data)
 
 
@@ -134,8 +135,7 @@ class FrameDecoder(StreamDecoder):
 
     def close_blocks(self, out: list[Event]) -> None:
         """Close what is open, in order."""
-        for index in list(self.fold.open_indexes):
-            out.append(self.fold.close(index, self.finished_block(index)))
+        out.extend(self.fold.close(index, self.finished_block(index)) for index in list(self.fold.open_indexes))
 
     def complete(self, out: list[Event]) -> None:
         """The stream said its last word."""

@@ -20,6 +20,7 @@ from ..types.base import Json, Value
 from ..types.blocks import Block, BlockBase, CacheMark, OpaqueBlock
 from ..types.loss import Loss, LossKind
 from ..types.tools import ToolDefinition
+from ._json import Wire, is_array, is_dict, is_list, is_object
 
 __all__ = [
     "BlockTable",
@@ -44,7 +45,6 @@ __all__ = [
     "take",
 ]
 
-Wire = dict[str, Json]
 BLANKS: tuple[Json, ...] = (None, "", [], {})
 
 
@@ -74,9 +74,9 @@ class Ledger:
 
 def is_blank(value: Json) -> bool:
     """Null or empty all the way down: nothing anyone could miss."""
-    if isinstance(value, dict):
+    if is_dict(value):
         return all(map(is_blank, value.values()))
-    if isinstance(value, list):
+    if is_list(value):
         return all(map(is_blank, value))
     return value is None or value == ""
 
@@ -101,7 +101,7 @@ def sift(rest: Wire, blanks: Wire, empty: tuple[Json, ...] = (None,)) -> None:
     """Move values that say nothing from residue to the blanks, in their own nesting; objects left empty go too."""
     for key in list(rest):
         value = rest[key]
-        if type(value) is dict and value:
+        if is_object(value) and value:
             inner, hollow = dict(value), Wire()
             sift(inner, hollow, empty)
             if hollow:
@@ -120,24 +120,24 @@ def merge(wire: Wire, under: Mapping[str, Json]) -> Wire:
             wire[key] = value
         else:
             said = wire[key]
-            if type(said) is dict and type(value) is dict:
+            if is_object(said) and is_object(value):
                 merge(said, value)
-            elif type(said) is list and type(value) is list:
+            elif is_array(said) and is_array(value):
                 _merge_list(said, value)
     return wire
 
 
 def _merge_list(said: list[Json], under: list[Json]) -> None:
     for mine, value in zip(said, under, strict=False):
-        if type(mine) is dict and type(value) is dict:
+        if is_object(mine) and is_object(value):
             merge(mine, value)
     said.extend(under[len(said) :])
 
 
 def _fresh(value: Json) -> Json:
-    if type(value) is dict:
+    if is_object(value):
         return {key: _fresh(item) for key, item in value.items()}
-    return [_fresh(item) for item in value] if type(value) is list else value
+    return [_fresh(item) for item in value] if is_array(value) else value
 
 
 def own(dialect: str, wire: Wire, value: Value) -> Wire:
@@ -265,8 +265,8 @@ class BlockTable:
             row = self._by_tag[next(key for key in rest if key in self._by_tag) if self.by_key else rest.pop("type")]
             fields = row.read(rest)
         except (KeyError, TypeError, ValueError, AttributeError, StopIteration):
-            fields = row = None
-        if fields is None or row is None:
+            return OpaqueBlock(dialect=self.dialect, raw=wire)
+        if fields is None:
             return OpaqueBlock(dialect=self.dialect, raw=wire)
         if self.cache is not None and self.cache.key in rest:
             mark = self.cache.read(rest[self.cache.key])
@@ -366,7 +366,7 @@ class FieldTable:
             if field.wire is None:
                 ledger.lose("dropped", f"{self.dialect} has no word for {field.canonical}", field.canonical)
             else:
-                wire[field.wire] = list(said) if type(said) is tuple else said
+                wire[field.wire] = [*said] if type(said) is tuple else said
 
 
 K = TypeVar("K")

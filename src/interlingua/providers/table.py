@@ -1,8 +1,8 @@
 """The providers: name, dialect, base URL, how the key travels.
 
-Quirks of compatible servers are rows of the dialect they are compatible with (``dialects/openai_chat/quirks.py``), found
-there by the provider's name. ``shares`` names providers whose signatures and ids mean the same: one vendor's models
-behind two doors. Nothing here reads the environment; ``keys`` only says where a key is usually kept.
+Quirks of compatible servers are rows of the dialect they are compatible with (``dialects/openai_chat/quirks.py``),
+found there by the provider's name. ``shares`` names providers whose signatures and ids mean the same: one vendor's
+models behind two doors. Nothing here reads the environment; ``keys`` only says where a key is usually kept.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ __all__ = ["PROVIDERS", "Auth", "Provider", "provider"]
 
 
 class Auth(Struct, frozen=True, kw_only=True):
-    """How a key travels: ``Authorization: Bearer``, a header of its own, a signature over the request, or not at all."""
+    """How a key travels: ``Authorization: Bearer``, a header of its own, a signature of the request, or not at all."""
 
     kind: str = "bearer"  # bearer | header | sigv4 | none
     header: str | None = None
@@ -68,22 +68,34 @@ _ROWS = (
              base_url="https://{region}-aiplatform.googleapis.com/v1/projects/{project}/locations/{region}/publishers/anthropic",
              auth=bearer("GOOGLE_APPLICATION_CREDENTIALS"), shares=("anthropic",)),
     # compatible with OpenAI Chat; how each differs is a row of that dialect's quirks
-    Provider(name="mistral",    dialect="openai-chat", base_url="https://api.mistral.ai/v1",     auth=bearer("MISTRAL_API_KEY")),
-    Provider(name="deepseek",   dialect="openai-chat", base_url="https://api.deepseek.com",      auth=bearer("DEEPSEEK_API_KEY")),
-    Provider(name="groq",       dialect="openai-chat", base_url="https://api.groq.com/openai/v1", auth=bearer("GROQ_API_KEY")),
-    Provider(name="xai",        dialect="openai-chat", base_url="https://api.x.ai/v1",           auth=bearer("XAI_API_KEY")),
-    Provider(name="together",   dialect="openai-chat", base_url="https://api.together.xyz/v1",   auth=bearer("TOGETHER_API_KEY")),
+    Provider(name="mistral",    dialect="openai-chat", base_url="https://api.mistral.ai/v1",
+             auth=bearer("MISTRAL_API_KEY")),
+    Provider(name="deepseek",   dialect="openai-chat", base_url="https://api.deepseek.com",
+             auth=bearer("DEEPSEEK_API_KEY")),
+    Provider(name="groq",       dialect="openai-chat", base_url="https://api.groq.com/openai/v1",
+             auth=bearer("GROQ_API_KEY")),
+    Provider(name="xai",        dialect="openai-chat", base_url="https://api.x.ai/v1",
+             auth=bearer("XAI_API_KEY")),
+    Provider(name="together",   dialect="openai-chat", base_url="https://api.together.xyz/v1",
+             auth=bearer("TOGETHER_API_KEY")),
     Provider(name="fireworks",  dialect="openai-chat", base_url="https://api.fireworks.ai/inference/v1",
              auth=bearer("FIREWORKS_API_KEY")),
-    Provider(name="openrouter", dialect="openai-chat", base_url="https://openrouter.ai/api/v1",  auth=bearer("OPENROUTER_API_KEY")),
-    Provider(name="cerebras",   dialect="openai-chat", base_url="https://api.cerebras.ai/v1",    auth=bearer("CEREBRAS_API_KEY")),
-    Provider(name="perplexity", dialect="openai-chat", base_url="https://api.perplexity.ai",     auth=bearer("PERPLEXITY_API_KEY")),
+    Provider(name="openrouter", dialect="openai-chat", base_url="https://openrouter.ai/api/v1",
+             auth=bearer("OPENROUTER_API_KEY")),
+    Provider(name="cerebras",   dialect="openai-chat", base_url="https://api.cerebras.ai/v1",
+             auth=bearer("CEREBRAS_API_KEY")),
+    Provider(name="perplexity", dialect="openai-chat", base_url="https://api.perplexity.ai",
+             auth=bearer("PERPLEXITY_API_KEY")),
     Provider(name="cohere",     dialect="openai-chat", base_url="https://api.cohere.ai/compatibility/v1",
              auth=bearer("COHERE_API_KEY")),
-    Provider(name="huggingface", dialect="openai-chat", base_url="https://router.huggingface.co/v1", auth=bearer("HF_TOKEN")),
-    Provider(name="venice",     dialect="openai-chat", base_url="https://api.venice.ai/api/v1",  auth=bearer("VENICE_API_KEY")),
-    Provider(name="zai",        dialect="openai-chat", base_url="https://api.z.ai/api/paas/v4",  auth=bearer("ZAI_API_KEY")),
-    Provider(name="moonshot",   dialect="openai-chat", base_url="https://api.moonshot.ai/v1",    auth=bearer("MOONSHOT_API_KEY")),
+    Provider(name="huggingface", dialect="openai-chat", base_url="https://router.huggingface.co/v1",
+             auth=bearer("HF_TOKEN")),
+    Provider(name="venice",     dialect="openai-chat", base_url="https://api.venice.ai/api/v1",
+             auth=bearer("VENICE_API_KEY")),
+    Provider(name="zai",        dialect="openai-chat", base_url="https://api.z.ai/api/paas/v4",
+             auth=bearer("ZAI_API_KEY")),
+    Provider(name="moonshot",   dialect="openai-chat", base_url="https://api.moonshot.ai/v1",
+             auth=bearer("MOONSHOT_API_KEY")),
     Provider(name="vllm",       dialect="openai-chat", base_url="http://localhost:8000/v1",      auth=NONE, local=True),
     Provider(name="llamacpp",   dialect="openai-chat", base_url="http://localhost:8080/v1",      auth=NONE, local=True),
     Provider(name="lmstudio",   dialect="openai-chat", base_url="http://localhost:1234/v1",      auth=NONE, local=True),

@@ -192,7 +192,7 @@ def _leaves(old: Any, path: Path, losses: _Losses) -> list[Difference]:
 def _compare_lists(old: list[Any], new: list[Any], path: Path, losses: _Losses) -> list[Difference]:
     """The alignment of two lists that leaves the least unexplained."""
     start = 0
-    while start < min(len(old), len(new)) and _same(old[start], new[start]):
+    while start < min(len(old), len(new)) and _same(old[start], new[start]) and not losses.cover((*path, str(start))):
         start += 1
     best: list[list[Difference]] = [[]]
     for item in new[start:]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from ssl import SSLContext
 from typing import Any
 
@@ -11,6 +12,7 @@ import aiohttp
 
 from ..errors import AdapterError, NetworkError, RequestTimeoutError
 from ..http import HttpRequest, Timeouts
+from .base import DRAIN_SECONDS
 
 __all__ = ["AioTransport"]
 
@@ -53,6 +55,14 @@ class _AioReply:
                 yield chunk
         except CAUGHT as error:
             raise failure(error, str(self._response.url.host)) from None
+
+    async def drain(self) -> None:
+        content = self._response.content
+        if not content.at_eof():
+            with suppress(*CAUGHT):
+                async with asyncio.timeout(DRAIN_SECONDS):
+                    while await content.readany():
+                        pass
 
     def close(self) -> None:
         self._response.close()

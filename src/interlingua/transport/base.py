@@ -8,7 +8,11 @@ from typing import Protocol
 
 from ..http import HttpRequest
 
-__all__ = ["Abort", "AsyncReply", "AsyncTransport", "Reply", "Transport"]
+__all__ = ["DRAIN_SECONDS", "Abort", "AsyncReply", "AsyncTransport", "Reply", "Transport"]
+
+
+DRAIN_SECONDS = 0.25
+"""How long the end of an answer is waited for after its last word."""
 
 
 class AsyncReply(Protocol):
@@ -19,6 +23,10 @@ class AsyncReply(Protocol):
 
     def chunks(self) -> AsyncIterator[bytes]:
         """The body as it arrives. A broken connection raises ``NetworkError`` or ``RequestTimeoutError``."""
+        ...
+
+    async def drain(self) -> None:
+        """After the last word: read what little is left, for a moment, so that the connection can be kept."""
         ...
 
     def close(self) -> None:
@@ -66,6 +74,8 @@ class Reply(Protocol):
     headers: Mapping[str, str]
 
     def chunks(self) -> Iterator[bytes]: ...
+
+    def drain(self) -> None: ...
 
     def close(self) -> None: ...
 

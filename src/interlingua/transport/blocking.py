@@ -8,13 +8,14 @@ import ssl
 import time
 from base64 import b64encode
 from collections.abc import Iterator
+from contextlib import suppress
 from selectors import EVENT_READ, DefaultSelector
 from threading import Lock
 from urllib.parse import SplitResult, unquote, urlsplit
 
 from ..errors import AdapterError, NetworkError, RequestTimeoutError
 from ..http import HttpRequest, Timeouts
-from .base import Abort
+from .base import DRAIN_SECONDS, Abort
 from .proxies import proxy_from_environment
 
 __all__ = ["BlockingTransport"]
@@ -86,10 +87,8 @@ class _Line:
     def cut(self) -> None:
         """Close at once. ``shutdown`` wakes a thread that waits in ``recv``; plain ``close`` does not."""
         if self.socket is not None:
-            try:
+            with suppress(OSError):  # it never stood, or is closed already
                 socket.socket.shutdown(self.socket, socket.SHUT_RDWR)
-            except OSError:
-                pass  # it never stood, or is closed already
 
     def close(self) -> None:
         self.cut()
@@ -121,6 +120,13 @@ class _BlockingReply:
         except CAUGHT as error:
             raise failure(error, self._line.key[1]) from None
         self._finish()
+
+    def drain(self) -> None:
+        if self._open:
+            self._line.read_limit = DRAIN_SECONDS
+            with suppress(AdapterError):
+                for _ in self.chunks():
+                    pass
 
     def _finish(self) -> None:
         """Read to the end: the connection may serve again."""

@@ -54,6 +54,9 @@ class _Reply:
 
 
 class _AsyncMemoryReply(_Reply):
+    async def drain(self) -> None:
+        self._ended = True
+
     async def chunks(self) -> AsyncIterator[bytes]:
         for part in self._bytes():
             if part is STALL:
@@ -62,6 +65,9 @@ class _AsyncMemoryReply(_Reply):
 
 
 class _MemoryReply(_Reply):
+    def drain(self) -> None:
+        self._ended = True
+
     def chunks(self) -> Iterator[bytes]:
         for part in self._bytes():
             if part is STALL:

@@ -202,8 +202,8 @@ class ToolResultBlock(BlockBase, frozen=True, tag="tool_result"):
             *,
             signature: str | None = None,
             cache: CacheMark | None = None,
-            extras: dict[str, Json] = {},
-            forms: dict[str, Json] = {},
+            extras: dict[str, Json] = ...,
+            forms: dict[str, Json] = ...,
         ) -> None: ...
 
     def __post_init__(self) -> None:

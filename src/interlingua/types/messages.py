@@ -47,10 +47,10 @@ class Message(Value, frozen=True):
             content: str | Iterable[Block] = (),
             id: str | None = None,
             origin: Origin | None = None,
-            metadata: dict[str, Json] = {},
+            metadata: dict[str, Json] = ...,
             *,
-            extras: dict[str, Json] = {},
-            forms: dict[str, Json] = {},
+            extras: dict[str, Json] = ...,
+            forms: dict[str, Json] = ...,
         ) -> None: ...
 
     def __post_init__(self) -> None:

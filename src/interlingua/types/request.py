@@ -63,14 +63,14 @@ class Request(Value, frozen=True):
             seed: int | None = None,
             output_schema: dict[str, Json] | None = None,
             thinking: Thinking | None = None,
-            metadata: dict[str, Json] = {},
+            metadata: dict[str, Json] = ...,
             service_tier: str | None = None,
             betas: Iterable[str] = (),
             stream: bool | None = None,
             request_id: str | None = None,
             *,
-            extras: dict[str, Json] = {},
-            forms: dict[str, Json] = {},
+            extras: dict[str, Json] = ...,
+            forms: dict[str, Json] = ...,
         ) -> None: ...
 
     def __post_init__(self) -> None:

@@ -60,8 +60,8 @@ class Response(Value, frozen=True):
             raw: Json = None,
             error: Json = None,
             *,
-            extras: dict[str, Json] = {},
-            forms: dict[str, Json] = {},
+            extras: dict[str, Json] = ...,
+            forms: dict[str, Json] = ...,
         ) -> None: ...
 
     def __post_init__(self) -> None:

@@ -16,8 +16,12 @@ from ...types.tools import Tool, ToolChoice
 from .._base import Dialect, Headers, StreamDecoder
 from .._output import forcing, speaking, spoken
 from .._tables import Ledger
-from . import errors, messages, request, response, stream
 from .blocks import NAME
+from .errors import decode_error, encode_error
+from .messages import encode_messages, encode_system
+from .request import decode_request, encode_request, encode_tools, say_choice
+from .response import decode_response, encode_response
+from .stream import Decoder, Encoder
 
 __all__ = ["AnthropicMessages"]
 
@@ -25,45 +29,45 @@ __all__ = ["AnthropicMessages"]
 class AnthropicMessages(Dialect):
     name = NAME
 
-    def encode_request(self, request_: Request, target: Target | None = None) -> Encoded:
-        return forcing(lambda asked: request.encode_request(asked, target), request_, target)
+    def encode_request(self, request: Request, target: Target | None = None) -> Encoded:
+        return forcing(lambda asked: encode_request(asked, target), request, target)
 
     def decode_request(
         self, body: Json, headers: Headers | None = None, model: str | None = None, stream: bool | None = None
     ) -> Request:
-        return request.decode_request(body, headers, model, stream, self.provider)
+        return decode_request(body, headers, model, stream, self.provider)
 
-    def encode_response(self, response_: Response, request: Request | None = None) -> Encoded:
-        return response.encode_response(response_, request)
+    def encode_response(self, response: Response, request: Request | None = None) -> Encoded:
+        return encode_response(response, request)
 
     def decode_response(self, body: Json, headers: Headers | None = None, request: Request | None = None) -> Response:
-        return spoken(response.decode_response(body, headers, request, self.provider), request)
+        return spoken(decode_response(body, headers, request, self.provider), request)
 
     def stream_decoder(self, request: Request | None = None) -> StreamDecoder:
-        return speaking(stream.Decoder(request, self.provider), request)
+        return speaking(Decoder(request, self.provider), request)
 
-    def stream_encoder(self, request: Request | None = None) -> stream.Encoder:
-        return stream.Encoder(request)
+    def stream_encoder(self, request: Request | None = None) -> Encoder:
+        return Encoder(request)
 
     def encode_error(self, error: AdapterError) -> WireError:
-        return errors.encode_error(error)
+        return encode_error(error)
 
     def decode_error(self, status: int, headers: Headers | None, body: bytes) -> AdapterError:
-        return errors.decode_error(status, headers, body, self.provider)
+        return decode_error(status, headers, body, self.provider)
 
-    def encode_messages(self, messages_: Sequence[Message], target: Target | None = None) -> Encoded:
+    def encode_messages(self, messages: Sequence[Message], target: Target | None = None) -> Encoded:
         ledger = Ledger()
-        return Encoded(messages.encode_messages(messages_, target, ledger), losses=tuple(ledger.losses))
+        return Encoded(encode_messages(messages, target, ledger), losses=tuple(ledger.losses))
 
     def encode_system(self, system: Sequence[Block], target: Target | None = None) -> Encoded:
         ledger = Ledger()
         placed = [(("system", index), block) for index, block in enumerate(system)]
-        return Encoded(messages.encode_system(placed, ledger, None), losses=tuple(ledger.losses))
+        return Encoded(encode_system(placed, ledger, None), losses=tuple(ledger.losses))
 
     def encode_tools(self, tools: Sequence[Tool], target: Target | None = None) -> Encoded:
         ledger = Ledger()
-        return Encoded(request.encode_tools(tools, ledger), losses=tuple(ledger.losses))
+        return Encoded(encode_tools(tools, ledger), losses=tuple(ledger.losses))
 
     def encode_tool_choice(self, choice: ToolChoice, target: Target | None = None) -> Encoded:
         ledger = Ledger()
-        return Encoded(request.say_choice(choice, ledger), losses=tuple(ledger.losses))
+        return Encoded(say_choice(choice, ledger), losses=tuple(ledger.losses))

@@ -25,6 +25,7 @@ from ...types.blocks import (
     ToolUseBlock,
     UrlSource,
 )
+from .._json import is_array, is_dict
 from .._stream import dump
 from .._tables import BlockTable, CacheWord, Ledger, Row, kept, marks, own, take
 
@@ -46,7 +47,7 @@ def say_cache(mark: CacheMark, ledger: Ledger) -> Wire:
 
 
 def read_cache(wire: Json) -> CacheMark | None:
-    if not isinstance(wire, dict) or wire.get("type") != "ephemeral":
+    if not is_dict(wire) or wire.get("type") != "ephemeral":
         return None
     rest = {key: value for key, value in wire.items() if key != "type"}
     ttl = rest.pop("ttl") if rest.get("ttl") in TTLS else None
@@ -225,6 +226,14 @@ def read_thinking(rest: Wire) -> dict[str, Any] | None:
     return fields
 
 
+def say_redacted(block: RedactedThinkingBlock, ledger: Ledger) -> Wire:
+    return {"data": block.data}
+
+
+def read_redacted(rest: Wire) -> dict[str, Any]:
+    return {"data": rest.pop("data")}
+
+
 def say_tool_use(block: ToolUseBlock, ledger: Ledger) -> Wire:
     input = block.input
     if block.kind == "text":
@@ -280,7 +289,7 @@ def read_tool_result(rest: Wire) -> dict[str, Any] | None:
     if type(content) is str:
         forms["content"] = "string"
         fields["content"] = (TextBlock(content),)
-    elif type(content) is list:
+    elif is_array(content):
         fields["content"] = tuple(map(RESULT_BLOCKS.decode, content))
     elif content is not None:
         return None
@@ -358,7 +367,7 @@ BLOCKS = BlockTable(
     Row(ImageBlock, "image", say_image, read_image),
     Row(DocumentBlock, "document", say_document, read_document),
     Row(ThinkingBlock, "thinking", say_thinking, read_thinking, signs=True),
-    Row(RedactedThinkingBlock, "redacted_thinking", lambda b, _: {"data": b.data}, lambda w: {"data": w.pop("data")}),
+    Row(RedactedThinkingBlock, "redacted_thinking", say_redacted, read_redacted),
     Row(ToolUseBlock, "tool_use", say_tool_use, read_tool_use),
     Row(ToolResultBlock, "tool_result", say_tool_result, read_tool_result),
     Row(JsonBlock, "(json)", say_json, never),

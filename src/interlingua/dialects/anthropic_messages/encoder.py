@@ -79,7 +79,7 @@ class Encoder(GrammaticalEncoder):
             return b""
         self.ledger.where = ("content", event.index)
         quiet = Ledger()  # what a finished block cannot say is declared once, at its end
-        wire = BLOCKS.encode(event.block, quiet)
+        wire: Wire | None = BLOCKS.encode(event.block, quiet)
         self.said = wire is not None
         if wire is None:
             return b""

@@ -9,6 +9,7 @@ from ...types.base import Json
 from ...types.loss import WireError
 from ...types.words import ErrorClass
 from .._errors import ErrorRow, ErrorTable, make_error, parse_body
+from .._json import is_dict
 from .._stream import dump
 from .._tables import merge
 from .blocks import NAME, Wire
@@ -35,10 +36,10 @@ def decode_error(
     status: int | None, headers: Mapping[str, str] | None, body: Json, provider: str | None
 ) -> AdapterError:
     wire = parse_body(body)
-    rest: Wire = dict(wire) if isinstance(wire, dict) else {"text": wire}
-    inner = dict(rest["error"]) if isinstance(rest.get("error"), dict) else {}
+    rest: Wire = dict(wire) if is_dict(wire) else {"text": wire}
+    inner: Wire = dict(rest["error"]) if isinstance(rest.get("error"), dict) else {}
     details = inner.get("details")
-    exact = details.get("error_code") if isinstance(details, dict) else None
+    exact = details.get("error_code") if is_dict(details) else None
     word, message = inner.pop("type", None), inner.pop("message", None)
     if inner or isinstance(rest.get("error"), dict):
         rest["error"] = inner

@@ -22,10 +22,10 @@ from ...types.capabilities import Target
 from ...types.messages import Message, Origin
 from ...types.words import Role
 from .._history import PLACEHOLDER, call_ids, is_plain, settled, speakable
+from .._json import is_array
 from .._tables import Ledger, kept, marks, own, take
 from .blocks import BLOCKS, NAME, Wire
-from .usual import read_block as read_usual
-from .usual import say_block as say_usual
+from .usual import read_block as read_usual, say_block as say_usual
 
 ROLES = {"user": Role.user, "assistant": Role.assistant, "system": Role.system}
 ROLE_WORDS = {Role.user: "user", Role.tool: "user", Role.assistant: "assistant", Role.system: "system"}
@@ -33,7 +33,7 @@ IDS = IdRule(re.compile(r"[a-zA-Z0-9_-]+"), prefix="toolu_")
 _VERBATIM = {NAME: {"verbatim": True}}
 
 
-def decode_messages(wire: Json, provider: str | None) -> tuple[Message, ...]:
+def decode_messages(wire: list[Wire], provider: str | None) -> tuple[Message, ...]:
     messages: list[Message] = []
     origin = Origin(provider, NAME)
     for index, turn in enumerate(wire):
@@ -44,13 +44,14 @@ def decode_messages(wire: Json, provider: str | None) -> tuple[Message, ...]:
 
 
 def decode_turn(turn: Wire, into: list[Message], origin: Origin) -> None:
-    if len(turn) == 2 and type(content := turn.get("content")) is list and content and into:
+    listed: list[Json] | None
+    if len(turn) == 2 and type(listed := turn.get("content")) is list and listed and into:
         role = turn.get("role")
         if role == "assistant":
-            into.append(Message(Role.assistant, tuple(map(read_block, content)), origin=origin))
+            into.append(Message(Role.assistant, tuple(map(read_block, listed)), origin=origin))
             return
         if role == "user":
-            into.extend(split_turn(list(map(read_block, content)), {}, into))
+            into.extend(split_turn(list(map(read_block, listed)), {}, into))
             return
     rest, forms, blanks = dict(turn), Wire(), Wire()
     word = rest.pop("role", None)
@@ -63,7 +64,7 @@ def decode_turn(turn: Wire, into: list[Message], origin: Origin) -> None:
     if type(content) is str:
         forms["content"] = "string"
         blocks: list[Block] = [TextBlock(content)]
-    elif type(content) is list:
+    elif is_array(content):
         blocks = list(map(read_block, content))
     else:
         blocks = []
@@ -145,8 +146,9 @@ def encode_messages(messages: Sequence[Message], target: Target | None, ledger: 
 
 def trim_prefill(turn: Wire, message: Message, index: int, ledger: Ledger) -> None:
     """A last turn of the assistant's is continued by the model, and may not end in whitespace."""
-    last = turn["content"][-1] if type(turn["content"]) is list and turn["content"] else None
-    if message.origin is not None and message.origin.dialect == NAME or last is None or last.get("type") != "text":
+    content: list[Wire] = turn["content"]
+    last = content[-1] if type(content) is list and content else None
+    if (message.origin is not None and message.origin.dialect == NAME) or last is None or last.get("type") != "text":
         return
     if last["text"] != last["text"].rstrip():
         last["text"] = last["text"].rstrip() or PLACEHOLDER
@@ -243,7 +245,7 @@ def decode_system(wire: Json, forms: Wire) -> tuple[Block, ...]:
     if type(wire) is str:
         forms["system"] = "string"
         return (TextBlock(wire),)
-    return tuple(map(read_block, wire)) if type(wire) is list else ()
+    return tuple(map(read_block, wire)) if is_array(wire) else ()
 
 
 def encode_system(blocks: Sequence[tuple[tuple[str | int, ...], Block]], ledger: Ledger, form: str | None) -> Json:

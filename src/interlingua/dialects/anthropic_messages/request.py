@@ -13,6 +13,7 @@ from ...types.loss import Encoded
 from ...types.request import Request
 from ...types.tools import ServerTool, Tool, ToolChoice, ToolDefinition
 from .._history import PLACEHOLDER, leading_system, stub_tools
+from .._json import is_array, is_dict, is_object
 from .._schemas import is_strict_form, say_strict
 from .._tables import Field, FieldTable, Ledger, Words, is_plain_tool, keep, kept, marks, own, take
 from .blocks import BLOCKS, CACHE, NAME, Wire
@@ -42,7 +43,7 @@ FREE_TEXT_SCHEMA: Wire = {"type": "object", "properties": {"input": {"type": "st
 def decode_request(
     body: Json, headers: Mapping[str, str] | None, model: str | None, stream: bool | None, provider: str | None
 ) -> Request:
-    if type(body) is not dict:
+    if not is_object(body):
         raise ParseError(f"a request body is a JSON object, got {type(body).__name__}")
     rest, forms, blanks = dict(body), Wire(), Wire()
     fields: dict[str, Any] = {}
@@ -53,7 +54,7 @@ def decode_request(
     elif "messages" not in rest:
         forms["messages"] = "absent"
     fields["system"] = decode_system(take(rest, "system", blanks), forms)
-    if type(tools := take(rest, "tools", blanks)) is list:
+    if is_array(tools := take(rest, "tools", blanks)):
         fields["tools"] = tuple(map(read_tool, tools))
     read_settings(rest, fields, forms, blanks)
     if "max_output_tokens" not in fields:
@@ -116,7 +117,7 @@ def read_format(rest: Wire, fields: dict[str, Any], forms: Wire, config: Wire | 
     """Structured output: ``output_config.format``, or ``output_format`` at the top as older clients send it."""
     for where, key in ((config, "format"), (rest, "output_format")):
         wire = where.get(key) if where is not None else None
-        if where is not None and isinstance(wire, dict) and wire.get("type") == "json_schema":
+        if where is not None and is_dict(wire) and wire.get("type") == "json_schema":
             inner = {k: v for k, v in wire.items() if k not in ("type", "schema")}
             if "output_schema" in fields or not isinstance(wire.get("schema"), dict):
                 continue
@@ -130,7 +131,8 @@ def read_format(rest: Wire, fields: dict[str, Any], forms: Wire, config: Wire | 
                 where[key] = inner
 
 
-def read_tool(wire: Json) -> Tool:
+def read_tool(wire: Wire) -> Tool:
+    """One tool. What is no object is carried whole, like any that we do not know."""
     custom = type(wire) is dict and wire.get("type", "custom") == "custom"
     if not custom or type(wire.get("input_schema")) is not dict or type(wire.get("name")) is not str:
         return ServerTool(NAME, wire)

@@ -13,13 +13,14 @@ from ...types.request import Request
 from ...types.response import Response
 from ...types.usage import TokenUsage
 from ...types.words import StopReason
+from .._json import is_array, is_dict, is_object
 from .._schemas import restorer
 from .._tables import Ledger, Words, kept, marks, own, read_constants, say_constants
 from .blocks import BLOCKS, NAME, Wire
 from .errors import decode_error, encode_error_body
 
 CONSTANTS: Wire = {"type": "message", "role": "assistant", "stop_sequence": None}
-STOP = Words(
+STOP: Words[StopReason] = Words(
     [
         ("end_turn", StopReason.end_turn),
         ("max_tokens", StopReason.max_tokens),
@@ -43,18 +44,18 @@ USAGE = (
 def decode_response(
     body: Json, headers: Mapping[str, str] | None, request: Request | None, provider: str | None
 ) -> Response:
-    if type(body) is not dict:
+    if not is_object(body):
         raise ParseError(f"a response body is a JSON object, got {type(body).__name__}")
     if body.get("type") == "error" or "error" in body:
         error = decode_error(None, headers, body, provider)
         return Response(stop_reason=StopReason.error, error=error)
     rest = dict(body)
     content = rest.pop("content", None)
-    blocks = tuple(map(BLOCKS.decode, content)) if type(content) is list else ()
+    blocks = tuple(map(BLOCKS.decode, content)) if is_array(content) else ()
     restore = restorer(request, texts=False)
     if restore is not None:
         blocks = tuple(restore(block) if type(block) is ToolUseBlock else block for block in blocks)
-    forms = {} if type(content) is list else {"content": content if "content" in body else "absent"}
+    forms: Wire = {} if is_array(content) else {"content": content if "content" in body else "absent"}
     calls = any(type(block) is ToolUseBlock for block in blocks)
     return Response(content=blocks, **read_envelope(rest, forms, calls=calls))
 
@@ -109,7 +110,7 @@ def read_usage(rest: Wire, forms: Wire, blanks: Wire) -> TokenUsage:
 
 def _read_reasoning(usage: Wire, empty: Wire) -> int:
     details = usage.get("output_tokens_details")
-    if not isinstance(details, dict) or type(details.get("thinking_tokens")) is not int:
+    if not is_dict(details) or type(details.get("thinking_tokens")) is not int:
         return 0
     inner = dict(usage.pop("output_tokens_details"))
     tokens: int = inner.pop("thinking_tokens")

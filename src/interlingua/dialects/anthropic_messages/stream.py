@@ -29,6 +29,7 @@ from ...types.events import (
 )
 from ...types.request import Request
 from ...types.response import Response
+from .._json import is_dict
 from .._schemas import restorer
 from .._stream import FrameDecoder, decode_json
 from .blocks import BLOCKS, NAME, Wire, read_citation
@@ -99,7 +100,7 @@ class Decoder(FrameDecoder):
     def other(self, wire: Json, out: list[Event]) -> None:
         if wire == "[DONE]":
             return
-        if isinstance(wire, dict) and isinstance(wire.get("error"), dict):
+        if is_dict(wire) and isinstance(wire.get("error"), dict):
             self.failed(wire, out)
         else:
             self.unknown(wire, out)
@@ -112,6 +113,7 @@ class Decoder(FrameDecoder):
 
     def block_start(self, wire: Wire, out: list[Event]) -> None:
         self.begin(out, MessageStart())
+        block: Wire
         block, place = wire["content_block"], wire["index"]
         if type(block) is not dict or type(place) is not int:
             self.unknown(wire, out)
@@ -185,10 +187,13 @@ class Decoder(FrameDecoder):
         return self.restore(block) if self.restore is not None else block
 
     def message_delta(self, wire: Wire, out: list[Event]) -> None:
-        usage = {**(self.envelope.get("usage") or {}), **(wire.get("usage") or {})}
+        before: Wire = self.envelope.get("usage") or {}
+        now: Wire = wire.get("usage") or {}
+        usage = {**before, **now}
         known = {"type", "delta", "usage"}
         self.envelope |= {key: value for key, value in wire.items() if key not in known}
-        for key, value in (wire.get("delta") or {}).items():
+        delta: Wire = wire.get("delta") or {}
+        for key, value in delta.items():
             if value is not None or self.envelope.get(key) is None:  # a later delta may leave the reason out
                 self.envelope[key] = value
         self.envelope["usage"] = usage

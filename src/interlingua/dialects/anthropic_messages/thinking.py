@@ -11,6 +11,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from ...types.request import Thinking
+from .._json import is_dict
 from .._tables import Ledger, kept, marks, own, take
 from .blocks import NAME, Wire
 
@@ -25,13 +26,14 @@ def read_thinking(rest: Wire, fields: dict[str, Any], config: Wire | None) -> No
     if config is not None and config.get("effort") in EFFORTS:
         found["effort"] = config.pop("effort")
     wire = rest.get("thinking")
-    if isinstance(wire, dict) and wire.get("type") in MODES:
+    if is_dict(wire) and wire.get("type") in MODES:
         del rest["thinking"]
         inner, blanks = dict(wire), Wire()
         found |= {"mode": inner.pop("type"), "budget": take(inner, "budget_tokens", blanks)}
         found["display"] = take(inner, "display", blanks)
         limit = fields.get("max_output_tokens")
-        forms = {} if _in_bounds(Thinking(**found), limit, Ledger()) == _plainly(Thinking(**found)) else {"verbatim": True}
+        plain = _in_bounds(Thinking(**found), limit, Ledger()) == _plainly(Thinking(**found))
+        forms: Wire = {} if plain else {"verbatim": True}
         found |= kept(NAME, inner, forms, blanks)
     if found:
         fields["thinking"] = Thinking(**found)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Any
 
 from ...types.base import Json
 from ...types.blocks import Block, TextBlock, ToolResultBlock, ToolUseBlock
@@ -17,8 +16,8 @@ from .blocks import Wire
 ID = re.compile(r"[a-zA-Z0-9_-]+").fullmatch
 
 
-def read_block(wire: Json) -> Block | None:
-    """A text, a call or a result with nothing special about it."""
+def read_block(wire: Wire) -> Block | None:
+    """A text, a call or a result with nothing special about it. What is no object is none of them."""
     reader = _READ.get(wire.get("type")) if type(wire) is dict else None
     return None if reader is None else reader(wire)
 
@@ -31,6 +30,7 @@ def _read_text(wire: Wire) -> Block | None:
 def _read_call(wire: Wire) -> Block | None:
     if len(wire) != 4:
         return None
+    input: Wire | None
     id, name, input = wire.get("id"), wire.get("name"), wire.get("input")
     if type(id) is str and type(name) is str and type(input) is dict and ID(id):
         return ToolUseBlock(id, name, "json", input)
@@ -40,6 +40,7 @@ def _read_call(wire: Wire) -> Block | None:
 def _read_result(wire: Wire) -> Block | None:
     if len(wire) != 3:
         return None
+    content: list[Wire] | None
     id, content = wire.get("tool_use_id"), wire.get("content")
     if type(id) is not str or type(content) is not list or not content or not ID(id):
         return None
@@ -52,25 +53,24 @@ def _read_result(wire: Wire) -> Block | None:
     return ToolResultBlock(id, tuple(blocks))
 
 
-_READ: dict[Json, Callable[[Wire], Block | None]] = {"text": _read_text, "tool_use": _read_call, "tool_result": _read_result}
+_READ: dict[Json, Callable[[Wire], Block | None]] = {
+    "text": _read_text,
+    "tool_use": _read_call,
+    "tool_result": _read_result,
+}
 
 
 def say_block(block: Block) -> Wire | None:
     """A text, a call or a result that says nothing beyond its own fields."""
     if block.extras or block.forms or block.cache is not None or block.signature is not None:
         return None
-    sayer = _SAY.get(type(block))
-    return None if sayer is None else sayer(block)
-
-
-def _say_text(block: TextBlock) -> Wire | None:
-    return {"type": "text", "text": block.text} if block.text and not block.citations else None
-
-
-def _say_call(block: ToolUseBlock) -> Wire | None:
-    if block.kind != "json" or block.input_text is not None or not ID(block.id):
-        return None
-    return {"type": "tool_use", "id": block.id, "name": block.name, "input": block.input}
+    if type(block) is TextBlock:
+        return {"type": "text", "text": block.text} if block.text and not block.citations else None
+    if type(block) is ToolUseBlock:
+        if block.kind != "json" or block.input_text is not None or not ID(block.id):
+            return None
+        return {"type": "tool_use", "id": block.id, "name": block.name, "input": block.input}
+    return _say_result(block) if type(block) is ToolResultBlock else None
 
 
 def _say_result(block: ToolResultBlock) -> Wire | None:
@@ -83,6 +83,3 @@ def _say_result(block: ToolResultBlock) -> Wire | None:
             return None
         said.append(wire)
     return {"type": "tool_result", "tool_use_id": block.tool_use_id, "content": said}
-
-
-_SAY: dict[type, Callable[[Any], Wire | None]] = {TextBlock: _say_text, ToolUseBlock: _say_call, ToolResultBlock: _say_result}

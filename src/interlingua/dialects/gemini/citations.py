@@ -64,8 +64,9 @@ def read_grounding(wire: Wire, blocks: Sequence[Block], found: Found) -> None:
     if not is_array(chunks) or not is_array(supports):
         return
     told: dict[int, dict[str, Any]] = {}
+    kinds = {index: _kind(chunk) for index, chunk in enumerate(chunks)}
     for place, support in enumerate(supports):
-        cited = [(index, _kind(chunks, index)) for index in _indices(support)]
+        cited = [(index, kinds.get(index, "")) for index in _indices(support)]
         home = find_text(support["segment"], blocks) if cited and all(kind for _, kind in cited) else None
         if home is None:
             continue
@@ -84,11 +85,10 @@ def read_grounding(wire: Wire, blocks: Sequence[Block], found: Found) -> None:
 def _indices(support: Json) -> list[Json]:
     known = is_object(support) and is_object(support.get("segment"))
     indices = support.get("groundingChunkIndices") if known else None
-    return indices if is_array(indices) else []
+    return indices if is_array(indices) and all(type(index) is int for index in indices) else []
 
 
-def _kind(chunks: list[Json], index: Json) -> str:
-    chunk = chunks[index] if type(index) is int and 0 <= index < len(chunks) else None
+def _kind(chunk: Json) -> str:
     return next((key for key in CHUNKS if is_object(chunk) and is_object(chunk.get(key))), "")
 
 

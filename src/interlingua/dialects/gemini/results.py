@@ -2,8 +2,8 @@
 
 ``{"output": …}`` and ``{"error": …}`` are the protocol's own words for a result and a failure; any other object is the
 result itself. A text goes as ``output``, unless it spells an object just as we would write it: then as that object.
-Marks on a result: ``id`` (the one that we gave it: the wire had none), ``name`` (absent), ``response`` (it was absent, or
-held as ``output`` what we would write as an object).
+Marks on a result: ``id`` (the one that we gave it: the wire had none), ``name`` (absent), ``response`` (it was absent,
+or held as ``output`` what we would write as an object).
 """
 
 from __future__ import annotations

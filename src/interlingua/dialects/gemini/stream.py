@@ -33,6 +33,8 @@ ENVELOPE = frozenset(("candidates", "usageMetadata", "modelVersion", "responseId
 CANDIDATE = frozenset(
     ("content", "finishReason", "index", "safetyRatings", "avgLogprobs", "groundingMetadata", "citationMetadata")
 ) | {"finishMessage", "logprobsResult", "urlContextMetadata", "tokenCount", "continuationToken"}
+AROUND = ENVELOPE - {"promptFeedback"}
+ALONE = frozenset(("content", "index"))
 GROWING = frozenset(("groundingMetadata", "citationMetadata", "logprobsResult"))
 PLAIN = frozenset(("text", "thought"))
 TEXT, THOUGHT, CALL = "text", "thought", "call"
@@ -41,29 +43,29 @@ BOM = b"\xef\xbb\xbf"
 
 
 class Frames:
-    """Server-sent events, or one JSON array: the first byte that is not blank tells. Frames are JSON texts."""
+    """Server-sent events, or one JSON array: the first byte that is not blank tells."""
 
     def __init__(self) -> None:
         self.head = b""
         self.inner: SseDecoder | ArrayDecoder | None = None
 
-    def feed(self, chunk: bytes) -> list[bytes]:
-        if self.inner is None:
-            chunk = self.head = self.head + chunk
-            start = chunk.removeprefix(BOM).lstrip(BLANK)
-            if not start or BOM.startswith(start):
-                return []
-            self.inner = ArrayDecoder() if start[:1] in (b"[", b"{") else SseDecoder()
-            if start.startswith(b"{"):  # one answer where a stream was asked for
-                self.inner.feed(b"[")
-            chunk = start if isinstance(self.inner, ArrayDecoder) else chunk
-        return self.frames(self.inner.feed(chunk))
+    def feed(self, chunk: bytes) -> list[Any]:
+        if self.inner is not None:
+            return self.inner.feed(chunk)
+        self.head += chunk
+        start = self.head.removeprefix(BOM).lstrip(BLANK)
+        if not start or BOM.startswith(start):
+            return []
+        if start[:1] not in (b"[", b"{"):
+            self.inner = SseDecoder()
+            return self.inner.feed(self.head)
+        self.inner = ArrayDecoder()
+        if start.startswith(b"{"):  # one answer where a stream was asked for
+            self.inner.feed(b"[")
+        return self.inner.feed(start)
 
-    def close(self) -> list[bytes]:
-        return self.frames(self.inner.close()) if self.inner is not None else []
-
-    def frames(self, found: list[Any]) -> list[bytes]:
-        return found if isinstance(self.inner, ArrayDecoder) else [data for _, data in found]
+    def close(self) -> list[Any]:
+        return self.inner.close() if self.inner is not None else []
 
 
 class Decoder(FrameDecoder):
@@ -87,15 +89,37 @@ class Decoder(FrameDecoder):
     def terminal(self) -> bool:
         return self.ended
 
-    def read(self, frame: bytes, out: list[Event]) -> None:
+    def read(self, frame: tuple[str, bytes] | bytes, out: list[Event]) -> None:
+        data = frame[1] if isinstance(frame, tuple) else frame
         try:
-            wire = decode_json(frame)
+            wire = decode_json(data)
         except (DecodeError, UnicodeError):
-            wire = frame.decode("utf-8", "replace")
+            wire = data.decode("utf-8", "replace")
+        if self.growing is not None and self.more_text(wire, out):
+            return
         if is_object(wire) and "error" not in wire:
             self.chunk(wire, out)
         else:
             self.other(wire, out)
+
+    def more_text(self, wire: Json, out: list[Event]) -> bool:
+        """Nearly every chunk: more of the text that is open, and around it nothing new. Says whether it was that."""
+        try:
+            (candidate,) = wire["candidates"]
+            (part,) = candidate["content"]["parts"]
+            text: str = part["text"]
+            kind = TEXT if len(part) == 1 else THOUGHT if len(part) == 2 and part["thought"] is True else None
+        except (KeyError, TypeError, ValueError):
+            return False
+        if kind != self.growing or not text or not candidate.keys() <= ALONE or not wire.keys() <= AROUND:
+            return False
+        if candidate.get("index", 0) != 0 or type(text) is not str:
+            return False
+        del wire["candidates"]
+        self.envelope.update(wire)
+        index = len(self.places) - 1
+        out.append(self.fold.thinking(index, text) if kind == THOUGHT else self.fold.text(index, text))
+        return True
 
     def other(self, wire: Json, out: list[Event]) -> None:
         if is_error(wire):

@@ -55,8 +55,10 @@ class History:
             elif type(block) is ToolResultBlock:
                 if self.unnamed:
                     return None
-                ledger.where = ("messages", index, "content", place)
-                self.finish(block, wire["functionResponse"], ledger)
+                known = self.calls.get(block.tool_use_id)
+                if block.name is None or known is None or known[2] != block.tool_use_id:
+                    ledger.where = ("messages", index, "content", place)
+                    self.finish(block, wire["functionResponse"], ledger)
             parts.append(wire)
         return parts
 
@@ -109,15 +111,16 @@ def encode_contents(
     """The turns; system messages are not among them. ``signing``: the reader refuses unsigned calls."""
     history, turns = History(signing), Turns(ledger)
     for index, message in settled(messages, ledger):
-        if message.role == Role.system:
+        if message.role is Role.system:
             continue
-        if not message.forms and not message.extras and turns.awaits(message):
-            parts = history.say_usual(message, index, ledger)
+        side = ROLE_WORDS[message.role]
+        if side != turns.side and not message.forms and not message.extras and (turns.said or side == "user"):
+            parts = history.say_usual(message, index, ledger) if turns.empty is None else None
             if parts:
-                turns.begin(message, index, {"role": ROLE_WORDS[message.role], "parts": parts})
+                turns.begin(message, index, {"role": side, "parts": parts})
                 continue
         ledger.where = ("messages", index)
-        if message.role == Role.tool:
+        if message.role is Role.tool:
             message = history.in_call_order(message, ledger)
         turns.add(message, index, encode_parts(message, target, history, ledger))
         if message.extras:
@@ -131,23 +134,18 @@ def encode_contents(
 class Turns:
     """Turns while they are laid out: neighbours that speak for one side share one."""
 
-    __slots__ = ("before", "empty", "home", "ledger", "said")
+    __slots__ = ("before", "empty", "home", "ledger", "said", "side")
 
     def __init__(self, ledger: Ledger) -> None:
         self.ledger = ledger
         self.said: list[Wire] = []
         self.before: Message | None = None
         self.home = 0  # the place of ``before``
+        self.side = ""  # whose the last turn is
         self.empty: tuple[Message, int] | None = None  # nothing of it is left, and the next may be of its side
 
-    def awaits(self, message: Message) -> bool:
-        """Whether a message begins a turn, and nothing has to be said before it."""
-        if self.before is None or self.empty is not None:
-            return self.empty is None and message.role != Role.assistant
-        return ROLE_WORDS[message.role] != ROLE_WORDS[self.before.role]
-
     def begin(self, message: Message, index: int, turn: Wire) -> None:
-        self.before, self.home = message, index
+        self.before, self.home, self.side = message, index, ROLE_WORDS[message.role]
         self.said.append(turn)
 
     def add(self, message: Message, index: int, parts: list[list[Wire]]) -> None:

@@ -45,6 +45,8 @@ class Encoder(GrammaticalEncoder):
         self.said: set[int] = set()
         self.last: dict[str, int] = {}  # by slot, the block that spoke last
         self.length = 0  # of the content so far
+        self.order: list[int] = []  # of the blocks in the content
+        self.heard = False
         self.offsets: dict[int, int] = {}  # where in the content a block begins
         self.annotations: list[Wire] = []
 
@@ -85,6 +87,8 @@ class Encoder(GrammaticalEncoder):
         if isinstance(self.blocks[index], RefusalBlock):
             return {"refusal": self.apart("refusal", index, text)}
         self.length += len(text)
+        if index not in self.order:
+            self.order.append(index)
         return {"content": text}
 
     def reasoning(self, index: int, text: str) -> Wire:
@@ -150,8 +154,7 @@ class Encoder(GrammaticalEncoder):
         elif isinstance(block, AudioBlock):
             return self.audio(event.index, block)
         elif isinstance(block, OpaqueBlock) and block.dialect == NAME:
-            if self.length > self.offsets[event.index]:
-                self.ledger.lose("moved", "a part is said when it is complete")
+            self.order.append(event.index)
             return self.chunk({"content": [block.raw]})
         elif isinstance(block, RefusalBlock):
             lose_marks(block, self.ledger)
@@ -173,7 +176,11 @@ class Encoder(GrammaticalEncoder):
         slots, wire = Slots(), Wire()
         slots.audio.append((index, block))
         self.ledger.where = ()
+        if self.heard:
+            self.ledger.lose("dropped", "an answer has one audio", "content", index)
+            return b""
         say_audio(slots, wire, self.ledger)
+        self.heard = bool(wire)
         return self.chunk(wire) if wire else b""
 
     def complete(self, event: MessageComplete) -> bytes:
@@ -194,6 +201,9 @@ class Encoder(GrammaticalEncoder):
         blocks = list(enumerate(response.content))
         mark = marks(NAME, response).get("turn", {})
         sort_slots(blocks, mark, self.ledger)
+        for said, meant in zip(self.order, sorted(self.order), strict=True):
+            if said != meant:
+                self.ledger.lose("moved", "it was said before one that had begun earlier", "content", said)
         declare_joined(blocks, TextBlock, self.ledger)
         if mark.get("content") != "parts":
             declare_joined(blocks, ThinkingBlock, self.ledger)

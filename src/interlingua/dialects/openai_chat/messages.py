@@ -223,6 +223,10 @@ def say_content(
 
 
 def encode_messages(messages: Sequence[Message], target: Target | None, quirks: Quirks, ledger: Ledger) -> list[Wire]:
+    if target is None and not quirks.replay_thinking:
+        usual_turns = usual.say_history(messages, quirks.ids.pattern.fullmatch)
+        if usual_turns is not None:
+            return usual_turns
     turns: list[Wire] = []
     ids = IdMap(quirks.ids, call_ids(messages))
     moved: list[Wire] = []

@@ -13,7 +13,7 @@ from ...types.base import Json
 from ...types.blocks import Block, TextBlock, ToolResultBlock, ToolUseBlock
 from ...types.messages import Message, Origin
 from ...types.words import Role
-from .parts import Wire
+from .parts import NAME, Wire
 
 Fits = Callable[[str], object]
 
@@ -58,54 +58,79 @@ def read_result(wire: Wire, answered: Sequence[str], fits: Fits) -> ToolResultBl
     return ToolResultBlock(id, (TextBlock(content),)) if id in answered and fits(id) else None
 
 
-def _plain(block: Block) -> bool:
-    return not (block.extras or block.forms or block.cache is not None or block.signature is not None)
-
-
 def say_message(message: Message, fits: Fits) -> Wire | None:
     """A user's text, or an assistant's text and calls, with nothing to remember of them."""
     content = message.content
-    if message.role == Role.user:
+    if message.role is Role.user:
         text = _say_text(content[0]) if len(content) == 1 else None
         return None if text is None else {"role": "user", "content": text}
     wire: Wire = {"role": "assistant", "content": None}
     calls: list[Wire] = []
-    for index, block in enumerate(content):
-        if index == 0 and type(block) is TextBlock:
-            wire["content"] = _say_text(block)
-            if wire["content"] is None:
+    for block in content:
+        if type(block) is ToolUseBlock:
+            if block.extras or block.forms or block.cache is not None or block.signature is not None:
                 return None
+            if block.kind != "json" or not fits(block.id):
+                return None
+            function = {"name": block.name, "arguments": write_arguments(block.input, block.input_text)}
+            calls.append({"id": block.id, "type": "function", "function": function})
+        elif calls or wire["content"] is not None or (text := _say_text(block)) is None:
+            return None
         else:
-            call = _say_call(block, fits)
-            if call is None:
-                return None
-            calls.append(call)
+            wire["content"] = text
     if calls:
         wire["tool_calls"] = calls
     return wire if content else None
 
 
 def _say_text(block: Block) -> str | None:
-    if type(block) is TextBlock and block.text and not block.citations and _plain(block):
-        return block.text
-    return None
-
-
-def _say_call(block: Block, fits: Fits) -> Wire | None:
-    if type(block) is not ToolUseBlock or block.kind != "json" or not _plain(block) or not fits(block.id):
+    if type(block) is not TextBlock or not block.text or block.citations or block.extras or block.forms:
         return None
-    arguments = write_arguments(block.input, block.input_text)
-    return {"id": block.id, "type": "function", "function": {"name": block.name, "arguments": arguments}}
+    return block.text if block.cache is None and block.signature is None else None
 
 
 def say_results(message: Message, fits: Fits) -> list[Wire] | None:
     """Results of one plain text each."""
     said: list[Wire] = []
     for block in message.content:
-        if type(block) is not ToolResultBlock or len(block.content) != 1 or not _plain(block):
+        wire = _say_result(block, fits)
+        if wire is None:
             return None
-        text = _say_text(block.content[0])
-        if text is None or block.name is not None or block.is_error is not None or not fits(block.tool_use_id):
-            return None
-        said.append({"role": "tool", "tool_call_id": block.tool_use_id, "content": text})
+        said.append(wire)
     return said
+
+
+def _say_result(block: Block, fits: Fits) -> Wire | None:
+    if type(block) is not ToolResultBlock or len(block.content) != 1 or block.extras or block.forms:
+        return None
+    if block.cache is not None or block.signature is not None or block.name is not None or block.is_error is not None:
+        return None
+    text = _say_text(block.content[0])
+    if text is None or not fits(block.tool_use_id):
+        return None
+    return {"role": "tool", "tool_call_id": block.tool_use_id, "content": text}
+
+
+def say_history(messages: Sequence[Message], fits: Fits) -> list[Wire] | None:
+    """A history of nothing but usual turns of our own, every result right behind its call."""
+    turns: list[Wire] = []
+    called: Sequence[str] = ()
+    before = Role.user
+    for message in messages:
+        role, origin = message.role, message.origin
+        if message.extras or message.forms or (origin is not None and origin.dialect != NAME):
+            return None
+        if role is Role.tool and before is not Role.user:
+            for block in message.content:
+                wire = _say_result(block, fits)
+                if wire is None or wire["tool_call_id"] not in called:
+                    return None
+                turns.append(wire)
+        else:
+            wire = say_message(message, fits) if role is Role.user or role is Role.assistant else None
+            if wire is None:
+                return None
+            turns.append(wire)
+            called = [call["id"] for call in wire["tool_calls"]] if "tool_calls" in wire else ()
+        before = role
+    return turns

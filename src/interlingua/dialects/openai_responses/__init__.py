@@ -15,9 +15,14 @@ from ...types.response import Response
 from ...types.tools import Tool, ToolChoice
 from .._base import Dialect, Headers, StreamDecoder
 from .._output import forcing, speaking, spoken
-from . import encoder, errors, request, response, stream, tools
+from .encoder import Encoder
+from .errors import decode_error, encode_error
 from .names import Scribe
-from .parts import NAME
+from .request import decode_request, encode_request
+from .response import decode_response, encode_response
+from .stream import Decoder
+from .tools import encode_tools, say_choice
+from .wire import NAME
 from .writer import Writer
 
 __all__ = ["OpenAIResponses"]
@@ -27,31 +32,31 @@ class OpenAIResponses(Dialect):
     name = NAME
     history_key = "input"
 
-    def encode_request(self, request_: Request, target: Target | None = None) -> Encoded:
-        return forcing(lambda asked: request.encode_request(asked, target), request_, target)
+    def encode_request(self, request: Request, target: Target | None = None) -> Encoded:
+        return forcing(lambda asked: encode_request(asked, target), request, target)
 
     def decode_request(
         self, body: Json, headers: Headers | None = None, model: str | None = None, stream: bool | None = None
     ) -> Request:
-        return request.decode_request(body, model, stream, self.provider)
+        return decode_request(body, model, stream, self.provider)
 
-    def encode_response(self, response_: Response, request: Request | None = None) -> Encoded:
-        return response.encode_response(response_, request)
+    def encode_response(self, response: Response, request: Request | None = None) -> Encoded:
+        return encode_response(response, request)
 
     def decode_response(self, body: Json, headers: Headers | None = None, request: Request | None = None) -> Response:
-        return spoken(response.decode_response(body, headers, request, self.provider), request)
+        return spoken(decode_response(body, headers, request, self.provider), request)
 
     def stream_decoder(self, request: Request | None = None) -> StreamDecoder:
-        return speaking(stream.Decoder(request, self.provider), request)
+        return speaking(Decoder(request, self.provider), request)
 
-    def stream_encoder(self, request: Request | None = None) -> encoder.Encoder:
-        return encoder.Encoder(request)
+    def stream_encoder(self, request: Request | None = None) -> Encoder:
+        return Encoder(request)
 
     def encode_error(self, error: AdapterError) -> WireError:
-        return errors.encode_error(error)
+        return encode_error(error)
 
     def decode_error(self, status: int, headers: Headers | None, body: bytes) -> AdapterError:
-        return errors.decode_error(status, headers, body, self.provider)
+        return decode_error(status, headers, body, self.provider)
 
     def encode_messages(self, messages: Sequence[Message], target: Target | None = None) -> Encoded:
         writer = Writer(Scribe(), target)
@@ -64,11 +69,11 @@ class OpenAIResponses(Dialect):
         instructions = writer.system([(("system", index), block) for index, block in enumerate(system)])
         return Encoded(writer.items if instructions is None else instructions, losses=tuple(writer.scribe.losses))
 
-    def encode_tools(self, tools_: Sequence[Tool], target: Target | None = None) -> Encoded:
-        scribe = Scribe(tools_)
-        return Encoded(tools.encode_tools(enumerate(tools_), scribe), losses=tuple(scribe.losses))
+    def encode_tools(self, tools: Sequence[Tool], target: Target | None = None) -> Encoded:
+        scribe = Scribe(tools)
+        return Encoded(encode_tools(enumerate(tools), scribe), losses=tuple(scribe.losses))
 
     def encode_tool_choice(self, choice: ToolChoice, target: Target | None = None) -> Encoded:
         scribe = Scribe()
-        said = tools.say_choice(choice, (), scribe)
+        said = say_choice(choice, (), scribe)
         return Encoded(said.get("tool_choice"), losses=tuple(scribe.losses))

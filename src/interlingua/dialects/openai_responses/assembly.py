@@ -11,10 +11,10 @@ from ...arguments import read_arguments, write_arguments
 from ...types.base import Json
 from ...types.blocks import Block, OpaqueBlock, RefusalBlock, TextBlock, ThinkingBlock, ToolUseBlock
 from .items import REASON, SUMMARY
-from .parts import NAME, Wire
+from .wire import NAME, Wire, is_array, is_object
 
 Key = tuple[Json, str, Json]
-"""Output index, kind of part, index of the part. Kinds: ``content``, ``summary``, and ``item`` for an item of one block."""
+"""Output index, kind of part, index of the part. Kinds: ``content``, ``summary``, ``item`` for an item of one block."""
 
 CALLS = {"function_call": "arguments", "custom_tool_call": "input"}
 EMPTY_PARTS: dict[str, Wire] = {
@@ -60,8 +60,8 @@ class Item:
 
     def laid(self, field: str, told: Json, said: dict[Key, str]) -> tuple[list[Json], list[Key]]:
         """The parts of one field: as told, but for what was said otherwise or is not there."""
-        parts: list[Json] = list(told) if isinstance(told, list) else []
-        opened = sorted((key for key in self.parts if key[1] == field), key=lambda key: rank(key))
+        parts: list[Json] = list(told) if is_array(told) else []
+        opened = sorted((key for key in self.parts if key[1] == field), key=rank)
         if all(type(key[2]) is int and key[2] < len(parts) for key in opened):
             keys: list[Key] = [(self.index, field, position) for position in range(len(parts))]
         else:  # their numbers are not those of the finished item: take them in order
@@ -88,7 +88,7 @@ def text_key(part: Wire) -> str:
 
 
 def _agrees(told: Json, part: Wire, said: str) -> bool:
-    if not isinstance(told, dict) or told.get("type") != part["type"]:
+    if not is_object(told) or told.get("type") != part["type"]:
         return False
     text = told.get(text_key(part))
     return isinstance(text, str) and text.startswith(said)
@@ -110,9 +110,8 @@ def with_part(item: Wire, field: str, part: Wire, *, joined: bool) -> Wire:
 def rank(key: Key) -> tuple[int, int, int, str]:
     """The order of the whole: by item, then by field, then by part."""
     index, field, part = key
-    item_rank = index if type(index) is int else 1 << 30
-    part_rank = (part, "") if type(part) is int else (1 << 30, str(part))
-    return (item_rank, field == "content", *part_rank)
+    item_rank, part_rank = (number if type(number) is int else 1 << 30 for number in (index, part))
+    return (item_rank, int(field == "content"), part_rank, str(part))
 
 
 def emptied(block: Block) -> Block:
@@ -138,15 +137,18 @@ def text_of(block: Block) -> str:
 _TEXTS = (TextBlock, RefusalBlock, ThinkingBlock)
 
 
+def so_far(block: Block, said: str) -> Block:
+    """A block that was never finished, with what its deltas said."""
+    if isinstance(block, ToolUseBlock):
+        input, text = ({}, said) if block.kind == "text" else read_arguments(said)
+        return replace(block, input=input, input_text=text)
+    return replace(block, text=said) if isinstance(block, _TEXTS) else block
+
+
 def fitting(opened: Block, block: Block, wire: Wire, said: str) -> Block:
     """The finished block, if it is of the kind that was opened and says what was said; else what can still be said."""
     if type(opened) is type(block):
-        if text_of(block).startswith(said):
-            return block
-        opened = block
-    elif not isinstance(opened, (*_TEXTS, ToolUseBlock)):
-        return OpaqueBlock(NAME, wire) if isinstance(block, (*_TEXTS, ToolUseBlock)) else block
-    if isinstance(opened, ToolUseBlock):
-        input, text = ({}, said) if opened.kind == "text" else read_arguments(said)
-        return replace(opened, input=input, input_text=text)
-    return replace(opened, text=said) if isinstance(opened, _TEXTS) else block
+        return block if text_of(block).startswith(said) else so_far(block, said)
+    if isinstance(opened, (*_TEXTS, ToolUseBlock)):
+        return so_far(opened, said)
+    return OpaqueBlock(NAME, wire) if isinstance(block, (*_TEXTS, ToolUseBlock)) else block

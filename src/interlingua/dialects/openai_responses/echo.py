@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from ...types.base import Json
 from ...types.request import Request
-from .parts import Wire
 from .request import encode_request
+from .wire import Wire, is_array, is_object
 
 DEFAULTS: Wire = {
     "background": False,
@@ -63,7 +63,7 @@ def read_echo(rest: Wire, forms: Wire) -> None:
 def say_echo(wire: Wire, forms: Wire, request: Request | None) -> None:
     echo: Wire = forms.get("echo", {})
     absent = forms.get("unechoed", ())
-    said = encode_request(request, None).body if request is not None and not echo and not absent else {}
+    said: Wire = encode_request(request, None).body if request is not None and not echo and not absent else {}
     for key, default in DEFAULTS.items():
         if key in echo:
             wire[key] = echo[key]
@@ -74,10 +74,10 @@ def say_echo(wire: Wire, forms: Wire, request: Request | None) -> None:
 
 def _said(value: Json, default: Json) -> Json:
     """Objects are repeated with their defaults filled in."""
-    return {**default, **value} if isinstance(value, dict) and isinstance(default, dict) else value
+    return {**default, **value} if is_object(value) and is_object(default) else value
 
 
 def _fresh(default: Json) -> Json:
-    if isinstance(default, dict):
+    if is_object(default):
         return {key: _fresh(value) for key, value in default.items()}
-    return list(default) if isinstance(default, list) else default
+    return list(default) if is_array(default) else default

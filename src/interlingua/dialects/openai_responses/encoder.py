@@ -33,13 +33,14 @@ from ...types.tools import ToolDefinition
 from ...types.words import StopReason
 from .._stream import GrammaticalEncoder, dump
 from .._tables import marks
-from .assembly import CALLS, EMPTY_PARTS, text_key, text_of
+from .assembly import CALLS, EMPTY_PARTS, so_far, text_key, text_of
 from .errors import say_error
 from .items import REASON, SUMMARY, goes_with, say_group
 from .names import Scribe
-from .parts import NAME, Wire, say_output
+from .parts import say_output
 from .response import answering, say_envelope
 from .stream import EVENTS
+from .wire import NAME, Wire, is_object
 
 ENDS = {"completed": "response.completed", "failed": "response.failed"}
 
@@ -55,7 +56,7 @@ class Draft:
         self.head: Wire = {"item_id": wire.get("id") or "", "output_index": index}
         self.blocks: dict[int, Block] = {}
         self.parts: dict[int, Wire] = {}  # where the part of a block is: {"content_index": 0}
-        self.said: list[str] = []  # the arguments of a call, as the model spelled them
+        self.said: dict[int, list[str]] = {}  # what deltas said of each block, as the model spelled it
         self.finished: set[int] = set()
 
     @property
@@ -108,7 +109,7 @@ class Encoder(GrammaticalEncoder):
         self.start = event
         created = event.extras.get(NAME, {}).get("created_at", 0)
         empty = Response(id=event.message_id, model=event.model, extras={NAME: {"created_at": created}})
-        wire = {**say_envelope(empty, self.request, Scribe()), "status": "in_progress", "output": []}
+        wire: Wire = {**say_envelope(empty, self.request, Scribe()), "status": "in_progress", "output": []}
         said = self.event("response.created", {"response": wire})
         return said + self.event("response.in_progress", {"response": wire})
 
@@ -148,7 +149,7 @@ class Encoder(GrammaticalEncoder):
     def progress(self, event: Unknown) -> bytes:
         """Our own protocol's further events go on as they came."""
         raw: Json = event.raw
-        if event.dialect != NAME or not isinstance(raw, dict) or raw.get("type") in EVENTS:
+        if event.dialect != NAME or not is_object(raw) or raw.get("type") in EVENTS:
             return b""
         kind = str(raw.get("type", ""))
         left = {key: value for key, value in raw.items() if key not in ("type", "sequence_number")}
@@ -169,6 +170,7 @@ class Encoder(GrammaticalEncoder):
         if latest is None:
             return said
         latest.blocks[index] = block
+        latest.said[index] = []
         if isinstance(block, TextBlock | RefusalBlock):
             said += self.add_part(latest, index)
         text = block.text if isinstance(block, TextBlock | RefusalBlock | ThinkingBlock) else ""
@@ -205,6 +207,7 @@ class Encoder(GrammaticalEncoder):
         if draft is None or not text:
             return b""
         block = draft.blocks[index]
+        draft.said[index].append(text)
         if isinstance(block, ToolUseBlock):
             return self.call_piece(draft, block, text)
         said = self.add_part(draft, index) if index not in draft.parts else b""
@@ -217,7 +220,6 @@ class Encoder(GrammaticalEncoder):
         free = draft.wire["type"] == "custom_tool_call"
         if free and block.kind != "text":
             return b""  # the text is inside JSON: it is said when it is whole
-        draft.said.append(text)
         return self.event(f"response.{CALL_EVENTS[draft.wire['type']]}.delta", {**draft.head, "delta": text})
 
     def end(self, index: int, block: Block) -> bytes:
@@ -252,23 +254,20 @@ class Encoder(GrammaticalEncoder):
         return said + self.event(f"response.{group}.done", {**place, "part": part})
 
     def end_call(self, draft: Draft, index: int, block: ToolUseBlock) -> bytes:
-        """A call is what it began as: free text or JSON."""
-        tag, told = draft.wire["type"], "".join(draft.said)
-        if tag == "custom_tool_call" and block.kind != "text":
-            block = replace(block, kind="text", input={}, input_text=text_of(block))
-        elif tag == "function_call" and block.kind == "text":
-            block = replace(block, kind="json", input={"input": block.input_text or ""}, input_text=None)
+        tag, begun = draft.wire["type"], draft.blocks[index]
+        hidden = tag == "custom_tool_call" and isinstance(begun, ToolUseBlock) and begun.kind != "text"
+        told = "" if hidden else "".join(draft.said[index])
+        block = _as_begun(block, tag)
         if tag == "function_call" and told and says(told, block.input):
             block = replace(block, input_text=told)
         draft.blocks[index] = block
-        text = text_of(block)
-        said = (
-            b"" if told or not text else self.event(f"response.{CALL_EVENTS[tag]}.delta", {**draft.head, "delta": text})
-        )
+        text, kind, said = text_of(block), f"response.{CALL_EVENTS[tag]}", b""
+        if text and not told:
+            said = self.event(f"{kind}.delta", {**draft.head, "delta": text})
         whole: Wire = {**draft.head, CALLS[tag]: text}
         if tag == "function_call":
             whole["name"] = block.name
-        return said + self.event(f"response.{CALL_EVENTS[tag]}.done", whole) + self.settle(finished=True)
+        return said + self.event(f"{kind}.done", whole) + self.settle(finished=True)
 
     def settle(self, *, finished: bool = False) -> bytes:
         """End the items that are open, or only those whose blocks are all finished."""
@@ -281,6 +280,8 @@ class Encoder(GrammaticalEncoder):
         return b"".join(said)
 
     def done(self, draft: Draft) -> bytes:
+        for index in draft.blocks.keys() - draft.finished:
+            draft.blocks[index] = so_far(draft.blocks[index], "".join(draft.said[index]))
         group = list(draft.blocks.items())
         self.ledger.where = ("content", group[0][0])
         item = say_group(group, draft.index, self.ledger) or draft.wire
@@ -299,6 +300,15 @@ DELTAS: dict[str, tuple[str, Wire]] = {
     REASON: ("reasoning_text", {}),
 }
 CALL_EVENTS = {"function_call": "function_call_arguments", "custom_tool_call": "custom_tool_call_input"}
+
+
+def _as_begun(block: ToolUseBlock, tag: str) -> ToolUseBlock:
+    """A call is what it began as: free text or JSON."""
+    if tag == "custom_tool_call" and block.kind != "text":
+        return replace(block, kind="text", input={}, input_text=text_of(block))
+    if tag == "function_call" and block.kind == "text":
+        return replace(block, kind="json", input={"input": block.input_text or ""}, input_text=None)
+    return block
 
 
 def _cites(block: Block) -> bool:

@@ -12,7 +12,7 @@ from ...types.words import ErrorClass
 from .._errors import ErrorRow, ErrorTable, make_error, parse_body
 from .._stream import dump
 from .._tables import merge
-from .parts import NAME, Wire
+from .wire import NAME, Wire, is_object
 
 ERRORS = ErrorTable(
     # status  wire word                       canonical                  retry
@@ -60,16 +60,16 @@ def decode_error(
     return make_error(
         ERRORS, status, headers, words=words, message=message or (wire if isinstance(wire, str) else ""),
         provider=provider, request_id=next((lower[key] for key in REQUEST_IDS if key in lower), None),
-        extras={NAME: wire if isinstance(wire, dict) else {"text": wire}},
+        extras={NAME: wire if is_object(wire) else {"text": wire}},
     )  # fmt: skip
 
 
 def error_object(wire: Json) -> Wire:
     """The object that describes the error: under ``error``, or the body itself."""
-    if not isinstance(wire, dict):
+    if not is_object(wire):
         return {}
     inner = wire.get("error")
-    return inner if isinstance(inner, dict) else wire
+    return inner if is_object(inner) else wire
 
 
 def encode_error_body(error: AdapterError) -> Wire:
@@ -98,7 +98,7 @@ def say_error(error: AdapterError) -> Wire:
 def say_failure(error: AdapterError) -> Wire:
     """The error of an answer that failed: a code and a message, or what was read."""
     residue = error.extras.get(NAME)
-    if isinstance(residue, dict) and isinstance(residue.get("error"), dict):
+    if is_object(residue) and is_object(residue.get("error")):
         inner: Wire = encode_error_body(error)["error"]
         return inner
     said = say_error(error)

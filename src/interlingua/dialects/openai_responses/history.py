@@ -28,9 +28,10 @@ from .._history import is_plain, mark_orphans
 from .._tables import kept, marks, take
 from .items import item_marks, read_item
 from .names import CALL_ID, TOOL_NAME
-from .parts import NAME, Wire, read_input
+from .parts import read_input
 from .tools import read_tools
 from .usual import read_call, read_result as read_usual_result, read_words
+from .wire import NAME, Wire, is_array, is_object
 
 ROLES = {"user": Role.user, "system": Role.system, "developer": Role.system}
 OUTPUTS = {"function_call_output": "json", "custom_tool_call_output": "text"}
@@ -51,7 +52,7 @@ def kind_of(item: Wire) -> str:
 
 def is_added(item: Json) -> bool:
     """Whether an item adds tools, which stand among the others."""
-    return isinstance(item, dict) and item.get("type") == ADDED and "tools" not in item
+    return is_object(item) and item.get("type") == ADDED and "tools" not in item
 
 
 class Draft:
@@ -88,7 +89,7 @@ class Reader:
 
     def read(self, items: list[Json]) -> None:
         for index, item in enumerate(items):
-            if type(item) is not dict:
+            if not is_object(item):
                 raise ParseError(f"input[{index}] is not an object")
             kind = item.get("type")
             usual = USUAL.get(kind) if kind is None or type(kind) is str else None
@@ -215,7 +216,7 @@ class Reader:
         self.behind(Role.tool).blocks.append(read_result(dict(item), kind, self.calls))
 
     def silent(self, item: Wire, kind: str) -> None:
-        if kind == ADDED and isinstance(item.get("tools"), list) and item["tools"]:
+        if kind == ADDED and is_array(item.get("tools")) and item["tools"]:
             tools = read_tools(item["tools"], self.taken)
             number = {"added": self.added}
             self.tools += [replace(t, forms={NAME: {**marks(NAME, t), **number}}) for t in tools]
@@ -258,7 +259,7 @@ def read_content(rest: Wire, forms: Wire, blanks: Wire) -> list[Block]:
     if type(content) is str:
         forms["content"] = "string"
         return [TextBlock(content)]
-    if type(content) is list:
+    if is_array(content):
         return list(map(read_input, content))
     if content is not None:
         rest["content"] = content
@@ -267,12 +268,17 @@ def read_content(rest: Wire, forms: Wire, blanks: Wire) -> list[Block]:
     return []
 
 
+def plain_text(block: Block) -> str | None:
+    """The text of a block that says nothing else, if there is any."""
+    return (block.text or None) if isinstance(block, TextBlock) and is_plain(block) else None
+
+
 def read_result(rest: Wire, kind: str, calls: dict[str, str]) -> Block:
     """One result. Which kind of call it answers is told by the history, or marked."""
     raw, forms, blanks = {"type": kind, **rest}, Wire(), Wire()
     rest.pop("type", None)
     id, output = rest.pop("call_id", None), rest.pop("output", None)
-    if not isinstance(id, str) or not isinstance(output, str | list):
+    if not isinstance(id, str) or not (isinstance(output, str) or is_array(output)):
         return OpaqueBlock(NAME, raw)
     fields: dict[str, Any] = {"tool_use_id": id}
     if calls.get(id, "json") != OUTPUTS[kind]:
@@ -280,8 +286,9 @@ def read_result(rest: Wire, kind: str, calls: dict[str, str]) -> Block:
     if isinstance(output, str):
         fields["content"] = (TextBlock(output),) if output else ()
     else:
-        fields["content"] = tuple(map(read_input, output))
-        if not output or (len(output) == 1 and is_plain(fields["content"][0]) and fields["content"][0].text):
+        blocks = tuple(map(read_input, output))
+        fields["content"] = blocks
+        if not blocks or (len(blocks) == 1 and plain_text(blocks[0])):
             forms["output"] = "list"
     if isinstance(rest.get("name"), str):
         fields["name"] = rest.pop("name")
@@ -302,8 +309,7 @@ def _as_we_write(leading: list[Block]) -> bool:
     heads = [block for block in leading if "item" in marks(NAME, block)]
     if len(heads) != 1 or heads[0] is not leading[0] or any(type(block) is OpaqueBlock for block in leading):
         return False
-    only = leading[0]
-    plain = len(leading) == 1 and is_plain(_unmarked(only)) and isinstance(only, TextBlock) and only.text != ""
+    plain = len(leading) == 1 and plain_text(_unmarked(leading[0])) is not None
     return not item_marks(heads[0]) and "item" not in heads[0].extras.get(NAME, {}) and not plain
 
 

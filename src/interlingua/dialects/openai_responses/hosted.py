@@ -22,7 +22,7 @@ from ...types.blocks import (
     ServerToolUseBlock,
 )
 from .._tables import Ledger, kept, marks, own
-from .parts import NAME, Wire, take_text
+from .wire import NAME, Wire, take_text
 
 # By canonical name; what is not here is "<name>_call", has an "id", and says what it found in an item of its own.
 TAGS = {"program": "program"}

@@ -35,7 +35,8 @@ from ...types.blocks import (
 from .._tables import Ledger, blank, kept, marks, merge, own
 from .hosted import declare_found, read_hosted, say_call as say_hosted, say_image, say_result
 from .names import Scribe
-from .parts import NAME, Wire, is_part, read_output, say_output, take_text
+from .parts import is_part, read_output, say_output
+from .wire import NAME, Wire, is_array, is_object, take_text
 
 PREFIXES = {"message": "msg", "reasoning": "rs", "function_call": "fc", "custom_tool_call": "ctc"}
 SUMMARY, REASON = "summary_text", "reasoning_text"
@@ -116,7 +117,7 @@ def read_message(rest: Wire, place: int | None, *, first: bool) -> list[Block]:
         blocks: list[Block] = [TextBlock(content)]
         if formal:
             forms["content"] = "string"
-    elif type(content) is not list:
+    elif not is_array(content):
         raise TypeError("content is text or parts")
     else:
         blocks = list(map(read_output, content))
@@ -136,7 +137,7 @@ def say_message(group: Placed, place: int | None, scribe: Scribe, *, first: bool
     if as_text and len(group) == 1 and isinstance(head, TextBlock | RefusalBlock):
         wire["content"] = _say_string(head, scribe)
     else:
-        said = [say_output(_bare(block), scribe) for block in walk(group, scribe)]
+        said = [say_output(bare(block), scribe) for block in walk(group, scribe)]
         wire["content"] = [part for part in said if part is not None]
         if not wire["content"]:
             return None
@@ -168,7 +169,7 @@ def item_residue(block: Block) -> Wire:
     return residue
 
 
-def _bare(block: Block) -> Block:
+def bare(block: Block) -> Block:
     """A block without what its item keeps on it."""
     residue = block.extras.get(NAME)
     if residue is None or "item" not in residue:
@@ -224,7 +225,7 @@ def say_reasoning(group: Placed, place: int | None, scribe: Scribe) -> Wire:
             if "bare" in mark:
                 scribe.lose("added", "a part of the summary was made for it", "text")
             tag = mark.get("part", SUMMARY)
-            part = own(NAME, {"type": tag, "text": block.text}, _bare(block))
+            part = own(NAME, {"type": tag, "text": block.text}, bare(block))
             wire.setdefault("summary" if tag == SUMMARY else "content", []).append(part)
         if block.signature is not None:
             wire["encrypted_content"] = block.signature
@@ -263,7 +264,7 @@ def _read_arguments(rest: Wire, forms: Wire) -> dict[str, Any]:
     if isinstance(arguments, str):
         input, text = read_arguments(arguments)
         return {"input": input, "input_text": text}
-    if isinstance(arguments, dict):
+    if is_object(arguments):
         forms["arguments"] = "object"
         return {"input": arguments}
     forms["arguments"] = arguments
@@ -367,7 +368,7 @@ def say_group(group: Placed, place: int | None, scribe: Scribe, *, first: bool =
             return say_image(image, place, scribe)
         case OpaqueBlock() as opaque if not is_part(opaque):
             raw: Json = opaque.raw
-            return dict(raw) if isinstance(raw, dict) else None
+            return dict(raw) if is_object(raw) else None
         case head if is_part(head):
             return say_message(group, place, scribe, first=first)
         case head:

@@ -10,7 +10,7 @@ from ...types.blocks import ToolUseBlock
 from ...types.request import Request
 from ...types.tools import Tool, ToolDefinition
 from .._tables import Ledger, marks
-from .parts import NAME
+from .wire import NAME, is_object
 
 LONGEST_ID = 64
 CALL_ID = re.compile(rf".{{1,{LONGEST_ID}}}", re.DOTALL)
@@ -152,6 +152,6 @@ def namespaces(request: Request | None) -> dict[str, str]:
     found: dict[str, str] = {}
     for tool in request.tools if request is not None else ():
         space = tool.extras.get(NAME, {}).get("namespace")
-        if isinstance(tool, ToolDefinition) and isinstance(space, dict) and isinstance(space.get("name"), str):
+        if isinstance(tool, ToolDefinition) and is_object(space) and isinstance(space.get("name"), str):
             found[tool.name] = space["name"]
     return found

@@ -32,9 +32,7 @@ from ...types.blocks import (
 )
 from .._stream import dump
 from .._tables import BlockTable, CacheWord, Ledger, Row, kept, marks, own, read_constants, take
-
-NAME = "openai-responses"
-Wire = dict[str, Json]
+from .wire import NAME, Wire, is_array, is_object, take_text
 
 DATA_URL = re.compile(r"data:([^;,]+);base64,(.*)", re.DOTALL)
 TTLS = ("30m", "12h")
@@ -54,7 +52,7 @@ def say_breakpoint(mark: CacheMark, ledger: Ledger) -> Wire:
 
 
 def read_breakpoint(wire: Json) -> CacheMark | None:
-    if not isinstance(wire, dict) or wire.get("mode") != "explicit":
+    if not is_object(wire) or wire.get("mode") != "explicit":
         return None
     rest = {key: value for key, value in wire.items() if key != "mode"}
     ttl = rest.pop("ttl") if rest.get("ttl") in TTLS else None
@@ -212,14 +210,6 @@ def say_annotation(citation: Citation, text: str, ledger: Ledger, *path: str | i
 OUTPUT_TEXT: Wire = {"annotations": [], "logprobs": []}
 
 
-def take_text(rest: Wire, key: str) -> str:
-    """The text under a key. What is none makes the part one that is carried whole."""
-    text = rest.pop(key)
-    if type(text) is not str:
-        raise TypeError(key)
-    return text
-
-
 def read_text(rest: Wire) -> dict[str, Any]:
     return {"text": take_text(rest, "text")}
 
@@ -232,7 +222,7 @@ def read_output_text(rest: Wire) -> dict[str, Any]:
     forms: Wire = {}
     fields: dict[str, Any] = {"text": take_text(rest, "text")}
     annotations = rest.get("annotations")
-    if isinstance(annotations, list) and annotations and all(map(_is_annotation, annotations)):
+    if is_array(annotations) and annotations and all(map(_is_annotation, annotations)):
         fields["citations"] = tuple(map(read_annotation, rest.pop("annotations")))
         read_constants(rest, forms, {"logprobs": []})
     else:
@@ -241,7 +231,7 @@ def read_output_text(rest: Wire) -> dict[str, Any]:
 
 
 def _is_annotation(wire: Json) -> bool:
-    return isinstance(wire, dict) and isinstance(wire.get("type"), str)
+    return is_object(wire) and isinstance(wire.get("type"), str)
 
 
 def say_output_text(block: TextBlock, ledger: Ledger) -> Wire:
@@ -261,6 +251,10 @@ def say_input_text(block: TextBlock, ledger: Ledger) -> Wire:
     if block.citations:
         ledger.lose("dropped", "what is put in cites nothing", "citations")
     return {"text": block.text}
+
+
+def say_refusal(block: RefusalBlock, ledger: Ledger) -> Wire:
+    return {"refusal": block.text}
 
 
 def say_input_refusal(block: RefusalBlock, ledger: Ledger) -> Wire:
@@ -286,7 +280,7 @@ INPUT = BlockTable(
 OUTPUT = BlockTable(
     NAME,
     Row(TextBlock, "output_text", say_output_text, read_output_text),
-    Row(RefusalBlock, "refusal", lambda b, _: {"refusal": b.text}, read_refusal),
+    Row(RefusalBlock, "refusal", say_refusal, read_refusal),
 )
 
 
@@ -357,7 +351,7 @@ def is_part(block: Block, *, put_in: bool = False) -> bool:
         return isinstance(block, TextBlock | ImageBlock | DocumentBlock | RefusalBlock | JsonBlock)
     if block.dialect != NAME or "part" in marks(NAME, block):
         return True
-    tag = str(block.raw.get("type", "item_reference")) if isinstance(block.raw, dict) else ""
+    tag = str(block.raw.get("type", "item_reference")) if is_object(block.raw) else ""
     if put_in:
         return tag not in WHOLE_ITEMS and not tag.endswith(("_call", "_output"))
     return tag.startswith(("input_", "output_"))

@@ -24,8 +24,8 @@ from .._stream import dump
 from .._tables import Field, FieldTable, Ledger, kept, marks, own, take
 from .history import Reader, is_added, read_system
 from .names import Scribe
-from .parts import NAME, Wire
 from .tools import encode_tools, read_choice, read_tools, say_choice
+from .wire import NAME, Wire, is_array, is_object
 from .writer import Writer
 
 PATH = "/v1/responses"
@@ -50,7 +50,7 @@ STATE = ("previous_response_id", "conversation", "prompt")
 
 
 def decode_request(body: Json, model: str | None, stream: bool | None, provider: str | None) -> Request:
-    if type(body) is not dict:
+    if not is_object(body):
         raise ParseError(f"a request body is a JSON object, got {type(body).__name__}")
     rest, forms, blanks = dict(body), Wire(), Wire()
     fields: dict[str, Any] = {}
@@ -73,13 +73,13 @@ def read_conversation(rest: Wire, fields: dict[str, Any], forms: Wire, blanks: W
     """Tools, the system prompt and the history: some tools stand in the history, some history in front."""
     taken: set[str] = set()
     tools: list[Tool] = []
-    if type(wire := take(rest, "tools", blanks)) is list:
+    if is_array(wire := take(rest, "tools", blanks)):
         tools = read_tools(wire, taken)
     elif wire is not None:
         rest["tools"] = wire
     reader = Reader(provider, taken)
     given = rest.get("input", "absent")
-    if type(given) is list:
+    if is_array(given):
         reader.read(rest.pop("input"))
         fields["messages"] = reader.messages()
         if not given:
@@ -99,7 +99,7 @@ def read_conversation(rest: Wire, fields: dict[str, Any], forms: Wire, blanks: W
 
 def read_identity(rest: Wire, fields: dict[str, Any], forms: Wire, blanks: Wire) -> None:
     metadata = take(rest, "metadata", blanks)
-    if isinstance(metadata, dict):
+    if is_object(metadata):
         fields["metadata"] = dict(metadata)
         if "user_id" in metadata:
             forms["user_id"] = "metadata"
@@ -113,7 +113,7 @@ def read_identity(rest: Wire, fields: dict[str, Any], forms: Wire, blanks: Wire)
 
 def read_thinking(rest: Wire, fields: dict[str, Any], blanks: Wire) -> None:
     wire = take(rest, "reasoning", blanks)
-    if not isinstance(wire, dict):
+    if not is_object(wire):
         if wire is not None:
             rest["reasoning"] = wire
         return
@@ -138,8 +138,8 @@ def read_thinking(rest: Wire, fields: dict[str, Any], blanks: Wire) -> None:
 def read_format(rest: Wire, fields: dict[str, Any], forms: Wire, blanks: Wire) -> None:
     """The schema is ours; its name and description, and the verbosity beside it, are only this protocol's."""
     text = rest.get("text")
-    wire = text.get("format") if isinstance(text, dict) else None
-    if not isinstance(wire, dict) or wire.get("type") != "json_schema" or not isinstance(wire.get("schema"), dict):
+    wire = text.get("format") if is_object(text) else None
+    if not is_object(wire) or wire.get("type") != "json_schema" or not is_object(wire.get("schema")):
         return
     inner = {key: value for key, value in wire.items() if key not in ("type", "schema")}
     fields["output_schema"] = wire["schema"]
@@ -208,9 +208,10 @@ def say_conversation(request: Request, body: Wire, target: Target | None, mark: 
 
 def say_input(request: Request, items: list[Wire], body: Wire, mark: Wire, ledger: Ledger) -> None:
     only = request.messages[0] if len(request.messages) == 1 else None
-    if mark.get("input") == "string" and only is not None and len(items) == 1 and only.role == Role.user:
-        if len(only.content) == 1 and is_plain(only.content[0]):
-            body["input"] = only.content[0].text  # type: ignore[union-attr]
+    if mark.get("input") == "string" and only is not None and len(items) == 1 and len(only.content) == 1:
+        block = only.content[0]
+        if only.role == Role.user and isinstance(block, TextBlock) and is_plain(block):
+            body["input"] = block.text
             return
     if items:
         body["input"] = items

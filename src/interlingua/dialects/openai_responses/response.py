@@ -26,8 +26,8 @@ from .errors import decode_error, encode_error_body, say_failure
 from .hosted import waits_for_caller
 from .items import grouped, read_item, say_group
 from .names import Scribe, namespaces, originals
-from .parts import NAME, Wire
 from .usage import read_usage, say_usage
+from .wire import NAME, Wire, is_array, is_object
 
 CONSTANTS: Wire = {"object": "response", "created_at": 0, "service_tier": "default"}
 INCOMPLETE = {
@@ -47,7 +47,7 @@ STATUS = {
 def decode_response(
     body: Json, headers: Mapping[str, str] | None, request: Request | None, provider: str | None
 ) -> Response:
-    if type(body) is not dict:
+    if not is_object(body):
         raise ParseError(f"a response body is a JSON object, got {type(body).__name__}")
     if body.get("error") and "output" not in body and "status" not in body:
         error = decode_error(None, headers, body, provider)
@@ -75,7 +75,7 @@ def finisher(request: Request | None) -> Restore | None:
 
 def read_output(rest: Wire, forms: Wire) -> list[Block]:
     output = rest.get("output")
-    if type(output) is not list:
+    if not is_array(output):
         if "output" not in rest:
             forms["output"] = "absent"
         elif output is None:
@@ -101,7 +101,7 @@ def read_envelope(rest: Wire, forms: Wire, blocks: list[Block], provider: str | 
             forms[key] = value
     read_stop(rest, fields, forms, blocks, provider)
     usage = rest.get("usage", "absent")
-    if isinstance(usage, dict):
+    if is_object(usage):
         counts: Wire = {}
         fields["usage"], left = read_usage(usage, counts)
         del rest["usage"]
@@ -119,7 +119,7 @@ def read_envelope(rest: Wire, forms: Wire, blocks: list[Block], provider: str | 
 
 def read_stop(rest: Wire, fields: dict[str, Any], forms: Wire, blocks: list[Block], provider: str | None) -> None:
     status, details, failure = (rest.pop(key, "absent") for key in ("status", "incomplete_details", "error"))
-    reason = details.get("reason") if isinstance(details, dict) else None
+    reason = details.get("reason") if is_object(details) else None
     natural = _natural(blocks)
     stop = STATUS.get(status, natural) if isinstance(status, str) else natural
     if status == "incomplete":
@@ -127,7 +127,7 @@ def read_stop(rest: Wire, fields: dict[str, Any], forms: Wire, blocks: list[Bloc
     fields["stop_reason"] = stop
     if isinstance(status, str) and status != "absent":
         fields["raw_stop_reason"] = reason if isinstance(reason, str) else status
-    if isinstance(failure, dict):
+    if is_object(failure):
         fields["error"] = decode_error(None, None, {"error": failure}, provider)
         fields["stop_reason"] = StopReason.error
     read = {"status": status, "incomplete_details": details, "error": failure}

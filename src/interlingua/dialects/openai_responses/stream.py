@@ -23,9 +23,10 @@ from .._stream import FrameDecoder, decode_json
 from .assembly import EMPTY_PARTS, Item, Key, emptied, empty_item, fitting, rank, text_key, text_of, with_part
 from .errors import decode_error
 from .items import REASON, SUMMARY, read_item
-from .parts import NAME, Wire, read_annotation
+from .parts import read_annotation
 from .response import finisher, read_envelope
 from .usage import read_usage
+from .wire import NAME, Wire, is_object
 
 
 class Decoder(FrameDecoder):
@@ -65,7 +66,7 @@ class Decoder(FrameDecoder):
     def other(self, wire: Json, out: list[Event]) -> None:
         if wire == "[DONE]":
             return
-        if isinstance(wire, dict) and isinstance(wire.get("error"), dict):
+        if is_object(wire) and is_object(wire.get("error")):
             self.failed(wire, out)
         else:
             self.unknown(wire, out)
@@ -74,7 +75,7 @@ class Decoder(FrameDecoder):
 
     def begun(self, wire: Wire, out: list[Event]) -> None:
         response = wire["response"]
-        if type(response) is not dict:
+        if not is_object(response):
             raise TypeError("a response is an object")
         self.envelope = response
         if not self.started:
@@ -88,11 +89,11 @@ class Decoder(FrameDecoder):
                 self.items[index] = Item(index, item)
             self.settle(index, item, out)
         error = response.get("error")
-        if response.get("status") == "failed" or isinstance(error, dict):
-            body = {"error": error} if isinstance(error, dict) else {}
+        if response.get("status") == "failed" or is_object(error):
+            body = {"error": error} if is_object(error) else {}
             self.fail(decode_error(None, None, body, self.provider), out)
             return
-        if isinstance(response.get("usage"), dict):
+        if is_object(response.get("usage")):
             out.append(UsageUpdate(read_usage(response["usage"], {})[0]))
         self.complete(out)
 
@@ -226,7 +227,7 @@ class Decoder(FrameDecoder):
         item = self.items[index]
         if item.done:
             return
-        if type(wire) is not dict:
+        if not is_object(wire):
             raise TypeError("an item is an object")
         item.done = True
         if item.wire.get("type") != wire.get("type"):

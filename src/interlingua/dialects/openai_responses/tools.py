@@ -22,8 +22,8 @@ from ...types.tools import ServerTool, Tool, ToolChoice, ToolDefinition
 from .._schemas import is_strict_form, say_strict
 from .._tables import Ledger, kept, marks, own, take
 from .names import TOOL_NAME, Scribe
-from .parts import NAME, Wire
 from .usual import read_tool as usual_tool, say_tool as say_usual
+from .wire import NAME, Wire, is_array, is_object
 
 MODES = {"auto": "auto", "required": "any", "none": "none"}
 MODE_WORDS = {"auto": "auto", "any": "required", "none": "none"}
@@ -33,11 +33,11 @@ def read_tools(wire: Iterable[Json], taken: set[str]) -> list[Tool]:
     """The tools of a list, namespaces opened. ``taken`` are the names so far."""
     tools: list[Tool] = []
     for tool in wire:
-        usual = usual_tool(tool, taken) if type(tool) is dict else None
+        usual = usual_tool(tool, taken) if is_object(tool) else None
         if usual is not None:
             tools.append(usual)
             continue
-        members = _read_namespace(tool, taken) if isinstance(tool, dict) and tool.get("type") == "namespace" else None
+        members = _read_namespace(tool, taken) if is_object(tool) and tool.get("type") == "namespace" else None
         tools += members if members is not None else [read_tool(tool)]
         taken.update(t.name for t in tools if isinstance(t, ToolDefinition))
     return tools
@@ -45,7 +45,7 @@ def read_tools(wire: Iterable[Json], taken: set[str]) -> list[Tool]:
 
 def _read_namespace(wire: Wire, taken: set[str]) -> list[Tool] | None:
     members = wire.get("tools")
-    if type(members) is not list or not members or not all(isinstance(member, dict) for member in members):
+    if not is_array(members) or not members or not all(is_object(member) for member in members):
         return None
     tools = list(map(read_tool, members))
     names = [tool.name for tool in tools if isinstance(tool, ToolDefinition)]
@@ -56,7 +56,7 @@ def _read_namespace(wire: Wire, taken: set[str]) -> list[Tool] | None:
 
 
 def read_tool(wire: Json) -> Tool:
-    if type(wire) is dict and type(wire.get("name")) is str:
+    if is_object(wire) and type(wire.get("name")) is str:
         if wire.get("type") == "function":
             return _read_function(dict(wire))
         if wire.get("type") == "custom":
@@ -68,7 +68,7 @@ def _read_function(rest: Wire) -> ToolDefinition:
     forms, blanks = Wire(), Wire()
     del rest["type"]
     fields: dict[str, Any] = {"name": _read_name(rest, forms), "description": take(rest, "description", blanks)}
-    if isinstance(rest.get("parameters"), dict):
+    if is_object(rest.get("parameters")):
         fields["input_schema"] = rest.pop("parameters")
     else:
         forms["parameters"] = rest.pop("parameters", "absent")
@@ -232,8 +232,8 @@ def _read_mode(wire: Json, tools: Sequence[Tool], forms: Wire) -> dict[str, Any]
             if kind != _kind_of(name, tools):
                 forms["kind"] = kind
             return {"mode": "specific", "name": name}
-        case {"type": "allowed_tools", "mode": "auto" | "required" as mode, "tools": list(allowed), **rest} if not rest:
-            names = [tool.get("name") for tool in allowed if isinstance(tool, dict)]
+        case {"type": "allowed_tools", "mode": "auto" | "required" as mode, "tools": allowed, **rest} if not rest:
+            names = [tool.get("name") for tool in allowed if is_object(tool)] if is_array(allowed) else []
             if all(isinstance(name, str) for name in names) and _allowed(names, tools) == allowed:
                 return {"mode": MODES[mode], "allowed": tuple(names)}
         case _:

@@ -7,7 +7,7 @@ input: clamped), ``reasoning`` (it is not inside the output count).
 from __future__ import annotations
 
 from ...types.usage import TokenUsage
-from .parts import Wire
+from .wire import Wire, is_object
 
 DETAILS = (
     # details object            their count            needs to be written
@@ -50,7 +50,7 @@ def _count(rest: Wire, key: str, forms: Wire) -> int:
 
 def _detail(rest: Wire, group: str, key: str, forms: Wire) -> int:
     details = rest.get(group)
-    if not isinstance(details, dict) or type(details.get(key)) is not int:
+    if not is_object(details) or type(details.get(key)) is not int:
         forms.setdefault("absent", []).append(key)
         return 0
     inner = dict(details)

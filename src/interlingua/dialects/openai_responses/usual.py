@@ -14,7 +14,7 @@ from ...types.blocks import Block, TextBlock, ToolResultBlock, ToolUseBlock
 from ...types.messages import Message
 from ...types.tools import Tool, ToolDefinition
 from .names import LONGEST_ID, TOOL_NAME, Scribe
-from .parts import Wire
+from .wire import Wire, is_array, is_object
 
 
 def read_call(item: Wire, calls: Mapping[str, str]) -> ToolUseBlock | None:
@@ -43,11 +43,11 @@ def read_result(item: Wire, calls: Mapping[str, str]) -> ToolResultBlock | None:
 def read_words(item: Wire) -> tuple[Block, ...] | None:
     """The texts of a message that is a role and parts."""
     content = item.get("content")
-    if len(item) != 2 or type(content) is not list or not content:
+    if len(item) != 2 or not is_array(content) or not content:
         return None
     blocks: list[Block] = []
     for part in content:
-        if type(part) is not dict or len(part) != 2 or part.get("type") != "input_text":
+        if not is_object(part) or len(part) != 2 or part.get("type") != "input_text":
             return None
         text = part.get("text")
         if type(text) is not str:
@@ -61,7 +61,7 @@ def read_tool(wire: Wire, taken: set[str]) -> ToolDefinition | None:
     if len(wire) != 5 or wire.get("type") != "function" or wire.get("strict") is not False:
         return None
     name, description, schema = wire.get("name"), wire.get("description"), wire.get("parameters")
-    if type(name) is not str or type(description) is not str or not description or type(schema) is not dict:
+    if type(name) is not str or type(description) is not str or not description or not is_object(schema):
         return None
     if schema.get("type") != "object" or "properties" not in schema or not TOOL_NAME.fullmatch(name):
         return None

@@ -26,12 +26,13 @@ from ...types.words import Role
 from .._history import PLACEHOLDER, is_plain, speakable
 from .._stream import dump
 from .._tables import is_blank, marks, merge, own
-from .history import is_added, kind_of
+from .history import is_added, kind_of, plain_text
 from .hosted import say_result as say_hosted_result
-from .items import Placed, grouped, item_marks, item_residue, say_group
+from .items import Placed, bare, grouped, item_marks, item_residue, say_group
 from .names import Scribe
-from .parts import CACHE, INPUT, NAME, Wire, is_part, say_input
+from .parts import CACHE, INPUT, is_part, say_input
 from .usual import say_results, say_turn, say_user
+from .wire import NAME, Wire, is_object
 
 Where = tuple[str | int, ...]
 NOT_MINE = ("item", "joined", "instructions")
@@ -57,14 +58,15 @@ class Writer:
     def system(self, placed: Sequence[tuple[Where, Block]]) -> str | None:
         """Write the system prompt; what is said as ``instructions`` is returned."""
         if not any(_stands_somewhere(block) for _, block in placed):
-            if len(placed) == 1 and is_plain(placed[0][1]) and placed[0][1].text:  # type: ignore[union-attr]
-                return placed[0][1].text  # type: ignore[union-attr]
-            self.leading(placed)
-            return None
+            text = plain_text(placed[0][1]) if len(placed) == 1 else None
+            if text is None:
+                self.leading(placed)
+            return text
         instructions: str | None = None
-        rest = list(placed)
-        if "instructions" in marks(NAME, rest[0][1]) and type(rest[0][1]) is TextBlock:
-            instructions = rest.pop(0)[1].text  # type: ignore[union-attr]
+        rest, first = list(placed), placed[0][1]
+        if isinstance(first, TextBlock) and "instructions" in marks(NAME, first):
+            instructions = first.text
+            del rest[0]
         run: list[tuple[Where, Block]] = []
         for where, block in rest:
             if run and ("item" in marks(NAME, block) or _is_item(block) or _is_item(run[-1][1])):
@@ -86,7 +88,7 @@ class Writer:
         forms, said = item_marks(head), list[Wire]()
         for where, block in placed:
             self.scribe.where = where
-            part = say_input(_alone(block), self.scribe)
+            part = say_input(bare(block), self.scribe)
             if part is not None:
                 said.append(part)
         self.scribe.where = ()
@@ -232,7 +234,7 @@ class Writer:
     def silent(self, block: OpaqueBlock) -> None:
         """An item that is carried whole. Added tools stand among the others and come back to it."""
         raw: Json = block.raw
-        item: Wire = dict(raw) if isinstance(raw, dict) else {}
+        item: Wire = dict(raw) if is_object(raw) else {}
         if is_added(item):
             if not self.added:
                 self.scribe.lose("dropped", "its tools are not here")
@@ -266,16 +268,6 @@ def _is_item(block: Block) -> bool:
     return type(block) is OpaqueBlock and not is_part(block, put_in=True)
 
 
-def _alone(block: Block) -> Block:
-    """A block without what its message keeps on it."""
-    mine = block.extras.get(NAME)
-    if mine is None or "item" not in mine:
-        return block
-    left = {key: value for key, value in mine.items() if key != "item"}
-    others = {name: value for name, value in block.extras.items() if name != NAME}
-    return replace(block, extras={**others, NAME: left} if left else others)
-
-
 def say_words(role: Role, said: list[Wire], blocks: Sequence[Block], forms: Wire) -> Wire:
     """A message of the user's or the system's: parts, or a string where it was one and still can be."""
     wire: Wire = {"type": "message"} if "type" in forms else {}
@@ -288,7 +280,7 @@ def say_words(role: Role, said: list[Wire], blocks: Sequence[Block], forms: Wire
 
 
 def _is_plain_text(blocks: Sequence[Block]) -> bool:
-    return len(blocks) == 1 and type(blocks[0]) is TextBlock and is_plain(replace(_alone(blocks[0]), forms={}))
+    return len(blocks) == 1 and type(blocks[0]) is TextBlock and is_plain(replace(bare(blocks[0]), forms={}))
 
 
 # ---------------------------------------------------------------------------------------------------------- results

@@ -1,0 +1,166 @@
+"""Where a request goes and under whose name: URL and headers from a provider's row and the caller's settings. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from urllib.parse import SplitResult, parse_qsl, quote, urlsplit
+
+from .config import AdapterConfig
+from .errors import NotConfigured
+from .providers.table import Provider
+from .secrets import Secret
+from .types.base import Json
+
+__all__ = ["headers_for", "key_sentence", "url_for"]
+
+VERSION = re.compile(r"v\d+(?:(?:alpha|beta)\d*)?")
+HOLE = re.compile(r"{(\w+)}")
+PRINTABLE = re.compile(r"[\x20-\x7e]*")
+KEY_WORDS = frozenset({"key", "api_key", "api-key", "apikey", "token", "access_token"})
+
+# What ``options["api_version"]`` means: a header, a part of the query, or the version in the path.
+VERSION_HEADERS = {"anthropic-messages": "anthropic-version"}
+VERSION_QUERIES = {"openai-chat": "api-version", "openai-responses": "api-version"}
+
+# Options that travel as headers, by dialect or by provider.
+OPTION_HEADERS: dict[str, dict[str, str]] = {
+    "openai-chat": {"organization": "openai-organization", "project": "openai-project"},
+    "openai-responses": {"organization": "openai-organization", "project": "openai-project"},
+    "openrouter": {"referer": "http-referer", "title": "x-title"},
+}
+# Providers whose project is a part of the address and no header.
+PROJECT_IN_URL = frozenset({"vertex", "vertex-anthropic"})
+
+
+def url_for(provider: Provider, config: AdapterConfig, path: str) -> str:
+    """The dialect's path under the base URL, which may or may not bring the version segment along."""
+    options = config.options
+    base = _split(_fill(config.base_url or provider.base_url, provider, options))
+    own = [part for part in urlsplit(provider.base_url).path.split("/") if part]
+    route, _, query = path.partition("?")
+    before, after = _parts(base.path), _parts(route)
+    if VERSION.fullmatch(after[0]):
+        before, after = _with_version(before, own), after[1:]
+        if provider.dialect not in VERSION_HEADERS and provider.dialect not in VERSION_QUERIES:
+            before = _at_version(before, options.get("api_version"))
+    elif before and VERSION.fullmatch(before[-1]):
+        before = before[:-1]  # a protocol without versions
+    queries = [base.query, query, _version_query(provider, options)]
+    joined = "/".join([*_without_overlap(before, after), *after])
+    return f"{base.scheme}://{base.netloc}/{joined}" + "?".join(["", "&".join(filter(None, queries))]).rstrip("?")
+
+
+def _parts(path: str) -> list[str]:
+    return [part for part in path.split("/") if part]
+
+
+def _with_version(before: list[str], own: list[str]) -> list[str]:
+    """The base's segments with a version: its own, else the row's, as far from the end as it stands there."""
+    place = next((index for index, part in enumerate(own) if VERSION.fullmatch(part)), None)
+    if place is None or "deployments" in before or any(map(VERSION.fullmatch, before)):
+        return before
+    behind = len(own) - place - 1
+    cut = len(before) - behind
+    return [*before[:cut], own[place], *before[cut:]] if cut >= 0 else before
+
+
+def _at_version(before: list[str], version: Json) -> list[str]:
+    return [str(version) if version and VERSION.fullmatch(part) else part for part in before]
+
+
+def _without_overlap(before: list[str], after: list[str]) -> list[str]:
+    """A base URL copied from an example may already end in the endpoint."""
+    for size in range(min(len(before), len(after)), 0, -1):
+        if before[-size:] == after[:size]:
+            return before[:-size]
+    return before
+
+
+def _version_query(provider: Provider, options: dict[str, Json]) -> str:
+    name, version = VERSION_QUERIES.get(provider.dialect), options.get("api_version")
+    return f"{name}={quote(str(version))}" if name and version else ""
+
+
+def _fill(base: str, provider: Provider, options: dict[str, Json]) -> str:
+    """The base URL with its holes filled from the options."""
+
+    def value(hole: re.Match[str]) -> str:
+        found = options.get(hole[1])
+        if not found:
+            raise NotConfigured(
+                f"{provider.name} needs options[{hole[1]!r}], which is a part of its address {provider.base_url}",
+                provider=provider.name,
+            )
+        return quote(str(found), safe="")
+
+    return HOLE.sub(value, base).replace("//global-aiplatform.", "//aiplatform.")
+
+
+def _split(base: str) -> SplitResult:
+    parts = urlsplit(base if "://" in base else f"https://{base}")
+    asked = {name.lower() for name, _ in parse_qsl(parts.query)}
+    if "@" in parts.netloc or asked & KEY_WORDS:
+        raise NotConfigured("base_url holds a user name or a key; keys travel in headers: use api_key or extra_headers")
+    if not parts.netloc:
+        raise NotConfigured(f"base_url {base!r} is not a URL")
+    return parts
+
+
+def headers_for(provider: Provider, config: AdapterConfig, encoded: dict[str, str]) -> dict[str, str]:
+    """All headers but a signature, in lower case: the row's, the dialect's, the options', the key, the caller's own."""
+    headers = {"content-type": "application/json", "user-agent": "interlingua", **provider.headers, **encoded}
+    for owner in (provider.dialect, provider.name):
+        for option, name in OPTION_HEADERS.get(owner, {}).items():
+            if config.options.get(option) and not (option == "project" and provider.name in PROJECT_IN_URL):
+                headers[name] = str(config.options[option])
+    if provider.dialect in VERSION_HEADERS and config.options.get("api_version"):
+        headers[VERSION_HEADERS[provider.dialect]] = str(config.options["api_version"])
+    headers |= _key_header(provider, config)
+    for name, value in config.extra_headers.items():
+        headers[name.lower()] = value.reveal() if isinstance(value, Secret) else value
+    _check(headers, provider)
+    return headers
+
+
+def _bearer(provider: Provider, key: str) -> dict[str, str]:
+    return {"authorization": f"Bearer {key}"}
+
+
+def _named(provider: Provider, key: str) -> dict[str, str]:
+    return {(provider.auth.header or "authorization").lower(): key}
+
+
+KEY_HEADERS: dict[str, Callable[[Provider, str], dict[str, str]]] = {
+    "bearer": _bearer,
+    "header": _named,
+    "sigv4": _bearer,  # a key instead of a signature
+    "none": _bearer,
+}
+
+
+def _key_header(provider: Provider, config: AdapterConfig) -> dict[str, str]:
+    key = config.secret
+    if key:
+        return KEY_HEADERS[provider.auth.kind](provider, key)
+    named = {name.lower() for name in config.extra_headers}
+    if provider.auth.kind in ("none", "sigv4") or named & {"authorization", (provider.auth.header or "").lower()}:
+        return {}
+    raise NotConfigured(key_sentence(provider), provider=provider.name)
+
+
+def key_sentence(provider: Provider) -> str:
+    """What to do about a missing key."""
+    where = " or ".join(provider.auth.keys)
+    return f"no key for {provider.name}: set {where} in the environment, or give AdapterConfig(api_key=...)"
+
+
+def _check(headers: dict[str, str], provider: Provider) -> None:
+    """HTTP libraries quote a bad value in their message, and the value may be a key; so we look first."""
+    for name, value in headers.items():
+        if not PRINTABLE.fullmatch(value):
+            raise NotConfigured(
+                f"the header {name} for {provider.name} holds a line break or a character that is not ASCII;"
+                " was the key copied with something around it?",
+                provider=provider.name,
+            )

@@ -1,0 +1,203 @@
+"""The client that awaits: one short loop around a call, and who may end it.
+
+What is decided is decided in ``calls.py``, what is said is said in ``exchange.py``; here is only the waiting.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import suppress
+from importlib import import_module
+from typing import Any, TypeVar, Unpack
+
+from .adapter import Adapter, Register, Settings
+from .calls import Call
+from .config import AdapterConfig
+from .errors import AdapterError, CancelledError
+from .providers.table import Provider
+from .transport.base import AsyncReply, AsyncTransport
+from .types.events import Event
+from .types.request import Request
+from .types.response import Response
+
+__all__ = ["AsyncClient", "AsyncStream"]
+
+T = TypeVar("T")
+
+
+class _Waiting:
+    """A call of ``AsyncClient``: who waits for it, and what it has open."""
+
+    def __init__(self, call: Call) -> None:
+        self.call = call
+        self.reply: AsyncReply | None = None
+        self.waiter: asyncio.Task[Any] | None = None
+        self.thrown: int | None = None
+        """How often the waiter had been cancelled by others when we did."""
+
+    async def on(self, awaitable: Awaitable[T]) -> T:
+        """Await; if the call is cancelled meanwhile, raise our own error and leave the task uncancelled."""
+        self.waiter = asyncio.current_task()
+        try:
+            return await awaitable
+        except asyncio.CancelledError:
+            if not self._ours():
+                raise
+            raise CancelledError("the call was cancelled") from None
+        finally:
+            self._ours()
+            self.waiter = None
+
+    def _ours(self) -> bool:
+        """Whether the task was cancelled by ``cancel`` alone; takes that back, as ``asyncio.timeout`` does."""
+        if self.thrown is None or self.waiter is None:
+            return False
+        before, self.thrown = self.thrown, None
+        return self.waiter.uncancel() <= before
+
+    def cancel(self) -> None:
+        if self.call.cancelled:
+            return
+        self.call.cancelled = True
+        if self.waiter is not None:
+            self.thrown = self.waiter.cancelling()
+            self.waiter.cancel()
+        self.close()
+
+    def close(self) -> None:
+        """Close the socket, unless the answer was read to its end."""
+        reply, self.reply = self.reply, None
+        if reply is not None:
+            reply.close()
+
+
+class AsyncStream:
+    """The events of one answer. Leaving the loop, the ``async with`` or the last reference closes the socket."""
+
+    def __init__(self, waiting: _Waiting, events: AsyncGenerator[Event, None], done: Callable[[], None]) -> None:
+        self._waiting, self._events, self._done = waiting, events, done
+
+    @property
+    def request_id(self) -> str:
+        """What ``cancel`` wants to be told."""
+        return self._waiting.call.request_id
+
+    @property
+    def response(self) -> Response | None:
+        """The whole answer, once ``message.complete`` was read."""
+        return self._waiting.call.response
+
+    def __aiter__(self) -> AsyncStream:
+        return self
+
+    def __anext__(self) -> Awaitable[Event]:
+        return self._events.__anext__()
+
+    async def __aenter__(self) -> AsyncStream:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.aclose()
+
+    async def aclose(self) -> None:
+        """Stop here."""
+        try:
+            await self._events.aclose()
+        finally:
+            self._done()
+
+    def __del__(self) -> None:
+        with suppress(RuntimeError):  # the event loop is closed, and its sockets with it
+            self._done()
+
+
+class AsyncClient(Adapter):
+    """Calls one provider, asynchronously."""
+
+    def __init__(
+        self,
+        provider: str | Provider,
+        config: AdapterConfig | None = None,
+        *,
+        model: str | None = None,
+        transport: AsyncTransport | None = None,
+        sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
+        **settings: Unpack[Settings],
+    ) -> None:
+        super().__init__(provider, config, model=model, **settings)
+        self._transport, self._sleep = transport, sleep
+        self._calls = Register[_Waiting]()
+
+    async def complete(self, request: Request) -> Response:
+        """The whole answer."""
+        waiting = self._open(request, stream=False)
+        try:
+            async for _ in self._run(waiting):
+                pass
+        finally:
+            self._end(waiting)
+        return waiting.call.result()
+
+    def stream(self, request: Request) -> AsyncStream:
+        """The answer as it comes. One that fails raises after ``message.complete``; the error has the partial."""
+        waiting = self._open(request, stream=True)
+        return AsyncStream(waiting, self._run(waiting), lambda: self._end(waiting))
+
+    async def _run(self, waiting: _Waiting) -> AsyncGenerator[Event, None]:
+        call = waiting.call
+        while True:
+            error = None
+            try:
+                if call.delay is not None:
+                    await waiting.on(self._sleep(call.delay))
+                reply = waiting.reply = await waiting.on(self._network().send(call.attempt()))
+                call.replied(reply.status, reply.headers)
+                chunks = reply.chunks()
+                while not call.over and (chunk := await waiting.on(anext(chunks, None))) is not None:
+                    for event in call.feed(chunk):
+                        yield event
+            except AdapterError as problem:
+                error = problem
+            for event in call.settle(error):
+                yield event
+            await self._let_go(waiting)
+            if call.delay is None:
+                call.raise_failure()
+                return
+
+    async def _let_go(self, waiting: _Waiting) -> None:
+        """Keep the connection where the answer was read whole, else close it."""
+        if waiting.reply is not None and waiting.call.error is None:
+            await waiting.reply.drain()
+        waiting.close()
+
+    def _network(self) -> AsyncTransport:
+        if self._transport is None:
+            self._transport = import_module(".transport.aio", __package__).AioTransport()
+        assert self._transport is not None
+        return self._transport
+
+    def _open(self, request: Request, *, stream: bool) -> _Waiting:
+        return self._calls.add(_Waiting(self.call(request, stream=stream)))
+
+    def _end(self, waiting: _Waiting) -> None:
+        waiting.call.abandon()
+        self._calls.drop(waiting)
+        waiting.close()
+
+    async def cancel(self, request_id: str) -> bool:
+        """End a call: its socket closes at once. Whether there was such a call; asking again does no harm."""
+        return self._calls.cancel(request_id)
+
+    async def close(self) -> None:
+        """Cancel what runs and close every connection."""
+        self._calls.cancel_all()
+        if self._transport is not None:
+            await self._transport.close()
+
+    async def __aenter__(self) -> AsyncClient:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()

@@ -1,0 +1,214 @@
+"""One model call over all its attempts, still without I/O: what a client asks before, during and after each one.
+
+The two clients differ only in how they wait; everything they decide is decided here. Clock and chance are handed in.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+from msgspec.structs import replace
+
+from .bus import Bus, CallCompleted, CallEvent, CallFailed, CallStarted
+from .config import AdapterConfig
+from .errors import AdapterError, CancelledError, RequestTimeoutError
+from .exchange import Exchange, Reading
+from .folding import unfold
+from .http import HttpRequest, Timeouts
+from .retry import Budget
+from .signing import Signer
+from .tokens import rough_tokens
+from .types.events import Event, MessageComplete, MessageStart, Unknown, UsageUpdate
+from .types.response import Response
+from .types.usage import TokenUsage
+
+__all__ = ["Call"]
+
+log = logging.getLogger("interlingua")
+
+CONNECT_SECONDS = 30.0
+
+BEFORE_CONTENT = (MessageStart, UsageUpdate, Unknown)
+"""Events that are held until content comes, so that a stream that fails before can begin anew unseen."""
+
+
+class Call:
+    """``attempt``, ``replied``, ``feed`` …, ``settle``; then ``delay`` says whether to do it again."""
+
+    def __init__(
+        self, exchange: Exchange, config: AdapterConfig, budget: Budget, bus: Bus, signer: Signer | None = None
+    ) -> None:
+        self.exchange, self.config, self.budget, self.bus, self.signer = exchange, config, budget, bus, signer
+        self.request_id = exchange.request.request_id or ""
+        self.cancelled = self.delivered = self.running = False
+        self.delay: float | None = None
+        self.response: Response | None = None
+        self.error: AdapterError | None = None
+        self._reading: Reading | None = None
+        self._held: list[Event] | None = []
+        self._last: list[Event] = []
+        self._began = self._attempt_began = budget.clock()
+
+    # ------------------------------------------------------------------------------------------------- one attempt
+
+    def attempt(self) -> HttpRequest:
+        """Begin the next attempt."""
+        self.check()
+        self._reading, self.delay = None, None
+        self.budget.attempts += 1
+        self.running = True
+        self._attempt_began = self.budget.clock()
+        if self.bus:
+            self.bus.publish(CallStarted(**self._who()))
+        http = self.exchange.http(self._timeouts())
+        return self.signer(http) if self.signer else http
+
+    def check(self) -> None:
+        """Raise if the call was cancelled meanwhile."""
+        if self.cancelled:
+            raise CancelledError("the call was cancelled")
+
+    def _timeouts(self) -> Timeouts:
+        left, connect = self.budget.left(), self.config.options.get("connect_timeout", CONNECT_SECONDS)
+        if left is not None and left <= 0:
+            raise RequestTimeoutError("the call's time was over before this attempt", retryable=False)
+        whole = self.config.timeout_seconds if self.budget.attempts == 1 else left
+        return Timeouts(connect, self.config.timeout_seconds, None if self.exchange.stream else whole)
+
+    def replied(self, status: int, headers: Mapping[str, str]) -> None:
+        """The head of the answer is there."""
+        self._reading = self.exchange.read(status, headers)
+
+    def feed(self, chunk: bytes) -> list[Event]:
+        """The events to hand out now. Those that come with the last word wait for ``settle``."""
+        assert self._reading is not None
+        events = self._reading.feed(chunk)
+        if self._reading.over:
+            self._last = events
+            return []
+        return events if self._held is None else self._pass(events)
+
+    @property
+    def over(self) -> bool:
+        """Whether reading on makes no sense."""
+        return self.cancelled or (self._reading is not None and self._reading.over)
+
+    def settle(self, error: AdapterError | None = None) -> list[Event]:
+        """The attempt is at its end. The events still owed, or none and a ``delay`` before the next attempt."""
+        events, failure, response = self._close(error)
+        self._publish_end(failure, response)
+        self.delay = None
+        if failure is not None and not self.cancelled:
+            self.delay = self.budget.delay(failure, delivered=self.delivered)
+        if self.delay is not None:
+            self._reading, self._last, self._held = None, [], []
+            return []
+        self._finish(failure, response, events)
+        return events if self._held is None else [*self._held, *events]
+
+    def _close(self, error: AdapterError | None) -> tuple[list[Event], AdapterError | None, Response]:
+        reading = self._reading
+        if self.cancelled and not (reading and reading.over):
+            error = CancelledError("the call was cancelled")
+        if reading is None:
+            failure = error or CancelledError("the call was given up")
+            response = self.exchange.partial(Response(), failure)
+            return (list(unfold(response)) if self.cancelled else []), failure, response
+        events = [*self._last, *reading.end(error)]
+        assert reading.response is not None
+        return events, reading.error, reading.response
+
+    def _finish(self, failure: AdapterError | None, response: Response, events: list[Event]) -> None:
+        """Write the call's own facts on its response, its error and its last event."""
+        usage = response.usage
+        if usage is None and failure is None:
+            usage = self._estimate(response)
+        latency = (self.budget.clock() - self._began) * 1000
+        self.response = replace(response, attempts=self.budget.attempts, latency_ms=latency, usage=usage)
+        self.error = failure
+        if failure is not None:
+            failure.attempts, failure.response = self.budget.attempts, self.response
+        if events:
+            assert type(events[-1]) is MessageComplete
+            events[-1] = replace(events[-1], response=self.response)
+
+    def _pass(self, events: list[Event]) -> list[Event]:
+        """Hold events back until the first that is content."""
+        assert self._held is not None
+        self._held += events
+        if all(isinstance(event, BEFORE_CONTENT) for event in events):
+            return []
+        held, self._held, self.delivered = self._held, None, True
+        return held
+
+    # ------------------------------------------------------------------------------------------------- the outcome
+
+    def result(self) -> Response:
+        """What ``complete`` returns; a failure, a cancelled call too, raises."""
+        if self.error is not None:
+            raise self.error
+        assert self.response is not None
+        return self.response
+
+    def raise_failure(self) -> None:
+        """What a stream does after its last event: a cancelled one just ends."""
+        if self.error is not None and self.exchange.stream and not isinstance(self.error, CancelledError):
+            raise self.error
+
+    def abandon(self) -> None:
+        """Nobody reads on: the task was cancelled, or the loop was left."""
+        if self.running:
+            self._publish_end(CancelledError("the caller left"), None)
+
+    def _estimate(self, response: Response) -> TokenUsage:
+        log.warning("%s sent no usage; it is estimated", self.exchange.provider.name)
+        said = [msgspec.to_builtins(block) for block in response.content]
+        return TokenUsage(
+            input_tokens=rough_tokens(msgspec.json.decode(self.exchange.body)),
+            output_tokens=rough_tokens(said),
+            estimated=True,
+        )
+
+    # ------------------------------------------------------------------------------------------------- the bus
+
+    def _publish_end(self, failure: AdapterError | None, response: Response | None) -> None:
+        if not self.running:
+            return
+        self.running = False
+        if self.bus:
+            self.bus.publish(self._end_event(failure, response))
+
+    def _end_event(self, failure: AdapterError | None, response: Response | None) -> CallEvent:
+        latency = (self.budget.clock() - self._attempt_began) * 1000
+        if failure is None and response is not None:
+            return CallCompleted(
+                **self._who(),
+                latency_ms=latency,
+                stop_reason=response.stop_reason,
+                usage=response.usage,
+                response_id=response.id,
+                response_model=response.model,
+            )
+        assert failure is not None
+        return CallFailed(
+            **self._who(),
+            latency_ms=latency,
+            error_class=failure.error_class,
+            message=failure.message,
+            provider_status=failure.provider_status,
+            retryable=failure.retryable,
+        )
+
+    def _who(self) -> dict[str, Any]:
+        exchange = self.exchange
+        return {
+            "request_id": self.request_id,
+            "provider": exchange.provider.name,
+            "dialect": exchange.dialect.name,
+            "model": exchange.model,
+            "stream": exchange.stream,
+            "retry_count": max(self.budget.attempts - 1, 0),
+        }

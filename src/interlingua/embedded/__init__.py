@@ -1,0 +1,11 @@
+"""A deterministic scripted model that needs no key and no network, spoken to through a real dialect.
+
+It reads a request with the dialect's server verbs, decides by a script, and answers with the same dialect: in memory
+(``handler``) or as a real HTTP server on loopback (``LoopbackServer``). Faults are data. It is no oracle for a dialect.
+"""
+
+from .model import Script, Step
+from .server import LoopbackServer
+from .speaking import handler
+
+__all__ = ["LoopbackServer", "Script", "Step", "handler"]

@@ -1,0 +1,321 @@
+"""One call without I/O: an HTTP request out; status, headers and bytes in; events, a Response or an error out.
+
+No await, no clock, no chance: the same bytes always give the same answer. Attempts and latency are the client's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import quote
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from .addressing import headers_for, url_for
+from .config import AdapterConfig
+from .dialects import Dialect
+from .errors import AdapterError, CancelledError, InvalidRequestError, NetworkError, ParseError
+from .folding import unfold
+from .http import HttpRequest, Timeouts
+from .providers.table import Provider
+from .types.base import Json
+from .types.capabilities import Target
+from .types.events import Event, MessageComplete, MessageStart
+from .types.messages import Origin
+from .types.request import Request
+from .types.response import Response
+from .types.words import StopReason
+
+__all__ = ["Exchange", "Reading"]
+
+_decode = msgspec.json.Decoder().decode
+_encode = msgspec.json.Encoder().encode
+
+EVENT_TYPES = ("text/event-stream", "application/x-ndjson", "application/vnd.amazon.eventstream")
+WHOLE_TYPES = ("application/json", "")
+FOREIGN_TYPES = ("text/html", "text/xml", "application/xml", "image/", "audio/", "video/")
+
+
+class Door(Struct, frozen=True):
+    """A protocol behind another cloud's address: its path, and what moves from the body into it."""
+
+    whole: str
+    stream: str
+    drops: tuple[str, ...] = ()
+    adds: dict[str, Json] = {}
+
+
+DOORS = {
+    "vertex-anthropic": Door(
+        "/v1/models/{model}:rawPredict",
+        "/v1/models/{model}:streamRawPredict",
+        drops=("model",),
+        adds={"anthropic_version": "vertex-2023-10-16"},
+    ),
+}
+
+
+class Exchange:
+    """What one model call says. ``losses`` is known before anything is sent; each attempt reads its own answer."""
+
+    def __init__(
+        self,
+        provider: Provider,
+        config: AdapterConfig,
+        dialect: Dialect,
+        request: Request,
+        target: Target | None = None,
+        *,
+        stream: bool = False,
+    ) -> None:
+        betas = (*request.betas, *(beta for beta in config.options.get("betas", ()) if beta not in request.betas))
+        self.request = replace(request, stream=stream, betas=betas)
+        self.provider, self.dialect, self.stream = provider, dialect, stream
+        self.model = request.model or (target.model if target else None)
+        self.origin = Origin(provider.name, dialect.name, self.model)
+        encoded = dialect.encode_request(self.request, target)
+        self.losses = encoded.losses
+        path, body = self._at_door(encoded.path, encoded.body)
+        if path is None:
+            raise InvalidRequestError("the request names no model", provider=provider.name)
+        self.url = url_for(provider, config, path)
+        self.headers = headers_for(provider, config, encoded.headers)
+        self.body = _encode(lay_over(body, config.options.get("body") or {}))
+
+    def _at_door(self, path: str | None, body: Json) -> tuple[str | None, Json]:
+        door = DOORS.get(self.provider.name)
+        if door is None or self.model is None:
+            return path, body
+        place = (door.stream if self.stream else door.whole).format(model=quote(self.model, safe="@"))
+        return place, {**{key: value for key, value in body.items() if key not in door.drops}, **door.adds}
+
+    def http(self, timeouts: Timeouts) -> HttpRequest:
+        """The request of one attempt."""
+        return HttpRequest("POST", self.url, self.headers, self.body, timeouts)
+
+    def read(self, status: int, headers: Mapping[str, str]) -> Reading:
+        """Begin to read an answer. Header names are lower-case."""
+        kind = headers.get("content-type", "").partition(";")[0].strip().lower()
+        if not 200 <= status < 300:
+            return _Refused(self, status, headers)
+        if kind.startswith(FOREIGN_TYPES):
+            return _Foreign(self, status, headers)
+        if kind in EVENT_TYPES or (self.stream and kind not in WHOLE_TYPES):
+            return _Streamed(self, status, headers)
+        return _Mixed(self, status, headers) if self.stream else _Whole(self, status, headers)
+
+    def partial(self, response: Response, error: AdapterError, raw: Json = None) -> Response:
+        """What there is of a failed answer, tied to its error."""
+        reason = StopReason.cancelled if isinstance(error, CancelledError) else StopReason.error
+        model = response.model or self.model
+        response = self.stamp(replace(response, stop_reason=reason, error=error, model=model), raw)
+        self.name(error)
+        error.response = response
+        return response
+
+    def stamp(self, response: Response, raw: Json = None) -> Response:
+        """What no wire says: whose answer it is, to which request, and what was lost on the way."""
+        origin = Origin(self.provider.name, self.dialect.name, response.model or self.model)
+        return replace(response, request_id=self.request.request_id, origin=origin, losses=self.losses, raw=raw)
+
+    def name(self, error: AdapterError) -> None:
+        """Who failed, and in which call; the provider's own id of the call becomes a note."""
+        if error.request_id not in (None, self.request.request_id):
+            error.add_note(f"{self.provider.name} calls this request {error.request_id}")
+        error.provider, error.request_id = self.provider.name, self.request.request_id
+
+
+class Reading:
+    """The answer of one attempt: bytes in, events out. ``response`` or ``error`` is there when it is ``over``."""
+
+    def __init__(self, exchange: Exchange, status: int, headers: Mapping[str, str]) -> None:
+        self.exchange, self.status, self.headers = exchange, status, headers
+        self.response: Response | None = None
+        self.error: AdapterError | None = None
+        self.chunks: list[bytes] = []
+
+    @property
+    def over(self) -> bool:
+        """Whether the last word was read; what follows on the wire means nothing."""
+        return self.response is not None
+
+    def feed(self, chunk: bytes) -> list[Event]:
+        """The events that these bytes complete."""
+        self.chunks.append(chunk)
+        return []
+
+    def end(self, error: AdapterError | None = None) -> list[Event]:
+        """The bytes are over, of themselves or (``error``) because the connection broke or the caller cancelled."""
+        if self.over:
+            return []
+        if error is not None:
+            return self.fail(error)
+        return self.whole(b"".join(self.chunks))
+
+    def whole(self, body: bytes) -> list[Event]:
+        """Read the whole body."""
+        raise NotImplementedError
+
+    def fail(self, error: AdapterError, raw: Json = None) -> list[Event]:
+        """The answer is a failure with nothing of its own to show; only a cancelled one is said in events."""
+        self.error = error
+        self.response = self.exchange.partial(error.response or Response(), error, raw)
+        return list(unfold(self.response)) if isinstance(error, CancelledError) else []
+
+
+class _Refused(Reading):
+    """An answer that is not 2xx. A connection that breaks within it does not hide the status."""
+
+    def end(self, error: AdapterError | None = None) -> list[Event]:
+        if isinstance(error, CancelledError):
+            return self.fail(error)
+        body = b"".join(self.chunks)
+        decoded = self.exchange.dialect.decode_error(self.status, self.headers, body)
+        return self.fail(decoded, _raw(body))
+
+
+class _Foreign(Reading):
+    """A 2xx answer in a language that no model speaks: most often a wrong base URL, or a proxy's own page."""
+
+    def whole(self, body: bytes) -> list[Event]:
+        kind = self.headers.get("content-type", "")
+        problem = ParseError(
+            f"{self.exchange.provider.name} answered {self.status} with {kind} instead of JSON or events:"
+            f" {_excerpt(body)}; is the base URL right?",
+            provider_status=self.status,
+        )
+        return self.fail(problem, _raw(body))
+
+
+class _Whole(Reading):
+    """A JSON answer."""
+
+    def whole(self, body: bytes) -> list[Event]:
+        try:
+            wire = _decode(body)
+        except (msgspec.DecodeError, UnicodeError) as error:
+            return self.garbled(body, f"is not JSON ({error})")
+        if not isinstance(wire, dict | list):
+            return self.garbled(body, "is not a JSON object")
+        return self.say(wire)
+
+    def say(self, wire: Json) -> list[Event]:
+        """The answer in a JSON value; an error inside a 200 is an error."""
+        exchange = self.exchange
+        response = exchange.dialect.decode_response(wire, self.headers, exchange.request)
+        if isinstance(response.error, AdapterError):
+            response.error.response = response
+            self.fail(response.error, wire)
+        else:
+            self.response = exchange.stamp(response, wire)
+        assert self.response is not None
+        return list(unfold(self.response)) if exchange.stream else []
+
+    def garbled(self, body: bytes, why: str) -> list[Event]:
+        problem = f"the answer of {self.exchange.provider.name} {why}: {_excerpt(body)}"
+        return self.fail(ParseError(problem, provider_status=self.status), _raw(body))
+
+
+class _Streamed(Reading):
+    """An answer as it comes. The last event is held to the call's own facts."""
+
+    def __init__(self, exchange: Exchange, status: int, headers: Mapping[str, str]) -> None:
+        super().__init__(exchange, status, headers)
+        self.decoder = exchange.dialect.stream_decoder(exchange.request)
+        self.started = False
+
+    def feed(self, chunk: bytes) -> list[Event]:
+        if self.response is not None:
+            return []
+        events = self.decoder.feed(chunk)
+        if events and (not self.started or type(events[-1]) is MessageComplete):
+            self.mark(events, None)
+        return events
+
+    def end(self, error: AdapterError | None = None) -> list[Event]:
+        if self.over:
+            return []
+        events = self.decoder.close()
+        self.mark(events, error)
+        return events
+
+    def mark(self, events: list[Event], error: AdapterError | None) -> None:
+        """Put the origin on the first event, and the call's facts and the true cause of a cut on the last."""
+        first, last = events[0], events[-1]
+        if type(first) is MessageStart and not self.started:
+            self.started = True
+            origin = Origin(self.exchange.provider.name, self.exchange.dialect.name, first.model or self.exchange.model)
+            events[0] = replace(first, origin=origin)
+        if type(last) is MessageComplete:
+            self.error = _cause(last.error, error)
+            if self.error is None:
+                self.response = self.exchange.stamp(last.response)
+            else:
+                self.response = self.exchange.partial(last.response, self.error)
+            events[-1] = MessageComplete(self.response, self.error, last.extras)
+
+
+class _Mixed(_Whole):
+    """JSON where a stream was asked for: a whole answer, an error, or a stream that is spelled as JSON."""
+
+    def __init__(self, exchange: Exchange, status: int, headers: Mapping[str, str]) -> None:
+        super().__init__(exchange, status, headers)
+        self.streamed: _Streamed | None = None
+
+    def feed(self, chunk: bytes) -> list[Event]:
+        if self.streamed is None and not self.chunks and chunk.lstrip()[:1] not in (b"{", b""):
+            self.streamed = _Streamed(self.exchange, self.status, self.headers)
+        if self.streamed is None:
+            self.chunks.append(chunk)
+            return []
+        return self._copy(self.streamed.feed(chunk))
+
+    def end(self, error: AdapterError | None = None) -> list[Event]:
+        if self.over:
+            return []
+        if self.streamed is None and error is None and _is_json(b"".join(self.chunks)):
+            return super().end(error)
+        stream = self.streamed or _Streamed(self.exchange, self.status, self.headers)
+        events = stream.feed(b"".join(self.chunks)) if self.streamed is None else []
+        return self._copy([*events, *stream.end(error)], stream)
+
+    def _copy(self, events: list[Event], stream: _Streamed | None = None) -> list[Event]:
+        stream = stream or self.streamed
+        assert stream is not None
+        self.response, self.error = stream.response, stream.error
+        return events
+
+
+def _cause(told: Any, error: AdapterError | None) -> AdapterError | None:
+    """Why a stream failed: a caller who cancels always wins, a broken connection only over our own word for a cut."""
+    if isinstance(error, CancelledError) or (error is not None and isinstance(told, NetworkError)):
+        return error
+    return told if isinstance(told, AdapterError) else None
+
+
+def _is_json(body: bytes) -> bool:
+    try:
+        return isinstance(_decode(body), dict)
+    except (msgspec.DecodeError, UnicodeError):
+        return False
+
+
+def _raw(body: bytes) -> Json:
+    try:
+        return _decode(body)
+    except (msgspec.DecodeError, UnicodeError):
+        return body.decode("utf-8", "replace")
+
+
+def _excerpt(body: bytes) -> str:
+    text = " ".join(body[:400].decode("utf-8", "replace").split())
+    return repr(text[:200]) if text else "nothing"
+
+
+def lay_over(body: Json, top: Json) -> Json:
+    """``top`` laid over a JSON body: objects are merged, anything else is replaced."""
+    if not (isinstance(body, dict) and isinstance(top, dict)):
+        return top
+    return {**body, **{key: lay_over(body.get(key), value) for key, value in top.items()}}

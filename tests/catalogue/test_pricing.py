@@ -1,0 +1,235 @@
+"""Costs: by hand from published prices, against genai-prices' own figures, and what is marked, zero or unknown."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from interlingua import Message, Origin, Response, TextBlock, TokenUsage, dialect
+from interlingua.catalogue.layers import FetchedModels
+from interlingua.catalogue.prices import ModelsDevPrices, OwnPrices, Price, Rates
+from interlingua.pricing import Cost, Pricing, detailed_usage
+from shared_data import corpus, needs_shared
+
+genai = pytest.importorskip("genai_prices")
+
+AT = datetime(2026, 11, 15, tzinfo=UTC)
+PRICING = Pricing()
+
+BY_HAND = (
+    # what, provider, model, usage, tier, dollars = (count x published price per million) + ...
+    ("plain: $3 in, $15 out", "anthropic", "claude-sonnet-4-5", TokenUsage(10_000, 0, 0, 2_000), None, 0.03 + 0.03),
+    ("cache read: $0.30", "anthropic", "claude-sonnet-4-5", TokenUsage(1_000, 50_000, 0, 500), None, 0.0255),
+    ("cache write, 5 min: $3.75", "anthropic", "claude-sonnet-4-5", TokenUsage(100, 0, 20_000, 400), None, 0.0813),
+    ("cache write, 1 h: $6", "anthropic", "claude-sonnet-4-5",
+     TokenUsage(100, 0, 20_000, 400, raw={"cache_creation": {"ephemeral_1h_input_tokens": 20_000}}), None, 0.1263),
+    ("over 200k: $6 in, $22.50 out, for all of it", "anthropic", "claude-sonnet-4-5-20250929",
+     TokenUsage(250_000, 0, 0, 1_000), None, 1.5 + 0.0225),
+    ("3 searches at $10 a thousand; $1 in, $5 out", "anthropic", "claude-haiku-4-5",
+     TokenUsage(5_000, 0, 0, 300, raw={"server_tool_use": {"web_search_requests": 3}}), None, 0.005 + 0.0015 + 0.03),
+    ("cached: $2.50 in, $1.25 cached, $10 out", "openai", "gpt-4o", TokenUsage(2_000, 6_000, 0, 1_000), None, 0.0225),
+    ("reasoning is output: $1.25 in, $10 out", "openai", "gpt-5",
+     TokenUsage(1_000, 0, 0, 3_000, reasoning_tokens=2_500), None, 0.00125 + 0.03),
+    ("flex is half of it", "openai-chat", "gpt-5", TokenUsage(1_000, 0, 0, 3_000), "flex", 0.000625 + 0.015),
+    ("thoughts are output: $1.25 in, $10 out", "google", "gemini-2.5-pro",
+     TokenUsage(100_000, 0, 0, 2_000, reasoning_tokens=1_500), None, 0.125 + 0.02),
+    ("over 200k: $2.50 in, $0.25 cached, $15 out", "google", "gemini-2.5-pro",
+     TokenUsage(200_000, 100_000, 0, 1_000), None, 0.5 + 0.025 + 0.015),
+    ("sound: $0.30 text, $1 sound, $2.50 out", "google", "gemini-2.5-flash",
+     TokenUsage(1_000, 0, 0, 200, raw={"promptTokensDetails": [{"modality": "AUDIO", "tokenCount": 400}]}), None,
+     0.00018 + 0.0004 + 0.0005),
+    ("Bedrock, across regions: $3 in, $15 out", "bedrock", "us.anthropic.claude-3-7-sonnet-20250219-v1:0",
+     TokenUsage(1_000, 0, 0, 100), None, 0.003 + 0.0015),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("provider", "model", "usage", "tier", "dollars"), [row[1:] for row in BY_HAND], ids=[row[0] for row in BY_HAND]
+)
+def test_by_hand(provider: str, model: str, usage: TokenUsage, tier: str | None, dollars: float) -> None:
+    found = PRICING.cost(usage, provider, model, service_tier=tier, at=AT)
+    assert found.cost_usd == pytest.approx(dollars, abs=1e-12)
+    assert found.source == "table"
+    assert found.pricing_version == f"genai-prices/{genai.__version__}"
+
+
+USAGES = (
+    TokenUsage(12, 0, 0, 7),
+    TokenUsage(120_000, 3_000, 0, 4_000, reasoning_tokens=900),
+    TokenUsage(150_000, 90_000, 8_000, 2_000),
+    TokenUsage(0, 299_999, 0, 1),
+)
+MODELS = (
+    *(("anthropic", "claude-opus-5-5"), ("anthropic", "claude-haiku-5-5"), ("anthropic", "claude-opus-4-6")),
+    *(("openai", "gpt-6.1-sol"), ("openai", "gpt-5.4"), ("openai", "o3"), ("openai", "gpt-4.1-mini")),
+    *(("google", "gemini-3.1-pro-preview"), ("google", "gemini-3.8-flash"), ("x-ai", "grok-4.7")),
+    *(("mistral", "mistral-large-latest"), ("deepseek", "deepseek-v4-pro"), ("groq", "openai/gpt-oss-120b")),
+)
+
+
+@pytest.mark.parametrize("usage", USAGES)
+@pytest.mark.parametrize(("provider", "model"), MODELS)
+def test_as_genai_prices_says(provider: str, model: str, usage: TokenUsage) -> None:
+    theirs = genai.Usage(
+        input_tokens=usage.total_input_tokens,
+        cache_read_tokens=usage.cached_input_tokens,
+        cache_write_tokens=usage.cache_creation_input_tokens,
+        output_tokens=usage.output_tokens,
+    )
+    expected = genai.calc_price(theirs, model, provider_id=provider, genai_request_timestamp=AT).total_price
+    ours = PRICING.cost(usage, {"x-ai": "xai"}.get(provider, provider), model, at=AT)
+    assert ours.cost_usd == pytest.approx(float(expected), abs=1e-12)
+
+
+RECORDED = (
+    # dialect, provider in the recording, their name and flavour
+    ("anthropic-messages", "anthropic", "anthropic", "default"),
+    ("openai-chat", "openai", "openai", "chat"),
+    ("openai-chat", "groq", "groq", "default"),
+    ("openai-responses", "openai", "openai", "responses"),
+    ("gemini", "google", "google", "default"),
+    ("gemini", "vertex", "google", "default"),
+)
+
+
+@needs_shared
+@pytest.mark.parametrize(("name", "provider", "theirs", "flavour"), RECORDED)
+def test_recorded_answers_cost_what_genai_prices_extracts(name: str, provider: str, theirs: str, flavour: str) -> None:
+    """Their reading of the raw body against ours. A served tier is a price that they want to be told."""
+    different, same = [], 0
+    for record in corpus(name):
+        body = record.get("response")
+        if record["status"] != 200 or record["provider"] != provider or not isinstance(body, dict):
+            continue
+        expected = extracted(body, theirs, flavour)
+        if expected is None or body.get("service_tier") in ("flex", "priority"):
+            continue
+        ours = PRICING.of(dialect(name).decode_response(body), provider, at=AT).cost_usd
+        if ours == pytest.approx(expected, abs=1e-12):
+            same += 1
+        else:
+            different.append((record["id"], ours, expected))
+    assert different == []
+    assert same > 50
+
+
+def extracted(body: dict[str, Any], provider: str, flavour: str) -> float | None:
+    try:
+        found = genai.extract_usage(body, provider_id=provider, api_flavor=flavour)
+        return float(found.calc_price(genai_request_timestamp=AT).total_price)
+    except (LookupError, ValueError, AttributeError):
+        return None  # no usage, or a model they do not know
+
+
+# --------------------------------------------------------------------------------------- marked, zero, unknown, own
+
+
+@pytest.mark.parametrize(
+    ("provider", "raw", "dollars"),
+    [
+        ("openrouter", {"cost": 0.001223, "is_byok": False}, 0.001223),
+        ("openrouter", {"cost": 0}, 0.0),  # a free model: the provider says so
+        ("perplexity", {"cost": {"total_cost": 0.00995, "request_cost": 0.006}}, 0.00995),
+        ("xai", {"cost_in_usd_ticks": 6_709_000}, 0.0006709),
+    ],
+)
+def test_what_the_provider_reports_is_used_and_marked(provider: str, raw: dict[str, Any], dollars: float) -> None:
+    found = PRICING.cost(TokenUsage(10, 0, 0, 10, raw=raw), provider, "whatever")
+    assert found == Cost(pytest.approx(dollars), "provider", "provider")
+
+
+def test_local_is_free() -> None:
+    assert PRICING.cost(TokenUsage(10, 0, 0, 10), "ollama", "llama3:8b") == Cost(0.0, "local", "local")
+
+
+@pytest.mark.parametrize(
+    ("provider", "model"), [("openai", "no-such-model"), ("no-such-provider", "gpt-4o"), ("venice", "x")]
+)
+def test_unknown_is_none(provider: str, model: str) -> None:
+    assert PRICING.cost(TokenUsage(10, 0, 0, 10), provider, model) == Cost(None, None, "unknown")
+
+
+def test_a_model_listed_without_a_price_is_unknown() -> None:
+    assert PRICING.cost(TokenUsage(10, 0, 0, 10), "cerebras", "qwen-3-coder-480b").cost_usd is None
+
+
+def test_no_tables_at_all() -> None:
+    assert Pricing(tables=()).cost(TokenUsage(1, 0, 0, 1), "openai", "gpt-4o").cost_usd is None
+
+
+def test_own_prices_go_first_and_have_a_version() -> None:
+    own = {"openai:gpt-4o": Price(input=1, output=2), "house-model": Price(input=10, output=20, cache_read=1)}
+    pricing = Pricing(own)
+    found = pricing.cost(TokenUsage(1_000_000, 0, 0, 1_000_000), "openai", "gpt-4o")
+    assert found.cost_usd == 3
+    assert found.pricing_version == OwnPrices(own).version
+    assert pricing.cost(TokenUsage(0, 1_000_000, 0, 0), "vendor", "house-model").cost_usd == 1
+    assert pricing.cost(TokenUsage(1, 0, 0, 0), "openai", "gpt-5").pricing_version != found.pricing_version
+    assert Pricing(own, edition="2026-11").cost(TokenUsage(1), "openai", "gpt-4o").pricing_version == "own/2026-11"
+    assert OwnPrices({"m": Price(input=1, output=2)}).version != OwnPrices({"m": Price(input=1, output=3)}).version
+
+
+def test_own_long_context_rates_hold_for_the_whole_call() -> None:
+    price = Price(input=1, output=2, above={200_000: Rates(input=2, output=4), 500_000: Rates(input=3, output=6)})
+    pricing = Pricing({"m": price}, tables=())
+    assert pricing.cost(TokenUsage(200_000, 0, 0, 0), "p", "m").cost_usd == pytest.approx(0.2)
+    assert pricing.cost(TokenUsage(100_000, 150_000, 0, 0), "p", "m").cost_usd == pytest.approx(0.5)
+    assert pricing.cost(TokenUsage(600_000, 0, 0, 1_000_000), "p", "m").cost_usd == pytest.approx(1.8 + 6)
+
+
+def test_reasoning_may_have_a_rate_of_its_own() -> None:
+    pricing = Pricing({"m": Price(input=0, output=1, reasoning=10)}, tables=())
+    assert pricing.cost(TokenUsage(0, 0, 0, 1_000, reasoning_tokens=400), "p", "m").cost_usd == pytest.approx(0.0046)
+
+
+def test_models_dev_prices(tmp_path: Any) -> None:
+    path = tmp_path / "api.json"
+    path.write_text(
+        '{"openai": {"models": {"gpt-9": {"cost": {"input": 2, "output": 8, "cache_read": 0.5,'
+        ' "context_over_200k": {"input": 4, "output": 12}}}, "gpt-0": {}}}}'
+    )
+    pricing = Pricing(tables=[ModelsDevPrices(FetchedModels(path), "2026-11-15")])
+    assert pricing.cost(TokenUsage(1_000, 1_000, 0, 0), "openai", "gpt-9").cost_usd == pytest.approx(0.0025)
+    assert pricing.cost(TokenUsage(300_000, 0, 0, 1_000), "openai", "gpt-9").cost_usd == pytest.approx(1.2 + 0.012)
+    assert pricing.cost(TokenUsage(1), "openai", "gpt-9").pricing_version == "models.dev/2026-11-15"
+    assert pricing.cost(TokenUsage(1), "openai", "gpt-0").cost_usd is None
+
+
+# --------------------------------------------------------------------------------------------- answers and histories
+
+
+def answer(usage: TokenUsage | None, **more: Any) -> Response:
+    return Response(id="r", model="m", content=(), stop_reason="end_turn", usage=usage, **more)
+
+
+def test_an_answer_says_who_wrote_it() -> None:
+    pricing = Pricing({"p:m": Price(input=1, output=1)}, tables=())
+    assert pricing.of(answer(TokenUsage(1_000_000), origin=Origin(provider="p", model="m"))).cost_usd == 1
+    assert pricing.of(answer(TokenUsage(1_000_000)), "p").cost_usd == 1
+    assert pricing.of(answer(TokenUsage(1_000_000))).cost_usd is None
+
+
+def test_details_are_kept_for_repricing() -> None:
+    rest = {"openai-chat": {"usage": {"cost": 0.25}, "service_tier": "flex"}}
+    kept = detailed_usage(answer(TokenUsage(5), extras=rest))
+    assert kept.raw == {"cost": 0.25}
+    assert PRICING.cost(kept, "openrouter", "m").cost_usd == 0.25
+
+
+def test_a_saved_history_is_repriced() -> None:
+    def turn(version: str, raw: Any = None) -> Message:
+        told = {"usage": {"input_tokens": 1_000_000, "raw": raw}, "cost_usd": 9.0, "pricing_version": version}
+        return Message(
+            role="assistant", content=(TextBlock(text="hi"),), origin=Origin(provider="p", model="m"), metadata=told
+        )
+
+    history = (Message(role="user", content="hello"), turn("own/old"), turn("provider", {"cost": 9.0}))
+    pricing = Pricing({"m": Price(input=4, output=1)}, tables=(), edition="new")
+    asked, repriced, reported = pricing.reprice(history)
+    assert asked == history[0]
+    assert (repriced.metadata["cost_usd"], repriced.metadata["pricing_version"]) == (4.0, "own/new")
+    assert reported.metadata["cost_usd"] == 9.0
+    (unknown,) = Pricing(tables=()).reprice(history[1:2])
+    assert (unknown.metadata["cost_usd"], unknown.metadata["pricing_version"]) == (None, None)
