@@ -26,7 +26,7 @@ LAYERS = (
     ("folding", "config"),
     ("dialects",),
     ("replay",),
-    ("translate", "detect"),
+    ("translate", "detect", "saving"),
     ("providers", "estimate"),
     ("catalogue",),
     ("pricing",),

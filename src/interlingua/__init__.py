@@ -47,6 +47,10 @@ if TYPE_CHECKING:
         PROVIDERS as PROVIDERS,
         Provider as Provider,
     )
+    from .saving import (
+        from_json as from_json,
+        to_json as to_json,
+    )
     from .schema import (
         restore_optional as restore_optional,
         strict_schema as strict_schema,
@@ -141,6 +145,7 @@ _PLACES: dict[str, tuple[str, ...]] = {
     "folding": ("fold", "unfold"),
     "grammar": ("StreamGrammar",),
     "providers": ("PROVIDERS", "Provider"),
+    "saving": ("from_json", "to_json"),
     "schema": ("restore_optional", "strict_schema"),
     "swap": ("SwapPlan", "plan_swap"),
     "translate": (
@@ -248,11 +253,13 @@ __all__ = [
     "dialect",
     "error_type",
     "fold",
+    "from_json",
     "parse_tool_calls",
     "plan_swap",
     "register_dialect",
     "restore_optional",
     "strict_schema",
+    "to_json",
     "translate_request",
     "translate_response",
     "translate_stream",

@@ -6,7 +6,8 @@ What is decided is decided in ``calls.py``, what is said is said in ``exchange.p
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections import deque
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import suppress
 from importlib import import_module
 from typing import Any, TypeVar, Unpack
@@ -32,6 +33,7 @@ class _Waiting:
     def __init__(self, call: Call) -> None:
         self.call = call
         self.reply: AsyncReply | None = None
+        self.chunks: AsyncIterator[bytes] | None = None
         self.waiter: asyncio.Task[Any] | None = None
         self.thrown: int | None = None
         """How often the waiter had been cancelled by others when we did."""
@@ -67,16 +69,24 @@ class _Waiting:
 
     def close(self) -> None:
         """Close the socket, unless the answer was read to its end."""
-        reply, self.reply = self.reply, None
+        reply, self.reply, self.chunks = self.reply, None, None
         if reply is not None:
             reply.close()
 
+    async def drain(self) -> None:
+        """After a good answer see to its end, so that the connection can be kept; after any other, close it."""
+        if self.reply is not None and self.call.is_good:
+            await self.reply.drain()
+        self.close()
+
 
 class AsyncStream:
-    """The events of one answer. Leaving the loop, the ``async with`` or the last reference closes the socket."""
+    """The events of one answer. Leaving the ``async with`` or dropping the last reference closes the socket."""
 
-    def __init__(self, waiting: _Waiting, events: AsyncGenerator[Event, None], done: Callable[[], None]) -> None:
-        self._waiting, self._events, self._done = waiting, events, done
+    def __init__(self, waiting: _Waiting, client: AsyncClient) -> None:
+        self._waiting, self._client = waiting, client
+        self._ready: deque[Event] = deque()
+        self._over = False
 
     @property
     def request_id(self) -> str:
@@ -91,8 +101,23 @@ class AsyncStream:
     def __aiter__(self) -> AsyncStream:
         return self
 
-    def __anext__(self) -> Awaitable[Event]:
-        return self._events.__anext__()
+    async def __anext__(self) -> Event:
+        while not self._ready:
+            if self._over:
+                raise StopAsyncIteration
+            await self._advance()
+        return self._ready.popleft()
+
+    async def _advance(self) -> None:
+        try:
+            events = await self._client.step(self._waiting)
+        except BaseException:
+            self._end()
+            raise
+        if events is None:
+            self._end()
+        else:
+            self._ready.extend(events)
 
     async def __aenter__(self) -> AsyncStream:
         return self
@@ -102,14 +127,19 @@ class AsyncStream:
 
     async def aclose(self) -> None:
         """Stop here."""
+        self._ready.clear()
         try:
-            await self._events.aclose()
+            await self._waiting.drain()
         finally:
-            self._done()
+            self._end()
+
+    def _end(self) -> None:
+        self._over = True
+        self._client.end(self._waiting)
 
     def __del__(self) -> None:
         with suppress(RuntimeError):  # the event loop is closed, and its sockets with it
-            self._done()
+            self._end()
 
 
 class AsyncClient(Adapter):
@@ -133,44 +163,42 @@ class AsyncClient(Adapter):
         """The whole answer."""
         waiting = self._open(request, stream=False)
         try:
-            async for _ in self._run(waiting):
+            while await self.step(waiting) is not None:
                 pass
         finally:
-            self._end(waiting)
+            self.end(waiting)
         return waiting.call.result()
 
     def stream(self, request: Request) -> AsyncStream:
         """The answer as it comes. One that fails raises after ``message.complete``; the error has the partial."""
-        waiting = self._open(request, stream=True)
-        return AsyncStream(waiting, self._run(waiting), lambda: self._end(waiting))
+        return AsyncStream(self._open(request, stream=True), self)
 
-    async def _run(self, waiting: _Waiting) -> AsyncGenerator[Event, None]:
-        call = waiting.call
-        while True:
-            error = None
-            try:
-                if call.delay is not None:
-                    await waiting.on(self._sleep(call.delay))
-                reply = waiting.reply = await waiting.on(self._network().send(call.attempt()))
-                call.replied(reply.status, reply.headers)
-                chunks = reply.chunks()
-                while not call.over and (chunk := await waiting.on(anext(chunks, None))) is not None:
-                    for event in call.feed(chunk):
-                        yield event
-            except AdapterError as problem:
-                error = problem
-            for event in call.settle(error):
-                yield event
-            await self._let_go(waiting)
-            if call.delay is None:
-                call.raise_failure()
-                return
+    async def step(self, waiting: _Waiting) -> list[Event] | None:
+        """Go on with a call until something happens: the events of it, or None at the end."""
+        call, error = waiting.call, None
+        if call.response is not None:
+            await waiting.drain()
+            call.raise_failure()
+            return None
+        try:
+            if waiting.chunks is None:
+                return await self._begin(waiting)
+            if not call.over and (chunk := await waiting.on(anext(waiting.chunks, None))) is not None:
+                return call.feed(chunk)
+        except AdapterError as problem:
+            error = problem
+        events = call.settle(error)
+        if call.response is None or call.error is not None:
+            waiting.close()
+        return events
 
-    async def _let_go(self, waiting: _Waiting) -> None:
-        """Keep the connection where the answer was read whole, else close it."""
-        if waiting.reply is not None and waiting.call.error is None:
-            await waiting.reply.drain()
-        waiting.close()
+    async def _begin(self, waiting: _Waiting) -> list[Event]:
+        if waiting.call.delay is not None:
+            await waiting.on(self._sleep(waiting.call.delay))
+        reply = await waiting.on(self._network().send(waiting.call.attempt()))
+        waiting.reply, waiting.chunks = reply, reply.chunks()
+        waiting.call.replied(reply.status, reply.headers)
+        return []
 
     def _network(self) -> AsyncTransport:
         if self._transport is None:
@@ -181,7 +209,8 @@ class AsyncClient(Adapter):
     def _open(self, request: Request, *, stream: bool) -> _Waiting:
         return self._calls.add(_Waiting(self.call(request, stream=stream)))
 
-    def _end(self, waiting: _Waiting) -> None:
+    def end(self, waiting: _Waiting) -> None:
+        """Nobody waits for this call any more."""
         waiting.call.abandon()
         self._calls.drop(waiting)
         waiting.close()

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections import deque
+from collections.abc import Callable, Iterator
 from importlib import import_module
 from typing import Unpack
 
@@ -25,23 +26,33 @@ class _Blocked:
     def __init__(self, call: Call) -> None:
         self.call, self.abort = call, Abort()
         self.reply: Reply | None = None
+        self.chunks: Iterator[bytes] | None = None
 
     def cancel(self) -> None:
         self.call.cancelled = True
         self.abort.ring()
 
     def close(self) -> None:
+        """Close the socket, unless the answer was read to its end."""
         self.abort.closes(None)
-        reply, self.reply = self.reply, None
+        reply, self.reply, self.chunks = self.reply, None, None
         if reply is not None:
             reply.close()
+
+    def drain(self) -> None:
+        """After a good answer see to its end, so that the connection can be kept; after any other, close it."""
+        if self.reply is not None and self.call.is_good:
+            self.reply.drain()
+        self.close()
 
 
 class Stream:
     """The events of one answer; the twin of ``AsyncStream``."""
 
-    def __init__(self, blocked: _Blocked, events: Generator[Event, None, None], done: Callable[[], None]) -> None:
-        self._blocked, self._events, self._done = blocked, events, done
+    def __init__(self, blocked: _Blocked, client: Client) -> None:
+        self._blocked, self._client = blocked, client
+        self._ready: deque[Event] = deque()
+        self._over = False
 
     @property
     def request_id(self) -> str:
@@ -57,7 +68,22 @@ class Stream:
         return self
 
     def __next__(self) -> Event:
-        return next(self._events)
+        while not self._ready:
+            if self._over:
+                raise StopIteration
+            self._advance()
+        return self._ready.popleft()
+
+    def _advance(self) -> None:
+        try:
+            events = self._client.step(self._blocked)
+        except BaseException:
+            self._end()
+            raise
+        if events is None:
+            self._end()
+        else:
+            self._ready.extend(events)
 
     def __enter__(self) -> Stream:
         return self
@@ -67,11 +93,15 @@ class Stream:
 
     def close(self) -> None:
         """Stop here."""
-        self._events.close()
-        self._done()
+        self._ready.clear()
+        self._end()
+
+    def _end(self) -> None:
+        self._over = True
+        self._client.end(self._blocked)
 
     def __del__(self) -> None:
-        self._done()
+        self._end()
 
 
 class Client(Adapter):
@@ -95,39 +125,42 @@ class Client(Adapter):
         """The whole answer."""
         blocked = self._open(request, stream=False)
         try:
-            for _ in self._run(blocked):
+            while self.step(blocked) is not None:
                 pass
         finally:
-            self._end(blocked)
+            self.end(blocked)
         return blocked.call.result()
 
     def stream(self, request: Request) -> Stream:
         """The answer as it comes. One that fails raises after ``message.complete``; the error has the partial."""
-        blocked = self._open(request, stream=True)
-        return Stream(blocked, self._run(blocked), lambda: self._end(blocked))
+        return Stream(self._open(request, stream=True), self)
 
-    def _run(self, blocked: _Blocked) -> Generator[Event, None, None]:
-        call = blocked.call
-        while True:
-            error = None
-            try:
-                if call.delay is not None:
-                    (self._sleep or blocked.abort.wait)(call.delay)
-                reply = blocked.reply = self._network().send(call.attempt(), blocked.abort)
-                call.replied(reply.status, reply.headers)
-                for chunk in reply.chunks():
-                    yield from call.feed(chunk)
-                    if call.over:
-                        break
-            except AdapterError as problem:
-                error = problem
-            yield from call.settle(error)
-            if blocked.reply is not None and call.error is None:
-                blocked.reply.drain()
+    def step(self, blocked: _Blocked) -> list[Event] | None:
+        """Go on with a call until something happens: the events of it, or None at the end."""
+        call, error = blocked.call, None
+        if call.response is not None:
+            blocked.drain()
+            call.raise_failure()
+            return None
+        try:
+            if blocked.chunks is None:
+                return self._begin(blocked)
+            if not call.over and (chunk := next(blocked.chunks, None)) is not None:
+                return call.feed(chunk)
+        except AdapterError as problem:
+            error = problem
+        events = call.settle(error)
+        if call.response is None or call.error is not None:
             blocked.close()
-            if call.delay is None:
-                call.raise_failure()
-                return
+        return events
+
+    def _begin(self, blocked: _Blocked) -> list[Event]:
+        if blocked.call.delay is not None:
+            (self._sleep or blocked.abort.wait)(blocked.call.delay)
+        reply = self._network().send(blocked.call.attempt(), blocked.abort)
+        blocked.reply, blocked.chunks = reply, reply.chunks()
+        blocked.call.replied(reply.status, reply.headers)
+        return []
 
     def _network(self) -> Transport:
         if self._transport is None:
@@ -138,10 +171,11 @@ class Client(Adapter):
     def _open(self, request: Request, *, stream: bool) -> _Blocked:
         return self._calls.add(_Blocked(self.call(request, stream=stream)))
 
-    def _end(self, blocked: _Blocked) -> None:
+    def end(self, blocked: _Blocked) -> None:
+        """Nobody waits for this call any more."""
         blocked.call.abandon()
         self._calls.drop(blocked)
-        blocked.close()
+        blocked.drain()
 
     def cancel(self, request_id: str) -> bool:
         """End a call: its socket closes at once. Whether there was such a call; asking again does no harm."""

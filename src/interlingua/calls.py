@@ -146,6 +146,11 @@ class Call:
 
     # ------------------------------------------------------------------------------------------------- the outcome
 
+    @property
+    def is_good(self) -> bool:
+        """Whether there is an answer, and it is no failure."""
+        return self.response is not None and self.error is None
+
     def result(self) -> Response:
         """What ``complete`` returns; a failure, a cancelled call too, raises."""
         if self.error is not None:

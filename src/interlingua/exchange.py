@@ -109,16 +109,22 @@ class Exchange:
     def partial(self, response: Response, error: AdapterError, raw: Json = None) -> Response:
         """What there is of a failed answer, tied to its error."""
         reason = StopReason.cancelled if isinstance(error, CancelledError) else StopReason.error
-        model = response.model or self.model
-        response = self.stamp(replace(response, stop_reason=reason, error=error, model=model), raw)
+        response = self.stamp(replace(response, stop_reason=reason, error=error), raw)
         self.name(error)
         error.response = response
         return response
 
     def stamp(self, response: Response, raw: Json = None) -> Response:
         """What no wire says: whose answer it is, to which request, and what was lost on the way."""
-        origin = Origin(self.provider.name, self.dialect.name, response.model or self.model)
-        return replace(response, request_id=self.request.request_id, origin=origin, losses=self.losses, raw=raw)
+        model = response.model or self.model
+        return replace(
+            response,
+            model=model,
+            request_id=self.request.request_id,
+            origin=Origin(self.provider.name, self.dialect.name, model),
+            losses=self.losses,
+            raw=raw,
+        )
 
     def name(self, error: AdapterError) -> None:
         """Who failed, and in which call; the provider's own id of the call becomes a note."""
@@ -246,8 +252,9 @@ class _Streamed(Reading):
         first, last = events[0], events[-1]
         if type(first) is MessageStart and not self.started:
             self.started = True
-            origin = Origin(self.exchange.provider.name, self.exchange.dialect.name, first.model or self.exchange.model)
-            events[0] = replace(first, origin=origin)
+            model = first.model or self.exchange.model
+            origin = Origin(self.exchange.provider.name, self.exchange.dialect.name, model)
+            events[0] = replace(first, model=model, origin=origin)
         if type(last) is MessageComplete:
             self.error = _cause(last.error, error)
             if self.error is None:

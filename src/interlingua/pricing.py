@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from decimal import Decimal
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 from msgspec import Struct, structs
@@ -86,7 +86,7 @@ class Pricing:
         at: datetime | None = None,
     ) -> Cost:
         """The cost of one call. ``usage.raw``, the provider's own usage object, refines it where it is kept."""
-        details = usage.raw if isinstance(usage.raw, dict) else {}
+        details = _object(usage.raw)
         reported = _reported(details)
         if reported is not None:
             return Cost(float(reported), "provider", "provider")
@@ -130,8 +130,8 @@ def detailed_usage(response: Response) -> TokenUsage:
     usage = response.usage or TokenUsage()
     if usage.raw is not None:
         return usage
-    rests = (rest.get(key) for rest in response.extras.values() if isinstance(rest, dict) for key in USAGE_KEYS)
-    details = next((rest for rest in rests if isinstance(rest, dict)), None)
+    rests = (_object(_object(rest).get(key)) for rest in response.extras.values() for key in USAGE_KEYS)
+    details = next(filter(None, rests), None)
     return structs.replace(usage, raw=details) if details else usage
 
 
@@ -147,10 +147,8 @@ def _billed(usage: TokenUsage, details: Mapping[str, Any], tier: str | None, at:
 
 
 def _of_kind(listed: Any, kind: str) -> int:
-    if not isinstance(listed, list):
-        return 0
-    rows = [row for row in listed if isinstance(row, dict) and row.get("modality") == kind]
-    return sum(_count(row, ("tokenCount",)) for row in rows)
+    rows: list[Any] = listed if isinstance(listed, list) else []
+    return sum(_count(row, ("tokenCount",)) for row in map(_object, rows) if row.get("modality") == kind)
 
 
 def _reported(details: Mapping[str, Any]) -> Decimal | None:
@@ -168,14 +166,19 @@ def _count(details: Mapping[str, Any], path: tuple[str, ...]) -> int:
 
 def _at(value: Any, path: tuple[str, ...]) -> Any:
     for key in path:
-        value = value.get(key) if isinstance(value, dict) else None
+        value = _object(value).get(key)
     return value
+
+
+def _object(value: Any) -> dict[str, Any]:
+    """The value if it is an object, else an empty one."""
+    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
 
 
 def _tier(response: Response) -> str | None:
     """The tier that was served, which may not be the one that was asked for."""
     for rest in response.extras.values():
-        tier = rest.get("service_tier") if isinstance(rest, dict) else None
+        tier = _object(rest).get("service_tier")
         if isinstance(tier, str):
             return tier
     return None

@@ -40,10 +40,12 @@ class SwapPlan(Struct, frozen=True):
     """Whether a prompt cache filled by the conversation so far is still good there."""
 
 
-def plan_swap(messages: Sequence[Message], tools: Sequence[Tool] = (), *, to: Target, system: str = "") -> SwapPlan:
+def plan_swap(
+    messages: Sequence[Message], tools: Sequence[Tool] = (), *, to: Target, system: str | Sequence[Block] = ()
+) -> SwapPlan:
     """What would be lost, and whether it would work at all, if this conversation went on there."""
     row = provider(to.provider or "")
-    request = Request(messages=tuple(messages), tools=tuple(tools), system=system, model=to.model)
+    request = Request(messages=tuple(messages), tools=tuple(tools), system=system or (), model=to.model)
     problems = [*_unanswered(messages), *_refused(messages, tools, to.capabilities)]
     losses: tuple[Loss, ...] = ()
     size = 0

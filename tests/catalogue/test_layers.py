@@ -60,7 +60,7 @@ def test_a_fetched_file_is_laid_over(fetched: Path) -> None:
 
 def test_a_fetched_file_that_is_none_says_what_to_do(tmp_path: Path) -> None:
     bad = tmp_path / "api.json"
-    with pytest.raises(ValueError, match="fetch it again"):
+    with pytest.raises(ValueError, match=r"No such file.*fetch https://models\.dev/api\.json again"):
         Catalogue([FetchedModels(bad)]).facts("openai", "gpt-5")
     bad.write_text('{"a": 1}')
     with pytest.raises(ValueError, match=r"https://models\.dev/api\.json"):

@@ -70,7 +70,7 @@ def configuration(text: str = FULL, **environ: str) -> Configuration:
     return Configuration(file, environ=environ, source="models.yaml", layers=LAYERS)
 
 
-# ---------------------------------------------------------------------------------------------------------- what it says
+# ------------------------------------------------------------------------------------------------------- what it says
 
 
 def test_an_adapter_becomes_a_config() -> None:
@@ -170,7 +170,7 @@ def test_entries_keep_what_others_read() -> None:
     assert made.models["claude-sonnet-5-5"].behaviour == {"strict": True}
 
 
-# ------------------------------------------------------------------------------------------------------------------ keys
+# --------------------------------------------------------------------------------------------------------------- keys
 
 
 def test_a_missing_key_is_not_a_crash() -> None:
@@ -219,7 +219,7 @@ def test_no_error_quotes_the_file(text: str) -> None:
     assert CANARY not in str(caught.value)
 
 
-# ------------------------------------------------------------------------------------------------------------- mistakes
+# ---------------------------------------------------------------------------------------------------------- mistakes
 
 MISTAKES = (
     # the file, the line, what is said
@@ -242,7 +242,7 @@ MISTAKES = (
     ("models:\n  m:\n    adapter: openai\n    tier: huge", 4, "must be one of: deep, balanced, fast"),
     ("models:\n  m: {adapter: openai, overrides: {imges: true}}", 2, "did you mean `images`?"),
     ("models:\n  m:\n    adapter: openai\n    price: {input: 1}", 4, "`output` is missing"),
-    ("models:\n  a: {adapter: openai}\n  b:\n    adapter: openai\n    aliases:\n    - a", 6, "already means the model 'a'"),
+    ("models:\n  a: {adapter: openai}\n  b:\n    adapter: openai\n    aliases:\n    - a", 6, "means the model 'a'"),
     ("models:\n  a: {adapter: openai, aliases: [x]}\n  b: {adapter: openai, aliases: [x]}", 3, "an alias of 'a'"),
     ("adapters:\n  openai: {}\n  openai: {}", 3, "`openai` is said twice"),
     ("adapters:\n  openai: {a: [}", 2, "not YAML"),
@@ -281,7 +281,7 @@ def test_without_pyyaml_the_error_says_what_to_install(monkeypatch: pytest.Monke
         parse_models("adapters: {}")
 
 
-# --------------------------------------------------------------------------------------------------------------- schema
+# ------------------------------------------------------------------------------------------------------------ schema
 
 
 def test_the_committed_schema_is_current() -> None:
@@ -306,7 +306,7 @@ def test_the_documented_example_is_valid() -> None:
         parse_models(example)
 
 
-# ---------------------------------------------------------------------------------------------------- where it is found
+# ------------------------------------------------------------------------------------------------- where it is found
 
 
 def test_argument_then_variable_then_folder(tmp_path: Path) -> None:
@@ -339,7 +339,7 @@ def test_no_file_at_all_serves_the_built_in_providers() -> None:
     assert made.locate("opus").adapter.missing == "anthropic has no key: set the environment variable ANTHROPIC_API_KEY"
 
 
-# ------------------------------------------------------------------------------------------------------------ hot reload
+# --------------------------------------------------------------------------------------------------------- hot reload
 
 
 def write(path: Path, text: str, tick: int) -> None:

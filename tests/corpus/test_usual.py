@@ -12,7 +12,11 @@ from interlingua import DIALECTS, dialect
 # dialect, its corpus files, the functions of its usual path where they are looked up
 USUAL = [
     ("anthropic-messages", ["anthropic-messages"], {"messages": ("read_usual", "say_usual")}),
-    ("openai-chat", ["openai-chat", "mistral"], {"usual": ("read_message", "read_result", "say_message", "say_results", "say_history")}),
+    (
+        "openai-chat",
+        ["openai-chat", "mistral"],
+        {"usual": ("read_message", "read_result", "say_message", "say_results", "say_history")},
+    ),
 ]
 
 

@@ -8,7 +8,8 @@ A cell is what the wire says, laid over the frames of ``pairs.frames``:
 - for an error: ``failed(status, body)``.
 
 ``lossy(cell, "place kind", ...)`` is a cell that the dialect can only say with losses, which are listed exactly;
-``reads=`` is what it is read as, where that matters. A dialect that is not finished is passed over.
+``reads=`` is what it is read as, where that matters. ``reported(cell, why)`` is a cell that a dialect gets wrong today.
+A dialect that is not finished is passed over.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import itertools
 from typing import Any, NamedTuple
 
 import msgspec
+import pytest
 from msgspec.structs import replace
 
 from conformance.matrix import SPOKEN
@@ -75,6 +77,18 @@ def sent(cell: Wire, **headers: str) -> Lossy:
     return Lossy(cell, frozenset(), None, {key.replace("_", "-"): value for key, value in headers.items()})
 
 
+class Reported(NamedTuple):
+    """A cell that a dialect gets wrong today."""
+
+    cell: Any
+    why: str
+
+
+def reported(cell: Any, why: str) -> Reported:
+    """What the wire should say and does not say yet: passed over, until it passes."""
+    return Reported(cell, why)
+
+
 class Failed(NamedTuple):
     """An error answer."""
 
@@ -93,6 +107,14 @@ def check(canonical: Message | ToolChoice | Request | Response | AdapterError, *
     cells = {name.replace("_", "-"): cell for name, cell in columns.items()}
     assert cells.keys() >= set(SPOKEN), f"columns are missing: {set(SPOKEN) - cells.keys()}"
     cells = {name: cell for name, cell in cells.items() if name in SPOKEN}
+    for name, cell in cells.items():
+        if isinstance(cell, Reported):
+            with pytest.raises(AssertionError):
+                check_cells(canonical, {name: cell.cell})
+    check_cells(canonical, {name: cell for name, cell in cells.items() if not isinstance(cell, Reported)})
+
+
+def check_cells(canonical: Any, cells: dict[str, Any]) -> None:
     if isinstance(canonical, AdapterError):
         check_errors(canonical, cells)
     elif isinstance(canonical, Response):
@@ -128,6 +150,10 @@ class Row:
         """The losses of the frame."""
         return set()
 
+    def compared(self, value: Any) -> Any:
+        """The part of a value that the row is about."""
+        return value
+
     def encode(self, name: str) -> Encoded:
         raise NotImplementedError
 
@@ -154,10 +180,10 @@ class Row:
 
     def check_decode(self, name: str) -> None:
         cell = self.cells[name]
-        expected = cell.reads if cell.reads is not None else None if cell.losses else self.meant
-        if expected is None:
+        if cell.losses and cell.reads is None:
             return
-        read = self.decode(name, self.wire(name))
+        expected = cell.reads if cell.reads is not None else self.compared(self.meant)
+        read = self.compared(self.decode(name, self.wire(name)))
         assert plain(read) == plain(expected), f"decode {name}: " + "; ".join(unexplained(plain(expected), plain(read)))
 
     def check_translation(self, source: str, target: str) -> None:
@@ -224,15 +250,8 @@ class Turns(Asked):
         added = cell if isinstance(cell, list) else [cell]
         return laid_over(laid_over(frame, tools), {key: [*turns, *added]})
 
-    def decode(self, name: str, wire: Wire) -> Any:
-        return super().decode(name, wire).messages[-1]
-
-    def check_decode(self, name: str) -> None:
-        message, self.meant = self.meant, self.meant.messages[-1]
-        try:
-            super().check_decode(name)
-        finally:
-            self.meant = message
+    def compared(self, value: Request) -> Message:
+        return value.messages[-1]
 
     def check_translation(self, source: str, target: str) -> None:
         secrets = [secret for block in self.meant.messages[-1].content for secret in _secrets(block)]
@@ -299,16 +318,19 @@ def _put(frame: Wire, keys: tuple[str | int, ...], content: Wire) -> Wire:
 
 def check_errors(error: AdapterError, cells: dict[str, Failed]) -> None:
     for name, cell in cells.items():
-        _check_error(name, error, cell, "encode")
+        wire = dialect(name).encode_error(error)
+        assert (wire.status, msgspec.json.decode(wire.body)) == (cell.status, cell.body), f"encode {name}: {wire}"
+        assert wire.headers.items() >= cell.headers.items(), f"encode {name}: {wire.headers}"
         read = dialect(name).decode_error(cell.status, cell.headers, msgspec.json.encode(cell.body))
-        assert (read.error_class, read.retryable) == (error.error_class, error.retryable), f"decode {name}: {read!r}"
-        assert error.message in read.message, f"decode {name}: {read!r}"
-        assert read.retry_after == error.retry_after, f"decode {name}: {read!r}"
+        _same_error(error, read, f"decode {name}")
         for target in cells.keys() - {name}:
-            _check_error(target, read, cells[target], f"translate from {name} to")
+            told = dialect(target).encode_error(read)
+            again = dialect(target).decode_error(told.status, told.headers, told.body)
+            _same_error(error, again, f"translate from {name} to {target}")
+            assert told.status // 100 == cells[target].status // 100, f"translate from {name} to {target}: {told}"
 
 
-def _check_error(name: str, error: AdapterError, cell: Failed, how: str) -> None:
-    wire = dialect(name).encode_error(error)
-    assert (wire.status, msgspec.json.decode(wire.body)) == (cell.status, cell.body), f"{how} {name}: {wire}"
-    assert wire.headers.items() >= cell.headers.items(), f"{how} {name}: {wire.headers}"
+def _same_error(error: AdapterError, read: AdapterError, how: str) -> None:
+    meant, found = ((e.error_class, e.retryable, e.retry_after) for e in (error, read))
+    assert found == meant, f"{how}: {read!r}"
+    assert error.message in read.message, f"{how}: {read!r}"

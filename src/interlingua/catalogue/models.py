@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from functools import cache
+from functools import cache, lru_cache
 
 from ..providers import PROVIDERS, Provider, provider as provider_row
 from ..types.capabilities import AdapterCapabilities
@@ -35,6 +35,8 @@ class Catalogue:
         self.layers: tuple[Layer, ...] = (Families(), ModelsDev(), GenaiPrices()) if layers is None else tuple(layers)
         self.aliases = dict(aliases or {})
         self.tiers = dict(tiers or {})
+        self._facts = lru_cache(maxsize=1024)(self._merged)
+        self._capabilities = lru_cache(maxsize=1024)(self._able)
 
     def resolve(self, name: str, provider: str | None = None) -> tuple[Provider, str]:
         """The provider and the model that a name means.
@@ -66,6 +68,9 @@ class Catalogue:
 
     def facts(self, provider: str, model: str) -> Facts:
         """All that the layers know of a model; empty if none knows it."""
+        return self._facts(provider, model)
+
+    def _merged(self, provider: str, model: str) -> Facts:
         wire = self.wire_name(provider, model)
         return merged(*(layer.facts(provider, wire) for layer in self.layers))
 
@@ -75,6 +80,9 @@ class Catalogue:
 
     def capabilities_for(self, provider: str, model: str) -> AdapterCapabilities:
         """What the model takes through that provider's protocol."""
+        return self._capabilities(provider, model)
+
+    def _able(self, provider: str, model: str) -> AdapterCapabilities:
         return capabilities(self.facts(provider, model), provider_row(provider).dialect)
 
     def rejected_parameters(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from difflib import get_close_matches
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeGuard
 
 import msgspec
 from msgspec import Meta, Struct
@@ -137,19 +137,19 @@ def parse_models(text: str, source: str = "models.yaml") -> tuple[ModelsFile, Li
 
 
 def _sections(value: Any, lines: Lines, problems: list[Problem]) -> ModelsFile:
-    if not isinstance(value, dict):
+    if not _is_mapping(value):
         problems.append(Problem(1, "the file must be a mapping with `adapters` and `models`"))
         return ModelsFile()
-    for key in value.keys() - {name for name, _ in ENTRIES}:
-        problems.append(Problem(lines[(key,)], _unknown(key, [name for name, _ in ENTRIES])))
-    parts = {name: _section(name, kind, value.get(name), lines, problems) for name, kind in ENTRIES}
+    known = [name for name, _ in ENTRIES]
+    problems.extend(Problem(lines[(key,)], _unknown(key, known)) for key in value if key not in known)
+    parts: dict[str, Any] = {name: _section(name, kind, value.get(name), lines, problems) for name, kind in ENTRIES}
     return ModelsFile(**parts)
 
 
 def _section(name: str, kind: type[Struct], value: Any, lines: Lines, problems: list[Problem]) -> dict[str, Any]:
     if value is None:
         return {}
-    if not isinstance(value, dict):
+    if not _is_mapping(value):
         problems.append(Problem(lines[(name,)], f"`{name}` must be a mapping: a name, then its settings"))
         return {}
     made: dict[str, Any] = {}
@@ -161,7 +161,11 @@ def _section(name: str, kind: type[Struct], value: Any, lines: Lines, problems: 
     return made
 
 
-# --------------------------------------------------------------------------------------------- what msgspec says, told
+def _is_mapping(value: object) -> TypeGuard[dict[str, Any]]:
+    return isinstance(value, dict)
+
+
+# ------------------------------------------------------------------------------------------ what msgspec says, told
 
 
 def _explained(message: str, at: Path, kind: type[Struct], lines: Lines) -> Problem:
@@ -216,7 +220,7 @@ def _unknown(word: str, known: Iterable[str]) -> str:
     return f"unknown key `{word}`; {hint}"
 
 
-# -------------------------------------------------------------------------------------------------------- contradictions
+# ----------------------------------------------------------------------------------------------------- contradictions
 
 
 def _contradictions(made: ModelsFile, lines: Lines) -> Iterator[Problem]:

@@ -13,10 +13,11 @@ from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any, Protocol
 
+import msgspec
 from msgspec import Struct
 
 from ..types.usage import TokenUsage
-from .layers import GENAI_NAMES, FetchedModels
+from .layers import GENAI_NAMES, DevModel, FetchedModels
 
 __all__ = ["Billed", "GenaiPriceTable", "ModelsDevPrices", "OwnPrices", "Price", "PriceTable", "Rates"]
 
@@ -113,17 +114,28 @@ class ModelsDevPrices:
 
     def cost(self, provider: str, model: str, billed: Billed) -> Decimal | None:
         entry = self.source.model(provider, model)
-        price = None if entry is None else _models_dev_price(entry.get("cost"))
+        price = None if entry is None else _models_dev_price(entry)
         return None if price is None else price.cost(billed)
 
 
-def _models_dev_price(cost: Mapping[str, Any] | None) -> Price | None:
-    if not cost or cost.get("input") is None or cost.get("output") is None:
+def _models_dev_price(entry: DevModel) -> Price | None:
+    cost = msgspec.convert(entry.cost or {}, _DevCost, from_attributes=True)
+    if cost.input is None or cost.output is None:
         return None
-    rates = {key: cost[key] for key in Rates.__struct_fields__ if cost.get(key) is not None}
-    long = cost.get("context_over_200k") or {}
-    above = {200_000: Rates(**{**rates, **{k: long[k] for k in Rates.__struct_fields__ if k in long}})} if long else {}
-    return Price(**rates, above=above)
+    base = {name: getattr(cost, name) for name in Rates.__struct_fields__ if getattr(cost, name, None) is not None}
+    above = {200_000: Rates(**{**base, **cost.context_over_200k})} if cost.context_over_200k else {}
+    return Price(**base, above=above)
+
+
+class _DevCost(Struct, frozen=True):
+    """Their prices; the rates of long prompts are an object of the same names."""
+
+    input: float | None = None
+    output: float | None = None
+    cache_read: float | None = None
+    cache_write: float | None = None
+    reasoning: float | None = None
+    context_over_200k: dict[str, float] | None = None
 
 
 class GenaiPriceTable:

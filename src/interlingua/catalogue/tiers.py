@@ -10,8 +10,12 @@ __all__ = ["TIERS", "TIER_NAMES", "tier_model"]
 
 # the words that mean each tier
 TIER_NAMES: dict[str, str] = {
-    "deep": "deep", "balanced": "balanced", "fast": "fast",
-    "opus": "deep", "sonnet": "balanced", "haiku": "fast",
+    "deep": "deep",
+    "balanced": "balanced",
+    "fast": "fast",
+    "opus": "deep",
+    "sonnet": "balanced",
+    "haiku": "fast",
 }
 
 _CLAUDE = ("claude-opus-5-5", "claude-sonnet-5-5", "claude-haiku-5-5")

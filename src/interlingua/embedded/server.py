@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from types import TracebackType
 from typing import Any
 
@@ -76,8 +77,7 @@ class LoopbackServer:
             answer = respond(self.script, line.split(" ")[1], headers, body)
         except AdapterError:
             return False
-        if self.script.steps[min(len(self.script.seen), len(self.script.steps)) - 1].delay:
-            await asyncio.sleep(self.script.steps[-1].delay)
+        await asyncio.sleep(answer.delay)
         return await self._write(answer, reader, writer)
 
     async def _write(self, answer: Answer, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
@@ -102,9 +102,7 @@ class LoopbackServer:
 
     async def _until_gone(self, reader: asyncio.StreamReader) -> None:
         """Wait for the other side to close."""
-        try:
+        with suppress(ConnectionError):
             await reader.read(1)
-        except ConnectionError:
-            pass
         self.left += 1
         self.gone.set()

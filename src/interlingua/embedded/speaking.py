@@ -13,7 +13,6 @@ from msgspec.structs import replace
 from ..dialects import Dialect, dialect
 from ..errors import AdapterError, NetworkError
 from ..folding import unfold
-from ..http import HttpRequest
 from ..transport.memory import STALL, Answer, Handler
 from ..types.events import Event, TextDelta
 from ..types.loss import WireError
@@ -127,10 +126,8 @@ def fail_inside(
     if not streaming:
         return Answer(200, {"content-type": "application/json"}, [speaker.encode_error(failure(step)).body])
     encoder = speaker.stream_encoder(request)
-    chunks: list[Any] = []
-    for event in list(in_words(unfold(answer)))[: step.after]:
-        chunks.append(encoder.feed(event))
-    chunks.append(encoder.fail(failure(step)))
+    begun = list(in_words(unfold(answer)))[: step.after]
+    chunks = [*map(encoder.feed, begun), encoder.fail(failure(step))]
     return Answer(200, {"content-type": route.kind}, [chunk for chunk in chunks if chunk])
 
 
@@ -149,4 +146,5 @@ def with_fault(step: Step, answer: Answer) -> Answer:
         "html": (200, {"content-type": "text/html; charset=utf-8"}, [PAGE]),
         "last_twice": (answer.status, answer.headers, [*chunks, *chunks[-1:]]),
     }
-    return Answer(*changed[step.fault]) if step.fault in changed else answer
+    status, headers, parts = changed.get(step.fault, (answer.status, answer.headers, chunks))
+    return Answer(status, headers, parts, step.delay)

@@ -48,13 +48,21 @@ class _AioReply:
         self.status = response.status
         self.headers = {name.lower(): value for name, value in response.headers.items()}
 
-    async def chunks(self) -> AsyncIterator[bytes]:
-        content = self._response.content
+    def chunks(self) -> AsyncIterator[bytes]:
+        return self
+
+    def __aiter__(self) -> AsyncIterator[bytes]:
+        return self
+
+    async def __anext__(self) -> bytes:
+        """No generator: one that is left half-read would be closed by a task of the loop's own."""
         try:
-            while chunk := await content.readany():
-                yield chunk
+            chunk = await self._response.content.readany()
         except CAUGHT as error:
             raise failure(error, str(self._response.url.host)) from None
+        if not chunk:
+            raise StopAsyncIteration
+        return chunk
 
     async def drain(self) -> None:
         content = self._response.content

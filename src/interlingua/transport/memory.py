@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
 from threading import Event
-from typing import Any
+from typing import Any, cast
 
 from ..errors import AdapterError, NetworkError
 from ..http import HttpRequest
@@ -18,12 +18,15 @@ STALL = object()
 
 
 class Answer:
-    """What a handler answers. A chunk may be an exception, which is raised there, or ``STALL``."""
+    """What a handler answers. A chunk may be an exception, which is raised there, or ``STALL``.
 
-    def __init__(self, status: int, headers: Mapping[str, str], chunks: Iterable[Any] = ()) -> None:
+    ``delay`` is for those who act an answer out in real time.
+    """
+
+    def __init__(self, status: int, headers: Mapping[str, str], chunks: Iterable[Any] = (), delay: float = 0.0) -> None:
         self.status = status
         self.headers = {name.lower(): value for name, value in headers.items()}
-        self.parts = chunks
+        self.parts, self.delay = chunks, delay
 
 
 Handler = Callable[[HttpRequest], Answer]
@@ -35,6 +38,7 @@ class _Reply:
         self.status, self.headers = answer.status, answer.headers
         self._parts, self._transport = answer.parts, transport
         self._closed, self._ended = Event(), False
+        self._left = self._bytes()
         transport.open += 1
 
     def _bytes(self) -> Iterator[Any]:
@@ -57,11 +61,19 @@ class _AsyncMemoryReply(_Reply):
     async def drain(self) -> None:
         self._ended = True
 
-    async def chunks(self) -> AsyncIterator[bytes]:
-        for part in self._bytes():
-            if part is STALL:
-                await asyncio.get_running_loop().create_future()
-            yield part
+    def chunks(self) -> AsyncIterator[bytes]:
+        return self
+
+    def __aiter__(self) -> AsyncIterator[bytes]:
+        return self
+
+    async def __anext__(self) -> bytes:
+        part = next(self._left, None)
+        if part is None:
+            raise StopAsyncIteration
+        if part is STALL:
+            await asyncio.get_running_loop().create_future()
+        return cast("bytes", part)
 
 
 class _MemoryReply(_Reply):
@@ -69,7 +81,7 @@ class _MemoryReply(_Reply):
         self._ended = True
 
     def chunks(self) -> Iterator[bytes]:
-        for part in self._bytes():
+        for part in self._left:
             if part is STALL:
                 self._closed.wait()
                 raise NetworkError("the connection was closed")

@@ -2,20 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TypeGuard
-
-from ...types.base import Json
+from .._json import Wire, is_array, is_object
 from .._tables import take
 
-Wire = dict[str, Json]
-
-
-def is_object(value: Json) -> TypeGuard[Wire]:
-    return type(value) is dict
-
-
-def is_array(value: Json) -> TypeGuard[list[Json]]:
-    return type(value) is list
+__all__ = ["Wire", "is_array", "is_object", "leave", "opened", "pop_text", "take_text"]
 
 
 def opened(rest: Wire, key: str) -> Wire:

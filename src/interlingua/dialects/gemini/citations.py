@@ -168,13 +168,18 @@ def read_span(source: Wire, text: str, forms: Wire) -> dict[str, Any]:
 # ------------------------------------------------------------------------------------------------------------ writing
 
 
-def say_citations(blocks: Sequence[Block], residue: Wire, ledger: Ledger) -> Wire:
-    """``groundingMetadata`` and ``citationMetadata`` of the texts of an answer."""
+def say_citations(
+    blocks: Sequence[Block], residue: Wire, ledger: Ledger, places: Sequence[int] | None = None
+) -> Wire:
+    """``groundingMetadata`` and ``citationMetadata`` of the texts of an answer.
+
+    ``blocks`` are those that have a part; ``places`` tells where they stood, if some have none.
+    """
     left = residue.get(KEYS[0])
     grounding, sources = Grounding(blocks, left if is_object(left) else {}), Wire()
     for index, block in enumerate(blocks):
         for place, citation in enumerate(block.citations if type(block) is TextBlock else ()):
-            ledger.where = ("content", index, "citations", place)
+            ledger.where = ("content", index if places is None else places[index], "citations", place)
             if citation.kind != "url":
                 ledger.lose("dropped", f"{NAME} has no citation of kind {citation.kind}")
                 continue
@@ -183,6 +188,8 @@ def say_citations(blocks: Sequence[Block], residue: Wire, ledger: Ledger) -> Wir
             ledger.foreign(citation, NAME)
             if citation.start is None or citation.end is None or "source" in marks(NAME, citation):
                 say_source(citation, _text(block), sources, ledger)
+                if citation.start is None and any(type(before) is TextBlock for before in blocks[:index]):
+                    ledger.lose("moved", "a source without a place stands with the first text")
             else:
                 grounding.say(citation, index)
     ledger.where = ()
@@ -207,11 +214,17 @@ def say_segment(text: str, start: int, end: int) -> Wire:
 
 def say_source(citation: Citation, text: str, sources: Wire, ledger: Ledger) -> None:
     mark = marks(NAME, citation)
+    if citation.url is None:
+        ledger.lose("dropped", "a source without an address and a place says nothing")
+        return
     if citation.text is not None:
         ledger.lose("dropped", "a recited passage is told by its place", "text")
-    known = {"uri": citation.url, "title": citation.title}
-    wire: Wire = {key: value for key, value in known.items() if value is not None}
-    if citation.start is not None and citation.end is not None:
+    wire: Wire = {"uri": citation.url} if citation.title is None else {"uri": citation.url, "title": citation.title}
+    if citation.start is None or citation.end is None:
+        for field in ("start", "end"):
+            if getattr(citation, field) is not None:
+                ledger.lose("dropped", "a place has a start and an end", field)
+    else:
         wire |= _standing(mark, text, citation) or say_span(text, citation.start, citation.end)
     places = sources.setdefault(mark.get("key", SOURCES[0]), {})
     places[mark.get("source", max(places, default=-1) + 1)] = wire

@@ -24,6 +24,7 @@ ERRORS = ErrorTable(
     ErrorRow(401, "UNAUTHENTICATED", ErrorClass.auth),
     ErrorRow(403, "PERMISSION_DENIED", ErrorClass.auth),
     ErrorRow(400, "API_KEY_INVALID", ErrorClass.auth),
+    ErrorRow(403, "BILLING_DISABLED", ErrorClass.rate_limit, False),
     ErrorRow(404, "NOT_FOUND", ErrorClass.invalid_request),
     ErrorRow(409, "ALREADY_EXISTS", ErrorClass.invalid_request),
     ErrorRow(409, "ABORTED", ErrorClass.server_error),
@@ -39,7 +40,9 @@ ERRORS = ErrorTable(
     ErrorRow(400, "FAILED_PRECONDITION", ErrorClass.tool_error),
     ErrorRow(503, "UNAVAILABLE", ErrorClass.network),
 )
-REASONS = ("API_KEY_INVALID",)
+# More exact than the status, in the details: the reason, and the status that it comes with.
+REASONS = {"API_KEY_INVALID": "INVALID_ARGUMENT", "BILLING_DISABLED": "PERMISSION_DENIED"}
+REASON = "type.googleapis.com/google.rpc.ErrorInfo"
 RETRY = "type.googleapis.com/google.rpc.RetryInfo"
 DELAY = re.compile(r"(\d+(?:\.\d+)?)s")
 
@@ -79,7 +82,9 @@ def decode_error(
     error.provider_message = message if type(message) is str else None
     delay = next((found for detail in told if (found := _delay(detail)) is not None), None)
     if delay is not None:
-        error.retry_after, error.retryable = delay, True
+        error.retry_after = delay
+        if error.error_class is ErrorClass.rate_limit and reason is None:
+            error.retryable = True  # whatever its words say of quotas and plans
     return error
 
 
@@ -106,7 +111,9 @@ def encode_error_body(error: AdapterError) -> Json:
         inner = {
             key: value for key, value in inner.items() if told.get(key, key not in known)
         }  # no more than was there
-    details = say_details(known.get("details"), error.retry_after)
+    if NAME not in error.extras and row.word in REASONS:
+        inner |= {"status": REASONS[row.word], "details": [{"@type": REASON, "reason": row.word}]}
+    details = say_details(known.get("details", inner.get("details")), error.retry_after)
     if details is not None:
         inner["details"] = details
     body = merge({"error": inner}, rest)

@@ -12,7 +12,7 @@ from typing import Any
 
 from ...errors import ParseError
 from ...types.base import Json
-from ...types.blocks import Block, ToolUseBlock
+from ...types.blocks import Block, TextBlock, ToolUseBlock
 from ...types.loss import Encoded
 from ...types.request import Request
 from ...types.response import Response
@@ -248,7 +248,10 @@ def say_end(response: Response, ledger: Ledger) -> Wire:
     word = say_stop(response, ledger)
     if word != "absent":
         wire["finishReason"] = word
-    return {**wire, **say_citations(response.content, residue_of(response), ledger)}
+    if any(isinstance(block, TextBlock) and block.citations for block in response.content):
+        places = [i for i, block in enumerate(response.content) if BLOCKS.encode(block, Ledger()) is not None]
+        wire |= say_citations([response.content[i] for i in places], residue_of(response), ledger, places)
+    return wire
 
 
 def say_stop(response: Response, ledger: Ledger) -> Json:

@@ -142,6 +142,8 @@ def say_parts(block: ToolResultBlock, place: int, ledger: Ledger) -> Iterator[Wi
 
 def say_response(block: ToolResultBlock, words: list[tuple[int, Block]], ledger: Ledger) -> Wire:
     key = "error" if block.is_error else "output"
+    for index, inner in words:
+        lose_attributes(inner, ledger, "content", index)
     if not words:
         if block.is_error:
             ledger.lose("added", "a failure needs a word", "content")
@@ -159,6 +161,16 @@ def say_response(block: ToolResultBlock, words: list[tuple[int, Block]], ledger:
     return {key: "\n".join(said for _, inner in words if (said := as_text(inner)) is not None)}
 
 
+def lose_attributes(block: Block, ledger: Ledger, *path: str | int) -> None:
+    """The words of a result carry nothing but themselves."""
+    if is_plain(block):
+        return
+    for field in ("citations", "cache", "signature"):
+        if getattr(block, field, None):
+            ledger.lose("dropped", f"the words of a result have no {field}", *path, field)
+    ledger.foreign(block, "", *path)
+
+
 def as_text(block: Block) -> str | None:
     if isinstance(block, TextBlock | RefusalBlock):
         return block.text
@@ -173,11 +185,6 @@ def say_json(block: JsonBlock, key: str, ledger: Ledger, index: int) -> Wire:
 
 
 def say_text(block: TextBlock, key: str, mark: Wire, ledger: Ledger, index: int) -> Wire:
-    if not is_plain(block):
-        for field in ("citations", "cache", "signature"):
-            if getattr(block, field):
-                ledger.lose("dropped", f"the text of a result has no {field}", "content", index, field)
-        ledger.foreign(block, NAME, "content", index)
     value = spelled_object(block.text) if key == "output" and mark.get("response") != "output" else None
     if value is None:
         return {key: block.text}

@@ -202,7 +202,9 @@ def was_empty(message: Message) -> bool:
 
 
 def shares_turn(message: Message, before: Message) -> bool:
-    return ROLE_WORDS[message.role] == ROLE_WORDS[before.role] and "apart" not in marks(NAME, message)
+    """Whether two neighbours are one turn; what this protocol says of a turn as a whole keeps it one of its own."""
+    same = ROLE_WORDS[message.role] == ROLE_WORDS[before.role]
+    return same and "apart" not in marks(NAME, message) and not message.extras.get(NAME)
 
 
 def encode_turn(message: Message, parts: list[Wire]) -> Wire:

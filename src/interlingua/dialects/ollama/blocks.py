@@ -11,7 +11,7 @@ Marks on a call: ``derived`` (the id that we gave it: the wire had none, or that
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, TypeGuard
+from typing import Any
 
 from ...arguments import read_arguments, write_arguments
 from ...types.base import Json
@@ -35,6 +35,7 @@ from ...types.blocks import (
     VideoBlock,
 )
 from .._history import is_plain
+from .._json import is_object
 from .._stream import dump
 from .._tables import Ledger, kept, marks, own, take
 
@@ -57,14 +58,6 @@ PICTURES = (
     ("TU0AK", "image/tiff"),
 )
 UNKNOWN_PICTURE = "application/octet-stream"
-
-
-def is_object(value: Json) -> TypeGuard[Wire]:
-    return type(value) is dict
-
-
-def is_list(value: Json) -> TypeGuard[list[Json]]:
-    return type(value) is list
 
 
 def media_type(data: str) -> str:

@@ -9,9 +9,10 @@ from ...types.base import Json
 from ...types.loss import WireError
 from ...types.words import ErrorClass
 from .._errors import ErrorRow, ErrorTable, make_error, parse_body
+from .._json import is_object
 from .._stream import dump
 from .._tables import merge
-from .blocks import NAME, Wire, is_object
+from .blocks import NAME, Wire
 
 ERRORS = ErrorTable(
     # status  (no word)  canonical                   retry

@@ -11,8 +11,9 @@ from ...types.blocks import OpaqueBlock
 from ...types.request import Request
 from ...types.response import Response
 from ...types.words import Role
+from .._json import is_array
 from .._tables import Ledger, is_blank, marks
-from .blocks import NAME, Wire, is_list
+from .blocks import NAME, Wire
 
 PATH = "/api/generate"
 ENDPOINT = "generate"
@@ -29,7 +30,7 @@ def is_answer(body: Wire) -> bool:
 
 def read_context(rest: Wire) -> tuple[OpaqueBlock, ...]:
     """Pop the tokens of all that went before, which only this server understands."""
-    if not is_list(rest.get("context")) or not rest["context"]:
+    if not is_array(rest.get("context")) or not rest["context"]:
         return ()
     return (OpaqueBlock(dialect=NAME, raw={"context": rest.pop("context")}),)
 

@@ -23,13 +23,12 @@ from ...types.capabilities import Target
 from ...types.messages import Message, Origin
 from ...types.words import Role
 from .._history import is_plain, settled, speakable
+from .._json import is_array, is_object
 from .._tables import Ledger, kept, marks, own, take
 from .blocks import (
     NAME,
     Place,
     Wire,
-    is_list,
-    is_object,
     read_blocks,
     read_id,
     read_text,
@@ -91,7 +90,7 @@ class Pairing:
 
 def _wire_calls(turn: Json) -> list[Wire]:
     calls = turn.get("tool_calls") if is_object(turn) else None
-    return [call for call in calls if is_object(call)] if is_list(calls) else []
+    return [call for call in calls if is_object(call)] if is_array(calls) else []
 
 
 def decode_messages(turns: Json, provider: str | None) -> tuple[tuple[Block, ...], tuple[Message, ...]]:

@@ -20,9 +20,10 @@ from ...types.messages import Message, Origin
 from ...types.request import Request, Thinking
 from ...types.words import Role
 from .._history import leading_system
+from .._json import is_array, is_object
 from .._tables import Field, FieldTable, Ledger, blank, blanks as blanks_of, kept, marks, own
 from . import generate
-from .blocks import NAME, Place, Wire, is_list, is_object, take_typed
+from .blocks import NAME, Place, Wire, take_typed
 from .messages import decode_messages, encode_messages, encode_system
 from .tools import encode_tools, lose_choice, read_tool
 
@@ -59,7 +60,7 @@ def decode_request(body: Json, model: str | None, stream: bool | None, provider:
         fields["model"] = model
         forms["model"] = "outside"
     read_history(rest, fields, forms, blanks, provider)
-    if all(map(is_object, rest["tools"] if is_list(rest.get("tools")) else ())):
+    if all(map(is_object, rest["tools"] if is_array(rest.get("tools")) else ())):
         fields["tools"] = tuple(map(read_tool, take_typed(rest, "tools", list, blanks) or ()))
     if type(rest.get("options")) is dict:
         read_options(rest, fields, blanks)
@@ -91,7 +92,7 @@ def read_options(rest: Wire, fields: dict[str, Any], blanks: Wire) -> None:
     aside: Wire = {}
     if type(limit) is int and limit < 1:  # no limit, or as much as fits
         aside["num_predict"] = options.pop("num_predict")
-    if is_list(stop) and not all(type(word) is str for word in stop):
+    if is_array(stop) and not all(type(word) is str for word in stop):
         aside["stop"] = options.pop("stop")
     OPTIONS.decode(options, fields, empty)
     if options or aside:

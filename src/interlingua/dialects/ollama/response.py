@@ -16,10 +16,11 @@ from ...types.request import Request
 from ...types.response import Response
 from ...types.usage import TokenUsage
 from ...types.words import StopReason
+from .._json import is_object
 from .._schemas import restorer
 from .._tables import Ledger, Words, kept, marks, own, read_constants, say_constants, take
 from . import generate
-from .blocks import NAME, Wire, is_object, read_blocks, say_blocks
+from .blocks import NAME, Wire, read_blocks, say_blocks
 from .errors import decode_error, encode_error_body
 
 EPOCH = "1970-01-01T00:00:00Z"

@@ -42,6 +42,7 @@ from ...types.events import (
 )
 from ...types.request import Request
 from ...types.response import Response
+from .._json import is_array, is_object
 from .._schemas import restorer
 from .._stream import FrameDecoder, GrammaticalEncoder, decode_json, dump
 from .._tables import Ledger, marks, own, say_constants
@@ -51,8 +52,6 @@ from .blocks import (
     NAME,
     PLACES,
     Wire,
-    is_list,
-    is_object,
     read_call,
     read_image,
     say_block,
@@ -148,7 +147,7 @@ class Decoder(FrameDecoder):
     def extend(into: Wire, key: str, value: Json) -> None:
         """Lists go on from line to line; of anything else the last word counts."""
         before = into.get(key)
-        if is_list(before) and is_list(value):
+        if is_array(before) and is_array(value):
             before.extend(value)
         else:
             into[key] = value

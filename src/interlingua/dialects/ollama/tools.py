@@ -10,9 +10,10 @@ from typing import Any
 
 from ...types.base import Json
 from ...types.tools import ServerTool, Tool, ToolDefinition
+from .._json import is_array, is_object
 from .._schemas import say_strict
 from .._tables import Ledger, kept, marks, own
-from .blocks import NAME, Wire, is_list, is_object, take_typed
+from .blocks import NAME, Wire, take_typed
 
 FREE_TEXT_SCHEMA: Wire = {"type": "object", "properties": {"input": {"type": "string"}}, "required": ["input"]}
 
@@ -60,7 +61,7 @@ def fits(schema: Json) -> bool:
 
 
 def is_type(value: Json) -> bool:
-    return type(value) is str or (is_list(value) and all(type(name) is str for name in value))
+    return type(value) is str or (is_array(value) and all(type(name) is str for name in value))
 
 
 # ToolProperty in https://github.com/ollama/ollama/blob/main/api/types.go
@@ -71,7 +72,7 @@ KEYWORDS: dict[str, Callable[[Json], bool]] = {
     "required": lambda value: type(value) is list,
     "properties": lambda value: is_object(value) and all(map(fits, value.values())),
     "items": fits,
-    "anyOf": lambda value: is_list(value) and all(map(fits, value)),
+    "anyOf": lambda value: is_array(value) and all(map(fits, value)),
 }
 
 

@@ -16,9 +16,14 @@ from ...types.tools import Tool, ToolChoice
 from .._base import Dialect, Headers, StreamDecoder
 from .._output import forcing, speaking, spoken
 from .._tables import Ledger
-from . import errors, messages, request, response, stream, tools
+from .errors import decode_error, encode_error
+from .messages import encode_messages, encode_system
 from .parts import NAME
 from .quirks import QUIRKS, Quirks
+from .request import decode_request, encode_request, quirks_of
+from .response import as_turn, decode_response, encode_response
+from .stream import Decoder, Encoder
+from .tools import encode_tools, say_choice
 
 __all__ = ["QUIRKS", "OpenAIChat", "Quirks"]
 
@@ -26,55 +31,55 @@ __all__ = ["QUIRKS", "OpenAIChat", "Quirks"]
 class OpenAIChat(Dialect):
     name = NAME
 
-    def encode_request(self, request_: Request, target: Target | None = None) -> Encoded:
-        return forcing(lambda asked: request.encode_request(asked, target, self.provider), request_, target)
+    def encode_request(self, request: Request, target: Target | None = None) -> Encoded:
+        return forcing(lambda asked: encode_request(asked, target, self.provider), request, target)
 
     def decode_request(
         self, body: Json, headers: Headers | None = None, model: str | None = None, stream: bool | None = None
     ) -> Request:
-        return request.decode_request(body, model, stream, self.provider)
+        return decode_request(body, model, stream, self.provider)
 
-    def encode_response(self, response_: Response, request: Request | None = None) -> Encoded:
-        return response.encode_response(response_, request)
+    def encode_response(self, response: Response, request: Request | None = None) -> Encoded:
+        return encode_response(response, request)
 
     def decode_response(self, body: Json, headers: Headers | None = None, request: Request | None = None) -> Response:
-        return spoken(response.decode_response(body, headers, request, self.provider), request)
+        return spoken(decode_response(body, headers, request, self.provider), request)
 
-    def as_turn(self, response_: Response) -> Message:
-        return response.as_turn(response_, super().as_turn(response_))
+    def as_turn(self, response: Response) -> Message:
+        return as_turn(response, super().as_turn(response))
 
     def stream_decoder(self, request: Request | None = None) -> StreamDecoder:
-        return speaking(stream.Decoder(request, self.provider), request)
+        return speaking(Decoder(request, self.provider), request)
 
-    def stream_encoder(self, request: Request | None = None) -> stream.Encoder:
-        return stream.Encoder(request)
+    def stream_encoder(self, request: Request | None = None) -> Encoder:
+        return Encoder(request)
 
     def encode_error(self, error: AdapterError) -> WireError:
-        return errors.encode_error(error)
+        return encode_error(error)
 
     def decode_error(self, status: int, headers: Headers | None, body: bytes) -> AdapterError:
-        return errors.decode_error(status, headers, body, self.provider)
+        return decode_error(status, headers, body, self.provider)
 
-    def encode_messages(self, messages_: Sequence[Message], target: Target | None = None) -> Encoded:
+    def encode_messages(self, messages: Sequence[Message], target: Target | None = None) -> Encoded:
         ledger = Ledger()
-        quirks, _ = request.quirks_of(self.provider, target)
-        said = messages.encode_messages(messages_, target, quirks, ledger)
+        quirks, _ = quirks_of(self.provider, target)
+        said = encode_messages(messages, target, quirks, ledger)
         return Encoded(said, losses=tuple(ledger.losses))
 
     def encode_system(self, system: Sequence[Block], target: Target | None = None) -> Encoded:
         ledger = Ledger()
-        quirks, _ = request.quirks_of(self.provider, target)
-        return Encoded(messages.encode_system(system, quirks, ledger), losses=tuple(ledger.losses))
+        quirks, _ = quirks_of(self.provider, target)
+        return Encoded(encode_system(system, quirks, ledger), losses=tuple(ledger.losses))
 
-    def encode_tools(self, tools_: Sequence[Tool], target: Target | None = None) -> Encoded:
+    def encode_tools(self, tools: Sequence[Tool], target: Target | None = None) -> Encoded:
         ledger = Ledger()
-        quirks, _ = request.quirks_of(self.provider, target)
-        return Encoded(tools.encode_tools(tools_, quirks, ledger), losses=tuple(ledger.losses))
+        quirks, _ = quirks_of(self.provider, target)
+        return Encoded(encode_tools(tools, quirks, ledger), losses=tuple(ledger.losses))
 
     def encode_tool_choice(self, choice: ToolChoice, target: Target | None = None) -> Encoded:
         ledger = Ledger()
-        quirks, bound = request.quirks_of(self.provider, target)
-        said = tools.say_choice(choice, (), quirks, bound, ledger)
+        quirks, bound = quirks_of(self.provider, target)
+        said = say_choice(choice, (), quirks, bound, ledger)
         if "parallel_tool_calls" in said:
             ledger.lose("dropped", "parallel_tool_calls is a key of its own", "tool_choice", "parallel")
         return Encoded(said.get("tool_choice"), losses=tuple(ledger.losses))

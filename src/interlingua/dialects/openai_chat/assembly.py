@@ -36,7 +36,7 @@ class Call:
         self.custom = self.custom or wire.get("type") == "custom" or ("custom" in wire and "function" not in wire)
         kind = "custom" if self.custom else "function"
         rest = {key: value for key, value in wire.items() if key not in ("index", kind)}
-        body = wire.get(kind) or {}
+        body: Wire = wire.get(kind) or {}
         if isinstance(id := rest.get("id"), str):
             self.id = self.id or id
             del rest["id"]
@@ -58,7 +58,7 @@ class Call:
     def whole(self) -> Wire:
         kind, key = ("custom", "input") if self.custom else ("function", "arguments")
         body = {"name": self.name, key: "".join(self.arguments)}
-        inner = self.rest.get(kind) or {}
+        inner: Wire = self.rest.get(kind) or {}
         wire: Wire = {"type": kind, **self.rest, kind: {**body, **inner}}
         return {"id": self.id, **wire} if self.id else wire
 
@@ -130,14 +130,15 @@ class Choice:
 
 def _begins(wire: Wire, before: Call) -> bool:
     """Where nothing numbers the calls, a name begins one, unless it is said again while arguments are on their way."""
-    name = (wire.get("function") or {}).get("name")
+    function: Wire = wire.get("function") or {}
+    name: Json = function.get("name")
     if not name or not before.name or (wire.get("id") and wire["id"] == before.id):
         return False
     return name != before.name or parse_object("".join(before.arguments)) is not None
 
 
 def one_text(part: Wire) -> bool:
-    inner = part.get("thinking")
+    inner: list[Json] | None = part.get("thinking")
     return (
         type(inner) is list and len(inner) == 1 and isinstance(inner[0], dict) and inner[0].keys() == {"type", "text"}
     )
@@ -151,8 +152,9 @@ def _private(part: Wire) -> Wire:
 
 def accumulate(into: Wire, new: Wire) -> None:
     """Merge one delta's unknown fields into what there is."""
+    value: Wire | list[Json] | str | None
     for key, value in new.items():
-        old = into.get(key)
+        old: Wire | list[Json] | str | None = into.get(key)
         if isinstance(old, dict) and isinstance(value, dict):
             into[key] = dict(old)
             accumulate(into[key], value)
@@ -173,7 +175,7 @@ def _accumulate_list(old: list[Any], new: list[Any]) -> list[Any]:
     return merged
 
 
-def _same_entry(known: Json, item: Json) -> bool:
+def _same_entry(known: Wire | str, item: Wire | str) -> bool:
     if not (isinstance(known, dict) and isinstance(item, dict) and "index" in item):
         return False
     return known.get("index") == item["index"] and known.get("type") == item.get("type")

@@ -29,6 +29,7 @@ from ...types.blocks import (
     ToolUseBlock,
     VideoBlock,
 )
+from .._json import is_array, is_dict
 from .._tables import Ledger, kept, marks, own, take
 from .calls import read_call, read_legacy_call, say_call, say_legacy_call
 from .citations import is_url_citation, read_citation, say_citation
@@ -72,13 +73,13 @@ def read_more(rest: Wire, blocks: list[Block], forms: Wire, blanks: Wire) -> Non
     if "annotations" in rest:
         read_annotations(rest, blocks, forms, blanks)
     calls = take(rest, "tool_calls", blanks)
-    if type(calls) is list:
+    if is_array(calls):
         for position, call in enumerate(calls):
             blocks.append(read_call(call, len(blocks), position))
     elif calls is not None:
         rest["tool_calls"] = calls
     legacy = take(rest, "function_call", blanks) if rest else None
-    if isinstance(legacy, dict) and isinstance(legacy.get("name"), str) and legacy["name"]:
+    if is_dict(legacy) and isinstance(legacy.get("name"), str) and legacy["name"]:
         blocks.append(read_legacy_call(legacy, len(blocks)))
     elif legacy is not None:
         rest["function_call"] = legacy
@@ -113,7 +114,7 @@ def read_content(rest: Wire, blocks: list[Block], forms: Wire, blanks: Wire) -> 
     content = take(rest, "content", blanks)
     if type(content) is str:
         blocks.append(TextBlock(content))
-    elif type(content) is list:
+    elif is_array(content):
         parts = list(map(read_part, content))
         if all(isinstance(part, TextBlock) for part in parts) and len(parts) == 1 and writes_string(parts):
             forms["content"] = "list"
@@ -137,7 +138,7 @@ def writes_string(parts: list[Block]) -> bool:
 
 def read_audio(rest: Wire, blocks: list[Block], blanks: Wire) -> None:
     audio = take(rest, "audio", blanks)
-    if not isinstance(audio, dict):
+    if not is_dict(audio):
         if audio is not None:
             rest["audio"] = audio
         return
@@ -159,7 +160,7 @@ def read_annotations(rest: Wire, blocks: list[Block], forms: Wire, blanks: Wire)
     if annotations is None:
         return
     texts = [index for index, block in enumerate(blocks) if type(block) is TextBlock]
-    if len(texts) == 1 and type(annotations) is list and all(map(is_url_citation, annotations)):
+    if len(texts) == 1 and is_array(annotations) and all(map(is_url_citation, annotations)):
         text = blocks[texts[0]]
         blocks[texts[0]] = replace(text, citations=tuple(map(read_citation, annotations)))
         forms["annotations"] = True
@@ -195,7 +196,7 @@ class Slots:
 
 
 def _is_call(block: OpaqueBlock) -> bool:
-    return block.dialect == NAME and isinstance(block.raw, dict) and block.raw.keys() == {"tool_call"}
+    return block.dialect == NAME and is_dict(block.raw) and block.raw.keys() == {"tool_call"}
 
 
 def _refusal_is_part(mark: Wire) -> bool:
@@ -258,14 +259,14 @@ def _citations(block: Block) -> tuple[Citation, ...]:
 
 
 def say_thinking(slots: Slots, wire: Wire, mark: Wire, quirks: Quirks, ledger: Ledger, *, answer: bool) -> None:
-    known = mark.get("thinking") or ["reasoning_content" if answer else None]
+    known: list[str] = mark.get("thinking") or (["reasoning_content"] if answer else [])
     keys = [quirks.thinking_key] if quirks.thinking_key else known
     where = ledger.where
-    if keys[0] is not None:
+    if keys:
         declare_joined(slots.thinking, ThinkingBlock, ledger)  # type: ignore[arg-type]
     for index, block in slots.thinking:
         ledger.where = (*where, "content", index)
-        if keys[0] is None:
+        if not keys:
             ledger.lose("dropped", f"{NAME} has no word for reasoning in a request")
             continue
         for key in keys:

@@ -14,6 +14,7 @@ from ...arguments import read_arguments, write_arguments
 from ...ids import IdMap
 from ...types.base import Json
 from ...types.blocks import Block, OpaqueBlock, ToolUseBlock
+from .._json import is_object
 from .._tables import Ledger, kept, marks, own
 from .parts import NAME, Wire
 from .quirks import OPENAI
@@ -27,8 +28,8 @@ def quirky_id(id: str) -> bool:
 
 
 def read_call(wire: Json, index: int, position: int) -> Block:
-    """One call. ``index`` is its place among the blocks, of which a missing id is made; ``position`` among the calls."""
-    if type(wire) is not dict:
+    """One call. ``index`` is its place among the blocks, of which a missing id is made, ``position`` among calls."""
+    if not is_object(wire):
         return OpaqueBlock(NAME, {"tool_call": wire})
     rest, forms = dict(wire), Wire()
     kind = rest.pop("type", "absent")

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from ...types.base import Json
 from ...types.blocks import Citation
+from .._json import is_dict
 from .._tables import Ledger, kept, own, take
 from .parts import NAME, Wire
 
 
 def is_url_citation(wire: Json) -> bool:
-    return isinstance(wire, dict) and wire.get("type") == "url_citation" and isinstance(wire.get("url_citation"), dict)
+    return is_dict(wire) and wire.get("type") == "url_citation" and isinstance(wire.get("url_citation"), dict)
 
 
 def read_citation(wire: Wire) -> Citation:

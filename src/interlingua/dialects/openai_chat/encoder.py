@@ -25,6 +25,7 @@ from ...types.events import (
 )
 from ...types.request import Request
 from ...types.response import Response
+from .._json import is_dict
 from .._stream import GrammaticalEncoder, dump
 from .._tables import Ledger, marks, merge
 from .assistant import Slots, declare_joined, lose_marks, say_audio, sort_slots
@@ -211,15 +212,15 @@ class Encoder(GrammaticalEncoder):
 
     def finish(self, response: Response) -> bytes:
         residue = dict(response.extras.get(NAME, {}))
-        first, *others = residue.pop("choices", None) or [{}]
-        first = dict(first)
+        choices: list[Wire] = residue.pop("choices", None) or [{}]
+        first = dict(choices[0])
         if first.pop("delta", None):
             self.ledger.lose("dropped", "a whole answer's own delta", "extras", NAME, "choices")
         finish: Wire = {"finish_reason": None, **say_stop(response, marks(NAME, response), self.ledger)}
         choice: Wire = {"index": 0, "delta": first.pop("message", {}), **finish}
         residue.pop("usage", None)
         chunk = {**self.base, **residue, "choices": [merge(choice, first)]}
-        return encode_sse(dump(chunk)) + b"".join(map(self.further, others))
+        return encode_sse(dump(chunk)) + b"".join(map(self.further, choices[1:]))
 
     def further(self, choice: Wire) -> bytes:
         """Another choice than the answer: one chunk that says it all."""
@@ -232,7 +233,7 @@ class Encoder(GrammaticalEncoder):
 
     def usage(self, response: Response) -> bytes:
         usage = say_whole_usage(response, marks(NAME, response))
-        if not isinstance(usage, dict):
+        if not is_dict(usage):
             return b""
         residue = response.extras.get(NAME, {})
         merge(usage, residue.get("usage", {}))

@@ -9,6 +9,7 @@ from ...types.base import Json
 from ...types.loss import WireError
 from ...types.words import ErrorClass
 from .._errors import ErrorRow, ErrorTable, make_error, parse_body
+from .._json import is_dict, is_list
 from .._stream import dump
 from .._tables import merge
 from .parts import NAME, Wire
@@ -34,6 +35,7 @@ ERRORS = ErrorTable(
     ErrorRow(408, "timeout", ErrorClass.timeout),
     ErrorRow(400, "invalid_request_error", ErrorClass.tool_error),
 )
+TYPES = {"rate_limit_exceeded": "requests", "insufficient_quota": "insufficient_quota"}  # of these codes
 REQUEST_IDS = ("x-request-id", "request-id", "mistral-correlation-id", "apim-request-id", "cf-ray")
 
 
@@ -45,22 +47,21 @@ def decode_error(
     inner = error_object(wire)
     message = next((inner[key] for key in ("message", "detail", "error") if isinstance(inner.get(key), str)), "")
     words = tuple(inner.get(key) for key in ("code", "type", "status"))
-    error = make_error(
+    return make_error(
         ERRORS, status, headers, words=words, message=message or (wire if isinstance(wire, str) else ""),
         provider=provider, request_id=next((lower[key] for key in REQUEST_IDS if key in lower), None),
         extras={NAME: wire if isinstance(wire, dict) else {"text": wire}},
     )  # fmt: skip
-    return error
 
 
 def error_object(wire: Json) -> Wire:
     """The object that describes the error: under ``error``, or the body itself."""
-    if isinstance(wire, list) and wire:
+    if is_list(wire) and wire:
         wire = wire[0]
-    if not isinstance(wire, dict):
+    if not is_dict(wire):
         return {}
     inner = wire.get("error")
-    return inner if isinstance(inner, dict) else wire
+    return inner if is_dict(inner) else wire
 
 
 def encode_error_body(error: AdapterError) -> Wire:
@@ -74,13 +75,9 @@ def encode_error_body(error: AdapterError) -> Wire:
             if isinstance(inner.get(key), str) and inner[key] != message:
                 return {**body, "error": {**inner, key: message}} if inner is not body else {**body, key: message}
         return body
-    row = ERRORS.row_for(error)
-    code = error.provider_code if error.provider_code is not None else row.word
-    return {"error": {"message": message, "type": _type_of(row), "param": None, "code": code}}
-
-
-def _type_of(row: ErrorRow) -> str:
-    return row.word if row.word.endswith("_error") else "invalid_request_error"
+    word = ERRORS.row_for(error).word
+    kind, code = (word, None) if word.endswith("_error") else (TYPES.get(word, "invalid_request_error"), word)
+    return {"error": {"message": message, "type": kind, "param": None, "code": code}}
 
 
 def encode_error(error: AdapterError) -> WireError:

@@ -21,6 +21,7 @@ from ...types.messages import Message, Origin
 from ...types.words import Role
 from .._history import PLACEHOLDER, call_ids, scattered, settled, speakable
 from .._issuer import same_issuer
+from .._json import is_array
 from .._tables import Ledger, kept, marks, own, take
 from . import usual
 from .assistant import read_turn, say_turn, writes_string
@@ -32,7 +33,7 @@ FITS = OPENAI.ids.pattern.fullmatch
 ROLES = {"system": Role.system, "developer": Role.system, "user": Role.user, "assistant": Role.assistant}
 
 
-def decode_messages(wire: list[Json], provider: str | None) -> tuple[tuple[Block, ...], tuple[Message, ...]]:
+def decode_messages(wire: list[Wire], provider: str | None) -> tuple[tuple[Block, ...], tuple[Message, ...]]:
     """The system blocks that open the conversation, and the messages behind them."""
     system: list[Block] = []
     messages: list[Message] = []
@@ -109,7 +110,7 @@ def read_content(rest: Wire, forms: Wire, blanks: Wire) -> tuple[Block, ...]:
     content = take(rest, "content", blanks)
     if type(content) is str:
         return (TextBlock(content),)
-    if type(content) is list:
+    if is_array(content):
         parts = list(map(read_part, content))
         if writes_string(parts):
             forms["content"] = "list"

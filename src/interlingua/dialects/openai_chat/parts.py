@@ -30,6 +30,7 @@ from ...types.blocks import (
     UrlSource,
     VideoBlock,
 )
+from .._json import is_dict
 from .._stream import dump
 from .._tables import BlockTable, CacheWord, Ledger, Row, kept, marks, own, take
 from .quirks import Quirks
@@ -54,7 +55,7 @@ def say_breakpoint(mark: CacheMark, ledger: Ledger) -> Wire:
 
 
 def read_breakpoint(wire: Json) -> CacheMark | None:
-    if not isinstance(wire, dict) or wire.get("mode") != "explicit":
+    if not is_dict(wire) or wire.get("mode") != "explicit":
         return None
     rest = {key: value for key, value in wire.items() if key != "mode"}
     ttl = rest.pop("ttl") if rest.get("ttl") in TTLS else None
@@ -67,7 +68,7 @@ def say_ephemeral(mark: CacheMark, ledger: Ledger) -> Wire:
 
 def read_ephemeral(wire: Json) -> CacheMark | None:
     """The spelling of routers to Anthropic models; marked, so that it is written so again."""
-    if not isinstance(wire, dict) or wire.get("type") != "ephemeral":
+    if not is_dict(wire) or wire.get("type") != "ephemeral":
         return None
     rest = {key: value for key, value in wire.items() if key not in ("type", "ttl")}
     return CacheMark(ttl=wire.get("ttl"), **kept(NAME, rest, {"cache": "cache_control"}, {}))
@@ -234,7 +235,7 @@ def say_video(block: VideoBlock, ledger: Ledger) -> Wire | None:
 
 def read_thinking(rest: Wire) -> dict[str, Any] | None:
     """Reasoning as a part: a list of text parts, of which a single one is ours."""
-    inner = rest["thinking"]
+    inner: list[Wire] = rest["thinking"]
     if type(inner) is not list or len(inner) != 1 or inner[0].keys() != {"type", "text"} or inner[0]["type"] != "text":
         return None
     del rest["thinking"]
@@ -262,6 +263,14 @@ def read_text(rest: Wire) -> dict[str, Any] | None:
     return {"text": rest.pop("text")} if isinstance(rest["text"], str) else None
 
 
+def say_refusal(block: RefusalBlock, ledger: Ledger) -> Wire:
+    return {"refusal": block.text}
+
+
+def read_refusal(rest: Wire) -> dict[str, Any]:
+    return {"text": rest.pop("refusal")}
+
+
 def never(rest: Wire) -> None:
     """The row is for saying only; the wire has no such tag."""
 
@@ -270,7 +279,7 @@ PARTS = BlockTable(
     NAME,
     # canonical     wire tag        say it      read it
     Row(TextBlock, "text", say_text, read_text),
-    Row(RefusalBlock, "refusal", lambda b, _: {"refusal": b.text}, lambda w: {"text": w.pop("refusal")}),
+    Row(RefusalBlock, "refusal", say_refusal, read_refusal),
     Row(ImageBlock, "image_url", say_image, read_image),
     Row(AudioBlock, "input_audio", say_audio, read_audio),
     Row(DocumentBlock, "file", say_file, read_file),
@@ -281,8 +290,8 @@ PARTS = BlockTable(
 )
 
 
-def read_part(wire: Json) -> Block:
-    """One part; a cache mark in either spelling becomes ours."""
+def read_part(wire: Wire) -> Block:
+    """One part, or what stands in its place; a cache mark in either spelling becomes ours."""
     if type(wire) is dict and not CACHES.keys().isdisjoint(wire):
         rest = dict(wire)
         mark = read_cache(rest)

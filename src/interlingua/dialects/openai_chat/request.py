@@ -2,9 +2,9 @@
 
 Marks on a request: the key a parameter stood under where it is not OpenAI's own (``max_tokens_key``, ``seed_key``,
 ``top_k``), ``stop`` (a string), ``stream_options`` (none, though it streams), ``thinking`` (asked for by an object of
-that name), ``functions`` (tools of older clients), ``schema`` / ``strict`` (a response format we would write otherwise),
-``user_id`` (it stood in ``metadata``). A server that was named by provider or target is written to in its own way;
-without one, every mark is honoured.
+that name), ``functions`` (tools of older clients), ``schema`` and ``strict`` (a response format we would write
+otherwise), ``user_id`` (it stood in ``metadata``). A server that was named by provider or target is written to in its
+own way; without one, every mark is honoured.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from ...types.loss import Encoded
 from ...types.request import Request, Thinking
 from ...types.tools import ToolDefinition
 from .._history import leading_system
+from .._json import is_array, is_dict, is_list, is_object
 from .._schemas import is_strict_form, say_strict
 from .._tables import Field, FieldTable, Ledger, kept, marks, own, take
 from .messages import decode_messages, encode_messages, encode_system
@@ -43,7 +44,7 @@ SCHEMA_NAME = "output"
 
 
 def decode_request(body: Json, model: str | None, stream: bool | None, provider: str | None) -> Request:
-    if type(body) is not dict:
+    if not is_object(body):
         raise ParseError(f"a request body is a JSON object, got {type(body).__name__}")
     rest, forms, blanks = dict(body), Wire(), Wire()
     fields: dict[str, Any] = {}
@@ -71,7 +72,7 @@ def decode_request(body: Json, model: str | None, stream: bool | None, provider:
 
 def read_tools(rest: Wire, fields: dict[str, Any], forms: Wire, blanks: Wire) -> None:
     tools = take(rest, "tools", blanks)
-    if type(tools) is list:
+    if is_array(tools):
         fields["tools"] = tuple(map(read_tool, tools))
     elif tools is not None:
         rest["tools"] = tools
@@ -103,7 +104,7 @@ def read_stop(rest: Wire, fields: dict[str, Any], forms: Wire, blanks: Wire) -> 
     if isinstance(stop, str):
         fields["stop_sequences"] = (stop,)
         forms["stop"] = "string"
-    elif isinstance(stop, list) and all(isinstance(word, str) for word in stop):
+    elif is_list(stop) and all(isinstance(word, str) for word in stop):
         fields["stop_sequences"] = tuple(stop)
     elif stop is not None:
         rest["stop"] = stop
@@ -111,7 +112,7 @@ def read_stop(rest: Wire, fields: dict[str, Any], forms: Wire, blanks: Wire) -> 
 
 def read_identity(rest: Wire, fields: dict[str, Any], forms: Wire, blanks: Wire) -> None:
     metadata = take(rest, "metadata", blanks)
-    if isinstance(metadata, dict):
+    if is_dict(metadata):
         fields["metadata"] = dict(metadata)
         if "user_id" in metadata:
             forms["user_id"] = "metadata"
@@ -158,7 +159,7 @@ def _read_thinking_object(rest: Wire, key: str, budget: str, found: dict[str, An
 def read_format(rest: Wire, fields: dict[str, Any], forms: Wire) -> None:
     """The schema is ours; its name and description are only this protocol's."""
     wire = rest.get("response_format")
-    if not isinstance(wire, dict) or wire.get("type") != "json_schema" or not isinstance(wire.get("json_schema"), dict):
+    if not is_dict(wire) or wire.get("type") != "json_schema" or not isinstance(wire.get("json_schema"), dict):
         return
     inner = dict(wire["json_schema"])
     if not isinstance(inner.get("schema"), dict):
@@ -186,7 +187,7 @@ def read_stream_options(rest: Wire, fields: dict[str, Any], forms: Wire) -> None
     if fields.get("stream") is not True:
         return
     options = rest.get("stream_options")
-    if isinstance(options, dict) and options.get("include_usage") is True:
+    if is_dict(options) and options.get("include_usage") is True:
         left = {key: value for key, value in options.items() if key != "include_usage"}
         del rest["stream_options"]
         if left:
@@ -270,10 +271,10 @@ def say_numbers(request: Request, body: Wire, mark: Wire, quirks: Quirks, bound:
             body["top_k"] = request.top_k
         else:
             ledger.lose("dropped", f"{NAME} has no word for top_k", "top_k")
-    if request.service_tier is not None and request.service_tier not in TIERS and NAME not in request.extras:
-        if not mark:
-            del body["service_tier"]
-            ledger.lose("dropped", f"{NAME} has no tier {request.service_tier}", "service_tier")
+    tier = request.service_tier
+    if tier is not None and tier not in TIERS and NAME not in request.extras and not mark:
+        del body["service_tier"]
+        ledger.lose("dropped", f"{NAME} has no tier {tier}", "service_tier")
 
 
 def say_identity(request: Request, body: Wire, mark: Wire, ledger: Ledger) -> None:

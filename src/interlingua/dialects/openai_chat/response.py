@@ -1,7 +1,8 @@
 """The answer of OpenAI Chat. The stream decoder puts the same object together and reads it here.
 
 The first choice is the answer; further ones are residue, in their own place. Marks: ``turn`` (those of the assistant's
-turn), ``usage`` (those of the usage object, or what stood there instead), ``finish_reason`` (a word we would not write).
+turn), ``usage`` (those of the usage object, or what stood there instead), ``finish_reason`` (a word we would not
+write).
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from ...types.messages import Message
 from ...types.request import Request
 from ...types.response import Response
 from ...types.words import StopReason
+from .._json import is_dict, is_object
 from .._schemas import restorer
 from .._tables import Ledger, Words, is_blank, kept, marks, merge, own, read_constants, say_constants, sift
 from .assistant import THINKING_KEYS, read_turn, say_turn
@@ -30,7 +32,7 @@ from .usage import read_usage, say_usage
 
 CONSTANTS: Wire = {"object": "chat.completion", "created": 0}
 CHOICE: Wire = {"index": 0}
-STOP = Words(
+STOP: Words[StopReason] = Words(
     [
         ("stop", StopReason.end_turn),
         ("length", StopReason.max_tokens),
@@ -62,7 +64,7 @@ def stands_for(word: Json, *, calls: bool, refused: bool) -> StopReason:
 def decode_response(
     body: Json, headers: Mapping[str, str] | None, request: Request | None, provider: str | None
 ) -> Response:
-    if type(body) is not dict:
+    if not is_object(body):
         raise ParseError(f"a response body is a JSON object, got {type(body).__name__}")
     if "error" in body and body["error"] and not body.get("choices"):
         return Response(stop_reason=StopReason.error, error=decode_error(None, headers, body, provider))
@@ -105,7 +107,7 @@ def _keep(where: Wire, key: str, value: Wire) -> None:
 
 
 def read_choices(rest: Wire, fields: dict[str, Any], forms: Wire, blanks: Wire) -> None:
-    choices = rest.get("choices")
+    choices: list[Wire] | None = rest.get("choices")
     if type(choices) is not list or not choices or type(choices[0]) is not dict:
         if choices == []:
             del rest["choices"]
@@ -157,7 +159,7 @@ def read_message(first: Wire, fields: dict[str, Any], marked: Wire, empty: Wire)
 
 def as_turn(response: Response, message: Message) -> Message:
     """The turn with what stood on its own wire object: signed reasoning details and the like go back with it."""
-    choices = response.extras.get(NAME, {}).get("choices") or [{}]
+    choices: list[Wire] = response.extras.get(NAME, {}).get("choices") or [{}]
     residue = {key: value for key, value in choices[0].get("message", {}).items() if not is_blank(value)}
     mark = marks(NAME, response)
     turn = {key: value for key, value in mark.get("turn", {}).items() if key in ("thinking", "content")}
@@ -243,4 +245,4 @@ def say_whole_usage(response: Response, mark: Wire) -> Json:
         found = mark.get("usage", "absent")
         return "absent" if isinstance(found, dict) else found
     forms = mark.get("usage", {})
-    return say_usage(response.usage, forms if isinstance(forms, dict) else {})
+    return say_usage(response.usage, forms if is_dict(forms) else {})

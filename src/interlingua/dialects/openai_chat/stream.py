@@ -81,7 +81,7 @@ class Decoder(FrameDecoder):
         if chunk == self.last:
             return
         self.last = chunk
-        groq = chunk.get("x_groq")
+        groq: Wire | None = chunk.get("x_groq")
         if isinstance(groq, dict):
             self.usage = groq.get("usage") or self.usage
         fault = chunk.get("error") or (groq.get("error") if isinstance(groq, dict) else None)
@@ -118,6 +118,7 @@ class Decoder(FrameDecoder):
             self.choice_rest(choice, wire)
 
     def choice_rest(self, choice: Choice, wire: Wire) -> None:
+        value: Wire | list[Json] | str | None
         for key, value in wire.items():
             if key not in ("index", "delta", "message", "finish_reason") and (
                 value is not None or key not in choice.rest
@@ -129,7 +130,7 @@ class Decoder(FrameDecoder):
 
     def delta(self, delta: Wire, out: list[Event]) -> None:
         """What a delta of the answer adds. Text first: it is nearly always all there is."""
-        content = delta.get("content")
+        content: str | list[Wire] | None = delta.get("content")
         if content:
             if type(content) is str:
                 index = self.text
@@ -156,10 +157,10 @@ class Decoder(FrameDecoder):
         if unknown:
             self.answer.keep(unknown)
 
-    def audio(self, key: str, value: Json, out: list[Event]) -> None:
+    def audio(self, key: str, value: Wire | str, out: list[Event]) -> None:
         """Sound and its transcript grow; the rest is said once."""
         if isinstance(value, dict):
-            known = self.answer.turn.get("audio") or {}
+            known: Wire = self.answer.turn.get("audio") or {}
             for name in ("data", "transcript"):
                 if isinstance(known.get(name), str) and isinstance(value.get(name), str):
                     value = {**value, name: known[name] + value[name]}
@@ -227,13 +228,11 @@ class Decoder(FrameDecoder):
             out.append(self.fold.arguments(call.place, text))
 
     def open_call(self, call: Call, id: str, out: list[Event]) -> None:
-        call.place = len(self.fold.blocks)
+        place = call.place = len(self.fold.blocks)
         if call is self.answer.legacy:
-            id = f"call_{call.place}"
+            id = f"call_{place}"
         out.append(self.fold.open(ToolUseBlock(id, call.name, "text" if call.custom else "json")))
-        for text in call.waiting:
-            if text:
-                out.append(self.fold.arguments(call.place, text))
+        out.extend(self.fold.arguments(place, text) for text in call.waiting if text)
         call.waiting = []
 
     def close_blocks(self, out: list[Event]) -> None:

@@ -12,13 +12,15 @@ from typing import Any
 
 from ...types.base import Json
 from ...types.tools import ServerTool, Tool, ToolChoice, ToolDefinition
+from .._json import is_dict
 from .._schemas import is_strict_form, say_strict
 from .._tables import Ledger, is_plain_tool, keep, kept, marks, own, take
 from .parts import NAME, Wire, read_cache, say_cache
 from .quirks import Quirks
 
 
-def read_tool(wire: Json) -> Tool:
+def read_tool(wire: Wire) -> Tool:
+    """One tool. What is no object is carried whole, like any that we do not know."""
     if type(wire) is dict:
         kind = wire.get("type", "function")
         if kind == "function" and _named(wire.get("function")):
@@ -29,7 +31,7 @@ def read_tool(wire: Json) -> Tool:
 
 
 def _named(wire: Json) -> bool:
-    return isinstance(wire, dict) and isinstance(wire.get("name"), str)
+    return is_dict(wire) and isinstance(wire.get("name"), str)
 
 
 def _read_custom(rest: Wire) -> ToolDefinition:
@@ -182,8 +184,8 @@ def _read_object(wire: Json) -> tuple[dict[str, Any], Wire] | None:
             return {"mode": "specific", "name": name}, {"custom": True}
         case {"name": str(name), **rest} if not rest:
             return {"mode": "specific", "name": name}, {}
-        case {"type": "allowed_tools", "allowed_tools": {"mode": "auto" | "required" as mode, "tools": list(tools)}}:
-            return _read_allowed(wire, mode, tools)
+        case {"type": "allowed_tools", "allowed_tools": {"mode": "auto" | "required" as mode, "tools": list()}}:
+            return _read_allowed(wire, mode, wire["allowed_tools"]["tools"])
         case _:
             return None
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 
 from ...types.usage import TokenUsage
+from .._json import is_dict
 from .._tables import sift
 from .parts import Wire
 
@@ -79,7 +80,7 @@ def _count(rest: Wire, key: str, forms: Wire, blanks: Wire) -> int:
 def _detail(rest: Wire, group: str, keys: tuple[str, ...], forms: Wire, blanks: Wire) -> int | None:
     """A count inside a details object; zeros and nulls are blanks, since we write only what there is."""
     details = rest.get(group)
-    if not isinstance(details, dict):
+    if not is_dict(details):
         if group in rest and details is None:
             blanks[group] = rest.pop(group)
         return None

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from ...arguments import read_arguments, write_arguments
-from ...types.base import Json
 from ...types.blocks import Block, TextBlock, ToolResultBlock, ToolUseBlock
 from ...types.messages import Message, Origin
 from ...types.words import Role
@@ -20,6 +19,7 @@ Fits = Callable[[str], object]
 
 def read_message(wire: Wire, origin: Origin, fits: Fits) -> Message | None:
     """A user's or an assistant's plain text, or an assistant's calls with or without one."""
+    calls: list[Wire] | None
     role, content = wire.get("role"), wire.get("content")
     if role == "user" and len(wire) == 2 and type(content) is str and content:
         return Message(Role.user, (TextBlock(content),))
@@ -37,9 +37,10 @@ def read_message(wire: Wire, origin: Origin, fits: Fits) -> Message | None:
     return Message(Role.assistant, tuple(blocks), origin=origin)
 
 
-def _read_call(wire: Json, fits: Fits) -> ToolUseBlock | None:
+def _read_call(wire: Wire, fits: Fits) -> ToolUseBlock | None:
     if type(wire) is not dict or len(wire) != 3 or wire.get("type") != "function":
         return None
+    function: Wire | None
     id, function = wire.get("id"), wire.get("function")
     if type(id) is not str or not id or id == "absent" or type(function) is not dict or len(function) != 2:
         return None

@@ -76,6 +76,7 @@ class Encoder(GrammaticalEncoder):
         self.drafts: list[Draft] = []  # not yet done
         self.latest: Draft | None = None
         self.owner: dict[int, Draft | None] = {}
+        self.whole: dict[int, Block] = {}  # finished blocks
         self.items: list[Wire] = []  # by output index; as they were done
 
     def say(self, event: Event) -> bytes:
@@ -119,6 +120,9 @@ class Encoder(GrammaticalEncoder):
             return self.fail(event.error, response)
         said = self.settle()
         self.ledger.where = ()
+        begun = [self.whole[index] for index in sorted(self.whole)]
+        if len(begun) == len(response.content) and begun != list(response.content):
+            self.ledger.lose("moved", "items stand in the order in which they began", "content")
         wire = say_envelope(replace(response, error=None), self.request, self.ledger)
         self.keep_id(wire)
         self.ended = True
@@ -224,6 +228,7 @@ class Encoder(GrammaticalEncoder):
 
     def end(self, index: int, block: Block) -> bytes:
         draft = self.owner[index]
+        self.whole[index] = block
         self.ledger.where = ("content", index)
         if draft is None:
             say_group([(index, block)], 0, self.ledger)

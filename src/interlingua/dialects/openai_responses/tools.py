@@ -6,8 +6,7 @@ the number of the item. A namespace that repeats a name is carried whole, since 
 apart.
 
 Marks on a tool: ``schema`` (``verbatim``: not as we would write it), ``strict``, ``parameters`` (no object), ``name``
-(``verbatim``). On a choice: ``custom`` (it named a custom tool that is not among the tools), ``alone`` (there are
-none).
+(``verbatim``). On a choice: ``kind`` (of a tool that is not among the tools), ``alone`` (there are none).
 """
 
 from __future__ import annotations

@@ -112,7 +112,9 @@ def say_results(message: Message, scribe: Scribe) -> list[Wire] | None:
         ):
             return None
         only, id = block.content[0], block.tool_use_id
-        if type(only) is not TextBlock or not only.text or not is_bare(only) or not scribe.knows(id):
+        if type(only) is not TextBlock or not only.text or only.forms or only.extras or only.citations:
+            return None
+        if only.cache is not None or only.signature is not None or not scribe.knows(id):
             return None
         said.append({"type": "function_call_output", "call_id": id, "output": only.text})
     for wire in said:

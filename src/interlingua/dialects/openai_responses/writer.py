@@ -98,25 +98,25 @@ class Writer:
     # ------------------------------------------------------------------------------------------------------ messages
 
     def messages(self, messages: Sequence[Message], skip: int = 0) -> None:
-        items, spoke = self.items, -1
+        items, scribe, spoke, last = self.items, self.scribe, -1, None
         for index, message in enumerate(messages):
             if index < skip:
                 continue
-            before = len(items)
-            self.message(message, index, messages)
-            if len(items) > before:
-                if spoke >= 0 and messages[spoke].role is message.role and self.reads_as_one(message, before):
-                    self.scribe.lose("moved", "it reads as one turn with the one before", "messages", index)
-                    self.scribe.lose("added", "the next turn reads as one with it", "messages", spoke, "content")
-                spoke = index
+            before, role = len(items), message.role
+            usual = None if message.extras else USUAL[role](message, scribe)
+            if usual is not None:
+                items += usual
+            else:
+                self.message(message, index, messages)
+                if len(items) == before:
+                    continue
+            if role is last and self.reads_as_one(message, before):
+                scribe.lose("moved", "it reads as one turn with the one before", "messages", index)
+                scribe.lose("added", "the next turn reads as one with it", "messages", spoke, "content")
+            spoke, last = index, role
 
     def message(self, message: Message, index: int, messages: Sequence[Message]) -> None:
         role, scribe = message.role, self.scribe
-        if not message.extras:
-            usual = USUAL[role](message, scribe)
-            if usual is not None:
-                self.items += usual
-                return
         scribe.where = ("messages", index)
         if role is Role.assistant:
             after = messages[index + 1] if index + 1 < len(messages) else None

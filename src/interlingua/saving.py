@@ -1,0 +1,51 @@
+"""Canonical values as JSON, and back. A response that failed keeps its error.
+
+Every value is a msgspec Struct, so ``msgspec.json`` alone serves for all but an ``AdapterError``, which is an exception:
+here it becomes an object and is raised again as what it was.
+"""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+import msgspec
+from msgspec.structs import replace
+
+from .errors import AdapterError, error_type
+from .types.events import MessageComplete
+from .types.response import Response
+
+__all__ = ["from_json", "to_json"]
+
+T = TypeVar("T")
+FIELDS = (
+    "message", "retryable", "retry_after", "provider", "provider_status", "provider_code", "provider_message",
+    "request_id", "attempts", "extras",
+)  # fmt: skip
+
+
+def to_json(value: Any) -> bytes:
+    """Compact JSON of any canonical value."""
+    return msgspec.json.encode(value, enc_hook=_error_fields)
+
+
+def from_json(data: bytes | str, type: type[T]) -> T:
+    """The value that ``to_json`` wrote. Unknown words of closed vocabularies raise."""
+    value: Any = msgspec.json.decode(data, type=type)
+    if isinstance(value, Response | MessageComplete) and isinstance(value.error, dict):
+        value = replace(value, error=_rebuilt(value.error))
+    return value  # type: ignore[no-any-return]
+
+
+def _error_fields(value: Any) -> Any:
+    if not isinstance(value, AdapterError):
+        raise TypeError(f"{value!r} is not a canonical value")
+    told = {name: getattr(value, name) for name in FIELDS}
+    return {"error_class": value.error_class, "type": value.__class__.__name__, **told}
+
+
+def _rebuilt(told: dict[str, Any]) -> AdapterError:
+    fields = {name: told[name] for name in FIELDS if name in told and name != "message"}
+    base = error_type(told["error_class"])
+    named = {cls.__name__: cls for cls in (base, *base.__subclasses__())}
+    return named.get(told.get("type", ""), base)(told["message"], error_class=told["error_class"], **fields)

@@ -1,0 +1,141 @@
+"""What the tests of the clients share: one provider per dialect, and four ways to make the same call."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+from interlingua import AdapterError, Event, Message, Request, Response, StreamGrammar
+from interlingua.client import AsyncClient, Client
+from interlingua.config import AdapterConfig
+from interlingua.embedded import Script, handler
+from interlingua.transport.memory import AsyncMemoryTransport, Handler, MemoryTransport
+
+CANARY = "sk-canary-3f9a"
+
+PROVIDERS = {
+    # dialect             a provider that speaks it
+    "anthropic-messages": "anthropic",
+    "openai-chat": "openai-chat",
+    "openai-responses": "openai",
+    "gemini": "google",
+    "ollama": "ollama",
+    "bedrock-converse": "bedrock",
+}
+DIALECTS = tuple(PROVIDERS)
+
+
+def config(**fields: Any) -> AdapterConfig:
+    options = {"region": "eu-west-1", **fields.pop("options", {})}
+    return AdapterConfig(**{"api_key": CANARY, "options": options, **fields})
+
+
+def ask(text: str = "one two three four", **fields: Any) -> Request:
+    return Request([Message("user", text)], **{"model": "some-model", "max_output_tokens": 100, **fields})
+
+
+class Clock:
+    """A clock that only sleeping moves."""
+
+    def __init__(self) -> None:
+        self.now = 1000.0
+        self.slept: list[float] = []
+
+    def __call__(self) -> float:
+        return self.now
+
+    def sleep(self, seconds: float) -> None:
+        self.slept.append(seconds)
+        self.now += seconds
+
+    async def asleep(self, seconds: float) -> None:
+        self.sleep(seconds)
+
+
+class Outcome:
+    """What a call came to: its events, its response or its error, and how long was slept."""
+
+    def __init__(self) -> None:
+        self.events: list[Event] = []
+        self.response: Response | None = None
+        self.error: AdapterError | None = None
+        self.clock = Clock()
+        self.transport: Any = None
+
+    def check_grammar(self) -> None:
+        grammar = StreamGrammar()
+        for event in self.events:
+            grammar.check(event)
+        assert grammar.state in ("idle", "done")
+
+
+def run(coroutine: Coroutine[Any, Any, Any]) -> Any:
+    """Run to the end, and see that no task is left behind."""
+
+    async def watched() -> Any:
+        result = await coroutine
+        await asyncio.sleep(0)
+        left = asyncio.all_tasks() - {asyncio.current_task()}
+        assert not left, f"tasks left behind: {left}"
+        return result
+
+    return asyncio.run(watched())
+
+
+async def _async_complete(client: AsyncClient, request: Request, outcome: Outcome) -> None:
+    outcome.response = await client.complete(request)
+
+
+async def _async_stream(client: AsyncClient, request: Request, outcome: Outcome) -> None:
+    async with client.stream(request) as stream:
+        async for event in stream:
+            outcome.events.append(event)
+    outcome.response = stream.response
+
+
+def _complete(client: Client, request: Request, outcome: Outcome) -> None:
+    outcome.response = client.complete(request)
+
+
+def _stream(client: Client, request: Request, outcome: Outcome) -> None:
+    with client.stream(request) as stream:
+        outcome.events.extend([])
+        for event in stream:
+            outcome.events.append(event)
+    outcome.response = stream.response
+
+
+WAYS: dict[str, Callable[..., Any]] = {
+    "async-complete": _async_complete,
+    "async-stream": _async_stream,
+    "complete": _complete,
+    "stream": _stream,
+}
+
+
+def call(
+    way: str,
+    provider: str,
+    script: Script | Handler,
+    request: Request,
+    settings: AdapterConfig | None = None,
+    **more: Any,
+) -> Outcome:
+    """Make one call in memory, in one of the four ways, with a clock that only sleeping moves."""
+    outcome = Outcome()
+    answers = handler(script) if isinstance(script, Script) else script
+    asynchronous = way.startswith("async")
+    outcome.transport = AsyncMemoryTransport(answers) if asynchronous else MemoryTransport(answers)
+    more = {"clock": outcome.clock, "chance": lambda: 1.0, **more}
+    kind, sleep = (AsyncClient, outcome.clock.asleep) if asynchronous else (Client, outcome.clock.sleep)
+    client: Any = kind(provider, settings or config(), transport=outcome.transport, sleep=sleep, **more)
+    try:
+        done = WAYS[way](client, request, outcome)
+        if asynchronous:
+            run(done)
+    except AdapterError as error:
+        outcome.error = error
+    assert len(client._calls) == 0, "the call is still in the register"
+    assert outcome.transport.open == 0, "a reply was left open"
+    return outcome

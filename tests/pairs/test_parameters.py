@@ -1,0 +1,182 @@
+"""The parameters of a request, one by one."""
+
+from __future__ import annotations
+
+from interlingua import Request
+from pairs.check import check, lossy, sent
+
+
+def test_max_output_tokens() -> None:
+    check(
+        Request(max_output_tokens=128),
+        anthropic_messages={"max_tokens": 128},
+        openai_chat={"max_completion_tokens": 128},
+        openai_responses={"max_output_tokens": 128},
+        gemini={"generationConfig": {"maxOutputTokens": 128}},
+        ollama={"options": {"num_predict": 128}},
+        bedrock_converse={"inferenceConfig": {"maxTokens": 128}},
+    )
+
+
+def test_temperature() -> None:
+    check(
+        Request(temperature=0.5),
+        anthropic_messages={"temperature": 0.5},
+        openai_chat={"temperature": 0.5},
+        openai_responses={"temperature": 0.5},
+        gemini={"generationConfig": {"temperature": 0.5}},
+        ollama={"options": {"temperature": 0.5}},
+        bedrock_converse={"inferenceConfig": {"temperature": 0.5}},
+    )
+
+
+def test_top_p() -> None:
+    check(
+        Request(top_p=0.9),
+        anthropic_messages={"top_p": 0.9},
+        openai_chat={"top_p": 0.9},
+        openai_responses={"top_p": 0.9},
+        gemini={"generationConfig": {"topP": 0.9}},
+        ollama={"options": {"top_p": 0.9}},
+        bedrock_converse={"inferenceConfig": {"topP": 0.9}},
+    )
+
+
+def test_top_k() -> None:
+    check(
+        Request(top_k=40),
+        anthropic_messages={"top_k": 40},
+        openai_chat=lossy({}, "top_k dropped"),
+        openai_responses=lossy({}, "top_k dropped"),
+        gemini={"generationConfig": {"topK": 40}},
+        ollama={"options": {"top_k": 40}},
+        bedrock_converse={"additionalModelRequestFields": {"top_k": 40}},
+    )
+
+
+def test_stop_sequences() -> None:
+    check(
+        Request(stop_sequences=("END", "STOP")),
+        anthropic_messages={"stop_sequences": ["END", "STOP"]},
+        openai_chat={"stop": ["END", "STOP"]},
+        openai_responses=lossy({}, "stop_sequences dropped"),
+        gemini={"generationConfig": {"stopSequences": ["END", "STOP"]}},
+        ollama={"options": {"stop": ["END", "STOP"]}},
+        bedrock_converse={"inferenceConfig": {"stopSequences": ["END", "STOP"]}},
+    )
+
+
+def test_seed() -> None:
+    check(
+        Request(seed=7),
+        anthropic_messages=lossy({}, "seed dropped"),
+        openai_chat={"seed": 7},
+        openai_responses=lossy({}, "seed dropped"),
+        gemini={"generationConfig": {"seed": 7}},
+        ollama={"options": {"seed": 7}},
+        bedrock_converse=lossy({}, "seed dropped"),
+    )
+
+
+def test_stream() -> None:
+    """Streams always ask for usage, where one must ask."""
+    check(
+        Request(stream=True),
+        anthropic_messages={"stream": True},
+        openai_chat={"stream": True, "stream_options": {"include_usage": True}},
+        openai_responses={"stream": True},
+        gemini={},
+        ollama={"stream": True},
+        bedrock_converse={},
+    )
+
+
+def test_user_id() -> None:
+    check(
+        Request(metadata={"user_id": "u-1"}),
+        anthropic_messages={"metadata": {"user_id": "u-1"}},
+        openai_chat={"safety_identifier": "u-1"},
+        openai_responses={"safety_identifier": "u-1"},
+        gemini={"labels": {"user_id": "u-1"}},
+        ollama=lossy({}, "metadata dropped"),
+        bedrock_converse={"requestMetadata": {"user_id": "u-1"}},
+    )
+
+
+def test_metadata() -> None:
+    check(
+        Request(metadata={"team": "blue"}),
+        anthropic_messages=lossy({}, "metadata/team dropped"),
+        openai_chat={"metadata": {"team": "blue"}},
+        openai_responses={"metadata": {"team": "blue"}},
+        gemini={"labels": {"team": "blue"}},
+        ollama=lossy({}, "metadata dropped"),
+        bedrock_converse={"requestMetadata": {"team": "blue"}},
+    )
+
+
+def test_default_tier() -> None:
+    check(
+        Request(service_tier="default"),
+        anthropic_messages={"service_tier": "standard_only"},
+        openai_chat={"service_tier": "default"},
+        openai_responses={"service_tier": "default"},
+        gemini={"serviceTier": "standard"},
+        ollama=lossy({}, "service_tier dropped"),
+        bedrock_converse={"serviceTier": {"type": "default"}},
+    )
+
+
+def test_flexible_tier() -> None:
+    check(
+        Request(service_tier="flex"),
+        anthropic_messages=lossy({}, "service_tier dropped"),
+        openai_chat={"service_tier": "flex"},
+        openai_responses={"service_tier": "flex"},
+        gemini={"serviceTier": "flex"},
+        ollama=lossy({}, "service_tier dropped"),
+        bedrock_converse={"serviceTier": {"type": "flex"}},
+    )
+
+
+def test_betas() -> None:
+    check(
+        Request(betas=("context-1m-2025-08-07", "files-api-2025-04-14")),
+        anthropic_messages=sent({}, anthropic_beta="context-1m-2025-08-07,files-api-2025-04-14"),
+        openai_chat=lossy({}, "betas dropped"),
+        openai_responses=lossy({}, "betas dropped"),
+        gemini=lossy({}, "betas dropped"),
+        ollama=lossy({}, "betas dropped"),
+        bedrock_converse={
+            "additionalModelRequestFields": {"anthropic_beta": ["context-1m-2025-08-07", "files-api-2025-04-14"]}
+        },
+    )
+
+
+def test_output_schema() -> None:
+    schema = {
+        "type": "object",
+        "properties": {"city": {"type": "string"}},
+        "required": ["city"],
+        "additionalProperties": False,
+    }
+    text = '{"type":"object","properties":{"city":{"type":"string"}},"required":["city"],"additionalProperties":false}'
+    check(
+        Request(output_schema=schema),
+        anthropic_messages={"output_config": {"format": {"type": "json_schema", "schema": schema}}},
+        openai_chat={
+            "response_format": {
+                "type": "json_schema",
+                "json_schema": {"name": "output", "schema": schema, "strict": True},
+            }
+        },
+        openai_responses={
+            "text": {"format": {"type": "json_schema", "name": "output", "schema": schema, "strict": True}}
+        },
+        gemini={"generationConfig": {"responseMimeType": "application/json", "responseJsonSchema": schema}},
+        ollama={"format": schema},
+        # Here the schema is a string.
+        bedrock_converse={
+            "outputConfig": {"textFormat": {"type": "json_schema", "structure": {"jsonSchema": {"schema": text}}}}
+        },
+    )
