@@ -104,7 +104,8 @@ class Adapter:
         self.provider = find(provider) if isinstance(provider, str) else provider
         self.name = self.provider.name
         self.config = config or AdapterConfig()
-        self.model, self.on_loss, self.bus = model, on_loss, bus
+        self.model, self.bus = model, bus
+        self.on_loss: OnLoss = on_loss
         self.dialect = dialect(self.provider.dialect, self.name)
         self._able, self._clock, self._chance = capabilities, clock, chance
 

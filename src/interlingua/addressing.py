@@ -12,11 +12,12 @@ from .providers.table import Provider
 from .secrets import Secret
 from .types.base import Json
 
-__all__ = ["headers_for", "key_sentence", "url_for"]
+__all__ = ["headers_for", "key_sentence", "secrets_of", "url_for"]
 
 VERSION = re.compile(r"v\d+(?:(?:alpha|beta)\d*)?")
 HOLE = re.compile(r"{(\w+)}")
 PRINTABLE = re.compile(r"[\x20-\x7e]*")
+SHORTEST_KEY = 8
 KEY_WORDS = frozenset({"key", "api_key", "api-key", "apikey", "token", "access_token"})
 
 # What ``options["api_version"]`` means: a header, a part of the query, or the version in the path.
@@ -153,6 +154,12 @@ def key_sentence(provider: Provider) -> str:
     """What to do about a missing key."""
     where = " or ".join(provider.auth.keys)
     return f"no key for {provider.name}: set {where} in the environment, or give AdapterConfig(api_key=...)"
+
+
+def secrets_of(config: AdapterConfig) -> list[str]:
+    """What must not be repeated; a short header value is no key, and would be found everywhere."""
+    values = [value.reveal() if isinstance(value, Secret) else value for value in config.extra_headers.values()]
+    return [value for value in (config.secret or "", *values) if len(value) >= SHORTEST_KEY]
 
 
 def _check(headers: dict[str, str], provider: Provider) -> None:

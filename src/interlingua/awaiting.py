@@ -188,7 +188,7 @@ class AsyncClient(Adapter):
         except AdapterError as problem:
             error = problem
         events = call.settle(error)
-        if call.response is None or call.error is not None:
+        if not call.is_good:
             waiting.close()
         return events
 

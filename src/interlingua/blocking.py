@@ -150,7 +150,7 @@ class Client(Adapter):
         except AdapterError as problem:
             error = problem
         events = call.settle(error)
-        if call.response is None or call.error is not None:
+        if not call.is_good:
             blocked.close()
         return events
 

@@ -6,20 +6,21 @@ No await, no clock, no chance: the same bytes always give the same answer. Attem
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 from urllib.parse import quote
 
 import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from .addressing import headers_for, url_for
+from .addressing import headers_for, secrets_of, url_for
 from .config import AdapterConfig
 from .dialects import Dialect
 from .errors import AdapterError, CancelledError, InvalidRequestError, NetworkError, ParseError
 from .folding import unfold
 from .http import HttpRequest, Timeouts
 from .providers.table import Provider
+from .secrets import MASK
 from .types.base import Json
 from .types.capabilities import Target
 from .types.events import Event, MessageComplete, MessageStart
@@ -82,6 +83,7 @@ class Exchange:
             raise InvalidRequestError("the request names no model", provider=provider.name)
         self.url = url_for(provider, config, path)
         self.headers = headers_for(provider, config, encoded.headers)
+        self._secrets = [value.encode() for value in secrets_of(config)]
         self.body = _encode(lay_over(body, config.options.get("body") or {}))
 
     def _at_door(self, path: str | None, body: Json) -> tuple[str | None, Json]:
@@ -90,6 +92,12 @@ class Exchange:
             return path, body
         place = (door.stream if self.stream else door.whole).format(model=quote(self.model, safe="@"))
         return place, {**{key: value for key, value in body.items() if key not in door.drops}, **door.adds}
+
+    def scrub(self, body: bytes) -> bytes:
+        """A body without our keys: some servers quote the key that they refuse."""
+        for secret in self._secrets:
+            body = body.replace(secret, MASK.encode())
+        return body
 
     def http(self, timeouts: Timeouts) -> HttpRequest:
         """The request of one attempt."""
@@ -164,6 +172,12 @@ class Reading:
         """Read the whole body."""
         raise NotImplementedError
 
+    def garbled(self, body: bytes, why: str) -> list[Event]:
+        """The body is in no language that we read."""
+        body = self.exchange.scrub(body)
+        problem = f"the answer of {self.exchange.provider.name} {why}: {_excerpt(body)}"
+        return self.fail(ParseError(problem, provider_status=self.status), _raw(body))
+
     def fail(self, error: AdapterError, raw: Json = None) -> list[Event]:
         """The answer is a failure with nothing of its own to show; only a cancelled one is said in events."""
         self.error = error
@@ -177,7 +191,7 @@ class _Refused(Reading):
     def end(self, error: AdapterError | None = None) -> list[Event]:
         if isinstance(error, CancelledError):
             return self.fail(error)
-        body = b"".join(self.chunks)
+        body = self.exchange.scrub(b"".join(self.chunks))
         decoded = self.exchange.dialect.decode_error(self.status, self.headers, body)
         return self.fail(decoded, _raw(body))
 
@@ -187,12 +201,7 @@ class _Foreign(Reading):
 
     def whole(self, body: bytes) -> list[Event]:
         kind = self.headers.get("content-type", "")
-        problem = ParseError(
-            f"{self.exchange.provider.name} answered {self.status} with {kind} instead of JSON or events:"
-            f" {_excerpt(body)}; is the base URL right?",
-            provider_status=self.status,
-        )
-        return self.fail(problem, _raw(body))
+        return self.garbled(body, f"is {kind} and neither JSON nor events; is the base URL right?")
 
 
 class _Whole(Reading):
@@ -218,10 +227,6 @@ class _Whole(Reading):
             self.response = exchange.stamp(response, wire)
         assert self.response is not None
         return list(unfold(self.response)) if exchange.stream else []
-
-    def garbled(self, body: bytes, why: str) -> list[Event]:
-        problem = f"the answer of {self.exchange.provider.name} {why}: {_excerpt(body)}"
-        return self.fail(ParseError(problem, provider_status=self.status), _raw(body))
 
 
 class _Streamed(Reading):
@@ -325,4 +330,5 @@ def lay_over(body: Json, top: Json) -> Json:
     """``top`` laid over a JSON body: objects are merged, anything else is replaced."""
     if not (isinstance(body, dict) and isinstance(top, dict)):
         return top
-    return {**body, **{key: lay_over(body.get(key), value) for key, value in top.items()}}
+    below, above = cast("dict[str, Json]", body), cast("dict[str, Json]", top)
+    return {**below, **{key: lay_over(below.get(key), value) for key, value in above.items()}}

@@ -35,6 +35,9 @@ class Secret(str):
     def __eq__(self, other: object) -> bool:
         return self._value == (other._value if isinstance(other, Secret) else other)
 
+    def __ne__(self, other: object) -> bool:  # str has one of its own
+        return not self == other
+
     def __hash__(self) -> int:
         return hash(self._value)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import cast
 
 from .types.base import Json
@@ -27,6 +27,6 @@ def _characters(value: Json) -> float:
         return TOKENS_PER_BLOB * CHARACTERS_PER_TOKEN if blob else len(value)
     if isinstance(value, Mapping):
         return sum(len(str(key)) + _characters(item) for key, item in cast("Mapping[str, Json]", value).items())
-    if isinstance(value, Sequence):
-        return sum(_characters(item) for item in value)
+    if isinstance(value, list | tuple):
+        return sum(_characters(item) for item in cast("list[Json]", value))
     return len(str(value))

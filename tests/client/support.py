@@ -100,7 +100,6 @@ def _complete(client: Client, request: Request, outcome: Outcome) -> None:
 
 def _stream(client: Client, request: Request, outcome: Outcome) -> None:
     with client.stream(request) as stream:
-        outcome.events.extend([])
         for event in stream:
             outcome.events.append(event)
     outcome.response = stream.response
@@ -128,8 +127,9 @@ def call(
     asynchronous = way.startswith("async")
     outcome.transport = AsyncMemoryTransport(answers) if asynchronous else MemoryTransport(answers)
     more = {"clock": outcome.clock, "chance": lambda: 1.0, **more}
-    kind, sleep = (AsyncClient, outcome.clock.asleep) if asynchronous else (Client, outcome.clock.sleep)
-    client: Any = kind(provider, settings or config(), transport=outcome.transport, sleep=sleep, **more)
+    kind: Any = AsyncClient if asynchronous else Client
+    sleep = outcome.clock.asleep if asynchronous else outcome.clock.sleep
+    client = kind(provider, settings or config(), transport=outcome.transport, sleep=sleep, **more)
     try:
         done = WAYS[way](client, request, outcome)
         if asynchronous:

@@ -173,11 +173,19 @@ def test_leaving_the_context_closes_the_socket() -> None:
 
 def test_a_timeout_of_the_callers_own_is_not_mistaken_for_ours() -> None:
     async def scene(server: LoopbackServer, client: AsyncClient) -> None:
-        with pytest.raises(TimeoutError):
-            async with asyncio.timeout(0.05):
+        async def over(limit: asyncio.Timeout) -> None:
+            await server.asked.wait()
+            limit.reschedule(asyncio.get_running_loop().time())
+
+        async def limited() -> None:
+            async with asyncio.timeout(None) as limit, asyncio.TaskGroup() as group:
+                group.create_task(over(limit))
                 await client.complete(ask(request_id="r1"))
 
-    on_stage("openai", BEFORE, scene)
+        with pytest.raises(TimeoutError):
+            await limited()
+
+    on_stage("openai-responses", BEFORE, scene)
 
 
 def test_closing_the_client_ends_its_calls() -> None:

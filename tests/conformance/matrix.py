@@ -150,7 +150,7 @@ concept                         anthropic  chat  responses  gemini  ollama  bedr
 assistant text                     yes      yes     yes       yes     yes     yes
 assistant texts                    yes      ~       yes       yes     ~       yes
 thinking                           yes      ~       yes       yes     ~       yes
-thinking without text              yes      ~       yes       yes     no      yes
+thinking without text              yes      no      yes       yes     no      yes
 unsigned thinking                  yes      yes     yes       yes     yes     yes
 redacted thinking                  yes      no      ~         no      no      yes
 thoughts                           yes      ~       yes       yes     ~       yes

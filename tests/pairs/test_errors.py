@@ -10,7 +10,7 @@ from interlingua import (
     RequestTimeoutError,
     ServerError,
 )
-from pairs.check import check, failed
+from pairs.check import check, failed, reported
 
 
 def test_rate_limit() -> None:
@@ -28,9 +28,12 @@ def test_rate_limit() -> None:
                 }
             },
         ),
-        openai_responses=failed(
-            429,
-            {"error": {"message": "slow down", "type": "requests", "param": None, "code": "rate_limit_exceeded"}},
+        openai_responses=reported(
+            failed(
+                429,
+                {"error": {"message": "slow down", "type": "requests", "param": None, "code": "rate_limit_exceeded"}},
+            ),
+            "the type says that the request was invalid",
         ),
         gemini=failed(429, {"error": {"code": 429, "message": "slow down", "status": "RESOURCE_EXHAUSTED"}}),
         ollama=failed(429, {"error": "slow down"}),
@@ -82,9 +85,12 @@ def test_invalid_request() -> None:
             400,
             {"error": {"message": "what?", "type": "invalid_request_error", "param": None, "code": None}},
         ),
-        openai_responses=failed(
-            400,
-            {"error": {"message": "what?", "type": "invalid_request_error", "param": None, "code": None}},
+        openai_responses=reported(
+            failed(
+                400,
+                {"error": {"message": "what?", "type": "invalid_request_error", "param": None, "code": None}},
+            ),
+            "the type is repeated as the code, which recordings leave null",
         ),
         gemini=failed(400, {"error": {"code": 400, "message": "what?", "status": "INVALID_ARGUMENT"}}),
         ollama=failed(400, {"error": "what?"}),
@@ -99,8 +105,9 @@ def test_server_error() -> None:
         openai_chat=failed(
             500, {"error": {"message": "oops", "type": "server_error", "param": None, "code": None}}
         ),
-        openai_responses=failed(
-            500, {"error": {"message": "oops", "type": "server_error", "param": None, "code": None}}
+        openai_responses=reported(
+            failed(500, {"error": {"message": "oops", "type": "server_error", "param": None, "code": None}}),
+            "the type is repeated as the code, which recordings leave null",
         ),
         gemini=failed(500, {"error": {"code": 500, "message": "oops", "status": "INTERNAL"}}),
         ollama=failed(500, {"error": "oops"}),
@@ -116,9 +123,12 @@ def test_timeout() -> None:
             408,
             {"error": {"message": "too slow", "type": "invalid_request_error", "param": None, "code": "timeout"}},
         ),
-        openai_responses=failed(
-            408,
-            {"error": {"message": "too slow", "type": "invalid_request_error", "param": None, "code": "timeout"}},
+        openai_responses=reported(
+            failed(
+                408,
+                {"error": {"message": "too slow", "type": "invalid_request_error", "param": None, "code": "timeout"}},
+            ),
+            "any timeout is said to be a vector store's",
         ),
         gemini=failed(504, {"error": {"code": 504, "message": "too slow", "status": "DEADLINE_EXCEEDED"}}),
         ollama=failed(504, {"error": "too slow"}),
@@ -127,7 +137,7 @@ def test_timeout() -> None:
 
 
 def test_context_overflow() -> None:
-    """Gemini and Bedrock know it by the words only; Ollama by a status that says so."""
+    """Bedrock knows it by the words only; Gemini and Ollama have no word, but a status says it, too."""
     words = "the prompt exceeds the context window"
     check(
         ContextOverflowError(words),
@@ -154,7 +164,7 @@ def test_context_overflow() -> None:
                 }
             },
         ),
-        gemini=failed(400, {"error": {"code": 400, "message": words, "status": "INVALID_ARGUMENT"}}),
+        gemini=failed(413, {"error": {"code": 413, "message": words, "status": "INVALID_ARGUMENT"}}),
         ollama=failed(413, {"error": words}),
         bedrock_converse=failed(400, {"message": words}, x_amzn_errortype="ValidationException"),
     )

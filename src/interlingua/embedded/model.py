@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Literal
+from typing import Literal, cast
 
 from msgspec import Struct
 
@@ -144,10 +144,11 @@ def example(schema: Json) -> Json:
     """A value that a plain JSON Schema accepts: its required properties, each the simplest of its type."""
     if not isinstance(schema, dict):
         return None
-    if schema.get("enum"):
-        return schema["enum"][0]
-    kind = schema.get("type")
-    if kind == "object" or "properties" in schema:
-        wanted = schema.get("required", ())
-        return {name: example(inner) for name, inner in schema.get("properties", {}).items() if name in wanted}
-    return EXAMPLES.get(kind[0] if isinstance(kind, list) else str(kind), "example")
+    known = cast("dict[str, Json]", schema)
+    if known.get("enum"):
+        return known["enum"][0]
+    kind = known.get("type")
+    if kind == "object" or "properties" in known:
+        wanted = known.get("required", ())
+        return {name: example(inner) for name, inner in known.get("properties", {}).items() if name in wanted}
+    return EXAMPLES.get(cast("list[str]", kind)[0] if isinstance(kind, list) else str(kind), "example")

@@ -57,8 +57,10 @@ class LoopbackServer:
         try:
             while await self._answer(reader, writer):
                 pass
-        except (ConnectionError, asyncio.IncompleteReadError):
-            pass
+        except asyncio.IncompleteReadError:
+            pass  # between two requests
+        except ConnectionError:
+            self._leave()
         except asyncio.CancelledError:
             pass  # the server is closed
         finally:
@@ -104,5 +106,8 @@ class LoopbackServer:
         """Wait for the other side to close."""
         with suppress(ConnectionError):
             await reader.read(1)
+        self._leave()
+
+    def _leave(self) -> None:
         self.left += 1
         self.gone.set()

@@ -34,7 +34,8 @@ MODELS = (
     (r"^(openai/)?(gpt|chatgpt|o\d|codex)", "gpt"),
     (r"mistral|mixtral|codestral|pixtral|magistral|devstral|voxtral|ministral", "mistral"),
     (r"deepseek", "deepseek"),
-    (r"grok", "grok"),
+    (r"grok-[123]", "grok-3"),
+    (r"grok", "grok-4"),
     (r"qwen|qwq", "qwen"),
     (r"llama-?4", "llama-4"),
     (r"llama", "llama-3"),
@@ -46,13 +47,13 @@ DOORS = {
     ("vertex", "gemini-3"): "gemini-vertex",
     ("vertex", "gemini-2-5"): "gemini-vertex",
     ("vertex", "gemini-2"): "gemini-vertex",
-    ("azure", "grok"): "open",
+    ("azure", "grok-4"): "gpt",
 }
 SERVERS = {
     "anthropic": "claude-5", "anthropic-messages": "claude-5", "vertex-anthropic": "claude-5",
     "bedrock": "claude-5", "bedrock-converse": "claude-5", "openai": "gpt", "openai-chat": "gpt",
     "openai-responses": "gpt", "azure": "gpt", "google": "gemini-3", "gemini": "gemini-3", "vertex": "gemini-vertex",
-    "mistral": "mistral", "deepseek": "deepseek", "deepseek-anthropic": "deepseek", "xai": "grok",
+    "mistral": "mistral", "deepseek": "deepseek", "deepseek-anthropic": "deepseek", "xai": "grok-4",
 }  # fmt: skip
 _MODELS = tuple((re.compile(pattern), name) for pattern, name in MODELS)
 
@@ -73,9 +74,10 @@ def estimate_input_tokens(
 
 def estimate_request(request: Request, provider: str, model: str | None = None) -> int:
     """The same, of a whole request."""
-    tally = counts(request)
-    weights = WEIGHTS[tokenizer(provider, model or request.model)]
-    return max(1, round(sum(tally[name] * weight for name, weight in zip(FEATURES, weights, strict=True))))
+    row = tokenizer(provider, model or request.model)
+    tally = counts(request, model or request.model or row)
+    weighed = sum(tally[name] * weight for name, weight in zip(FEATURES, WEIGHTS[row], strict=True))
+    return max(1, round(weighed) + tally["picture_tokens"])
 
 
 @lru_cache(maxsize=512)

@@ -31,7 +31,7 @@ from ..types.blocks import (
 )
 from ..types.request import Request
 from ..types.tools import Tool, ToolDefinition
-from .pictures import picture_size
+from .pictures import USUAL_SIZE, picture_size, picture_tokens
 
 __all__ = ["FEATURES", "counts"]
 
@@ -43,7 +43,13 @@ BREAKS = re.compile(r"\n\s*| {2,}")
 LONG = 7
 """Letters beyond this many in a word are likely a second token."""
 
-Tally = Counter[str]
+
+
+class Tally(Counter[str]):
+    """Counts by kind. The model matters only for pictures."""
+
+    model: str = ""
+
 
 FEATURES = (
     # text, of the conversation and of the tools
@@ -52,15 +58,16 @@ FEATURES = (
     *("once", "system", "user_turns", "assistant_turns", "system_turns", "blocks", "calls", "results"),
     # tools, and the schema of the answer
     *("toolbox", "tools", "tool_properties", "tool_keywords", "output", "output_words", "output_keywords"),
-    # pictures, by three rules; reasoning, shown and sealed (characters)
-    *("pictures", "pixels", "tiles", "patches", "thought_words", "sealed"),
+    # reasoning, shown and sealed (characters)
+    *("thought_words", "sealed"),
 )
 TEXT = FEATURES[:6]
 
 
-def counts(request: Request) -> Tally:
-    """What is counted in a prompt, by kind."""
-    tally: Tally = Counter(once=1)
+def counts(request: Request, model: str | None = None) -> Tally:
+    """What is counted in a prompt, by kind. ``picture_tokens`` is the only count of tokens among them."""
+    tally = Tally(once=1)
+    tally.model = (model or request.model or "").lower()
     _add_blocks(tally, request.system)
     tally["system"] += bool(request.system)
     for message in request.messages:
@@ -107,22 +114,12 @@ def _add_media(tally: Tally, block: Block) -> None:
     if isinstance(source, TextSource):
         _add_text(tally, source.text)
     elif isinstance(block, ImageBlock):
-        _add_picture(tally, block)
+        size = picture_size(source.data) if isinstance(source, Base64Source) else USUAL_SIZE
+        tally["pictures"] += 1
+        tally["picture_tokens"] += picture_tokens(*size, tally.model, low=block.detail == "low")
     elif isinstance(block, DocumentBlock | AudioBlock | VideoBlock):
         tally["media"] += 1
         tally["media_kb"] += len(source.data) // 1365 if isinstance(source, Base64Source) else 100
-
-
-def _add_picture(tally: Tally, block: ImageBlock) -> None:
-    source = block.source
-    width, height = picture_size(source.data) if isinstance(source, Base64Source) else (1024, 1024)
-    tally["pictures"] += 1
-    if block.detail != "low":
-        scale = min(1.0, 1568 / max(width, height))
-        tally["pixels"] += round(width * height * scale * scale / 750)
-        short = min(1.0, 768 / min(width, height), 2048 / max(width, height))
-        tally["tiles"] += -(-round(width * short) // 512) * -(-round(height * short) // 512)
-        tally["patches"] += min(1536, -(-width // 32) * -(-height // 32))
 
 
 def _add_text(tally: Tally, text: str, kind: str = "") -> None:

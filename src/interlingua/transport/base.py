@@ -18,8 +18,11 @@ DRAIN_SECONDS = 0.25
 class AsyncReply(Protocol):
     """An answer whose body is still to be read. Header names are lower-case."""
 
-    status: int
-    headers: Mapping[str, str]
+    @property
+    def status(self) -> int: ...
+
+    @property
+    def headers(self) -> Mapping[str, str]: ...
 
     def chunks(self) -> AsyncIterator[bytes]:
         """The body as it arrives. A broken connection raises ``NetworkError`` or ``RequestTimeoutError``."""
@@ -70,8 +73,11 @@ class Abort:
 class Reply(Protocol):
     """The synchronous twin of ``AsyncReply``."""
 
-    status: int
-    headers: Mapping[str, str]
+    @property
+    def status(self) -> int: ...
+
+    @property
+    def headers(self) -> Mapping[str, str]: ...
 
     def chunks(self) -> Iterator[bytes]: ...
 

@@ -1,37 +1,27 @@
 """Writing ``converse-stream``: one block at a time, in order.
 
-A text that is still open when the next block begins is ended there; calls are written one after the other. Text and
-reasoning have no start, so a block that said nothing says one empty delta.
+Text and reasoning have no start, so a block that said nothing says one empty delta.
 """
 
 from __future__ import annotations
-
-from msgspec.structs import replace
 
 from ...arguments import write_arguments
 from ...errors import AdapterError
 from ...types.blocks import (
     Block,
-    RefusalBlock,
     ServerToolUseBlock,
     TextBlock,
-    ThinkingBlock,
     ToolUseBlock,
 )
 from ...types.events import (
-    BlockComplete,
-    BlockStart,
     CitationDelta,
-    Event,
     MessageComplete,
     MessageStart,
     TextDelta,
     ThinkingDelta,
-    ToolUseEnd,
     ToolUseInputDelta,
-    ToolUseStart,
 )
-from .._stream import GrammaticalEncoder
+from .._serial import Delta, Opener, SerialEncoder
 from .._tables import Ledger, is_blank, marks, own, say_constants
 from .blocks import BLOCKS
 from .citations import say_citation
@@ -44,47 +34,20 @@ from .wire import Wire
 STREAMED = ("text", "citationsContent", "guardContent", "reasoningContent", "toolUse", "toolResult", "image")
 
 
-class Encoder(GrammaticalEncoder):
+class Encoder(SerialEncoder):
     def __init__(self) -> None:
         super().__init__()
         self.written = -1  # wire index of the block being written
-        self.current: int | None = None
         self.said = False  # the block being written can be said
         self.silent = True  # and nothing of it was
         self.cited = 0
-        self.waiting: dict[int, list[Event]] = {}
-        self.early: dict[int, list[str]] = {}  # texts ended before they were complete, and what came late
 
-    def say(self, event: Event) -> bytes:
-        match event:
-            case MessageStart():
-                lose_names(event.message_id, event.model, self.ledger)
-                return encode_event("messageStart", {"role": "assistant"})
-            case MessageComplete():
-                return self.complete(event)
-            case BlockStart() | ToolUseStart():
-                return self.open(event)
-            case BlockComplete() | ToolUseEnd():
-                return self.end(event)
-            case TextDelta() | ThinkingDelta() | CitationDelta() | ToolUseInputDelta():
-                return self.delta(event)
-            case _:
-                return b""
+    def start(self, event: MessageStart) -> bytes:
+        lose_names(event.message_id, event.model, self.ledger)
+        return encode_event("messageStart", {"role": "assistant"})
 
-    def open(self, event: BlockStart | ToolUseStart) -> bytes:
-        if self.current is None:
-            return self.begin_block(event)
-        if isinstance(self.block, TextBlock | ThinkingBlock | RefusalBlock):
-            stop = self.stop_block()
-            self.early[self.current] = []
-            return stop + self.begin_block(event)
-        self.waiting[event.index] = [event]
-        return b""
-
-    def begin_block(self, event: BlockStart | ToolUseStart) -> bytes:
-        self.current, self.block = event.index, event.block
+    def begin_block(self, event: Opener) -> bytes:
         self.silent, self.cited = True, 0
-        self.ledger.where = ("content", event.index)
         wire = BLOCKS.encode(event.block, Ledger())  # what cannot be said is declared once, at the end
         tag = next((key for key in wire if key in STREAMED), None) if wire is not None else None
         self.said = tag is not None
@@ -96,16 +59,7 @@ class Encoder(GrammaticalEncoder):
         start = {key: value for key, value in wire[tag].items() if key not in ("input", "content", "source")}
         return encode_event("contentBlockStart", {"contentBlockIndex": self.written, "start": {tag: start}})
 
-    def delta(self, event: TextDelta | ThinkingDelta | CitationDelta | ToolUseInputDelta) -> bytes:
-        if event.index == self.current:
-            return self.say_delta(event) if self.said else b""
-        if event.index in self.waiting:
-            self.waiting[event.index].append(event)
-        elif isinstance(event, TextDelta | ThinkingDelta):
-            self.early[event.index].append(event.text)
-        return b""
-
-    def say_delta(self, event: Event) -> bytes:
+    def say_delta(self, event: Delta) -> bytes:
         match event:
             case TextDelta():
                 return self.piece({"text": event.text})
@@ -124,15 +78,8 @@ class Encoder(GrammaticalEncoder):
         self.silent = False
         return encode_event("contentBlockDelta", {"contentBlockIndex": self.written, "delta": delta})
 
-    def end(self, event: BlockComplete | ToolUseEnd) -> bytes:
-        if event.index in self.waiting:
-            self.waiting[event.index].append(event)
-            return b""
-        if event.index in self.early:
-            return self.late(event)
-        last = self.last_words(event.block) + self.stop_block() if self.said else self.lost(event.block)
-        self.current = None
-        return last + self.next_waiting()
+    def finish(self, block: Block) -> bytes:
+        return self.last_words(block) + self.stop_block() if self.said else self.lost(block)
 
     def last_words(self, block: Block) -> bytes:
         """What is known only now: a signature, a whole input, and what could not be said."""
@@ -195,30 +142,8 @@ class Encoder(GrammaticalEncoder):
     def stop_block(self) -> bytes:
         return encode_event("contentBlockStop", {"contentBlockIndex": self.written}) if self.said else b""
 
-    def late(self, event: BlockComplete | ToolUseEnd) -> bytes:
-        """A text that went on after the next block had begun: its rest waits for a block of its own."""
-        rest = "".join(self.early.pop(event.index))
-        self.ledger.where = ("content", event.index)
-        BLOCKS.encode(event.block, self.ledger)
-        for field in ("signature", "citations"):
-            if getattr(event.block, field, None):
-                self.ledger.lose("dropped", "the next block had begun before it was known", field)
-        if rest:
-            self.ledger.lose("moved", "the rest of a text that went on after the next block had begun")
-            block = replace(event.block, text=rest, signature=None)
-            kind = ThinkingDelta if isinstance(block, ThinkingBlock) else TextDelta
-            empty = replace(block, text="")
-            index = event.index
-            self.waiting[index] = [BlockStart(index, empty), kind(index, rest), BlockComplete(index, block)]
-        return self.next_waiting() if self.current is None else b""
-
-    def next_waiting(self) -> bytes:
-        """Write the blocks that waited for their turn, until one is still open."""
-        said: list[bytes] = []
-        while self.current is None and self.waiting:
-            events = self.waiting.pop(min(self.waiting))
-            said.extend(self.say(event) for event in events)
-        return b"".join(said)
+    def declare(self, block: Block) -> None:
+        BLOCKS.encode(block, self.ledger)
 
     def complete(self, event: MessageComplete) -> bytes:
         if event.error is not None:

@@ -188,7 +188,8 @@ def say_citations(
             ledger.foreign(citation, NAME)
             if citation.start is None or citation.end is None or "source" in marks(NAME, citation):
                 say_source(citation, _text(block), sources, ledger)
-                if citation.start is None and any(type(before) is TextBlock for before in blocks[:index]):
+                placed = citation.start is not None and citation.end is not None
+                if not placed and any(type(before) is TextBlock for before in blocks[:index]):
                     ledger.lose("moved", "a source without a place stands with the first text")
             else:
                 grounding.say(citation, index)

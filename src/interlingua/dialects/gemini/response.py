@@ -12,12 +12,13 @@ from typing import Any
 
 from ...errors import ParseError
 from ...types.base import Json
-from ...types.blocks import Block, TextBlock, ToolUseBlock
+from ...types.blocks import Block, JsonBlock, RefusalBlock, TextBlock, ToolUseBlock
 from ...types.loss import Encoded
 from ...types.request import Request
 from ...types.response import Response
 from ...types.words import StopReason
 from .._schemas import Restore, restorer
+from .._stream import dump
 from .._tables import Ledger, Words, kept, marks, own, read_constants, say_constants, take
 from .citations import KEYS as CITING, read_citations, say_citations
 from .errors import decode_error, encode_error_body, is_error
@@ -250,8 +251,16 @@ def say_end(response: Response, ledger: Ledger) -> Wire:
         wire["finishReason"] = word
     if any(isinstance(block, TextBlock) and block.citations for block in response.content):
         places = [i for i, block in enumerate(response.content) if BLOCKS.encode(block, Ledger()) is not None]
-        wire |= say_citations([response.content[i] for i in places], residue_of(response), ledger, places)
+        spoken = [as_read(response.content[i]) for i in places]
+        wire |= say_citations(spoken, residue_of(response), ledger, places)
     return wire
+
+
+def as_read(block: Block) -> Block:
+    """What is said as a text is one to the reader, who tells texts apart by what they say."""
+    if isinstance(block, RefusalBlock | JsonBlock):
+        return TextBlock(block.text if isinstance(block, RefusalBlock) else dump(block.value).decode())
+    return block
 
 
 def say_stop(response: Response, ledger: Ledger) -> Json:

@@ -117,7 +117,7 @@ def say_result(block: ToolResultBlock, ledger: Ledger) -> Wire:
     response = say_response(block, words, ledger)
     if response or mark.get("response") != "absent":
         wire["response"] = response
-    parts = list(say_parts(block, min(len(words), 1), ledger))
+    parts = list(say_parts(block, words[0][0] if words else 0, ledger))
     if parts:
         wire["parts"] = parts
     if block.is_error is False:
@@ -125,8 +125,8 @@ def say_result(block: ToolResultBlock, ledger: Ledger) -> Wire:
     return {"functionResponse": wire}
 
 
-def say_parts(block: ToolResultBlock, place: int, ledger: Ledger) -> Iterator[Wire]:
-    """The media of a result, which come after its words; ``place`` is where the first will be."""
+def say_parts(block: ToolResultBlock, first_word: int, ledger: Ledger) -> Iterator[Wire]:
+    """The media of a result, which come after its words."""
     where = ledger.where
     for index, inner in enumerate(block.content):
         if isinstance(inner, MEDIA):
@@ -134,9 +134,8 @@ def say_parts(block: ToolResultBlock, place: int, ledger: Ledger) -> Iterator[Wi
             wire = PARTS.encode(inner, ledger)
             if wire is not None:
                 yield wire
-                if index != place:
+                if index < first_word:
                     ledger.lose("moved", "the media of a result come after its words")
-                place += 1
     ledger.where = where
 
 

@@ -1,0 +1,150 @@
+"""Writing streams of protocols that have one block open at a time.
+
+A text that is still open when the next block begins is ended there; what it goes on to say waits for a block of its
+own, declared ``moved``. Calls and whole blocks are never cut: what comes while one is open waits for its end.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+
+from msgspec.structs import replace
+
+from ..types.blocks import Block, RefusalBlock, TextBlock, ThinkingBlock
+from ..types.events import (
+    BlockComplete,
+    BlockStart,
+    CitationDelta,
+    Event,
+    MessageComplete,
+    MessageStart,
+    TextDelta,
+    ThinkingDelta,
+    ToolUseEnd,
+    ToolUseInputDelta,
+    ToolUseStart,
+)
+from ._stream import GrammaticalEncoder
+
+__all__ = ["Closer", "Delta", "Opener", "SerialEncoder"]
+
+Opener = BlockStart | ToolUseStart
+Closer = BlockComplete | ToolUseEnd
+Delta = TextDelta | ThinkingDelta | CitationDelta | ToolUseInputDelta
+
+
+class SerialEncoder(GrammaticalEncoder):
+    """``block`` is the one being written, ``said`` whether the protocol has a word for it."""
+
+    block: Block
+    said: bool
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.current: int | None = None
+        self.waiting: dict[int, list[Event]] = {}
+        self.early: dict[int, list[str]] = {}  # texts ended before they were complete, and what came late
+
+    @abstractmethod
+    def start(self, event: MessageStart) -> bytes: ...
+
+    @abstractmethod
+    def begin_block(self, event: Opener) -> bytes:
+        """The first words of a block. Sets ``said``."""
+
+    @abstractmethod
+    def say_delta(self, event: Delta) -> bytes:
+        """More of the block being written."""
+
+    @abstractmethod
+    def finish(self, block: Block) -> bytes:
+        """The last words of the block being written, and its end."""
+
+    @abstractmethod
+    def stop_block(self) -> bytes:
+        """The end of the block being written."""
+
+    @abstractmethod
+    def declare(self, block: Block) -> None:
+        """Declare what a finished block could not say."""
+
+    @abstractmethod
+    def complete(self, event: MessageComplete) -> bytes: ...
+
+    def say(self, event: Event) -> bytes:
+        match event:
+            case MessageStart():
+                return self.start(event)
+            case MessageComplete():
+                return self.complete(event)
+            case BlockStart() | ToolUseStart():
+                return self.open(event)
+            case BlockComplete() | ToolUseEnd():
+                return self.end(event)
+            case TextDelta() | ThinkingDelta() | CitationDelta() | ToolUseInputDelta():
+                return self.delta(event)
+            case _:
+                return b""
+
+    def open(self, event: Opener) -> bytes:
+        if self.current is None:
+            return self.begin(event)
+        if isinstance(self.block, TextBlock | ThinkingBlock | RefusalBlock):
+            stop = self.stop_block()
+            self.early[self.current] = []
+            self.current, self.waiting[event.index] = None, [event]
+            return stop + self.next_waiting()  # others may have waited longer
+        self.waiting[event.index] = [event]
+        return b""
+
+    def begin(self, event: Opener) -> bytes:
+        self.current, self.block = event.index, event.block
+        self.ledger.where = ("content", event.index)
+        return self.begin_block(event)
+
+    def delta(self, event: Delta) -> bytes:
+        if event.index == self.current:
+            return self.say_delta(event) if self.said else b""
+        if event.index in self.waiting:
+            self.waiting[event.index].append(event)
+        elif isinstance(event, TextDelta | ThinkingDelta):
+            self.early[event.index].append(event.text)
+        elif isinstance(event, CitationDelta):
+            self.ledger.where = ("content", event.index)
+            self.ledger.lose("dropped", "it came when the next block had begun", "citations")
+        return b""
+
+    def end(self, event: Closer) -> bytes:
+        if event.index in self.waiting:
+            self.waiting[event.index].append(event)
+            return b""
+        if event.index in self.early:
+            return self.late(event)
+        self.ledger.where = ("content", event.index)
+        last = self.finish(event.block)
+        self.current = None
+        return last + self.next_waiting()
+
+    def late(self, event: Closer) -> bytes:
+        """A text that was ended early is complete now: its rest waits for a block of its own."""
+        block, index = event.block, event.index
+        rest = "".join(self.early.pop(index))
+        self.ledger.where = ("content", index)
+        self.declare(block)
+        if block.signature is not None:
+            self.ledger.lose("dropped", "a signature proves a whole thought, and this one was ended early", "signature")
+        if rest:
+            self.ledger.lose("moved", "the rest of a text that went on after the next block had begun")
+            block = replace(block, text=rest, signature=None)
+            delta = ThinkingDelta if isinstance(block, ThinkingBlock) else TextDelta
+            opener = BlockStart(index, replace(block, text=""))
+            self.waiting[index] = [opener, delta(index, rest), BlockComplete(index, block)]
+        return self.next_waiting() if self.current is None else b""
+
+    def next_waiting(self) -> bytes:
+        """Write the blocks that waited for their turn, until one is still open."""
+        said: list[bytes] = []
+        while self.current is None and self.waiting:
+            events = self.waiting.pop(min(self.waiting))
+            said.extend(self.say(event) for event in events)
+        return b"".join(said)

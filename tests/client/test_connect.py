@@ -1,0 +1,104 @@
+"""From the environment to a client, and what is said when something is missing."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import pytest
+
+from client.support import CANARY, ask, run
+from interlingua import NotConfigured, TextBlock
+from interlingua.client import connect, connect_sync
+from interlingua.config import AdapterConfig
+from interlingua.embedded import Script, handler
+from interlingua.environment import configured
+from interlingua.http import HttpRequest
+from interlingua.providers import PROVIDERS
+from interlingua.signing import signer_for
+from interlingua.transport.memory import AsyncMemoryTransport, MemoryTransport
+
+
+def test_five_lines() -> None:
+    async def scene() -> None:
+        transport = AsyncMemoryTransport(handler(Script()))
+        async with connect(
+            "anthropic:claude", environment={"ANTHROPIC_API_KEY": CANARY}, transport=transport
+        ) as client:
+            response = await client.complete(ask("hello", model=None))
+        assert response.content == (TextBlock("You said: hello"),)
+        assert transport.requests[0].headers["x-api-key"] == CANARY
+        assert response.origin is not None
+        assert response.origin.model == "claude"
+
+    run(scene())
+
+
+def test_five_lines_that_block() -> None:
+    transport = MemoryTransport(handler(Script()))
+    with connect_sync("ollama:llama3:8b", environment={}, transport=transport) as client:
+        assert client.complete(ask("hello", model=None)).text == "You said: hello"
+        assert client.model == "llama3:8b"
+
+
+def test_an_unknown_provider_names_the_known_ones() -> None:
+    with pytest.raises(NotConfigured, match=r"anthropic.*openai"):
+        connect("nobody:m")
+
+
+def test_no_key_says_what_to_do() -> None:
+    client = connect_sync("openai:gpt", environment={}, transport=MemoryTransport(handler()))
+    with pytest.raises(NotConfigured, match="OPENAI_API_KEY"):
+        client.complete(ask())
+
+
+# fmt: off
+FILLED = (
+    # provider      environment                                             field       value
+    ("google",      {"GOOGLE_API_KEY": "k"},                                "secret",   "k"),
+    ("google",      {"GOOGLE_API_KEY": "k", "GEMINI_API_KEY": "g"},         "secret",   "g"),
+    ("bedrock",     {"AWS_BEARER_TOKEN_BEDROCK": "t", "AWS_REGION": "r"},   "secret",   "t"),
+    ("bedrock",     {"AWS_ACCESS_KEY_ID": "a", "AWS_REGION": "r"},          "secret",   None),
+    ("bedrock",     {"AWS_DEFAULT_REGION": "r"},                            "options",  {"region": "r"}),
+    ("vertex",      {"GOOGLE_APPLICATION_CREDENTIALS": "/a.json"},          "secret",   None),
+    ("vertex",      {"GOOGLE_CLOUD_PROJECT": "p"},                          "options",  {"project": "p"}),
+    ("ollama",      {"OLLAMA_HOST": "box:11434"},                           "base_url", "http://box:11434"),
+    ("openai",      {"OPENAI_BASE_URL": "http://x/v1"},                     "base_url", "http://x/v1"),
+)
+# fmt: on
+
+
+@pytest.mark.parametrize(("name", "environment", "field", "value"), FILLED)
+def test_what_the_environment_fills(name: str, environment: dict[str, str], field: str, value: Any) -> None:
+    assert getattr(configured(PROVIDERS[name], None, environment), field) == value
+
+
+def test_the_callers_own_settings_win() -> None:
+    mine = AdapterConfig("mine", "http://mine", options={"region": "here"})
+    found = configured(PROVIDERS["bedrock"], mine, {"AWS_BEARER_TOKEN_BEDROCK": "t", "AWS_REGION": "there"})
+    assert (found.secret, found.base_url, found.options["region"]) == ("mine", "http://mine", "here")
+
+
+def test_bedrock_is_signed_without_a_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("botocore")
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "AKIACANARY")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", CANARY)
+    monkeypatch.setenv("AWS_REGION", "eu-west-1")
+    transport = MemoryTransport(handler(Script()))
+    with connect_sync("bedrock:anthropic.claude:0", transport=transport) as client:
+        assert client.complete(ask(model=None)).text
+    sent = transport.requests[0]
+    assert sent.headers["authorization"].startswith("AWS4-HMAC-SHA256 Credential=AKIACANARY/")
+    assert "x-amz-date" in sent.headers
+    assert CANARY not in repr(sent.headers)
+
+
+def test_without_botocore_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("botocore", "botocore.auth", "botocore.awsrequest", "botocore.session"):
+        monkeypatch.setitem(sys.modules, name, None)
+    row = PROVIDERS["bedrock"]
+    sign = signer_for(row, AdapterConfig())
+    assert sign is not None
+    with pytest.raises(NotConfigured, match=r"interlingua\[bedrock\]"):
+        sign(HttpRequest("POST", "https://x.y/z"))
+    assert signer_for(row, AdapterConfig("token")) is None

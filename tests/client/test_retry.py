@@ -1,0 +1,141 @@
+"""Which failures are repeated, how often and after how long: tables, with a clock that only sleeping moves."""
+
+from __future__ import annotations
+
+import pytest
+
+from client.support import DIALECTS, PROVIDERS, WAYS, ask, call, config
+from interlingua import AdapterError, ErrorClass, NetworkError, RateLimitError, ServerError, TextBlock, error_type
+from interlingua.config import Retry
+from interlingua.embedded import Script, Step
+from interlingua.retry import Budget, backoff, delay_for
+
+FINE = Step(act="echo")
+
+
+# fmt: off
+DELAYS = (
+    # base  cap   failures  chance  seconds
+    (1.0,   30.0, 1,        1.0,    1.0),
+    (1.0,   30.0, 1,        0.0,    0.5),
+    (1.0,   30.0, 2,        1.0,    2.0),
+    (1.0,   30.0, 3,        0.5,    3.0),
+    (1.0,   30.0, 6,        1.0,    30.0),
+    (1.0,   30.0, 5000,     0.0,    15.0),
+    (0.25,  1.0,  2,        1.0,    0.5),
+    (0.0,   30.0, 3,        1.0,    0.0),
+)
+# fmt: on
+
+
+@pytest.mark.parametrize(("base", "cap", "failures", "chance", "seconds"), DELAYS)
+def test_backoff(base: float, cap: float, failures: int, chance: float, seconds: float) -> None:
+    assert backoff(Retry(base, cap), failures, chance) == seconds
+
+
+@pytest.mark.parametrize(
+    ("hint", "seconds"), [(None, 1.0), (0.0, 0.0), (7.0, 7.0), (45.0, 45.0), (3600.0, 60.0), (-1.0, 0.0)]
+)
+def test_a_hint_wins_up_to_a_minute(hint: float | None, seconds: float) -> None:
+    assert delay_for(RateLimitError(retry_after=hint), Retry(), 1, 1.0) == seconds
+
+
+@pytest.mark.parametrize("error_class", ErrorClass)
+def test_which_classes_are_repeated(error_class: ErrorClass) -> None:
+    budget = Budget(Retry(), 2, None, lambda: 0.0, lambda: 1.0)
+    budget.attempts = 1
+    again = budget.delay(error_type(error_class)(), delivered=False) is not None
+    assert again is (error_class in {"rate_limit", "server_error", "network", "timeout", "tool_error"})
+
+
+def test_what_the_budget_refuses() -> None:
+    def delay(
+        error: AdapterError, attempts: int = 1, *, delivered: bool = False, seconds: float | None = None
+    ) -> float | None:
+        budget = Budget(Retry(classes=(ErrorClass.rate_limit,)), 2, seconds, lambda: 0.0, lambda: 1.0)
+        budget.attempts = attempts
+        return budget.delay(error, delivered=delivered)
+
+    assert delay(RateLimitError()) == 1.0
+    assert delay(RateLimitError(), 2) == 2.0
+    assert delay(RateLimitError(), 3) is None  # 1 + max_retries attempts
+    assert delay(RateLimitError(retryable=False)) is None  # a spent quota
+    assert delay(RateLimitError(), delivered=True) is None
+    assert delay(RateLimitError(), seconds=0.5) is None  # the deadline would be over
+    assert delay(ServerError()) is None  # not among the caller's classes
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_two_failures_and_an_answer(dialect: str, way: str) -> None:
+    script = Script(
+        Step(act="fail", error=ErrorClass.server_error), Step(act="fail", error=ErrorClass.rate_limit), FINE
+    )
+    outcome = call(way, PROVIDERS[dialect], script, ask())
+    assert outcome.response is not None
+    assert outcome.response.attempts == 3
+    assert outcome.response.content == (TextBlock("You said: one two three four"),)
+    assert outcome.clock.slept == [1.0, 2.0]
+    assert outcome.response.latency_ms == 3000.0
+    outcome.check_grammar()
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("max_retries", [0, 1, 4])
+def test_attempts_are_one_and_max_retries(max_retries: int, way: str) -> None:
+    script = Script(Step(act="fail", error=ErrorClass.server_error))
+    outcome = call(way, "anthropic", script, ask(), config(max_retries=max_retries))
+    assert isinstance(outcome.error, ServerError)
+    assert outcome.error.attempts == len(script.seen) == 1 + max_retries
+    assert outcome.error.response is not None
+    assert outcome.error.response.attempts == 1 + max_retries
+    assert outcome.events == []
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("dialect", [d for d in DIALECTS if d not in ("ollama", "bedrock-converse")])
+def test_the_providers_hint_is_honoured(dialect: str, way: str) -> None:
+    script = Script(Step(act="fail", error=ErrorClass.rate_limit, retry_after=7), FINE)
+    outcome = call(way, PROVIDERS[dialect], script, ask())
+    assert outcome.response is not None
+    assert outcome.clock.slept == [7.0]
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_spent_quota_is_not_repeated(way: str) -> None:
+    script = Script(Step(act="fail", error=ErrorClass.rate_limit, retryable=False), FINE)
+    outcome = call(way, "openai-chat", script, ask())
+    assert isinstance(outcome.error, RateLimitError)
+    assert outcome.error.attempts == 1
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_the_deadline_ends_it(way: str) -> None:
+    script = Script(Step(act="fail", error=ErrorClass.rate_limit, retry_after=20))
+    outcome = call(way, "openai", script, ask(), config(timeout_seconds=50, max_retries=9))
+    assert isinstance(outcome.error, RateLimitError)
+    assert outcome.error.attempts == 3
+    assert outcome.clock.slept == [20.0, 20.0]
+
+
+@pytest.mark.parametrize("way", ["async-stream", "stream"])
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_nothing_is_repeated_after_content(dialect: str, way: str) -> None:
+    outcome = call(way, PROVIDERS[dialect], Script(Step(act="echo", fault="cut", after=5), FINE), ask())
+    assert isinstance(outcome.error, NetworkError)
+    assert outcome.error.attempts == 1
+    outcome.check_grammar()
+    assert outcome.events[-1].type == "message.complete"
+    assert outcome.error.response is not None
+    assert outcome.error.response.text.startswith("You")
+
+
+@pytest.mark.parametrize("way", ["async-stream", "stream"])
+@pytest.mark.parametrize("dialect", ["anthropic-messages", "openai-responses", "bedrock-converse"])
+def test_a_stream_that_fails_before_content_begins_anew_unseen(dialect: str, way: str) -> None:
+    outcome = call(way, PROVIDERS[dialect], Script(Step(act="echo", fault="cut", after=1), FINE), ask())
+    assert outcome.error is None
+    assert outcome.response is not None
+    assert outcome.response.attempts == 2
+    assert [event.type for event in outcome.events].count("message.start") == 1
+    outcome.check_grammar()
