@@ -10,6 +10,7 @@ from typing import Generic, Protocol, TypedDict, TypeVar
 
 from msgspec.structs import replace
 
+from .addressing import Address
 from .bus import BUS, Bus
 from .calls import Call
 from .config import AdapterConfig
@@ -104,6 +105,8 @@ class Adapter:
         self.provider = find(provider) if isinstance(provider, str) else provider
         self.name = self.provider.name
         self.config = config or AdapterConfig()
+        self._signer = signer_for(self.provider, self.config)
+        self._address = Address(self.provider, self.config)
         self.model, self.bus = model, bus
         self.on_loss: OnLoss = on_loss
         self.dialect = dialect(self.provider.dialect, self.name)
@@ -139,11 +142,13 @@ class Adapter:
         model = request.model or self.model
         request = replace(request, model=model, request_id=request.request_id or new_ulid())
         target = Target(self.name, model, self._known(model), None, self.provider.shares)
-        exchange = Exchange(self.provider, self.config, self.dialect, request, target, stream=stream)
+        exchange = Exchange(
+            self.provider, self.config, self.dialect, request, target, stream=stream, address=self._address
+        )
         judge_losses(exchange, self.on_loss)
         config = self.config
         budget = Budget(config.retry, config.max_retries, config.timeout_seconds, self._clock, self._chance)
-        return Call(exchange, config, budget, self.bus, signer_for(self.provider, config))
+        return Call(exchange, config, budget, self.bus, self._signer)
 
 
 def new_ulid() -> str:

@@ -12,12 +12,13 @@ from .providers.table import Provider
 from .secrets import Secret
 from .types.base import Json
 
-__all__ = ["headers_for", "key_sentence", "secrets_of", "url_for"]
+__all__ = ["Address", "headers_for", "key_sentence", "url_for"]
 
 VERSION = re.compile(r"v\d+(?:(?:alpha|beta)\d*)?")
 HOLE = re.compile(r"{(\w+)}")
 PRINTABLE = re.compile(r"[\x20-\x7e]*")
 SHORTEST_KEY = 8
+MOST_REMEMBERED = 64
 KEY_WORDS = frozenset({"key", "api_key", "api-key", "apikey", "token", "access_token"})
 
 # What ``options["api_version"]`` means: a header, a part of the query, or the version in the path.
@@ -32,6 +33,35 @@ OPTION_HEADERS: dict[str, dict[str, str]] = {
 }
 # Providers whose project is a part of the address and no header.
 PROJECT_IN_URL = frozenset({"vertex", "vertex-anthropic"})
+
+
+class Address:
+    """One provider as one configuration reaches it. It remembers what it worked out: calls repeat themselves."""
+
+    def __init__(self, provider: Provider, config: AdapterConfig) -> None:
+        self.provider, self.config = provider, config
+        self.secrets = [value.encode() for value in _secrets(config)]
+        self._urls: dict[str, str] = {}
+        self._headers: dict[tuple[tuple[str, str], ...], dict[str, str]] = {}
+
+    def url(self, path: str) -> str:
+        """As ``url_for``."""
+        url = self._urls.get(path)
+        if url is None:
+            url = url_for(self.provider, self.config, path)
+            if len(self._urls) < MOST_REMEMBERED:
+                self._urls[path] = url
+        return url
+
+    def headers(self, encoded: dict[str, str]) -> dict[str, str]:
+        """As ``headers_for``. Not to be changed."""
+        key = tuple(encoded.items())
+        headers = self._headers.get(key)
+        if headers is None:
+            headers = headers_for(self.provider, self.config, encoded)
+            if len(self._headers) < MOST_REMEMBERED:
+                self._headers[key] = headers
+        return headers
 
 
 def url_for(provider: Provider, config: AdapterConfig, path: str) -> str:
@@ -156,7 +186,7 @@ def key_sentence(provider: Provider) -> str:
     return f"no key for {provider.name}: set {where} in the environment, or give AdapterConfig(api_key=...)"
 
 
-def secrets_of(config: AdapterConfig) -> list[str]:
+def _secrets(config: AdapterConfig) -> list[str]:
     """What must not be repeated; a short header value is no key, and would be found everywhere."""
     values = [value.reveal() if isinstance(value, Secret) else value for value in config.extra_headers.values()]
     return [value for value in (config.secret or "", *values) if len(value) >= SHORTEST_KEY]

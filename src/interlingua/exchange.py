@@ -13,7 +13,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from .addressing import headers_for, secrets_of, url_for
+from .addressing import Address
 from .config import AdapterConfig
 from .dialects import Dialect
 from .errors import AdapterError, CancelledError, InvalidRequestError, NetworkError, ParseError
@@ -70,9 +70,9 @@ class Exchange:
         target: Target | None = None,
         *,
         stream: bool = False,
+        address: Address | None = None,
     ) -> None:
-        betas = (*request.betas, *(beta for beta in config.options.get("betas", ()) if beta not in request.betas))
-        self.request = replace(request, stream=stream, betas=betas)
+        self.request = replace(request, stream=stream, betas=_betas(request, config))
         self.provider, self.dialect, self.stream = provider, dialect, stream
         self.model = request.model or (target.model if target else None)
         self.origin = Origin(provider.name, dialect.name, self.model)
@@ -81,10 +81,11 @@ class Exchange:
         path, body = self._at_door(encoded.path, encoded.body)
         if path is None:
             raise InvalidRequestError("the request names no model", provider=provider.name)
-        self.url = url_for(provider, config, path)
-        self.headers = headers_for(provider, config, encoded.headers)
-        self._secrets = [value.encode() for value in secrets_of(config)]
-        self.body = _encode(lay_over(body, config.options.get("body") or {}))
+        self.address = address or Address(provider, config)
+        self.url = self.address.url(path)
+        self.headers = self.address.headers(encoded.headers)
+        more = config.options.get("body")
+        self.body = _encode(lay_over(body, more) if more else body)
 
     def _at_door(self, path: str | None, body: Json) -> tuple[str | None, Json]:
         door = DOORS.get(self.provider.name)
@@ -95,7 +96,7 @@ class Exchange:
 
     def scrub(self, body: bytes) -> bytes:
         """A body without our keys: some servers quote the key that they refuse."""
-        for secret in self._secrets:
+        for secret in self.address.secrets:
             body = body.replace(secret, MASK.encode())
         return body
 
@@ -305,6 +306,12 @@ def _cause(told: Any, error: AdapterError | None) -> AdapterError | None:
     if isinstance(error, CancelledError) or (error is not None and isinstance(told, NetworkError)):
         return error
     return told if isinstance(told, AdapterError) else None
+
+
+def _betas(request: Request, config: AdapterConfig) -> tuple[str, ...]:
+    """The request's own, then the configuration's."""
+    more = config.options.get("betas")
+    return tuple(dict.fromkeys((*request.betas, *more))) if more else request.betas
 
 
 def _is_json(body: bytes) -> bool:

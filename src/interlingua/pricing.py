@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from decimal import Decimal
-from typing import Any, cast
+from typing import Any, TypeGuard, cast
 
 import msgspec
 from msgspec import Struct, structs
@@ -147,8 +147,12 @@ def _billed(usage: TokenUsage, details: Mapping[str, Any], tier: str | None, at:
 
 
 def _of_kind(listed: Any, kind: str) -> int:
-    rows: list[Any] = listed if isinstance(listed, list) else []
-    return sum(_count(row, ("tokenCount",)) for row in map(_object, rows) if row.get("modality") == kind)
+    rows = map(_object, listed if _is_list(listed) else ())
+    return sum(_count(row, ("tokenCount",)) for row in rows if row.get("modality") == kind)
+
+
+def _is_list(value: object) -> TypeGuard[list[Any]]:
+    return isinstance(value, list)
 
 
 def _reported(details: Mapping[str, Any]) -> Decimal | None:

@@ -1,7 +1,7 @@
 """Canonical values as JSON, and back. A response that failed keeps its error.
 
-Every value is a msgspec Struct, so ``msgspec.json`` alone serves for all but an ``AdapterError``, which is an exception:
-here it becomes an object and is raised again as what it was.
+Every value is a msgspec Struct, so ``msgspec.json`` alone serves for all but an ``AdapterError``, which is an
+exception: here it becomes an object, and what it was again.
 """
 
 from __future__ import annotations
@@ -29,12 +29,13 @@ def to_json(value: Any) -> bytes:
     return msgspec.json.encode(value, enc_hook=_error_fields)
 
 
-def from_json(data: bytes | str, type: type[T]) -> T:
+def from_json(data: bytes | str, kind: type[T]) -> T:
     """The value that ``to_json`` wrote. Unknown words of closed vocabularies raise."""
-    value: Any = msgspec.json.decode(data, type=type)
-    if isinstance(value, Response | MessageComplete) and isinstance(value.error, dict):
-        value = replace(value, error=_rebuilt(value.error))
-    return value  # type: ignore[no-any-return]
+    value = msgspec.json.decode(data, type=kind)
+    if not isinstance(value, Response | MessageComplete):
+        return value
+    told: Any = value.error
+    return replace(value, error=_rebuilt(told)) if type(told) is dict else value
 
 
 def _error_fields(value: Any) -> Any:

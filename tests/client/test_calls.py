@@ -11,6 +11,7 @@ from client.support import CANARY, DIALECTS, PROVIDERS, WAYS, ask, call, config,
 from interlingua import Message, Origin, Request, StopReason, TextBlock, ToolDefinition, ToolUseBlock, fold
 from interlingua.client import AsyncClient, Client
 from interlingua.embedded import LoopbackServer, Script, Step
+from interlingua.transport.aio import AioTransport
 
 ADD = ToolDefinition(
     name="add", input_schema={"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]}
@@ -132,3 +133,45 @@ def test_the_protocol_is_kept() -> None:
     assert adapter.capabilities_for("other").thinking
     few, many = (adapter.estimate_input_tokens([Message("user", "word " * n)], (ADD,), "be brief") for n in (10, 1000))
     assert 0 < few < many
+
+
+def test_a_client_outlives_an_event_loop() -> None:
+    transport = AioTransport()
+
+    async def scene(last: bool) -> str:
+        async with LoopbackServer() as server:
+            other = AsyncClient("openai-chat", config(base_url=server.url), transport=transport)
+            try:
+                return (await other.complete(ask())).text
+            finally:
+                if last:
+                    await other.close()
+
+    assert {asyncio.run(scene(last)) for last in (False, True)} == {"You said: one two three four"}
+
+
+def test_many_streams_left_at_many_points_leave_nothing() -> None:
+    async def scene() -> None:
+        script = Script(Step(act="echo", fault="stall", after=6))
+        async with LoopbackServer(script) as server, AsyncClient("anthropic", config(base_url=server.url)) as client:
+            await asyncio.gather(*(leave(client, number) for number in range(120)))
+            assert len(client._calls) == 0
+            while server.open:  # noqa: ASYNC110 - the server sees every reader go; else the test hangs
+                await asyncio.sleep(0.01)
+
+    async def leave(client: AsyncClient, number: int) -> None:
+        name = f"r{number}"
+        stream = client.stream(ask(request_id=name))
+        if number % 5 == 0:
+            await client.cancel(name)
+        seen = 0
+        async for _ in stream:
+            seen += 1
+            if seen == 1 + number % 6:
+                if number % 2:
+                    await client.cancel(name)
+                else:
+                    break
+        await stream.aclose()
+
+    run(asyncio.wait_for(scene(), 60))

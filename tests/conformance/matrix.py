@@ -1,4 +1,4 @@
-"""What each dialect can and cannot say, as the protocol sheets tell it: one row for a concept, one column for a dialect.
+"""What each dialect can and cannot say, as the protocol sheets tell it: a row for a concept, a column for a dialect.
 
 ``yes``: it comes back as it was. ``~``: it is said otherwise, in part or in another place, and declared. ``no``: there
 is no word for it, and using it is declared. The concepts are those of ``interlingua.testing.samples``.

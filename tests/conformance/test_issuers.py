@@ -59,6 +59,8 @@ def test_a_foreign_thought_is_not_turned_into_prose(name: str) -> None:
 
 @pytest.mark.parametrize("name", SPOKEN)
 def test_a_foreign_thought_is_declared_lost(name: str) -> None:
-    turn = Message(Role.assistant, (ThinkingBlock("hm", signature=PROOF), TextBlock("so")), origin=Origin(dialect="other"))
+    turn = Message(
+        Role.assistant, (ThinkingBlock("hm", signature=PROOF), TextBlock("so")), origin=Origin(dialect="other")
+    )
     encoded = dialect(name).encode_request(Request(model="m", max_output_tokens=64, messages=(ASKED, turn, ASKED)))
     assert ("messages/1/content/0", "dropped") in {(loss.path, loss.kind) for loss in encoded.losses}

@@ -101,7 +101,12 @@ class Toy(Dialect):
         return Encoder()
 
     def encode_error(self, error: AdapterError) -> WireError:
-        told = {"class": error.error_class, "message": error.message, "retry": error.retryable, "after": error.retry_after}
+        told = {
+            "class": error.error_class,
+            "message": error.message,
+            "retry": error.retryable,
+            "after": error.retry_after,
+        }
         return WireError(500, {}, msgspec.json.encode(told))
 
     def decode_error(self, status: int, headers: Any, body: bytes) -> AdapterError:
@@ -171,10 +176,11 @@ class Encoder(GrammaticalEncoder):
             self.places[event.index] = None if lost else sum(place is not None for place in self.places.values())
         if isinstance(event, MessageComplete):
             say(event.response, self.ledger)
-        if hasattr(event, "index"):
-            if self.places[event.index] is None:
+        index = getattr(event, "index", None)
+        if index is not None:
+            if self.places[index] is None:
                 return b""
-            event = replace(event, index=self.places[event.index])
+            event = replace(event, index=self.places[index])
         return encode_ndjson(msgspec.json.encode(say(event, Ledger())))
 
     def fail(self, error: AdapterError) -> bytes:

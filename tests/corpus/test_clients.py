@@ -6,10 +6,10 @@ import json
 import re
 
 import pytest
-from shared_data import SHARED, needs_shared
 
 from interlingua import DIALECTS, dialect
 from interlingua.testing.oracles import WARNING, problems
+from shared_data import SHARED, needs_shared
 
 # what the path of a request tells of its protocol
 PROTOCOLS = (

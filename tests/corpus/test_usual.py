@@ -5,9 +5,9 @@ from __future__ import annotations
 from importlib import import_module
 
 import pytest
-from shared_data import corpus, needs_shared
 
 from interlingua import DIALECTS, dialect
+from shared_data import corpus, needs_shared
 
 # dialect, its corpus files, the functions of its usual path where they are looked up
 USUAL = [
@@ -16,6 +16,16 @@ USUAL = [
         "openai-chat",
         ["openai-chat", "mistral"],
         {"usual": ("read_message", "read_result", "say_message", "say_results", "say_history")},
+    ),
+    (
+        "ollama",
+        ["ollama"],
+        {"usual": ("read_turn", "read_result", "read_tool", "say_history", "say_message", "say_tool")},
+    ),
+    (
+        "bedrock-converse",
+        ["bedrock-converse", "bedrock-converse-stream"],
+        {"messages": ("read_usual", "say_usual", "say_history"), "tools": ("say_usual",)},
     ),
 ]
 

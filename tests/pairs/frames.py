@@ -78,7 +78,9 @@ TOOLS: dict[str, Wire] = {
         "tools": [{"type": "function", "function": {"name": "add", "description": "Adds.", "parameters": SCHEMA}}]
     },
     "bedrock-converse": {
-        "toolConfig": {"tools": [{"toolSpec": {"name": "add", "description": "Adds.", "inputSchema": {"json": SCHEMA}}}]}
+        "toolConfig": {
+            "tools": [{"toolSpec": {"name": "add", "description": "Adds.", "inputSchema": {"json": SCHEMA}}}]
+        }
     },
 }
 TOOL_LOSSES = {"openai-responses": {"tools/0/strict added"}}

@@ -56,9 +56,7 @@ def test_refusal() -> None:
         openai_chat=choice({"role": "assistant", "content": None, "refusal": "no"}),
         openai_responses=said([message({"type": "refusal", "refusal": "no"})]),
         gemini=lossy(candidate("SAFETY", {"text": "no"}), *approximated),
-        ollama=lossy(
-            said({"role": "assistant", "content": "no"}), *approximated, "stop_reason approximated"
-        ),
+        ollama=lossy(said({"role": "assistant", "content": "no"}), *approximated, "stop_reason approximated"),
         bedrock_converse=lossy(said([{"text": "no"}], stopReason="content_filtered"), *approximated),
     )
 
@@ -210,9 +208,7 @@ def test_usage_with_a_cache() -> None:
         },
         # It tells the whole prompt only.
         ollama=lossy({"prompt_eval_count": 8}, *ONE_COUNT),
-        bedrock_converse={
-            "usage": {"inputTokens": 3, "cacheReadInputTokens": 5, "outputTokens": 2, "totalTokens": 10}
-        },
+        bedrock_converse={"usage": {"inputTokens": 3, "cacheReadInputTokens": 5, "outputTokens": 2, "totalTokens": 10}},
     )
 
 
@@ -266,9 +262,7 @@ def test_usage_of_reasoning() -> None:
         },
         gemini={"usageMetadata": {"candidatesTokenCount": 5, "thoughtsTokenCount": 4, "totalTokenCount": 12}},
         ollama=lossy({"eval_count": 9}, "usage/reasoning_tokens dropped"),
-        bedrock_converse=lossy(
-            {"usage": {"outputTokens": 9, "totalTokens": 12}}, "usage/reasoning_tokens dropped"
-        ),
+        bedrock_converse=lossy({"usage": {"outputTokens": 9, "totalTokens": 12}}, "usage/reasoning_tokens dropped"),
     )
 
 

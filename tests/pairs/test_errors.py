@@ -1,4 +1,4 @@
-"""Errors: each class in every protocol's own shape, read and written, so that a gateway answers in its caller's words."""
+"""Errors: each class in every protocol's own shape, so that a gateway answers in its caller's words."""
 
 from __future__ import annotations
 
@@ -16,7 +16,9 @@ from pairs.check import check, failed, reported
 def test_rate_limit() -> None:
     check(
         RateLimitError("slow down"),
-        anthropic_messages=failed(429, {"type": "error", "error": {"type": "rate_limit_error", "message": "slow down"}}),
+        anthropic_messages=failed(
+            429, {"type": "error", "error": {"type": "rate_limit_error", "message": "slow down"}}
+        ),
         openai_chat=failed(
             429,
             {
@@ -102,9 +104,7 @@ def test_server_error() -> None:
     check(
         ServerError("oops"),
         anthropic_messages=failed(500, {"type": "error", "error": {"type": "api_error", "message": "oops"}}),
-        openai_chat=failed(
-            500, {"error": {"message": "oops", "type": "server_error", "param": None, "code": None}}
-        ),
+        openai_chat=failed(500, {"error": {"message": "oops", "type": "server_error", "param": None, "code": None}}),
         openai_responses=reported(
             failed(500, {"error": {"message": "oops", "type": "server_error", "param": None, "code": None}}),
             "the type is repeated as the code, which recordings leave null",

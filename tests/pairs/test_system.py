@@ -68,9 +68,7 @@ def test_cached_system() -> None:
             "messages": [
                 {
                     "role": "system",
-                    "content": [
-                        {"type": "text", "text": "Be kind.", "prompt_cache_breakpoint": {"mode": "explicit"}}
-                    ],
+                    "content": [{"type": "text", "text": "Be kind.", "prompt_cache_breakpoint": {"mode": "explicit"}}],
                 },
                 {"role": "user", "content": "hi"},
             ]

@@ -51,16 +51,17 @@ def test_text() -> None:
 def test_adjacent_texts_are_not_merged() -> None:
     check(
         user(TextBlock("one"), TextBlock("two")),
-        anthropic_messages={"role": "user", "content": [{"type": "text", "text": "one"}, {"type": "text", "text": "two"}]},
+        anthropic_messages={
+            "role": "user",
+            "content": [{"type": "text", "text": "one"}, {"type": "text", "text": "two"}],
+        },
         openai_chat={"role": "user", "content": [{"type": "text", "text": "one"}, {"type": "text", "text": "two"}]},
         openai_responses={
             "role": "user",
             "content": [{"type": "input_text", "text": "one"}, {"type": "input_text", "text": "two"}],
         },
         gemini={"role": "user", "parts": [{"text": "one"}, {"text": "two"}]},
-        ollama=lossy(
-            {"role": "user", "content": "one\n\ntwo"}, "content/0 approximated", "content/1 approximated"
-        ),
+        ollama=lossy({"role": "user", "content": "one\n\ntwo"}, "content/0 approximated", "content/1 approximated"),
         bedrock_converse={"role": "user", "content": [{"text": "one"}, {"text": "two"}]},
     )
 
@@ -431,9 +432,7 @@ def test_cache_mark_for_an_hour() -> None:
         openai_responses=lossy(
             {
                 "role": "user",
-                "content": [
-                    {"type": "input_text", "text": "hello", "prompt_cache_breakpoint": {"mode": "explicit"}}
-                ],
+                "content": [{"type": "input_text", "text": "hello", "prompt_cache_breakpoint": {"mode": "explicit"}}],
             },
             "content/0/cache/ttl dropped",
         ),

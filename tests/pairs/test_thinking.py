@@ -176,7 +176,9 @@ def test_an_effort_that_not_all_know() -> None:
         anthropic_messages={"output_config": {"effort": "xhigh"}},
         openai_chat={"reasoning_effort": "xhigh"},
         openai_responses={"reasoning": {"effort": "xhigh"}},
-        gemini=lossy({"generationConfig": {"thinkingConfig": {"thinkingLevel": "HIGH"}}}, "thinking/effort approximated"),
+        gemini=lossy(
+            {"generationConfig": {"thinkingConfig": {"thinkingLevel": "HIGH"}}}, "thinking/effort approximated"
+        ),
         ollama=lossy({"think": "max"}, "thinking/effort approximated"),
         bedrock_converse={"outputConfig": {"effort": "xhigh"}},
     )

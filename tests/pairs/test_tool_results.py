@@ -368,8 +368,6 @@ def test_empty_result() -> None:
             {"role": "user", "parts": [{"functionResponse": {"id": "c1", "name": "add", "response": {}}}]},
             "content/0/name added",
         ),
-        ollama=lossy(
-            {"role": "tool", "tool_call_id": "c1", "tool_name": "add", "content": ""}, "content/0/name added"
-        ),
+        ollama=lossy({"role": "tool", "tool_call_id": "c1", "tool_name": "add", "content": ""}, "content/0/name added"),
         bedrock_converse={"role": "user", "content": [{"toolResult": {"toolUseId": "c1", "content": []}}]},
     )

@@ -108,9 +108,7 @@ def test_strict_tool() -> None:
         },
         openai_chat={"tools": [function(name="sum", description="Sums.", parameters=CLOSED, strict=True)]},
         openai_responses={
-            "tools": [
-                {"type": "function", "name": "sum", "description": "Sums.", "parameters": CLOSED, "strict": True}
-            ]
+            "tools": [{"type": "function", "name": "sum", "description": "Sums.", "parameters": CLOSED, "strict": True}]
         },
         gemini=lossy(
             {
@@ -283,9 +281,7 @@ def test_free_text_tool() -> None:
             },
             *approximated,
         ),
-        ollama=lossy(
-            {"tools": [function(name="run", description="Runs code.", parameters=wrapped)]}, *approximated
-        ),
+        ollama=lossy({"tools": [function(name="run", description="Runs code.", parameters=wrapped)]}, *approximated),
         bedrock_converse=lossy(
             {
                 "toolConfig": {
@@ -373,9 +369,7 @@ def test_one_call_at_a_time() -> None:
         anthropic_messages={"tool_choice": {"type": "any", "disable_parallel_tool_use": True}},
         openai_chat={"tool_choice": "required", "parallel_tool_calls": False},
         openai_responses={"tool_choice": "required", "parallel_tool_calls": False},
-        gemini=lossy(
-            {"toolConfig": {"functionCallingConfig": {"mode": "ANY"}}}, "tool_choice/parallel dropped"
-        ),
+        gemini=lossy({"toolConfig": {"functionCallingConfig": {"mode": "ANY"}}}, "tool_choice/parallel dropped"),
         ollama=lossy({}, "tool_choice dropped"),
         bedrock_converse=lossy({"toolConfig": {"toolChoice": {"any": {}}}}, "tool_choice/parallel dropped"),
     )

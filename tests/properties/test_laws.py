@@ -6,18 +6,17 @@ import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
 from conformance.matrix import SPOKEN
-from interlingua import AdapterError, Event, Request, Response, StreamGrammar, fold
+from interlingua import AdapterError, Event, Request, Response, StreamGrammar, fold, unfold
 from interlingua.testing import conformance, strategies
 
 # Reported and not yet mended: a property that sometimes fails for a dialect. Take the row out when it is mended.
 OPEN: dict[str, tuple[str, ...]] = {
-    "gemini": ("request", "response", "events", "error"),
     "bedrock-converse": ("whole", "events"),
 }
 
 # The same examples in every run; `pytest --hypothesis-profile=thorough` looks for more.
 THOROUGH = settings.get_current_profile_name() == "thorough"
-odd = settings(suppress_health_check=list(HealthCheck))
+odd = settings(suppress_health_check=(HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.large_base_example))
 modest = odd if THOROUGH else settings(odd, max_examples=80, derandomize=True)
 few = odd if THOROUGH else settings(odd, max_examples=30, derandomize=True)
 
@@ -92,7 +91,7 @@ def test_law_5_any_interleaving_comes_through_the_bytes(name: str, data: st.Data
 @given(data=st.data())
 def test_law_7_a_cut_stream_never_looks_finished(name: str, data: st.DataObject) -> None:
     response = data.draw(strategies.responses(name))
-    said, _ = conformance.encode_events(name, data.draw(strategies.event_streams(name, response=response)))
+    said, _ = conformance.encode_events(name, unfold(response))
     cuts = data.draw(st.lists(st.integers(0, max(0, len(said) - 1)), max_size=8))
     conformance.check_cut_stream(name, response, cuts)
 

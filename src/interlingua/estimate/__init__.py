@@ -47,7 +47,7 @@ DOORS = {
     ("vertex", "gemini-3"): "gemini-vertex",
     ("vertex", "gemini-2-5"): "gemini-vertex",
     ("vertex", "gemini-2"): "gemini-vertex",
-    ("azure", "grok-4"): "gpt",
+    ("azure", "grok-4"): "grok-azure",
 }
 SERVERS = {
     "anthropic": "claude-5", "anthropic-messages": "claude-5", "vertex-anthropic": "claude-5",

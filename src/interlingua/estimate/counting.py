@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, cast
+from typing import Any, TypeGuard
 
 from msgspec import json
 
@@ -42,7 +42,6 @@ FOREIGN = re.compile(r"[^\x00-\x7f]")
 BREAKS = re.compile(r"\n\s*| {2,}")
 LONG = 7
 """Letters beyond this many in a word are likely a second token."""
-
 
 
 class Tally(Counter[str]):
@@ -145,28 +144,37 @@ def _add_tools(tally: Tally, tools: Sequence[Tool]) -> None:
 
 
 def _add_schema(tally: Tally, schema: Any, kind: str) -> None:
-    """Names and descriptions are text; types are structure."""
-    if isinstance(schema, list):
-        for item in cast("list[Any]", schema):
+    """Names, descriptions and choices are text; types are structure."""
+    if _is_list(schema):
+        for item in schema:
             _add_schema(tally, item, kind)
-    if not isinstance(schema, Mapping):
-        return
-    node = cast("Mapping[str, Any]", schema)
-    for key, value in node.items():
-        if key in ("description", "title") and isinstance(value, str):
-            _add_text(tally, value, kind)
-        elif key in ("properties", "$defs", "definitions") and isinstance(value, Mapping):
-            tally[f"{kind}properties"] += len(cast("Mapping[str, Any]", value))
-            _add_text(tally, " ".join(cast("Mapping[str, Any]", value)), kind)
-            for inner in cast("Mapping[str, Any]", value).values():
-                _add_schema(tally, inner, kind)
-        elif key == "enum":
-            _add_text(tally, _json(value), kind)
-        elif key != "required":
-            tally[f"{kind}keywords"] += 1
-            _add_schema(tally, value, kind)
+    elif _is_object(schema):
+        for key, value in schema.items():
+            _add_keyword(tally, key, value, kind)
+
+
+def _add_keyword(tally: Tally, key: str, value: Any, kind: str) -> None:
+    if key in ("description", "title") and isinstance(value, str):
+        _add_text(tally, value, kind)
+    elif key in ("properties", "$defs", "definitions") and _is_object(value):
+        tally[f"{kind}properties"] += len(value)
+        _add_text(tally, " ".join(value), kind)
+        for inner in value.values():
+            _add_schema(tally, inner, kind)
+    elif key == "enum":
+        _add_text(tally, _json(value), kind)
+    elif key != "required":
+        tally[f"{kind}keywords"] += 1
+        _add_schema(tally, value, kind)
+
+
+def _is_list(value: object) -> TypeGuard[list[Any]]:
+    return isinstance(value, list)
+
+
+def _is_object(value: object) -> TypeGuard[Mapping[str, Any]]:
+    return isinstance(value, Mapping)
 
 
 def _json(value: Any) -> str:
     return json.encode(value).decode()
-

@@ -47,7 +47,7 @@ def _jpeg_size(head: bytes) -> tuple[int, int] | None:
 
 
 class Rule(NamedTuple):
-    """Tokens of a picture: once, per square of 512 (after fitting it into 2048 and 768), per square of 32, per pixel."""
+    """Tokens of a picture: once, per square of 512 (once it fits into 2048 and 768), per square of 32, per pixel."""
 
     once: float = 0
     tile: float = 0

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
-from typing import Any
+from typing import Any, TypeGuard
 
 import msgspec
 
+from interlingua.dialects._json import is_array, is_object
 from interlingua.errors import AdapterError
 from interlingua.types import (
     FileSource,
@@ -45,6 +46,12 @@ OFF_WIRE: dict[type, frozenset[str]] = {
 }
 
 Path = tuple[str, ...]
+
+
+def is_tuple(value: object) -> TypeGuard[tuple[Any, ...]]:
+    return type(value) is tuple
+
+
 ABSENT: Any = object()
 
 
@@ -54,10 +61,10 @@ def plain(value: Any) -> Any:
         return dict(_fields(value))
     if isinstance(value, AdapterError):
         return repr(value)
-    if isinstance(value, dict):
-        return {str(key): plain(item) for key, item in value.items()}  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
-    if isinstance(value, tuple | list):
-        return [plain(item) for item in value]  # pyright: ignore[reportUnknownVariableType]
+    if is_object(value):
+        return {str(key): plain(item) for key, item in value.items()}
+    if is_array(value) or is_tuple(value):
+        return [plain(item) for item in value]
     return value
 
 
@@ -89,11 +96,11 @@ def _default(field: msgspec.structs.FieldInfo) -> Any:
 
 def _without_blanks(residue: Any) -> Any:
     """Null and empty residue is nothing that anyone could miss."""
-    if isinstance(residue, dict):
-        kept = {key: _without_blanks(value) for key, value in residue.items()}  # pyright: ignore[reportUnknownVariableType]
-        return {key: value for key, value in kept.items() if value is not ABSENT} or ABSENT  # pyright: ignore[reportUnknownVariableType]
-    if isinstance(residue, list):
-        return residue if any(_without_blanks(item) is not ABSENT for item in residue) else ABSENT  # pyright: ignore[reportUnknownVariableType]
+    if is_object(residue):
+        kept = {key: _without_blanks(value) for key, value in residue.items()}
+        return {key: value for key, value in kept.items() if value is not ABSENT} or ABSENT
+    if is_array(residue):
+        return residue if any(_without_blanks(item) is not ABSENT for item in residue) else ABSENT
     return ABSENT if residue is None or residue == "" else residue
 
 
@@ -105,8 +112,8 @@ def form_marks(value: Any, path: str = "") -> dict[str, Json]:
             found[path] = value.forms  # type: ignore[attr-defined]
         for name in value.__struct_fields__:
             found |= form_marks(getattr(value, name), f"{path}/{name}")
-    elif isinstance(value, tuple):
-        for index, item in enumerate(value):  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
+    elif is_tuple(value):
+        for index, item in enumerate(value):
             found |= form_marks(item, f"{path}/{index}")
     return found
 
@@ -152,12 +159,12 @@ Difference = tuple[Path, Any, Any]
 def _compare(old: Any, new: Any, path: Path, losses: _Losses) -> list[Difference]:
     if _same(old, new) or losses.cover(path):
         return []
-    if type(old) is dict and type(new) is dict:
-        return _compare_objects(old, new, path, losses)  # pyright: ignore[reportUnknownArgumentType]
-    if type(old) is list and type(new) is list:
-        return _compare_lists(old, new, path, losses)  # pyright: ignore[reportUnknownArgumentType]
+    if is_object(old) and is_object(new):
+        return _compare_objects(old, new, path, losses)
+    if is_array(old) and is_array(new):
+        return _compare_lists(old, new, path, losses)
     if new is ABSENT and isinstance(old, dict | list) and old:
-        return _leaves(old, path, losses)  # pyright: ignore[reportUnknownArgumentType]
+        return _leaves(old, path, losses)
     if old is ABSENT and losses.allow(path):
         return []
     return [(path, old, new)]
@@ -179,9 +186,9 @@ def _leaves(old: Any, path: Path, losses: _Losses) -> list[Difference]:
     """What of a value that is gone no loss speaks of. A tag says nothing by itself."""
     if losses.cover(path):
         return []
-    if not isinstance(old, dict | list) or not old:
+    pairs = old.items() if is_object(old) else enumerate(old) if is_array(old) else ()
+    if not pairs or not old:
         return [(path, old, ABSENT)]
-    pairs: Iterable[tuple[Any, Any]] = old.items() if isinstance(old, dict) else enumerate(old)  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
     lost: list[Difference] = []
     for key, value in pairs:
         if key != "type":

@@ -1,4 +1,4 @@
-"""Single edits of a request, for the law that edits show: what was changed, and whether a place on the wire shows it."""
+"""Single edits of a request, for the law that edits show: what was changed, and whether the wire shows it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from interlingua.types import Json, Request
+from interlingua.dialects._json import is_array, is_object
+from interlingua.types import DocumentBlock, Json, Request
 
 __all__ = ["Edit", "Node", "changed_nodes", "edits"]
 
@@ -51,7 +52,13 @@ def edits(request: Request) -> Iterator[Edit]:
     """The request with each of its editable fields changed, one at a time."""
     tree = msgspec.json.decode(msgspec.json.encode(request))
     for path, new in _leaves(tree, (), free=False):
+        if path[-1] == "title" and _documents(request) > 1:
+            continue  # some protocols want their names distinct: one depends on the other
         yield Edit("/".join(map(str, path)), msgspec.convert(_replaced(tree, path, new), Request), _mark(new))
+
+
+def _documents(request: Request) -> int:
+    return sum(isinstance(block, DocumentBlock) for message in request.messages for block in message.content)
 
 
 def _mark(new: Json) -> str:
@@ -59,11 +66,11 @@ def _mark(new: Json) -> str:
 
 
 def _leaves(tree: Json, path: tuple[Any, ...], *, free: bool) -> Iterator[tuple[tuple[Any, ...], Json]]:
-    if isinstance(tree, dict):
+    if is_object(tree):
         for key, value in tree.items():
             if key not in CLOSED or free:
                 yield from _leaves(value, (*path, key), free=free or key in FREE)
-    elif isinstance(tree, list):
+    elif is_array(tree):
         for index, value in enumerate(tree):
             yield from _leaves(value, (*path, index), free=free)
     elif (new := _edited(path, tree, free=free)) is not None:
@@ -79,9 +86,9 @@ def _edited(path: tuple[Any, ...], value: Json, *, free: bool) -> Json:
     if isinstance(value, str) and key == "data" and value and not value.endswith("="):
         return value + DATA
     if type(value) is int and (free or key in NUMBERS):
-        return NUMBER
+        return NUMBER if value != NUMBER else NUMBER + 1
     if key in SHARES and not free:
-        return SHARE
+        return SHARE if value != SHARE else 1 - SHARE
     return None
 
 
@@ -89,15 +96,17 @@ def _replaced(tree: Json, path: tuple[Any, ...], new: Json) -> Json:
     if not path:
         return new
     step, *rest = path
-    copy = dict(tree) if isinstance(tree, dict) else list(tree)
+    copy: Any = dict(tree) if is_object(tree) else list(tree)
     copy[step] = _replaced(tree[step], tuple(rest), new)
     return copy
 
 
 def _decoded(place: Json) -> Iterator[str]:
     """The texts that base64 data in a place stand for."""
-    if isinstance(place, dict | list):
-        for inner in place.values() if isinstance(place, dict) else place:
+    if is_object(place):
+        place = list(place.values())
+    if is_array(place):
+        for inner in place:
             yield from _decoded(inner)
     elif isinstance(place, str):
         with suppress(ValueError):
@@ -109,9 +118,9 @@ def changed_nodes(before: Json, after: Json, path: str = "") -> list[Node]:
     if before == after:
         return []
     pairs: list[tuple[Any, Any, Any]] = []
-    if isinstance(before, dict) and isinstance(after, dict) and before.keys() == after.keys():
+    if is_object(before) and is_object(after) and before.keys() == after.keys():
         pairs = [(key, before[key], after[key]) for key in before]
-    elif isinstance(before, list) and isinstance(after, list) and len(before) == len(after):
+    elif is_array(before) and is_array(after) and len(before) == len(after):
         pairs = [(index, *pair) for index, pair in enumerate(zip(before, after, strict=True))]
     if not pairs:
         return [Node(path, before, after)]

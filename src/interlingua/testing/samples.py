@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
-from interlingua.errors import AdapterError, error_type
 from interlingua.types import (
     AudioBlock,
     Base64Source,
@@ -19,7 +18,6 @@ from interlingua.types import (
     CacheMark,
     Citation,
     DocumentBlock,
-    ErrorClass,
     FileSource,
     ImageBlock,
     JsonBlock,
@@ -48,7 +46,7 @@ from interlingua.types import (
     VideoBlock,
 )
 
-__all__ = ["ANSWER", "BASE", "FOREIGN", "PNG", "Sample", "answers", "errors", "requests"]
+__all__ = ["ANSWER", "BASE", "FOREIGN", "PNG", "Sample", "answers", "requests"]
 
 FOREIGN = "some-other-dialect"
 """A dialect that nobody speaks: what is marked with it may reach no wire."""
@@ -60,9 +58,7 @@ FILM = "AAAAIGZ0eXBpc29t"
 
 USER = Message(Role.user, (TextBlock("hi"),))
 BASE = Request(model="m", max_output_tokens=64, messages=(USER,))
-ANSWER = Response(
-    id="r1", model="m", content=(TextBlock("hello"),), usage=TokenUsage(input_tokens=3, output_tokens=2)
-)
+ANSWER = Response(id="r1", model="m", content=(TextBlock("hello"),), usage=TokenUsage(input_tokens=3, output_tokens=2))
 
 ADD = ToolDefinition(
     name="add",
@@ -74,7 +70,11 @@ ADD = ToolDefinition(
         "additionalProperties": False,
     },
 )
-OPTIONAL = {"type": "object", "properties": {"city": {"type": "string"}, "days": {"type": "integer"}}, "required": ["city"]}
+OPTIONAL = {
+    "type": "object",
+    "properties": {"city": {"type": "string"}, "days": {"type": "integer"}},
+    "required": ["city"],
+}
 FREE = ToolDefinition("run", "Runs code.", kind="text")
 OPAQUE = {"type": "x_block", "x_block": {"a": 1}}
 CALL = ToolUseBlock(id="call_1", name="add", input={"a": 1, "b": 2})
@@ -218,7 +218,7 @@ def _media(dialect: str) -> list[tuple[str, str, Block]]:
     picture, pdf = Base64Source("image/png", PNG), Base64Source("application/pdf", PDF)
     return [
         ("text", "", TextBlock("hi")),
-        ("unicode text", "", TextBlock("naïve – 日本語 \u0000\u2028 😀\r\n\t\"\\")),
+        ("unicode text", "", TextBlock('naïve – 日本語 \u0000\u2028 😀\r\n\t"\\')),
         ("image", "", ImageBlock(picture)),
         ("image by url", "", ImageBlock(UrlSource("https://example.com/a.png"))),
         ("image with type", "", ImageBlock(UrlSource("https://example.com/a", "image/png"))),
@@ -360,7 +360,12 @@ def _finished(sample: Sample) -> Sample:
 
 def _stops() -> list[Sample]:
     return [
-        _answer(f"stop {reason}", "stop_reason", stop_reason=reason, content=(CALL,) if reason == "tool_use" else ANSWER.content)
+        _answer(
+            f"stop {reason}",
+            "stop_reason",
+            stop_reason=reason,
+            content=(CALL,) if reason == "tool_use" else ANSWER.content,
+        )
         for reason in StopReason
         if reason not in (StopReason.error, StopReason.cancelled)
     ]
@@ -377,23 +382,3 @@ def _usage() -> list[Sample]:
         *(_answer(concept, f"usage/{name}".rstrip("/"), usage=usage) for concept, name, usage in rows),
         _answer("no usage", "usage", usage=None),
     ]
-
-
-# ------------------------------------------------------------------------------------------------------------- errors
-
-SPOKEN_CLASSES = (
-    ErrorClass.rate_limit,
-    ErrorClass.auth,
-    ErrorClass.server_error,
-    ErrorClass.timeout,
-    ErrorClass.context_overflow,
-    ErrorClass.invalid_request,
-)
-"""The classes that providers answer with. The others are made by clients; a server says them as best it can."""
-
-
-def errors() -> list[AdapterError]:
-    """One error of each class that a server can answer with, and hints for a retry."""
-    plain = [error_type(word)(f"it failed: {word}") for word in SPOKEN_CLASSES]
-    spent = error_type(ErrorClass.rate_limit)("You exceeded your current quota: check billing", retryable=False)
-    return [*plain, spent, error_type(ErrorClass.rate_limit)("slow down", retry_after=2.5, request_id="req_1")]

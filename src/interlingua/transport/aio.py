@@ -77,9 +77,10 @@ class _AioReply:
 
 
 class AioTransport:
-    """Connections belong to the event loop of the first call. ``tls`` is an ``ssl.SSLContext``, or False for no checks.
+    """Connections belong to the event loop that runs; another loop gets new ones.
 
-    ``trust_env`` reads proxies from the environment and ``~/.netrc``; without it, only ``proxy`` counts.
+    ``tls`` is an ``ssl.SSLContext``, or False for no checks. ``trust_env`` reads proxies from the environment and
+    ``~/.netrc``; without it, only ``proxy`` counts.
     """
 
     def __init__(
@@ -95,9 +96,12 @@ class AioTransport:
         self._pool: dict[str, Any] = {"limit": connections, "keepalive_timeout": keep_alive_seconds}
         self._limits: dict[Timeouts, aiohttp.ClientTimeout] = {}
         self._session: aiohttp.ClientSession | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
 
     async def send(self, request: HttpRequest) -> _AioReply:
-        session = self._session or self._open()
+        session = self._session
+        if session is None or self._loop is not asyncio.get_running_loop():
+            session = await self._open()
         try:
             response = await session.request(
                 request.method,
@@ -114,12 +118,17 @@ class AioTransport:
             raise failure(error, _host(request.url)) from None
         return _AioReply(response)
 
-    def _open(self) -> aiohttp.ClientSession:
+    async def _open(self) -> aiohttp.ClientSession:
+        """Connections of another event loop, most likely a closed one, are of no use in this one."""
+        old, self._loop = self._session, asyncio.get_running_loop()
         connector = aiohttp.TCPConnector(ssl=self._tls, **self._pool)
-        self._session = aiohttp.ClientSession(
+        session = self._session = aiohttp.ClientSession(
             connector=connector, trust_env=self._trust_env, cookie_jar=aiohttp.DummyCookieJar(), read_bufsize=2**18
         )
-        return self._session
+        if old is not None:
+            with suppress(RuntimeError):  # that loop is closed, and its sockets with it
+                await old.close()
+        return session
 
     def _limit(self, timeouts: Timeouts) -> aiohttp.ClientTimeout:
         limit = aiohttp.ClientTimeout(

@@ -34,7 +34,7 @@ from .._history import PLACEHOLDER, is_plain, settled, speakable
 from .._tables import Ledger, keep, marks, own, take
 from .blocks import BLOCKS, read_content, scatter
 from .names import DOCUMENT_NAME, IDS, NAME, TOOL_NAME, Scribe
-from .usual import read_turn as read_usual, say_content as say_usual
+from .usual import read_turn as read_usual, say_content as say_usual, say_history
 from .wire import Wire, is_array, is_object
 
 ROLES = {"user": Role.user, "assistant": Role.assistant, "system": Role.system}
@@ -140,7 +140,10 @@ def _odd(block: Block, names: set[str]) -> bool:
 
 
 def encode_messages(messages: Sequence[Message], target: Target | None, ledger: Scribe, skip: int = 0) -> list[Wire]:
-    turns: list[Wire] = []
+    turns = say_history(messages[skip:] if skip else messages)
+    if turns is not None:
+        return turns
+    turns = list[Wire]()
     unusual: list[tuple[Message, int, Wire]] = []  # turns, with the message that opened each, and its place
     before: Message | None = None
     opener, place, word = Message(Role.user), 0, ""
@@ -154,7 +157,7 @@ def encode_messages(messages: Sequence[Message], target: Target | None, ledger: 
             ledger.lose("dropped", "an empty turn beside another of the same role")
             continue
         last, word = word, role_word(message)
-        usual = say_usual(message, target)
+        usual = say_usual(message)
         if usual is not None and before is not None and word != last:
             turns.append({"role": word, "content": usual})
             opener, place = message, index

@@ -113,7 +113,11 @@ def say_tools(request: Request, mark: Wire, ledger: Scribe) -> Wire:
 
 
 def speaks_of_tools(messages: Sequence[Message]) -> bool:
-    return any(type(b) is ToolUseBlock or type(b) is ToolResultBlock for m in messages for b in m.content)
+    for message in messages:
+        for block in message.content:
+            if type(block) is ToolUseBlock or type(block) is ToolResultBlock:
+                return True
+    return False
 
 
 def _names(tools: list[Wire]) -> list[Json]:

@@ -6,16 +6,14 @@ nothing here has an opinion of its own. A test holds both ways against each othe
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from ...types.base import Json
 from ...types.blocks import Block, TextBlock, ToolResultBlock, ToolUseBlock
-from ...types.capabilities import Target
 from ...types.messages import Message, Origin
 from ...types.tools import Tool, ToolDefinition
 from ...types.words import Role
-from .._history import is_plain
-from .names import IDS, NAME, TOOL_NAME
+from .names import IDS, TOOL_NAME
 from .wire import Wire, is_array, is_object
 
 ID, TOOL = IDS.pattern.fullmatch, TOOL_NAME.fullmatch
@@ -82,11 +80,25 @@ _STATUS = {"success": False, "error": True}
 _READ: dict[Json, Callable[[Wire], Block | None]] = {"toolUse": _read_call, "toolResult": _read_result}
 
 
-def say_content(message: Message, target: Target | None) -> list[Wire] | None:
-    """The blocks of a message that leaves nothing to remember or to declare."""
+def say_history(messages: Sequence[Message]) -> list[Wire] | None:
+    """A history of nothing but usual turns: the user's first, then by turns, results right behind their calls."""
+    turns: list[Wire] = []
+    before = ASSISTANT
+    for message in messages:
+        role = message.role
+        if (role is not USER and role is not TOOLS) if before is ASSISTANT else role is not ASSISTANT:
+            return None
+        content = say_content(message) if turns or role is USER else None
+        if content is None:
+            return None
+        turns.append({"role": "assistant" if role is ASSISTANT else "user", "content": content})
+        before = role
+    return turns
+
+
+def say_content(message: Message) -> list[Wire] | None:
+    """The blocks of a message that leaves nothing to remember or to declare, whoever wrote it: nothing is opaque."""
     if message.extras or message.forms:
-        return None
-    if message.origin is not None and (target is not None or message.origin.dialect != NAME):
         return None
     said: list[Wire] = []
     for block in message.content:
@@ -94,8 +106,10 @@ def say_content(message: Message, target: Target | None) -> list[Wire] | None:
             return None
         if type(block) is TextBlock:
             wire: Wire | None = {"text": block.text} if block.text and not block.citations else None
+        elif type(block) is ToolUseBlock:
+            wire = _say_call(block)
         else:
-            wire = _say_call(block) if type(block) is ToolUseBlock else _say_result(block)
+            wire = _say_result(block) if type(block) is ToolResultBlock else None
         if wire is None:
             return None
         said.append(wire)
@@ -108,12 +122,14 @@ def _say_call(block: ToolUseBlock) -> Wire | None:
     return {"toolUse": {"toolUseId": block.id, "name": block.name, "input": block.input}}
 
 
-def _say_result(block: Block) -> Wire | None:
-    if type(block) is not ToolResultBlock or block.name is not None or not ID(block.tool_use_id):
+def _say_result(block: ToolResultBlock) -> Wire | None:
+    if block.name is not None or not ID(block.tool_use_id):
         return None
     said: list[Wire] = []
     for inner in block.content:
-        if type(inner) is not TextBlock or not inner.text or not is_plain(inner):
+        if type(inner) is not TextBlock or not inner.text or inner.citations or inner.extras or inner.forms:
+            return None
+        if inner.cache is not None or inner.signature is not None:
             return None
         said.append({"text": inner.text})
     wire: Wire = {"toolUseId": block.tool_use_id, "content": said}

@@ -168,9 +168,7 @@ def read_span(source: Wire, text: str, forms: Wire) -> dict[str, Any]:
 # ------------------------------------------------------------------------------------------------------------ writing
 
 
-def say_citations(
-    blocks: Sequence[Block], residue: Wire, ledger: Ledger, places: Sequence[int] | None = None
-) -> Wire:
+def say_citations(blocks: Sequence[Block], residue: Wire, ledger: Ledger, places: Sequence[int] | None = None) -> Wire:
     """``groundingMetadata`` and ``citationMetadata`` of the texts of an answer.
 
     ``blocks`` are those that have a part; ``places`` tells where they stood, if some have none.
@@ -192,7 +190,7 @@ def say_citations(
                 if not placed and any(type(before) is TextBlock for before in blocks[:index]):
                     ledger.lose("moved", "a source without a place stands with the first text")
             else:
-                grounding.say(citation, index)
+                grounding.say(citation, index, ledger)
     ledger.where = ()
     said = {KEYS[0]: grounding.wire(), KEYS[1]: _lists(sources)}
     return {key: value for key, value in said.items() if value}
@@ -249,11 +247,14 @@ class Grounding:
         self.next_chunk = len(chunks) if is_array(chunks) else 0
         self.next_support = len(supports) if is_array(supports) else 0
 
-    def say(self, citation: Citation, index: int) -> None:
+    def say(self, citation: Citation, index: int, ledger: Ledger) -> None:
         mark, text = marks(NAME, citation), _text(self.blocks[index])
         assert citation.start is not None
         assert citation.end is not None
         segment = _standing(mark, text, citation) or say_segment(text, citation.start, citation.end)
+        for field, said in zip(("start", "end"), _characters(segment, text), strict=True):
+            if getattr(citation, field) != said:
+                ledger.lose("approximated", "a place lies within the text", field)
         if find_text(segment, self.blocks) != index:
             segment["partIndex"] = index
         place = mark.get("support")

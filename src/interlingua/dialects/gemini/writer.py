@@ -44,6 +44,13 @@ Delta = TextDelta | ThinkingDelta | CitationDelta | ToolUseInputDelta
 Worded = TextBlock | ThinkingBlock | RefusalBlock
 
 
+class Waiting(NamedTuple):
+    """A block that began while one before it was still open, and what was said of it since."""
+
+    opener: Opener
+    events: list[Delta | Closer]
+
+
 class Early(NamedTuple):
     """A text that was ended when the next block began: what came late, and the signature that was said."""
 
@@ -62,7 +69,7 @@ class Encoder(GrammaticalEncoder):
         self.pieces: list[str] = []  # the text so far, where it goes out whole
         self.last: str | None = None  # what the last part is, if a reader would go on with it
         self.held: list[Wire] = []  # calls without ids
-        self.waiting: dict[int, list[Event]] = {}
+        self.waiting: dict[int, Waiting] = {}
         self.early: dict[int, Early] = {}  # texts ended before they were complete
 
     def say(self, event: Event) -> bytes:
@@ -83,9 +90,12 @@ class Encoder(GrammaticalEncoder):
                 return b""
 
     def open(self, event: Opener) -> bytes:
-        if self.current is not None and not isinstance(self.block, Worded):
-            self.waiting[event.index] = [event]
+        if self.waiting or (self.current is not None and not isinstance(self.block, Worded)):
+            self.waiting[event.index] = Waiting(event, [])
             return b""
+        return self.begin_block(event)
+
+    def begin_block(self, event: Opener) -> bytes:
         said = b""
         if self.current is not None:
             said = self.close_text() if self.live else self.say_whole(self.current)
@@ -98,7 +108,7 @@ class Encoder(GrammaticalEncoder):
 
     def delta(self, event: Delta) -> bytes:
         if event.index in self.waiting:
-            self.waiting[event.index].append(event)
+            self.waiting[event.index].events.append(event)
         elif isinstance(event, TextDelta | ThinkingDelta):
             if event.index != self.current:
                 self.early[event.index].texts.append(event.text)
@@ -145,7 +155,7 @@ class Encoder(GrammaticalEncoder):
 
     def end(self, event: Closer) -> bytes:
         if event.index in self.waiting:
-            self.waiting[event.index].append(event)
+            self.waiting[event.index].events.append(event)
             return b""
         if event.index in self.early:
             return self.late(event)
@@ -193,15 +203,21 @@ class Encoder(GrammaticalEncoder):
             late = replace(block, text=rest, signature=None)
             delta = ThinkingDelta if isinstance(block, ThinkingBlock) else TextDelta
             empty = replace(late, text="")
-            self.waiting[index] = [BlockStart(index, empty), delta(index, rest), BlockComplete(index, late)]
+            self.waiting[index] = Waiting(BlockStart(index, empty), [delta(index, rest), BlockComplete(index, late)])
         return self.next_waiting() if self.current is None else b""
 
     def next_waiting(self) -> bytes:
         """Write the blocks that waited for their turn, until one is still open."""
         said: list[bytes] = []
         while self.current is None and self.waiting:
-            events = self.waiting.pop(min(self.waiting))
-            said.extend(self.say(event) for event in events)
+            opener, events = self.waiting.pop(min(self.waiting))
+            said.append(self.begin_block(opener))
+            for event in events:
+                if isinstance(event, Closer):
+                    said.append(self.finish(event.block, event.index))
+                    self.current = None
+                else:
+                    said.append(self.delta(event))
         return b"".join(said)
 
     def complete(self, event: MessageComplete) -> bytes:

@@ -70,7 +70,7 @@ def say_turns(turns: list[Wire], body: Wire) -> None:
 def leave_out(body: Wire, ledger: Ledger) -> None:
     """What came as a prompt and has become a conversation loses what only a prompt can have."""
     for key in ONLY_HERE:
-        if not is_blank(body.pop(key, None)):
+        if key in body and not is_blank(body.pop(key)):
             ledger.lose("dropped", f"only {PATH} takes it", "extras", NAME, key)
 
 

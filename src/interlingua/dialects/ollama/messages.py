@@ -22,9 +22,10 @@ from ...types.blocks import Block, TextBlock, ToolResultBlock, ToolUseBlock
 from ...types.capabilities import Target
 from ...types.messages import Message, Origin
 from ...types.words import Role
-from .._history import is_plain, settled, speakable
+from .._history import settled, speakable
 from .._json import is_array, is_object
 from .._tables import Ledger, kept, marks, own, take
+from . import usual
 from .blocks import (
     NAME,
     Place,
@@ -46,7 +47,6 @@ ROLES = {
     "tool": Role.tool,
 }
 ROLE_WORDS = {Role.system: "system", Role.user: "user", Role.assistant: "assistant", Role.tool: "tool"}
-SPEAKERS = {"user": Role.user, "assistant": Role.assistant}
 BESIDE_TEXT = ("thinking", "images", "tool_calls", "tool_name", "tool_call_id")
 ERROR_PREFIX = "Error: "
 
@@ -65,6 +65,11 @@ class Pairing:
     @cached_property
     def taken(self) -> set[str]:
         return {id for turn in self.turns for call in _wire_calls(turn) if type(id := call.get("id")) is str}
+
+    def call(self, blocks: Sequence[Block], home: int | None) -> None:
+        """Results answer the calls of the latest turn that made any."""
+        if calls := [block for block in blocks if type(block) is ToolUseBlock]:
+            self.open, self.home = calls, home
 
     def mint(self, index: int) -> str:
         """``call_<block index>``; in a turn where that is taken, with the turn's number too."""
@@ -101,32 +106,21 @@ def decode_messages(turns: Json, provider: str | None) -> tuple[tuple[Block, ...
     for index, turn in enumerate(turns):
         if not is_object(turn):
             raise ParseError(f"messages[{index}] is not an object")
-        if (plain := read_plain(turn, messages, origin)) is not None:
-            messages.append(plain)
+        if (message := usual.read_turn(turn, messages[-1].role if messages else None, origin)) is not None:
+            if type(message.content[-1]) is ToolUseBlock:
+                pairing.call(message.content, len(messages))
+            messages.append(message)
             continue
         role, forms = read_role(turn)
         pairing.turn = index
         if role is Role.tool:
-            add_result(read_result(turn, forms, pairing), messages)
+            add_result(usual.read_result(turn, pairing.open) or read_result(turn, forms, pairing), messages)
             apart = apart or pairing.home != len(messages) - 2
         elif role is Role.system and not messages and not any(turn.get(key) for key in BESIDE_TEXT):
             system.append(read_system(turn, forms))
         else:
             read_turn(turn, role, forms, pairing, messages, origin)
     return tuple(system), mark_apart(messages) if apart else tuple(messages)
-
-
-def read_plain(turn: Wire, messages: list[Message], origin: Origin) -> Message | None:
-    """A turn of a role and a text, as most are; not where a turn of the model's follows another."""
-    role = SPEAKERS.get(word) if len(turn) == 2 and type(word := turn.get("role")) is str else None
-    text = turn.get("content")
-    if role is None or type(text) is not str or not text:
-        return None
-    if role is Role.user:
-        return Message(role, (TextBlock(text),))
-    if messages and messages[-1].role is Role.assistant:
-        return None
-    return Message(role, (TextBlock(text),), origin=origin)
 
 
 def read_role(turn: Wire) -> tuple[Role, Wire]:
@@ -155,8 +149,7 @@ def read_turn(turn: Wire, role: Role, forms: Wire, pairing: Pairing, messages: l
     before = messages[-1].role if messages else None
     rest, blanks = without_role(turn), Wire()
     blocks = read_blocks(rest, forms, blanks, pairing.mint, answer=False)
-    if calls := [block for block in blocks if type(block) is ToolUseBlock]:
-        pairing.open, pairing.home = calls, len(messages) if role is Role.assistant else None
+    pairing.call(blocks, len(messages) if role is Role.assistant else None)
     if role is before is Role.assistant and pairing.home in (len(messages) - 1, len(messages)):
         forms["apart"] = True
     if before is None and role is Role.system:
@@ -249,11 +242,14 @@ Run = list[tuple[int, Message]]
 def encode_messages(
     messages: Sequence[Message], target: Target | None, ledger: Ledger, skip: int = 0, *, context: bool = False
 ) -> list[Wire]:
-    turns: list[Wire] = []
-    history = History()
+    turns = usual.say_history(messages[skip:] if skip else messages)
+    if turns is not None:
+        return turns
+    turns, history = list[Wire](), History()
     for run in in_runs(messages, ledger, skip):
-        if len(run) == 1 and is_plain_turn(run[0][1]):
-            turns.append({"role": ROLE_WORDS[run[0][1].role], "content": run[0][1].content[0].text})  # type: ignore[union-attr]
+        if len(run) == 1 and (turn := usual.say_message(run[0][1])) is not None:
+            history.hear(run[0][1])
+            turns.append(turn)
             continue
         results: list[tuple[Place, ToolResultBlock]] = []
         others: list[tuple[Place, Block]] = []
@@ -268,18 +264,6 @@ def encode_messages(
             turns += say_run(run, others, ledger, context=context)
     ledger.where = ()
     return turns
-
-
-def is_plain_turn(message: Message) -> bool:
-    """One text and nothing else, as most turns are."""
-    return (
-        len(message.content) == 1
-        and message.role != Role.tool
-        and is_plain(message.content[0])
-        and message.content[0].text != ""  # type: ignore[union-attr]
-        and not message.extras
-        and not message.forms
-    )
 
 
 def in_runs(messages: Sequence[Message], ledger: Ledger, skip: int) -> list[Run]:

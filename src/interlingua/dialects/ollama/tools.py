@@ -5,20 +5,24 @@ Marks: ``type`` (none, or another), ``schema`` (it was not in the subset, and is
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from ...types.base import Json
 from ...types.tools import ServerTool, Tool, ToolDefinition
-from .._json import is_array, is_object
+from .._json import is_object
 from .._schemas import say_strict
 from .._tables import Ledger, kept, marks, own
+from . import usual
 from .blocks import NAME, Wire, take_typed
+from .schemas import is_ours
 
 FREE_TEXT_SCHEMA: Wire = {"type": "object", "properties": {"input": {"type": "string"}}, "required": ["input"]}
 
 
 def read_tool(wire: Json) -> Tool:
+    if is_object(wire) and (tool := usual.read_tool(wire)) is not None:
+        return tool
     if not is_object(wire) or wire.get("type", "function") != "function" or not is_object(wire.get("function")):
         return ServerTool(NAME, wire)
     inner: Wire = wire["function"]
@@ -35,7 +39,7 @@ def read_tool(wire: Json) -> Tool:
     if "parameters" not in function:
         forms.setdefault("absent", []).append("parameters")
     fields["input_schema"] = function.pop("parameters", {})
-    if not is_ours(fields["input_schema"]):
+    if not is_ours(fields["name"], fields["input_schema"]):
         forms["schema"] = "verbatim"
     if empty:
         blanks["function"] = empty
@@ -45,40 +49,12 @@ def read_tool(wire: Json) -> Tool:
     return ToolDefinition(**fields, **kept(NAME, rest, forms, blanks))
 
 
-def is_ours(schema: Wire) -> bool:
-    """Whether the server's types hold all of a schema of parameters, so that nothing has to be projected."""
-    return schema.get("type") == "object" and "description" not in schema and fits(schema)
-
-
-def fits(schema: Json) -> bool:
-    if not is_object(schema):
-        return False
-    for word, value in schema.items():
-        check = KEYWORDS.get(word)
-        if check is None or not check(value):
-            return False
-    return True
-
-
-def is_type(value: Json) -> bool:
-    return type(value) is str or (is_array(value) and all(type(name) is str for name in value))
-
-
-# ToolProperty in https://github.com/ollama/ollama/blob/main/api/types.go
-KEYWORDS: dict[str, Callable[[Json], bool]] = {
-    "type": is_type,
-    "description": lambda value: type(value) is str,
-    "enum": lambda value: type(value) is list,
-    "required": lambda value: type(value) is list,
-    "properties": lambda value: is_object(value) and all(map(fits, value.values())),
-    "items": fits,
-    "anyOf": lambda value: is_array(value) and all(map(fits, value)),
-}
-
-
 def encode_tools(tools: Sequence[Tool], ledger: Ledger) -> list[Wire]:
     said: list[Wire] = []
     for index, tool in enumerate(tools):
+        if (wire := usual.say_tool(tool)) is not None:
+            said.append(wire)
+            continue
         ledger.where = ("tools", index)
         if isinstance(tool, ToolDefinition):
             said.append(say_tool(tool, ledger))
@@ -110,7 +86,7 @@ def say_schema(tool: ToolDefinition, ledger: Ledger) -> Wire:
         ledger.lose("approximated", "a free-text tool goes as one that takes {input: text}", "kind")
         ledger.lose("added", "a free-text tool goes as one that takes {input: text}", "input_schema")
         return FREE_TEXT_SCHEMA
-    if marks(NAME, tool).get("schema") == "verbatim" or is_ours(tool.input_schema):
+    if marks(NAME, tool).get("schema") == "verbatim" or is_ours(tool.name, tool.input_schema):
         return tool.input_schema
     schema, _ = say_strict(tool.input_schema, NAME, ledger, "input_schema")
     if schema.get("type") != "object":

@@ -15,6 +15,8 @@ from ...types.words import Role
 from .parts import NAME, Wire
 
 Fits = Callable[[str], object]
+# looked up once: an enum's members are slow to reach
+USER, ASSISTANT, TOOLS = Role.user, Role.assistant, Role.tool
 
 
 def read_message(wire: Wire, origin: Origin, fits: Fits) -> Message | None:
@@ -22,7 +24,7 @@ def read_message(wire: Wire, origin: Origin, fits: Fits) -> Message | None:
     calls: list[Wire] | None
     role, content = wire.get("role"), wire.get("content")
     if role == "user" and len(wire) == 2 and type(content) is str and content:
-        return Message(Role.user, (TextBlock(content),))
+        return Message(USER, (TextBlock(content),))
     if role != "assistant" or "content" not in wire or not (content is None or (type(content) is str and content)):
         return None
     blocks: list[Block] = [TextBlock(content)] if content else []
@@ -34,7 +36,7 @@ def read_message(wire: Wire, origin: Origin, fits: Fits) -> Message | None:
             blocks.append(block)
     elif len(wire) != 2 or not blocks:
         return None
-    return Message(Role.assistant, tuple(blocks), origin=origin)
+    return Message(ASSISTANT, tuple(blocks), origin=origin)
 
 
 def _read_call(wire: Wire, fits: Fits) -> ToolUseBlock | None:
@@ -62,7 +64,7 @@ def read_result(wire: Wire, answered: Sequence[str], fits: Fits) -> ToolResultBl
 def say_message(message: Message, fits: Fits) -> Wire | None:
     """A user's text, or an assistant's text and calls, with nothing to remember of them."""
     content = message.content
-    if message.role is Role.user:
+    if message.role is USER:
         text = _say_text(content[0]) if len(content) == 1 else None
         return None if text is None else {"role": "user", "content": text}
     wire: Wire = {"role": "assistant", "content": None}
@@ -116,19 +118,19 @@ def say_history(messages: Sequence[Message], fits: Fits) -> list[Wire] | None:
     """A history of nothing but usual turns of our own, every result right behind its call."""
     turns: list[Wire] = []
     called: Sequence[str] = ()
-    before = Role.user
+    before = USER
     for message in messages:
         role, origin = message.role, message.origin
         if message.extras or message.forms or (origin is not None and origin.dialect != NAME):
             return None
-        if role is Role.tool and before is not Role.user:
+        if role is TOOLS and before is not USER:
             for block in message.content:
                 wire = _say_result(block, fits)
                 if wire is None or wire["tool_call_id"] not in called:
                     return None
                 turns.append(wire)
         else:
-            wire = say_message(message, fits) if role is Role.user or role is Role.assistant else None
+            wire = say_message(message, fits) if role is USER or role is ASSISTANT else None
             if wire is None:
                 return None
             turns.append(wire)

@@ -1,0 +1,25 @@
+"""The errors of the conformance suite: one of each class that a server can answer with."""
+
+from __future__ import annotations
+
+from interlingua.errors import AdapterError, error_type
+from interlingua.types import ErrorClass
+
+__all__ = ["SPOKEN_CLASSES", "errors"]
+
+SPOKEN_CLASSES = (
+    ErrorClass.rate_limit,
+    ErrorClass.auth,
+    ErrorClass.server_error,
+    ErrorClass.timeout,
+    ErrorClass.context_overflow,
+    ErrorClass.invalid_request,
+)
+"""The classes that providers answer with. The others are made by clients; a server says them as best it can."""
+
+
+def errors() -> list[AdapterError]:
+    """One error of each class that a server can answer with, and hints for a retry."""
+    plain = [error_type(word)(f"it failed: {word}") for word in SPOKEN_CLASSES]
+    spent = error_type(ErrorClass.rate_limit)("You exceeded your current quota: check billing", retryable=False)
+    return [*plain, spent, error_type(ErrorClass.rate_limit)("slow down", retry_after=2.5, request_id="req_1")]

@@ -1,0 +1,253 @@
+"""The two real transports against loopback: time limits per phase, proxies, TLS, what broken connections become."""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+import subprocess
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from client.support import run
+from interlingua import AdapterError, NetworkError, RequestTimeoutError
+from interlingua.http import HttpRequest, Timeouts
+from interlingua.transport.aio import AioTransport
+from interlingua.transport.base import Abort
+from interlingua.transport.blocking import BlockingTransport
+
+TRANSPORTS = ("aio", "blocking")
+Play = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
+
+
+async def fetch(kind: str, request: HttpRequest, **settings: Any) -> tuple[int, dict[str, str], bytes]:
+    """Send and read to the end, with either transport."""
+    if kind == "blocking":
+        return await asyncio.to_thread(fetch_blocking, request, **settings)
+    transport = AioTransport(**settings)
+    try:
+        reply = await transport.send(request)
+        try:
+            body = b"".join([chunk async for chunk in reply.chunks()])
+        finally:
+            reply.close()
+        return reply.status, dict(reply.headers), body
+    finally:
+        await transport.close()
+
+
+def fetch_blocking(request: HttpRequest, **settings: Any) -> tuple[int, dict[str, str], bytes]:
+    transport = BlockingTransport(**settings)
+    try:
+        reply = transport.send(request, Abort())
+        try:
+            return reply.status, reply.headers, b"".join(reply.chunks())
+        finally:
+            reply.close()
+    finally:
+        transport.close()
+
+
+def against(play: Play, kind: str, **more: Any) -> tuple[int, dict[str, str], bytes]:
+    """One request to a server that does what ``play`` says."""
+    done = asyncio.Event()
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            await play(reader, writer)
+        except (ConnectionError, asyncio.IncompleteReadError):
+            pass
+        finally:
+            writer.close()
+            done.set()
+
+    async def scene() -> Any:
+        server = await asyncio.start_server(serve, "127.0.0.1", 0)
+        port = server.sockets[0].getsockname()[1]
+        settings = {key: value.format(port=port) if key == "proxy" else value for key, value in more.items()}
+        url = settings.pop("url", f"http://127.0.0.1:{port}/v1/x?a=b")
+        limits = settings.pop("timeouts", Timeouts(5, 5, 5))
+        try:
+            return await fetch(kind, HttpRequest("POST", url, {"x-key": "k"}, b"{}", limits), **settings)
+        finally:
+            server.close()
+            await asyncio.wait_for(done.wait(), 10)
+
+    return run(scene())
+
+
+async def head(reader: asyncio.StreamReader) -> str:
+    text = (await reader.readuntil(b"\r\n\r\n")).decode()
+    await reader.readexactly(2 if "content-length: 2" in text.lower() else 0)
+    return text
+
+
+async def fine(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    asked = (await head(reader)).splitlines()
+    body = asked[0].encode()
+    writer.write(b"HTTP/1.1 200 OK\r\nX-Answer: 1\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body))
+    await writer.drain()
+
+
+@pytest.mark.parametrize("kind", TRANSPORTS)
+def test_an_answer(kind: str) -> None:
+    status, headers, body = against(fine, kind)
+    assert (status, headers["x-answer"], body) == (200, "1", b"POST /v1/x?a=b HTTP/1.1")
+
+
+@pytest.mark.parametrize("kind", TRANSPORTS)
+def test_a_plain_proxy_gets_the_whole_url(kind: str) -> None:
+    _, _, body = against(fine, kind, url="http://models.example/v1/x", proxy="http://127.0.0.1:{port}")
+    assert body == b"POST http://models.example/v1/x HTTP/1.1"
+
+
+@pytest.mark.parametrize("kind", TRANSPORTS)
+def test_the_environments_proxy_counts_only_if_asked(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
+    monkeypatch.delenv("no_proxy", raising=False)
+    monkeypatch.delenv("NO_PROXY", raising=False)
+    assert against(fine, kind)[0] == 200
+    with pytest.raises(NetworkError):
+        run(fetch(kind, HttpRequest("POST", "http://192.0.2.1/x", timeouts=Timeouts(5, 5, 5)), trust_env=True))
+
+
+@pytest.mark.parametrize("kind", TRANSPORTS)
+def test_a_tunnel_through_a_proxy(kind: str) -> None:
+    seen: list[str] = []
+
+    async def refuse(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        seen.append((await head(reader)).splitlines()[0])
+        writer.write(b"HTTP/1.1 407 Who are you?\r\nContent-Length: 0\r\n\r\n")
+        await writer.drain()
+
+    with pytest.raises(NetworkError):
+        against(refuse, kind, url="https://models.example/v1/x", proxy="http://127.0.0.1:{port}")
+    assert seen[0].startswith("CONNECT models.example:443 ")
+
+
+async def silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    await head(reader)
+    await reader.read(1)
+
+
+async def silent_after_head(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    await head(reader)
+    writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nabc")
+    await reader.read(1)
+
+
+async def dripping(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    await head(reader)
+    writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 9000\r\n\r\n")
+    while True:
+        writer.write(b"a")
+        await writer.drain()
+        await asyncio.sleep(0.02)
+
+
+async def mute(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    await head(reader)
+
+
+async def cut(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    await head(reader)
+    writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nabc")
+    await writer.drain()
+
+
+async def cut_chunks(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    await head(reader)
+    writer.write(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n")
+    await writer.drain()
+
+
+async def nonsense(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    await head(reader)
+    writer.write(b"SSH-2.0-OpenSSH_9.9\r\n\r\n")
+    await writer.drain()
+
+
+BROKEN = (
+    # play              limits                      becomes
+    (silent,            Timeouts(5, 0.05, None),    RequestTimeoutError),
+    (silent_after_head, Timeouts(5, 0.05, None),    RequestTimeoutError),
+    (silent,            Timeouts(5, None, 0.05),    RequestTimeoutError),
+    (dripping,          Timeouts(5, 5, 0.2),        RequestTimeoutError),
+    (mute,              Timeouts(5, 5, 5),          NetworkError),
+    (cut,               Timeouts(5, 5, 5),          NetworkError),
+    (cut_chunks,        Timeouts(5, 5, 5),          NetworkError),
+    (nonsense,          Timeouts(5, 5, 5),          NetworkError),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", TRANSPORTS)
+@pytest.mark.parametrize(("play", "limits", "becomes"), BROKEN)
+def test_broken_connections(play: Play, limits: Timeouts, becomes: type[AdapterError], kind: str) -> None:
+    with pytest.raises(becomes) as caught:
+        against(play, kind, timeouts=limits)
+    assert caught.value.retryable
+    assert "127.0.0.1" in str(caught.value)
+
+
+@pytest.mark.parametrize("kind", TRANSPORTS)
+@pytest.mark.parametrize("url", ["http://127.0.0.1:9/x", "http://no-such-host.invalid/x"])
+def test_nobody_there(url: str, kind: str) -> None:
+    with pytest.raises(NetworkError):
+        run(fetch(kind, HttpRequest("POST", url, timeouts=Timeouts(5, 5, 5))))
+
+
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    place = tmp_path_factory.mktemp("tls")
+    key, cert = place / "key.pem", place / "cert.pem"
+    command = "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=localhost"
+    names = ["-addext", "subjectAltName=IP:127.0.0.1", "-keyout", str(key), "-out", str(cert)]
+    try:
+        subprocess.run([*command.split(), *names], check=True, capture_output=True)
+    except (OSError, subprocess.CalledProcessError) as error:
+        pytest.skip(f"no certificate could be made: {error}")
+    return key, cert
+
+
+@pytest.mark.parametrize("kind", TRANSPORTS)
+def test_tls(kind: str, certificate: tuple[Path, Path]) -> None:
+    key, cert = certificate
+    server = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    server.load_cert_chain(cert, key)
+    trusting = ssl.create_default_context(cafile=str(cert))
+    assert tls_fetch(kind, server, tls=trusting)[0] == 200
+    assert tls_fetch(kind, server, tls=False)[0] == 200
+    with pytest.raises(NetworkError):
+        tls_fetch(kind, server)
+
+
+def tls_fetch(kind: str, server_tls: ssl.SSLContext, **settings: Any) -> Any:
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            await fine(reader, writer)
+        except (ConnectionError, asyncio.IncompleteReadError):
+            pass
+        finally:
+            writer.close()
+
+    async def scene() -> Any:
+        server = await asyncio.start_server(serve, "127.0.0.1", 0, ssl=server_tls)
+        url = f"https://127.0.0.1:{server.sockets[0].getsockname()[1]}/x"
+        try:
+            return await fetch(kind, HttpRequest("POST", url, {}, b"{}", Timeouts(5, 5, 5)), **settings)
+        finally:
+            server.close()
+            await asyncio.sleep(0.05)
+
+    return asyncio.run(scene())
+
+
+def test_a_bell_that_rang_early_closes_at_once() -> None:
+    closed: list[int] = []
+    abort = Abort()
+    abort.ring()
+    abort.closes(lambda: closed.append(1))
+    abort.wait(100)
+    assert closed == [1]
