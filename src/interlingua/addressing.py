@@ -1,10 +1,13 @@
-"""Where a request goes and under whose name: URL and headers from a provider's row and the caller's settings. Pure."""
+"""Where a request goes and under whose name: URL, headers and options, from a provider's row and the settings. Pure."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from typing import cast
 from urllib.parse import SplitResult, parse_qsl, quote, urlsplit
+
+from msgspec import Struct
 
 from .config import AdapterConfig
 from .errors import NotConfigured
@@ -12,7 +15,7 @@ from .providers.table import Provider
 from .secrets import Secret
 from .types.base import Json
 
-__all__ = ["Address", "headers_for", "key_sentence", "url_for"]
+__all__ = ["Address", "at_door", "betas_of", "headers_for", "key_sentence", "lay_over", "url_for"]
 
 VERSION = re.compile(r"v\d+(?:(?:alpha|beta)\d*)?")
 HOLE = re.compile(r"{(\w+)}")
@@ -31,6 +34,9 @@ OPTION_HEADERS: dict[str, dict[str, str]] = {
     "openai-responses": {"organization": "openai-organization", "project": "openai-project"},
     "openrouter": {"referer": "http-referer", "title": "x-title"},
 }
+# Where the table's variable names no key.
+_TOKEN = "give AdapterConfig(api_key=...) an access token, such as `gcloud auth print-access-token` prints"
+KEY_ADVICE = {"vertex": _TOKEN, "vertex-anthropic": _TOKEN}
 # Providers whose project is a part of the address and no header.
 PROJECT_IN_URL = frozenset({"vertex", "vertex-anthropic"})
 
@@ -183,7 +189,8 @@ def _key_header(provider: Provider, config: AdapterConfig) -> dict[str, str]:
 def key_sentence(provider: Provider) -> str:
     """What to do about a missing key."""
     where = " or ".join(provider.auth.keys)
-    return f"no key for {provider.name}: set {where} in the environment, or give AdapterConfig(api_key=...)"
+    usual = f"set {where} in the environment, or give AdapterConfig(api_key=...)"
+    return f"no key for {provider.name}: {KEY_ADVICE.get(provider.name, usual)}"
 
 
 def _secrets(config: AdapterConfig) -> list[str]:
@@ -201,3 +208,50 @@ def _check(headers: dict[str, str], provider: Provider) -> None:
                 " was the key copied with something around it?",
                 provider=provider.name,
             )
+
+
+# ------------------------------------------------------------------------------------------------------- the body
+
+
+class Door(Struct, frozen=True):
+    """A protocol behind another cloud's address: its path, and what moves from the body into it."""
+
+    whole: str
+    stream: str
+    drops: tuple[str, ...] = ()
+    adds: dict[str, Json] = {}
+
+
+DOORS = {
+    "vertex-anthropic": Door(
+        "/v1/models/{model}:rawPredict",
+        "/v1/models/{model}:streamRawPredict",
+        drops=("model",),
+        adds={"anthropic_version": "vertex-2023-10-16"},
+    ),
+}
+
+
+def at_door(
+    provider: Provider, model: str | None, path: str | None, body: Json, *, stream: bool
+) -> tuple[str | None, Json]:
+    """Path and body as this provider wants them; most want the dialect's own."""
+    door = DOORS.get(provider.name)
+    if door is None or model is None:
+        return path, body
+    place = (door.stream if stream else door.whole).format(model=quote(model, safe="@"))
+    return place, {**{key: value for key, value in body.items() if key not in door.drops}, **door.adds}
+
+
+def betas_of(betas: tuple[str, ...], config: AdapterConfig) -> tuple[str, ...]:
+    """The request's own, then the configuration's."""
+    more = config.options.get("betas")
+    return tuple(dict.fromkeys((*betas, *more))) if more else betas
+
+
+def lay_over(body: Json, top: Json) -> Json:
+    """``top`` laid over a JSON body: objects are merged, anything else is replaced."""
+    if not (isinstance(body, dict) and isinstance(top, dict)):
+        return top
+    below, above = cast("dict[str, Json]", body), cast("dict[str, Json]", top)
+    return {**below, **{key: lay_over(below.get(key), value) for key, value in above.items()}}

@@ -6,14 +6,12 @@ No await, no clock, no chance: the same bytes always give the same answer. Attem
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, cast
-from urllib.parse import quote
+from typing import Any
 
 import msgspec
-from msgspec import Struct
 from msgspec.structs import replace
 
-from .addressing import Address
+from .addressing import Address, at_door, betas_of, lay_over
 from .config import AdapterConfig
 from .dialects import Dialect
 from .errors import AdapterError, CancelledError, InvalidRequestError, NetworkError, ParseError
@@ -39,25 +37,6 @@ WHOLE_TYPES = ("application/json", "")
 FOREIGN_TYPES = ("text/html", "text/xml", "application/xml", "image/", "audio/", "video/")
 
 
-class Door(Struct, frozen=True):
-    """A protocol behind another cloud's address: its path, and what moves from the body into it."""
-
-    whole: str
-    stream: str
-    drops: tuple[str, ...] = ()
-    adds: dict[str, Json] = {}
-
-
-DOORS = {
-    "vertex-anthropic": Door(
-        "/v1/models/{model}:rawPredict",
-        "/v1/models/{model}:streamRawPredict",
-        drops=("model",),
-        adds={"anthropic_version": "vertex-2023-10-16"},
-    ),
-}
-
-
 class Exchange:
     """What one model call says. ``losses`` is known before anything is sent; each attempt reads its own answer."""
 
@@ -72,13 +51,13 @@ class Exchange:
         stream: bool = False,
         address: Address | None = None,
     ) -> None:
-        self.request = replace(request, stream=stream, betas=_betas(request, config))
+        self.request = replace(request, stream=stream, betas=betas_of(request.betas, config))
         self.provider, self.dialect, self.stream = provider, dialect, stream
         self.model = request.model or (target.model if target else None)
         self.origin = Origin(provider.name, dialect.name, self.model)
         encoded = dialect.encode_request(self.request, target)
         self.losses = encoded.losses
-        path, body = self._at_door(encoded.path, encoded.body)
+        path, body = at_door(provider, self.model, encoded.path, encoded.body, stream=stream)
         if path is None:
             raise InvalidRequestError("the request names no model", provider=provider.name)
         self.address = address or Address(provider, config)
@@ -86,13 +65,6 @@ class Exchange:
         self.headers = self.address.headers(encoded.headers)
         more = config.options.get("body")
         self.body = _encode(lay_over(body, more) if more else body)
-
-    def _at_door(self, path: str | None, body: Json) -> tuple[str | None, Json]:
-        door = DOORS.get(self.provider.name)
-        if door is None or self.model is None:
-            return path, body
-        place = (door.stream if self.stream else door.whole).format(model=quote(self.model, safe="@"))
-        return place, {**{key: value for key, value in body.items() if key not in door.drops}, **door.adds}
 
     def scrub(self, body: bytes) -> bytes:
         """A body without our keys: some servers quote the key that they refuse."""
@@ -304,14 +276,10 @@ class _Mixed(_Whole):
 def _cause(told: Any, error: AdapterError | None) -> AdapterError | None:
     """Why a stream failed: a caller who cancels always wins, a broken connection only over our own word for a cut."""
     if isinstance(error, CancelledError) or (error is not None and isinstance(told, NetworkError)):
+        if isinstance(told, AdapterError):
+            told.response = None  # it refers back to its error, and nobody will see either
         return error
     return told if isinstance(told, AdapterError) else None
-
-
-def _betas(request: Request, config: AdapterConfig) -> tuple[str, ...]:
-    """The request's own, then the configuration's."""
-    more = config.options.get("betas")
-    return tuple(dict.fromkeys((*request.betas, *more))) if more else request.betas
 
 
 def _is_json(body: bytes) -> bool:
@@ -331,11 +299,3 @@ def _raw(body: bytes) -> Json:
 def _excerpt(body: bytes) -> str:
     text = " ".join(body[:400].decode("utf-8", "replace").split())
     return repr(text[:200]) if text else "nothing"
-
-
-def lay_over(body: Json, top: Json) -> Json:
-    """``top`` laid over a JSON body: objects are merged, anything else is replaced."""
-    if not (isinstance(body, dict) and isinstance(top, dict)):
-        return top
-    below, above = cast("dict[str, Json]", body), cast("dict[str, Json]", top)
-    return {**below, **{key: lay_over(below.get(key), value) for key, value in above.items()}}

@@ -6,7 +6,7 @@ exception: here it becomes an object, and what it was again.
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import msgspec
 from msgspec.structs import replace
@@ -34,8 +34,8 @@ def from_json(data: bytes | str, kind: type[T]) -> T:
     value = msgspec.json.decode(data, type=kind)
     if not isinstance(value, Response | MessageComplete):
         return value
-    told: Any = value.error
-    return replace(value, error=_rebuilt(told)) if type(told) is dict else value
+    told = cast("dict[str, Any] | AdapterError | None", value.error)
+    return replace(value, error=_rebuilt(told)) if isinstance(told, dict) else value
 
 
 def _error_fields(value: Any) -> Any:

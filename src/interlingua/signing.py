@@ -25,24 +25,37 @@ def signer_for(provider: Provider, config: AdapterConfig) -> Signer | None:
     """How requests to this provider are signed; None where a header says it all."""
     if provider.auth.kind != "sigv4" or config.secret or "authorization" in {h.lower() for h in config.extra_headers}:
         return None
-    return lambda request: sign(request, provider, config)
+    return AwsSigner(provider, config)
 
 
-def sign(request: HttpRequest, provider: Provider, config: AdapterConfig) -> HttpRequest:
-    """AWS Signature Version 4, with the credentials that botocore finds: environment, files, roles."""
-    auth, requests, session = (_botocore(name, provider) for name in ("auth", "awsrequest", "session"))
-    found = session.get_session().get_credentials()
-    if found is None:
-        raise NotConfigured(
-            f"no AWS credentials for {provider.name}: set AWS_BEARER_TOKEN_BEDROCK, or AWS_ACCESS_KEY_ID and"
-            " AWS_SECRET_ACCESS_KEY, or configure a profile",
-            provider=provider.name,
-        )
-    headers = {name: value for name, value in request.headers.items() if name not in NOT_SIGNED}
-    order = requests.AWSRequest(request.method, request.url, headers=headers, data=request.body)
-    auth.SigV4Auth(found.get_frozen_credentials(), SERVICE, str(config.options.get("region", ""))).add_auth(order)
-    signed = {name.lower(): value for name, value in order.headers.items()}
-    return replace(request, headers={**request.headers, **signed})
+class AwsSigner:
+    """AWS Signature Version 4, with the credentials that botocore finds: environment, files, roles.
+
+    They are looked for at the first request; botocore renews those that expire.
+    """
+
+    def __init__(self, provider: Provider, config: AdapterConfig) -> None:
+        self._provider, self._region = provider, str(config.options.get("region", ""))
+        self._credentials: Any = None
+
+    def __call__(self, request: HttpRequest) -> HttpRequest:
+        auth, requests = (_botocore(name, self._provider) for name in ("auth", "awsrequest"))
+        self._credentials = self._credentials or self._find()
+        headers = {name: value for name, value in request.headers.items() if name not in NOT_SIGNED}
+        order = requests.AWSRequest(request.method, request.url, headers=headers, data=request.body)
+        auth.SigV4Auth(self._credentials.get_frozen_credentials(), SERVICE, self._region).add_auth(order)
+        signed = {name.lower(): value for name, value in order.headers.items()}
+        return replace(request, headers={**request.headers, **signed})
+
+    def _find(self) -> Any:
+        found = _botocore("session", self._provider).get_session().get_credentials()
+        if found is None:
+            raise NotConfigured(
+                f"no AWS credentials for {self._provider.name}: set AWS_BEARER_TOKEN_BEDROCK, or AWS_ACCESS_KEY_ID and"
+                " AWS_SECRET_ACCESS_KEY, or configure a profile",
+                provider=self._provider.name,
+            )
+        return found
 
 
 def _botocore(name: str, provider: Provider) -> Any:

@@ -7,8 +7,9 @@ from collections.abc import Iterable, Sequence
 from msgspec import Struct
 
 from .dialects import dialect
-from .dialects._json import is_dict, is_list
 from .errors import AdapterError
+from .estimate import estimate_request
+from .pricing import Pricing
 from .providers import PROVIDERS, provider
 from .types.blocks import AudioBlock, Block, DocumentBlock, ImageBlock, ToolResultBlock, ToolUseBlock, VideoBlock
 from .types.capabilities import AdapterCapabilities, Target
@@ -16,11 +17,9 @@ from .types.loss import Loss
 from .types.messages import Message
 from .types.request import Request
 from .types.tools import Tool
+from .types.usage import TokenUsage
 
 __all__ = ["SwapPlan", "plan_swap"]
-
-CHARACTERS_PER_TOKEN = 3.6
-"""A rough count, over JSON and prose alike."""
 
 NEEDS: dict[type, str] = {ImageBlock: "images", DocumentBlock: "documents", AudioBlock: "audio", VideoBlock: "video"}
 
@@ -33,33 +32,37 @@ class SwapPlan(Struct, frozen=True):
     """Why it is not legal, each a sentence that says where."""
     losses: tuple[Loss, ...]
     input_tokens: int
-    """Roughly, the whole conversation once."""
+    """An estimate of the whole conversation, with the target's tokenizer in mind."""
     cost_usd: float | None
-    """None where the price is not known."""
+    """Of sending it once; None where the price is not known."""
     cache_survives: bool
     """Whether a prompt cache filled by the conversation so far is still good there."""
 
 
 def plan_swap(
-    messages: Sequence[Message], tools: Sequence[Tool] = (), *, to: Target, system: str | Sequence[Block] = ()
+    messages: Sequence[Message],
+    tools: Sequence[Tool] = (),
+    *,
+    to: Target,
+    system: str | Sequence[Block] = (),
+    pricing: Pricing | None = None,
 ) -> SwapPlan:
     """What would be lost, and whether it would work at all, if this conversation went on there."""
     row = provider(to.provider or "")
     request = Request(messages=tuple(messages), tools=tuple(tools), system=system or (), model=to.model)
     problems = [*_unanswered(messages), *_refused(messages, tools, to.capabilities)]
     losses: tuple[Loss, ...] = ()
-    size = 0
     try:
-        encoded = dialect(row.dialect, row.name).encode_request(request, to)
-        losses, size = encoded.losses, _characters(encoded.body)
+        losses = dialect(row.dialect, row.name).encode_request(request, to).losses
     except AdapterError as error:
         problems.append(error.message)
+    tokens = estimate_request(request, row.name, to.model)
     return SwapPlan(
         legal=not problems,
         problems=tuple(problems),
         losses=losses,
-        input_tokens=round(size / CHARACTERS_PER_TOKEN),
-        cost_usd=0.0 if row.local else None,
+        input_tokens=tokens,
+        cost_usd=(pricing or Pricing()).cost(TokenUsage(tokens), row.name, to.model or "").cost_usd,
         cache_survives=_same_reader(messages, to),
     )
 
@@ -89,14 +92,6 @@ def _with_results(blocks: Iterable[Block]) -> Iterable[Block]:
         yield block
         if isinstance(block, ToolResultBlock):
             yield from _with_results(block.content)
-
-
-def _characters(value: object) -> int:
-    if is_dict(value):
-        return sum(len(key) + _characters(item) for key, item in value.items())
-    if is_list(value):
-        return sum(map(_characters, value))
-    return len(str(value))
 
 
 def _same_reader(messages: Sequence[Message], to: Target) -> bool:

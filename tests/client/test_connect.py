@@ -102,3 +102,10 @@ def test_without_botocore_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) ->
     with pytest.raises(NotConfigured, match=r"interlingua\[bedrock\]"):
         sign(HttpRequest("POST", "https://x.y/z"))
     assert signer_for(row, AdapterConfig("token")) is None
+
+
+def test_vertex_wants_a_token_and_no_file_name() -> None:
+    environment = {"GOOGLE_CLOUD_PROJECT": "p", "GOOGLE_CLOUD_LOCATION": "r", "GOOGLE_APPLICATION_CREDENTIALS": "/a"}
+    client = connect_sync("vertex:gemini", environment=environment, transport=MemoryTransport(handler()))
+    with pytest.raises(NotConfigured, match="access token"):
+        client.complete(ask())

@@ -18,7 +18,9 @@ from interlingua import (
     dialect,
     plan_swap,
 )
+from interlingua.catalogue.prices import Price
 from interlingua.dialects._issuer import same_issuer
+from interlingua.pricing import Pricing
 
 THOUGHT = ThinkingBlock("Hm.", signature="c2ln")
 CALL = ToolUseBlock("toolu_1", "add", input={"a": 1})
@@ -31,7 +33,7 @@ HISTORY = (
 
 
 def test_a_move_tells_what_it_loses():
-    plan = plan_swap(HISTORY, to=Target("deepseek", "deepseek-chat"))
+    plan = plan_swap(HISTORY, to=Target("deepseek", "deepseek-chat"), pricing=Pricing(tables=()))
     assert plan.legal
     assert ("dropped", "messages/1/content/0") in [(loss.kind, loss.path) for loss in plan.losses]
     assert plan.input_tokens > 0
@@ -44,6 +46,12 @@ def test_staying_loses_nothing():
     assert plan.legal
     assert [loss.path for loss in plan.losses] == ["max_output_tokens", "tools"]
     assert plan.cache_survives
+
+
+def test_a_known_price_gives_the_cost():
+    own = Pricing({"deepseek:deepseek-chat": Price(input=2.0, output=2.0)}, tables=())
+    plan = plan_swap(HISTORY, to=Target("deepseek", "deepseek-chat"), pricing=own)
+    assert plan.cost_usd == pytest.approx(plan.input_tokens * 2.0 / 1e6)
 
 
 def test_a_local_model_costs_nothing():

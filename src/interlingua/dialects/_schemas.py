@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from functools import lru_cache
+from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
@@ -12,7 +13,7 @@ from ..types.base import Json
 from ..types.blocks import ToolUseBlock
 from ..types.request import Request
 from ..types.tools import ToolDefinition
-from ._stream import dump
+from ._stream import decode_json, dump
 from ._tables import Ledger
 
 __all__ = ["Restore", "is_strict_form", "restorer", "say_strict"]
@@ -20,22 +21,43 @@ __all__ = ["Restore", "is_strict_form", "restorer", "say_strict"]
 Restore = Callable[[ToolUseBlock], ToolUseBlock]
 
 
+class Verdict(NamedTuple):
+    """What became of a schema: ``said`` is the JSON of its strict form, None where it is that already."""
+
+    strict: bool
+    changes: tuple[str, ...]
+    said: bytes | None
+
+
+@lru_cache(maxsize=1024)
+def _judged(text: bytes, dialect: str) -> Verdict:
+    """Agents send the same tools with every request, and judging a schema costs a hundred times what reading it does.
+
+    Kept as bytes: what a caller does to a body must not reach another's.
+    """
+    schema: dict[str, Json] = decode_json(text)
+    result = strict_schema(schema, dialect=dialect)
+    same = not result.strict or result.schema == schema
+    return Verdict(result.strict, result.changes, None if same else dump(result.schema))
+
+
 def say_strict(schema: dict[str, Json], dialect: str, ledger: Ledger, *path: str | int) -> tuple[dict[str, Json], bool]:
     """A schema in the dialect's strict subset, and whether it could be brought there; the rest is declared."""
-    result = strict_schema(schema, dialect=dialect)
-    if result.strict and result.schema != schema:
-        ledger.lose("approximated", "; ".join(result.changes) or "made strict", *path)
-    if not result.strict:
+    verdict = _judged(dump(schema), dialect)
+    if not verdict.strict:
         if path[-1] != "output_schema":  # which is strict by nature: the schema itself comes through
-            ledger.lose("dropped", f"cannot be strict: {'; '.join(result.changes)}", *path[:-1], "strict")
+            ledger.lose("dropped", f"cannot be strict: {'; '.join(verdict.changes)}", *path[:-1], "strict")
         return schema, False
-    return result.schema, True
+    if verdict.said is None:
+        return schema, True
+    ledger.lose("approximated", "; ".join(verdict.changes) or "made strict", *path)
+    return decode_json(verdict.said), True
 
 
 def is_strict_form(schema: dict[str, Json], dialect: str) -> bool:
     """Whether a schema is already what ``say_strict`` would write."""
-    result = strict_schema(schema, dialect=dialect)
-    return result.strict and result.schema == schema
+    verdict = _judged(dump(schema), dialect)
+    return verdict.strict and verdict.said is None
 
 
 def restorer(request: Request | None, *, texts: bool) -> Restore | None:

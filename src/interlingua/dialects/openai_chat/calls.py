@@ -19,7 +19,13 @@ from .._tables import Ledger, kept, marks, own
 from .parts import NAME, Wire
 from .quirks import OPENAI
 
-OURS = re.compile(r"call_\d+")  # an id that stands for none; an edited one is sent
+OURS = re.compile(r"call_\d+(?:_\d+)?")  # an id that stands for none; an edited one is sent
+
+
+def is_derived(block: ToolUseBlock) -> bool:
+    """The wire had no id for this call; ours is never sent."""
+    mark = marks(NAME, block)
+    return "id" in mark or "legacy" in mark
 
 
 def quirky_id(id: str) -> bool:
