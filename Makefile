@@ -11,7 +11,7 @@ WORKERS ?= auto
 export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check format fidelity bench clean
+.PHONY: help demo test check format fidelity docs bench clean
 
 help:  ## print this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' Makefile
@@ -34,6 +34,9 @@ format: $(VENV)/dev  ## let ruff format and fix what it safely can
 
 fidelity: $(VENV)/dev  ## replay the recorded traffic of CORPUS=../shared/corpus and report what is exact
 	@$(BIN)/python -m interlingua.testing.fidelity $(CORPUS) $(ARGS)
+
+docs: $(VENV)/runtime  ## write docs/dialects.md, how each concept is said, from the encoders
+	@$(BIN)/python -m interlingua.testing.phrasebook docs/dialects.md
 
 bench: $(VENV)/dev  ## measure the budgets, as ratios in one run
 	@$(BIN)/python bench/run.py $(ARGS)

@@ -419,7 +419,7 @@ INNOCENT = (
     ("folding.py", "from . import grammar\nfrom datetime import datetime\nx = datetime.fromisoformat('2026-01-01')"),
     ("ids.py", "import os.path\nfrom uuid import UUID, uuid5\nfrom http import HTTPStatus\nx = request.time"),
     ("dialects/__init__.py", "from importlib import import_module\nfrom ._base import Dialect\nimport_module(name)"),
-    ("dialects/gemini/__init__.py", "from . import stream\nfrom .._tables import Row\nfrom interlingua.folding import g"),
+    ("dialects/gemini/__init__.py", "from . import stream\nfrom .._tables import Row\nfrom ...folding import fold"),
     ("dialects/gemini/stream.py", "from interlingua.dialects.gemini.blocks import BLOCKS"),
     ("providers/table.py", "from ..dialects.openai_chat.quirks import Quirks"),
     ("transport/aio.py", "import aiohttp, time\nasync def send(): ..."),

@@ -9,6 +9,20 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from .bus import (
+        subscribe as subscribe,
+    )
+    from .client import (
+        AsyncClient as AsyncClient,
+        Client as Client,
+        ProviderAdapter as ProviderAdapter,
+        connect as connect,
+        connect_sync as connect_sync,
+    )
+    from .config import (
+        AdapterConfig as AdapterConfig,
+        Retry as Retry,
+    )
     from .detect import (
         detect_dialect as detect_dialect,
     )
@@ -43,6 +57,9 @@ if TYPE_CHECKING:
     from .grammar import (
         StreamGrammar as StreamGrammar,
     )
+    from .pricing import (
+        Pricing as Pricing,
+    )
     from .providers import (
         PROVIDERS as PROVIDERS,
         Provider as Provider,
@@ -54,6 +71,9 @@ if TYPE_CHECKING:
     from .schema import (
         restore_optional as restore_optional,
         strict_schema as strict_schema,
+    )
+    from .secrets import (
+        Secret as Secret,
     )
     from .swap import (
         SwapPlan as SwapPlan,
@@ -135,6 +155,9 @@ __version__ = "0.1.0"
 
 _PLACES: dict[str, tuple[str, ...]] = {
     # module: the public names it gives
+    "bus": ("subscribe",),
+    "client": ("AsyncClient", "Client", "ProviderAdapter", "connect", "connect_sync"),
+    "config": ("AdapterConfig", "Retry"),
     "detect": ("detect_dialect",),
     "dialects": ("DIALECTS", "Dialect", "StreamDecoder", "StreamEncoder", "dialect", "register_dialect"),
     "errors": (
@@ -144,9 +167,11 @@ _PLACES: dict[str, tuple[str, ...]] = {
     ),
     "folding": ("fold", "unfold"),
     "grammar": ("StreamGrammar",),
+    "pricing": ("Pricing",),
     "providers": ("PROVIDERS", "Provider"),
     "saving": ("from_json", "to_json"),
     "schema": ("restore_optional", "strict_schema"),
+    "secrets": ("Secret",),
     "swap": ("SwapPlan", "plan_swap"),
     "translate": (
         "build_tool_results", "decode_stream", "parse_tool_calls", "translate_request", "translate_response",
@@ -167,7 +192,9 @@ _PLACES: dict[str, tuple[str, ...]] = {
 
 __all__ = [
     "AdapterCapabilities",
+    "AdapterConfig",
     "AdapterError",
+    "AsyncClient",
     "AudioBlock",
     "AuthError",
     "Base64Source",
@@ -179,6 +206,7 @@ __all__ = [
     "CancelledError",
     "Citation",
     "CitationDelta",
+    "Client",
     "ContextOverflowError",
     "DIALECTS",
     "Dialect",
@@ -204,14 +232,18 @@ __all__ = [
     "Origin",
     "PROVIDERS",
     "ParseError",
+    "Pricing",
     "Provider",
+    "ProviderAdapter",
     "RateLimitError",
     "RedactedThinkingBlock",
     "RefusalBlock",
     "Request",
     "RequestTimeoutError",
     "Response",
+    "Retry",
     "Role",
+    "Secret",
     "ServerError",
     "ServerTool",
     "ServerToolResultBlock",
@@ -248,6 +280,8 @@ __all__ = [
     "VideoBlock",
     "WireError",
     "build_tool_results",
+    "connect",
+    "connect_sync",
     "decode_stream",
     "detect_dialect",
     "dialect",
@@ -259,6 +293,7 @@ __all__ = [
     "register_dialect",
     "restore_optional",
     "strict_schema",
+    "subscribe",
     "to_json",
     "translate_request",
     "translate_response",

@@ -108,13 +108,7 @@ class AdapterError(Exception):
         return f"{type(self).__name__}({', '.join(f'{k}={v!r}' for k, v in told.items())})"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return (_rebuild, (type(self), self.__dict__.copy()))
-
-
-def _rebuild(cls: type[AdapterError], fields: dict[str, Any]) -> AdapterError:
-    error = cls(fields.get("message", ""))
-    error.__dict__.update(fields)
-    return error
+        return type(self), (self.message,), self.__dict__.copy()  # state apart: a partial response refers back to us
 
 
 class RateLimitError(AdapterError):

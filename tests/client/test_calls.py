@@ -178,7 +178,6 @@ def test_many_streams_left_at_many_points_leave_nothing() -> None:
     run(asyncio.wait_for(scene(), 60))
 
 
-@pytest.mark.xfail(reason="types/response.py: Response is gc=False, but refers to its error and back", strict=False)
 @pytest.mark.parametrize("way", WAYS)
 def test_a_failed_call_is_forgotten(way: str) -> None:
     from interlingua.errors import NetworkError

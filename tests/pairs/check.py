@@ -114,6 +114,24 @@ def check(canonical: Message | ToolChoice | Request | Response | AdapterError, *
     check_cells(canonical, {name: cell for name, cell in cells.items() if not isinstance(cell, Reported)})
 
 
+def spelled(canonical: Request, name: str, cell: Wire) -> None:
+    """Another spelling of a request: read as the same, written back as it was, and the same to every other reader."""
+    if name not in SPOKEN:
+        return
+    meant, wire = _asked(canonical), laid_over(request_frame(name), cell)
+    read = dialect(name).decode_request(wire, None, meant.model, meant.stream)
+    assert plain(read) == plain(meant), "; ".join(unexplained(plain(meant), plain(read)))
+    again = dialect(name).encode_request(read).body
+    assert again == wire, "; ".join(unexplained(wire, again))
+    for target in set(SPOKEN) - {name}:
+        told, expected = (dialect(target).encode_request(request) for request in (read, meant))
+        heard, due = (
+            plain(dialect(target).decode_request(encoded.body, encoded.headers, meant.model, meant.stream))
+            for encoded in (told, expected)
+        )
+        assert (heard, told.losses) == (due, expected.losses), f"to {target}: {told}"
+
+
 def check_cells(canonical: Any, cells: dict[str, Any]) -> None:
     if isinstance(canonical, AdapterError):
         check_errors(canonical, cells)

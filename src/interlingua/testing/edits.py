@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from interlingua.dialects._json import is_array, is_object
-from interlingua.types import DocumentBlock, Json, Request
+from interlingua.types import Json, Request
 
 __all__ = ["Edit", "Node", "changed_nodes", "edits"]
 
@@ -52,13 +52,15 @@ def edits(request: Request) -> Iterator[Edit]:
     """The request with each of its editable fields changed, one at a time."""
     tree = msgspec.json.decode(msgspec.json.encode(request))
     for path, new in _leaves(tree, (), free=False):
-        if path[-1] == "title" and _documents(request) > 1:
+        if path[-1] == "title" and _documents(tree) > 1:
             continue  # some protocols want their names distinct: one depends on the other
         yield Edit("/".join(map(str, path)), msgspec.convert(_replaced(tree, path, new), Request), _mark(new))
 
 
-def _documents(request: Request) -> int:
-    return sum(isinstance(block, DocumentBlock) for message in request.messages for block in message.content)
+def _documents(tree: Json) -> int:
+    if is_object(tree):
+        return (tree.get("type") == "document") + _documents(list(tree.values()))
+    return sum(map(_documents, tree)) if is_array(tree) else 0
 
 
 def _mark(new: Json) -> str:

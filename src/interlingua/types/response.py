@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["Response"]
 
 
-class Response(Value, frozen=True):
+class Response(Value, frozen=True, gc=True):  # an error and its partial response refer to each other
     """A whole answer, or the partial one that a cut stream left.
 
     ``raw_stop_reason`` is the provider's own word. ``request_id``, ``origin``, ``latency_ms``, ``attempts``,

@@ -67,7 +67,8 @@ def _messages(role: Role, dialect: str | None) -> SearchStrategy[Message]:
         role
     ]
     content = st.lists(block, min_size=1, max_size=4).map(tuple)
-    return st.builds(Message, st.just(role), content, extras=residue(dialect))
+    whose = dialect if role is Role.assistant else None  # other turns may have to share one on the wire
+    return st.builds(Message, st.just(role), content, extras=residue(whose))
 
 
 @cache
