@@ -75,7 +75,13 @@ def read_citation(wire: Wire) -> Citation:
     tag = rest.pop("type")
     kind, names = CITATIONS.get(tag, (tag, {}))
     fields = {ours: take(rest, theirs, blanks) for ours, theirs in names.items()}
-    return Citation(kind=kind, **fields, **kept(NAME, rest, {}, blanks))
+    forms = {"verbatim": True} if _unsaid(Citation(kind=kind, **fields), names) else {}
+    return Citation(kind=kind, **fields, **kept(NAME, rest, forms, blanks))
+
+
+def _unsaid(citation: Citation, names: dict[str, str]) -> list[str]:
+    """What the protocol demands of such a citation and this one does not say."""
+    return [ours for ours in names if ours != "title" and getattr(citation, ours) is None]
 
 
 def say_citation(citation: Citation, ledger: Ledger, *path: str | int) -> Wire | None:
@@ -87,6 +93,9 @@ def say_citation(citation: Citation, ledger: Ledger, *path: str | int) -> Wire |
         return None
     tag = CITATION_TYPES.get(citation.kind, citation.kind)
     _, names = CITATIONS.get(tag, (tag, {}))
+    if (unsaid := _unsaid(citation, names)) and "verbatim" not in marks(NAME, citation):
+        ledger.lose("dropped", f"a citation of kind {citation.kind} needs its {', '.join(unsaid)}", *path)
+        return None
     for ours in {"url", "title", "text", "index", "start", "end"} - names.keys():
         if getattr(citation, ours) is not None:
             ledger.lose("dropped", f"a citation of kind {citation.kind} has no {ours}", *path, ours)
@@ -275,6 +284,9 @@ def say_result_content(block: ToolResultBlock, ledger: Ledger) -> Json:
     where, said = ledger.where, list[Wire]()
     for index, inner in enumerate(block.content):
         ledger.where = (*where, "content", index)
+        if isinstance(inner, TextBlock) and not inner.text and "verbatim" not in marks(NAME, block):
+            ledger.lose("dropped", "a text block may not be empty")
+            continue
         wire = RESULT_BLOCKS.encode(inner, ledger)
         if wire is not None:
             said.append(wire)

@@ -17,7 +17,16 @@ from msgspec.structs import replace
 from ...errors import ParseError
 from ...ids import IdMap, IdRule
 from ...types.base import Json
-from ...types.blocks import Block, DocumentBlock, ImageBlock, TextBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock
+from ...types.blocks import (
+    Block,
+    DocumentBlock,
+    ImageBlock,
+    RedactedThinkingBlock,
+    TextBlock,
+    ThinkingBlock,
+    ToolResultBlock,
+    ToolUseBlock,
+)
 from ...types.capabilities import Target
 from ...types.messages import Message, Origin
 from ...types.words import Role
@@ -30,6 +39,7 @@ from .usual import read_block as read_usual, say_block as say_usual
 ROLES = {"user": Role.user, "assistant": Role.assistant, "system": Role.system}
 ROLE_WORDS = {Role.user: "user", Role.tool: "user", Role.assistant: "assistant", Role.system: "system"}
 IDS = IdRule(re.compile(r"[a-zA-Z0-9_-]+"), prefix="toolu_")
+UNCACHED = (ThinkingBlock, RedactedThinkingBlock)
 _VERBATIM = {NAME: {"verbatim": True}}
 
 
@@ -86,10 +96,16 @@ def read_block(wire: Json) -> Block:
     odd = (
         (isinstance(block, TextBlock) and not block.text)
         or (isinstance(block, ThinkingBlock) and block.signature is None)
+        or (isinstance(block, UNCACHED) and block.cache is not None)
         or (isinstance(block, ToolUseBlock) and IDS.pattern.fullmatch(block.id) is None)
-        or (isinstance(block, ToolResultBlock) and IDS.pattern.fullmatch(block.tool_use_id) is None)
+        or (isinstance(block, ToolResultBlock) and _is_odd_result(block))
     )
     return replace(block, forms={NAME: {**marks(NAME, block), "verbatim": True}}) if odd else block
+
+
+def _is_odd_result(block: ToolResultBlock) -> bool:
+    empty = any(isinstance(inner, TextBlock) and not inner.text for inner in block.content)
+    return empty or IDS.pattern.fullmatch(block.tool_use_id) is None
 
 
 def split_turn(blocks: list[Block], fields: dict[str, Any], before: list[Message]) -> list[Message]:
@@ -226,6 +242,9 @@ def encode_block(block: Block, ids: IdMap, ledger: Ledger) -> Wire | None:
     if kind is ThinkingBlock and block.signature is None and "verbatim" not in marks(NAME, block):
         ledger.lose("dropped", "unsigned reasoning cannot be returned")
         return None
+    if isinstance(block, UNCACHED) and block.cache is not None and "verbatim" not in marks(NAME, block):
+        ledger.lose("dropped", "reasoning takes no cache marks", "cache")
+        block = replace(block, cache=None)
     wire = BLOCKS.encode(block, ledger)
     if wire is not None and (kind is ToolUseBlock or kind is ToolResultBlock):
         _fit_id(block, wire, "id" if kind is ToolUseBlock else "tool_use_id", ids, ledger)

@@ -86,8 +86,20 @@ def project(schema: dict[str, Json], *, older: bool) -> Projection:
 
 
 def all_fit(schemas: list[dict[str, Json]]) -> bool:
-    """Whether none of some schemas needs projecting: the tools of an agent, asked for at once."""
-    return _all_fit(dump(schemas))
+    """Whether none of some schemas needs projecting: the tools of an agent, asked for at once.
+
+    An agent's tools are the same in every request: the last that fitted are kept, as our own copy, and compared.
+    """
+    if _fitting and _fitting[0] == schemas:
+        return True
+    text = dump(schemas)
+    fit = _all_fit(text)
+    if fit:
+        _fitting[:] = [decode_json(text)]
+    return fit
+
+
+_fitting: list[Json] = []
 
 
 @lru_cache(maxsize=64)
