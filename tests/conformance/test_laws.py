@@ -13,9 +13,7 @@ from interlingua.testing.conformance import Word, check_row
 from interlingua.testing.samples import Sample
 
 # Reported and not yet mended: `dialect: name of the check`. A row that passes again must go.
-OPEN: dict[str, tuple[str, ...]] = {
-    "bedrock-converse": ("law 3: own block residue", "law 5 stream: own block residue", "law 3: malformed call"),
-}
+OPEN: dict[str, tuple[str, ...]] = {}
 
 
 def test_every_dialect_has_a_column() -> None:
@@ -25,7 +23,7 @@ def test_every_dialect_has_a_column() -> None:
 def every_check() -> Iterator[object]:
     for name in SPOKEN:
         for label, check in conformance.checks(name):
-            marks = [pytest.mark.xfail(reason="reported")] if label in OPEN.get(name, ()) else []
+            marks = [pytest.mark.xfail(reason="a known fault: see OPEN")] if label in OPEN.get(name, ()) else []
             yield pytest.param(check, id=f"{name}: {label}", marks=marks)
 
 

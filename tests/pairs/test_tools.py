@@ -304,7 +304,7 @@ def test_server_tool() -> None:
         openai_chat=lossy({}, "tools/0 dropped"),
         openai_responses=lossy({}, "tools/0 dropped"),
         gemini=lossy({}, "tools/0 dropped"),
-        ollama=lossy({"tools": []}, "tools/0 dropped"),
+        ollama=lossy({}, "tools/0 dropped"),
         bedrock_converse=lossy({}, "tools/0 dropped"),
     )
 

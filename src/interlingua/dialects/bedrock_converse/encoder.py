@@ -5,7 +5,9 @@ Text and reasoning have no start, so a block that said nothing says one empty de
 
 from __future__ import annotations
 
-from ...arguments import write_arguments
+from msgspec.structs import replace
+
+from ...arguments import parse_object, write_arguments
 from ...errors import AdapterError
 from ...types.blocks import (
     Block,
@@ -83,6 +85,9 @@ class Encoder(SerialEncoder):
 
     def last_words(self, block: Block) -> bytes:
         """What is known only now: a signature, a whole input, and what could not be said."""
+        said_text = block.input_text if isinstance(block, ToolUseBlock) and block.kind == "json" else None
+        if said_text and parse_object(said_text) is None:
+            block = replace(block, input_text=None)  # deltas carry the text, malformed as it is
         wire = BLOCKS.encode(block, self.ledger) or {}
         said = b""
         if "reasoningContent" in wire:
@@ -127,10 +132,10 @@ class Encoder(SerialEncoder):
 
     def _lose_residue(self, block: Block, wire: Wire) -> None:
         """Text and reasoning are bare in a stream: what else the block held has no place."""
-        if not any(tag in wire for tag in ("toolUse", "toolResult", "image")):
-            for key, value in block.extras.get(NAME, {}).items():
-                if not is_blank(value):
-                    self.ledger.lose("dropped", "a stream has no place for it", "extras", NAME, key)
+        started = next((tag for tag in ("toolUse", "toolResult", "image") if tag in wire), None)
+        for key, value in block.extras.get(NAME, {}).items():
+            if key != started and not is_blank(value):
+                self.ledger.lose("dropped", "a stream has no place for it", "extras", NAME, key)
         if block.cache is not None:
             self.ledger.lose("dropped", "a stream has no cache points", "cache")
 

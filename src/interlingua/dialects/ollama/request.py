@@ -159,7 +159,9 @@ def say_history(request: Request, body: Wire, target: Target | None, ledger: Led
     elif turns or "messages" not in marks(NAME, request).get("absent", ()):
         body["messages"] = turns
     if request.tools:
-        body["tools"] = encode_tools(request.tools, ledger)
+        tools = encode_tools(request.tools, ledger)
+        if tools:
+            body["tools"] = tools
     if request.tool_choice is not None:
         lose_choice(ledger)
 

@@ -31,8 +31,8 @@ ERRORS = ErrorTable(
     ErrorRow(402, "billing_hard_limit_reached", ErrorClass.rate_limit, False),
     ErrorRow(503, "server_is_overloaded", ErrorClass.rate_limit),
     ErrorRow(503, "slow_down", ErrorClass.rate_limit),
-    ErrorRow(504, "vector_store_timeout", ErrorClass.timeout),
     ErrorRow(408, "timeout", ErrorClass.timeout),
+    ErrorRow(504, "vector_store_timeout", ErrorClass.timeout),
     *(
         ErrorRow(400, word, ErrorClass.invalid_request)
         for word in (
@@ -44,6 +44,7 @@ ERRORS = ErrorTable(
         )
     ),
 )  # fmt: skip
+TYPES = {"rate_limit_exceeded": "requests", "insufficient_quota": "insufficient_quota"}  # of these codes
 BAD_KEY = re.compile(r"(incorrect|invalid) api key", re.IGNORECASE)
 REQUEST_IDS = ("x-request-id", "request-id", "apim-request-id", "cf-ray")
 
@@ -89,9 +90,8 @@ def encode_error_body(error: AdapterError) -> Wire:
 
 
 def say_error(error: AdapterError) -> Wire:
-    row = ERRORS.row_for(error)
-    code = error.provider_code if error.provider_code is not None else row.word
-    kind = row.word if row.word.endswith("_error") else "invalid_request_error"
+    word = ERRORS.row_for(error).word
+    kind, code = (word, None) if word.endswith("_error") else (TYPES.get(word, "invalid_request_error"), word)
     return {"message": error.provider_message or error.message, "type": kind, "param": None, "code": code}
 
 
@@ -102,7 +102,7 @@ def say_failure(error: AdapterError) -> Wire:
         inner: Wire = encode_error_body(error)["error"]
         return inner
     said = say_error(error)
-    return {"code": str(said["code"]), "message": said["message"]}
+    return {"code": said["code"] or said["type"], "message": said["message"]}
 
 
 def encode_error(error: AdapterError) -> WireError:
