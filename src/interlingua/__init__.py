@@ -83,6 +83,7 @@ if TYPE_CHECKING:
         build_tool_results as build_tool_results,
         decode_stream as decode_stream,
         parse_tool_calls as parse_tool_calls,
+        repair_tool_results as repair_tool_results,
         translate_request as translate_request,
         translate_response as translate_response,
         translate_stream as translate_stream,
@@ -174,8 +175,8 @@ _PLACES: dict[str, tuple[str, ...]] = {
     "secrets": ("Secret",),
     "swap": ("SwapPlan", "plan_swap"),
     "translate": (
-        "build_tool_results", "decode_stream", "parse_tool_calls", "translate_request", "translate_response",
-        "translate_stream", "validate_tool_results",
+        "build_tool_results", "decode_stream", "parse_tool_calls", "repair_tool_results", "translate_request",
+        "translate_response", "translate_stream", "validate_tool_results",
     ),
     "types": (
         "AdapterCapabilities", "AudioBlock", "Base64Source", "Block", "BlockBase", "BlockComplete",
@@ -291,6 +292,7 @@ __all__ = [
     "parse_tool_calls",
     "plan_swap",
     "register_dialect",
+    "repair_tool_results",
     "restore_optional",
     "strict_schema",
     "subscribe",

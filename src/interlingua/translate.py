@@ -7,7 +7,9 @@ it holds.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, cast
+from typing import Any, Literal, cast
+
+from msgspec.structs import replace
 
 from .arguments import parse_error
 from .dialects import dialect as find
@@ -27,6 +29,7 @@ __all__ = [
     "build_tool_results",
     "decode_stream",
     "parse_tool_calls",
+    "repair_tool_results",
     "translate_request",
     "translate_response",
     "translate_stream",
@@ -57,7 +60,7 @@ def translate_response(
     request: Request | None = None,
     headers: Mapping[str, str] | None = None,
 ) -> Encoded:
-    """An answer of one dialect in another, with what was lost."""
+    """An answer of one dialect in another, with what was lost. ``request``: what was asked, which some echo."""
     response = find(source).decode_response(body, headers, request)
     return find(target).encode_response(response, request)
 
@@ -153,18 +156,55 @@ def as_blocks(content: Json) -> tuple[Block, ...]:
 
 def validate_tool_results(messages: Sequence[Json] | Sequence[Message], *, dialect: str) -> list[str]:
     """The ids of calls that no result answers, in order. ``messages`` are the dialect's own, or canonical."""
-    turns = messages if all(isinstance(m, Message) for m in messages) else _read_turns(messages, dialect)
+    return list(_unanswered(_read_turns(messages, dialect).messages))
+
+
+def repair_tool_results(
+    messages: Sequence[Json] | Sequence[Message], *, dialect: str, repair: Literal["synthesize"] = "synthesize"
+) -> list[Any]:
+    """The history with every call answered: an interrupted one gets an error result, right behind its turn.
+
+    Canonical messages give canonical ones, the dialect's own give the dialect's own.
+    """
+    request = _read_turns(messages, dialect)
+    missing = _unanswered(request.messages)
+    if not missing:
+        return list(messages)
+    repaired: list[Message] = []
+    owed: list[ToolResultBlock] = []
+    for message in request.messages:
+        if owed and message.role is not Role.tool:
+            repaired.append(Message(Role.tool, tuple(owed)))
+        elif owed:
+            message = replace(message, content=(*message.content, *owed))
+        owed = [_interrupted(b) for b in message.content if isinstance(b, ToolUseBlock) and b.id in missing]
+        repaired.append(message)
+    if owed:
+        repaired.append(Message(Role.tool, tuple(owed)))
+    if all(isinstance(message, Message) for message in messages):
+        return repaired
+    speaker = find(dialect)
+    said: list[Any] = speaker.encode_request(replace(request, messages=tuple(repaired))).body[speaker.history_key]
+    return said
+
+
+def _interrupted(call: ToolUseBlock) -> ToolResultBlock:
+    return ToolResultBlock(call.id, "The call was interrupted before it was answered.", call.name, is_error=True)
+
+
+def _unanswered(messages: Iterable[Message]) -> dict[str, None]:
     missing: dict[str, None] = {}
-    for message in turns:
-        assert isinstance(message, Message)
+    for message in messages:
         for block in message.content:
             if isinstance(block, ToolUseBlock):
                 missing[block.id] = None
             elif isinstance(block, ToolResultBlock):
                 missing.pop(block.tool_use_id, None)
-    return list(missing)
+    return missing
 
 
-def _read_turns(messages: Sequence[Any], dialect: str) -> Sequence[Message]:
+def _read_turns(messages: Sequence[Any], dialect: str) -> Request:
+    if all(isinstance(message, Message) for message in messages):
+        return Request(messages)
     speaker = find(dialect)
-    return speaker.decode_request({speaker.history_key: list(messages)}).messages
+    return speaker.decode_request({speaker.history_key: list(messages)})

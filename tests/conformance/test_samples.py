@@ -84,7 +84,7 @@ def asked() -> Iterator[object]:
                 marks = (
                     [
                         pytest.mark.xfail(
-                            reason="the SDK type wants an id that a thought built by hand has not; the provider takes it without"
+                            reason="the SDK type wants an id that a hand-built thought lacks; providers do not"
                         )
                     ]
                     if refused
