@@ -14,7 +14,6 @@ from interlingua.testing.oracles import WARNING, problems
 # Known and not yet mended: a property that sometimes fails for a dialect, and why. Take the row out when it is mended.
 OPEN: dict[str, dict[str, str]] = {
     "openai-responses": {"valid": "the SDK type wants an id that a thought built by hand has not"},
-    "gemini": {"valid": "the SDK has no mediaResolution inside functionResponse.parts"},
     "bedrock-converse": {"valid": "a cache mark on the first of two results puts a cachePoint between them"},
 }
 

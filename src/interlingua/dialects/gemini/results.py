@@ -11,6 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from msgspec.structs import replace
+
 from ...arguments import parse_object
 from ...types.base import Json
 from ...types.blocks import (
@@ -101,7 +103,10 @@ def read_response(wire: Wire, fields: dict[str, Any], forms: Wire) -> tuple[Bloc
 
 def read_result_part(wire: Json) -> Block:
     if is_object(wire) and any(is_object(wire.get(key)) for key in KEYS):
-        return PARTS.decode({tag_of(wire): None, **wire})
+        block = PARTS.decode({tag_of(wire): None, **wire})
+        if getattr(block, "detail", None) is None and getattr(block, "transcript", None) is None:
+            return block
+        return replace(block, forms={NAME: {**marks(NAME, block), "detailed": True}})
     return OpaqueBlock(dialect=NAME, raw=wire)
 
 
@@ -131,12 +136,21 @@ def say_parts(block: ToolResultBlock, first_word: int, ledger: Ledger) -> Iterat
     for index, inner in enumerate(block.content):
         if isinstance(inner, MEDIA):
             ledger.where = (*where, "content", index)
-            wire = PARTS.encode(inner, ledger)
+            wire = PARTS.encode(_bare(inner, ledger), ledger)
             if wire is not None:
                 yield wire
                 if index < first_word:
                     ledger.lose("moved", "the media of a result come after its words")
     ledger.where = where
+
+
+def _bare(block: Block, ledger: Ledger) -> Block:
+    """Media inside a result have no words beside them, unless they were read so."""
+    for field in ("detail", "transcript"):
+        if getattr(block, field, None) is not None and "detailed" not in marks(NAME, block):
+            ledger.lose("dropped", f"media of a result have no {field}", field)
+            block = replace(block, **{field: None})
+    return block
 
 
 def say_response(block: ToolResultBlock, words: list[tuple[int, Block]], ledger: Ledger) -> Wire:
