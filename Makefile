@@ -39,7 +39,7 @@ docs: $(VENV)/runtime  ## write docs/dialects.md, how each concept is said, from
 	@$(BIN)/python -m interlingua.testing.phrasebook docs/dialects.md
 
 bench: $(VENV)/dev  ## measure the budgets, as ratios in one run
-	@$(BIN)/python bench/run.py $(ARGS)
+	@$(BIN)/python bench/run.py docs/performance.md $(ARGS)
 
 clean:  ## remove .venv, caches and reports
 	@rm -rf $(VENV) build dist htmlcov .coverage* .hypothesis .mypy_cache .pytest_cache .ruff_cache

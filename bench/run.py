@@ -140,16 +140,33 @@ def _timed(decode: Callable[[bytes], object], data: bytes, clock: Callable[[], f
     return clock() - start
 
 
+def page(parts: dict[str, list[Row]]) -> str:
+    """The measurements as docs/performance.md."""
+    said = [
+        "# Performance\n",
+        "Written by `make bench`: ratios measured in one run, on a shared machine; less is better.\n",
+    ]
+    for title, rows in parts.items():
+        said += [f"\n## {title}\n", "| | ratio | budget | |", "|---|--:|--:|---|"]
+        for row in rows:
+            note = f"over; {row.note}" if row.ratio > row.budget else row.note
+            said.append(f"| {row.name} | {row.ratio:.2f} | {row.budget:g} | {note} |")
+    return "\n".join(said) + "\n"
+
+
 def main() -> None:
-    failed = 0
+    parts: dict[str, list[Row]] = {}
     for part in (imports, translation, chunks):
-        print(f"\n{(part.__doc__ or '').splitlines()[0]}")
+        title = (part.__doc__ or "").splitlines()[0].rstrip(".")
+        print(f"\n{title}")
         for row in part():
-            over = row.ratio > row.budget
-            failed += over
+            parts.setdefault(title, []).append(row)
             note = f"  ({row.note})" if row.note else ""
-            print(f"  {row.name:<52} {row.ratio:5.2f}x of {row.budget:g}x{'  OVER' if over else ''}{note}", flush=True)
-    print(f"\n{failed} over budget")
+            over = "  OVER" if row.ratio > row.budget else ""
+            print(f"  {row.name:<52} {row.ratio:5.2f}x of {row.budget:g}x{over}{note}", flush=True)
+    print(f"\n{sum(row.ratio > row.budget for rows in parts.values() for row in rows)} over budget")
+    if len(sys.argv) > 1:
+        Path(sys.argv[1]).write_text(page(parts))
 
 
 if __name__ == "__main__":

@@ -113,13 +113,16 @@ def _with_stubs(numbered: list[tuple[int, Message]], ledger: Ledger) -> list[tup
     return found
 
 
+_TOOL, _ASSISTANT = Role.tool, Role.assistant
+
+
 def _in_order(messages: Sequence[Message]) -> bool:
     """Every tool message stands behind an assistant turn or another tool message, and answers what was called."""
     before: Role | None = None
     for message in messages:
         role = message.role
-        if role is Role.tool:
-            if before is not Role.assistant and before is not Role.tool:
+        if role is _TOOL:
+            if before is not _ASSISTANT and before is not _TOOL:
                 return False
             if message.forms and _has_orphans(message):
                 return False

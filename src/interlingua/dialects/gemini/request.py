@@ -216,11 +216,14 @@ def path_of(model: str | None, stream: bool | None) -> str | None:
     return f"/{VERSION}/{place}:{'streamGenerateContent?alt=sse' if stream else 'generateContent'}"
 
 
+SYSTEM = Role.system
+
+
 def say_history(request: Request, body: Wire, target: Target | None, mark: Wire, ledger: Ledger) -> None:
     system: list[Placed]
     system, taken = leading_system(request, ledger)
     for index, message in enumerate(request.messages[taken:], taken):
-        if message.role == Role.system:
+        if message.role is SYSTEM:
             ledger.lose("moved", "system text stands before the conversation", "messages", index)
             system += [(("messages", index, "content", i), block) for i, block in enumerate(message.content)]
     say_system(encode_system(system, ledger), body, mark)

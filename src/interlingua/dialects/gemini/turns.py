@@ -44,10 +44,13 @@ class History:
     def say_usual(self, message: Message, index: int, ledger: Ledger) -> list[Wire] | None:
         """The parts of a message that has nothing special about it, or None."""
         parts: list[Wire] = []
-        for place, block in enumerate(message.content):
+        for block in message.content:
             wire = say_usual(block)
             if wire is None:
                 return None
+            parts.append(wire)
+            if type(block) is TextBlock:
+                continue
             if type(block) is ToolUseBlock:
                 if self.signing:
                     return None
@@ -57,9 +60,8 @@ class History:
                     return None
                 known = self.calls.get(block.tool_use_id)
                 if block.name is None or known is None or known[2] != block.tool_use_id:
-                    ledger.where = ("messages", index, "content", place)
+                    ledger.where = ("messages", index, "content", len(parts) - 1)
                     self.finish(block, wire["functionResponse"], ledger)
-            parts.append(wire)
         return parts
 
     def told(self, block: Block, wire: Wire, ledger: Ledger) -> Wire:
@@ -105,19 +107,25 @@ class History:
         return place if issued is None else None
 
 
+SYSTEM, ASSISTANT = Role.system, Role.assistant
+
+
 def encode_contents(
     messages: Sequence[Message], target: Target | None, ledger: Ledger, *, signing: bool = False
 ) -> list[Wire]:
     """The turns; system messages are not among them. ``signing``: the reader refuses unsigned calls."""
     history, turns = History(signing), Turns(ledger)
+    say_usual, said = history.say_usual, turns.said
     for index, message in settled(messages, ledger):
-        if message.role is Role.system:
+        role = message.role
+        if role is SYSTEM:
             continue
-        side = ROLE_WORDS[message.role]
-        if side != turns.side and not message.forms and not message.extras and (turns.said or side == "user"):
-            parts = history.say_usual(message, index, ledger) if turns.empty is None else None
+        side = "model" if role is ASSISTANT else "user"
+        if side != turns.side and not message.forms and not message.extras and (said or side == "user"):
+            parts = say_usual(message, index, ledger) if turns.empty is None else None
             if parts:
-                turns.begin(message, index, {"role": side, "parts": parts})
+                turns.before, turns.home, turns.side = message, index, side
+                said.append({"role": side, "parts": parts})
                 continue
         ledger.where = ("messages", index)
         if message.role is Role.tool:
