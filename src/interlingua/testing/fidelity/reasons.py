@@ -58,6 +58,12 @@ REASONS: tuple[Reason, ...] = (
         measure="translated",
         kind="ToolStateError",
     ),
+    Reason(
+        "its deltas and its own output_item.done say different texts: what was told in deltas stands",
+        where="openai-responses",
+        measure="law 3: fold is the recorded whole",
+        record="vercel-ai/openai/responses/openai-shell-container.1.stream",
+    ),
     Reason("the recorded request has the same fault", measure="valid (recorded body is not)"),
 )
 
