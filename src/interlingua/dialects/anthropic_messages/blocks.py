@@ -295,6 +295,8 @@ def say_result_content(block: ToolResultBlock, ledger: Ledger) -> Json:
 
 
 def read_tool_result(rest: Wire) -> dict[str, Any] | None:
+    if type(rest["tool_use_id"]) is not str:
+        return None
     fields: dict[str, Any] = {"tool_use_id": rest.pop("tool_use_id")}
     forms, blanks = Wire(), Wire()
     content = take(rest, "content", blanks)

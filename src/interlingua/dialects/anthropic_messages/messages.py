@@ -21,6 +21,7 @@ from ...types.blocks import (
     Block,
     DocumentBlock,
     ImageBlock,
+    OpaqueBlock,
     RedactedThinkingBlock,
     TextBlock,
     ThinkingBlock,
@@ -64,9 +65,9 @@ def decode_turn(turn: Wire, into: list[Message], origin: Origin) -> None:
             into.extend(split_turn(list(map(read_block, listed)), {}, into))
             return
     rest, forms, blanks = dict(turn), Wire(), Wire()
-    word = rest.pop("role", None)
+    word = rest.pop("role", "absent")
     role = ROLES.get(word, Role.user) if isinstance(word, str) else Role.user
-    if word not in ROLES:
+    if not isinstance(word, str) or word not in ROLES:
         forms["role"] = word
     if not into and role is not Role.user:
         forms["first"] = True
@@ -78,8 +79,10 @@ def decode_turn(turn: Wire, into: list[Message], origin: Origin) -> None:
         blocks = list(map(read_block, content))
     else:
         blocks = []
-        if content is not None:
-            rest["content"] = content
+        if "content" not in turn:
+            forms["content"] = "absent"
+        elif content is not None:
+            rest["content"] = content  # of no shape we know: residue says it
     fields = kept(NAME, rest, forms, blanks)
     if role is Role.user:
         into.extend(split_turn(blocks, fields, into))
@@ -206,6 +209,8 @@ def _join(turn: Wire, content: list[Wire]) -> None:
 def encode_turn(message: Message, target: Target | None, ids: IdMap, ledger: Ledger) -> Wire:
     mark = marks(NAME, message)
     wire: Wire = {"role": mark.get("role", ROLE_WORDS[message.role]) if mark else ROLE_WORDS[message.role]}
+    if wire["role"] == "absent":
+        del wire["role"]
     only = message.content[0] if len(message.content) == 1 else None
     if only is not None and mark.get("content") == "string" and is_plain(only):
         wire["content"] = only.text  # type: ignore[union-attr]
@@ -213,10 +218,17 @@ def encode_turn(message: Message, target: Target | None, ids: IdMap, ledger: Led
     content = encode_content(message, target, ids, ledger)
     if content:
         wire["content"] = content
-    elif message.content or "content" not in mark.get("blank", ()):
+    elif message.content or not _was_hollow(message, mark):
         wire["content"] = [{"type": "text", "text": PLACEHOLDER}]
         ledger.lose("added", "a turn may not be empty", "content")
     return own(NAME, wire, message)
+
+
+def _was_hollow(message: Message, mark: Wire) -> bool:
+    """The turn came without content, or with something that is no list of blocks."""
+    if mark.get("content") == "absent" or "content" in mark.get("blank", ()):
+        return True
+    return "content" in message.extras.get(NAME, ())
 
 
 def encode_content(message: Message, target: Target | None, ids: IdMap, ledger: Ledger) -> list[Wire]:
@@ -275,7 +287,9 @@ def encode_system(blocks: Sequence[tuple[tuple[str | int, ...], Block]], ledger:
     ids = IdMap(IDS)
     for where, block in blocks:
         ledger.where = where
-        if type(block) is not TextBlock:
+        if isinstance(block, OpaqueBlock) and block.dialect == NAME:
+            said.append(block.raw)
+        elif type(block) is not TextBlock:
             ledger.lose("dropped", "a system prompt is text")
         else:
             wire = encode_block(block, ids, ledger)

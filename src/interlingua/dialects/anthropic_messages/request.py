@@ -51,11 +51,16 @@ def decode_request(
     read_outside(fields, forms, headers, model, stream)
     if type(rest.get("messages")) is list:
         fields["messages"] = decode_messages(rest.pop("messages"), provider)
-    elif "messages" not in rest:
+    else:
         forms["messages"] = "absent"
-    fields["system"] = decode_system(take(rest, "system", blanks), forms)
+    system = take(rest, "system", blanks)
+    fields["system"] = decode_system(system, forms)
+    if system is not None and type(system) is not str and not is_array(system):
+        rest["system"] = system  # of no shape we know
     if is_array(tools := take(rest, "tools", blanks)):
         fields["tools"] = tuple(map(read_tool, tools))
+    elif tools is not None:
+        rest["tools"] = tools
     read_settings(rest, fields, forms, blanks)
     if "max_output_tokens" not in fields:
         forms["max_tokens"] = "absent"
@@ -84,7 +89,7 @@ def read_outside(
 
 
 def read_settings(rest: Wire, fields: dict[str, Any], forms: Wire, blanks: Wire) -> None:
-    if isinstance(rest.get("tool_choice"), dict) and rest["tool_choice"].get("type") in CHOICES.read:
+    if isinstance(rest.get("tool_choice"), dict) and str(rest["tool_choice"].get("type")) in CHOICES.read:
         fields["tool_choice"] = read_choice(rest.pop("tool_choice"), alone="tools" not in fields)
     if isinstance(tier := rest.get("service_tier"), str) and tier in TIERS.read:
         fields["service_tier"] = TIERS.read[rest.pop("service_tier")]

@@ -93,12 +93,12 @@ def read_usage(rest: Wire, forms: Wire, blanks: Wire) -> TokenUsage:
     usage, empty = dict(rest.pop("usage")), Wire()
     counts: dict[str, Any] = {}
     for ours, theirs in USAGE:
-        value = usage.pop(theirs, "absent")
+        value = usage.get(theirs, "absent")
         if type(value) is int:
-            counts[ours] = value
+            counts[ours] = usage.pop(theirs)
         elif value is None:
-            empty[theirs] = None
-        else:
+            empty[theirs] = usage.pop(theirs)
+        else:  # absent, or of no shape we know: residue says it
             forms.setdefault("no_usage", []).append(theirs)
     counts["reasoning_tokens"] = _read_reasoning(usage, empty)
     if empty:
@@ -165,7 +165,8 @@ def say_stop(response: Response, mark: Wire, ledger: Ledger) -> Wire:
     if "stop_reason" in mark:
         word = mark["stop_reason"]
         calls = bool(response.tool_uses)
-        stands_for = STOP.read.get(word) or (StopReason.tool_use if calls else StopReason.end_turn)
+        known = STOP.read.get(word) if isinstance(word, str) else None
+        stands_for = known or (StopReason.tool_use if calls else StopReason.end_turn)
         if stands_for is response.stop_reason:
             return {} if word == "absent" else {"stop_reason": word}
     word = STOP.write.get(StopReason(response.stop_reason))

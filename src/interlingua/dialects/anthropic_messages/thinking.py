@@ -29,8 +29,13 @@ def read_thinking(rest: Wire, fields: dict[str, Any], config: Wire | None) -> No
     if is_dict(wire) and wire.get("type") in MODES:
         del rest["thinking"]
         inner, blanks = dict(wire), Wire()
-        found |= {"mode": inner.pop("type"), "budget": take(inner, "budget_tokens", blanks)}
-        found["display"] = take(inner, "display", blanks)
+        found["mode"] = inner.pop("type")
+        for ours, theirs, kind in (("budget", "budget_tokens", int), ("display", "display", str)):
+            value = take(inner, theirs, blanks)
+            if value is None or type(value) is kind:
+                found[ours] = value
+            else:
+                inner[theirs] = value  # of no shape we know
         limit = fields.get("max_output_tokens")
         plain = _in_bounds(Thinking(**found), limit, Ledger()) == _plainly(Thinking(**found))
         forms: Wire = {} if plain else {"verbatim": True}

@@ -18,7 +18,8 @@ ID = re.compile(r"[a-zA-Z0-9_-]+").fullmatch
 
 def read_block(wire: Wire) -> Block | None:
     """A text, a call or a result with nothing special about it. What is no object is none of them."""
-    reader = _READ.get(wire.get("type")) if type(wire) is dict else None
+    kind = wire.get("type") if type(wire) is dict else None
+    reader = _READ.get(kind) if type(kind) is str else None
     return None if reader is None else reader(wire)
 
 

@@ -103,7 +103,7 @@ def read_message(word: Json, rest: Wire, origin: Origin) -> Message:
     else:
         forms, blanks = Wire(), Wire()
         blocks = read_content(rest, forms, blanks)
-    if word == "developer" or word not in ROLES:
+    if not isinstance(word, str) or word == "developer" or word not in ROLES:
         forms["role"] = word
     by = origin if role is Role.assistant else None
     return Message(role, blocks, origin=by, **kept(NAME, rest, forms, blanks))
