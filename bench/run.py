@@ -185,7 +185,7 @@ def page(parts: dict[str, list[Row]]) -> str:
         "# Performance\n",
         "Written by `make bench`: ratios measured in one run, on a shared machine; less is better.",
         "Requests are measured repeatedly, so what dialects remember of tool schemas is warm. With tools never seen",
-        "before, Gemini and Ollama first project each schema into their subset, which costs about a hundred times more.\n",
+        "before, Gemini and Ollama project each schema into their subset first: about 100 times the yardstick.\n",
     ]
     for title, rows in parts.items():
         said += [f"\n## {title}\n", "| | ratio | budget | |", "|---|--:|--:|---|"]
