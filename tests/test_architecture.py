@@ -32,24 +32,27 @@ LAYERS = (
     ("pricing",),
     ("swap",),
     ("addressing", "environment", "signing", "retry"),
-    ("exchange", "transport", "behaviour", "bus"),
-    ("losses", "calls"),
+    ("exchange", "transport", "behaviour", "bus", "media"),
+    ("embedded", "export"),
+    ("losses", "calls", "fitting", "connecting"),
     ("adapter",),
     ("awaiting", "blocking"),
     ("client",),
-    ("router",),
+    ("manager",),
+    ("tools", "history"),
+    ("routing",),
     ("session",),
     ("",),  # interlingua/__init__.py: the public names
 )
 
 # These may import anything, and nothing above imports them.
-FREE = ("embedded", "testing", "demo")
+FREE = ("testing", "demo")
 
 # What may not appear from the exchange downwards: one call must give the same answer twice, in any loop or none.
 PURE = (
     *("types", "errors", "schema", "ids", "framing", "grammar", "arguments", "folding"),
     *("dialects", "replay", "translate", "providers", "catalogue", "exchange"),
-    *("secrets", "http", "tokens", "config", "addressing", "retry", "losses", "calls"),
+    *("secrets", "http", "tokens", "config", "addressing", "retry", "losses", "calls", "fitting"),
 )
 IMPURE = {
     "a clock": (

@@ -13,17 +13,21 @@ from msgspec.structs import replace
 from .addressing import Address
 from .bus import BUS, Bus
 from .calls import Call
+from .catalogue import Catalogue, default_catalogue
 from .config import AdapterConfig
 from .dialects import dialect
+from .errors import InvalidRequestError
+from .estimate import estimate_input_tokens
 from .exchange import Exchange
+from .fitting import Unsupported, fit_request
 from .losses import OnLoss, judge_losses
 from .providers.table import Provider, provider as find
 from .retry import Budget
 from .signing import signer_for
-from .tokens import rough_tokens
-from .types.blocks import Block, TextBlock
+from .types.blocks import Block
 from .types.capabilities import AdapterCapabilities, Target
 from .types.events import Event
+from .types.loss import Loss
 from .types.messages import Message
 from .types.request import Request
 from .types.response import Response
@@ -32,22 +36,6 @@ from .types.tools import Tool
 __all__ = ["Active", "Adapter", "ProviderAdapter", "Register", "Settings", "new_ulid"]
 
 _ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
-
-# What a protocol can carry. A model may do less: who knows the model says so with ``capabilities``.
-ABLE: dict[str, AdapterCapabilities] = {
-    "anthropic-messages": AdapterCapabilities(
-        images=True, documents=True, thinking=True, structured_output=True, prompt_caching=True
-    ),
-    "openai-chat": AdapterCapabilities(images=True, documents=True, audio=True, thinking=True, structured_output=True),
-    "openai-responses": AdapterCapabilities(images=True, documents=True, thinking=True, structured_output=True),
-    "gemini": AdapterCapabilities(
-        images=True, documents=True, audio=True, video=True, thinking=True, structured_output=True
-    ),
-    "ollama": AdapterCapabilities(images=True, thinking=True, structured_output=True),
-    "bedrock-converse": AdapterCapabilities(
-        images=True, documents=True, video=True, thinking=True, structured_output=True, prompt_caching=True
-    ),
-}
 
 
 class ProviderAdapter(Protocol):
@@ -80,8 +68,12 @@ class Settings(TypedDict, total=False):
     """What both clients can be told beside provider, configuration and default model."""
 
     on_loss: OnLoss
-    capabilities: Callable[[str], AdapterCapabilities | None] | None
-    """Who knows what a model can do."""
+    unsupported: Unsupported
+    """What becomes of a parameter that the model does not take: dropped with a Loss, or the request refused."""
+    catalogue: Catalogue | None
+    """Who knows what a model is called and what it takes; ``Catalogue(())`` knows nothing and refuses nothing."""
+    prepare: Callable[[Request], Request] | None
+    """What is done to every request first, such as filling in a configuration's defaults."""
     bus: Bus
     clock: Callable[[], float]
     chance: Callable[[], float]
@@ -97,7 +89,9 @@ class Adapter:
         *,
         model: str | None = None,
         on_loss: OnLoss = "warn",
-        capabilities: Callable[[str], AdapterCapabilities | None] | None = None,
+        unsupported: Unsupported = "drop",
+        catalogue: Catalogue | None = None,
+        prepare: Callable[[Request], Request] | None = None,
         bus: Bus = BUS,
         clock: Callable[[], float] = time.monotonic,
         chance: Callable[[], float] = random.random,
@@ -109,8 +103,9 @@ class Adapter:
         self._address = Address(self.provider, self.config)
         self.model, self.bus = model, bus
         self.on_loss: OnLoss = on_loss
+        self.unsupported: Unsupported = unsupported
         self.dialect = dialect(self.provider.dialect, self.name)
-        self._able, self._clock, self._chance = capabilities, clock, chance
+        self._catalogue, self._prepare, self._clock, self._chance = catalogue, prepare, clock, chance
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.name!r}, model={self.model!r})"
@@ -121,34 +116,69 @@ class Adapter:
         return self.capabilities_for(self.model or "")
 
     def capabilities_for(self, model: str) -> AdapterCapabilities:
-        """What a model can do, where somebody knows, else what the protocol can carry."""
-        return self._known(model) or ABLE.get(self.dialect.name, AdapterCapabilities())
+        """What a model can do; of one that nobody knows, what the protocol can carry."""
+        return self.catalogue.capabilities_for(self.name, model, self.dialect.name)
 
-    def _known(self, model: str | None) -> AdapterCapabilities | None:
-        return self._able(model) if self._able is not None and model else None
+    @property
+    def catalogue(self) -> Catalogue:
+        """Who knows the models; the default one is loaded when it is first asked."""
+        if self._catalogue is None:
+            self._catalogue = default_catalogue()
+        return self._catalogue
 
     def estimate_input_tokens(
         self, messages: Sequence[Message], tools: Sequence[Tool] = (), system: str | Sequence[Block] | None = None
     ) -> int:
-        """Roughly how many tokens a prompt is, without a network."""
-        blocks = (TextBlock(system),) if isinstance(system, str) else tuple(system or ())
-        bodies = [self.dialect.encode_messages(messages).body]
-        bodies += [self.dialect.encode_tools(tools).body] if tools else []
-        bodies += [self.dialect.encode_system(blocks).body] if blocks else []
-        return rough_tokens(bodies)
+        """Roughly how many tokens a prompt is, without a network; how roughly is in ``docs/estimates.md``."""
+        return estimate_input_tokens(messages, tools, system, provider=self.name, model=self.model)
 
-    def call(self, request: Request, *, stream: bool) -> Call:
-        """A request as a call that is ready to be made. Raises if it cannot be said, or not without losses."""
-        model = request.model or self.model
-        request = replace(request, model=model, request_id=request.request_id or new_ulid())
-        target = Target(self.name, model, self._known(model), None, self.provider.shares)
+    def target(self, model: str | None) -> Target:
+        """Who will read a request for this model."""
+        able = self.capabilities_for(model) if model else None
+        return Target(self.name, model, able, None, self.provider.shares)
+
+    def budget(self) -> Budget:
+        """The attempts and the time of one model call."""
+        config = self.config
+        return Budget(config.retry, config.max_retries, config.timeout_seconds, self._clock, self._chance)
+
+    def call(self, request: Request, *, stream: bool, budget: Budget | None = None) -> Call:
+        """A request as a call that is ready to be made. Raises if it cannot be said, or not without losses.
+
+        ``budget`` is somebody else's, who tries several adapters within one.
+        """
+        request, target, losses = self.fitted(request, stream=stream)
         exchange = Exchange(
-            self.provider, self.config, self.dialect, request, target, stream=stream, address=self._address
+            self.provider,
+            self.config,
+            self.dialect,
+            request,
+            target,
+            stream=stream,
+            address=self._address,
+            losses=losses,
         )
         judge_losses(exchange, self.on_loss)
-        config = self.config
-        budget = Budget(config.retry, config.max_retries, config.timeout_seconds, self._clock, self._chance)
-        return Call(exchange, config, budget, self.bus, self._signer)
+        return Call(exchange, self.config, budget or self.budget(), self.bus, self._signer)
+
+    def fitted(self, request: Request, *, stream: bool) -> tuple[Request, Target, tuple[Loss, ...]]:
+        """The request as this provider's model takes it, who will read it, and what was changed."""
+        model = request.model or self.model
+        if self._prepare is not None:
+            request = self._prepare(replace(request, model=model))
+            model = request.model
+        model = self.catalogue.wire_name(self.name, model) if model else None
+        target = self.target(model)
+        request = replace(request, model=model, request_id=request.request_id or new_ulid(), stream=stream)
+        if target.capabilities is None or model is None:
+            return request, target, ()
+        facts = self.catalogue.facts(self.name, model)
+        try:
+            fitted, losses = fit_request(request, facts, target.capabilities, self.unsupported)
+        except InvalidRequestError as error:
+            error.provider, error.request_id = self.name, request.request_id
+            raise
+        return fitted, target, losses
 
 
 def new_ulid() -> str:

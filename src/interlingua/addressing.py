@@ -22,6 +22,7 @@ HOLE = re.compile(r"{(\w+)}")
 PRINTABLE = re.compile(r"[\x20-\x7e]*")
 SHORTEST_KEY = 8
 MOST_REMEMBERED = 64
+KEYLESS = frozenset({"none", "sigv4", "google"})
 KEY_WORDS = frozenset({"key", "api_key", "api-key", "apikey", "token", "access_token"})
 
 # What ``options["api_version"]`` means: a header, a part of the query, or the version in the path.
@@ -34,9 +35,6 @@ OPTION_HEADERS: dict[str, dict[str, str]] = {
     "openai-responses": {"organization": "openai-organization", "project": "openai-project"},
     "openrouter": {"referer": "http-referer", "title": "x-title"},
 }
-# Where the table's variable names no key.
-_TOKEN = "give AdapterConfig(api_key=...) an access token, such as `gcloud auth print-access-token` prints"
-KEY_ADVICE = {"vertex": _TOKEN, "vertex-anthropic": _TOKEN}
 # Providers whose project is a part of the address and no header.
 PROJECT_IN_URL = frozenset({"vertex", "vertex-anthropic"})
 
@@ -172,6 +170,7 @@ KEY_HEADERS: dict[str, Callable[[Provider, str], dict[str, str]]] = {
     "bearer": _bearer,
     "header": _named,
     "sigv4": _bearer,  # a key instead of a signature
+    "google": _bearer,
     "none": _bearer,
 }
 
@@ -181,7 +180,7 @@ def _key_header(provider: Provider, config: AdapterConfig) -> dict[str, str]:
     if key:
         return KEY_HEADERS[provider.auth.kind](provider, key)
     named = {name.lower() for name in config.extra_headers}
-    if provider.auth.kind in ("none", "sigv4") or named & {"authorization", (provider.auth.header or "").lower()}:
+    if provider.auth.kind in KEYLESS or named & {"authorization", (provider.auth.header or "").lower()}:
         return {}
     raise NotConfigured(key_sentence(provider), provider=provider.name)
 
@@ -189,8 +188,7 @@ def _key_header(provider: Provider, config: AdapterConfig) -> dict[str, str]:
 def key_sentence(provider: Provider) -> str:
     """What to do about a missing key."""
     where = " or ".join(provider.auth.keys)
-    usual = f"set {where} in the environment, or give AdapterConfig(api_key=...)"
-    return f"no key for {provider.name}: {KEY_ADVICE.get(provider.name, usual)}"
+    return f"no key for {provider.name}: set {where} in the environment, or give AdapterConfig(api_key=...)"
 
 
 def _secrets(config: AdapterConfig) -> list[str]:

@@ -17,6 +17,7 @@ from .calls import Call
 from .config import AdapterConfig
 from .errors import AdapterError, CancelledError
 from .providers.table import Provider
+from .retry import Budget
 from .transport.base import AsyncReply, AsyncTransport
 from .types.events import Event
 from .types.request import Request
@@ -159,9 +160,9 @@ class AsyncClient(Adapter):
         self._transport, self._sleep = transport, sleep
         self._calls = Register[_Waiting]()
 
-    async def complete(self, request: Request) -> Response:
-        """The whole answer."""
-        waiting = self._open(request, stream=False)
+    async def complete(self, request: Request, *, budget: Budget | None = None) -> Response:
+        """The whole answer. ``budget``: attempts and time shared with other calls, as a router does."""
+        waiting = self._open(request, budget, stream=False)
         try:
             while await self.step(waiting) is not None:
                 pass
@@ -169,9 +170,9 @@ class AsyncClient(Adapter):
             self.end(waiting)
         return waiting.call.result()
 
-    def stream(self, request: Request) -> AsyncStream:
+    def stream(self, request: Request, *, budget: Budget | None = None) -> AsyncStream:
         """The answer as it comes. One that fails raises after ``message.complete``; the error has the partial."""
-        return AsyncStream(self._open(request, stream=True), self)
+        return AsyncStream(self._open(request, budget, stream=True), self)
 
     async def step(self, waiting: _Waiting) -> list[Event] | None:
         """Go on with a call until something happens: the events of it, or None at the end."""
@@ -195,7 +196,10 @@ class AsyncClient(Adapter):
     async def _begin(self, waiting: _Waiting) -> list[Event]:
         if waiting.call.delay is not None:
             await waiting.on(self._sleep(waiting.call.delay))
-        reply = await waiting.on(self._network().send(waiting.call.attempt()))
+        http = waiting.call.attempt()
+        if waiting.call.signer is not None:  # credentials may have to be renewed, which blocks
+            http = await waiting.on(asyncio.to_thread(waiting.call.signer, http))
+        reply = await waiting.on(self._network().send(http))
         waiting.reply, waiting.chunks = reply, reply.chunks()
         waiting.call.replied(reply.status, reply.headers)
         return []
@@ -206,8 +210,8 @@ class AsyncClient(Adapter):
         assert self._transport is not None
         return self._transport
 
-    def _open(self, request: Request, *, stream: bool) -> _Waiting:
-        return self._calls.add(_Waiting(self.call(request, stream=stream)))
+    def _open(self, request: Request, budget: Budget | None, *, stream: bool) -> _Waiting:
+        return self._calls.add(_Waiting(self.call(request, stream=stream, budget=budget)))
 
     def end(self, waiting: _Waiting) -> None:
         """Nobody waits for this call any more."""

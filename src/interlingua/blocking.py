@@ -12,6 +12,7 @@ from .calls import Call
 from .config import AdapterConfig
 from .errors import AdapterError
 from .providers.table import Provider
+from .retry import Budget
 from .transport.base import Abort, Reply, Transport
 from .types.events import Event
 from .types.request import Request
@@ -121,9 +122,9 @@ class Client(Adapter):
         self._transport, self._sleep = transport, sleep
         self._calls = Register[_Blocked]()
 
-    def complete(self, request: Request) -> Response:
-        """The whole answer."""
-        blocked = self._open(request, stream=False)
+    def complete(self, request: Request, *, budget: Budget | None = None) -> Response:
+        """The whole answer. ``budget``: attempts and time shared with other calls, as a router does."""
+        blocked = self._open(request, budget, stream=False)
         try:
             while self.step(blocked) is not None:
                 pass
@@ -131,9 +132,9 @@ class Client(Adapter):
             self.end(blocked)
         return blocked.call.result()
 
-    def stream(self, request: Request) -> Stream:
+    def stream(self, request: Request, *, budget: Budget | None = None) -> Stream:
         """The answer as it comes. One that fails raises after ``message.complete``; the error has the partial."""
-        return Stream(self._open(request, stream=True), self)
+        return Stream(self._open(request, budget, stream=True), self)
 
     def step(self, blocked: _Blocked) -> list[Event] | None:
         """Go on with a call until something happens: the events of it, or None at the end."""
@@ -157,7 +158,8 @@ class Client(Adapter):
     def _begin(self, blocked: _Blocked) -> list[Event]:
         if blocked.call.delay is not None:
             (self._sleep or blocked.abort.wait)(blocked.call.delay)
-        reply = self._network().send(blocked.call.attempt(), blocked.abort)
+        http, signer = blocked.call.attempt(), blocked.call.signer
+        reply = self._network().send(signer(http) if signer else http, blocked.abort)
         blocked.reply, blocked.chunks = reply, reply.chunks()
         blocked.call.replied(reply.status, reply.headers)
         return []
@@ -168,8 +170,8 @@ class Client(Adapter):
         assert self._transport is not None
         return self._transport
 
-    def _open(self, request: Request, *, stream: bool) -> _Blocked:
-        return self._calls.add(_Blocked(self.call(request, stream=stream)))
+    def _open(self, request: Request, budget: Budget | None, *, stream: bool) -> _Blocked:
+        return self._calls.add(_Blocked(self.call(request, stream=stream, budget=budget)))
 
     def end(self, blocked: _Blocked) -> None:
         """Nobody waits for this call any more."""

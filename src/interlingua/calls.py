@@ -9,18 +9,17 @@ import logging
 from collections.abc import Mapping
 from typing import Any
 
-import msgspec
 from msgspec.structs import replace
 
 from .bus import Bus, CallCompleted, CallEvent, CallFailed, CallStarted
 from .config import AdapterConfig
 from .errors import AdapterError, CancelledError, RequestTimeoutError
+from .estimate import estimate_output, estimate_request
 from .exchange import Exchange, Reading
 from .folding import unfold
 from .http import HttpRequest, Timeouts
 from .retry import Budget
 from .signing import Signer
-from .tokens import rough_tokens
 from .types.events import Event, MessageComplete, MessageStart, Unknown, UsageUpdate
 from .types.response import Response
 from .types.usage import TokenUsage
@@ -63,8 +62,7 @@ class Call:
         self._attempt_began = self.budget.clock()
         if self.bus:
             self.bus.publish(CallStarted(**self._who()))
-        http = self.exchange.http(self._timeouts())
-        return self.signer(http) if self.signer else http
+        return self.exchange.http(self._timeouts())
 
     def check(self) -> None:
         """Raise if the call was cancelled meanwhile."""
@@ -169,11 +167,11 @@ class Call:
             self._publish_end(CancelledError("the caller left"), None)
 
     def _estimate(self, response: Response) -> TokenUsage:
-        log.warning("%s sent no usage; it is estimated", self.exchange.provider.name)
-        said = [msgspec.to_builtins(block) for block in response.content]
+        exchange = self.exchange
+        log.warning("%s sent no usage; it is estimated", exchange.provider.name)
         return TokenUsage(
-            input_tokens=rough_tokens(msgspec.json.decode(self.exchange.body)),
-            output_tokens=rough_tokens(said),
+            input_tokens=estimate_request(exchange.request, exchange.provider.name, exchange.model),
+            output_tokens=estimate_output(response.content, exchange.provider.name, exchange.model),
             estimated=True,
         )
 

@@ -3,51 +3,73 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Unpack
+from typing import Any, Unpack
 
 from .adapter import ProviderAdapter, Settings
 from .awaiting import AsyncClient, AsyncStream
 from .blocking import Client, Stream
 from .config import AdapterConfig
-from .environment import configured
-from .errors import NotConfigured
-from .providers.table import PROVIDERS, Provider
+from .connecting import Door, configuration_of, door_to
+from .embedded import handler
 from .transport.base import AsyncTransport, Transport
+from .transport.memory import AsyncMemoryTransport, MemoryTransport
 
-__all__ = ["AsyncClient", "AsyncStream", "Client", "ProviderAdapter", "Stream", "connect", "connect_sync"]
+__all__ = [
+    "AsyncClient",
+    "AsyncStream",
+    "Client",
+    "ProviderAdapter",
+    "Stream",
+    "client_at",
+    "connect",
+    "connect_sync",
+    "sync_client_at",
+]
 
 
 def connect(
-    model: str,
+    model: str | None = None,
     config: AdapterConfig | None = None,
     *,
     transport: AsyncTransport | None = None,
     environment: Mapping[str, str] | None = None,
+    models: str | None = None,
     **settings: Unpack[Settings],
 ) -> AsyncClient:
-    """A client for ``"provider:model"``; what the configuration leaves open is read from the environment, now."""
-    row, name = named(model)
-    return AsyncClient(row, configured(row, config, environment), model=name, transport=transport, **settings)
+    """A client for ``"provider:model"``, an alias of ``models.yaml``, or a model whose maker is known.
+
+    What the configuration leaves open is read now: ``models.yaml`` (``models`` names another file), then the
+    environment. Without a model, the first provider with a key serves; without any key, the embedded model does.
+    """
+    door = door_to(model, configuration_of(environment, models), config, environment)
+    return client_at(door, transport, **settings)
 
 
 def connect_sync(
-    model: str,
+    model: str | None = None,
     config: AdapterConfig | None = None,
     *,
     transport: Transport | None = None,
     environment: Mapping[str, str] | None = None,
+    models: str | None = None,
     **settings: Unpack[Settings],
 ) -> Client:
     """As ``connect``, for code that does not await."""
-    row, name = named(model)
-    return Client(row, configured(row, config, environment), model=name, transport=transport, **settings)
+    door = door_to(model, configuration_of(environment, models), config, environment)
+    return sync_client_at(door, transport, **settings)
 
 
-def named(model: str) -> tuple[Provider, str | None]:
-    """The provider and the model that ``"provider:model"`` names; the model may be left out."""
-    name, _, rest = model.partition(":")
-    row = PROVIDERS.get(name)
-    if row is None:
-        known = ", ".join(sorted(PROVIDERS))
-        raise NotConfigured(f"no provider is called {name!r}; write 'provider:model' with one of: {known}")
-    return row, rest or None
+def client_at(door: Door, transport: AsyncTransport | None = None, **settings: Unpack[Settings]) -> AsyncClient:
+    """The client that goes through a door."""
+    if transport is None and door.embedded:
+        transport = AsyncMemoryTransport(handler())
+    told: Any = {"catalogue": door.catalogue, "prepare": door.prepare, **settings}
+    return AsyncClient(door.provider, door.config, model=door.model, transport=transport, **told)
+
+
+def sync_client_at(door: Door, transport: Transport | None = None, **settings: Unpack[Settings]) -> Client:
+    """The client that goes through a door, and blocks."""
+    if transport is None and door.embedded:
+        transport = MemoryTransport(handler())
+    told: Any = {"catalogue": door.catalogue, "prepare": door.prepare, **settings}
+    return Client(door.provider, door.config, model=door.model, transport=transport, **told)

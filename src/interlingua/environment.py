@@ -13,9 +13,6 @@ from .providers.table import Provider
 
 __all__ = ["configured"]
 
-# Named in the table as the place where credentials are, but not themselves a key that a header could carry.
-NOT_KEYS = frozenset({"AWS_ACCESS_KEY_ID", "GOOGLE_APPLICATION_CREDENTIALS"})
-
 BASE_URLS = {
     "anthropic": "ANTHROPIC_BASE_URL",
     "openai": "OPENAI_BASE_URL",
@@ -45,7 +42,7 @@ def configured(
     env = os.environ if environment is None else environment
     changes: dict[str, Any] = {}
     if config.api_key is None:
-        changes["api_key"] = _first(env, tuple(name for name in provider.auth.keys if name not in NOT_KEYS))
+        changes["api_key"] = _first(env, provider.auth.keys)
     base = env.get(BASE_URLS.get(provider.name, ""), "")
     if config.base_url is None and base:
         changes["base_url"] = base if "://" in base or not provider.local else LOCAL + base

@@ -22,6 +22,7 @@ from .secrets import MASK
 from .types.base import Json
 from .types.capabilities import Target
 from .types.events import Event, MessageComplete, MessageStart
+from .types.loss import Loss
 from .types.messages import Origin
 from .types.request import Request
 from .types.response import Response
@@ -50,13 +51,16 @@ class Exchange:
         *,
         stream: bool = False,
         address: Address | None = None,
+        losses: tuple[Loss, ...] = (),
     ) -> None:
-        self.request = replace(request, stream=stream, betas=betas_of(request.betas, config))
+        betas = betas_of(request.betas, config)
+        same = request.stream is stream and betas is request.betas
+        self.request = request if same else replace(request, stream=stream, betas=betas)
         self.provider, self.dialect, self.stream = provider, dialect, stream
         self.model = request.model or (target.model if target else None)
         self.origin = Origin(provider.name, dialect.name, self.model)
         encoded = dialect.encode_request(self.request, target)
-        self.losses = encoded.losses
+        self.losses = (*losses, *encoded.losses)
         path, body = at_door(provider, self.model, encoded.path, encoded.body, stream=stream)
         if path is None:
             raise InvalidRequestError("the request names no model", provider=provider.name)

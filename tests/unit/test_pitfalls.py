@@ -463,7 +463,7 @@ def test_42_no_key_in_a_url() -> None:
     rows = PROVIDERS.values() if isinstance(PROVIDERS, dict) else PROVIDERS
     for row in rows:
         assert "key" not in row.base_url
-        assert row.auth.kind in ("bearer", "header", "sigv4", "none")
+        assert row.auth.kind in ("bearer", "header", "sigv4", "google", "none")
     for name in (CLAUDE, CHAT, GEMINI, RESPONSES):
         path = dialect(name).encode_request(Request((Message("user", "?"),), "m", stream=True)).path
         assert path is not None

@@ -20,7 +20,7 @@ def test_a_row_is_complete(name):
     assert row.dialect in DIALECTS
     assert row.base_url.startswith(("https://", "http://localhost"))
     assert row.local is row.base_url.startswith("http://localhost")
-    assert row.auth.kind in ("bearer", "header", "sigv4", "none")
+    assert row.auth.kind in ("bearer", "header", "sigv4", "google", "none")
     assert (row.auth.header is not None) is (row.auth.kind == "header")
     assert all(other in PROVIDERS for other in row.shares)
     assert dialect(row.dialect, name).provider == name

@@ -226,7 +226,7 @@ def _from_environment(entry: AdapterEntry, row: Provider, environ: Mapping[str, 
 
 def _needs_key(entry: AdapterEntry, row: Provider) -> bool:
     """A local server needs none, and a signer finds its own credentials; but one that was named must be there."""
-    return bool(entry.api_key_env) or row.auth.kind not in ("none", "sigv4")
+    return bool(entry.api_key_env) or row.auth.kind not in ("none", "sigv4", "google")
 
 
 def _what_to_do(name: str, entry: AdapterEntry, row: Provider, source: str | None) -> str:

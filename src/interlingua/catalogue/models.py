@@ -78,12 +78,12 @@ class Catalogue:
         """Whether any layer knows the model. One that is unknown is sent as written, and nothing is refused."""
         return self.facts(provider, model) != Facts()
 
-    def capabilities_for(self, provider: str, model: str) -> AdapterCapabilities:
-        """What the model takes through that provider's protocol."""
-        return self._capabilities(provider, model)
+    def capabilities_for(self, provider: str, model: str, dialect: str | None = None) -> AdapterCapabilities:
+        """What the model takes through that provider's protocol; ``dialect`` names it where no row does."""
+        return self._capabilities(provider, model, dialect)
 
-    def _able(self, provider: str, model: str) -> AdapterCapabilities:
-        return capabilities(self.facts(provider, model), provider_row(provider).dialect)
+    def _able(self, provider: str, model: str, dialect: str | None) -> AdapterCapabilities:
+        return capabilities(self.facts(provider, model), dialect or provider_row(provider).dialect)
 
     def rejected_parameters(
         self, model: str, provider: str | None = None, *, thinking: Thinking | None = None

@@ -19,7 +19,7 @@ from ..types.tools import Tool
 from .counting import FEATURES, counts
 from .weights import WEIGHTS
 
-__all__ = ["estimate_input_tokens", "estimate_request", "tokenizer"]
+__all__ = ["estimate_input_tokens", "estimate_output", "estimate_request", "tokenizer"]
 
 # Model names by what is counted alike, the first that matches; then who serves them, if only that is known.
 MODELS = (
@@ -78,6 +78,12 @@ def estimate_request(request: Request, provider: str, model: str | None = None) 
     tally = counts(request, model or request.model or row)
     weighed = sum(tally[name] * weight for name, weight in zip(FEATURES, WEIGHTS[row], strict=True))
     return max(1, round(weighed) + tally["picture_tokens"])
+
+
+def estimate_output(content: Iterable[Block], provider: str, model: str | None = None) -> int:
+    """The tokens of an answer, as if it stood alone in a prompt."""
+    alone = Request(messages=(Message("assistant", tuple(content)),))
+    return max(0, estimate_request(alone, provider, model) - estimate_request(Request(), provider, model))
 
 
 @lru_cache(maxsize=512)

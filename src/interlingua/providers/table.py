@@ -13,9 +13,12 @@ __all__ = ["PROVIDERS", "Auth", "Provider", "provider"]
 
 
 class Auth(Struct, frozen=True, kw_only=True):
-    """How a key travels: ``Authorization: Bearer``, a header of its own, a signature of the request, or not at all."""
+    """How a key travels: ``Authorization: Bearer``, a header of its own, or not at all.
 
-    kind: str = "bearer"  # bearer | header | sigv4 | none
+    ``sigv4`` and ``google`` make one from credentials that a library of theirs finds; a plain key serves too.
+    """
+
+    kind: str = "bearer"  # bearer | header | sigv4 | google | none
     header: str | None = None
     keys: tuple[str, ...] = ()
 
@@ -42,6 +45,7 @@ def header(name: str, *keys: str) -> Auth:
 
 
 NONE = Auth(kind="none")
+GOOGLE = Auth(kind="google", keys=("GOOGLE_OAUTH_ACCESS_TOKEN",))
 
 # fmt: off
 _ROWS = (
@@ -57,16 +61,16 @@ _ROWS = (
     Provider(name="ollama",     dialect="ollama",             base_url="http://localhost:11434",
              auth=Auth(kind="none", keys=("OLLAMA_API_KEY",)), local=True),
     Provider(name="bedrock",    dialect="bedrock-converse",   base_url="https://bedrock-runtime.{region}.amazonaws.com",
-             auth=Auth(kind="sigv4", keys=("AWS_BEARER_TOKEN_BEDROCK", "AWS_ACCESS_KEY_ID")), shares=("anthropic",)),
+             auth=Auth(kind="sigv4", keys=("AWS_BEARER_TOKEN_BEDROCK",)), shares=("anthropic",)),
     # the same models behind another cloud's door
     Provider(name="azure",      dialect="openai-chat",        base_url="https://{resource}.openai.azure.com/openai/v1",
              auth=header("api-key", "AZURE_OPENAI_API_KEY"), shares=("openai",)),
     Provider(name="vertex",     dialect="gemini",
              base_url="https://{region}-aiplatform.googleapis.com/v1/projects/{project}/locations/{region}/publishers/google",
-             auth=bearer("GOOGLE_APPLICATION_CREDENTIALS"), shares=("google",)),
+             auth=GOOGLE, shares=("google",)),
     Provider(name="vertex-anthropic", dialect="anthropic-messages",
              base_url="https://{region}-aiplatform.googleapis.com/v1/projects/{project}/locations/{region}/publishers/anthropic",
-             auth=bearer("GOOGLE_APPLICATION_CREDENTIALS"), shares=("anthropic",)),
+             auth=GOOGLE, shares=("anthropic",)),
     # compatible with OpenAI Chat; how each differs is a row of that dialect's quirks
     Provider(name="mistral",    dialect="openai-chat", base_url="https://api.mistral.ai/v1",
              auth=bearer("MISTRAL_API_KEY")),
