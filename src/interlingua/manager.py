@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Unpack
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from .adapter import Adapter, ProviderAdapter, Settings
 from .addressing import at_door, lay_over
 from .awaiting import AsyncClient
+from .behaviour import Preset, apply, behaviour_from, preset
 from .blocking import Client
 from .catalogue import Configuration, LiveConfiguration
 from .client import client_at, sync_client_at
-from .config import AdapterConfig
+from .config import AdapterConfig, Retry
 from .connecting import Door, door_to, laid_over
+from .dialects import DIALECTS
 from .embedded.row import EMBEDDED, embedded_provider
 from .environment import configured
 from .errors import NotConfigured
@@ -26,9 +30,28 @@ from .types.capabilities import AdapterCapabilities
 from .types.loss import Encoded
 from .types.request import Request
 
-__all__ = ["ProviderManager"]
+__all__ = ["Behaved", "ProviderManager"]
+
+log = logging.getLogger("interlingua")
 
 Partial = AdapterConfig | Mapping[str, Any]
+
+
+class Behaved(Struct, frozen=True):
+    """A request with a behaviour applied: which tools were left out of it, what to warn of, how to repeat failures."""
+
+    request: Request
+    left_out: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+    retry: Retry | None = None
+    max_retries: int | None = None
+
+    def tell(self) -> None:
+        """Log what a caller should know."""
+        if self.left_out:
+            log.info("tools left out: %s", ", ".join(self.left_out))
+        for warning in self.warnings:
+            log.warning("%s", warning)
 
 
 class _Entry:
@@ -51,6 +74,11 @@ def _config_of(adapter: ProviderAdapter) -> AdapterConfig:
     return config if isinstance(config, AdapterConfig) else AdapterConfig()
 
 
+def _own_preset(told: str | dict[str, Any]) -> Preset:
+    """What a model's entry says: a preset's name, or the fields of a behaviour."""
+    return preset(told) if isinstance(told, str) else Preset("models.yaml", default=behaviour_from(told))
+
+
 class ProviderManager:
     """``get_adapter("anthropic")`` is a client; ids are those of ``models.yaml``, the built-in ones and your own.
 
@@ -65,11 +93,13 @@ class ProviderManager:
         environment: Mapping[str, str] | None = None,
         transport: AsyncTransport | None = None,
         sync_transport: Transport | None = None,
+        behaviour: str | Preset | None = None,
         **settings: Unpack[Settings],
     ) -> None:
         self._environment = os.environ if environment is None else environment
         self._live = LiveConfiguration(models, environ=self._environment)
         self._transport, self._sync_transport, self._settings = transport, sync_transport, settings
+        self.behaviour = behaviour
         self._entries: dict[str, _Entry] = {}
         self._own: dict[str, _Entry] = {}
         self._aliases: dict[str, str] = {}
@@ -160,9 +190,10 @@ class ProviderManager:
         configuration = self.configuration
         found = self._own.get(id) or self._entries.get(id)
         if found is None:
-            if id not in configuration.adapters and id != EMBEDDED:
+            if id not in configuration.adapters and id.partition(":")[0] != EMBEDDED:
                 raise self._unknown(id)
-            door = door_to(f"{id}:", configuration, environment=self._environment)
+            name = id if ":" in id else f"{id}:"
+            door = door_to(name, configuration, environment=self._environment)
             found = self._entries[id] = _Entry(door)
         return found
 
@@ -178,7 +209,9 @@ class ProviderManager:
         """
         name = self._aliases.get(model, model) if model is not None else None
         id, colon, rest = (name or "").partition(":")
-        if colon and (id in self._own or id == EMBEDDED):
+        if id == EMBEDDED and id not in self._own:
+            return (f"{id}:{rest}", "scripted") if rest in DIALECTS else (id, rest or "scripted")
+        if colon and id in self._own:
             return id, rest or None
         if name in self._own:
             return name, None
@@ -199,11 +232,60 @@ class ProviderManager:
         id, name = self.locate(model)
         return self.get_adapter(id).capabilities_for(name or "")
 
-    def prepare_request(self, provider: str, request: Request) -> Encoded:
-        """What would be sent: body, path, headers without a key, and losses; for callers with a loop of their own."""
+    def behave(
+        self,
+        provider: str,
+        request: Request,
+        behaviour: str | Preset | None = None,
+        *,
+        active_skills: Iterable[str] = (),
+        active_connectors: Iterable[str] = (),
+    ) -> Behaved:
+        """The request as the behaviour for this provider and model wants it: the one given here, else that of the
+        model's entry in ``models.yaml``, else the manager's own; without any, nothing is changed."""
+        chosen = self._preset(provider, request.model, behaviour)
+        if chosen is None:
+            return Behaved(request)
+        row = chosen.behaviour_for(self.get_adapter(provider).name, request.model)
+        applied = apply(
+            request,
+            row,
+            core_tools=chosen.core_tools,
+            active_skills=active_skills,
+            active_connectors=active_connectors,
+        )
+        return Behaved(applied.request, applied.left_out, applied.warnings, row.retry, row.max_retries)
+
+    def _preset(self, provider: str, model: str | None, behaviour: str | Preset | None) -> Preset | None:
+        if behaviour is None and model is not None and provider in self._live.current.adapters:
+            entry = self._live.current.locate(f"{provider}:{model}").entry
+            if entry is not None and entry.behaviour is not None:
+                return _own_preset(entry.behaviour)
+        behaviour = behaviour or self.behaviour
+        return preset(behaviour) if isinstance(behaviour, str) else behaviour
+
+    def prepare_request(
+        self,
+        provider: str,
+        request: Request,
+        *,
+        behaviour: str | Preset | None = None,
+        active_skills: Iterable[str] = (),
+        active_connectors: Iterable[str] = (),
+    ) -> Encoded:
+        """What would be sent: body, path, headers without a key, and losses; for callers with a loop of their own.
+
+        The behaviour of the provider and model is applied; tools that it leaves out are said in a log line.
+        """
         adapter = self.get_adapter(provider)
         if not isinstance(adapter, Adapter):
             raise NotConfigured(f"{provider} is an adapter of your own; only it knows what it would send")
+        named = replace(request, model=request.model or adapter.model)
+        behaved = self.behave(
+            provider, named, behaviour, active_skills=active_skills, active_connectors=active_connectors
+        )
+        behaved.tell()
+        request = behaved.request
         fitted, target, losses = adapter.fitted(request, stream=bool(request.stream))
         encoded = adapter.dialect.encode_request(fitted, target)
         path, body = at_door(adapter.provider, fitted.model, encoded.path, encoded.body, stream=bool(fitted.stream))

@@ -32,7 +32,7 @@ def delay_for(error: AdapterError, retry: Retry, failures: int, chance: float) -
 class Budget:
     """Attempts and time for one model call, over adapter and router together."""
 
-    __slots__ = ("attempts", "chance", "clock", "deadline", "most", "retry")
+    __slots__ = ("_reserved", "attempts", "chance", "clock", "deadline", "most", "retry")
 
     def __init__(
         self,
@@ -44,17 +44,27 @@ class Budget:
     ) -> None:
         self.retry, self.most, self.attempts = retry, 1 + max(max_retries, 0), 0
         self.clock, self.chance = clock, chance
+        self._reserved = 0
         self.deadline = None if seconds is None else clock() + seconds
 
     def left(self) -> float | None:
         """Seconds until the deadline; None without one."""
         return None if self.deadline is None else max(0.0, self.deadline - self.clock())
 
+    def reserve(self, attempts: int) -> None:
+        """Leave so many attempts to others who may be asked after this one."""
+        self._reserved = attempts
+
+    @property
+    def exhausted(self) -> bool:
+        """Whether nobody may try any more."""
+        return self.attempts >= self.most or self.left() == 0.0
+
     def delay(self, error: AdapterError, *, delivered: bool) -> float | None:
         """Seconds to wait before the next attempt, or None if this failure is the answer."""
         if delivered or not error.retryable or error.error_class not in self.retry.classes:
             return None
-        if self.attempts >= self.most:
+        if self.attempts >= self.most - self._reserved:
             return None
         seconds = delay_for(error, self.retry, self.attempts, self.chance())
         left = self.left()

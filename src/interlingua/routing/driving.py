@@ -1,0 +1,177 @@
+"""Doing what a conversation asks for: steps are decided elsewhere, here are the two ways of waiting for them."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Iterator
+from contextlib import aclosing
+from typing import Any, Generic, TypeVar
+
+from ..adapter import Adapter, ProviderAdapter
+from ..awaiting import AsyncClient
+from ..blocking import Client
+from ..errors import AdapterError
+from ..manager import ProviderManager
+from ..retry import Budget
+from ..types.events import Event
+from ..types.response import Response
+from .asking import Ask
+
+__all__ = ["Steps", "answer", "answer_sync", "drive", "drive_stream", "drive_stream_sync", "drive_sync"]
+
+R = TypeVar("R")
+
+
+class Steps(Generic[R]):
+    """A generator of commands, held still at one of them until it is done; ``result`` is there when none is left."""
+
+    def __init__(self, steps: Generator[Any, Any, R]) -> None:
+        self._steps = steps
+        self.result: R | None = None
+        self.command: Any = None
+        self.reply(None)
+
+    def reply(self, value: Any) -> None:
+        """The command was done."""
+        try:
+            self.command = self._steps.send(value)
+        except StopIteration as end:
+            self.command, self.result = None, end.value
+
+    def fail(self, error: BaseException) -> None:
+        """The command could not be done; raises what nobody in there can make good."""
+        try:
+            self.command = self._steps.throw(error)
+        except StopIteration as end:
+            self.command, self.result = None, end.value
+
+    def close(self) -> None:
+        """Give up."""
+        self._steps.close()
+
+    def done(self) -> R:
+        """The result."""
+        assert self.command is None
+        return self.result  # type: ignore[return-value]  # R may be None itself
+
+
+async def drive(steps: Steps[R], perform: Callable[[Any], Awaitable[Any]]) -> R:
+    """Do all steps."""
+    while steps.command is not None:
+        try:
+            value = await perform(steps.command)
+        except BaseException as error:  # noqa: BLE001  # whoever decides also cleans up
+            steps.fail(error)
+        else:
+            steps.reply(value)
+    return steps.done()
+
+
+async def drive_stream(
+    steps: Steps[Any], perform: Callable[[Any], Awaitable[Any]], manager: ProviderManager
+) -> AsyncGenerator[Event, None]:
+    """Do all steps, and hand out the events of every answer as they come."""
+    while (command := steps.command) is not None:
+        try:
+            if isinstance(command, Ask):
+                async with aclosing(listen(manager, command)) as events:
+                    async for event in events:
+                        yield event
+                value: Any = command.response
+            else:
+                value = await perform(command)
+        except BaseException as error:  # noqa: BLE001
+            held = command.release() if isinstance(command, Ask) and isinstance(error, AdapterError) else []
+            try:
+                steps.fail(error)
+            except AdapterError:
+                for event in held:
+                    yield event
+                raise
+        else:
+            steps.reply(value)
+
+
+def drive_sync(steps: Steps[R], perform: Callable[[Any], Any]) -> R:
+    """Do all steps."""
+    while steps.command is not None:
+        try:
+            value = perform(steps.command)
+        except BaseException as error:  # noqa: BLE001
+            steps.fail(error)
+        else:
+            steps.reply(value)
+    return steps.done()
+
+
+def drive_stream_sync(
+    steps: Steps[Any], perform: Callable[[Any], Any], manager: ProviderManager
+) -> Generator[Event, None, None]:
+    """Do all steps, and hand out the events of every answer as they come."""
+    while (command := steps.command) is not None:
+        try:
+            if isinstance(command, Ask):
+                yield from listen_sync(manager, command)
+                value: Any = command.response
+            else:
+                value = perform(command)
+        except BaseException as error:  # noqa: BLE001
+            held = command.release() if isinstance(command, Ask) and isinstance(error, AdapterError) else []
+            try:
+                steps.fail(error)
+            except AdapterError:
+                yield from held
+                raise
+        else:
+            steps.reply(value)
+
+
+# ------------------------------------------------------------------------------------------------------- asking a model
+
+
+async def answer(manager: ProviderManager, ask: Ask) -> Response:
+    """The whole answer."""
+    adapter = manager.get_adapter(ask.id)
+    if not isinstance(adapter, AsyncClient):
+        ask.budget.attempts += 1
+        return await adapter.complete(ask.request)
+    return await adapter.complete(ask.request, budget=_wait_its_way(ask, adapter))
+
+
+async def listen(manager: ProviderManager, ask: Ask) -> AsyncGenerator[Event, None]:
+    """The answer as it comes; what comes before content is held back, in case that somebody else must answer."""
+    adapter: ProviderAdapter = manager.get_adapter(ask.id)
+    if not isinstance(adapter, AsyncClient):
+        ask.budget.attempts += 1
+        async for event in adapter.stream(ask.request):
+            for ready in ask.pass_on(event):
+                yield ready
+    else:
+        async with adapter.stream(ask.request, budget=_wait_its_way(ask, adapter)) as stream:
+            ask.watch(stream)
+            async for event in stream:
+                for ready in ask.pass_on(event):
+                    yield ready
+    for ready in ask.release():
+        yield ready
+
+
+def answer_sync(manager: ProviderManager, ask: Ask) -> Response:
+    """The whole answer."""
+    client: Client = manager.get_client(ask.id)
+    return client.complete(ask.request, budget=_wait_its_way(ask, client))
+
+
+def listen_sync(manager: ProviderManager, ask: Ask) -> Iterator[Event]:
+    """The answer as it comes, as ``listen``."""
+    client = manager.get_client(ask.id)
+    with client.stream(ask.request, budget=_wait_its_way(ask, client)) as stream:
+        ask.watch(stream)
+        for event in stream:
+            yield from ask.pass_on(event)
+    yield from ask.release()
+
+
+def _wait_its_way(ask: Ask, adapter: Adapter) -> Budget:
+    """The budget, with this adapter's pauses between attempts."""
+    ask.budget.retry = ask.retry or adapter.config.retry
+    return ask.budget

@@ -1,0 +1,141 @@
+"""``Session``: the conversation of an application that awaits."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Sequence
+from inspect import isawaitable
+from typing import Any, Unpack
+
+from ..routing.asking import Ask
+from ..routing.driving import Steps, answer, drive, drive_stream
+from ..types.blocks import ToolResultBlock
+from ..types.events import Event
+from ..types.response import Response
+from .talking import Content, Talk, Wishes
+from .turns import Persist, RunTools, Shorten, Turn
+
+__all__ = ["Session", "SessionStream"]
+
+
+class SessionStream:
+    """The events of a turn as they come. Leaving early keeps what there is, and the history stays legal."""
+
+    def __init__(self, events: AsyncGenerator[Event, None], steps: Steps[Response]) -> None:
+        self._events, self._steps = events, steps
+
+    @property
+    def response(self) -> Response | None:
+        """The last answer, once the turn is over."""
+        return self._steps.result
+
+    def __aiter__(self) -> SessionStream:
+        return self
+
+    async def __anext__(self) -> Event:
+        return await anext(self._events)
+
+    async def __aenter__(self) -> SessionStream:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.aclose()
+
+    async def aclose(self) -> None:
+        """Stop here."""
+        await self._events.aclose()
+
+
+class Session(Talk):
+    """``send`` asks once, ``run`` goes on until the model wants no more tools; ``stream`` and ``run_stream`` tell the
+    same as it comes. ``session.model = …`` moves the conversation between any two turns."""
+
+    _turn: Turn | None = None
+    _running: asyncio.Task[Any] | None = None
+
+    async def send(self, content: Content | None = None, **wishes: Unpack[Wishes]) -> Response:
+        """One answer. Calls in it are left to the caller: ``answer`` them, or ``run()`` on."""
+        turn = self.begin(content, wishes, loop=False, seconds=None)
+        return await self._drive(turn)
+
+    async def run(
+        self, content: Content | None = None, *, seconds: float | None = None, **wishes: Unpack[Wishes]
+    ) -> Response:
+        """Answers and tools in turn, until the model is done; the last answer. ``seconds``: for all of it."""
+        return await self._drive(self.begin(content, wishes, loop=True, seconds=seconds))
+
+    def stream(self, content: Content | None = None, **wishes: Unpack[Wishes]) -> SessionStream:
+        """As ``send``, event by event."""
+        return self._stream(self.begin(content, wishes, loop=False, seconds=None))
+
+    def run_stream(
+        self, content: Content | None = None, *, seconds: float | None = None, **wishes: Unpack[Wishes]
+    ) -> SessionStream:
+        """As ``run``, event by event: each answer from ``message.start`` to ``message.complete``."""
+        return self._stream(self.begin(content, wishes, loop=True, seconds=seconds))
+
+    async def _drive(self, turn: Turn) -> Response:
+        self._turn = turn
+        try:
+            return await drive(Steps(turn.steps()), self._perform)
+        finally:
+            self._turn = None
+
+    def _stream(self, turn: Turn) -> SessionStream:
+        self._turn = turn
+        steps = Steps(turn.steps())
+        return SessionStream(drive_stream(steps, self._perform, self.manager), steps)
+
+    async def _perform(self, command: Any) -> Any:
+        if isinstance(command, Ask):
+            return await answer(self.manager, command)
+        if isinstance(command, RunTools):
+            return await self._run_tools(command)
+        if isinstance(command, Shorten):
+            assert callable(self.overflow)
+            shown = self.overflow(command.messages, command.window)
+            return await shown if isawaitable(shown) else shown
+        assert isinstance(command, Persist)
+        if self.store is not None:
+            await asyncio.to_thread(self.persist)
+        return None
+
+    async def _run_tools(self, command: RunTools) -> Sequence[ToolResultBlock]:
+        """All results; if the turn is cancelled meanwhile, those that were there."""
+        found: list[ToolResultBlock] = []
+        running = self.toolbox.run(
+            command.calls, approve=self.approve, on_result=found.append, metadata=self._tool_metadata()
+        )
+        turn, task = self._turn, asyncio.create_task(running)
+        self._running = task
+        try:
+            return await task
+        except asyncio.CancelledError:
+            if turn is None or not turn.cancelled:
+                raise
+            return found
+        finally:
+            self._running = None
+
+    async def cancel(self) -> bool:
+        """End the turn that runs: what there is of its answer is kept. Whether there was one."""
+        turn = self._turn
+        if turn is None or turn.cancelled:
+            return False
+        turn.cancelled = True
+        if self._running is not None:
+            self._running.cancel()
+            return True
+        return await self.router.cancel(turn.request_id)
+
+    async def close(self) -> None:
+        """Cancel what runs, and close the connections if they are the session's own."""
+        await self.cancel()
+        if self._owns_manager:
+            await self.manager.close()
+
+    async def __aenter__(self) -> Session:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()

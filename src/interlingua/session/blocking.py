@@ -1,0 +1,114 @@
+"""``SyncSession``: the twin of ``Session`` for code that does not await. Another thread may end a turn."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator
+from inspect import isawaitable
+from typing import Any, Unpack
+
+from ..routing.asking import Ask
+from ..routing.driving import Steps, answer_sync, drive_stream_sync, drive_sync
+from ..types.events import Event
+from ..types.response import Response
+from .talking import Content, Talk, Wishes
+from .turns import Persist, RunTools, Shorten, Turn
+
+__all__ = ["SyncSession", "SyncSessionStream"]
+
+
+class SyncSessionStream:
+    """The events of a turn as they come; the twin of ``SessionStream``."""
+
+    def __init__(self, events: Generator[Event, None, None], steps: Steps[Response]) -> None:
+        self._events, self._steps = events, steps
+
+    @property
+    def response(self) -> Response | None:
+        """The last answer, once the turn is over."""
+        return self._steps.result
+
+    def __iter__(self) -> Iterator[Event]:
+        return self._events
+
+    def __enter__(self) -> SyncSessionStream:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Stop here."""
+        self._events.close()
+
+
+class SyncSession(Talk):
+    """``send``, ``run``, ``stream`` and ``run_stream``, as in ``Session``."""
+
+    _turn: Turn | None = None
+
+    def send(self, content: Content | None = None, **wishes: Unpack[Wishes]) -> Response:
+        """One answer. Calls in it are left to the caller: ``answer`` them, or ``run()`` on."""
+        return self._drive(self.begin(content, wishes, loop=False, seconds=None))
+
+    def run(
+        self, content: Content | None = None, *, seconds: float | None = None, **wishes: Unpack[Wishes]
+    ) -> Response:
+        """Answers and tools in turn, until the model is done; the last answer. ``seconds``: for all of it."""
+        return self._drive(self.begin(content, wishes, loop=True, seconds=seconds))
+
+    def stream(self, content: Content | None = None, **wishes: Unpack[Wishes]) -> SyncSessionStream:
+        """As ``send``, event by event."""
+        return self._stream(self.begin(content, wishes, loop=False, seconds=None))
+
+    def run_stream(
+        self, content: Content | None = None, *, seconds: float | None = None, **wishes: Unpack[Wishes]
+    ) -> SyncSessionStream:
+        """As ``run``, event by event."""
+        return self._stream(self.begin(content, wishes, loop=True, seconds=seconds))
+
+    def _drive(self, turn: Turn) -> Response:
+        self._turn = turn
+        try:
+            return drive_sync(Steps(turn.steps()), self._perform)
+        finally:
+            self._turn = None
+
+    def _stream(self, turn: Turn) -> SyncSessionStream:
+        self._turn = turn
+        steps = Steps(turn.steps())
+        return SyncSessionStream(drive_stream_sync(steps, self._perform, self.manager), steps)
+
+    def _perform(self, command: Any) -> Any:
+        if isinstance(command, Ask):
+            return answer_sync(self.manager, command)
+        if isinstance(command, RunTools):
+            return self.toolbox.run_sync(command.calls, approve=self.approve, metadata=self._tool_metadata())
+        if isinstance(command, Shorten):
+            assert callable(self.overflow)
+            shown = self.overflow(command.messages, command.window)
+            if isawaitable(shown):
+                raise TypeError("a session that blocks needs an overflow strategy that does not await")
+            return shown
+        assert isinstance(command, Persist)
+        self.persist()
+        return None
+
+    def cancel(self) -> bool:
+        """End the turn that runs, from any thread; tools that run are waited for. Whether there was one."""
+        turn = self._turn
+        if turn is None or turn.cancelled:
+            return False
+        turn.cancelled = True
+        return self.router.cancel_sync(turn.request_id)
+
+    def close(self) -> None:
+        """Cancel what runs, and close the connections if they are the session's own."""
+        self.cancel()
+        if self._owns_manager:
+            self.manager.close_sync()
+
+    def __enter__(self) -> SyncSession:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()

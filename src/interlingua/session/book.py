@@ -1,0 +1,135 @@
+"""The history of a session: messages with ids, the calls that wait for an answer, and what is not sent any more."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Literal
+
+from msgspec.structs import replace
+
+from ..errors import ToolStateError
+from ..history import new_message_id
+from ..types.blocks import Block, TextBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock
+from ..types.messages import Message
+from ..types.words import Role
+
+__all__ = ["Book", "Repair"]
+
+Repair = Literal["synthesize", "refuse"]
+
+INTERRUPTED = "The call was interrupted before it was answered."
+ASSISTANT, TOOL = Role.assistant, Role.tool
+
+
+class Book:
+    """Always legal: every call is answered before anything else is said."""
+
+    def __init__(self, messages: Iterable[Message] = (), omitted: Iterable[str] = (), repair: Repair = "synthesize"):
+        self.repair: Repair = repair
+        self.messages: list[Message] = []
+        self.omitted = set(omitted)
+        self.saved = 0
+        """How many messages are stored already."""
+        self._open: dict[str, ToolUseBlock] = {}
+        for message in messages:
+            self.add(message)
+
+    def add(self, message: Message) -> Message:
+        """Append a message; calls that it leaves behind unanswered are answered first, or it is refused."""
+        if message.role is not TOOL and self._open:
+            self.settle()
+        if message.id is None:
+            message = replace(message, id=new_message_id())
+        self.messages.append(message)
+        self._count(message.content)
+        return message
+
+    def _count(self, content: Sequence[Block]) -> None:
+        for block in content:
+            if type(block) is ToolUseBlock:
+                self._open[block.id] = block
+            elif type(block) is ToolResultBlock:
+                self._open.pop(block.tool_use_id, None)
+
+    @property
+    def open_calls(self) -> tuple[ToolUseBlock, ...]:
+        """The calls that wait for an answer."""
+        return tuple(self._open.values())
+
+    def settle(self, why: str = INTERRUPTED) -> None:
+        """Answer every open call with an error that says why; or refuse to, by policy."""
+        if not self._open:
+            return
+        if self.repair == "refuse":
+            raise ToolStateError(f"these calls were never answered: {', '.join(self._open)}; answer them first")
+        self.answer([], why)
+
+    def answer(self, results: Iterable[ToolResultBlock], otherwise: str = INTERRUPTED) -> Message:
+        """Append the results of the last turn's calls, in their order; the rest is answered with an error."""
+        given = {result.tool_use_id: result for result in results}
+        unknown = [id for id in given if id not in self._open]
+        if unknown:
+            waiting = ", ".join(self._open) or "none"
+            raise ToolStateError(f"no call with the id {', '.join(unknown)} waits for an answer; open: {waiting}")
+        content = tuple(_named(given.get(id) or error_result(call, otherwise), call) for id, call in self._open.items())
+        return self.add(Message(TOOL, content))
+
+    def add_partial(self, message: Message) -> Message | None:
+        """Append what there is of an answer that was cut short, and answer its calls; nothing, if nothing is left.
+
+        A thought that breaks off is of no use to anybody, and its issuer would refuse it without its signature.
+        """
+        content = list(message.content)
+        while content and _is_nothing(content[-1]):
+            content.pop()
+        if not content:
+            return None
+        added = self.add(replace(message, content=tuple(content)))
+        if self._open:
+            self.answer([])
+        return added
+
+    def omit(self, messages: Iterable[Message]) -> None:
+        """Send these no more; they stay here."""
+        self.omitted.update(message.id for message in messages if message.id is not None)
+
+    def to_send(self) -> tuple[Message, ...]:
+        """What the model is told."""
+        if not self.omitted:
+            return tuple(self.messages)
+        return tuple(message for message in self.messages if message.id not in self.omitted)
+
+    def rearrange(self, shown: Sequence[Message]) -> int:
+        """Let only ``shown`` be sent from now on; new ones among them (a summary) are written in where they stand.
+
+        How many messages are not sent any more.
+        """
+        known = {message.id for message in self.messages}
+        kept = {message.id for message in shown}
+        before = len(self.omitted)
+        self.omit(message for message in self.messages if message.id not in kept)
+        gone = len(self.omitted) - before
+        place = 0
+        for message in shown:
+            if message.id in known and message.id is not None:
+                place = next(i for i, mine in enumerate(self.messages) if mine.id == message.id) + 1
+            else:
+                self.messages.insert(place, replace(message, id=new_message_id()))
+                self.saved, place = min(self.saved, place), place + 1
+        return gone
+
+
+def error_result(call: ToolUseBlock, why: str) -> ToolResultBlock:
+    """An answer to a call that never ran."""
+    return ToolResultBlock(call.id, (TextBlock(why),), call.name, is_error=True)
+
+
+def _named(result: ToolResultBlock, call: ToolUseBlock) -> ToolResultBlock:
+    """Some protocols want the tool's name beside the id."""
+    return result if result.name is not None else replace(result, name=call.name)
+
+
+def _is_nothing(block: Block) -> bool:
+    if type(block) is ThinkingBlock:
+        return block.signature is None
+    return type(block) is TextBlock and not block.text

@@ -1,0 +1,75 @@
+"""What a turn came to, beside its answer: how many calls, what they cost, what was lost, left out or shortened."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import msgspec
+from msgspec import Struct
+
+from ..pricing import Pricing, detailed_usage
+from ..routing.routes import Choice
+from ..types.base import Json
+from ..types.loss import Loss
+from ..types.response import Response
+from ..types.usage import TokenUsage
+
+__all__ = ["Report", "facts_of", "total"]
+
+Stopped = Literal["done", "limit", "cancelled", "failed", "handed_over"]
+
+
+class Report(Struct):
+    """One turn. ``stopped``: of itself, at the step limit, by the caller, by an error, or for a tool of the caller's.
+
+    ``left_out`` are tools that a behaviour filtered; ``shortened`` counts messages that are not sent any more.
+    """
+
+    steps: int = 0
+    usage: TokenUsage = TokenUsage()
+    cost_usd: float | None = 0.0
+    losses: tuple[Loss, ...] = ()
+    left_out: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+    shortened: int = 0
+    stopped: Stopped = "done"
+
+    def add(self, response: Response, facts: dict[str, Json]) -> None:
+        """Count an answer."""
+        self.steps += 1
+        self.usage = total(self.usage, response.usage)
+        cost = facts.get("cost_usd")
+        self.cost_usd = None if cost is None or self.cost_usd is None else self.cost_usd + cost
+        self.losses += response.losses
+
+    def warn(self, *warnings: str) -> None:
+        """Say something once."""
+        self.warnings += tuple(warning for warning in warnings if warning not in self.warnings)
+
+
+def facts_of(response: Response, pricing: Pricing, record: list[Choice]) -> dict[str, Json]:
+    """What is kept with an answer: its usage as the provider told it, its cost, and who was asked."""
+    found: dict[str, Any] = {"stop_reason": str(response.stop_reason), "latency_ms": response.latency_ms}
+    if response.usage is not None:
+        cost = pricing.of(response)
+        found["usage"] = msgspec.to_builtins(detailed_usage(response))
+        found["cost_usd"], found["pricing_version"] = cost.cost_usd, cost.pricing_version
+    if response.attempts:
+        found["attempts"] = response.attempts
+    if record:
+        found["routing"] = [msgspec.to_builtins(choice) for choice in record]
+    return found
+
+
+def total(one: TokenUsage, other: TokenUsage | None) -> TokenUsage:
+    """Both together."""
+    if other is None:
+        return one
+    return TokenUsage(
+        one.input_tokens + other.input_tokens,
+        one.cached_input_tokens + other.cached_input_tokens,
+        one.cache_creation_input_tokens + other.cache_creation_input_tokens,
+        one.output_tokens + other.output_tokens,
+        one.reasoning_tokens + other.reasoning_tokens,
+        one.estimated or other.estimated,
+    )

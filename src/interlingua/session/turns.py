@@ -1,0 +1,194 @@
+"""A turn without I/O: what is asked, what is run, what is kept. Whoever drives does each command and tells the outcome.
+
+One generator decides for the session that awaits and for the one that blocks, for whole answers and for streams.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Generator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from ..adapter import new_ulid
+from ..dialects import dialect
+from ..errors import AdapterError, CancelledError, ContextOverflowError, InvalidRequestError
+from ..history import shorten
+from ..routing.asking import Ask, asking, shared_budget
+from ..routing.routes import Route
+from ..types.blocks import ToolResultBlock, ToolUseBlock
+from ..types.messages import Message
+from ..types.response import Response
+from ..types.words import Role, StopReason
+from .reporting import Report, facts_of
+
+if TYPE_CHECKING:
+    from .talking import Talk
+
+__all__ = ["Persist", "RunTools", "Shorten", "Turn"]
+
+CANCELLED, PAUSED = StopReason.cancelled, StopReason.pause_turn
+LIMIT = "Not run: the limit of steps for this turn is reached."
+STOPPED = "Not run: the turn was cancelled."
+
+
+class RunTools(Struct, frozen=True):
+    """Run these calls; the answer is their results, fewer if the turn was cancelled meanwhile."""
+
+    calls: tuple[ToolUseBlock, ...]
+
+
+class Shorten(Struct, frozen=True):
+    """The conversation is too long: ask the caller's own strategy what to send instead."""
+
+    messages: tuple[Message, ...]
+    window: int | None
+
+
+class Persist(Struct, frozen=True):
+    """Store what is complete."""
+
+
+Command = Ask | RunTools | Shorten | Persist
+Steps = Generator[Command, Any, Response]
+
+
+class Turn:
+    """From the user's words to the last word of the answer."""
+
+    def __init__(self, talk: Talk, wishes: dict[str, Any], *, loop: bool, seconds: float | None) -> None:
+        self.talk, self.wishes, self.loop = talk, wishes, loop
+        self.request_id = new_ulid()
+        self.deadline = None if seconds is None else time.monotonic() + seconds
+        self.report = Report()
+        self.cancelled = False
+
+    def steps(self) -> Steps:
+        """All of it."""
+        talk = self.talk
+        route = talk.router.route()
+        try:
+            while True:
+                response = yield from self._answer(route)
+                yield Persist()
+                if self._is_over(response):
+                    return response
+                if response.tool_uses:
+                    yield from self._run_tools(response)
+                    yield Persist()
+                    if self.cancelled:
+                        self.report.stopped = "cancelled"
+                        return response
+        except BaseException as error:
+            self.report.stopped = "cancelled" if not isinstance(error, AdapterError) else "failed"
+            if isinstance(error, CancelledError):
+                self.report.stopped = "cancelled"
+            raise
+        finally:
+            talk.persist()
+
+    def _is_over(self, response: Response) -> bool:
+        calls = response.tool_uses
+        if response.stop_reason is CANCELLED:
+            self.report.stopped = "cancelled"
+            return True
+        if not self.loop or not (calls or response.stop_reason is PAUSED):
+            return True
+        if not all(self.talk.runs(call) for call in calls):
+            self.report.stopped = "handed_over"
+            return True
+        if self.report.steps >= self.talk.max_steps:
+            self.report.stopped = "limit"
+            self.report.warn(f"stopped after {self.talk.max_steps} steps")
+            self.talk.book.settle(LIMIT)
+            return True
+        return False
+
+    def _run_tools(self, response: Response) -> Generator[RunTools, Sequence[ToolResultBlock], None]:
+        book = self.talk.book
+        try:
+            results = yield RunTools(response.tool_uses)
+        except BaseException:
+            book.settle(STOPPED)
+            raise
+        book.answer(results, STOPPED)
+
+    # ------------------------------------------------------------------------------------------------------ one answer
+
+    def _answer(self, route: Route) -> Steps:
+        """Ask; if the conversation is too long, shorten it and ask once more."""
+        try:
+            return (yield from self._ask(route))
+        except ContextOverflowError as error:
+            if (error.response is not None and error.response.content) or self.talk.overflow == "raise":
+                raise
+            if not (yield from self._make_room(route)):
+                raise
+        return (yield from self._ask(route))
+
+    def _ask(self, route: Route) -> Steps:
+        talk = self.talk
+        request = replace(talk.request(self.wishes), request_id=self.request_id)
+        if not request.messages:
+            raise InvalidRequestError("the conversation is empty: say something first")
+        first = talk.manager.get_adapter(route.candidates[0].id)
+        budget = shared_budget(first, len(route.candidates), self.deadline)
+        steps = asking(route, request, budget, talk.prepare_with(self.report))
+        ask: Ask | None = None
+        try:
+            ask = next(steps)
+            while True:
+                try:
+                    reply = yield ask
+                except AdapterError as error:
+                    ask = steps.throw(error)
+                else:
+                    ask = steps.send(reply)
+        except StopIteration as end:
+            response: Response = end.value
+        except BaseException as error:
+            self._keep_partial(error, ask, route)
+            raise
+        self._keep(response, route)
+        return response
+
+    def _keep(self, response: Response, route: Route) -> None:
+        facts = facts_of(response, self.talk.pricing, route.record)
+        self.report.add(response, facts)
+        message = replace(as_turn(response), metadata=facts)
+        if response.stop_reason is CANCELLED:
+            self.talk.book.add_partial(message)
+        elif message.content:
+            self.talk.book.add(message)
+
+    def _keep_partial(self, error: BaseException, ask: Ask | None, route: Route) -> None:
+        partial = error.response if isinstance(error, AdapterError) else ask.partial if ask is not None else None
+        if partial is None or not partial.content:
+            return
+        facts = facts_of(partial, self.talk.pricing, route.record)
+        self.report.add(partial, facts)
+        self.talk.book.add_partial(replace(as_turn(partial), metadata=facts))
+
+    def _make_room(self, route: Route) -> Generator[Shorten, Sequence[Message], bool]:
+        """Whether there is less to send now."""
+        talk = self.talk
+        messages, window = talk.book.to_send(), route.window
+        if callable(talk.overflow):
+            shown: Sequence[Message] = yield Shorten(messages, window)
+        else:
+            shown = shorten(messages, talk.count_tokens, window).messages
+        gone = talk.book.rearrange(shown)
+        if gone:
+            self.report.shortened += gone
+            self.report.warn(f"the conversation was too long: {gone} of {len(messages)} messages are not sent any more")
+        return bool(gone)
+
+
+def as_turn(response: Response) -> Message:
+    """An answer as a message of the history, with what must go back to its issuer."""
+    origin = response.origin
+    if origin is None or origin.dialect is None:
+        return Message(Role.assistant, response.content, origin=origin)
+    return replace(dialect(origin.dialect, origin.provider).as_turn(response), origin=origin)
