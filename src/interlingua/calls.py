@@ -162,9 +162,11 @@ class Call:
             raise self.error
 
     def abandon(self) -> None:
-        """Nobody reads on: the task was cancelled, or the loop was left."""
-        if self.running:
-            self._publish_end(CancelledError("the caller left"), None)
+        """Nobody reads on: the task was cancelled, or the loop was left. What there is stays in ``response``."""
+        if self.response is None:
+            _, failure, response = self._close(CancelledError("the caller left"))
+            self._publish_end(failure, None)
+            self._finish(failure, response, [])
 
     def _estimate(self, response: Response) -> TokenUsage:
         exchange = self.exchange
