@@ -16,7 +16,7 @@ export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 help:  ## print this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' Makefile
 
-demo: $(VENV)/runtime  ## a conversation in every dialect, side by side, with its losses
+demo: $(VENV)/runtime  ## an agent moved through all six dialects over loopback HTTP: transcript, losses, usage, cost
 	@$(BIN)/python -m interlingua.demo
 
 test: $(VENV)/dev  ## run the tests; ARGS="-k name" chooses, WORKERS=0 for one process

@@ -69,7 +69,7 @@ HTTP = (
     *("aiohttp", "httpx", "httpcore", "requests", "niquests", "urllib3", "websockets", "h11", "h2"),
     *("http.client", "http.server", "urllib.request", "socket", "ssl"),
 )
-HTTP_AT_HOME = ("transport", *FREE)
+HTTP_AT_HOME = ("transport", "embedded", "media", *FREE)
 
 # Names that say nothing, so that everything ends up under them.
 SHAPELESS = ("utils", "util", "helpers", "helper", "common", "misc")

@@ -9,8 +9,18 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from .behaviour import (
+        Behaviour as Behaviour,
+        Preset as Preset,
+        load_preset as load_preset,
+        preset as preset,
+    )
     from .bus import (
         subscribe as subscribe,
+    )
+    from .catalogue import (
+        Catalogue as Catalogue,
+        Price as Price,
     )
     from .client import (
         AsyncClient as AsyncClient,
@@ -57,12 +67,18 @@ if TYPE_CHECKING:
     from .grammar import (
         StreamGrammar as StreamGrammar,
     )
+    from .manager import (
+        ProviderManager as ProviderManager,
+    )
     from .pricing import (
         Pricing as Pricing,
     )
     from .providers import (
         PROVIDERS as PROVIDERS,
         Provider as Provider,
+    )
+    from .routing import (
+        Router as Router,
     )
     from .saving import (
         from_json as from_json,
@@ -75,9 +91,21 @@ if TYPE_CHECKING:
     from .secrets import (
         Secret as Secret,
     )
+    from .session import (
+        JsonStore as JsonStore,
+        Session as Session,
+        SqliteStore as SqliteStore,
+        SyncSession as SyncSession,
+    )
     from .swap import (
         SwapPlan as SwapPlan,
         plan_swap as plan_swap,
+    )
+    from .tools import (
+        McpTools as McpTools,
+        Toolbox as Toolbox,
+        ToolContext as ToolContext,
+        tool as tool,
     )
     from .translate import (
         build_tool_results as build_tool_results,
@@ -156,7 +184,9 @@ __version__ = "0.1.0"
 
 _PLACES: dict[str, tuple[str, ...]] = {
     # module: the public names it gives
+    "behaviour": ("Behaviour", "Preset", "load_preset", "preset"),
     "bus": ("subscribe",),
+    "catalogue": ("Catalogue", "Price"),
     "client": ("AsyncClient", "Client", "ProviderAdapter", "connect", "connect_sync"),
     "config": ("AdapterConfig", "Retry"),
     "detect": ("detect_dialect",),
@@ -168,12 +198,16 @@ _PLACES: dict[str, tuple[str, ...]] = {
     ),
     "folding": ("fold", "unfold"),
     "grammar": ("StreamGrammar",),
+    "manager": ("ProviderManager",),
     "pricing": ("Pricing",),
     "providers": ("PROVIDERS", "Provider"),
+    "routing": ("Router",),
     "saving": ("from_json", "to_json"),
     "schema": ("restore_optional", "strict_schema"),
     "secrets": ("Secret",),
+    "session": ("JsonStore", "Session", "SqliteStore", "SyncSession"),
     "swap": ("SwapPlan", "plan_swap"),
+    "tools": ("McpTools", "ToolContext", "Toolbox", "tool"),
     "translate": (
         "build_tool_results", "decode_stream", "parse_tool_calls", "repair_tool_results", "translate_request",
         "translate_response", "translate_stream", "validate_tool_results",
@@ -199,12 +233,14 @@ __all__ = [
     "AudioBlock",
     "AuthError",
     "Base64Source",
+    "Behaviour",
     "Block",
     "BlockBase",
     "BlockComplete",
     "BlockStart",
     "CacheMark",
     "CancelledError",
+    "Catalogue",
     "Citation",
     "CitationDelta",
     "Client",
@@ -221,9 +257,11 @@ __all__ = [
     "InvalidRequestError",
     "Json",
     "JsonBlock",
+    "JsonStore",
     "Loss",
     "LossKind",
     "LossyTranslation",
+    "McpTools",
     "Message",
     "MessageComplete",
     "MessageStart",
@@ -233,9 +271,12 @@ __all__ = [
     "Origin",
     "PROVIDERS",
     "ParseError",
+    "Preset",
+    "Price",
     "Pricing",
     "Provider",
     "ProviderAdapter",
+    "ProviderManager",
     "RateLimitError",
     "RedactedThinkingBlock",
     "RefusalBlock",
@@ -244,17 +285,21 @@ __all__ = [
     "Response",
     "Retry",
     "Role",
+    "Router",
     "Secret",
     "ServerError",
     "ServerTool",
     "ServerToolResultBlock",
     "ServerToolUseBlock",
+    "Session",
     "Source",
+    "SqliteStore",
     "StopReason",
     "StreamDecoder",
     "StreamEncoder",
     "StreamGrammar",
     "SwapPlan",
+    "SyncSession",
     "Target",
     "TextBlock",
     "TextDelta",
@@ -266,6 +311,7 @@ __all__ = [
     "Tool",
     "ToolAnnotations",
     "ToolChoice",
+    "ToolContext",
     "ToolDefinition",
     "ToolOutput",
     "ToolResultBlock",
@@ -274,6 +320,7 @@ __all__ = [
     "ToolUseEnd",
     "ToolUseInputDelta",
     "ToolUseStart",
+    "Toolbox",
     "Unknown",
     "UrlSource",
     "UsageUpdate",
@@ -289,14 +336,17 @@ __all__ = [
     "error_type",
     "fold",
     "from_json",
+    "load_preset",
     "parse_tool_calls",
     "plan_swap",
+    "preset",
     "register_dialect",
     "repair_tool_results",
     "restore_optional",
     "strict_schema",
     "subscribe",
     "to_json",
+    "tool",
     "translate_request",
     "translate_response",
     "translate_stream",

@@ -35,7 +35,7 @@ def mark_cache(request: Request, dialect: str) -> Request:
         return request
     changes: dict[str, object] = {}
     last = request.tools[-1] if request.tools else None
-    if isinstance(last, ToolDefinition):
+    if isinstance(last, ToolDefinition) and last.cache is None:
         changes["tools"] = (*request.tools[:-1], replace(last, cache=MARK))
         left -= 1
     if left and request.system and _takes_mark(request.system[-1]):

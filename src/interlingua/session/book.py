@@ -71,7 +71,7 @@ class Book:
         if unknown:
             waiting = ", ".join(self._open) or "none"
             raise ToolStateError(f"no call with the id {', '.join(unknown)} waits for an answer; open: {waiting}")
-        content = tuple(_named(given.get(id) or error_result(call, otherwise), call) for id, call in self._open.items())
+        content = tuple(given.get(id) or error_result(id, otherwise) for id in self._open)
         return self.add(Message(TOOL, content))
 
     def add_partial(self, message: Message) -> Message | None:
@@ -119,14 +119,9 @@ class Book:
         return gone
 
 
-def error_result(call: ToolUseBlock, why: str) -> ToolResultBlock:
+def error_result(id: str, why: str) -> ToolResultBlock:
     """An answer to a call that never ran."""
-    return ToolResultBlock(call.id, (TextBlock(why),), call.name, is_error=True)
-
-
-def _named(result: ToolResultBlock, call: ToolUseBlock) -> ToolResultBlock:
-    """Some protocols want the tool's name beside the id."""
-    return result if result.name is not None else replace(result, name=call.name)
+    return ToolResultBlock(id, (TextBlock(why),), is_error=True)
 
 
 def _is_nothing(block: Block) -> bool:

@@ -214,8 +214,7 @@ class Talk:
     def answer(self, outputs: Iterable[ToolOutput]) -> None:
         """Answer calls that were handed over; those that are left out are answered with an error."""
         results = [
-            ToolResultBlock(output.id, as_blocks(output.content), self._name_of(output.id), is_error=output.is_error)
-            for output in outputs
+            ToolResultBlock(output.id, as_blocks(output.content), is_error=output.is_error) for output in outputs
         ]
         self.book.answer(results)
         self.persist()
@@ -223,9 +222,6 @@ class Talk:
     def _tool_metadata(self) -> dict[str, Any]:
         """What tools may know of the session."""
         return {**self.metadata, "session_id": self.id}
-
-    def _name_of(self, id: str) -> str | None:
-        return next((call.name for call in self.book.open_calls if call.id == id), None)
 
     def say(self, content: Content | None) -> None:
         """Append what the user says; None goes on from where the history ends."""

@@ -1,0 +1,1 @@
+"""``python -m interlingua.demo``: an agent at work, moved from provider to provider; no key, only loopback."""

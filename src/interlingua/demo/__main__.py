@@ -1,0 +1,78 @@
+"""Runs the demo: seven turns of one conversation, over real HTTP on loopback, through all six dialects and home."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+
+from ..catalogue import Price
+from ..embedded import LoopbackServer, Script
+from ..manager import ProviderManager
+from ..pricing import Pricing
+from ..providers import provider
+from ..session import Session
+from ..types.blocks import ThinkingBlock
+from .showing import transcript, wire_forms
+from .task import SYSTEM, THOUGHT, TURNS, Desk, script
+
+MODEL = "demo-model"
+PRICES = {MODEL: Price(input=3.0, output=15.0)}
+CLOSING = """
+The model was scripted. With a key of your own the same lines speak to a real one: set ANTHROPIC_API_KEY (or
+OPENAI_API_KEY, GEMINI_API_KEY, …), write Session("anthropic:sonnet", tools=[…]) and await session.run("…")."""
+
+
+async def main() -> None:
+    """The whole demo."""
+    logging.getLogger("interlingua").addHandler(logging.NullHandler())  # losses are printed, turn by turn
+    async with LoopbackServer(script()) as server, _providers(server.url) as manager:
+        pricing = Pricing(PRICES, edition="demo")
+        session = Session(f"anthropic:{MODEL}", Desk().tools, SYSTEM, manager=manager, pricing=pricing)
+        print("One agent, one conversation, over HTTP on loopback; before every turn it moves to another provider.")
+        for name, text in TURNS:
+            await _turn(session, name, text)
+        _show_wire(session)
+        _show_home(server.script)
+        cost = "unknown" if session.cost_usd is None else f"${session.cost_usd:.6f}"
+        print(f"All turns: {session.usage.total_tokens} tokens, {cost} by the demo's own price table.")
+        print(CLOSING)
+
+
+def _providers(url: str) -> ProviderManager:
+    """The six providers as they are, but at another address."""
+    manager = ProviderManager(environment={})
+    for name in dict.fromkeys(name for name, _ in TURNS):
+        told = {"api_key": "no-key-needed", "base_url": url, "options": {"region": "loopback"}}
+        manager.register(name, None, told)
+    return manager
+
+
+async def _turn(session: Session, name: str, text: str) -> None:
+    session.model = f"{name}:{MODEL}"
+    before = len(session.messages)
+    await session.run(text)
+    print(f"\n── {name} ({provider(name).dialect})")
+    for line in transcript(session.messages[before:], session.report):
+        print(line)
+
+
+def _show_wire(session: Session) -> None:
+    """The first turn, as each dialect says it."""
+    print("\n── the first turn on the wire, in all six dialects")
+    for line in wire_forms(session.messages[:3]):
+        print(line)
+
+
+def _show_home(script: Script) -> None:
+    """What was signed at home is given back at home, and to nobody else."""
+    kept = [any(isinstance(b, ThinkingBlock) for m in request.messages for b in m.content) for request in script.seen]
+    said = [block for m in script.seen[-1].messages for block in m.content if isinstance(block, ThinkingBlock)]
+    same = [block.signature for block in said] == [THOUGHT.signature]
+    print(
+        f"\nThe signed thought of the first turn went out with {sum(kept)} of {len(kept)} calls: to its issuer, and to"
+    )
+    print(f"the same vendor behind another door. Back home it is byte for byte the same: {'yes' if same else 'no'}.")
+
+
+if __name__ == "__main__":
+    asyncio.run(main())
