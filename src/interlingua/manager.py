@@ -234,6 +234,7 @@ class ProviderManager:
 
     def behave(
         self,
+        id: str,
         provider: str,
         request: Request,
         behaviour: str | Preset | None = None,
@@ -243,10 +244,10 @@ class ProviderManager:
     ) -> Behaved:
         """The request as the behaviour for this provider and model wants it: the one given here, else that of the
         model's entry in ``models.yaml``, else the manager's own; without any, nothing is changed."""
-        chosen = self._preset(provider, request.model, behaviour)
+        chosen = self._preset(id, request.model, behaviour)
         if chosen is None:
             return Behaved(request)
-        row = chosen.behaviour_for(self.get_adapter(provider).name, request.model)
+        row = chosen.behaviour_for(provider, request.model)
         applied = apply(
             request,
             row,
@@ -256,9 +257,10 @@ class ProviderManager:
         )
         return Behaved(applied.request, applied.left_out, applied.warnings, row.retry, row.max_retries)
 
-    def _preset(self, provider: str, model: str | None, behaviour: str | Preset | None) -> Preset | None:
-        if behaviour is None and model is not None and provider in self._live.current.adapters:
-            entry = self._live.current.locate(f"{provider}:{model}").entry
+    def _preset(self, id: str, model: str | None, behaviour: str | Preset | None) -> Preset | None:
+        current = self._live.current
+        if behaviour is None and model is not None and current.models and id in current.adapters:
+            entry = current.locate(f"{id}:{model}").entry
             if entry is not None and entry.behaviour is not None:
                 return _own_preset(entry.behaviour)
         behaviour = behaviour or self.behaviour
@@ -282,7 +284,7 @@ class ProviderManager:
             raise NotConfigured(f"{provider} is an adapter of your own; only it knows what it would send")
         named = replace(request, model=request.model or adapter.model)
         behaved = self.behave(
-            provider, named, behaviour, active_skills=active_skills, active_connectors=active_connectors
+            provider, adapter.name, named, behaviour, active_skills=active_skills, active_connectors=active_connectors
         )
         behaved.tell()
         request = behaved.request

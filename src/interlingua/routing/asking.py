@@ -10,7 +10,7 @@ from typing import Protocol
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ..adapter import Adapter
+from ..adapter import Adapter, ProviderAdapter
 from ..config import AdapterConfig, Retry
 from ..errors import AdapterError
 from ..history import Names
@@ -50,10 +50,10 @@ class Source(Protocol):
 class Ask:
     """Somebody is to be asked. A driver puts in ``response``, and what it ``held`` back."""
 
-    __slots__ = ("_names", "_stream", "budget", "delivered", "held", "id", "request", "response", "retry")
+    __slots__ = ("_names", "_stream", "adapter", "budget", "delivered", "held", "request", "response", "retry")
 
-    def __init__(self, id: str, prepared: Prepared, budget: Budget) -> None:
-        self.id, self.request, self.budget, self.retry = id, prepared.request, budget, prepared.retry
+    def __init__(self, adapter: ProviderAdapter | Adapter, prepared: Prepared, budget: Budget) -> None:
+        self.adapter, self.request, self.budget, self.retry = adapter, prepared.request, budget, prepared.retry
         self._names = prepared.names
         self.delivered = False
         self.held: list[Event] = []
@@ -105,7 +105,7 @@ def asking(
         prepared = Prepared(said) if prepare is None else prepare(candidate, said)
         if prepared.max_retries is not None:
             budget.most = max(1 + prepared.max_retries, len(route.candidates))
-        ask = Ask(candidate.id, prepared, budget)
+        ask = Ask(candidate.adapter, prepared, budget)
         try:
             response = ask.named((yield ask))
         except AdapterError as error:

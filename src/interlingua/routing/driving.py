@@ -6,11 +6,10 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Iter
 from contextlib import aclosing
 from typing import Any, Generic, TypeVar
 
-from ..adapter import Adapter, ProviderAdapter
+from ..adapter import Adapter
 from ..awaiting import AsyncClient
 from ..blocking import Client
 from ..errors import AdapterError
-from ..manager import ProviderManager
 from ..retry import Budget
 from ..types.events import Event
 from ..types.response import Response
@@ -66,14 +65,12 @@ async def drive(steps: Steps[R], perform: Callable[[Any], Awaitable[Any]]) -> R:
     return steps.done()
 
 
-async def drive_stream(
-    steps: Steps[Any], perform: Callable[[Any], Awaitable[Any]], manager: ProviderManager
-) -> AsyncGenerator[Event, None]:
+async def drive_stream(steps: Steps[Any], perform: Callable[[Any], Awaitable[Any]]) -> AsyncGenerator[Event, None]:
     """Do all steps, and hand out the events of every answer as they come."""
     while (command := steps.command) is not None:
         try:
             if isinstance(command, Ask):
-                async with aclosing(listen(manager, command)) as events:
+                async with aclosing(listen(command)) as events:
                     async for event in events:
                         yield event
                 value: Any = command.response
@@ -103,14 +100,12 @@ def drive_sync(steps: Steps[R], perform: Callable[[Any], Any]) -> R:
     return steps.done()
 
 
-def drive_stream_sync(
-    steps: Steps[Any], perform: Callable[[Any], Any], manager: ProviderManager
-) -> Generator[Event, None, None]:
+def drive_stream_sync(steps: Steps[Any], perform: Callable[[Any], Any]) -> Generator[Event, None, None]:
     """Do all steps, and hand out the events of every answer as they come."""
     while (command := steps.command) is not None:
         try:
             if isinstance(command, Ask):
-                yield from listen_sync(manager, command)
+                yield from listen_sync(command)
                 value: Any = command.response
             else:
                 value = perform(command)
@@ -128,42 +123,46 @@ def drive_stream_sync(
 # ------------------------------------------------------------------------------------------------------- asking a model
 
 
-async def answer(manager: ProviderManager, ask: Ask) -> Response:
+async def answer(ask: Ask) -> Response:
     """The whole answer."""
-    adapter = manager.get_adapter(ask.id)
-    if not isinstance(adapter, AsyncClient):
-        ask.budget.attempts += 1
-        return await adapter.complete(ask.request)
-    return await adapter.complete(ask.request, budget=_wait_its_way(ask, adapter))
+    adapter = ask.adapter
+    if isinstance(adapter, AsyncClient):
+        return await adapter.complete(ask.request, budget=_wait_its_way(ask, adapter))
+    assert not isinstance(adapter, Adapter)
+    ask.budget.attempts += 1
+    return await adapter.complete(ask.request)
 
 
-async def listen(manager: ProviderManager, ask: Ask) -> AsyncGenerator[Event, None]:
+async def listen(ask: Ask) -> AsyncGenerator[Event, None]:
     """The answer as it comes; what comes before content is held back, in case that somebody else must answer."""
-    adapter: ProviderAdapter = manager.get_adapter(ask.id)
-    if not isinstance(adapter, AsyncClient):
-        ask.budget.attempts += 1
-        async for event in adapter.stream(ask.request):
-            for ready in ask.pass_on(event):
-                yield ready
-    else:
+    adapter = ask.adapter
+    if isinstance(adapter, AsyncClient):
         async with adapter.stream(ask.request, budget=_wait_its_way(ask, adapter)) as stream:
             ask.watch(stream)
             async for event in stream:
                 for ready in ask.pass_on(event):
                     yield ready
+    else:
+        assert not isinstance(adapter, Adapter)
+        ask.budget.attempts += 1
+        async for event in adapter.stream(ask.request):
+            for ready in ask.pass_on(event):
+                yield ready
     for ready in ask.release():
         yield ready
 
 
-def answer_sync(manager: ProviderManager, ask: Ask) -> Response:
+def answer_sync(ask: Ask) -> Response:
     """The whole answer."""
-    client: Client = manager.get_client(ask.id)
+    client = ask.adapter
+    assert isinstance(client, Client)
     return client.complete(ask.request, budget=_wait_its_way(ask, client))
 
 
-def listen_sync(manager: ProviderManager, ask: Ask) -> Iterator[Event]:
+def listen_sync(ask: Ask) -> Iterator[Event]:
     """The answer as it comes, as ``listen``."""
-    client = manager.get_client(ask.id)
+    client = ask.adapter
+    assert isinstance(client, Client)
     with client.stream(ask.request, budget=_wait_its_way(ask, client)) as stream:
         ask.watch(stream)
         for event in stream:

@@ -5,12 +5,10 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import AsyncIterator, Callable, Generator, Iterator, Mapping, Sequence
-from functools import partial
 
 from msgspec.structs import replace
 
 from ..adapter import new_ulid
-from ..fitting import problems
 from ..manager import ProviderManager
 from ..types.blocks import Block
 from ..types.capabilities import AdapterCapabilities
@@ -59,9 +57,9 @@ class Router:
 
     # ---------------------------------------------------------------------------------------------------------- routes
 
-    def route(self) -> Route:
+    def route(self, *, blocking: bool = False) -> Route:
         """The way of one turn: its candidates in order, sticky as long as the first to answer goes on answering."""
-        return Route([self._candidate(name) for name in self._ordered()], self._clock)
+        return Route([self._candidate(name, blocking=blocking) for name in self._ordered()], self._clock)
 
     def _ordered(self) -> Sequence[str]:
         """By preference; by lot where there are weights: heavy names tend to come first."""
@@ -75,14 +73,10 @@ class Router:
             del left[chosen]
         return order
 
-    def _candidate(self, name: str) -> Candidate:
+    def _candidate(self, name: str, *, blocking: bool) -> Candidate:
         id, model = self.manager.locate(name)
-        able = self.manager.get_adapter(id).capabilities_for(model or "")
-
-        def problem(request: Request) -> str | None:
-            return next(problems(replace(request, model=model), able), None)
-
-        return Candidate(id, model, self.availability.of(id, model), problem, able.max_context_tokens)
+        adapter = self.manager.get_client(id) if blocking else self.manager.get_adapter(id)
+        return Candidate(id, model, adapter, self.availability.of(id, model), adapter.capabilities_for(model or ""))
 
     def states(self) -> dict[str, State]:
         """How each model that was asked is doing."""
@@ -96,27 +90,26 @@ class Router:
 
     async def complete(self, request: Request) -> Response:
         """The whole answer of the first who gives one."""
-        return await drive(self._steps(request), partial(answer, self.manager))
+        return await drive(self._steps(request), answer)
 
     def stream(self, request: Request) -> AsyncIterator[Event]:
         """The answer as it comes. Only a failure before the first content is made good by another model."""
-        return drive_stream(self._steps(request), partial(answer, self.manager), self.manager)
+        return drive_stream(self._steps(request), answer)
 
     def complete_sync(self, request: Request) -> Response:
         """As ``complete``, for code that does not await."""
-        return drive_sync(self._steps(request), partial(answer_sync, self.manager))
+        return drive_sync(self._steps(request, blocking=True), answer_sync)
 
     def stream_sync(self, request: Request) -> Iterator[Event]:
         """As ``stream``, for code that does not await."""
-        return drive_stream_sync(self._steps(request), partial(answer_sync, self.manager), self.manager)
+        return drive_stream_sync(self._steps(request, blocking=True), answer_sync)
 
-    def _steps(self, request: Request) -> Steps[Response]:
-        return Steps(self._asking(request))
+    def _steps(self, request: Request, *, blocking: bool = False) -> Steps[Response]:
+        return Steps(self._asking(request, self.route(blocking=blocking)))
 
-    def _asking(self, request: Request) -> Generator[Ask, Response, Response]:
+    def _asking(self, request: Request, route: Route) -> Generator[Ask, Response, Response]:
         request = replace(request, request_id=request.request_id or new_ulid(), model=None)
-        route = self.route()
-        budget = shared_budget(self.manager.get_adapter(route.candidates[0].id), len(route.candidates))
+        budget = shared_budget(route.candidates[0].adapter, len(route.candidates))
         try:
             return (yield from asking(route, request, budget))
         finally:

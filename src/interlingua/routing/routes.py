@@ -10,9 +10,13 @@ from collections.abc import Callable, Sequence
 from typing import Literal
 
 from msgspec import Struct
+from msgspec.structs import replace
 
+from ..adapter import Adapter, ProviderAdapter
 from ..errors import AdapterError, InvalidRequestError, NotConfigured, ServerError
+from ..fitting import problems
 from ..retry import Budget
+from ..types.capabilities import AdapterCapabilities
 from ..types.request import Request
 from ..types.words import ErrorClass
 from .availability import Breaker
@@ -38,13 +42,22 @@ FAILING = "it has been failing; it is left alone for a while"
 
 
 class Candidate(Struct, frozen=True):
-    """A model that may answer, and its breaker. ``window`` is how many tokens it reads, where known."""
+    """A model that may answer, who speaks to it, and its breaker. A turn keeps the adapters it began with."""
 
     id: str
     model: str | None
+    adapter: ProviderAdapter | Adapter
     breaker: Breaker
-    problem: Callable[[Request], str | None]
-    window: int | None = None
+    able: AdapterCapabilities = AdapterCapabilities()
+
+    @property
+    def window(self) -> int | None:
+        """How many tokens it reads, where known."""
+        return self.able.max_context_tokens
+
+    def problem(self, request: Request) -> str | None:
+        """Why it cannot read a request."""
+        return next(problems(replace(request, model=self.model), self.able), None)
 
     @property
     def name(self) -> str:
@@ -96,13 +109,12 @@ class Route:
         overflowed = self.error is not None and self.error.error_class is ErrorClass.context_overflow
         if overflowed and (candidate.window or 0) <= (self.window or 0):
             return "its context window is no larger"
-        why = candidate.problem(request)
-        if why is not None:
-            return why
-        alone = len(self.candidates) == 1  # nobody else can answer, so let the provider say no
-        if candidate.breaker.allows(self.clock()) or alone:
+        if len(self.candidates) == 1:  # nobody else can answer: let it say no itself
             return None
-        return FAILING
+        why = candidate.problem(request)
+        if why is None and not candidate.breaker.allows(self.clock()):
+            return FAILING
+        return why
 
     @property
     def window(self) -> int | None:

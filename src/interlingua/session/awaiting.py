@@ -84,11 +84,11 @@ class Session(Talk):
     def _stream(self, turn: Turn) -> SessionStream:
         self._turn = turn
         steps = Steps(turn.steps())
-        return SessionStream(drive_stream(steps, self._perform, self.manager), steps)
+        return SessionStream(drive_stream(steps, self._perform), steps)
 
     async def _perform(self, command: Any) -> Any:
         if isinstance(command, Ask):
-            return await answer(self.manager, command)
+            return await answer(command)
         if isinstance(command, RunTools):
             return await self._run_tools(command)
         if isinstance(command, Shorten):

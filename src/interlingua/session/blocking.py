@@ -44,6 +44,7 @@ class SyncSessionStream:
 class SyncSession(Talk):
     """``send``, ``run``, ``stream`` and ``run_stream``, as in ``Session``."""
 
+    blocking = True
     _turn: Turn | None = None
 
     def send(self, content: Content | None = None, **wishes: Unpack[Wishes]) -> Response:
@@ -76,11 +77,11 @@ class SyncSession(Talk):
     def _stream(self, turn: Turn) -> SyncSessionStream:
         self._turn = turn
         steps = Steps(turn.steps())
-        return SyncSessionStream(drive_stream_sync(steps, self._perform, self.manager), steps)
+        return SyncSessionStream(drive_stream_sync(steps, self._perform), steps)
 
     def _perform(self, command: Any) -> Any:
         if isinstance(command, Ask):
-            return answer_sync(self.manager, command)
+            return answer_sync(command)
         if isinstance(command, RunTools):
             return self.toolbox.run_sync(command.calls, approve=self.approve, metadata=self._tool_metadata())
         if isinstance(command, Shorten):

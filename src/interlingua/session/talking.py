@@ -86,6 +86,9 @@ class Settings(Wishes, total=False):
 class Talk:
     """The part of a session that does not wait."""
 
+    blocking = False
+    """Whether its calls block."""
+
     def __init__(
         self,
         model: Models | Router | None = None,
@@ -256,10 +259,11 @@ class Talk:
         """How a request is made ready for one candidate: behaviour, cache marks, the conversation's own ids."""
 
         def prepare(candidate: Candidate, request: Request) -> Prepared:
-            adapter = self.manager.get_adapter(candidate.id)
+            adapter = candidate.adapter
             spoken = adapter.dialect.name if isinstance(adapter, Adapter) else ""
             behaved = self.manager.behave(
                 candidate.id,
+                adapter.name,
                 request,
                 self.behaviour,
                 active_skills=self.active_skills,
@@ -268,7 +272,7 @@ class Talk:
             report.left_out = behaved.left_out
             report.warn(*behaved.warnings)
             request = behaved.request
-            if self.cache == "auto" and adapter.capabilities_for(candidate.model or "").prompt_caching:
+            if self.cache == "auto" and candidate.able.prompt_caching:
                 request = mark_cache(request, spoken)
             return Prepared(request, behaved.retry, behaved.max_retries, Names(spoken))
 

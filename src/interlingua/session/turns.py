@@ -68,7 +68,7 @@ class Turn:
     def steps(self) -> Steps:
         """All of it."""
         talk = self.talk
-        route = talk.router.route()
+        route = talk.router.route(blocking=talk.blocking)
         try:
             while True:
                 response = yield from self._answer(route)
@@ -133,8 +133,7 @@ class Turn:
         request = replace(talk.request(self.wishes), request_id=self.request_id)
         if not request.messages:
             raise InvalidRequestError("the conversation is empty: say something first")
-        first = talk.manager.get_adapter(route.candidates[0].id)
-        budget = shared_budget(first, len(route.candidates), self.deadline)
+        budget = shared_budget(route.candidates[0].adapter, len(route.candidates), self.deadline)
         steps = asking(route, request, budget, talk.prepare_with(self.report))
         ask: Ask | None = None
         try:
