@@ -1,4 +1,7 @@
-"""What the README shows runs."""
+"""What the README and the docs show runs: every Python block of every page, each alone.
+
+A YAML block whose first line is ``# name.yaml`` lies beside it as that file.
+"""
 
 from __future__ import annotations
 
@@ -7,15 +10,23 @@ from pathlib import Path
 
 import pytest
 
-README = (Path(__file__).resolve().parents[1] / "README.md").read_text()
-BLOCKS = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+HOME = Path(__file__).resolve().parents[1]
+PAGES = [HOME / "README.md", *sorted((HOME / "docs").glob("*.md"))]
+BLOCKS = [
+    pytest.param(page.name, code, id=f"{page.name}-{number}")
+    for page in PAGES
+    for number, code in enumerate(re.findall(r"```python\n(.*?)```", page.read_text(), re.DOTALL))
+]
 
 
-@pytest.mark.parametrize("code", BLOCKS, ids=range(len(BLOCKS)))
-def test_a_snippet_runs(code, capsys):
-    exec(compile(code, "README.md", "exec"), {})
-    assert capsys.readouterr().out
+@pytest.mark.parametrize(("page", "code"), BLOCKS)
+def test_a_snippet_runs(page: str, code: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    text = next(path.read_text() for path in PAGES if path.name == page)
+    for name, yaml in re.findall(r"```yaml\n# (\S+\.yaml)\n(.*?)```", text, re.DOTALL):
+        (tmp_path / name).write_text(yaml)
+    exec(compile(code, page, "exec"), {"__name__": "__main__"})
 
 
-def test_there_are_snippets():
-    assert len(BLOCKS) >= 3
+def test_there_are_snippets() -> None:
+    assert sum(block.values[0] == "README.md" for block in BLOCKS) >= 3

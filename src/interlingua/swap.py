@@ -10,7 +10,7 @@ from .dialects import dialect
 from .errors import AdapterError
 from .estimate import estimate_request
 from .pricing import Pricing
-from .providers import PROVIDERS, provider
+from .providers import Provider, provider
 from .types.blocks import AudioBlock, Block, DocumentBlock, ImageBlock, ToolResultBlock, ToolUseBlock, VideoBlock
 from .types.capabilities import AdapterCapabilities, Target
 from .types.loss import Loss
@@ -46,9 +46,13 @@ def plan_swap(
     to: Target,
     system: str | Sequence[Block] = (),
     pricing: Pricing | None = None,
+    row: Provider | None = None,
 ) -> SwapPlan:
-    """What would be lost, and whether it would work at all, if this conversation went on there."""
-    row = provider(to.provider or "")
+    """What would be lost, and whether it would work at all, if this conversation went on there.
+
+    ``row`` is for a provider that is in no table.
+    """
+    row = row or provider(to.provider or "")
     request = Request(messages=tuple(messages), tools=tuple(tools), system=system or (), model=to.model)
     problems = [*_unanswered(messages), *_refused(messages, tools, to.capabilities)]
     losses: tuple[Loss, ...] = ()
@@ -63,7 +67,7 @@ def plan_swap(
         losses=losses,
         input_tokens=tokens,
         cost_usd=(pricing or Pricing()).cost(TokenUsage(tokens), row.name, to.model or "").cost_usd,
-        cache_survives=_same_reader(messages, to),
+        cache_survives=_same_reader(messages, to, row),
     )
 
 
@@ -94,9 +98,9 @@ def _with_results(blocks: Iterable[Block]) -> Iterable[Block]:
             yield from _with_results(block.content)
 
 
-def _same_reader(messages: Sequence[Message], to: Target) -> bool:
+def _same_reader(messages: Sequence[Message], to: Target, row: Provider) -> bool:
     """Caches belong to one provider and model; the last assistant turn tells who filled them."""
     last = next((m.origin for m in reversed(messages) if m.origin is not None), None)
     if last is None or to.provider is None or last.model is None or last.model != to.model:
         return False
-    return last.provider == to.provider or last.provider in PROVIDERS[to.provider].shares
+    return last.provider == to.provider or last.provider in row.shares

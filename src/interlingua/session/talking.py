@@ -157,8 +157,15 @@ class Talk:
         """What moving the conversation there would mean: legal or not, losses, tokens, cost, cache."""
         id, name = self.manager.locate(model)
         adapter = self.manager.get_adapter(id)
-        target = adapter.target(name) if isinstance(adapter, Adapter) else Target(adapter.name, name)
-        return plan_swap(self.book.to_send(), self.definitions, to=target, system=self.system, pricing=self.pricing)
+        ours = adapter if isinstance(adapter, Adapter) else None
+        return plan_swap(
+            self.book.to_send(),
+            self.definitions,
+            to=ours.target(name) if ours else Target(adapter.name, name),
+            system=self.system,
+            pricing=self.pricing,
+            row=ours.provider if ours else None,
+        )
 
     # ---------------------------------------------------------------------------------------------------- the tools
 
