@@ -133,6 +133,36 @@ def test_send_leaves_calls_to_the_caller() -> None:
     asyncio.run(scene())
 
 
+def test_run_goes_on_with_what_was_called() -> None:
+    async def scene() -> None:
+        session = Session("anthropic:m", [add], manager=scripted(Script(call(a=1, b=2), say("three"))))
+        response = await session.send("1 + 2?")
+        assert response.tool_uses
+        assert (await session.run()).text == "three"
+        result = session.messages[2].content[0]
+        assert isinstance(result, ToolResultBlock)
+        assert result.content == (TextBlock("3"),)
+        await session.close()
+
+    asyncio.run(scene())
+
+
+def test_one_turn_at_a_time() -> None:
+    async def scene() -> None:
+        session = Session("anthropic:m", manager=scripted(Script(Step(fault="stall_first"), say("fine"))))
+        task = asyncio.create_task(session.send("one"))
+        await asyncio.sleep(0.01)
+        with pytest.raises(AdapterError, match="still running"):
+            await session.send("two")
+        await session.cancel()
+        with pytest.raises(CancelledError):
+            await task
+        assert (await session.send("three")).text == "fine"
+        await session.close()
+
+    asyncio.run(scene())
+
+
 def test_open_calls_can_be_refused_instead() -> None:
     async def scene() -> None:
         session = Session("anthropic:m", manager=scripted(Script(call(a=1, b=2))), repair="refuse")

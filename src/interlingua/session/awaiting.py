@@ -50,7 +50,6 @@ class Session(Talk):
     """``send`` asks once, ``run`` goes on until the model wants no more tools; ``stream`` and ``run_stream`` tell the
     same as it comes. ``session.model = …`` moves the conversation between any two turns."""
 
-    _turn: Turn | None = None
     _running: asyncio.Task[Any] | None = None
 
     async def send(self, content: Content | None = None, **wishes: Unpack[Wishes]) -> Response:
@@ -75,14 +74,9 @@ class Session(Talk):
         return self._stream(self.begin(content, wishes, loop=True, seconds=seconds))
 
     async def _drive(self, turn: Turn) -> Response:
-        self._turn = turn
-        try:
-            return await drive(Steps(turn.steps()), self._perform)
-        finally:
-            self._turn = None
+        return await drive(Steps(turn.steps()), self._perform)
 
     def _stream(self, turn: Turn) -> SessionStream:
-        self._turn = turn
         steps = Steps(turn.steps())
         return SessionStream(drive_stream(steps, self._perform), steps)
 
@@ -120,7 +114,7 @@ class Session(Talk):
     async def cancel(self) -> bool:
         """End the turn that runs: what there is of its answer is kept. Whether there was one."""
         turn = self._turn
-        if turn is None or turn.cancelled:
+        if turn is None or turn.over or turn.cancelled:
             return False
         turn.cancelled = True
         if self._running is not None:

@@ -45,7 +45,6 @@ class SyncSession(Talk):
     """``send``, ``run``, ``stream`` and ``run_stream``, as in ``Session``."""
 
     blocking = True
-    _turn: Turn | None = None
 
     def send(self, content: Content | None = None, **wishes: Unpack[Wishes]) -> Response:
         """One answer. Calls in it are left to the caller: ``answer`` them, or ``run()`` on."""
@@ -68,14 +67,9 @@ class SyncSession(Talk):
         return self._stream(self.begin(content, wishes, loop=True, seconds=seconds))
 
     def _drive(self, turn: Turn) -> Response:
-        self._turn = turn
-        try:
-            return drive_sync(Steps(turn.steps()), self._perform)
-        finally:
-            self._turn = None
+        return drive_sync(Steps(turn.steps()), self._perform)
 
     def _stream(self, turn: Turn) -> SyncSessionStream:
-        self._turn = turn
         steps = Steps(turn.steps())
         return SyncSessionStream(drive_stream_sync(steps, self._perform), steps)
 
@@ -97,7 +91,7 @@ class SyncSession(Talk):
     def cancel(self) -> bool:
         """End the turn that runs, from any thread; tools that run are waited for. Whether there was one."""
         turn = self._turn
-        if turn is None or turn.cancelled:
+        if turn is None or turn.over or turn.cancelled:
             return False
         turn.cancelled = True
         return self.router.cancel_sync(turn.request_id)

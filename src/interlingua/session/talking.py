@@ -11,6 +11,7 @@ import msgspec
 
 from ..adapter import Adapter, new_ulid
 from ..behaviour import Preset
+from ..errors import InvalidRequestError
 from ..estimate import estimate_input_tokens
 from ..history import CachePolicy, Names, mark_cache
 from ..manager import ProviderManager
@@ -33,7 +34,7 @@ from ..types.words import Role
 from .book import Book, Repair
 from .reporting import Report, total
 from .saved import FORMAT, VERSION, Head, Saved
-from .stores import Store, store_at
+from .stores import JsonStore, Store, store_at
 from .turns import Turn
 
 __all__ = ["Content", "Overflow", "Settings", "Talk", "Wishes"]
@@ -130,6 +131,8 @@ class Talk:
         self._set_tools(tools, tool_timeout)
         self._availability = Availability(clock=time.monotonic)
         self._model: Models | None = None
+        self._turn: Turn | None = None
+        self._stored: Head | None = None
         self.model = model
 
     # ---------------------------------------------------------------------------------------------------- the model
@@ -233,11 +236,8 @@ class Talk:
         """What tools may know of the session."""
         return {**self.metadata, "session_id": self.id}
 
-    def say(self, content: Content | None) -> None:
-        """Append what the user says; None goes on from where the history ends."""
-        if content is None:
-            self.book.settle()
-            return
+    def say(self, content: Content) -> None:
+        """Append what the user says."""
         if isinstance(content, Message):
             self.book.add(content)
         else:
@@ -245,13 +245,18 @@ class Talk:
             self.book.add(Message(Role.user, blocks))
 
     def begin(self, content: Content | None, wishes: Mapping[str, Any], *, loop: bool, seconds: float | None) -> Turn:
-        """A new turn."""
+        """A new turn. Without words it goes on from where the history ends: a loop first runs what was called there."""
+        if self._turn is not None and not self._turn.over:
+            raise InvalidRequestError("a turn of this session is still running: wait for it, or cancel it")
         unknown = sorted(set(wishes) - set(_WISHES))
         if unknown:
             raise TypeError(f"a turn has no {', '.join(unknown)}; it can be given {', '.join(_WISHES)}")
-        self.say(content)
+        if content is not None:
+            self.say(content)
+        elif not (loop and all(map(self.runs, self.book.open_calls))):
+            self.book.settle()
         self.persist()
-        turn = Turn(self, dict(wishes), loop=loop, seconds=seconds)
+        turn = self._turn = Turn(self, dict(wishes), loop=loop, seconds=seconds)
         self.report = turn.report
         return turn
 
@@ -310,9 +315,12 @@ class Talk:
 
     def persist(self) -> None:
         """Write what is new to the session's store, if it has one."""
-        if self.store is not None:
-            self.store.save(self.snapshot(), self.book.saved)
-            self.book.saved = len(self.book.messages)
+        if self.store is None:
+            return
+        saved = self.snapshot()
+        if saved.head != self._stored or self.book.saved < len(saved.messages):
+            self.store.save(saved, self.book.saved)
+            self._stored, self.book.saved = saved.head, len(saved.messages)
 
     def save(self, store: Store | str | os.PathLike[str]) -> None:
         """Write the whole session: a path ending in ``.db`` or ``.sqlite`` is SQLite, any other JSON."""
@@ -348,6 +356,8 @@ class Talk:
     def fork(self) -> Self:
         """A second session that goes on from here; neither sees what the other says from now on."""
         made = self._from(self.snapshot(), (), None, **self._settings(), id=f"ses_{new_ulid()}")
+        if isinstance(self.store, JsonStore):
+            made.store = None  # a file that holds one session stays with the first
         made.toolbox, made.definitions, made._bare = self.toolbox, self.definitions, self._bare
         made.forked_from = self.id
         made.book.saved = 0

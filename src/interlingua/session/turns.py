@@ -63,36 +63,39 @@ class Turn:
         self.request_id = new_ulid()
         self.deadline = None if seconds is None else time.monotonic() + seconds
         self.report = Report()
-        self.cancelled = False
+        self.cancelled = self.over = False
 
     def steps(self) -> Steps:
         """All of it."""
         talk = self.talk
-        route = talk.router.route(blocking=talk.blocking)
+        route, response = talk.router.route(blocking=talk.blocking), Response((), CANCELLED)
         try:
-            while True:
+            if talk.book.open_calls:
+                yield from self._run_tools(talk.book.open_calls)
+            while not self.cancelled:
                 response = yield from self._answer(route)
                 yield Persist()
                 if self._is_over(response):
                     return response
                 if response.tool_uses:
-                    yield from self._run_tools(response)
+                    yield from self._run_tools(response.tool_uses)
                     yield Persist()
-                    if self.cancelled:
-                        self.report.stopped = "cancelled"
-                        return response
+            self.report.stopped = "cancelled"
+            return response
         except BaseException as error:
             self.report.stopped = "cancelled" if not isinstance(error, AdapterError) else "failed"
             if isinstance(error, CancelledError):
                 self.report.stopped = "cancelled"
             raise
         finally:
+            self.over = True
             talk.persist()
 
     def _is_over(self, response: Response) -> bool:
         calls = response.tool_uses
-        if response.stop_reason is CANCELLED:
+        if response.stop_reason is CANCELLED or self.cancelled:
             self.report.stopped = "cancelled"
+            self.talk.book.settle(STOPPED)
             return True
         if not self.loop or not (calls or response.stop_reason is PAUSED):
             return True
@@ -106,10 +109,10 @@ class Turn:
             return True
         return False
 
-    def _run_tools(self, response: Response) -> Generator[RunTools, Sequence[ToolResultBlock], None]:
+    def _run_tools(self, calls: tuple[ToolUseBlock, ...]) -> Generator[RunTools, Sequence[ToolResultBlock], None]:
         book = self.talk.book
         try:
-            results = yield RunTools(response.tool_uses)
+            results = yield RunTools(calls)
         except BaseException:
             book.settle(STOPPED)
             raise
