@@ -11,9 +11,11 @@ import pytest
 
 from interlingua import (
     AdapterError,
+    Base64Source,
     CancelledError,
     ContextOverflowError,
     ErrorClass,
+    ImageBlock,
     Message,
     NotConfigured,
     ParseError,
@@ -25,10 +27,12 @@ from interlingua import (
     ToolResultBlock,
     ToolStateError,
     ToolUseBlock,
+    UrlSource,
     validate_tool_results,
 )
 from interlingua.embedded import Script, Step
 from interlingua.session import Session, SqliteStore, SyncSession
+from interlingua.transport.fetching import Fetched
 from session.scenes import DIALECTS, PROVIDERS, check_grammar, scripted
 
 HERE = Path(__file__).parent
@@ -585,3 +589,37 @@ def test_what_is_no_session_says_so(name: str, tmp_path: Path) -> None:
     (tmp_path / name).write_text(text)
     with pytest.raises(ParseError, match=why):
         SyncSession.load(tmp_path / name, manager=scripted())
+
+
+# ------------------------------------------------------------------------------------------------------- media by URL
+
+PNG = b"\x89PNG\r\n\x1a\n" + b"\x00" * 16
+PICTURE = ImageBlock(UrlSource("https://pictures.example/cat.png"))
+
+
+def test_media_are_fetched_only_if_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+
+    def fetch(url: str, allowance: Any) -> Fetched:
+        asked.append(url)
+        return Fetched(PNG, "image/png")
+
+    monkeypatch.setattr("interlingua.transport.fetching.fetch_blocking", fetch)
+    script = Script(Step(act="echo"))
+    left = SyncSession("ollama:llava", manager=scripted(script))
+    left.send([TextBlock("what is this?"), PICTURE])
+    assert asked == []
+    assert any(loss.path == "messages/0/content/1" for loss in left.report.losses)
+    fetched = SyncSession("ollama:llava", manager=scripted(script), fetch_media=True)
+    fetched.send([TextBlock("what is this?"), PICTURE])
+    assert asked == ["https://pictures.example/cat.png"]
+    (picture,) = [b for b in script.seen[1].messages[0].content if isinstance(b, ImageBlock)]
+    assert isinstance(picture.source, Base64Source)
+    assert fetched.messages[0].content[1] == PICTURE, "what is kept is what was said"
+    assert not any("content/1" in loss.path for loss in fetched.report.losses)
+
+
+def test_a_private_address_is_never_fetched() -> None:
+    session = SyncSession("ollama:llava", manager=scripted(), fetch_media=True)
+    session.send([TextBlock("what is this?"), ImageBlock(UrlSource("http://127.0.0.1:9/cat.png"))])
+    assert any("127.0.0.1" in loss.reason or "private" in loss.reason for loss in session.report.losses)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Callable, Generator
-from typing import Protocol
+from typing import Any, Protocol
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -21,7 +21,7 @@ from ..types.response import Response
 from ..types.words import StopReason
 from .routes import Candidate, Route
 
-__all__ = ["Ask", "Prepare", "Prepared", "asking", "shared_budget"]
+__all__ = ["Ask", "Fetch", "Prepare", "Prepared", "asking", "shared_budget"]
 
 BEFORE_CONTENT = (MessageStart, UsageUpdate, Unknown, MessageComplete)
 """Events that are held until content comes: until then, another model can begin anew unseen."""
@@ -35,9 +35,17 @@ class Prepared(Struct, frozen=True):
     retry: Retry | None = None
     max_retries: int | None = None
     names: Names | None = None
+    fetches: bool = False
+    """Whether media that the candidate cannot take by URL shall be fetched first."""
 
 
 Prepare = Callable[[Candidate, Request], Prepared]
+
+
+class Fetch(Struct, frozen=True):
+    """Media of this request are to be fetched before it is sent: ``ask.request`` is replaced."""
+
+    ask: Ask
 
 
 class Source(Protocol):
@@ -96,7 +104,7 @@ class Ask:
 
 def asking(
     route: Route, request: Request, budget: Budget, prepare: Prepare | None = None
-) -> Generator[Ask, Response, Response]:
+) -> Generator[Ask | Fetch, Any, Response]:
     """Ask one candidate after the other until one answers. Raises the last failure."""
     route.begin()
     while True:
@@ -107,6 +115,8 @@ def asking(
             budget.most = max(1 + prepared.max_retries, len(route.candidates))
         ask = Ask(candidate.adapter, prepared, budget)
         try:
+            if prepared.fetches:
+                yield Fetch(ask)
             response = ask.named((yield ask))
         except AdapterError as error:
             if error.response is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import AsyncIterator, Callable, Generator, Iterator, Mapping, Sequence
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -17,7 +18,7 @@ from ..types.messages import Message
 from ..types.request import Request
 from ..types.response import Response
 from ..types.tools import Tool
-from .asking import Ask, asking, shared_budget
+from .asking import Ask, Fetch, asking, shared_budget
 from .availability import Availability, Rules, State
 from .driving import Steps, answer, answer_sync, drive, drive_stream, drive_stream_sync, drive_sync
 from .routes import Candidate, Choice, Route
@@ -107,7 +108,7 @@ class Router:
     def _steps(self, request: Request, *, blocking: bool = False) -> Steps[Response]:
         return Steps(self._asking(request, self.route(blocking=blocking)))
 
-    def _asking(self, request: Request, route: Route) -> Generator[Ask, Response, Response]:
+    def _asking(self, request: Request, route: Route) -> Generator[Ask | Fetch, Any, Response]:
         request = replace(request, request_id=request.request_id or new_ulid(), model=None)
         budget = shared_budget(route.candidates[0].adapter, len(route.candidates))
         try:

@@ -7,7 +7,9 @@ from collections.abc import AsyncGenerator, Sequence
 from inspect import isawaitable
 from typing import Any, Unpack
 
-from ..routing.asking import Ask
+from ..adapter import Adapter
+from ..media import fetch_media
+from ..routing.asking import Ask, Fetch
 from ..routing.driving import Steps, answer, drive, drive_stream
 from ..types.blocks import ToolResultBlock
 from ..types.events import Event
@@ -83,6 +85,13 @@ class Session(Talk):
     async def _perform(self, command: Any) -> Any:
         if isinstance(command, Ask):
             return await answer(command)
+        if isinstance(command, Fetch):
+            adapter = command.ask.adapter
+            assert isinstance(adapter, Adapter)
+            request = command.ask.request
+            command.ask.request, lost = await fetch_media(request, adapter.dialect, adapter.target(request.model))
+            self.report.losses += lost
+            return None
         if isinstance(command, RunTools):
             return await self._run_tools(command)
         if isinstance(command, Shorten):

@@ -6,7 +6,9 @@ from collections.abc import Generator, Iterator
 from inspect import isawaitable
 from typing import Any, Unpack
 
-from ..routing.asking import Ask
+from ..adapter import Adapter
+from ..media import fetch_media_sync
+from ..routing.asking import Ask, Fetch
 from ..routing.driving import Steps, answer_sync, drive_stream_sync, drive_sync
 from ..types.events import Event
 from ..types.response import Response
@@ -76,6 +78,13 @@ class SyncSession(Talk):
     def _perform(self, command: Any) -> Any:
         if isinstance(command, Ask):
             return answer_sync(command)
+        if isinstance(command, Fetch):
+            adapter = command.ask.adapter
+            assert isinstance(adapter, Adapter)
+            request = command.ask.request
+            command.ask.request, lost = fetch_media_sync(request, adapter.dialect, adapter.target(request.model))
+            self.report.losses += lost
+            return None
         if isinstance(command, RunTools):
             return self.toolbox.run_sync(command.calls, approve=self.approve, metadata=self._tool_metadata())
         if isinstance(command, Shorten):

@@ -82,6 +82,8 @@ class Settings(Wishes, total=False):
     metadata: Mapping[str, Json] | None
     active_skills: Iterable[str]
     active_connectors: Iterable[str]
+    fetch_media: bool
+    """Whether media by URL are fetched for a model that takes data only; never from private addresses."""
 
 
 class Talk:
@@ -111,6 +113,7 @@ class Talk:
         metadata: Mapping[str, Json] | None = None,
         active_skills: Iterable[str] = (),
         active_connectors: Iterable[str] = (),
+        fetch_media: bool = False,
         **wishes: Any,
     ) -> None:
         unknown = sorted(set(wishes) - set(Wishes.__annotations__))
@@ -119,7 +122,7 @@ class Talk:
         self.id = id or f"ses_{new_ulid()}"
         self.manager, self._owns_manager = manager or ProviderManager(), manager is None
         self.behaviour, self.cache, self.overflow, self.max_steps = behaviour, cache, overflow, max_steps
-        self.approve, self.pricing = approve, pricing or Pricing()
+        self.approve, self.pricing, self.fetch_media = approve, pricing or Pricing(), fetch_media
         self.active_skills, self.active_connectors = tuple(active_skills), tuple(active_connectors)
         self.metadata: dict[str, Json] = dict(metadata or {})
         self.wishes = wishes
@@ -286,7 +289,8 @@ class Talk:
             request = behaved.request
             if self.cache == "auto" and candidate.able.prompt_caching:
                 request = mark_cache(request, spoken)
-            return Prepared(request, behaved.retry, behaved.max_retries, Names(spoken))
+            fetches = self.fetch_media and isinstance(adapter, Adapter)
+            return Prepared(request, behaved.retry, behaved.max_retries, Names(spoken), fetches)
 
         return prepare
 
@@ -364,7 +368,7 @@ class Talk:
         return made
 
     def _settings(self) -> dict[str, Any]:
-        names = ("manager", "behaviour", "cache", "overflow", "max_steps", "approve", "pricing", "store")
+        names = ("manager", "behaviour", "cache", "overflow", "max_steps", "approve", "pricing", "store", "fetch_media")
         return {name: getattr(self, name) for name in (*names, "active_skills", "active_connectors")} | {
             "repair": self.book.repair
         }

@@ -16,7 +16,7 @@ from ..adapter import new_ulid
 from ..dialects import dialect
 from ..errors import AdapterError, CancelledError, ContextOverflowError, InvalidRequestError
 from ..history import shorten
-from ..routing.asking import Ask, asking, shared_budget
+from ..routing.asking import Ask, Fetch, asking, shared_budget
 from ..routing.routes import Route
 from ..types.blocks import ToolResultBlock, ToolUseBlock
 from ..types.messages import Message
@@ -51,7 +51,7 @@ class Persist(Struct, frozen=True):
     """Store what is complete."""
 
 
-Command = Ask | RunTools | Shorten | Persist
+Command = Ask | Fetch | RunTools | Shorten | Persist
 Steps = Generator[Command, Any, Response]
 
 
@@ -138,20 +138,20 @@ class Turn:
             raise InvalidRequestError("the conversation is empty: say something first")
         budget = shared_budget(route.candidates[0].adapter, len(route.candidates), self.deadline)
         steps = asking(route, request, budget, talk.prepare_with(self.report))
-        ask: Ask | None = None
+        command: Ask | Fetch | None = None
         try:
-            ask = next(steps)
+            command = next(steps)
             while True:
                 try:
-                    reply = yield ask
+                    reply = yield command
                 except AdapterError as error:
-                    ask = steps.throw(error)
+                    command = steps.throw(error)
                 else:
-                    ask = steps.send(reply)
+                    command = steps.send(reply)
         except StopIteration as end:
             response: Response = end.value
         except BaseException as error:
-            self._keep_partial(error, ask, route)
+            self._keep_partial(error, command if isinstance(command, Ask) else None, route)
             raise
         self._keep(response, route)
         return response
