@@ -60,6 +60,10 @@ if TYPE_CHECKING:
         ToolStateError as ToolStateError,
         error_type as error_type,
     )
+    from .export import (
+        log_calls as log_calls,
+        trace_calls as trace_calls,
+    )
     from .folding import (
         fold as fold,
         unfold as unfold,
@@ -69,6 +73,11 @@ if TYPE_CHECKING:
     )
     from .manager import (
         ProviderManager as ProviderManager,
+    )
+    from .media import (
+        FetchLimits as FetchLimits,
+        fetch_media as fetch_media,
+        fetch_media_sync as fetch_media_sync,
     )
     from .pricing import (
         Pricing as Pricing,
@@ -196,9 +205,11 @@ _PLACES: dict[str, tuple[str, ...]] = {
         "LossyTranslation", "NetworkError", "NotConfigured", "ParseError", "RateLimitError",
         "RequestTimeoutError", "ServerError", "ToolStateError", "error_type",
     ),
+    "export": ("log_calls", "trace_calls"),
     "folding": ("fold", "unfold"),
     "grammar": ("StreamGrammar",),
     "manager": ("ProviderManager",),
+    "media": ("FetchLimits", "fetch_media", "fetch_media_sync"),
     "pricing": ("Pricing",),
     "providers": ("PROVIDERS", "Provider"),
     "routing": ("Router",),
@@ -252,6 +263,7 @@ __all__ = [
     "ErrorClass",
     "Event",
     "EventBase",
+    "FetchLimits",
     "FileSource",
     "ImageBlock",
     "InvalidRequestError",
@@ -334,9 +346,12 @@ __all__ = [
     "detect_dialect",
     "dialect",
     "error_type",
+    "fetch_media",
+    "fetch_media_sync",
     "fold",
     "from_json",
     "load_preset",
+    "log_calls",
     "parse_tool_calls",
     "plan_swap",
     "preset",
@@ -347,6 +362,7 @@ __all__ = [
     "subscribe",
     "to_json",
     "tool",
+    "trace_calls",
     "translate_request",
     "translate_response",
     "translate_stream",

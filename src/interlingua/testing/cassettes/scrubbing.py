@@ -1,0 +1,101 @@
+"""What may be written down. Headers are kept by a list of the harmless, so that a new kind of key is not a leak."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from urllib.parse import quote, unquote, urlsplit, urlunsplit
+
+from ...addressing import KEY_WORDS, SHORTEST_KEY
+from ...dialects._json import is_array, is_object
+from ...http import HttpRequest
+from ...secrets import MASK
+from ...types.base import Json
+
+__all__ = ["Scrubber"]
+
+HARMLESS = frozenset(
+    {"content-type", "accept", "anthropic-version", "anthropic-beta", "openai-beta", "x-should-retry", "retry-after-ms"}
+    | {"retry-after", "date", "x-amzn-errortype", "request-id", "x-request-id", "x-amzn-requestid"}
+)
+"""Of requests and answers. Of a request any other is masked, of an answer left out."""
+
+NOISE = frozenset({"user-agent", "content-length", "host", "connection", "accept-encoding"})
+MORE_KEY_WORDS = KEY_WORDS | {"sig", "signature", "secret", "password", "x-amz-signature", "x-amz-security-token"}
+KEY_HEADERS = re.compile("auth|key|token|secret|cookie|signature|credential|password")
+KEY_LIKE = re.compile(r"(?=.*\d)\S+")
+"""No spaces, and a digit: not a word that answers may hold by chance."""
+
+
+class Scrubber:
+    """Knows keys by where they are sent: what stands in a header that is not harmless is masked wherever it stands.
+
+    ``secrets`` are further strings to mask. ``aliases`` give machines other names: ``{"http://127.0.0.1:41234":
+    "http://llama.test"}`` keeps a port that changes out of the file.
+    """
+
+    def __init__(self, secrets: Iterable[str] = (), aliases: Mapping[str, str] | None = None) -> None:
+        self._secrets = {secret for secret in secrets if secret}
+        self._aliases = dict(aliases or {})
+
+    def learn(self, request: HttpRequest) -> None:
+        """Remember the keys of a request."""
+        for name, value in request.headers.items():
+            if name.lower() not in HARMLESS and name.lower() not in NOISE:
+                self._secrets |= {part for part in _keys(name.lower(), value) if len(part) >= SHORTEST_KEY}
+        self._secrets.discard(MASK)
+
+    def text(self, text: str) -> str:
+        """Text without keys, and with aliases."""
+        for place, alias in self._aliases.items():
+            text = text.replace(place, alias)
+        for secret in sorted(self._secrets, key=len, reverse=True):
+            text = text.replace(secret, MASK)
+            if (coded := quote(secret, safe="")) != secret:
+                text = text.replace(coded, MASK)
+        return text
+
+    def json(self, value: Json) -> Json:
+        """A JSON value, every string of it scrubbed."""
+        if isinstance(value, str):
+            return self.text(value)
+        if is_array(value):
+            return [self.json(item) for item in value]
+        if is_object(value):
+            return {self.text(key): self.json(item) for key, item in value.items()}
+        return value
+
+    def url(self, url: str) -> str:
+        """A URL without a user, and with the values of key-like parameters masked."""
+        parts = urlsplit(url)
+        pairs = [pair.partition("=") for pair in parts.query.split("&")] if parts.query else []
+        query = "&".join(f"{name}{mark}{MASK if _is_key(name) else value}" for name, mark, value in pairs)
+        return self.text(urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, query, "")))
+
+    def request_headers(self, headers: Mapping[str, str]) -> dict[str, str]:
+        """Harmless values, and the names of the others."""
+        kept = {name.lower(): value for name, value in headers.items() if name.lower() not in NOISE}
+        return {name: self.text(value) if name in HARMLESS else MASK for name, value in sorted(kept.items())}
+
+    def answer_headers(self, headers: Mapping[str, str]) -> dict[str, str]:
+        """What is harmless and means something; a date only where a date to wait for stands beside it."""
+        kept = {name: self.text(value) for name, value in sorted(headers.items()) if name in HARMLESS}
+        if "retry-after" not in kept:
+            kept.pop("date", None)
+        return kept
+
+    def holds_secret(self, data: bytes) -> bool:
+        """Whether a key stands in bytes that cannot be rewritten."""
+        return any(secret.encode() in data for secret in self._secrets)
+
+
+def _keys(name: str, value: str) -> list[str]:
+    """A header's value, if it may be a key; and of one that names its scheme, the words of it that may be."""
+    if not KEY_HEADERS.search(name):
+        return [value] if KEY_LIKE.fullmatch(value) else []
+    parts = [part for part in re.split(r"[\s,=]+", value) if KEY_LIKE.fullmatch(part)]
+    return [value, *parts, *(part.partition("/")[0] for part in parts)]  # AWS: key id/date/region/service
+
+
+def _is_key(name: str) -> bool:
+    return unquote(name).lower() in MORE_KEY_WORDS

@@ -1,0 +1,195 @@
+"""The cassette: which exchanges there are, which were played, and what becomes of the file."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from threading import Lock
+from types import TracebackType
+from typing import Literal
+
+import msgspec
+
+from ...errors import AdapterError
+from ...http import HttpRequest
+from ...transport.base import AsyncTransport, Transport
+from .matching import Difference, differences, nearest
+from .recording import Asked, CassetteError, File, Problem, Recording, Told, form_of
+from .scrubbing import Scrubber
+from .wrapping import AsyncTapeTransport, TapeTransport
+
+__all__ = ["Cassette", "Mode", "Take", "UnusedRecordings"]
+
+Mode = Literal["none", "once", "all"]
+VERSION = 1
+SHOWN = 5
+
+
+class UnusedRecordings(UserWarning):
+    """A cassette holds exchanges that nobody asked for."""
+
+
+class Take:
+    """An exchange while it is recorded: what is heard of it, and how it ends."""
+
+    def __init__(self, asked: Asked) -> None:
+        self.asked = asked
+        self.status, self.headers = 0, dict[str, str]()
+        self.heard: list[bytes] = []
+        self.problem: AdapterError | None = None
+        self.over, self.left = False, True
+
+    def replied(self, status: int, headers: Mapping[str, str]) -> None:
+        """The head of the answer is there."""
+        self.status, self.headers = status, dict(headers)
+
+    def end(self, problem: AdapterError | None = None, *, left: bool = False) -> None:
+        """No more comes, and only the first reason counts."""
+        if not self.over:
+            self.over, self.left, self.problem = True, left, problem
+
+
+class Cassette:
+    """Recordings in a file, and transports that make or play them.
+
+    ``once`` records if there is no file, else plays; ``none`` plays only; ``all`` records anew. Playing, each request
+    takes the first unused recording with its method, URL and body (as JSON; ``ignore`` names paths in it that do not
+    count, e.g. ``"metadata/user_id"`` or ``"messages/*/id"``). The file is written when the ``with`` is left without
+    an error. ``secrets`` and ``aliases``: see ``Scrubber``.
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        mode: Mode = "once",
+        *,
+        ignore: Sequence[str] = (),
+        secrets: Iterable[str] = (),
+        aliases: Mapping[str, str] | None = None,
+    ) -> None:
+        self.path, self.ignore = Path(path), tuple(ignore)
+        self.records = mode == "all" or (mode == "once" and not self.path.exists())
+        self._scrubber = Scrubber(secrets, aliases)
+        self._lock = Lock()
+        self._takes: list[Take] = []
+        self.recordings: list[Recording] = [] if self.records else self._load()
+        self._unused = list(range(len(self.recordings)))
+
+    def transport(self, inner: Transport | None = None) -> TapeTransport:
+        """For ``Client``. Without an ``inner`` one, recording uses the usual network."""
+        return TapeTransport(self, inner)
+
+    def async_transport(self, inner: AsyncTransport | None = None) -> AsyncTapeTransport:
+        """For ``AsyncClient``."""
+        return AsyncTapeTransport(self, inner)
+
+    # -------------------------------------------------------------------------------------------------- playing
+
+    @property
+    def unused(self) -> list[Recording]:
+        """The recordings that nobody has asked for yet."""
+        return [self.recordings[index] for index in self._unused]
+
+    def play(self, request: HttpRequest) -> Told:
+        """The recorded answer; raises with the nearest difference if there is none."""
+        with self._lock:
+            asked = self._asked(request)
+            for index in self._unused:
+                if not differences(self.recordings[index].request, asked, self.ignore):
+                    self._unused.remove(index)
+                    return self.recordings[index].response
+            raise CassetteError(self._mismatch(asked))
+
+    def _mismatch(self, asked: Asked) -> str:
+        what = f"{asked.method} {asked.url} is not recorded in {self.path}"
+        again = 'If the change is meant, record anew with mode="all", or without the file.'
+        if not self.recordings:
+            return f"{what}, which is empty. {again}"
+        index, found = nearest([each.request for each in self.recordings], asked, self.ignore)
+        number = f"recording {index + 1} of {len(self.recordings)}"
+        if not found:
+            return f"{what} once more: {number} fits, and was played already. {again}"
+        if self._unused:
+            place, found = nearest([each.request for each in self.unused], asked, self.ignore)
+            number = f"recording {self._unused[place] + 1} of {len(self.recordings)}"
+        return f"{what}. The nearest, {number}, differs at\n{_listed(found)}\n{again}"
+
+    # ------------------------------------------------------------------------------------------------ recording
+
+    def take(self, request: HttpRequest) -> Take:
+        """Begin to record an exchange."""
+        with self._lock:
+            self._takes.append(Take(self._asked(request)))
+            return self._takes[-1]
+
+    def save(self) -> None:
+        """Write the file. What is still being read is kept as far as it was heard."""
+        self.recordings = [Recording(take.asked, self._told(take)) for take in self._takes]
+        data = msgspec.json.encode(File(VERSION, self.recordings))
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        self.path.write_bytes(msgspec.json.format(data, indent=2) + b"\n")
+
+    def _asked(self, request: HttpRequest) -> Asked:
+        scrubber = self._scrubber
+        scrubber.learn(request)
+        kind = next((value for name, value in request.headers.items() if name.lower() == "content-type"), "json")
+        return Asked(
+            method=request.method,
+            url=scrubber.url(request.url),
+            headers=scrubber.request_headers(request.headers),
+            **scrubber.json(form_of([request.body], kind)),
+        )
+
+    def _told(self, take: Take) -> Told:
+        scrubber, problem = self._scrubber, take.problem
+        form = form_of(take.heard, take.headers.get("content-type", ""))
+        if "base64" in form and scrubber.holds_secret(b"".join(take.heard)):
+            raise CassetteError(f"a binary answer to {take.asked.url} repeats a key; {self.path} was not written")
+        return Told(
+            status=take.status,
+            headers=scrubber.answer_headers(take.headers),
+            problem=None if problem is None else self._problem(problem),
+            left=take.left,
+            **scrubber.json(form),
+        )
+
+    def _problem(self, error: AdapterError) -> Problem:
+        return Problem(error.error_class, self._scrubber.text(error.message), error.retryable)
+
+    # ------------------------------------------------------------------------------------------------- the file
+
+    def _load(self) -> list[Recording]:
+        try:
+            file = msgspec.json.decode(self.path.read_bytes(), type=File)
+        except FileNotFoundError:
+            raise CassetteError(f'there is no cassette {self.path}; mode="once" would record one') from None
+        except msgspec.DecodeError as error:
+            raise CassetteError(f"{self.path} is no cassette: {error}") from None
+        if file.cassette != VERSION:
+            raise CassetteError(f"{self.path} has format {file.cassette}, and {VERSION} is what can be read")
+        return file.recordings
+
+    def __enter__(self) -> Cassette:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if kind is not None:
+            return
+        if self.records:
+            self.save()
+        elif self._unused:
+            numbers = ", ".join(str(index + 1) for index in self._unused)
+            warnings.warn(
+                f"{self.path}: nobody asked for recordings {numbers} of {len(self.recordings)}",
+                UnusedRecordings,
+                stacklevel=2,
+            )
+
+
+def _listed(found: list[Difference]) -> str:
+    more = [f"  and {len(found) - SHOWN} more"] if len(found) > SHOWN else []
+    return "\n".join([*(f"  {difference}" for difference in found[:SHOWN]), *more])

@@ -1,0 +1,232 @@
+"""Fetch what a URL names, guarded: checked addresses only, by hop, within limits; no cookies, no keys, no proxies.
+
+``fetch`` awaits and ``fetch_blocking`` blocks; what they decide is decided in ``guard.py``. A name is looked up once
+for each hop, and what was checked is what is connected to, under the name's own ``Host`` and certificate.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import http.client
+import socket
+import ssl
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+
+from .guard import Address, Allowance, Hop, Refusal, check_addresses, check_head, is_public
+
+if TYPE_CHECKING:
+    from aiohttp import ClientResponse, ClientSession
+
+__all__ = ["Fetch", "FetchBlocking", "Fetched", "Network", "fetch", "fetch_blocking"]
+
+CHUNK = 2**16
+HEADERS = {"user-agent": "interlingua", "accept": "*/*", "accept-encoding": "identity", "connection": "close"}
+BROKEN = (OSError, http.client.HTTPException, ValueError)
+
+
+class Fetched(Struct, frozen=True):
+    """What came, and what the server calls it."""
+
+    data: bytes
+    content_type: str
+
+
+class Network(Struct, frozen=True):
+    """Who may be reached and how: for tests, and for those whose media are in a network of their own.
+
+    ``allowed`` judges an address. ``lookup`` gives the addresses of a host and a port; the system's if it is None.
+    """
+
+    allowed: Callable[[Address], bool] = is_public
+    lookup: Callable[[str, int], Sequence[str]] | None = None
+    tls: ssl.SSLContext | None = None
+
+
+OPEN = Network()
+
+Fetch = Callable[[str, Allowance], Awaitable[Fetched]]
+FetchBlocking = Callable[[str, Allowance], Fetched]
+
+
+def _texts(found: Sequence[Any]) -> list[str]:
+    return [str(place[4][0]) for place in found]
+
+
+# ------------------------------------------------------------------------------------------------------------ async
+
+
+async def fetch(url: str, allowance: Allowance, network: Network = OPEN) -> Fetched:
+    """Fetch; raises ``Refusal`` with the reason whatever goes wrong."""
+    seconds = allowance.limits.seconds
+    try:
+        async with asyncio.timeout(seconds):
+            return await _follow(Hop.of(url), allowance, network)
+    except TimeoutError:
+        raise Refusal(f"it took more than {seconds:g} seconds") from None
+
+
+async def _follow(hop: Hop, allowance: Allowance, network: Network) -> Fetched:
+    for _ in range(allowance.limits.redirects + 1):
+        addresses = check_addresses(await _look_up(hop, network), network.allowed)
+        outcome = await _visit(hop, addresses, allowance, network)
+        if isinstance(outcome, Fetched):
+            return outcome
+        hop = outcome
+    raise Refusal(f"it is redirected more than {allowance.limits.redirects} times")
+
+
+async def _look_up(hop: Hop, network: Network) -> Sequence[str]:
+    if network.lookup is not None:
+        return network.lookup(hop.host, hop.port)
+    loop = asyncio.get_running_loop()
+    try:
+        return _texts(await loop.getaddrinfo(hop.host, hop.port, type=socket.SOCK_STREAM))
+    except (OSError, UnicodeError):
+        raise Refusal(f"the host {hop.host} is not known") from None
+
+
+async def _visit(hop: Hop, addresses: Sequence[str], allowance: Allowance, network: Network) -> Fetched | Hop:
+    aiohttp = import_module("aiohttp")
+    session = aiohttp.ClientSession(
+        connector=aiohttp.TCPConnector(ssl=network.tls or True, force_close=True),
+        timeout=aiohttp.ClientTimeout(total=None),
+        cookie_jar=aiohttp.DummyCookieJar(),
+        auto_decompress=False,
+    )
+    async with session:
+        try:
+            async with await _connect(session, hop, addresses) as response:
+                headers = {name.lower(): value for name, value in response.headers.items()}
+                onward = check_head(response.status, headers, hop, allowance.limits)
+                return onward or Fetched(await _read(response, allowance), headers.get("content-type", ""))
+        except (aiohttp.ClientError, *BROKEN) as error:
+            raise Refusal(f"{hop.host} cannot be reached ({type(error).__name__})") from None
+
+
+async def _connect(session: ClientSession, hop: Hop, addresses: Sequence[str]) -> ClientResponse:
+    """The first address that answers. An address is never looked up, whatever the library thinks of names."""
+    url = import_module("yarl").URL
+    name = hop.host if hop.scheme == "https" else None
+    problem: Exception = OSError()
+    for address in addresses:
+        try:
+            return await session.get(
+                url(hop.at(address), encoded=True),
+                headers={**HEADERS, "host": hop.place},
+                allow_redirects=False,
+                server_hostname=name,
+            )
+        except OSError as error:
+            problem = error
+    raise problem
+
+
+async def _read(response: ClientResponse, allowance: Allowance) -> bytes:
+    chunks: list[bytes] = []
+    size = 0
+    async for chunk in response.content.iter_chunked(CHUNK):
+        size += len(chunk)
+        allowance.spend(len(chunk), size)
+        chunks.append(chunk)
+    return b"".join(chunks)
+
+
+# --------------------------------------------------------------------------------------------------------- blocking
+
+
+class _Deadline:
+    def __init__(self, seconds: float) -> None:
+        self.seconds, self._end = seconds, time.monotonic() + seconds
+
+    def left(self) -> float:
+        left = self._end - time.monotonic()
+        if left <= 0:
+            raise TimeoutError
+        return left
+
+
+def fetch_blocking(url: str, allowance: Allowance, network: Network = OPEN) -> Fetched:
+    """The twin of ``fetch``. How long the system looks for a name is the system's own affair."""
+    deadline = _Deadline(allowance.limits.seconds)
+    hop = Hop.of(url)
+    try:
+        for _ in range(allowance.limits.redirects + 1):
+            addresses = check_addresses(_look_up_blocking(hop, network), network.allowed)
+            outcome = _visit_blocking(hop, addresses, allowance, network, deadline)
+            if isinstance(outcome, Fetched):
+                return outcome
+            hop = outcome
+    except TimeoutError:
+        raise Refusal(f"it took more than {deadline.seconds:g} seconds") from None
+    except BROKEN as error:
+        raise Refusal(f"{hop.host} cannot be reached ({type(error).__name__})") from None
+    raise Refusal(f"it is redirected more than {allowance.limits.redirects} times")
+
+
+def _look_up_blocking(hop: Hop, network: Network) -> Sequence[str]:
+    if network.lookup is not None:
+        return network.lookup(hop.host, hop.port)
+    try:
+        return _texts(socket.getaddrinfo(hop.host, hop.port, type=socket.SOCK_STREAM))
+    except (OSError, UnicodeError):
+        raise Refusal(f"the host {hop.host} is not known") from None
+
+
+def _visit_blocking(
+    hop: Hop, addresses: Sequence[str], allowance: Allowance, network: Network, deadline: _Deadline
+) -> Fetched | Hop:
+    connection = http.client.HTTPConnection(hop.host, hop.port)
+    connection.auto_open = 0  # it shall never dial by itself
+    connection.sock = line = _dial(hop, addresses, network, deadline)
+    try:
+        connection.request("GET", hop.path, headers={**HEADERS, "host": hop.place})
+        response = connection.getresponse()
+        headers = {name.lower(): _utf8(value) for name, value in response.getheaders()}
+        onward = check_head(response.status, headers, hop, allowance.limits)
+        return onward or Fetched(_read_blocking(response, line, allowance, deadline), headers.get("content-type", ""))
+    finally:
+        connection.close()
+        line.close()
+
+
+def _utf8(value: str) -> str:
+    """A header as the other library reads it; this one takes it for Latin-1."""
+    return value.encode("latin-1", "replace").decode("utf-8", "surrogateescape")
+
+
+def _dial(hop: Hop, addresses: Sequence[str], network: Network, deadline: _Deadline) -> socket.socket:
+    problem = OSError()
+    for address in addresses:
+        try:
+            line = socket.create_connection((address, hop.port), timeout=deadline.left())
+        except OSError as error:
+            problem = error
+            continue
+        if hop.scheme == "http":
+            return line
+        context = network.tls or ssl.create_default_context()
+        return context.wrap_socket(line, server_hostname=hop.host)
+    raise problem
+
+
+def _read_blocking(
+    response: http.client.HTTPResponse, line: socket.socket, allowance: Allowance, deadline: _Deadline
+) -> bytes:
+    chunks: list[bytes] = []
+    size = 0
+    while True:
+        line.settimeout(deadline.left())
+        chunk = response.read1(CHUNK)
+        if not chunk:
+            break
+        size += len(chunk)
+        allowance.spend(len(chunk), size)
+        chunks.append(chunk)
+    if response.length:
+        raise http.client.IncompleteRead(b"", response.length)
+    return b"".join(chunks)
