@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from .addressing import Address
 from .bus import BUS, Bus
 from .calls import Call
-from .catalogue import Catalogue, default_catalogue
+from .catalogue import Catalogue, Facts, default_catalogue
 from .config import AdapterConfig
 from .dialects import dialect
 from .errors import InvalidRequestError
@@ -36,6 +36,12 @@ from .types.tools import Tool
 __all__ = ["Active", "Adapter", "ProviderAdapter", "Register", "Settings", "new_ulid"]
 
 _ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+_PAIRS = tuple(first + second for first in _ALPHABET for second in _ALPHABET)
+_LETTERS = _ALPHABET.encode() * 8
+_LOTS = random.Random()
+if hasattr(os, "register_at_fork"):  # or parent and child would draw the same
+    os.register_at_fork(after_in_child=_LOTS.seed)
+_MOST_REMEMBERED = 64
 
 
 class ProviderAdapter(Protocol):
@@ -106,6 +112,7 @@ class Adapter:
         self.unsupported: Unsupported = unsupported
         self.dialect = dialect(self.provider.dialect, self.name)
         self._catalogue, self._prepare, self._clock, self._chance = catalogue, prepare, clock, chance
+        self._readers: dict[str, tuple[Target, Facts]] = {}
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.name!r}, model={self.model!r})"
@@ -167,12 +174,10 @@ class Adapter:
         if self._prepare is not None:
             request = self._prepare(replace(request, model=model))
             model = request.model
-        model = self.catalogue.wire_name(self.name, model) if model else None
-        target = self.target(model)
-        request = replace(request, model=model, request_id=request.request_id or new_ulid(), stream=stream)
-        if target.capabilities is None or model is None:
+        target, facts = self._readers.get(model or "") or self._reader(model or "")
+        request = replace(request, model=target.model, request_id=request.request_id or new_ulid(), stream=stream)
+        if target.capabilities is None:
             return request, target, ()
-        facts = self.catalogue.facts(self.name, model)
         try:
             fitted, losses = fit_request(request, facts, target.capabilities, self.unsupported)
         except InvalidRequestError as error:
@@ -180,11 +185,20 @@ class Adapter:
             raise
         return fitted, target, losses
 
+    def _reader(self, model: str) -> tuple[Target, Facts]:
+        """Who reads requests for a model of that name, and what is known of it. Remembered: calls repeat themselves."""
+        wire = self.catalogue.wire_name(self.name, model) if model else None
+        found = self.target(wire), self.catalogue.facts(self.name, wire) if wire else Facts()
+        if len(self._readers) < _MOST_REMEMBERED:
+            self._readers[model] = found
+        return found
+
 
 def new_ulid() -> str:
     """An id that sorts by time: 48 bits of milliseconds, 80 bits of chance."""
-    number = (time.time_ns() // 1_000_000) << 80 | int.from_bytes(os.urandom(10), "big")
-    return "".join(_ALPHABET[number >> shift & 31] for shift in range(125, -5, -5))
+    at = time.time_ns() // 1_000_000
+    when = _PAIRS[at >> 40] + _PAIRS[at >> 30 & 1023] + _PAIRS[at >> 20 & 1023] + _PAIRS[at >> 10 & 1023]
+    return f"{when}{_PAIRS[at & 1023]}{_LOTS.randbytes(16).translate(_LETTERS).decode()}"
 
 
 class Active(Protocol):

@@ -3,24 +3,29 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import cast
 from urllib.parse import SplitResult, parse_qsl, quote, urlsplit
 
 from msgspec import Struct
 
+from .catalogue.tiers import tier_model
 from .config import AdapterConfig
-from .errors import NotConfigured
+from .errors import AdapterError, AuthError, NotConfigured
 from .providers.table import Provider
-from .secrets import Secret
+from .secrets import Secret, named_secrets
 from .types.base import Json
+from .types.words import ErrorClass
 
-__all__ = ["Address", "at_door", "betas_of", "headers_for", "key_sentence", "lay_over", "url_for"]
+__all__ = ["Address", "Nowhere", "at_door", "betas_of", "headers_for", "key_sentence", "lay_over", "url_for"]
 
 VERSION = re.compile(r"v\d+(?:(?:alpha|beta)\d*)?")
+DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
+DEPLOYMENTS = "deployments"
 HOLE = re.compile(r"{(\w+)}")
 PRINTABLE = re.compile(r"[\x20-\x7e]*")
 SHORTEST_KEY = 8
+NOT_FOUND, NETWORK = 404, ErrorClass.network
 MOST_REMEMBERED = 64
 KEYLESS = frozenset({"none", "sigv4", "google"})
 KEY_WORDS = frozenset({"key", "api_key", "api-key", "apikey", "token", "access_token"})
@@ -37,6 +42,13 @@ OPTION_HEADERS: dict[str, dict[str, str]] = {
 }
 # Providers whose project is a part of the address and no header.
 PROJECT_IN_URL = frozenset({"vertex", "vertex-anthropic"})
+# What may be set instead of an option that is a part of the address.
+HOLES: dict[str, dict[str, str]] = {
+    "bedrock": {"region": "AWS_REGION"},
+    "azure": {"resource": "AZURE_OPENAI_ENDPOINT"},
+    "vertex": {"project": "GOOGLE_CLOUD_PROJECT", "region": "GOOGLE_CLOUD_LOCATION"},
+    "vertex-anthropic": {"project": "GOOGLE_CLOUD_PROJECT", "region": "GOOGLE_CLOUD_LOCATION"},
+}
 
 
 class Address:
@@ -44,7 +56,7 @@ class Address:
 
     def __init__(self, provider: Provider, config: AdapterConfig) -> None:
         self.provider, self.config = provider, config
-        self.secrets = [value.encode() for value in _secrets(config)]
+        self.secrets = _secrets(config)
         self._urls: dict[str, str] = {}
         self._headers: dict[tuple[tuple[str, str], ...], dict[str, str]] = {}
 
@@ -67,14 +79,36 @@ class Address:
                 self._headers[key] = headers
         return headers
 
+    def advise(self, error: AdapterError, model: str | None) -> None:
+        """Note on an error what its reader may do about it. Nothing is repeated that may be a key."""
+        for note in _advice(self.provider, self.config, error, model):
+            error.add_note(note)
+
+
+class Nowhere(Address):
+    """For requests that somebody else will send: paths stay what they are, and no key is told."""
+
+    def url(self, path: str) -> str:
+        """The path alone."""
+        route, mark, query = path.partition("?")
+        _, after = _deployed([], _parts(route), self.config.options.get("api_version"))
+        return f"/{'/'.join(after)}{mark}{query}"
+
+    def headers(self, encoded: dict[str, str]) -> dict[str, str]:
+        """Without the key, and without the caller's own headers, any of which may be one."""
+        return _public_headers(self.provider, self.config, encoded)
+
 
 def url_for(provider: Provider, config: AdapterConfig, path: str) -> str:
     """The dialect's path under the base URL, which may or may not bring the version segment along."""
     options = config.options
     base = _split(_fill(config.base_url or provider.base_url, provider, options))
-    own = [part for part in urlsplit(provider.base_url).path.split("/") if part]
+    own = _parts(urlsplit(provider.base_url).path)
     route, _, query = path.partition("?")
     before, after = _parts(base.path), _parts(route)
+    if not before and _is_home(base.netloc, provider):
+        before = own
+    before, after = _deployed(before, after, options.get("api_version"))
     if VERSION.fullmatch(after[0]):
         before, after = _with_version(before, own), after[1:]
         if provider.dialect not in VERSION_HEADERS and provider.dialect not in VERSION_QUERIES:
@@ -86,6 +120,21 @@ def url_for(provider: Provider, config: AdapterConfig, path: str) -> str:
     return f"{base.scheme}://{base.netloc}/{joined}" + "?".join(["", "&".join(filter(None, queries))]).rstrip("?")
 
 
+def _is_home(host: str, provider: Provider) -> bool:
+    """Whether this is the provider's own host; a base URL may end there."""
+    pattern = HOLE.sub("[^.]+", re.escape(urlsplit(provider.base_url).netloc).replace(r"\{", "{").replace(r"\}", "}"))
+    return re.fullmatch(pattern, host) is not None
+
+
+def _deployed(before: list[str], after: list[str], version: Json) -> tuple[list[str], list[str]]:
+    """Where an API has a date for a version, the model is a part of the path; elsewhere the body names it."""
+    if after[1:2] != [DEPLOYMENTS]:
+        return before, after
+    if DEPLOYMENTS in before or not (version and DATE.match(str(version))):
+        return before, [after[0], *after[3:]]
+    return [part for part in before if not VERSION.fullmatch(part)], after[1:]
+
+
 def _parts(path: str) -> list[str]:
     return [part for part in path.split("/") if part]
 
@@ -93,7 +142,7 @@ def _parts(path: str) -> list[str]:
 def _with_version(before: list[str], own: list[str]) -> list[str]:
     """The base's segments with a version: its own, else the row's, as far from the end as it stands there."""
     place = next((index for index, part in enumerate(own) if VERSION.fullmatch(part)), None)
-    if place is None or "deployments" in before or any(map(VERSION.fullmatch, before)):
+    if place is None or DEPLOYMENTS in before or any(map(VERSION.fullmatch, before)):
         return before
     behind = len(own) - place - 1
     cut = len(before) - behind
@@ -123,8 +172,10 @@ def _fill(base: str, provider: Provider, options: dict[str, Json]) -> str:
     def value(hole: re.Match[str]) -> str:
         found = options.get(hole[1])
         if not found:
+            variable = HOLES.get(provider.name, {}).get(hole[1])
+            told = f": set {variable} in the environment, or give AdapterConfig(options=...)" if variable else ""
             raise NotConfigured(
-                f"{provider.name} needs options[{hole[1]!r}], which is a part of its address {provider.base_url}",
+                f"{provider.name} needs options[{hole[1]!r}], a part of its address {provider.base_url}{told}",
                 provider=provider.name,
             )
         return quote(str(found), safe="")
@@ -144,6 +195,14 @@ def _split(base: str) -> SplitResult:
 
 def headers_for(provider: Provider, config: AdapterConfig, encoded: dict[str, str]) -> dict[str, str]:
     """All headers but a signature, in lower case: the row's, the dialect's, the options', the key, the caller's own."""
+    headers = _public_headers(provider, config, encoded) | _key_header(provider, config)
+    for name, value in config.extra_headers.items():
+        headers[name.lower()] = value.reveal() if isinstance(value, Secret) else value
+    _check(headers, provider)
+    return headers
+
+
+def _public_headers(provider: Provider, config: AdapterConfig, encoded: dict[str, str]) -> dict[str, str]:
     headers = {"content-type": "application/json", "user-agent": "interlingua", **provider.headers, **encoded}
     for owner in (provider.dialect, provider.name):
         for option, name in OPTION_HEADERS.get(owner, {}).items():
@@ -151,10 +210,6 @@ def headers_for(provider: Provider, config: AdapterConfig, encoded: dict[str, st
                 headers[name] = str(config.options[option])
     if provider.dialect in VERSION_HEADERS and config.options.get("api_version"):
         headers[VERSION_HEADERS[provider.dialect]] = str(config.options["api_version"])
-    headers |= _key_header(provider, config)
-    for name, value in config.extra_headers.items():
-        headers[name.lower()] = value.reveal() if isinstance(value, Secret) else value
-    _check(headers, provider)
     return headers
 
 
@@ -191,9 +246,26 @@ def key_sentence(provider: Provider) -> str:
     return f"no key for {provider.name}: set {where} in the environment, or give AdapterConfig(api_key=...)"
 
 
+def _advice(provider: Provider, config: AdapterConfig, error: AdapterError, model: str | None) -> Iterator[str]:
+    if isinstance(error, AuthError) and not isinstance(error, NotConfigured) and provider.auth.keys:
+        where = " or ".join(provider.auth.keys)
+        yield f"the key for {provider.name} comes from {where} in the environment, or from AdapterConfig(api_key=...)"
+    elif error.provider_status == NOT_FOUND and model is not None:
+        usual = tier_model(provider.name, "balanced")
+        instead = f"; {provider.name}:balanced is {usual}" if usual else ""
+        yield f"{provider.name} was asked for the model {model!r}, as written{instead}"
+    elif error.error_class is NETWORK and provider.local:
+        yield f"is {provider.name} running at {config.base_url or provider.base_url}?"
+
+
+SCHEMES = ("bearer ", "basic ", "token ", "apikey ")
+
+
 def _secrets(config: AdapterConfig) -> list[str]:
     """What must not be repeated; a short header value is no key, and would be found everywhere."""
     values = [value.reveal() if isinstance(value, Secret) else value for value in config.extra_headers.values()]
+    values += [value.partition(" ")[2] for value in values if value.lower().startswith(SCHEMES)]
+    values += named_secrets(config.options)
     return [value for value in (config.secret or "", *values) if len(value) >= SHORTEST_KEY]
 
 
@@ -212,16 +284,18 @@ def _check(headers: dict[str, str], provider: Provider) -> None:
 
 
 class Door(Struct, frozen=True):
-    """A protocol behind another cloud's address: its path, and what moves from the body into it."""
+    """A protocol behind another cloud's address: its path (another for streams), and what leaves or joins the body."""
 
     whole: str
-    stream: str
+    stream: str | None = None
     drops: tuple[str, ...] = ()
     adds: dict[str, Json] = {}
 
 
 DOORS = {
-    "vertex-anthropic": Door(
+    # the older path, which names the model; whether it is wanted is known when the URL is made
+    ("azure", "openai-chat"): Door("/v1/deployments/{model}/chat/completions"),
+    ("vertex-anthropic", "anthropic-messages"): Door(
         "/v1/models/{model}:rawPredict",
         "/v1/models/{model}:streamRawPredict",
         drops=("model",),
@@ -234,10 +308,10 @@ def at_door(
     provider: Provider, model: str | None, path: str | None, body: Json, *, stream: bool
 ) -> tuple[str | None, Json]:
     """Path and body as this provider wants them; most want the dialect's own."""
-    door = DOORS.get(provider.name)
+    door = DOORS.get((provider.name, provider.dialect))
     if door is None or model is None:
         return path, body
-    place = (door.stream if stream else door.whole).format(model=quote(model, safe="@"))
+    place = ((stream and door.stream) or door.whole).format(model=quote(model, safe="@"))
     return place, {**{key: value for key, value in body.items() if key not in door.drops}, **door.adds}
 
 

@@ -49,7 +49,8 @@ class _Waiting:
                 raise
             raise CancelledError("the call was cancelled") from None
         finally:
-            self._ours()
+            if self.thrown is not None:
+                self._ours()
             self.waiter = None
 
     def _ours(self) -> bool:
@@ -106,19 +107,16 @@ class AsyncStream:
         while not self._ready:
             if self._over:
                 raise StopAsyncIteration
-            await self._advance()
+            try:
+                events = await self._client.step(self._waiting)
+            except BaseException:
+                self._end()
+                raise
+            if events is None:
+                self._end()
+            else:
+                self._ready.extend(events)
         return self._ready.popleft()
-
-    async def _advance(self) -> None:
-        try:
-            events = await self._client.step(self._waiting)
-        except BaseException:
-            self._end()
-            raise
-        if events is None:
-            self._end()
-        else:
-            self._ready.extend(events)
 
     async def __aenter__(self) -> AsyncStream:
         return self
@@ -164,11 +162,34 @@ class AsyncClient(Adapter):
         """The whole answer. ``budget``: attempts and time shared with other calls, as a router does."""
         waiting = self._open(request, budget, stream=False)
         try:
-            while await self.step(waiting) is not None:
-                pass
+            while waiting.call.response is None:
+                await self._attempt(waiting)
+            await waiting.drain()
         finally:
             self.end(waiting)
         return waiting.call.result()
+
+    async def _attempt(self, waiting: _Waiting) -> None:
+        """One attempt of a whole answer; ``step`` in one stride."""
+        call, error = waiting.call, None
+        try:
+            if call.delay is not None:
+                await waiting.on(self._sleep(call.delay))
+            await waiting.on(self._fetch(waiting))
+        except AdapterError as problem:
+            error = problem
+        call.settle(error)
+        if not call.is_good:
+            waiting.close()
+
+    async def _fetch(self, waiting: _Waiting) -> None:
+        call = waiting.call
+        await self._send(waiting)
+        assert waiting.chunks is not None
+        async for chunk in waiting.chunks:
+            call.feed(chunk)
+            if call.over:
+                break
 
     def stream(self, request: Request, *, budget: Budget | None = None) -> AsyncStream:
         """The answer as it comes. One that fails raises after ``message.complete``; the error has the partial."""
@@ -196,13 +217,17 @@ class AsyncClient(Adapter):
     async def _begin(self, waiting: _Waiting) -> list[Event]:
         if waiting.call.delay is not None:
             await waiting.on(self._sleep(waiting.call.delay))
-        http = waiting.call.attempt()
-        if waiting.call.signer is not None:  # credentials may have to be renewed, which blocks
-            http = await waiting.on(asyncio.to_thread(waiting.call.signer, http))
-        reply = await waiting.on(self._network().send(http))
-        waiting.reply, waiting.chunks = reply, reply.chunks()
-        waiting.call.replied(reply.status, reply.headers)
+        await waiting.on(self._send(waiting))
         return []
+
+    async def _send(self, waiting: _Waiting) -> None:
+        call = waiting.call
+        http = call.attempt()
+        if call.signer is not None:  # credentials may have to be renewed, which blocks
+            http = await asyncio.to_thread(call.signer, http)
+        reply = waiting.reply = await (self._transport or self._network()).send(http)
+        waiting.chunks = reply.chunks()
+        call.replied(reply.status, reply.headers)
 
     def _network(self) -> AsyncTransport:
         if self._transport is None:

@@ -87,7 +87,7 @@ class Call:
         if self._reading.over:
             self._last = events
             return []
-        return events if self._held is None else self._pass(events)
+        return self._pass(events) if events and self._held is not None else events
 
     @property
     def over(self) -> bool:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, Unpack
 
 from .adapter import ProviderAdapter, Settings
 from .awaiting import AsyncClient, AsyncStream
 from .blocking import Client, Stream
-from .config import AdapterConfig
-from .connecting import Door, configuration_of, door_to
+from .connecting import Door, Partial, configuration_of, door_to
 from .embedded import handler
 from .transport.base import AsyncTransport, Transport
 from .transport.memory import AsyncMemoryTransport, MemoryTransport
@@ -29,17 +29,18 @@ __all__ = [
 
 def connect(
     model: str | None = None,
-    config: AdapterConfig | None = None,
+    config: Partial | None = None,
     *,
     transport: AsyncTransport | None = None,
     environment: Mapping[str, str] | None = None,
-    models: str | None = None,
+    models: str | Path | None = None,
     **settings: Unpack[Settings],
 ) -> AsyncClient:
-    """A client for ``"provider:model"``, an alias of ``models.yaml``, or a model whose maker is known.
+    """A client for ``"provider:model"``, a name of ``models.yaml``, a tier, or a model whose maker is known.
 
-    What the configuration leaves open is read now: ``models.yaml`` (``models`` names another file), then the
-    environment. Without a model, the first provider with a key serves; without any key, the embedded model does.
+    ``config`` (all or some settings) wins; what it leaves open is read now: ``models.yaml`` (``models`` names another
+    file), then the environment. Without a model, the first provider with a key serves; without any key, the embedded
+    model does.
     """
     door = door_to(model, configuration_of(environment, models), config, environment)
     return client_at(door, transport, **settings)
@@ -47,11 +48,11 @@ def connect(
 
 def connect_sync(
     model: str | None = None,
-    config: AdapterConfig | None = None,
+    config: Partial | None = None,
     *,
     transport: Transport | None = None,
     environment: Mapping[str, str] | None = None,
-    models: str | None = None,
+    models: str | Path | None = None,
     **settings: Unpack[Settings],
 ) -> Client:
     """As ``connect``, for code that does not await."""

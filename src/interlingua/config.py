@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import force_setattr
 
 from .errors import RETRYABLE
-from .secrets import MASK, Secret
+from .secrets import MASK, SECRET_NAMES, Secret, masked, named_secrets
 from .types.base import Json
 from .types.words import ErrorClass
 
@@ -52,16 +53,27 @@ class AdapterConfig(Struct, frozen=True):
     def __repr__(self) -> str:
         told = {name: getattr(self, name) for name in self.__struct_fields__}
         told["options"] = dict.fromkeys(self.options, MASK)  # a key may hide in any of them
+        told["base_url"] = _without_key(self.base_url)
         return f"AdapterConfig({', '.join(f'{name}={value!r}' for name, value in told.items())})"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        values = [getattr(self, name) for name in self.__struct_fields__]
-        return (AdapterConfig, (None, *values[1:]))
+        values = {name: getattr(self, name) for name in self.__struct_fields__}
+        values |= {"api_key": None, "base_url": _without_key(self.base_url)}
+        values["options"] = masked(self.options, list(named_secrets(self.options)))
+        return (AdapterConfig, tuple(values.values()))
 
     @property
     def secret(self) -> str | None:
         """The key itself, or None."""
         return _stripped(self.api_key) or None if self.api_key is not None else None
+
+
+def _without_key(url: str | None) -> str | None:
+    """An address to be shown: no user, and no value of a query that is named like a key."""
+    if url is None:
+        return None
+    url = re.sub(r"(?<=//)[^/?#]*@", f"{MASK}@", url)
+    return re.sub(rf"(?<=[?&])([^=&]*(?:{SECRET_NAMES.pattern})[^=&]*)=[^&#]*", rf"\1={MASK}", url, flags=re.IGNORECASE)
 
 
 def _stripped(key: str) -> str:

@@ -5,7 +5,8 @@ No await, no clock, no chance: the same bytes always give the same answer. Attem
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 import msgspec
@@ -18,7 +19,7 @@ from .errors import AdapterError, CancelledError, InvalidRequestError, NetworkEr
 from .folding import unfold
 from .http import HttpRequest, Timeouts
 from .providers.table import Provider
-from .secrets import MASK
+from .secrets import MASK, masked
 from .types.base import Json
 from .types.capabilities import Target
 from .types.events import Event, MessageComplete, MessageStart
@@ -33,7 +34,8 @@ __all__ = ["Exchange", "Reading"]
 _decode = msgspec.json.Decoder().decode
 _encode = msgspec.json.Encoder().encode
 
-EVENT_TYPES = ("text/event-stream", "application/x-ndjson", "application/vnd.amazon.eventstream")
+EVENT_TYPES = ("text/event-stream", "application/vnd.amazon.eventstream")
+LINE_TYPES = ("application/x-ndjson",)
 WHOLE_TYPES = ("application/json", "")
 FOREIGN_TYPES = ("text/html", "text/xml", "application/xml", "image/", "audio/", "video/")
 
@@ -58,7 +60,6 @@ class Exchange:
         self.request = request if same else replace(request, stream=stream, betas=betas)
         self.provider, self.dialect, self.stream = provider, dialect, stream
         self.model = request.model or (target.model if target else None)
-        self.origin = Origin(provider.name, dialect.name, self.model)
         encoded = dialect.encode_request(self.request, target)
         self.losses = (*losses, *encoded.losses)
         path, body = at_door(provider, self.model, encoded.path, encoded.body, stream=stream)
@@ -70,10 +71,15 @@ class Exchange:
         more = config.options.get("body")
         self.body = _encode(lay_over(body, more) if more else body)
 
+    @property
+    def origin(self) -> Origin:
+        """Whose answer it will be, as long as no answer says its model."""
+        return Origin(self.provider.name, self.dialect.name, self.model)
+
     def scrub(self, body: bytes) -> bytes:
         """A body without our keys: some servers quote the key that they refuse."""
         for secret in self.address.secrets:
-            body = body.replace(secret, MASK.encode())
+            body = body.replace(secret.encode(), MASK.encode())
         return body
 
     def http(self, timeouts: Timeouts) -> HttpRequest:
@@ -82,19 +88,17 @@ class Exchange:
 
     def read(self, status: int, headers: Mapping[str, str]) -> Reading:
         """Begin to read an answer. Header names are lower-case."""
-        kind = headers.get("content-type", "").partition(";")[0].strip().lower()
         if not 200 <= status < 300:
             return _Refused(self, status, headers)
-        if kind.startswith(FOREIGN_TYPES):
-            return _Foreign(self, status, headers)
-        if kind in EVENT_TYPES or (self.stream and kind not in WHOLE_TYPES):
-            return _Streamed(self, status, headers)
-        return _Mixed(self, status, headers) if self.stream else _Whole(self, status, headers)
+        return _reading_of(headers.get("content-type", ""), self.stream)(self, status, headers)
 
     def partial(self, response: Response, error: AdapterError, raw: Json = None) -> Response:
         """What there is of a failed answer, tied to its error."""
         reason = StopReason.cancelled if isinstance(error, CancelledError) else StopReason.error
-        response = self.stamp(replace(response, stop_reason=reason, error=error), raw)
+        secrets = self.address.secrets
+        mask_error(error, secrets)
+        response = replace(response, stop_reason=reason, error=error, extras=masked(response.extras, secrets))
+        response = self.stamp(response, masked(raw, secrets))
         self.name(error)
         error.response = response
         return response
@@ -247,7 +251,10 @@ class _Streamed(Reading):
 
 
 class _Mixed(_Whole):
-    """JSON where a stream was asked for: a whole answer, an error, or a stream that is spelled as JSON."""
+    """A stream, or JSON in its place: a whole answer, an error, or a stream that is spelled as JSON.
+
+    The first byte tells, since labels lie: no line of events and no frame begins with a brace.
+    """
 
     def __init__(self, exchange: Exchange, status: int, headers: Mapping[str, str]) -> None:
         super().__init__(exchange, status, headers)
@@ -257,17 +264,21 @@ class _Mixed(_Whole):
         if self.streamed is None and not self.chunks and chunk.lstrip()[:1] not in (b"{", b""):
             self.streamed = _Streamed(self.exchange, self.status, self.headers)
         if self.streamed is None:
-            self.chunks.append(chunk)
+            if self.chunks or not chunk.isspace():  # blank lines before the first word tell nothing
+                self.chunks.append(chunk)
             return []
-        return self._copy(self.streamed.feed(chunk))
+        events = self.streamed.feed(chunk)
+        return events if self.streamed.response is None else self._copy(events)
 
     def end(self, error: AdapterError | None = None) -> list[Event]:
         if self.over:
             return []
-        if self.streamed is None and error is None and _is_json(b"".join(self.chunks)):
+        body = b"".join(self.chunks)
+        if self.streamed is None and error is None and _is_json(body):
             return super().end(error)
         stream = self.streamed or _Streamed(self.exchange, self.status, self.headers)
-        events = stream.feed(b"".join(self.chunks)) if self.streamed is None else []
+        lines = b"\n" in body.strip()  # else it is half a JSON value: a cut answer in any framing
+        events = stream.feed(body) if lines else []
         return self._copy([*events, *stream.end(error)], stream)
 
     def _copy(self, events: list[Event], stream: _Streamed | None = None) -> list[Event]:
@@ -275,6 +286,26 @@ class _Mixed(_Whole):
         assert stream is not None
         self.response, self.error = stream.response, stream.error
         return events
+
+
+@lru_cache(maxsize=64)
+def _reading_of(content_type: str, stream: bool) -> type[Reading]:
+    """How a good answer of that type is read; ``stream`` is whether one was asked for."""
+    kind = content_type.partition(";")[0].strip().lower()
+    if kind.startswith(FOREIGN_TYPES):
+        return _Foreign
+    if kind in LINE_TYPES or (stream and kind not in EVENT_TYPES and kind not in WHOLE_TYPES):
+        return _Streamed
+    return _Mixed if stream or kind in EVENT_TYPES else _Whole
+
+
+def mask_error(error: AdapterError, secrets: Sequence[str]) -> None:
+    """Take our keys out of what a provider said, wherever it is kept: inside a 200 there is no body to scrub first."""
+    if secrets:
+        error.args = masked(error.args, secrets)
+        for name, value in vars(error).items():
+            if name != "response":
+                setattr(error, name, masked(value, secrets))
 
 
 def _cause(told: Any, error: AdapterError | None) -> AdapterError | None:

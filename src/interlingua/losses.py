@@ -22,8 +22,10 @@ OnLoss = Literal["warn", "allow", "raise"]
 
 def judge_losses(exchange: Exchange, on_loss: OnLoss) -> None:
     """Raise, log one line, or let it pass. What was only added, by a pinned rule, is no loss of the caller's."""
+    if not exchange.losses or on_loss == "allow":
+        return
     lost = [loss for loss in exchange.losses if loss.kind != "added"]
-    if not lost or on_loss == "allow":
+    if not lost:
         return
     if on_loss == "raise":
         raise _refusal(exchange, lost)

@@ -5,25 +5,30 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Iterable, Mapping
+from difflib import get_close_matches
 from pathlib import Path
+from threading import RLock
 from typing import Any, Unpack
 
+import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
 from .adapter import Adapter, ProviderAdapter, Settings
-from .addressing import at_door, lay_over
+from .addressing import Nowhere
 from .awaiting import AsyncClient
 from .behaviour import Preset, apply, behaviour_from, preset
 from .blocking import Client
-from .catalogue import Configuration, LiveConfiguration
+from .catalogue import Configuration, LiveConfiguration, Place
 from .client import client_at, sync_client_at
 from .config import AdapterConfig, Retry
-from .connecting import Door, door_to, laid_over
+from .connecting import DEFAULTS, Door, Partial, door_to, laid_over, place_of, usual_model
 from .dialects import DIALECTS
-from .embedded.row import EMBEDDED, embedded_provider
+from .embedded.row import EMBEDDED
 from .environment import configured
 from .errors import NotConfigured
+from .exchange import Exchange
+from .losses import judge_losses
 from .providers.table import Provider
 from .transport.base import AsyncTransport, Transport
 from .types.capabilities import AdapterCapabilities
@@ -33,8 +38,6 @@ from .types.request import Request
 __all__ = ["Behaved", "ProviderManager"]
 
 log = logging.getLogger("interlingua")
-
-Partial = AdapterConfig | Mapping[str, Any]
 
 
 class Behaved(Struct, frozen=True):
@@ -54,29 +57,32 @@ class Behaved(Struct, frozen=True):
             log.warning("%s", warning)
 
 
-class _Entry:
-    """A registered id: how to reach it, or who answers for it; and the clients made so far."""
+class _Own(Struct, frozen=True):
+    """What was registered under an id: an adapter, a provider's row, or the name of a configured one."""
 
-    def __init__(
-        self,
-        door: Door | None = None,
-        adapter: ProviderAdapter | None = None,
-        config: AdapterConfig | None = None,
-    ) -> None:
-        self.door, self.adapter = door, adapter
-        self.config = door.config if door is not None else config or AdapterConfig()
+    adapter: ProviderAdapter | Provider | str
+    config: Partial | None = None
+
+
+class _Entry:
+    """An id in use: the way to it, or who answers for it; and the clients made so far."""
+
+    def __init__(self, door: Door | None, adapter: ProviderAdapter | None, config: AdapterConfig, base: str) -> None:
+        self.door, self.adapter, self.config, self.base = door, adapter, config, base
         self.client: AsyncClient | None = None
         self.sync_client: Client | None = None
 
-
-def _config_of(adapter: ProviderAdapter) -> AdapterConfig:
-    config = getattr(adapter, "config", None)
-    return config if isinstance(config, AdapterConfig) else AdapterConfig()
-
-
-def _own_preset(told: str | dict[str, Any]) -> Preset:
-    """What a model's entry says: a preset's name, or the fields of a behaviour."""
-    return preset(told) if isinstance(told, str) else Preset("models.yaml", default=behaviour_from(told))
+    async def close(self) -> Exception | None:
+        """What went wrong, if anything: an adapter of somebody's own may raise what it likes."""
+        if self.sync_client is not None:
+            self.sync_client.close()
+        answering = self.adapter or self.client
+        try:
+            if answering is not None:
+                await answering.close()
+        except Exception as error:  # noqa: BLE001
+            return error
+        return None
 
 
 class ProviderManager:
@@ -100,10 +106,11 @@ class ProviderManager:
         self._live = LiveConfiguration(models, environ=self._environment)
         self._transport, self._sync_transport, self._settings = transport, sync_transport, settings
         self.behaviour = behaviour
+        self._own: dict[str, _Own] = {}
         self._entries: dict[str, _Entry] = {}
-        self._own: dict[str, _Entry] = {}
         self._aliases: dict[str, str] = {}
         self._retired: list[_Entry] = []
+        self._lock = RLock()  # clients that block are asked for from several threads
 
     # ------------------------------------------------------------------------------------------------ configuration
 
@@ -115,46 +122,39 @@ class ProviderManager:
 
     def refresh(self) -> bool:
         """Read ``models.yaml`` again if it changed. Clients that it concerns are made anew when next asked for."""
-        before = self._live.current
-        if not self._live.refresh():
-            return False
-        changed = self._live.current.changed(before)
-        for name in list(self._entries):
-            if name in changed or self._live.current.models != before.models:
-                self._retired.append(self._entries.pop(name))
-        return True
+        with self._lock:
+            before = self._live.current
+            if not self._live.refresh():
+                return False
+            changed, anew = self._live.current.changed(before), self._live.current.models != before.models
+            for name, entry in list(self._entries.items()):
+                if anew or entry.base in changed:
+                    self._retire(name)
+            return True
+
+    def _retire(self, id: str) -> None:
+        """Calls in flight go on; ``close`` closes it with the rest."""
+        entry = self._entries.pop(id, None)
+        if entry is not None and (entry.adapter or entry.client or entry.sync_client):
+            self._retired.append(entry)
 
     def register(
         self, id: str, adapter: ProviderAdapter | Provider | str | None = None, config: Partial | None = None
     ) -> None:
         """Make ``id`` known: a provider's row or name, by default that of the id itself, with ``config`` laid over its
         usual settings; or an adapter of your own, which is used as it is."""
-        if adapter is None or isinstance(adapter, str | Provider):
-            row, below = self._below(adapter or id)
-            settings = configured(row, laid_over(below, config), self._environment)
-            model = self._default(row.name)
-            entry = _Entry(Door(row, settings, model, self._live.current.catalogue))
-        else:
-            entry = _Entry(adapter=adapter, config=laid_over(_config_of(adapter), config))
-        if id in self._own:
-            self._retired.append(self._own[id])
-        self._own[id] = entry
-
-    def _below(self, adapter: Provider | str) -> tuple[Provider, AdapterConfig]:
-        if isinstance(adapter, Provider):
-            return adapter, AdapterConfig()
-        if adapter == EMBEDDED:
-            return embedded_provider(), AdapterConfig()
-        known = self._live.current.adapters.get(adapter)
-        if known is None:
-            raise self._unknown(adapter)
-        return known.provider, known.config
-
-    def _default(self, provider: str) -> str | None:
-        return self._live.current.default(provider) if provider in self._live.current.adapters else None
+        if not id or ":" in id:
+            raise ValueError(f"an id may not be empty or hold a colon, since models are id:model; got {id!r}")
+        own = _Own(id if adapter is None else adapter, config)
+        with self._lock:
+            fresh = self._made(id, own)  # what is wrong with it is said now
+            self._retire(id)
+            self._own[id], self._entries[id] = own, fresh
 
     def alias(self, name: str, model: str) -> None:
-        """Let ``name`` mean ``model`` (``"provider:model"``) from now on."""
+        """Let ``name`` mean ``model`` from now on: ``"provider:model"``, or the id of a provider."""
+        if name == model or self._meant(model) == name:
+            raise ValueError(f"{name!r} would mean itself")
         self._aliases[name] = model
 
     def ids(self) -> tuple[str, ...]:
@@ -165,40 +165,64 @@ class ProviderManager:
 
     def get_adapter(self, id: str) -> ProviderAdapter:
         """The adapter of that id, made on first use. An unknown id raises and names the known ones."""
-        entry = self._entry(id)
-        if entry.adapter is not None:
-            return entry.adapter
-        if entry.client is None:
-            assert entry.door is not None
-            entry.client = client_at(entry.door, self._transport, **self._settings)
-        return entry.client
+        with self._lock:
+            entry = self._entry(id)
+            if entry.adapter is not None:
+                return entry.adapter
+            if entry.client is None:
+                assert entry.door is not None
+                entry.client = client_at(entry.door, self._transport, **self._settings)
+            return entry.client
 
     def get_client(self, id: str) -> Client:
         """The same for code that does not await."""
-        entry = self._entry(id)
-        if entry.door is None:
-            raise NotConfigured(f"{id} was registered as an adapter that awaits; it has no synchronous client")
-        if entry.sync_client is None:
-            entry.sync_client = sync_client_at(entry.door, self._sync_transport, **self._settings)
-        return entry.sync_client
+        with self._lock:
+            entry = self._entry(id)
+            if entry.door is None:
+                raise NotConfigured(f"{id} was registered as an adapter that awaits; it has no synchronous client")
+            if entry.sync_client is None:
+                entry.sync_client = sync_client_at(entry.door, self._sync_transport, **self._settings)
+            return entry.sync_client
 
     def get_config(self, id: str) -> AdapterConfig:
         """The settings of that id, partial ones laid over the built-in. An unknown id raises."""
         return self._entry(id).config
 
     def _entry(self, id: str) -> _Entry:
-        configuration = self.configuration
-        found = self._own.get(id) or self._entries.get(id)
-        if found is None:
-            if id not in configuration.adapters and id.partition(":")[0] != EMBEDDED:
-                raise self._unknown(id)
-            name = id if ":" in id else f"{id}:"
-            door = door_to(name, configuration, environment=self._environment)
-            found = self._entries[id] = _Entry(door)
-        return found
+        with self._lock:
+            self.refresh()
+            id = self._meant(id)
+            if id not in self._entries:
+                self._entries[id] = self._made(id, self._own.get(id) or _Own(id))
+            return self._entries[id]
+
+    def _meant(self, name: str) -> str:
+        """What a name stands for, through all aliases."""
+        while name in self._aliases:
+            name = self._aliases[name]
+        return name
+
+    def _made(self, id: str, own: _Own) -> _Entry:
+        adapter, configuration = own.adapter, self._live.current
+        if isinstance(adapter, Provider):
+            settings = configured(adapter, laid_over(DEFAULTS, own.config), self._environment)
+            door = Door(adapter, settings, self._default(adapter.name), configuration.catalogue)
+            return _Entry(door, None, settings, adapter.name)
+        if isinstance(adapter, str):
+            base = adapter.partition(":")[0]
+            if base != EMBEDDED and adapter not in configuration.adapters:
+                raise self._unknown(adapter)
+            door = door_to(adapter if ":" in adapter else f"{adapter}:", configuration, own.config, self._environment)
+            return _Entry(door, None, door.config, base)
+        settings = laid_over(getattr(adapter, "config", None) or DEFAULTS, own.config)
+        return _Entry(None, adapter, settings, "")
+
+    def _default(self, provider: str) -> str | None:
+        return self._live.current.default(provider) if provider in self._live.current.adapters else None
 
     def _unknown(self, id: str) -> NotConfigured:
-        return NotConfigured(f"no provider is registered as {id!r}; known: {', '.join(self.ids())}")
+        near = "".join(f"did you mean {word!r}? " for word in get_close_matches(id, self.ids(), n=1))
+        return NotConfigured(f"no provider is registered as {id!r}; {near}known: {', '.join(self.ids())}")
 
     # ------------------------------------------------------------------------------------------------------- models
 
@@ -207,30 +231,30 @@ class ProviderManager:
 
         Without a name, what ``connect()`` would choose.
         """
-        name = self._aliases.get(model, model) if model is not None else None
-        id, colon, rest = (name or "").partition(":")
-        if id == EMBEDDED and id not in self._own:
-            return (f"{id}:{rest}", "scripted") if rest in DIALECTS else (id, rest or "scripted")
-        if colon and id in self._own:
+        configuration = self.configuration
+        name = self._meant(model) if model is not None else usual_model(configuration)
+        id, _, rest = name.partition(":")
+        if id in self._own:
             return id, rest or None
-        if name in self._own:
-            return name, None
-        door = door_to(name, self.configuration, environment=self._environment)
-        if name is None or ":" not in name or id not in self._live.current.adapters:
-            return self._id_of(door, name), door.model
-        return id, door.model
+        if id == EMBEDDED and EMBEDDED not in configuration.adapters:
+            return (name, "scripted") if rest in DIALECTS else (id, rest or "scripted")
+        place = self._place(name, configuration)
+        return place.adapter.id, place.model or None
 
-    def _id_of(self, door: Door, name: str | None) -> str:
-        if door.provider.name == EMBEDDED:
-            return EMBEDDED
-        if name is None:
-            return door.provider.name
-        return self._live.current.locate(name).adapter.id if name not in self._live.current.adapters else name
+    def _place(self, name: str, configuration: Configuration) -> Place:
+        try:
+            return place_of(name, configuration)
+        except NotConfigured:
+            near = get_close_matches(name.partition(":")[0], (*self._own, *self._aliases), n=1)
+            if not near:
+                raise
+            raise NotConfigured(f"nothing is called {name!r}; did you mean {near[0]!r}?") from None
 
     def capabilities_for(self, model: str) -> AdapterCapabilities:
         """What the model of that name takes."""
         id, name = self.locate(model)
-        return self.get_adapter(id).capabilities_for(name or "")
+        adapter = self.get_adapter(id)
+        return adapter.capabilities if name is None else adapter.capabilities_for(name)
 
     def behave(
         self,
@@ -258,9 +282,10 @@ class ProviderManager:
         return Behaved(applied.request, applied.left_out, applied.warnings, row.retry, row.max_retries)
 
     def _preset(self, id: str, model: str | None, behaviour: str | Preset | None) -> Preset | None:
-        current = self._live.current
-        if behaviour is None and model is not None and current.models and id in current.adapters:
-            entry = current.locate(f"{id}:{model}").entry
+        current, own = self._live.current, self._own.get(id)
+        base = own.adapter if own is not None and isinstance(own.adapter, str) else id
+        if behaviour is None and model is not None and current.models and base in current.adapters:
+            entry = current.locate(f"{base}:{model}").entry
             if entry is not None and entry.behaviour is not None:
                 return _own_preset(entry.behaviour)
         behaviour = behaviour or self.behaviour
@@ -279,44 +304,55 @@ class ProviderManager:
 
         The behaviour of the provider and model is applied; tools that it leaves out are said in a log line.
         """
+        provider, model = self._door_and_model(provider)
         adapter = self.get_adapter(provider)
         if not isinstance(adapter, Adapter):
             raise NotConfigured(f"{provider} is an adapter of your own; only it knows what it would send")
-        named = replace(request, model=request.model or adapter.model)
+        named = replace(request, model=request.model or model or adapter.model)
         behaved = self.behave(
             provider, adapter.name, named, behaviour, active_skills=active_skills, active_connectors=active_connectors
         )
         behaved.tell()
-        request = behaved.request
-        fitted, target, losses = adapter.fitted(request, stream=bool(request.stream))
-        encoded = adapter.dialect.encode_request(fitted, target)
-        path, body = at_door(adapter.provider, fitted.model, encoded.path, encoded.body, stream=bool(fitted.stream))
-        more = adapter.config.options.get("body")
-        body = lay_over(body, more) if more else body
-        return replace(encoded, body=body, path=path, losses=(*losses, *encoded.losses))
+        stream = bool(request.stream)
+        fitted, target, losses = adapter.fitted(behaved.request, stream=stream)
+        address = Nowhere(adapter.provider, adapter.config)
+        exchange = Exchange(
+            adapter.provider,
+            adapter.config,
+            adapter.dialect,
+            fitted,
+            target,
+            stream=stream,
+            address=address,
+            losses=losses,
+        )
+        judge_losses(exchange, adapter.on_loss)
+        return Encoded(msgspec.json.decode(exchange.body), exchange.url, exchange.headers, exchange.losses)
+
+    def _door_and_model(self, provider: str) -> tuple[str, str | None]:
+        """An id; or an alias of a model, which says both."""
+        meant = self._meant(provider)
+        return self.locate(meant) if ":" in meant and meant != provider else (provider, None)
 
     # ----------------------------------------------------------------------------------------------------- the end
 
-    def _all(self) -> Iterable[_Entry]:
-        return (*self._entries.values(), *self._own.values(), *self._retired)
-
     async def close(self) -> None:
-        """Close every adapter."""
-        entries = tuple(self._all())
-        self._entries, self._own, self._retired = {}, {}, []
-        for entry in entries:
-            adapter = entry.adapter or entry.client
-            if adapter is not None:
-                await adapter.close()
-            if entry.sync_client is not None:
-                entry.sync_client.close()
+        """Close every adapter, also those that a newer configuration replaced. If some cannot be, say so at the end."""
+        with self._lock:
+            entries = [*self._entries.values(), *self._retired]
+            self._entries, self._own, self._retired = {}, {}, []
+        once = {id(entry.adapter or entry): entry for entry in entries}
+        failures = [failure for entry in once.values() if (failure := await entry.close()) is not None]
+        if failures:
+            raise ExceptionGroup("some adapters could not be closed", failures)
 
     def close_sync(self) -> None:
         """Close every synchronous client."""
-        for entry in self._all():
-            client, entry.sync_client = entry.sync_client, None
-            if client is not None:
-                client.close()
+        with self._lock:
+            for entry in (*self._entries.values(), *self._retired):
+                client, entry.sync_client = entry.sync_client, None
+                if client is not None:
+                    client.close()
 
     async def __aenter__(self) -> ProviderManager:
         return self
@@ -329,3 +365,8 @@ class ProviderManager:
 
     def __exit__(self, *_: object) -> None:
         self.close_sync()
+
+
+def _own_preset(told: str | dict[str, Any]) -> Preset:
+    """What a model's entry says: a preset's name, or the fields of a behaviour."""
+    return preset(told) if isinstance(told, str) else Preset("models.yaml", default=behaviour_from(told))

@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from .config import Retry
-from .errors import AdapterError
+from .errors import RETRYABLE, AdapterError
+from .types.words import ErrorClass
 
 __all__ = ["Budget", "backoff", "delay_for"]
 
@@ -60,9 +61,13 @@ class Budget:
         """Whether nobody may try any more."""
         return self.attempts >= self.most or self.left() == 0.0
 
+    def _repeats(self, error_class: ErrorClass) -> bool:
+        """The caller's classes; one that is never repeated by itself is retryable only if the provider said so."""
+        return error_class in self.retry.classes or error_class not in RETRYABLE
+
     def delay(self, error: AdapterError, *, delivered: bool) -> float | None:
         """Seconds to wait before the next attempt, or None if this failure is the answer."""
-        if delivered or not error.retryable or error.error_class not in self.retry.classes:
+        if delivered or not error.retryable or not self._repeats(error.error_class):
             return None
         if self.attempts >= self.most - self._reserved:
             return None

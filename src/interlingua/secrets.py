@@ -2,11 +2,40 @@
 
 from __future__ import annotations
 
-from typing import Any
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, cast
 
-__all__ = ["MASK", "Secret"]
+__all__ = ["MASK", "SECRET_NAMES", "Secret", "masked", "named_secrets"]
 
 MASK = "**********"
+SECRET_NAMES = re.compile(r"key|token|secret|passw|credential|authorization", re.IGNORECASE)
+
+
+def masked(value: Any, secrets: Sequence[str]) -> Any:
+    """A JSON value, or a tuple, with asterisks in place of these secrets."""
+    if isinstance(value, str):
+        for secret in secrets:
+            if secret in value:
+                value = value.replace(secret, MASK)
+        return value
+    if isinstance(value, dict):
+        known = cast("dict[str, Any]", value)
+        return {masked(key, secrets): masked(item, secrets) for key, item in known.items()}
+    if isinstance(value, list | tuple):
+        items = [masked(item, secrets) for item in cast("list[Any]", value)]
+        return tuple(items) if isinstance(value, tuple) else items
+    return value
+
+
+def named_secrets(options: Mapping[str, Any], *, inside: bool = False) -> Iterator[str]:
+    """The strings of a JSON object whose names, or the name above them, speak of keys."""
+    for name, value in options.items():
+        secret = inside or SECRET_NAMES.search(name) is not None
+        if isinstance(value, dict):
+            yield from named_secrets(cast("dict[str, Any]", value), inside=secret)
+        elif isinstance(value, str) and secret:
+            yield value
 
 
 class Secret(str):

@@ -3,33 +3,41 @@
 from __future__ import annotations
 
 import base64
-import importlib.util
 import statistics
 import struct
+import sys
+from collections import Counter, defaultdict
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 
 from interlingua import (
     Base64Source,
+    Block,
+    DocumentBlock,
     ImageBlock,
     JsonBlock,
     Message,
     Request,
     TextBlock,
+    TextSource,
     ThinkingBlock,
+    ToolChoice,
     ToolDefinition,
     ToolResultBlock,
     ToolUseBlock,
     UrlSource,
 )
 from interlingua.dialects import DIALECTS
-from interlingua.estimate import DOORS, MODELS, SERVERS, estimate_input_tokens, estimate_request, tokenizer
+from interlingua.estimate import estimate_input_tokens, estimate_output, estimate_request, tokenizer
 from interlingua.estimate.counting import FEATURES, counts
+from interlingua.estimate.families import MODELS, SERVERS
+from interlingua.estimate.media import media_tokens
 from interlingua.estimate.pictures import USUAL_SIZE, picture_size, picture_tokens
-from interlingua.estimate.weights import WEIGHTS
+from interlingua.estimate.text import TEXT, add_text
+from interlingua.estimate.weights import ANSWERS, WEIGHTS
 from interlingua.providers import PROVIDERS
+from interlingua.types.request import Thinking
 from shared_data import needs_shared
 
 ASK = (Message(role="user", content="What is the capital of France?"),)
@@ -41,10 +49,12 @@ TOOL = ToolDefinition(
 
 
 def test_every_tokenizer_has_its_weights() -> None:
-    named = {name for _, name in MODELS} | set(DOORS.values()) | set(SERVERS.values()) | {"open"}
+    named = {name for _, name in MODELS} | set(SERVERS.values()) | {"open"}
     assert named <= set(WEIGHTS)
+    assert {name.partition("@")[0] for name in WEIGHTS} == set(ANSWERS)
     assert {len(row) for row in WEIGHTS.values()} == {len(FEATURES)}
     assert min(min(row) for row in WEIGHTS.values()) >= 0
+    assert FEATURES[: len(TEXT)] == TEXT
 
 
 @pytest.mark.parametrize("name", [*PROVIDERS, *DIALECTS, "nobody"])
@@ -52,6 +62,7 @@ def test_any_provider_or_dialect_will_do(name: str) -> None:
     alone = estimate_input_tokens(ASK, provider=name)
     assert 5 <= alone <= 400
     assert estimate_input_tokens(ASK, (TOOL,), "Be brief.", provider=name) > alone
+    assert 1 <= estimate_output((TextBlock(text="Paris."),), name) <= 12
 
 
 @pytest.mark.parametrize(
@@ -60,22 +71,46 @@ def test_any_provider_or_dialect_will_do(name: str) -> None:
         ("anthropic", "claude-opus-5-5", "claude-5"),
         ("bedrock", "us.anthropic.claude-sonnet-4-5-20250929-v1:0", "claude-4-5"),
         ("anthropic", "claude-sonnet-4-20250514", "claude-4"),
-        ("openrouter", "openai/gpt-4o-mini", "gpt"),
+        ("anthropic", "claude-3-7-sonnet-latest", "claude-3-5"),
+        ("openrouter", "openai/gpt-4o-mini", "gpt-4o"),
+        ("openai", "gpt-5.5", "gpt-5"),
+        ("openai-chat", "gpt-5.5", "gpt-5"),
         ("groq", "openai/gpt-oss-120b", "gpt-oss"),
         ("google", "gemini-2.5-flash", "gemini-2-5"),
-        ("vertex", "gemini-2.5-flash", "gemini-vertex"),
+        ("vertex", "gemini-2.5-flash", "gemini-2-5"),
+        ("xai", "grok-4.3", "grok-4-3"),
+        ("azure", "grok-4.3", "open"),  # the hidden prompt is xAI's
         ("azure", "my-deployment", "gpt"),
         ("vllm", "my-own-finetune", "open"),
         ("anthropic", None, "claude-5"),
+        ("anthropic-messages", None, "claude-5"),
     ],
 )
 def test_which_weights_hold(provider: str, model: str | None, row: str) -> None:
-    assert tokenizer(provider, model) == row
+    """The family of the model, and where recordings tell that a server counts otherwise, the family behind its door."""
+    found = tokenizer(provider, model)
+    assert found.partition("@")[0] == row
+    assert found == row or found.endswith(f"@{provider.removesuffix('-messages')}")
 
 
-def test_plain_openai_prompts_are_close() -> None:
-    """A known count: this prompt is 14 tokens at gpt-4o (7 of text, 7 of framing)."""
-    assert estimate_input_tokens(ASK, provider="openai", model="gpt-4o") == pytest.approx(14, abs=2)
+def test_a_server_may_count_otherwise() -> None:
+    rows = {tokenizer(name, "gpt-5-mini") for name in ("openai", "openai-chat", "azure", "nobody")}
+    assert len(rows) == 4
+    with_tool = {name: estimate_input_tokens(ASK, (TOOL,), provider=name, model="gpt-5-mini") for name in PROVIDERS}
+    assert with_tool["openai-chat"] - with_tool["openai"] == pytest.approx(82, abs=25)  # as recorded of one prompt
+
+
+@pytest.mark.parametrize(
+    ("provider", "model", "tokens"),
+    [
+        ("openai-chat", "gpt-4o", 14),  # 7 of text, 7 of framing
+        ("anthropic", "claude-sonnet-4-5", 14),
+        ("google", "gemini-2.5-flash", 7),  # text alone
+        ("groq", "llama-3.3-70b-versatile", 42),  # a system turn with dates
+    ],
+)
+def test_known_counts_of_a_plain_prompt(provider: str, model: str, tokens: int) -> None:
+    assert estimate_input_tokens(ASK, provider=provider, model=model) == pytest.approx(tokens, abs=2)
 
 
 def test_what_is_counted() -> None:
@@ -88,13 +123,53 @@ def test_what_is_counted() -> None:
     )
     tally = counts(Request(messages=messages, system="Be brief.", tools=(TOOL,), output_schema={"type": "object"}))
     assert (tally["user_turns"], tally["assistant_turns"], tally["calls"], tally["results"]) == (1, 1, 1, 1)
-    assert (tally["thought_words"], tally["sealed"]) == (2, 40)
-    assert (tally["tools"], tally["tool_properties"], tally["output"], tally["foreign"]) == (1, 1, 1, 1)
+    assert (tally["thoughts"], tally["thought_words"], tally["sealed"]) == (1, 2, 40)
+    assert (tally["tools"], tally["tool_properties"], tally["output"], tally["accents"]) == (1, 1, 1, 1)
+    assert (tally["system"], tally["systemless"], tally["unsaid"]) == (1, 0, 1)
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("Hello, world!", {"words": 2, "signs": 2}),
+        ("get_weather(city)", {"words": 3, "signs": 3}),
+        ("internationally", {"words": 1, "long": 1}),
+        ("getHTTPResponse", {"words": 1, "upper": 3, "long": 1}),
+        ("a 1 22 333 4444 55555", {"words": 1, "digits": 7, "numerals": 15, "spaced": 5}),
+        ("one\n\ntwo\n    three", {"words": 3, "breaks": 2, "gaps": 1}),
+        ("naïve café", {"words": 2, "accents": 2}),
+        ("привет 你好 – 🎉", {"script": 6, "wide": 2, "marks": 3}),
+        ("", {}),
+    ],
+)
+def test_how_text_is_cut(text: str, found: dict[str, int]) -> None:
+    tally: Counter[str] = Counter()
+    add_text(tally, text)
+    assert {kind: count for kind, count in tally.items() if count} == found
+
+
+def test_thinking_and_the_choice_of_tools_count() -> None:
+    def tokens(provider: str, model: str, **more: object) -> int:
+        return estimate_request(Request(messages=ASK, **more), provider, model)  # type: ignore[arg-type]
+
+    plain = tokens("anthropic", "claude-sonnet-4-5")
+    assert tokens("anthropic", "claude-sonnet-4-5", thinking=Thinking(budget=2048)) - plain == pytest.approx(28, abs=5)
+    none = {"tools": (TOOL,), "tool_choice": ToolChoice.none()}
+    assert tokens("mistral", "mistral-small-latest", **none) == tokens("mistral", "mistral-small-latest")
+    assert tokens("openai", "gpt-5", **none) > tokens("openai", "gpt-5")
 
 
 def test_a_request_says_its_own_model() -> None:
     request = Request(messages=ASK, model="gpt-4o")
-    assert estimate_request(request, "openrouter") == estimate_input_tokens(ASK, provider="openai", model="gpt-4o")
+    assert estimate_request(request, "openai") == estimate_input_tokens(ASK, provider="openai", model="gpt-4o")
+
+
+def test_answers() -> None:
+    text = (TextBlock(text="The capital of France is Paris."),)
+    call = ToolUseBlock(id="1", name="get_weather", input={"city": "Paris"})
+    assert estimate_output(text, "openai-chat", "gpt-4o") == pytest.approx(8, abs=2)
+    assert estimate_output((call,), "anthropic", "claude-sonnet-4-5") > 30  # it writes its calls at length
+    assert estimate_output((), "openai", "gpt-4o") == 1
 
 
 # ----------------------------------------------------------------------------------------------------------- pictures
@@ -136,7 +211,13 @@ def test_what_is_not_base64_has_a_usual_size() -> None:
         ("gpt-4o", (1024, 1024), 765),  # 85 and 4 tiles of 170
         ("gpt-4o", (512, 512), 255),
         ("gpt-4o-mini", (512, 512), 8500),
+        ("gpt-4.1-mini", (640, 480), 486),  # 300 patches, times 1.62
+        ("gpt-4.1-nano", (540, 360), 502),
         ("gemini-2.5-flash", (640, 480), 258),
+        ("gemini-2.0-flash", (640, 480), 1290),  # the whole and 4 crops
+        ("gemini-2.0-flash", (300, 200), 258),
+        ("pixtral-12b", (597, 566), 1368),  # squares of 16
+        ("claude-opus-5-5", (0, 0), 0),
     ],
 )
 def test_pictures_by_published_rules(model: str, size: tuple[int, int], tokens: int) -> None:
@@ -157,31 +238,77 @@ def test_pictures_are_in_the_estimate() -> None:
     assert estimate_input_tokens(there, provider="anthropic") > 1000
 
 
-# ------------------------------------------------------------------------------------------------------ measured
+# -------------------------------------------------------------------------------------------------------------- files
+
+PDF = b"%PDF-1.4 /Type /Pages /Count 2 ... /Type /Page ... /Type/Page ..."
+WAV = b"RIFF\0\0\0\0WAVEfmt \x10\0\0\0\x01\0\x01\0" + struct.pack("<II", 8_000, 16_000) + b"\0" * 31_968
+MP4 = b"\0\0\0\x6cmoov\0\0\0\x64mvhd" + b"\0" * 12 + struct.pack(">II", 1_000, 4_000) + b"\0" * 40
 
 
-def bench() -> ModuleType:
-    path = Path(__file__).resolve().parents[2] / "bench" / "fit_estimate.py"
-    spec = importlib.util.spec_from_file_location("fit_estimate", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+@pytest.mark.parametrize(
+    ("kind", "data", "model", "tokens"),
+    [
+        ("document", PDF, "gemini-2.5-flash", 2 * 258),
+        ("document", b"no page marks", "claude-opus-5-5", 1_600),
+        ("audio", WAV, "gemini-2.5-flash", 2 * 32),
+        ("audio", b"\0" * 48_000, "gemini-2.5-flash", 3 * 32),
+        ("video", MP4, "gemini-2.5-flash", 4 * 263),
+        ("audio", WAV, "claude-opus-5-5", 0),  # it does not hear
+    ],
+)
+def test_pages_and_seconds(kind: str, data: bytes, model: str, tokens: int) -> None:
+    assert media_tokens(kind, base64.b64encode(data).decode(), model) == tokens
 
 
-# docs/estimates.md has all of them; those above ten per cent are named there and not here
-WITHIN_TEN_PER_CENT = ("openai", "anthropic", "google", "openrouter", "bedrock", "mistral", "deepseek")
+def test_files_that_cannot_be_read_have_a_usual_length() -> None:
+    assert media_tokens("document", None, "gemini-2.5-flash") == 3 * 258
+    assert media_tokens("document", "a", "gemini-2.5-flash") == 258
+
+
+def test_documents_of_text_are_text() -> None:
+    words = "word " * 100
+    plain = DocumentBlock(source=TextSource(text=words))
+    coded = DocumentBlock(source=Base64Source(media_type="text/plain", data=base64.b64encode(words.encode()).decode()))
+    pages = DocumentBlock(source=Base64Source(media_type="application/pdf", data=base64.b64encode(PDF).decode()))
+
+    def tokens(block: Block) -> int:
+        return estimate_input_tokens((Message(role="user", content=(block,)),), provider="google")
+
+    assert tokens(plain) == tokens(coded) == pytest.approx(105, abs=10)
+    assert tokens(pages) > 2 * 258
+
+
+# ----------------------------------------------------------------------------------------------------------- measured
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "bench"))
+
+# Every provider with ten recordings or more in the half that nothing was fitted on. docs/estimates.md says why these
+# three are above ten per cent; they are not to grow either.
+ABOVE = {"xai": 0.25, "azure": 0.20, "gpustack": 0.20}
+FEW = 10
 
 
 @needs_shared
 def test_the_median_error_on_unseen_sources() -> None:
-    script = bench()
-    held = [
-        row for found in script.grouped(list(script.rows()), "tokenizer").values() for row in script.halves(found)[1]
-    ]
-    errors = {
-        name: statistics.median(script.missed(row, WEIGHTS[row.tokenizer]) for row in found)
-        for name, found in script.grouped(held, "provider").items()
-    }
-    assert {name: errors[name] for name in WITHIN_TEN_PER_CENT if errors[name] > 0.10} == {}
+    from estimate_rows import exchanges  # pyright: ignore
+
+    errors: dict[str, list[float]] = defaultdict(list)
+    for row, request, model in exchanges():
+        if not row.fitted and not row.blind:
+            errors[row.provider].append(abs(estimate_request(request, row.door, model) - row.true) / row.true)
+    stated = {name: statistics.median(some) for name, some in errors.items() if len(some) >= FEW}
+    assert {name: error for name, error in stated.items() if error > ABOVE.get(name, 0.10)} == {}
+    assert len(stated) >= 15
+    assert set(ABOVE) <= set(stated)
+
+
+@needs_shared
+def test_the_median_error_of_answers_on_unseen_sources() -> None:
+    from estimate_rows import said  # pyright: ignore
+
+    errors: dict[str, list[float]] = defaultdict(list)
+    for row, content, model in said():
+        if not row.fitted:
+            errors[row.provider].append(abs(estimate_output(content, row.door, model) - row.true) / row.true)
+    for name in ("openai", "anthropic", "google", "bedrock", "mistral", "deepseek", "openrouter", "groq", "ollama"):
+        assert statistics.median(errors[name]) <= 0.10, name

@@ -82,7 +82,7 @@ def test_some_are_refused_only_while_thinking(model: str, thinking: Thinking, fi
         ("claude-3-haiku-20240307", ()),
         ("gpt-7", ("effort",)),
         ("gpt-4o", ()),
-        ("gemini-2.5-flash", ("budget",)),
+        ("gemini-2.5-flash", ("adaptive", "budget")),  # a budget of -1 is up to the model
         ("gemini-4-pro", ("level",)),
         ("gemini-2.0-flash", ()),
         ("deepseek-v4-pro", ("toggle", "effort")),

@@ -75,8 +75,8 @@ def configuration(text: str = FULL, **environ: str) -> Configuration:
 
 def test_an_adapter_becomes_a_config() -> None:
     adapter = configuration(WORK_KEY="k").adapters["work"]
-    assert (adapter.provider.name, adapter.provider.base_url) == ("openai", "https://proxy.example/v1")
     config = adapter.config
+    assert (adapter.provider.name, config.base_url) == ("openai", "https://proxy.example/v1")
     assert (config.timeout_seconds, config.max_retries, config.retry.base, config.retry.cap) == (30, 0, 0.5, 8)
     assert [str(word) for word in config.retry.classes] == ["rate_limit", "server_error"]
     assert config.options == {"organization": "org-1", "connect_timeout": 5}
@@ -232,7 +232,7 @@ MISTAKES = (
     ("adapters:\n  openai:\n    max_retries: many", 3, "expected `int | null`, got `str`"),
     ("adapters:\n  openai:\n    max_retries: -1", 3, "expected `int` >= 0"),
     ("adapters:\n  openai:\n    base_url: 5", 3, "got `int`; put it in quotes"),
-    ("adapters:\n  openai:\n    retry:\n      classes: [rate_limit, oops]", 4, "'oops'"),
+    ("adapters:\n  openai:\n    retry:\n      classes: [rate_limit, oops]", 4, "unknown word `oops`; known: auth"),
     ("adapters:\n  openai: {api_key: a, api_key_env: B}", 2, "api_key_env or api_key, not both"),
     ("adapters:\n  a:b: {type: openai}", 2, "may not hold a colon"),
     ("adapters: [openai]", 1, "must be a mapping"),

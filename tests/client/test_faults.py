@@ -1,131 +1,301 @@
-"""Every fault, in every dialect, in all four ways: the right class, the right number of attempts, nothing left open."""
+"""The embedded provider: what it says in every dialect, how it refuses, how it breaks. What callers make of its faults
+is in ``test_fault_matrix.py``."""
 
 from __future__ import annotations
 
 import asyncio
+import threading
+from typing import Any
 
+import msgspec
 import pytest
 
 from client.support import DIALECTS, PROVIDERS, WAYS, ask, call, config, run
-from interlingua import AdapterError, ErrorClass, Event, StopReason
+from interlingua import (
+    AdapterError,
+    ErrorClass,
+    Message,
+    RefusalBlock,
+    Request,
+    StopReason,
+    TextBlock,
+    ThinkingBlock,
+    TokenUsage,
+    ToolChoice,
+    ToolDefinition,
+    ToolResultBlock,
+    ToolUseBlock,
+    dialect as speak,
+)
 from interlingua.client import AsyncClient, Client
-from interlingua.config import AdapterConfig
-from interlingua.embedded import LoopbackServer, Script, Step
-from interlingua.types import MessageComplete
+from interlingua.embedded import LoopbackServer, Script, Step, deaf_url, handler
+from interlingua.embedded.refusals import refusal
+from interlingua.http import HttpRequest
+from interlingua.transport.memory import CUT, STALL, Answer
+
+SCHEMA = {"type": "object", "properties": {"a": {"type": "string"}, "b": {"type": "integer"}}, "required": ["a"]}
+ADD = ToolDefinition(name="add", input_schema=SCHEMA)
+SUB = ToolDefinition(name="sub", input_schema=SCHEMA)
+
+every_dialect = pytest.mark.parametrize("dialect", DIALECTS)
+every_way = pytest.mark.parametrize("way", WAYS)
+
+
+def say(way: str, dialect: str, script: Any, request: Request | None = None) -> Any:
+    outcome = call(way, PROVIDERS[dialect], handler(script), request or ask())
+    outcome.check_grammar()
+    assert outcome.error is None
+    assert outcome.response is not None
+    return outcome.response
+
+
+# ------------------------------------------------------------------------------------------------------ what it says
+
+
+@every_way
+@every_dialect
+def test_it_echoes(dialect: str, way: str) -> None:
+    response = say(way, dialect, None)
+    assert response.content == (TextBlock("You said: one two three four"),)
+    assert response.stop_reason is StopReason.end_turn
+    assert response.usage.output_tokens > 0
+
+
+@every_way
+@every_dialect
+def test_it_calls_every_offered_tool_at_once(dialect: str, way: str) -> None:
+    response = say(way, dialect, None, ask(tools=(ADD, SUB)))
+    assert [(use.name, use.input) for use in response.tool_uses] == [
+        ("add", {"a": "example"}),
+        ("sub", {"a": "example"}),
+    ]
+    assert response.stop_reason is StopReason.tool_use
+
+
+@every_dialect
+def test_it_calls_as_often_as_it_is_told(dialect: str) -> None:
+    response = say("stream", dialect, Step(calls=3), ask(tools=(ADD, SUB)))
+    assert [use.name for use in response.tool_uses] == ["add", "sub", "add"]
+    assert len({use.id for use in response.tool_uses}) == 3
+
+
+CHOICES = {
+    # the choice                           the calls
+    "none": (ToolChoice.none(), []),
+    "specific": (ToolChoice.specific("sub"), ["sub"]),
+    "one at a time": (ToolChoice.auto(parallel=False), ["add"]),
+    "any": (ToolChoice.any(), ["add", "sub"]),
+}
+
+
+@pytest.mark.parametrize("choice", CHOICES)
+def test_it_keeps_to_the_choice(choice: str) -> None:
+    asked, names = CHOICES[choice]
+    response = say("complete", "anthropic-messages", None, ask(tools=(ADD, SUB), tool_choice=asked))
+    assert [use.name for use in response.tool_uses] == names
+
+
+@every_dialect
+def test_after_the_results_it_speaks(dialect: str) -> None:
+    use = ToolUseBlock("call_0_embedded", "add", input={"a": "x"})
+    result = ToolResultBlock("call_0_embedded", (TextBlock("42"),), name="add")
+    turns = [Message("user", "add"), Message("assistant", (use,)), Message("tool", (result,))]
+    response = say("complete", dialect, None, Request(turns, "some-model", tools=(ADD,), max_output_tokens=100))
+    assert response.text == "You said: 42"
+
+
+@every_way
+@every_dialect
+def test_it_thinks(dialect: str, way: str) -> None:
+    response = say(way, dialect, Step(act="think"))
+    thought, said = response.content
+    assert isinstance(thought, ThinkingBlock)
+    assert thought.text == "Let me think."
+    assert said == TextBlock("You said: one two three four")
+
+
+@every_way
+@pytest.mark.parametrize("dialect", ["openai-chat", "openai-responses"])
+def test_it_refuses(dialect: str, way: str) -> None:
+    response = say(way, dialect, Step(act="refuse"))
+    assert [block.text for block in response.content if isinstance(block, RefusalBlock)] == ["I would rather not."]
+
+
+@every_dialect
+def test_it_answers_with_an_example_of_the_schema(dialect: str) -> None:
+    response = say("complete", dialect, None, ask(output_schema={**SCHEMA, "additionalProperties": False}))
+    assert '"a":"example"' in response.text
+
+
+SAID = (TextBlock("First this."), ToolUseBlock("call_1", "add", input={"a": "ä", "n": [1, {"x": None}]}))
+
+
+@every_way
+@every_dialect
+def test_it_says_exactly_what_the_script_says(dialect: str, way: str) -> None:
+    usage = TokenUsage(input_tokens=11, output_tokens=7)
+    response = say(way, dialect, Step(content=SAID, usage=usage))
+    text, use = response.content
+    assert text == SAID[0]
+    assert isinstance(use, ToolUseBlock)
+    assert (use.name, use.input) == ("add", SAID[1].input)
+    assert response.stop_reason is StopReason.tool_use
+    assert (response.usage.input_tokens, response.usage.output_tokens) == (11, 7)
+
+
+@every_dialect
+def test_it_stops_why_the_script_says(dialect: str) -> None:
+    response = say("stream", dialect, Step(text="cut sho", stop=StopReason.max_tokens))
+    assert (response.text, response.stop_reason) == ("cut sho", StopReason.max_tokens)
+
+
+@every_way
+@every_dialect
+def test_a_script_may_be_a_function_of_the_request(dialect: str, way: str) -> None:
+    def answer(request: Request) -> Step:
+        return Step(text=f"{request.model}: {len(request.messages)}")
+
+    assert say(way, dialect, answer).text == "some-model: 1"
+    assert say(way, dialect, Script(Step(text="a"), answer)).text == "a"
+
+
+def test_a_script_goes_on_with_its_last_step_and_forgets_what_it_need_not_keep() -> None:
+    script = Script(Step(text="a"), Step(text="b"), keep=1)
+    said = [say("complete", "openai-chat", script).text for _ in range(3)]
+    assert said == ["a", "b", "b"]
+    assert (script.asked, len(script.seen)) == (3, 1)
+
+
+@every_way
+@every_dialect
+def test_it_overflows(dialect: str, way: str) -> None:
+    outcome = call(way, PROVIDERS[dialect], Script(Step(act="overflow")), ask())
+    assert outcome.error is not None
+    assert outcome.error.error_class is ErrorClass.context_overflow
+
+
+def test_where_no_dialect_is_spoken() -> None:
+    answer = handler()(HttpRequest("POST", "http://h/nowhere", {}, b"{}"))
+    assert (answer.status, list(answer.parts)) == (404, [b"no dialect is spoken at /nowhere"])
+
+
+PATHS = {
+    "anthropic-messages": "/v1/messages",
+    "openai-chat": "/v1/chat/completions",
+    "openai-responses": "/v1/responses",
+    "gemini": "/v1beta/models/m:generateContent",
+    "ollama": "/api/chat",
+    "bedrock-converse": "/model/m/converse",
+}
+
+
+@every_dialect
+def test_what_cannot_be_read_is_refused(dialect: str) -> None:
+    answer = handler()(HttpRequest("POST", f"http://h{PATHS[dialect]}", {}, b"{"))
+    error = speak(dialect).decode_error(answer.status, answer.headers, b"".join(answer.parts))
+    assert error.error_class is ErrorClass.invalid_request
+    assert "cannot be read" in error.message
+
+
+# ---------------------------------------------------------------------------------------------------- how it refuses
 
 # fmt: off
-FAULTS = {
-    # fault                step                                                        class               attempts
-    "no answer":          (Step(fault="no_answer"),                                    "network",          3),
-    "malformed":          (Step(fault="malformed"),                                    "invalid_request",  1),
-    "html":               (Step(fault="html"),                                         "invalid_request",  1),
-    "overflow":           (Step(act="overflow"),                                       "context_overflow", 1),
-    "auth":               (Step(act="fail", error=ErrorClass.auth),                    "auth",             1),
-    "rate limit":         (Step(act="fail", error=ErrorClass.rate_limit),              "rate_limit",       3),
-    "server":             (Step(act="fail", error=ErrorClass.server_error),            "server_error",     3),
-    "invalid":            (Step(act="fail", error=ErrorClass.invalid_request),         "invalid_request",  1),
-    "status 503":         (Step(act="fail", status=503),                               "server_error",     3),
-    "status 529":         (Step(act="fail", error=ErrorClass.rate_limit, status=529),  "rate_limit",       3),
-}
+REFUSED = (
+    # dialect              status  hint   the provider's word, as we read it     class
+    ("anthropic-messages", 529,    None,  "overloaded_error",                    "rate_limit"),
+    ("anthropic-messages", 404,    None,  "not_found_error",                     "invalid_request"),
+    ("openai-chat",        401,    None,  "invalid_api_key",                     "auth"),
+    ("openai-responses",   429,    2.0,   "rate_limit_exceeded",                 "rate_limit"),
+    ("gemini",             429,    2.5,   "RESOURCE_EXHAUSTED",                  "rate_limit"),
+    ("gemini",             418,    None,  None,                                  "invalid_request"),
+    ("ollama",             503,    None,  None,                                  "server_error"),
+    ("bedrock-converse",   424,    None,  "ModelErrorException",                 "server_error"),
+)
 # fmt: on
 
 
-@pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("dialect", DIALECTS)
-@pytest.mark.parametrize("fault", FAULTS)
-def test_faults(fault: str, dialect: str, way: str) -> None:
-    step, error_class, attempts = FAULTS[fault]
-    if fault == "malformed" and way.endswith("stream"):
-        error_class, attempts = "network", 3  # where a stream was asked for, half a JSON value is a cut one
-    outcome = call(way, PROVIDERS[dialect], Script(step), ask())
-    assert outcome.error is not None
-    assert outcome.error.error_class == error_class
-    assert outcome.error.attempts == attempts
-    assert outcome.error.provider == PROVIDERS[dialect]
-    assert outcome.error.response is not None
-    assert outcome.error.response.stop_reason is StopReason.error
-    outcome.check_grammar()
+@pytest.mark.parametrize(("dialect", "status", "hint", "word", "error_class"), REFUSED)
+def test_it_refuses_in_the_providers_own_words(
+    dialect: str, status: int, hint: float | None, word: str | None, error_class: str
+) -> None:
+    refused = refusal(dialect, status, "no, sorry", hint)
+    error = speak(dialect).decode_error(refused.status, refused.headers, refused.body)
+    assert (error.provider_code, error.error_class, error.retry_after) == (word, error_class, hint)
+    assert error.provider_message == "no, sorry"
 
 
-@pytest.mark.parametrize("way", ["async-stream", "stream"])
-@pytest.mark.parametrize("dialect", DIALECTS)
-@pytest.mark.parametrize("fault", ["cut", "half", "error_in_200"])
-def test_a_broken_stream_never_looks_finished(fault: str, dialect: str, way: str) -> None:
-    step = Step(act="echo", fault=fault, after=5)  # type: ignore[arg-type]
-    outcome = call(way, PROVIDERS[dialect], Script(step), ask())
-    assert outcome.error is not None
-    assert outcome.error.error_class == ("server_error" if fault == "error_in_200" else "network")
-    assert outcome.error.attempts == 1
-    outcome.check_grammar()
-    last = outcome.events[-1]
-    assert isinstance(last, MessageComplete)
-    assert last.error is outcome.error
-    assert last.response.stop_reason is StopReason.error
-    assert last.response.text.startswith("You")
-    assert last.response == outcome.error.response
+# ------------------------------------------------------------------------------------------------------ how it breaks
 
 
-@pytest.mark.parametrize("way", ["async-complete", "complete"])
-@pytest.mark.parametrize("dialect", DIALECTS)
-def test_an_error_inside_a_200(dialect: str, way: str) -> None:
-    step = Step(act="echo", fault="error_in_200", error=ErrorClass.server_error)
-    outcome = call(way, PROVIDERS[dialect], Script(step, Step(act="echo")), ask())
-    assert outcome.response is not None, outcome.error
-    assert outcome.response.attempts == 2
+def parts_of(fault: Any, *, stream: bool, after: int = 3) -> list[Any]:
+    request = ask(stream=stream)
+    body = speak("openai-chat").encode_request(request).body
+    raw = msgspec.json.encode(body)
+    answer: Answer = handler(Step(act="echo", fault=fault, after=after))(
+        HttpRequest("POST", "http://h/v1/chat/completions", {}, raw)
+    )
+    return list(answer.parts)
 
 
-@pytest.mark.parametrize("way", ["async-stream", "stream"])
-@pytest.mark.parametrize("dialect", DIALECTS)
-def test_an_end_marker_that_comes_twice(dialect: str, way: str) -> None:
-    outcome = call(way, PROVIDERS[dialect], Script(Step(act="echo", fault="last_twice")), ask())
-    assert outcome.error is None
-    outcome.check_grammar()
+@pytest.mark.parametrize("stream", [True, False])
+def test_faults_break_the_bytes_where_they_say(stream: bool) -> None:
+    whole = b"".join(parts_of("none", stream=stream))
+    cut, half, stall = (parts_of(fault, stream=stream) for fault in ("cut", "half", "stall"))
+    assert (cut[-1], half[-1], stall[-1]) == (CUT, CUT, STALL)
+    assert cut[:-1] == stall[:-1]
+    assert whole.startswith(b"".join(cut[:-1]))
+    assert len(b"".join(cut[:-1])) < len(b"".join(half[:-1])) < len(whole)
+    assert parts_of("unended", stream=stream)[-1] is CUT
 
 
-@pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("dialect", DIALECTS)
-def test_a_huge_answer(dialect: str, way: str) -> None:
-    text = "x" * 600_000 + " end"
-    outcome = call(way, PROVIDERS[dialect], Script(Step(act="echo", text=text)), ask())
-    assert outcome.response is not None
-    assert outcome.response.text == text
+def test_the_end_marker_comes_twice() -> None:
+    before, after = parts_of("last_twice", stream=True)[-2:]
+    assert before.endswith(b"data: [DONE]\n\n")
+    assert after == b"data: [DONE]\n\n"
 
 
-SOCKET_FAULTS = (
-    # step                                            seconds of silence  class
-    (Step(act="echo", fault="no_answer"),             5,                  "network"),
-    (Step(act="echo", fault="cut", after=5),          5,                  "network"),
-    (Step(act="echo", fault="half", after=5),         5,                  "network"),
-    (Step(act="echo", fault="stall_first"),           0.1,                "timeout"),
-    (Step(act="echo", fault="stall", after=5),        0.1,                "timeout"),
-)  # fmt: skip
+# ----------------------------------------------------------------------------------------------- a server on loopback
 
 
-@pytest.mark.parametrize("blocking", [False, True], ids=["async", "sync"])
-@pytest.mark.parametrize("dialect", DIALECTS)
-@pytest.mark.parametrize(("step", "silence", "error_class"), SOCKET_FAULTS)
-def test_faults_over_real_sockets(step: Step, silence: float, error_class: str, dialect: str, blocking: bool) -> None:
-    events: list[Event] = []
+@every_dialect
+def test_blocking_code_can_have_a_server_too(dialect: str) -> None:
+    where = LoopbackServer.in_thread(Step(act="echo"))
+    with where as server, Client(PROVIDERS[dialect], config(base_url=server.url)) as client:
+        assert client.complete(ask()).text == "You said: one two three four"
+        assert [event.type for event in client.stream(ask())][-1] == "message.complete"
+        assert server.connections == 1, "the connection was not kept"
+    assert not [thread for thread in threading.enumerate() if thread.name == "interlingua-loopback"]
 
+
+def test_blocking_code_can_wait_for_the_server() -> None:
+    with (
+        LoopbackServer.in_thread(Step(fault="stall_first")) as server,
+        Client("openai", config(base_url=server.url)) as client,
+    ):
+        reading = threading.Thread(target=lambda: list(client.stream(ask(request_id="r1"))))
+        reading.start()
+        server.wait(server.asked)
+        client.cancel("r1")
+        server.wait(server.gone)
+        reading.join()
+        assert server.left == 1
+        server.gone.clear()
+        with pytest.raises(TimeoutError):
+            server.wait(server.gone, 0.01)
+
+
+def test_nobody_listens_at_a_deaf_address() -> None:
+    client = Client("openai", config(base_url=deaf_url(), max_retries=0))
+    with client, pytest.raises(AdapterError) as caught:
+        client.complete(ask())
+    assert caught.value.error_class is ErrorClass.network
+
+
+def test_a_server_in_the_same_loop() -> None:
     async def scene() -> None:
-        async with LoopbackServer(Script(step)) as server:
-            settings = config(base_url=server.url, timeout_seconds=silence, max_retries=0)
-            with pytest.raises(AdapterError) as caught:
-                await (asyncio.to_thread(read, settings) if blocking else aread(settings))
-            assert caught.value.error_class == error_class
-            assert caught.value.response is not None
-            if step.fault in ("cut", "half"):
-                assert events[-1].type == "message.complete"
-                assert caught.value.response.text.startswith("You")
+        async with LoopbackServer() as server, AsyncClient("google", config(base_url=server.url)) as client:
+            assert (await client.complete(ask())).text.startswith("You said")
+            assert server.open == 1
+        assert server.open == 0
 
-    def read(settings: AdapterConfig) -> None:
-        with Client(PROVIDERS[dialect], settings) as client, client.stream(ask()) as stream:
-            for event in stream:
-                events.append(event)  # noqa: PERF402 - kept even if the next one raises
-
-    async def aread(settings: AdapterConfig) -> None:
-        async with AsyncClient(PROVIDERS[dialect], settings) as client, client.stream(ask()) as stream:
-            async for event in stream:
-                events.append(event)  # noqa: PERF401
-
-    run(asyncio.wait_for(scene(), 30))
+    run(asyncio.wait_for(scene(), 20))

@@ -7,6 +7,7 @@ place at any time.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from difflib import get_close_matches
 from typing import Any
 
 from msgspec import Struct, structs
@@ -80,6 +81,7 @@ class Configuration:
         self.models = dict(file.models)
         entries = {**{name: AdapterEntry() for name in PROVIDERS}, **file.adapters}
         self.adapters = {name: _adapter(name, entry, environ, source) for name, entry in entries.items()}
+        self.own = tuple(file.adapters)
         self.warnings = tuple(_warnings(file, source))
         self._only = next(iter(file.adapters)) if len(file.adapters) == 1 else None
         self._names = {alias: name for name, entry in self.models.items() for alias in entry.aliases}
@@ -120,7 +122,9 @@ class Configuration:
         """The adapter of that name, or an error that names the known ones."""
         found = self.adapters.get(name)
         if found is None:
-            raise ValueError(f"no adapter or provider is called {name!r}; known: {', '.join(sorted(self.adapters))}")
+            known = sorted(self.adapters)
+            near = "".join(f"did you mean {word!r}? " for word in get_close_matches(name, known, n=1))
+            raise ValueError(f"no adapter or provider is called {name!r}; {near}known: {', '.join(known)}")
         return found
 
     def default(self, adapter: str) -> str | None:
@@ -134,14 +138,23 @@ class Configuration:
     def _home(self, name: str) -> str:
         found = ALWAYS_HOME.get(name) or home(name)
         if found is None:
-            known = ", ".join(sorted({*self.models, *self._names})) or "none"
-            raise ValueError(f"no model is called {name!r}; write adapter:model, or one of the configured: {known}")
+            raise ValueError(f"no model is called {name!r}; {self._instead(name)}")
         return found
 
+    def _instead(self, name: str) -> str:
+        known = sorted({*self.models, *self._names})
+        near = get_close_matches(name, [*known, *self.adapters], n=1)
+        if near:
+            return f"did you mean {near[0]!r}?"
+        doors = f"write adapter:model (adapters: {', '.join(sorted(self.adapters))})"
+        return f"{doors}, or one of the configured: {', '.join(known)}" if known else doors
+
     def _wire(self, adapter: Adapter, model: str) -> str:
-        """``model_map``, then the user's own tiers, then ours; what nobody knows is sent as written."""
-        if model in adapter.model_map:
-            return adapter.model_map[model]
+        """``model_map``, then the user's own tiers, then ours; what nobody knows is sent as written.
+
+        A wire name leads to itself, so that a name may be looked up twice.
+        """
+        model = adapter.model_map.get(model, model)
         tier = TIER_NAMES.get(model)
         for name, entry in self.models.items() if tier is not None else ():
             if TIER_NAMES.get(entry.tier or "") == tier and (entry.adapter or self._only) == adapter.id:
@@ -192,15 +205,17 @@ class _Overrides:
 
 def _adapter(name: str, entry: AdapterEntry, environ: Mapping[str, str], source: str | None) -> Adapter:
     row = PROVIDERS[entry.type or name]
-    key = entry.api_key or _from_environment(entry, row, environ)
+    if entry.api_key_env:  # from here on nobody looks elsewhere
+        row = structs.replace(row, auth=structs.replace(row.auth, keys=(entry.api_key_env,)))
+    key = entry.api_key or next((environ[name] for name in row.auth.keys if environ.get(name)), None)
     return Adapter(
         id=name,
-        provider=structs.replace(row, base_url=entry.base_url) if entry.base_url else row,
+        provider=row,
         config=AdapterConfig(api_key=key, **_settings(entry)),
         default_model=entry.default_model,
         model_map=entry.model_map,
         defaults=entry.defaults,
-        missing=None if key or not _needs_key(entry, row) else _what_to_do(name, entry, row, source),
+        missing=None if key or not _needs_key(entry, row) else _what_to_do(name, row, source),
     )
 
 
@@ -219,18 +234,16 @@ def _settings(entry: AdapterEntry) -> dict[str, Any]:
     return {**found, "options": options}
 
 
-def _from_environment(entry: AdapterEntry, row: Provider, environ: Mapping[str, str]) -> str | None:
-    names = (entry.api_key_env,) if entry.api_key_env else row.auth.keys
-    return next((environ[name] for name in names if environ.get(name)), None)
-
-
 def _needs_key(entry: AdapterEntry, row: Provider) -> bool:
-    """A local server needs none, and a signer finds its own credentials; but one that was named must be there."""
-    return bool(entry.api_key_env) or row.auth.kind not in ("none", "sigv4", "google")
+    """A local server needs none, a signer finds its own, and a header may hold it; but one that was named must be."""
+    if entry.api_key_env:
+        return True
+    told = {name.lower() for name in entry.extra_headers} & {"authorization", (row.auth.header or "").lower()}
+    return row.auth.kind not in ("none", "sigv4", "google") and not told
 
 
-def _what_to_do(name: str, entry: AdapterEntry, row: Provider, source: str | None) -> str:
-    variable = entry.api_key_env or (row.auth.keys[0] if row.auth.keys else "a variable")
+def _what_to_do(name: str, row: Provider, source: str | None) -> str:
+    variable = row.auth.keys[0] if row.auth.keys else "a variable"
     other = f", or name another one in {source} (adapters.{name}.api_key_env)" if source else ""
     return f"{name} has no key: set the environment variable {variable}{other}"
 

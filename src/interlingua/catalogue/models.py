@@ -9,7 +9,7 @@ from ..providers import PROVIDERS, Provider, provider as provider_row
 from ..types.capabilities import AdapterCapabilities
 from ..types.request import Thinking
 from .facts import Facts, capabilities, merged
-from .families import home
+from .families import Recorded, home
 from .layers import Families, GenaiPrices, Layer, ModelsDev
 from .tiers import TIER_NAMES, tier_model
 
@@ -32,7 +32,7 @@ class Catalogue:
         aliases: Mapping[str, str] | None = None,
         tiers: Mapping[tuple[str, str], str] | None = None,
     ) -> None:
-        self.layers: tuple[Layer, ...] = (Families(), ModelsDev(), GenaiPrices()) if layers is None else tuple(layers)
+        self.layers: tuple[Layer, ...] = tuple(_ours() if layers is None else layers)
         self.aliases = dict(aliases or {})
         self.tiers = dict(tiers or {})
         self._facts = lru_cache(maxsize=1024)(self._merged)
@@ -83,7 +83,7 @@ class Catalogue:
         return self._capabilities(provider, model, dialect)
 
     def _able(self, provider: str, model: str, dialect: str | None) -> AdapterCapabilities:
-        return capabilities(self.facts(provider, model), dialect or provider_row(provider).dialect)
+        return capabilities(self.facts(provider, model), dialect or provider_row(provider).dialect, provider)
 
     def rejected_parameters(
         self, model: str, provider: str | None = None, *, thinking: Thinking | None = None
@@ -96,6 +96,10 @@ class Catalogue:
 
 def _thinks(thinking: Thinking | None) -> bool:
     return thinking is not None and thinking.mode != "disabled" and thinking.effort != "none" and thinking.budget != 0
+
+
+def _ours() -> Iterable[Layer]:
+    return Families(), ModelsDev(), GenaiPrices(), Recorded()
 
 
 def _known() -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from difflib import get_close_matches
+from enum import Enum
 from typing import Annotated, Any, Literal, TypeGuard
 
 import msgspec
@@ -31,6 +32,9 @@ __all__ = [
 ]
 
 Seconds = Annotated[float, Meta(gt=0)]
+
+LONGEST_MIXED = 30
+"""Characters. The name of a variable that is longer and not in capitals is a key."""
 
 
 class RetryEntry(Struct, frozen=True, forbid_unknown_fields=True):
@@ -178,6 +182,10 @@ def _explained(message: str, at: Path, kind: type[Struct], lines: Lines) -> Prob
     missing = re.fullmatch(r"Object missing required field `(.*)`", said)
     if missing:
         return Problem(_line(lines, path), f"{_dotted(path)}: `{missing[1]}` is missing; add it")
+    wrong = re.fullmatch(r"Invalid enum value '(.*)'", said)
+    if wrong:
+        told = _unknown(wrong[1], _words(kind, path[2:]), "word")
+        return Problem(_line(lines, path), f"{_dotted(path)}: {told}")
     hint = "; put it in quotes" if said.startswith("Expected `str") and not said.endswith(("object`", "array`")) else ""
     return Problem(_line(lines, path), f"{_dotted(path)}: {said[0].lower()}{said[1:]}{hint}")
 
@@ -198,13 +206,26 @@ def _dotted(path: Path) -> str:
 
 def _fields(kind: Any, path: Path) -> list[str]:
     """The keys that are known at a path inside an entry."""
+    inner = [t for t in _types_at(kind, path) if isinstance(t, type) and issubclass(t, Struct)]
+    return list(inner[0].__struct_fields__) if inner else []
+
+
+def _words(kind: Any, path: Path) -> list[str]:
+    """The words that are known at a path inside an entry."""
+    found = _types_at(kind, path)
+    enums = [t for t in found if isinstance(t, type) and issubclass(t, Enum)]
+    return [t for t in found if isinstance(t, str)] + [str(word.value) for enum in enums for word in enum]
+
+
+def _types_at(kind: Any, path: Path) -> list[Any]:
+    """All types that a value at a path inside an entry may be of; of a literal, its words."""
+    found: list[Any] = [kind]
     for step in path:
-        hints: dict[str, Any] = {field.name: field.type for field in fields(kind)}
-        inner = [t for t in _types(hints.get(str(step))) if isinstance(t, type) and issubclass(t, Struct)]
-        if not inner:
-            return []
-        kind = inner[0]
-    return list(kind.__struct_fields__)
+        if isinstance(step, str):
+            inner = [t for t in found if isinstance(t, type) and issubclass(t, Struct)]
+            hints: dict[str, Any] = {field.name: field.type for struct in inner for field in fields(struct)}
+            found = list(_types(hints.get(step)))
+    return found
 
 
 def _types(hint: Any) -> Iterator[Any]:
@@ -213,11 +234,11 @@ def _types(hint: Any) -> Iterator[Any]:
         yield from _types(inner)
 
 
-def _unknown(word: str, known: Iterable[str]) -> str:
+def _unknown(word: str, known: Iterable[str], what: str = "key") -> str:
     names = sorted(known)
     near = get_close_matches(word, names, n=1)
     hint = f"did you mean `{near[0]}`?" if near else f"known: {', '.join(names)}"
-    return f"unknown key `{word}`; {hint}"
+    return f"unknown {what} `{word}`; {hint}"
 
 
 # ----------------------------------------------------------------------------------------------------- contradictions
@@ -240,6 +261,17 @@ def _adapter_problems(made: ModelsFile, lines: Lines) -> Iterator[Problem]:
             yield Problem(_line(lines, (*at, "type")), f"adapters.{name}: no provider is called {kind!r}; {hint}")
         if entry.api_key is not None and entry.api_key_env is not None:
             yield Problem(_line(lines, (*at, "api_key")), f"adapters.{name}: give api_key_env or api_key, not both")
+        if entry.api_key_env is not None and not _is_variable(entry.api_key_env):
+            told = "`api_key_env` is the name of a variable, not the key"  # which is therefore not repeated
+            yield Problem(_line(lines, (*at, "api_key_env")), f"adapters.{name}: {told}")
+        for ours, theirs in entry.model_map.items():
+            if entry.model_map.get(theirs, theirs) != theirs:
+                told = f"`{ours}` leads to `{theirs}`, which leads on; say where it ends"
+                yield Problem(_line(lines, (*at, "model_map", ours)), f"adapters.{name}.model_map: {told}")
+
+
+def _is_variable(name: str) -> bool:
+    return re.fullmatch(r"[A-Za-z_]\w*", name) is not None and (len(name) <= LONGEST_MIXED or name.isupper())
 
 
 def _model_problems(made: ModelsFile, lines: Lines) -> Iterator[Problem]:

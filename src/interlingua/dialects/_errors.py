@@ -22,7 +22,8 @@ __all__ = ["ErrorRow", "ErrorTable", "make_error", "parse_body", "retry_hint"]
 _OVERFLOW = re.compile(
     r"context.{0,12}(length|window|size|limit)|maximum context|prompt is too long|too many (input )?tokens"
     r"|exceeds? the (available )?context|input (is |length )?(too long|exceeds)|input token count.*exceeds"
-    r"|reduce the length of (the|your) (messages|prompt|input)|request_too_large|string_above_max_length",
+    r"|reduce the length of (the|your) (messages|prompt|input)|request_too_large|string_above_max_length"
+    r"|tokens\) is too large",
     re.IGNORECASE,
 )
 _TOOL_STATE = re.compile(r"no tool (call|output) found", re.IGNORECASE)
@@ -35,6 +36,7 @@ _RATE = re.compile(r"rate.?limit|too many requests|throttl|overloaded|resource.?
 _AUTH = re.compile(
     r"invalid.{0,8}(api.?key|x-api-key|token)|incorrect api key|unauthori[sz]ed|authentication", re.IGNORECASE
 )
+_BAD_KEY = re.compile(r"(incorrect|invalid) api key|api key (is )?(not valid|invalid)", re.IGNORECASE)
 
 # What a status says when nothing else did. The last row that matches from the left edge of its range wins.
 _STATUS: tuple[tuple[int, int, ErrorClass], ...] = (
@@ -81,6 +83,8 @@ class ErrorTable:
                 return ErrorClass.tool_error, True
             if _OVERFLOW.search(message) or _OVERFLOW.search(told):
                 return ErrorClass.context_overflow, False
+        if status == 400 and _BAD_KEY.search(message):  # xAI and Google say it so
+            return ErrorClass.auth, None
         if status in (None, 402, 403, 429) and (_QUOTA.search(message) or _QUOTA.search(told)):
             return ErrorClass.rate_limit, False
         if row is not None and not (row_class is ErrorClass.invalid_request and _says_otherwise(status)):

@@ -4,8 +4,8 @@ It reads a request with the dialect's server verbs, decides by a script, and ans
 (``handler``) or as a real HTTP server on loopback (``LoopbackServer``). Faults are data. It is no oracle for a dialect.
 """
 
-from .model import Script, Step
-from .server import LoopbackServer
+from .model import Fault, Script, Step
+from .server import LoopbackServer, deaf_url
 from .speaking import handler
 
-__all__ = ["LoopbackServer", "Script", "Step", "handler"]
+__all__ = ["Fault", "LoopbackServer", "Script", "Step", "deaf_url", "handler"]

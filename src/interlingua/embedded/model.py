@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Literal, cast
+from typing import Literal, TypeAlias, cast
 
+import msgspec
 from msgspec import Struct
 
 from ..errors import AdapterError, ContextOverflowError, error_type
@@ -14,24 +15,32 @@ from ..types.blocks import Block, RefusalBlock, TextBlock, ThinkingBlock, ToolRe
 from ..types.messages import Message
 from ..types.request import Request
 from ..types.response import Response
-from ..types.tools import ToolDefinition
+from ..types.tools import ToolChoice, ToolDefinition
 from ..types.usage import TokenUsage
 from ..types.words import ErrorClass, Role, StopReason
 
-__all__ = ["Fault", "Script", "Step", "decide"]
+__all__ = ["Fault", "Script", "Step", "decide", "failure"]
 
 Act = Literal["auto", "echo", "call", "think", "refuse", "overflow", "fail"]
 Fault = Literal[
     "none",  # all is well
     "no_answer",  # the connection is closed before the headers
+    "reset_first",  # it is reset before the headers
+    "garbage",  # what answers does not speak HTTP
     "stall_first",  # nothing comes, not even headers
     "stall",  # nothing comes after ``after`` chunks
     "cut",  # the connection is closed after ``after`` chunks
     "half",  # the same, in the middle of an event
+    "reset",  # the connection is reset after ``after`` chunks
+    "unended",  # all is said, then the connection is closed in place of the body's proper end
     "malformed",  # a body that is not JSON
+    "malformed_event",  # one event in the middle of a stream is not JSON
+    "empty",  # a good status and nothing else
     "html",  # a proxy's own page
     "error_in_200",  # the provider's error body under a good status
     "last_twice",  # the end marker comes twice
+    "streamed",  # a stream, whatever was asked for
+    "whole",  # a whole answer, whatever was asked for
 ]
 
 
@@ -41,29 +50,53 @@ class Step(Struct, frozen=True, kw_only=True):
     act: Act = "auto"
     text: str | None = None
     """What to say instead of an echo."""
-    error: ErrorClass = ErrorClass.server_error
-    """The kind of failure of ``fail`` and of ``error_in_200``."""
+    content: tuple[Block, ...] | None = None
+    """The answer itself, whatever was asked; then ``act`` counts only if it is a failure."""
+    stop: StopReason | None = None
+    """Why the model stopped, where it is not what the content says."""
+    usage: TokenUsage | None = None
+    calls: int | None = None
+    """How many calls at once; None is one of every offered tool."""
+    error: ErrorClass | None = None
+    """The kind of failure of ``fail`` and of ``error_in_200``; with neither this nor a status, ``server_error``."""
     status: int | None = None
-    """The status of ``fail``, where the dialect's own for this kind of failure is not wanted."""
+    """The status of ``fail``. Alone, it comes with what the provider itself says under that status."""
+    message: str = "scripted failure"
+    """The sentence of a failure."""
     retryable: bool | None = None
     retry_after: float | None = None
+    """A hint, told in the dialect's own way."""
+    headers: dict[str, str] = {}
+    """Laid over the answer's own: another content type, another hint."""
     fault: Fault = "none"
     after: int = 2
     delay: float = 0.0
-    """Seconds before the first byte; a loopback server's only."""
+    """Seconds before the first byte: a loopback server waits, a memory transport asks its ``sleep``."""
+
+
+Choice: TypeAlias = Step | Callable[[Request], Step]
 
 
 class Script:
-    """Steps, one per request; the last one goes on for ever. ``seen`` are the requests, decoded."""
+    """Steps, one per request; the last one goes on for ever. A step may be a function of the request.
 
-    def __init__(self, *steps: Step) -> None:
-        self.steps = steps or (Step(),)
+    ``seen`` are the requests, decoded: the last ``keep``, or all of them.
+    """
+
+    def __init__(self, *steps: Choice, keep: int | None = None) -> None:
+        self.steps: tuple[Choice, ...] = steps or (Step(),)
         self.seen: list[Request] = []
+        self.asked = 0
+        self._keep = keep
 
     def next(self, request: Request) -> Step:
         """The step for this request."""
+        self.asked += 1
         self.seen.append(request)
-        return self.steps[min(len(self.seen), len(self.steps)) - 1]
+        if self._keep is not None:
+            del self.seen[: len(self.seen) - self._keep]
+        choice = self.steps[min(self.asked, len(self.steps)) - 1]
+        return choice if isinstance(choice, Step) else choice(request)
 
 
 def decide(step: Step, request: Request) -> Response | AdapterError:
@@ -72,18 +105,27 @@ def decide(step: Step, request: Request) -> Response | AdapterError:
         return failure(step)
     if step.act == "overflow":
         return ContextOverflowError("prompt is too long: it exceeds the context window of this model")
-    content = ACTS[step.act](step, request)
-    stop = StopReason.refusal if step.act == "refuse" else StopReason.end_turn
-    if any(isinstance(block, ToolUseBlock) for block in content):
-        stop = StopReason.tool_use
-    usage = TokenUsage(input_tokens=10 + rough_tokens(last_words(request)), output_tokens=1 + len(content))
+    content = step.content if step.content is not None else ACTS[step.act](step, request)
+    usage = step.usage or TokenUsage(
+        input_tokens=10 + rough_tokens(last_words(request)), output_tokens=1 + len(content)
+    )
+    stop = step.stop or stop_of(content)
     return Response(content, stop, id="msg_embedded", model=request.model or "scripted", usage=usage)
+
+
+def stop_of(content: tuple[Block, ...]) -> StopReason:
+    """Why a model that said this stopped."""
+    if any(isinstance(block, ToolUseBlock) for block in content):
+        return StopReason.tool_use
+    return StopReason.refusal if any(isinstance(block, RefusalBlock) for block in content) else StopReason.end_turn
 
 
 def failure(step: Step) -> AdapterError:
     """The error of a step."""
-    kind = error_type(step.error)
-    return kind("scripted failure", error_class=step.error, retryable=step.retryable, retry_after=step.retry_after)
+    error_class = step.error or ErrorClass.server_error
+    return error_type(error_class)(
+        step.message, error_class=error_class, retryable=step.retryable, retry_after=step.retry_after
+    )
 
 
 def last_words(request: Request) -> str:
@@ -95,17 +137,41 @@ def last_words(request: Request) -> str:
     return " ".join(said)
 
 
+# ------------------------------------------------------------------------------------------------------------ the acts
+
+
 def _echo(step: Step, request: Request) -> tuple[Block, ...]:
+    if step.text is None and request.output_schema is not None:
+        return (TextBlock(msgspec.json.encode(example(request.output_schema)).decode()),)
     return (TextBlock(step.text if step.text is not None else f"You said: {last_words(request)}"),)
 
 
 def _call(step: Step, request: Request) -> tuple[Block, ...]:
-    offered = [tool for tool in request.tools if isinstance(tool, ToolDefinition)]
-    calls = tuple(
-        ToolUseBlock(id=f"call_{index}_embedded", name=tool.name, input=example(tool.input_schema) or {})
-        for index, tool in enumerate(offered)
-    )
+    tools = offered(request)
+    count = step.calls if step.calls is not None else 1 if _one_at_a_time(request) else len(tools)
+    calls = tuple(_use(tools[index % len(tools)], index) for index in range(count if tools else 0))
     return calls or _echo(step, request)
+
+
+def _use(tool: ToolDefinition, index: int) -> ToolUseBlock:
+    id = f"call_{index}_embedded"
+    if tool.kind == "text":
+        return ToolUseBlock(id=id, name=tool.name, kind="text", input_text="example")
+    return ToolUseBlock(id=id, name=tool.name, input=example(tool.input_schema) or {})
+
+
+def offered(request: Request) -> list[ToolDefinition]:
+    """The tools that the model may call, as the choice narrows them."""
+    tools = [tool for tool in request.tools if isinstance(tool, ToolDefinition)]
+    choice = request.tool_choice or ToolChoice()
+    names = (choice.name,) if choice.mode == "specific" else choice.allowed
+    if choice.mode == "none":
+        return []
+    return [tool for tool in tools if not names or tool.name in names]
+
+
+def _one_at_a_time(request: Request) -> bool:
+    return request.tool_choice is not None and request.tool_choice.parallel is False
 
 
 def _think(step: Step, request: Request) -> tuple[Block, ...]:
@@ -145,10 +211,13 @@ def example(schema: Json) -> Json:
     if not isinstance(schema, dict):
         return None
     known = cast("dict[str, Json]", schema)
-    if known.get("enum"):
-        return known["enum"][0]
+    given = known["const"] if "const" in known else next(iter(known.get("enum") or ()), None)
+    either: list[Json] = known.get("anyOf") or known.get("oneOf") or []
+    if given is not None or either:
+        return given if given is not None else example(either[0])
     kind = known.get("type")
+    kind = str(cast("list[str]", kind)[0] if isinstance(kind, list) else kind).lower()
     if kind == "object" or "properties" in known:
         wanted = known.get("required", ())
         return {name: example(inner) for name, inner in known.get("properties", {}).items() if name in wanted}
-    return EXAMPLES.get(cast("list[str]", kind)[0] if isinstance(kind, list) else str(kind), "example")
+    return EXAMPLES.get(kind, "example")

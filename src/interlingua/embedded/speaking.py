@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import NamedTuple, TypeAlias
 from urllib.parse import unquote
 
 import msgspec
 from msgspec.structs import replace
 
 from ..dialects import Dialect, dialect
-from ..errors import AdapterError, NetworkError
+from ..errors import AdapterError
 from ..folding import unfold
-from ..transport.memory import STALL, Answer, Handler
+from ..transport.memory import Answer, Handler
 from ..types.events import Event, TextDelta
-from ..types.loss import WireError
 from ..types.request import Request
 from ..types.response import Response
+from .faults import with_fault
 from .model import Script, Step, decide, failure
+from .refusals import refusal
 
-__all__ = ["handler", "respond"]
+__all__ = ["Choice", "as_script", "handler", "respond"]
 
 
 class Route(NamedTuple):
@@ -50,17 +51,24 @@ ROUTES = (
         "application/vnd.amazon.eventstream",
     ),
 )
-PAGE = b"<html><body>Sign in to the network</body></html>"
+Choice: TypeAlias = Script | Step | Callable[[Request], Step] | None
 
 
-def handler(script: Script | None = None) -> Handler:
+def handler(script: Choice = None) -> Handler:
     """For a memory transport: answers every dialect by the path of the request."""
-    script = script or Script()
-    return lambda request: respond(script, request.url, request.headers, request.body)
+    known = as_script(script)
+    return lambda request: respond(known, request.url, request.headers, request.body)
+
+
+def as_script(script: Choice) -> Script:
+    """A script, a single step, or a function of the request."""
+    if isinstance(script, Script):
+        return script
+    return Script() if script is None else Script(script)
 
 
 def respond(script: Script, url: str, headers: Mapping[str, str], body: bytes) -> Answer:
-    """The answer to one HTTP request. ``no_answer`` and ``stall_first`` are raised, for the caller to act out."""
+    """The answer to one HTTP request, its fault included."""
     path = "/" + url.partition("://")[2].partition("/")[2] if "://" in url else url
     path = path.partition("?")[0]
     found = next(((route, match) for route in ROUTES if (match := route.path.search(path))), None)
@@ -71,28 +79,40 @@ def respond(script: Script, url: str, headers: Mapping[str, str], body: bytes) -
     speaker = dialect(route.dialect)
     model = unquote(named["model"]) if "model" in named else None
     stream = bool(named["stream"]) if "stream" in named else None
-    request = speaker.decode_request(msgspec.json.decode(body), headers, model, stream)
+    try:
+        request = speaker.decode_request(msgspec.json.decode(body), headers, model, stream)
+    except (AdapterError, msgspec.DecodeError, UnicodeError) as error:
+        refused = refusal(route.dialect, 400, f"the request cannot be read: {error}")
+        return Answer(400, refused.headers, [refused.body])
     step = script.next(request)
-    if step.fault == "no_answer":
-        raise NetworkError("the server closed the connection without an answer")
     return with_fault(step, speak(speaker, route, request, step))
 
 
 def speak(speaker: Dialect, route: Route, request: Request, step: Step) -> Answer:
     """The answer as it should be."""
+    if step.act == "fail" and step.error is None and step.status is not None:
+        return Answer(step.status, *_refused(speaker, step))
     answer = decide(step, request)
-    streaming = route.streams if request.stream is None else request.stream
     if isinstance(answer, AdapterError):
-        return refuse(speaker.encode_error(answer), step.status)
+        wire = speaker.encode_error(answer)
+        return Answer(step.status or wire.status, wire.headers, [wire.body])
     if step.fault == "error_in_200":
-        return fail_inside(speaker, route, request, step, answer, streaming=streaming)
-    if streaming:
+        return fail_inside(speaker, route, request, step, answer)
+    if streams(route, request, step):
         return Answer(200, {"content-type": route.kind}, list(say(speaker, request, answer)))
     return Answer(200, {"content-type": "application/json"}, [whole(speaker, request, answer)])
 
 
-def refuse(wire: WireError, status: int | None) -> Answer:
-    return Answer(status or wire.status, wire.headers, [wire.body])
+def streams(route: Route, request: Request, step: Step) -> bool:
+    """Whether the answer is a stream: as it was asked for, unless the step says otherwise."""
+    asked = route.streams if request.stream is None else request.stream
+    return {"streamed": True, "whole": False}.get(step.fault, asked)
+
+
+def _refused(speaker: Dialect, step: Step) -> tuple[dict[str, str], list[bytes]]:
+    assert step.status is not None
+    refused = refusal(speaker.name, step.status, step.message, step.retry_after)
+    return refused.headers, [refused.body]
 
 
 def whole(speaker: Dialect, request: Request, answer: Response) -> bytes:
@@ -119,32 +139,12 @@ def in_words(events: Iterable[Event]) -> Iterator[Event]:
             yield event
 
 
-def fail_inside(
-    speaker: Dialect, route: Route, request: Request, step: Step, answer: Response, *, streaming: bool
-) -> Answer:
+def fail_inside(speaker: Dialect, route: Route, request: Request, step: Step, answer: Response) -> Answer:
     """An error under a good status: after the first words of a stream, or as the whole body."""
-    if not streaming:
-        return Answer(200, {"content-type": "application/json"}, [speaker.encode_error(failure(step)).body])
+    if not streams(route, request, step):
+        wire = speaker.encode_error(failure(step))
+        return Answer(200, wire.headers, [wire.body])
     encoder = speaker.stream_encoder(request)
     begun = list(in_words(unfold(answer)))[: step.after]
     chunks = [*map(encoder.feed, begun), encoder.fail(failure(step))]
     return Answer(200, {"content-type": route.kind}, [chunk for chunk in chunks if chunk])
-
-
-def with_fault(step: Step, answer: Answer) -> Answer:
-    """The answer as the fault makes it."""
-    chunks = list(answer.parts)
-    first, rest = chunks[: step.after], chunks[step.after :]
-    cut = NetworkError("the connection broke")
-    middle = rest[0][: max(1, len(rest[0]) // 2)] if rest else b""
-    changed: dict[str, tuple[int, Mapping[str, str], list[Any]]] = {
-        "stall_first": (answer.status, answer.headers, [STALL]),
-        "stall": (answer.status, answer.headers, [*first, STALL]),
-        "cut": (answer.status, answer.headers, [*first, cut]),
-        "half": (answer.status, answer.headers, [*first, middle, cut]),
-        "malformed": (200, {"content-type": "application/json"}, [b'{"oops": ']),
-        "html": (200, {"content-type": "text/html; charset=utf-8"}, [PAGE]),
-        "last_twice": (answer.status, answer.headers, [*chunks, *chunks[-1:]]),
-    }
-    status, headers, parts = changed.get(step.fault, (answer.status, answer.headers, chunks))
-    return Answer(status, headers, parts, step.delay)

@@ -9,10 +9,12 @@ from ssl import SSLContext
 from typing import Any
 
 import aiohttp
+from multidict import CIMultiDict
 
 from ..errors import AdapterError, NetworkError, RequestTimeoutError
 from ..http import HttpRequest, Timeouts
 from .base import DRAIN_SECONDS
+from .watch import Watch, Watched
 
 __all__ = ["AioTransport"]
 
@@ -43,10 +45,13 @@ def failure(error: BaseException, host: str) -> AdapterError:
 
 
 class _AioReply:
-    def __init__(self, response: aiohttp.ClientResponse) -> None:
-        self._response = response
+    def __init__(self, response: aiohttp.ClientResponse, watched: Watched) -> None:
+        self._response, self._content, self._watched = response, response.content, watched
         self.status = response.status
         self.headers = {name.lower(): value for name, value in response.headers.items()}
+        watched.close = response.close
+        if watched.patience is not None:
+            _unwatched(response)
 
     def chunks(self) -> AsyncIterator[bytes]:
         return self
@@ -56,24 +61,40 @@ class _AioReply:
 
     async def __anext__(self) -> bytes:
         """No generator: one that is left half-read would be closed by a task of the loop's own."""
+        watched = self._watched
+        watched.wait()
+        failed: AdapterError | None = None
+        chunk = b""
         try:
-            chunk = await self._response.content.readany()
+            chunk = await self._content.readany()
         except CAUGHT as error:
-            raise failure(error, str(self._response.url.host)) from None
+            problem = aiohttp.SocketTimeoutError() if watched.late else error
+            failed = failure(problem, str(self._response.url.host))
+        finally:
+            watched.since = None
+        if failed is not None:
+            raise failed  # here, and not above: the library's own error would stay with it, headers and all
         if not chunk:
+            watched.end()
             raise StopAsyncIteration
         return chunk
 
     async def drain(self) -> None:
-        content = self._response.content
-        if not content.at_eof():
+        if not self._content.at_eof():
             with suppress(*CAUGHT):
                 async with asyncio.timeout(DRAIN_SECONDS):
-                    while await content.readany():
+                    while await self._content.readany():
                         pass
 
     def close(self) -> None:
+        self._watched.end()
         self._response.close()
+
+
+def _unwatched(response: aiohttp.ClientResponse) -> None:
+    """From its head on we listen for silence ourselves: the library would set a timer at every chunk."""
+    if response.connection is not None and response.connection.protocol is not None:
+        response.connection.protocol.read_timeout = None
 
 
 class AioTransport:
@@ -96,43 +117,58 @@ class AioTransport:
         self._pool: dict[str, Any] = {"limit": connections, "keepalive_timeout": keep_alive_seconds}
         self._limits: dict[Timeouts, aiohttp.ClientTimeout] = {}
         self._session: aiohttp.ClientSession | None = None
+        self._watch: Watch | None = None
+        self._told: dict[str, str] = {}
+        self._multi: CIMultiDict[str] = CIMultiDict()
         self._loop: asyncio.AbstractEventLoop | None = None
 
     async def send(self, request: HttpRequest) -> _AioReply:
-        session = self._session
-        if session is None or self._loop is not asyncio.get_running_loop():
-            session = await self._open()
+        session, watch = self._session, self._watch
+        if session is None or watch is None or self._loop is not asyncio.get_running_loop():
+            session, watch = await self._open()
+        timeouts = request.timeouts
+        watched = Watched(watch, timeouts.total, _patience(timeouts))
         try:
-            response = await session.request(
-                request.method,
-                request.url,
-                data=request.body,
-                headers=request.headers,
-                timeout=self._limits.get(request.timeouts) or self._limit(request.timeouts),
-                proxy=self._proxy,
-                allow_redirects=False,
-            )
+            with watched:
+                response = await session.request(
+                    request.method,
+                    request.url,
+                    data=request.body,
+                    headers=self._multi if request.headers == self._told else self._spell(request.headers),
+                    timeout=self._limits.get(timeouts) or self._limit(timeouts),
+                    proxy=self._proxy,
+                    allow_redirects=False,
+                )
         except aiohttp.InvalidURL:
             raise NetworkError("the base URL is not a URL", retryable=False) from None
         except CAUGHT as error:
-            raise failure(error, _host(request.url)) from None
-        return _AioReply(response)
+            failed = failure(error, _host(request.url))
+        else:
+            return _AioReply(response, watched)
+        raise failed  # here, and not above: the library's own error would stay with it, headers and all
 
-    async def _open(self) -> aiohttp.ClientSession:
+    async def _open(self) -> tuple[aiohttp.ClientSession, Watch]:
         """Connections of another event loop, most likely a closed one, are of no use in this one."""
         old, self._loop = self._session, asyncio.get_running_loop()
         connector = aiohttp.TCPConnector(ssl=self._tls, **self._pool)
         session = self._session = aiohttp.ClientSession(
             connector=connector, trust_env=self._trust_env, cookie_jar=aiohttp.DummyCookieJar(), read_bufsize=2**18
         )
+        watch = self._watch = Watch()
         if old is not None:
             with suppress(RuntimeError):  # that loop is closed, and its sockets with it
                 await old.close()
-        return session
+        return session, watch
+
+    def _spell(self, headers: dict[str, str]) -> CIMultiDict[str]:
+        """Headers as the library wants them. Remembered: calls repeat themselves."""
+        self._told, self._multi = dict(headers), CIMultiDict(headers)
+        return self._multi
 
     def _limit(self, timeouts: Timeouts) -> aiohttp.ClientTimeout:
+        """What the library is to watch: connecting, and the silence before the answer's head. The rest is ours."""
         limit = aiohttp.ClientTimeout(
-            total=timeouts.total, connect=None, sock_connect=timeouts.connect, sock_read=timeouts.read
+            total=None, connect=None, sock_connect=timeouts.connect, sock_read=_patience(timeouts)
         )
         if len(self._limits) < 64:  # deadlines differ from call to call; usual ones do not
             self._limits[timeouts] = limit
@@ -140,8 +176,16 @@ class AioTransport:
 
     async def close(self) -> None:
         session, self._session = self._session, None
+        if self._watch is not None:
+            self._watch.close()
         if session is not None:
             await session.close()
+
+
+def _patience(timeouts: Timeouts) -> float | None:
+    """How long a silence may be, where the limit of the whole attempt does not end it anyway."""
+    read, total = timeouts.read, timeouts.total
+    return None if read is not None and total is not None and total <= read else read
 
 
 def _host(url: str) -> str:

@@ -1,0 +1,67 @@
+"""A request without cache marks, for a model that takes none."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from msgspec.structs import replace
+
+from ..types.blocks import Block, ToolResultBlock
+from ..types.messages import Message
+from ..types.request import Request
+from ..types.tools import ServerTool, Tool, ToolDefinition
+from .reader import Reader
+
+__all__ = ["unmarked"]
+
+
+def unmarked(request: Request, reader: Reader) -> Request:
+    """Itself, if the model takes marks or there are none."""
+    if reader.able.prompt_caching or not _is_marked(request):
+        return request
+    return replace(
+        request,
+        tools=tuple(_tool(tool, f"tools/{index}", reader) for index, tool in enumerate(request.tools)),
+        system=_blocks(request.system, "system", reader),
+        messages=tuple(_message(turn, f"messages/{index}", reader) for index, turn in enumerate(request.messages)),
+    )
+
+
+def _is_marked(request: Request) -> bool:
+    for message in request.messages:
+        for block in message.content:
+            if block.cache is not None or (type(block) is ToolResultBlock and _any(block.content)):
+                return True
+    return _any(request.system) or _any(tool for tool in request.tools if not isinstance(tool, ServerTool))
+
+
+def _any(things: Iterable[Block | ToolDefinition]) -> bool:
+    return any(thing.cache is not None for thing in things)
+
+
+def _message(message: Message, path: str, reader: Reader) -> Message:
+    return replace(message, content=_blocks(message.content, f"{path}/content", reader))
+
+
+def _blocks(blocks: tuple[Block, ...], path: str, reader: Reader) -> tuple[Block, ...]:
+    return tuple(_block(block, f"{path}/{index}", reader) for index, block in enumerate(blocks))
+
+
+def _block(block: Block, path: str, reader: Reader) -> Block:
+    if block.cache is not None:
+        _lose(path, reader)
+        block = replace(block, cache=None)
+    if type(block) is ToolResultBlock:
+        return replace(block, content=_blocks(block.content, f"{path}/content", reader))
+    return block
+
+
+def _tool(tool: Tool, path: str, reader: Reader) -> Tool:
+    if isinstance(tool, ServerTool) or tool.cache is None:
+        return tool
+    _lose(path, reader)
+    return replace(tool, cache=None)
+
+
+def _lose(path: str, reader: Reader) -> None:
+    reader.lose(f"{path}/cache", "dropped", "takes no cache marks")

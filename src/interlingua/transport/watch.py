@@ -1,0 +1,113 @@
+"""Time limits of many requests with one timer: to set one for each of them, and anew at each chunk, is dear."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from math import inf
+from types import TracebackType
+
+__all__ = ["Watch", "Watched"]
+
+
+class Watch:
+    """Looks when the first of those it knows is due, and ends whoever is late."""
+
+    def __init__(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._known: set[Watched] = set()
+        self._at = inf
+        self._timer: asyncio.TimerHandle | None = None
+        self.now = self._loop.time
+
+    def add(self, watched: Watched, due: float) -> None:
+        """Know one from now on."""
+        self._known.add(watched)
+        watched.known = True
+        if due < self._at:
+            self._look_at(due)
+
+    def drop(self, watched: Watched) -> None:
+        """It is over."""
+        self._known.discard(watched)
+        watched.known = False
+
+    def _look_at(self, due: float) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        self._at, self._timer = due, self._loop.call_at(due, self._look)
+
+    def _look(self) -> None:
+        self._at, self._timer, now = inf, None, self.now()
+        found = [(watched.due, watched) for watched in self._known]
+        self._known = {watched for due, watched in found if now < due < inf}
+        for due, watched in found:
+            watched.known = now < due < inf
+            if due <= now:
+                watched.expire()
+        if self._known:
+            self._look_at(min(due for due, watched in found if watched.known))
+
+    def close(self) -> None:
+        """Look no more."""
+        self._known.clear()
+        if self._timer is not None:
+            self._timer.cancel()
+
+
+class Watched:
+    """One request. ``deadline`` ends it in any case, ``patience`` the silence that somebody sits through.
+
+    As a context it is what ``asyncio.timeout`` is, until ``close`` is told how else to end it.
+    """
+
+    __slots__ = ("_before", "_task", "_watch", "close", "deadline", "known", "late", "patience", "since")
+
+    def __init__(self, watch: Watch, total: float | None, patience: float | None) -> None:
+        self._watch, self.patience = watch, patience
+        self.deadline = inf if total is None else watch.now() + total
+        self.since: float | None = None
+        self.known, self.late, self._before = False, False, 0
+        self._task: asyncio.Task[object] | None = None
+        self.close: Callable[[], None] | None = None
+
+    @property
+    def due(self) -> float:
+        """When it will have taken too long. A silence that nobody sits through is never too long."""
+        if self.patience is None or self.close is None:
+            return self.deadline
+        return inf if self.since is None else min(self.deadline, self.since + self.patience)
+
+    def expire(self) -> None:
+        """It has taken too long."""
+        self.late = True
+        if self.close is not None:
+            self.close()
+        elif self._task is not None:
+            self._before = self._task.cancelling()
+            self._task.cancel()
+
+    def __enter__(self) -> None:
+        if self.deadline < inf:
+            self._task = asyncio.current_task()
+            self._watch.add(self, self.deadline)
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        if error is None and not self.late:
+            return
+        ours = self.late and self._task is not None and self._task.uncancel() <= self._before
+        if error is not None:
+            self.end()
+        if ours and isinstance(error, asyncio.CancelledError):
+            raise TimeoutError from error
+
+    def wait(self) -> None:
+        """Somebody waits for the next bytes."""
+        if self.patience is not None:
+            self.since = self._watch.now()
+            if not self.known:
+                self._watch.add(self, self.due)
+
+    def end(self) -> None:
+        """It is over."""
+        self._watch.drop(self)
