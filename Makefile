@@ -35,8 +35,11 @@ format: $(VENV)/dev  ## let ruff format and fix what it safely can
 fidelity: $(VENV)/dev  ## replay the recorded traffic of CORPUS=../shared/corpus and report what is exact
 	@$(BIN)/python -m interlingua.testing.fidelity $(CORPUS) $(ARGS)
 
-docs: $(VENV)/runtime  ## write docs/dialects.md, how each concept is said, from the encoders
+docs: $(VENV)/dev  ## write the generated pages: dialects, reliability, integration, and errors if the recordings are there
 	@$(BIN)/python -m interlingua.testing.phrasebook docs/dialects.md
+	@$(BIN)/python -m interlingua.testing.faults docs/reliability.md
+	@$(BIN)/python -m interlingua.testing.integration docs/integration.md
+	@test ! -d $(CORPUS) || $(BIN)/python -m interlingua.testing.recorded_errors $(CORPUS) docs/errors.md
 
 bench: $(VENV)/dev  ## measure the budgets, as ratios in one run
 	@$(BIN)/python bench/run.py docs/performance.md $(ARGS)
