@@ -1,13 +1,13 @@
 """What a call cost, and by which price list.
 
-The first that knows wins: what the provider itself reports, nothing for a local server, the user's own table, then
+The first that knows wins: the user's own table, what the provider itself reports, nothing for a local server, then
 the tables of the catalogue. What nobody knows costs ``None``, never 0. Adapters report tokens only; since the price
 list is named beside each cost, a saved history can be repriced.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from decimal import Decimal
 from typing import Any, TypeGuard, cast
@@ -22,7 +22,7 @@ from .types.messages import Message
 from .types.response import Response
 from .types.usage import TokenUsage
 
-__all__ = ["Cost", "Pricing", "detailed_usage"]
+__all__ = ["Cost", "Pricing", "detailed_usage", "reprice"]
 
 # where providers tell the price themselves: the path in their usage object, and what one unit is in dollars
 REPORTED: tuple[tuple[tuple[str, ...], Decimal], ...] = (
@@ -38,26 +38,33 @@ DETAILS: tuple[tuple[str, tuple[tuple[str, ...], ...]], ...] = (
     ("audio_input", (("prompt_tokens_details", "audio_tokens"), ("input_tokens_details", "audio_tokens"))),
     ("audio_output", (("completion_tokens_details", "audio_tokens"), ("output_tokens_details", "audio_tokens"))),
 )
-# Gemini lists the tokens by kind
-KINDS = (
-    # ours, their list, the kind
-    ("audio_input", "promptTokensDetails", "AUDIO"),
-    ("audio_cached", "cacheTokensDetails", "AUDIO"),
-    ("audio_output", "candidatesTokensDetails", "AUDIO"),
-    ("image_output", "candidatesTokensDetails", "IMAGE"),
+# Gemini lists the tokens by kind, Bedrock what was written to the cache by its time to live
+LISTED = (
+    # ours, their list, the row of it, the count
+    ("audio_input", "promptTokensDetails", ("modality", "AUDIO"), "tokenCount"),
+    ("audio_cached", "cacheTokensDetails", ("modality", "AUDIO"), "tokenCount"),
+    ("audio_output", "candidatesTokensDetails", ("modality", "AUDIO"), "tokenCount"),
+    ("image_output", "candidatesTokensDetails", ("modality", "IMAGE"), "tokenCount"),
+    ("written_1h", "cacheDetails", ("ttl", "1h"), "inputTokens"),
 )
 USAGE_KEYS = ("usage", "usageMetadata")
+TIER = "service_tier"
 
 
 class Cost(Struct, frozen=True):
-    """``source`` is ``provider`` (it told us), ``local``, ``table``, or ``unknown``: then the other two are None."""
+    """``source`` is ``own``, ``provider`` (it told us), ``local``, ``table``, or ``unknown``: then two are None.
+
+    ``estimated``: the provider sent no usage, and the tokens are a guess.
+    """
 
     cost_usd: float | None
     pricing_version: str | None
     source: str
+    estimated: bool = False
 
 
 UNKNOWN = Cost(None, None, "unknown")
+NOTHING = Cost(None, None, "unknown")  # of a message that is no answer, or does not say whose
 
 
 class Pricing:
@@ -73,8 +80,8 @@ class Pricing:
         tables: Iterable[PriceTable] | None = None,
         edition: str | None = None,
     ) -> None:
-        below = _usual_tables() if tables is None else tuple(tables)
-        self.tables: tuple[PriceTable, ...] = (*((OwnPrices(own, edition),) if own else ()), *below)
+        self.own = OwnPrices(own or {}, edition)
+        self.tables: tuple[PriceTable, ...] = _usual_tables() if tables is None else tuple(tables)
 
     def cost(
         self,
@@ -87,15 +94,20 @@ class Pricing:
     ) -> Cost:
         """The cost of one call. ``usage.raw``, the provider's own usage object, refines it where it is kept."""
         details = _object(usage.raw)
+        billed = _billed(usage, details, service_tier or _word(details.get(TIER)), at)
+        found = self._known(provider, model, billed, details)
+        return structs.replace(found, estimated=True) if usage.estimated and found is not UNKNOWN else found
+
+    def _known(self, provider: str, model: str, billed: Billed, details: Mapping[str, Any]) -> Cost:
+        own = self.own.cost(provider, model, billed)
+        if own is not None:
+            return Cost(float(own), self.own.version, "own")
         reported = _reported(details)
         if reported is not None:
             return Cost(float(reported), "provider", "provider")
         row = PROVIDERS.get(provider)
-        if row is not None and row.local:
+        if provider == "embedded" or (row is not None and row.local):
             return Cost(0.0, "local", "local")
-        return self._by_table(provider, model, _billed(usage, details, service_tier, at))
-
-    def _by_table(self, provider: str, model: str, billed: Billed) -> Cost:
         for table in self.tables:
             found = table.cost(provider, model, billed)
             if found is not None:
@@ -108,47 +120,73 @@ class Pricing:
         model = response.model or (response.origin.model if response.origin is not None else None)
         if who is None or model is None or response.usage is None:
             return UNKNOWN
-        return self.cost(detailed_usage(response), who, model, service_tier=_tier(response), at=at)
+        return self.cost(detailed_usage(response), who, model, at=at)
 
-    def reprice(self, messages: Sequence[Message], *, at: datetime | None = None) -> tuple[Message, ...]:
-        """A saved history with new costs. Messages without usage or origin, and what the provider told, stay."""
+    def reprice(self, messages: Iterable[Message], *, at: datetime | None = None) -> tuple[Message, ...]:
+        """A saved history with new costs. Messages without usage or origin stay as they are.
+
+        What the provider itself had told stays too, unless the user's own table knows better.
+        """
         return tuple(self._repriced(message, at) for message in messages)
 
     def _repriced(self, message: Message, at: datetime | None) -> Message:
-        usage, origin = message.metadata.get("usage"), message.origin
-        if usage is None or origin is None or origin.provider is None or origin.model is None:
+        found = _cost_of(message, self, at)
+        if found is NOTHING or (message.metadata.get("pricing_version") == "provider" and found.source != "own"):
             return message
-        if message.metadata.get("pricing_version") == "provider":
-            return message
-        found = self.cost(msgspec.convert(usage, TokenUsage), origin.provider, origin.model, at=at)
         told = {"cost_usd": found.cost_usd, "pricing_version": found.pricing_version}
         return structs.replace(message, metadata={**message.metadata, **told})
 
 
+def reprice(
+    saved: Iterable[Message | Response], pricing: Pricing | None = None, *, at: datetime | None = None
+) -> tuple[Cost, ...]:
+    """What each of the saved answers costs by this pricing, from the usage that was saved with it.
+
+    ``Pricing.reprice`` also writes the costs into the messages.
+    """
+    using = pricing or Pricing()
+    return tuple(_cost_of(one, using, at) for one in saved)
+
+
+def _cost_of(one: Message | Response, pricing: Pricing, at: datetime | None) -> Cost:
+    if isinstance(one, Response):
+        return pricing.of(one, at=at)
+    usage, origin = one.metadata.get("usage"), one.origin
+    if usage is None or origin is None or origin.provider is None or origin.model is None:
+        return NOTHING
+    return pricing.cost(msgspec.convert(usage, TokenUsage), origin.provider, origin.model, at=at)
+
+
 def detailed_usage(response: Response) -> TokenUsage:
-    """The usage with the rest of the provider's usage object in ``raw``, so that it can be repriced when saved."""
+    """The usage with all that a bill needs in ``raw``, so that it can be saved with a message and repriced.
+
+    ``raw`` is the rest of the provider's usage object and, under ``service_tier``, the tier that was served.
+    """
     usage = response.usage or TokenUsage()
     if usage.raw is not None:
         return usage
-    rests = (_object(_object(rest).get(key)) for rest in response.extras.values() for key in USAGE_KEYS)
-    details = next(filter(None, rests), None)
+    rests = [_object(rest) for rest in response.extras.values()]
+    details = next(filter(None, (_object(rest.get(key)) for rest in rests for key in USAGE_KEYS)), _object(None))
+    tier = next(filter(None, (_word(rest.get(TIER)) for rest in rests)), None)
+    if tier is not None:
+        details = {**details, TIER: tier}
     return structs.replace(usage, raw=details) if details else usage
 
 
 def _usual_tables() -> tuple[PriceTable, ...]:
-    return (GenaiPriceTable(), ModelsDevPrices(ModelsDev(), "package"))
+    return (GenaiPriceTable(), ModelsDevPrices(ModelsDev()))
 
 
 def _billed(usage: TokenUsage, details: Mapping[str, Any], tier: str | None, at: datetime | None) -> Billed:
     counts = {name: next(filter(None, (_count(details, p) for p in paths)), 0) for name, paths in DETAILS}
-    for name, key, kind in KINDS:
-        counts[name] = counts.get(name) or _of_kind(details.get(key), kind)
+    for name, key, match, count in LISTED:
+        counts[name] = counts.get(name) or _listed(details.get(key), match, count)
     return Billed(usage=usage, service_tier=tier, at=at, **counts)
 
 
-def _of_kind(listed: Any, kind: str) -> int:
+def _listed(listed: Any, match: tuple[str, str], count: str) -> int:
     rows = map(_object, listed if _is_list(listed) else ())
-    return sum(_count(row, ("tokenCount",)) for row in rows if row.get("modality") == kind)
+    return sum(_count(row, (count,)) for row in rows if row.get(match[0]) == match[1])
 
 
 def _is_list(value: object) -> TypeGuard[list[Any]]:
@@ -179,10 +217,5 @@ def _object(value: Any) -> dict[str, Any]:
     return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
 
 
-def _tier(response: Response) -> str | None:
-    """The tier that was served, which may not be the one that was asked for."""
-    for rest in response.extras.values():
-        tier = _object(rest).get("service_tier")
-        if isinstance(tier, str):
-            return tier
-    return None
+def _word(value: Any) -> str | None:
+    return value if isinstance(value, str) else None

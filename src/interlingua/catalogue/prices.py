@@ -154,8 +154,13 @@ class _DevCost(Struct, frozen=True):
 class GenaiPriceTable:
     """The package ``genai-prices`` (extra ``prices``); an empty table if it is not installed.
 
-    ``Billed.at`` chooses between prices that changed over time; without it the prices of today hold.
+    ``Billed.at`` chooses between prices that changed over time; without it the prices of today hold. Reckoning with
+    it takes as long as a whole call of ours, so a model with one plain price is asked for its rates once.
     """
+
+    def __init__(self) -> None:
+        self._rates: dict[tuple[str, str], Rates | bool] = {}
+        self._snapshot: Any = None
 
     @property
     def version(self) -> str:
@@ -166,6 +171,24 @@ class GenaiPriceTable:
             genai: Any = import_module("genai_prices")
         except ImportError:
             return None
+        rates = self._known(genai, GENAI_NAMES.get(provider, provider), model)
+        if rates is False:
+            return None
+        if isinstance(rates, Rates) and _is_plain(billed):
+            return rates.cost(billed)
+        return self._asked(genai, provider, model, billed)
+
+    def _known(self, genai: Any, provider: str, model: str) -> Rates | bool:
+        """Its rates, if all of its price is a rate for each bucket; else whether the model is known at all."""
+        snapshot = genai.data_snapshot.get_snapshot()
+        if snapshot is not self._snapshot:
+            self._snapshot, self._rates = snapshot, {}
+        found = self._rates.get((provider, model))
+        if found is None:
+            found = self._rates[provider, model] = _plain_rates(snapshot, provider, model)
+        return found
+
+    def _asked(self, genai: Any, provider: str, model: str, billed: Billed) -> Decimal | None:
         try:
             found = genai.calc_price(
                 genai.Usage(**_genai_usage(billed)),
@@ -178,6 +201,48 @@ class GenaiPriceTable:
             return None
         total: Decimal = found.total_price
         return total if _prices_tokens(found.model_price) else None
+
+
+# The keys of a price that is no more than a rate for each bucket.
+PLAIN = {
+    "input_mtok": "input",
+    "output_mtok": "output",
+    "cache_read_mtok": "cache_read",
+    "cache_write_mtok": "cache_write",
+    "output_reasoning_mtok": "reasoning",
+}
+OTHER_UNITS = ("audio", "image", "video", "web_search", "1h", "5m")
+"""Keys beside those: priced by other counts, which a plain bill has none of."""
+
+
+def _plain_rates(snapshot: Any, provider: str, model: str) -> Rates | bool:
+    try:
+        _, found = snapshot.find_provider_model(model, None, provider, None)
+    except LookupError:
+        return False
+    told = getattr(found.prices, "__dict__", None)
+    prices = {key: value for key, value in (told or {}).items() if value is not None}
+    rest = [key for key in prices if key not in PLAIN and not any(unit in key for unit in OTHER_UNITS)]
+    plain = {name: prices[key] for key, name in PLAIN.items() if key in prices}
+    if rest or {"input", "output"} - set(plain):
+        return True
+    starts = sorted({tier.start for price in plain.values() for tier in getattr(price, "tiers", ())})
+    return Price(**_rates_at(plain, 0), above={start: Rates(**_rates_at(plain, start + 1)) for start in starts})
+
+
+def _rates_at(prices: Mapping[str, Any], length: int) -> dict[str, float]:
+    """The rates for a prompt of so many tokens; a price is a number, or a base and the tiers above it."""
+
+    def rate(price: Any) -> float:
+        reached = [tier.price for tier in getattr(price, "tiers", ()) if length > tier.start]
+        return float(reached[-1] if reached else getattr(price, "base", price))
+
+    return {name: rate(price) for name, price in prices.items()}
+
+
+def _is_plain(billed: Billed) -> bool:
+    """Whether nothing but the buckets is billed."""
+    return billed == Billed(usage=billed.usage, at=billed.at)
 
 
 def _context(tier: str | None) -> dict[str, str] | None:

@@ -1,13 +1,13 @@
-"""How many tokens a prompt will be, without a network and without a tokenizer.
+"""How many tokens a prompt will be, or an answer is, without a network and without a tokenizer.
 
-What is counted (``counting.py``) is weighed with a few coefficients per tokenizer (``weights.py``), fitted on half
-the sources of the recorded traffic and checked on the other half by ``bench/fit_estimate.py``: the errors per provider
-are in ``docs/estimates.md``. A number that a provider reports always wins over these.
+What is counted (``counting.py``) is weighed with a few coefficients per family of models and server (``families.py``,
+``weights.py``), fitted on half the sources of the recorded traffic and checked on the other half by
+``bench/fit_estimate.py``: the errors per provider are in ``docs/estimates.md``. A number that a provider reports
+always wins over these.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import Any
@@ -16,46 +16,12 @@ from ..types.blocks import Block
 from ..types.messages import Message
 from ..types.request import Request
 from ..types.tools import Tool
-from .counting import FEATURES, counts
-from .weights import WEIGHTS
+from .counting import FEATURES, answer_counts, counts
+from .families import door, family, keeps_idle_tools
+from .text import TEXT
+from .weights import ANSWERS, WEIGHTS
 
 __all__ = ["estimate_input_tokens", "estimate_output", "estimate_request", "tokenizer"]
-
-# Model names by what is counted alike, the first that matches; then who serves them, if only that is known.
-MODELS = (
-    (r"claude-(fable|mythos|opus-4[.-][78]|\w+-[5-9])", "claude-5"),
-    (r"claude-\w+-4[.-][56]", "claude-4-5"),
-    (r"claude-(\w+-4|4)", "claude-4"),
-    (r"claude", "claude-3"),
-    (r"gemini-(3|[4-9]|flash-latest|pro-latest)", "gemini-3"),
-    (r"gemini-2[.-]5", "gemini-2-5"),
-    (r"gemini", "gemini-2"),
-    (r"gpt-oss", "gpt-oss"),
-    (r"^(openai/)?(gpt|chatgpt|o\d|codex)", "gpt"),
-    (r"mistral|mixtral|codestral|pixtral|magistral|devstral|voxtral|ministral", "mistral"),
-    (r"deepseek", "deepseek"),
-    (r"grok-[123]", "grok-3"),
-    (r"grok", "grok-4"),
-    (r"qwen|qwq", "qwen"),
-    (r"llama-?4", "llama-4"),
-    (r"llama", "llama-3"),
-    (r"nova-2", "nova-2"),
-    (r"nova", "nova"),
-)
-# the same models, counted otherwise behind another door
-DOORS = {
-    ("vertex", "gemini-3"): "gemini-vertex",
-    ("vertex", "gemini-2-5"): "gemini-vertex",
-    ("vertex", "gemini-2"): "gemini-vertex",
-    ("azure", "grok-4"): "grok-azure",
-}
-SERVERS = {
-    "anthropic": "claude-5", "anthropic-messages": "claude-5", "vertex-anthropic": "claude-5",
-    "bedrock": "claude-5", "bedrock-converse": "claude-5", "openai": "gpt", "openai-chat": "gpt",
-    "openai-responses": "gpt", "azure": "gpt", "google": "gemini-3", "gemini": "gemini-3", "vertex": "gemini-vertex",
-    "mistral": "mistral", "deepseek": "deepseek", "deepseek-anthropic": "deepseek", "xai": "grok-4",
-}  # fmt: skip
-_MODELS = tuple((re.compile(pattern), name) for pattern, name in MODELS)
 
 
 def estimate_input_tokens(
@@ -73,24 +39,27 @@ def estimate_input_tokens(
 
 
 def estimate_request(request: Request, provider: str, model: str | None = None) -> int:
-    """The same, of a whole request."""
-    row = tokenizer(provider, model or request.model)
-    tally = counts(request, model or request.model or row)
-    weighed = sum(tally[name] * weight for name, weight in zip(FEATURES, WEIGHTS[row], strict=True))
-    return max(1, round(weighed) + tally["picture_tokens"])
+    """The same, of a whole request: its choice of tools and its thinking count too."""
+    name = model or request.model
+    row = tokenizer(provider, name)
+    tally = counts(request, name or row, idle_tools=keeps_idle_tools(row))
+    weighed = sum(tally[kind] * weight for kind, weight in zip(FEATURES, WEIGHTS[row], strict=True))
+    return max(1, round(weighed) + tally["media"])
 
 
 def estimate_output(content: Iterable[Block], provider: str, model: str | None = None) -> int:
-    """The tokens of an answer, as if it stood alone in a prompt."""
-    alone = Request(messages=(Message("assistant", tuple(content)),))
-    return max(0, estimate_request(alone, provider, model) - estimate_request(Request(), provider, model))
+    """The tokens of an answer, roughly. Reasoning that is not shown cannot be counted."""
+    row = tokenizer(provider, model)
+    tally = answer_counts(content)
+    once, call = ANSWERS.get(row.partition("@")[0], ANSWERS["open"])
+    weighed = sum(tally[kind] * weight for kind, weight in zip(TEXT, WEIGHTS[row], strict=False))
+    return max(1, round(weighed + once + call * tally["calls"]))
 
 
 @lru_cache(maxsize=512)
 def tokenizer(provider: str, model: str | None) -> str:
-    """Which row of weights holds: by the model's name, else by the provider, else those of open models."""
-    name = (model or "").lower()
-    found = next((row for pattern, row in _MODELS if pattern.search(name)), None)
-    if found is None:
-        return SERVERS.get(provider, "open")
-    return DOORS.get((provider, found), found)
+    """Which row of weights holds: the family behind this server's door, else the family anywhere, else open models."""
+    place = door(provider)
+    name = family(place, model)
+    behind = f"{name}@{place}"
+    return behind if behind in WEIGHTS else name if name in WEIGHTS else "open"

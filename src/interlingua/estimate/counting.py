@@ -1,12 +1,11 @@
-"""What is counted in a prompt.
+"""What is counted in a prompt: text (``text.py``), and structure: turns, calls, tools, properties.
 
-Text is cut as tokenizers cut it before they look anything up: words, numbers, signs, breaks. Structure is counted:
-turns, calls, tools, properties. Pictures are measured.
+Pictures, pages and seconds are measured (``pictures.py``, ``media.py``).
 """
 
 from __future__ import annotations
 
-import re
+from binascii import a2b_base64
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeGuard
@@ -29,58 +28,82 @@ from ..types.blocks import (
     ToolUseBlock,
     VideoBlock,
 )
-from ..types.request import Request
+from ..types.messages import Message
+from ..types.request import Request, Thinking
 from ..types.tools import Tool, ToolDefinition
+from .families import is_silent
+from .media import media_tokens
 from .pictures import USUAL_SIZE, picture_size, picture_tokens
+from .text import TEXT, add_text
 
-__all__ = ["FEATURES", "counts"]
+__all__ = ["FEATURES", "Tally", "answer_counts", "counts"]
 
-WORD = re.compile(r"[A-Za-z]+")
-DIGITS = re.compile(r"\d{1,3}")
-SIGNS = re.compile(r"[!-/:-@\[-`{-~]+")
-FOREIGN = re.compile(r"[^\x00-\x7f]")
-BREAKS = re.compile(r"\n\s*| {2,}")
-LONG = 7
-"""Letters beyond this many in a word are likely a second token."""
+# fmt: off
+FEATURES = (
+    # text, of the conversation and of the tools
+    *TEXT,
+    # turns
+    "once", "system", "systemless", "user_turns", "assistant_turns", "system_turns", "blocks", "calls", "results",
+    "documents",
+    # tools, and the schema of the answer
+    "toolbox", "forced", "tools", "tool_properties", "tool_keywords", "tool_required", "tool_described", "tool_titled",
+    "output", "output_words", "output_properties", "output_keywords",
+    # reasoning: whether it was asked for, what is shown of it, what is sealed (characters)
+    "thinking", "unthinking", "unsaid", "thoughts", "thought_words", "sealed",
+)
+# fmt: on
+QUIET = frozenset({"none", "minimal", "low"})
+"""Efforts for which no server writes an instruction into the prompt."""
 
 
 class Tally(Counter[str]):
-    """Counts by kind. The model matters only for pictures."""
+    """Counts by kind; ``media`` are tokens already. The model matters only for pictures and the like."""
 
     model: str = ""
 
 
-FEATURES = (
-    # text, of the conversation and of the tools
-    *("words", "long", "digits", "signs", "breaks", "foreign"),
-    # turns
-    *("once", "system", "user_turns", "assistant_turns", "system_turns", "blocks", "calls", "results"),
-    # tools, and the schema of the answer
-    *("toolbox", "tools", "tool_properties", "tool_keywords", "output", "output_words", "output_keywords"),
-    # reasoning, shown and sealed (characters)
-    *("thought_words", "sealed"),
-)
-TEXT = FEATURES[:6]
-
-
-def counts(request: Request, model: str | None = None) -> Tally:
-    """What is counted in a prompt, by kind. ``picture_tokens`` is the only count of tokens among them."""
+def counts(request: Request, model: str | None = None, *, idle_tools: bool = True) -> Tally:
+    """What is counted in a prompt, by kind. ``idle_tools``: count tools also where the choice is ``none``."""
     tally = Tally(once=1)
     tally.model = (model or request.model or "").lower()
     _add_blocks(tally, request.system)
-    tally["system"] += bool(request.system)
-    for message in request.messages:
+    _add_turns(tally, request.messages)
+    led = bool(request.system or tally["system_turns"])
+    tally["system"], tally["systemless"] = int(led), int(not led)
+    tally["blocks"] = max(0, tally["blocks"] - bool(request.system))  # those beyond one a turn
+    choice = request.tool_choice.mode if request.tool_choice is not None else None
+    if request.tools and (idle_tools or choice != "none"):
+        tally["forced"] = int(choice in ("any", "specific"))
+        _add_tools(tally, request.tools)
+    if request.output_schema is not None:
+        tally["output"] = 1
+        _add_schema(tally, request.output_schema, "output_")
+    tally[_thinking(request.thinking, tally.model)] = 1
+    return tally
+
+
+def answer_counts(content: Iterable[Block]) -> Tally:
+    """What is counted in an answer."""
+    tally = Tally()
+    _add_blocks(tally, content)
+    for kind in TEXT:
+        tally[kind] += tally[f"thought_{kind}"]
+    return tally
+
+
+def _thinking(thinking: Thinking | None, model: str) -> str:
+    if thinking is None or (thinking.mode is None and thinking.effort is None and thinking.budget is None):
+        return "unthinking" if is_silent(model) else "unsaid"
+    off = thinking.mode == "disabled" or thinking.effort in QUIET or thinking.budget == 0
+    return "unthinking" if off else "thinking"
+
+
+def _add_turns(tally: Tally, messages: Iterable[Message]) -> None:
+    for message in messages:
         tally[f"{message.role}_turns"] += 1
         _add_blocks(tally, message.content)
-    _add_tools(tally, request.tools)
-    if request.output_schema is not None:
-        tally["output"] += 1
-        _add_schema(tally, request.output_schema, "output_")
-    for kind in TEXT:
-        tally[kind] += tally[f"tool_{kind}"]
-    tally["blocks"] -= tally["user_turns"] + tally["assistant_turns"] + tally["system"] + 2 * tally["results"]
-    tally["blocks"] = max(0, tally["blocks"] - tally["calls"])  # those beyond one a turn
-    return tally
+    known = tally["user_turns"] + tally["assistant_turns"] + 2 * tally["results"] + tally["calls"]
+    tally["blocks"] -= known
 
 
 def _add_blocks(tally: Tally, blocks: Iterable[Block]) -> None:
@@ -90,54 +113,58 @@ def _add_blocks(tally: Tally, blocks: Iterable[Block]) -> None:
             tally["sealed"] += len(block.signature)
         match block:
             case TextBlock(text=text) | RefusalBlock(text=text):
-                _add_text(tally, text)
+                add_text(tally, text)
             case ThinkingBlock(text=text):
-                _add_text(tally, text, "thought_")
+                tally["thoughts"] += 1
+                add_text(tally, text, "thought_")
             case RedactedThinkingBlock(data=data):
                 tally["sealed"] += len(data)
             case ToolUseBlock():
                 tally["calls"] += 1
-                _add_text(tally, block.name)
-                _add_text(tally, block.input_text or _json(block.input))
+                add_text(tally, block.name)
+                add_text(tally, block.input_text or _json(block.input))
             case ToolResultBlock():
                 tally["results"] += 1
                 _add_blocks(tally, block.content)
             case JsonBlock(value=value):
-                _add_text(tally, _json(value))
+                add_text(tally, _json(value))
             case _:
                 _add_media(tally, block)
 
 
 def _add_media(tally: Tally, block: Block) -> None:
     source = getattr(block, "source", None)
-    if isinstance(source, TextSource):
-        _add_text(tally, source.text)
+    text = _text(source)
+    if text is not None:
+        tally["documents"] += 1
+        add_text(tally, text)
     elif isinstance(block, ImageBlock):
         size = picture_size(source.data) if isinstance(source, Base64Source) else USUAL_SIZE
         tally["pictures"] += 1
-        tally["picture_tokens"] += picture_tokens(*size, tally.model, low=block.detail == "low")
+        tally["media"] += picture_tokens(*size, tally.model, low=block.detail == "low")
     elif isinstance(block, DocumentBlock | AudioBlock | VideoBlock):
-        tally["media"] += 1
-        tally["media_kb"] += len(source.data) // 1365 if isinstance(source, Base64Source) else 100
+        tally["files"] += 1
+        data = source.data if isinstance(source, Base64Source) else None
+        tally["media"] += media_tokens(block.type, data, tally.model)
 
 
-def _add_text(tally: Tally, text: str, kind: str = "") -> None:
-    words = WORD.findall(text)
-    tally[f"{kind}words"] += len(words)
-    tally[f"{kind}long"] += sum(len(word) - LONG for word in words if len(word) > LONG)
-    tally[f"{kind}digits"] += len(DIGITS.findall(text))
-    tally[f"{kind}signs"] += len(SIGNS.findall(text))
-    tally[f"{kind}breaks"] += len(BREAKS.findall(text))
-    if not text.isascii():
-        tally[f"{kind}foreign"] += len(FOREIGN.findall(text))
+def _text(source: object) -> str | None:
+    if isinstance(source, TextSource):
+        return source.text
+    if isinstance(source, Base64Source) and source.media_type.startswith("text/"):
+        try:
+            return a2b_base64(source.data).decode(errors="replace")
+        except ValueError:
+            return None
+    return None
 
 
 def _add_tools(tally: Tally, tools: Sequence[Tool]) -> None:
-    tally["toolbox"] += bool(tools)
+    tally["toolbox"] = 1
     for tool in tools:
         if isinstance(tool, ToolDefinition):
             tally["tools"] += 1
-            _add_text(tally, f"{tool.name} {tool.description or ''}", "tool_")
+            add_text(tally, f"{tool.name} {tool.description or ''}")
             _add_schema(tally, tool.input_schema, "tool_")
         else:
             tally["server_tools"] += 1
@@ -153,17 +180,25 @@ def _add_schema(tally: Tally, schema: Any, kind: str) -> None:
             _add_keyword(tally, key, value, kind)
 
 
+DESCRIBING = {"description": "described", "title": "titled"}
+NAMING = ("properties", "$defs", "definitions")
+
+
 def _add_keyword(tally: Tally, key: str, value: Any, kind: str) -> None:
-    if key in ("description", "title") and isinstance(value, str):
-        _add_text(tally, value, kind)
-    elif key in ("properties", "$defs", "definitions") and _is_object(value):
+    text_kind = "" if kind == "tool_" else kind  # what is said of an answer's fields weighs otherwise
+    if key in DESCRIBING and isinstance(value, str):
+        tally[kind + DESCRIBING[key]] += 1
+        add_text(tally, value, text_kind)
+    elif key in NAMING and _is_object(value):
         tally[f"{kind}properties"] += len(value)
-        _add_text(tally, " ".join(value), kind)
+        add_text(tally, " ".join(value), text_kind)
         for inner in value.values():
             _add_schema(tally, inner, kind)
     elif key == "enum":
-        _add_text(tally, _json(value), kind)
-    elif key != "required":
+        add_text(tally, _json(value), text_kind)
+    elif key == "required":
+        tally[f"{kind}required"] += len(value) if _is_list(value) else 0
+    else:
         tally[f"{kind}keywords"] += 1
         _add_schema(tally, value, kind)
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from binascii import a2b_base64
+from collections.abc import Callable
 from struct import calcsize, unpack_from
-from typing import NamedTuple
 
-__all__ = ["picture_size", "picture_tokens"]
+__all__ = ["USUAL_SIZE", "picture_size", "picture_tokens"]
 
 USUAL_SIZE = (1024, 1024)
 HEAD = 87_380
@@ -46,42 +46,79 @@ def _jpeg_size(head: bytes) -> tuple[int, int] | None:
     return None
 
 
-class Rule(NamedTuple):
-    """Tokens of a picture: once, per square of 512 (once it fits into 2048 and 768), per square of 32, per pixel."""
-
-    once: float = 0
-    tile: float = 0
-    patch: float = 0
-    pixel: float = 0
+Rule = Callable[[int, int, bool], float]
+"""Width, height, and whether the caller asked the model to look only roughly."""
 
 
+def _flat(tokens: float) -> Rule:
+    return lambda width, height, low: tokens
+
+
+def _pixels(each: float, edge: int = 1568, most: int = 1568) -> Rule:
+    """So many pixels a token, once the longer edge fits."""
+
+    def tokens(width: int, height: int, low: bool) -> float:
+        fit = min(1.0, edge / max(width, height))
+        return min(most, width * height * fit * fit / each)
+
+    return tokens
+
+
+def _patches(each: float, side: int = 32, most: int = 1536) -> Rule:
+    return lambda width, height, low: each * min(most, -(-width // side) * -(-height // side))
+
+
+def _tiles(once: float, each: float) -> Rule:
+    """Squares of 512, once it fits into 2048 and its shorter edge into 768."""
+
+    def tokens(width: int, height: int, low: bool) -> float:
+        if low:
+            return once
+        fit = min(1.0, 2048 / max(width, height), 768 / min(width, height))
+        return once + each * -(-round(width * fit) // 512) * -(-round(height * fit) // 512)
+
+    return tokens
+
+
+def _crops(each: float) -> Rule:
+    """The whole, and squares of two thirds of the shorter edge; a small one is only the whole."""
+
+    def tokens(width: int, height: int, low: bool) -> float:
+        if max(width, height) <= 384:
+            return each
+        side = max(256, min(768, int(min(width, height) / 1.5)))
+        return each * (1 + -(-width // side) * -(-height // side))
+
+    return tokens
+
+
+# By the providers' pages on vision, or, where they do not say, by what recordings of the fitted half leave over.
 RULES = tuple(
     (re.compile(pattern), rule)
     for pattern, rule in (
-        (r"claude", Rule(pixel=1 / 750)),
-        (r"gpt-4o-mini", Rule(once=2833, tile=5667)),
-        (r"gpt.*nano", Rule(patch=2.46)),
-        (r"gpt.*mini|o4-mini", Rule(patch=1.65)),
-        (r"gpt-[5-9]", Rule(once=70, tile=140)),
-        (r"^(openai/)?o\d", Rule(once=75, tile=150)),
-        (r"gemini-(2|1|pro)", Rule(once=258)),
-        (r"gemini", Rule(once=1090)),
-        (r"grok", Rule(tile=256)),
-        (r"llama", Rule(patch=2.3)),
-        (r"mistral|pixtral|ministral|qwen|nova|gemma", Rule(patch=1)),
+        (r"claude", _pixels(750)),
+        (r"gpt-4o-mini", _tiles(2833, 5667)),
+        (r"gpt-4[.]1-nano", _patches(2.46)),
+        (r"gpt-4[.]1-mini", _patches(1.62)),
+        (r"o4-mini", _patches(1.72)),
+        (r"gpt.*nano", _patches(1.5)),
+        (r"gpt.*mini|gpt-5[.][4-9]|gpt-[6-9]", _patches(1.2, most=2500)),
+        (r"gpt-5", _tiles(70, 140)),
+        (r"^(openai/)?o\d", _tiles(75, 150)),
+        (r"gemini-2[.]0", _crops(258)),
+        (r"gemini-[12]", _flat(258)),
+        (r"gemini", _flat(1090)),
+        (r"grok", _tiles(0, 256)),
+        (r"llama", _patches(144, side=336, most=16)),
+        (r"pixtral", _patches(1, side=16, most=4096)),
+        (r"nova", _pixels(850)),
+        (r"mistral|ministral|magistral|qwen|gemma|glm", _patches(1, side=28, most=4096)),
     )
 )
-OTHERWISE = Rule(once=85, tile=170)
+OTHERWISE = _tiles(85, 170)
 
 
 def picture_tokens(width: int, height: int, model: str, *, low: bool = False) -> int:
     """The tokens of one picture. ``low``: the caller asked the model to look only roughly."""
     rule = next((rule for pattern, rule in RULES if pattern.search(model)), OTHERWISE)
-    if low and rule.once:
-        return round(rule.once)
-    small = min(1.0, 2048 / max(width, height), 768 / min(width, height))
-    tiles = -(-round(width * small) // 512) * -(-round(height * small) // 512)
-    patches = min(1536, -(-width // 32) * -(-height // 32))
-    edge = min(1.0, 1568 / max(width, height))
-    pixels = min(width * height * edge * edge, 1568 * 750)
-    return round(rule.once + rule.tile * tiles + rule.patch * patches + rule.pixel * pixels)
+    return round(rule(max(1, width), max(1, height), low))

@@ -1,7 +1,7 @@
 """Usage. Their input count includes what was read from and written to the cache; ours are disjoint buckets.
 
 Marks: ``absent`` (counts we would write), ``total`` (how far the total is off the sum), ``cached`` (more than the
-input: clamped), ``reasoning`` (it is not inside the output count).
+input: clamped), ``reasoning`` (``outside``: it is not inside the output count; or a number a little above it: clamped).
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ DETAILS = (
     ("input_tokens_details", "cache_write_tokens"),
     ("output_tokens_details", "reasoning_tokens"),
 )
+MISCOUNTED = 1.5
+"""Reasoning up to this many times the output that it is part of was counted with another tokenizer."""
 
 
 def read_usage(wire: Wire, forms: Wire) -> tuple[TokenUsage, Wire]:
@@ -28,8 +30,11 @@ def read_usage(wire: Wire, forms: Wire) -> tuple[TokenUsage, Wire]:
         cached = min(cached, given)
         written = min(written, given - cached)
     if reasoning and (reasoning > output or total == given + output + reasoning):
-        forms["reasoning"] = "outside"
-        output += reasoning
+        if output < reasoning <= MISCOUNTED * output and total == given + output:
+            forms["reasoning"], reasoning = reasoning, output
+        else:
+            forms["reasoning"] = "outside"
+            output += reasoning
     usage = TokenUsage(given - cached - written, cached, written, output, reasoning)
     if type(total) is int:
         del rest["total_tokens"]
@@ -41,7 +46,7 @@ def read_usage(wire: Wire, forms: Wire) -> tuple[TokenUsage, Wire]:
 
 
 def _count(rest: Wire, key: str, forms: Wire) -> int:
-    if type(rest.get(key)) is int:
+    if type(value := rest.get(key)) is int and value >= 0:
         count: int = rest.pop(key)
         return count
     forms.setdefault("absent", []).append(key)
@@ -50,7 +55,7 @@ def _count(rest: Wire, key: str, forms: Wire) -> int:
 
 def _detail(rest: Wire, group: str, key: str, forms: Wire) -> int:
     details = rest.get(group)
-    if not is_object(details) or type(details.get(key)) is not int:
+    if not is_object(details) or type(value := details.get(key)) is not int or value < 0:
         forms.setdefault("absent", []).append(key)
         return 0
     inner = dict(details)
@@ -65,11 +70,13 @@ def say_usage(usage: TokenUsage, forms: Wire) -> Wire:
     absent = forms.get("absent", ())
     output = usage.output_tokens - (usage.reasoning_tokens if forms.get("reasoning") == "outside" else 0)
     cached, written = forms.get("cached", (usage.cached_input_tokens, usage.cache_creation_input_tokens))
+    told = forms.get("reasoning")
+    reasoning = told if type(told) is int and usage.reasoning_tokens == usage.output_tokens else usage.reasoning_tokens
     wire: Wire = {}
     for key, value in (("input_tokens", usage.total_input_tokens), ("output_tokens", output)):
         if value or key not in absent:
             wire[key] = value
-    for (group, key), value in zip(DETAILS, (cached, written, usage.reasoning_tokens), strict=True):
+    for (group, key), value in zip(DETAILS, (cached, written, reasoning), strict=True):
         if value or key not in absent:
             wire.setdefault(group, {})[key] = value
     total = forms.get("total", 0)

@@ -1,0 +1,161 @@
+"""The recorded prompts and answers that token estimates are fitted on and judged by, each with its true count."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, NamedTuple
+
+HERE = Path(__file__).resolve().parents[1]
+sys.path[:0] = [str(HERE / "src"), str(HERE / "tests")]
+
+from interlingua import (  # noqa: E402
+    Base64Source,
+    Block,
+    ImageBlock,
+    MessageComplete,
+    Request,
+    Response,
+    ToolResultBlock,
+    dialect,
+)
+from interlingua.estimate.counting import Tally, answer_counts, counts  # noqa: E402
+from interlingua.estimate.families import door, family, keeps_idle_tools  # noqa: E402
+from shared_data import corpus, stream_bytes  # noqa: E402  # pyright: ignore[reportMissingImports]
+
+FILES = (
+    ("openai-chat", "openai-chat"), ("mistral", "openai-chat"), ("openai-responses", "openai-responses"),
+    ("anthropic-messages", "anthropic-messages"), ("gemini", "gemini"), ("bedrock-converse", "bedrock-converse"),
+    ("bedrock-converse-stream", "bedrock-converse"), ("ollama", "ollama"),
+)  # fmt: skip
+HELD_BY_SERVER = ("previous_response_id", "conversation", "prompt", "mcp_servers", "cachedContent", "documents")
+OPAQUE = ("opaque", "server_tool_use", "server_tool_result")
+SPEAKABLE = {"text", "refusal", "thinking", "tool_use", "json"}
+# Families that start from one row.
+GROUPS = (("claude", r"claude"), ("gemini", r"gemini"), ("gpt", r"gpt(-[45]|$)"), ("open", r""))
+
+
+class Row(NamedTuple):
+    """What is counted, and the true count. ``door`` is our name of who answered."""
+
+    provider: str
+    door: str
+    family: str
+    source: str
+    tally: Tally
+    true: int
+
+    @property
+    def fitted(self) -> bool:
+        """Which half: told by the name of the source, and by nothing else."""
+        return sha256(self.source.encode()).digest()[0] % 2 == 1
+
+    @property
+    def blind(self) -> bool:
+        """Files and pictures by reference: estimated roughly, not fitted, and stated apart."""
+        return bool(self.tally["files"] or self.tally["by_reference"])
+
+    @property
+    def group(self) -> str:
+        return group_of(self.family)
+
+
+def group_of(name: str) -> str:
+    return next(group for group, pattern in GROUPS if re.match(pattern, name))
+
+
+def rows() -> list[Row]:
+    """Every recorded prompt with its count, but for those with state, tools or searches on the server's side."""
+    return [row for row, _, _ in exchanges()]
+
+
+def exchanges() -> Iterator[tuple[Row, Request, str | None]]:
+    """The rows, each with the prompt itself and its model."""
+    for file, name in FILES:
+        for record in corpus(file):
+            found = read(record, name)
+            if found is not None:
+                yield found
+
+
+def read(record: dict[str, Any], name: str) -> tuple[Row, Request, str | None] | None:
+    wire, path = record.get("request"), record["url_path"]
+    if record["status"] != 200 or not isinstance(wire, dict) or "count" in path or any(map(wire.get, HELD_BY_SERVER)):
+        return None
+    response = answer(record, name)
+    if response is None or response.usage is None or response.usage.total_input_tokens <= 0:
+        return None
+    request = dialect(name).decode_request(wire, record.get("request_headers"), model=model_of(record))
+    place, model = place_of(record["provider"], name), request.model or response.model
+    tally = tally_of(request, family(place, model), model)
+    if tally is None:
+        return None
+    row = Row(
+        record["provider"], place, family(place, model), record["source"], tally, response.usage.total_input_tokens
+    )
+    return row, request, model
+
+
+def model_of(record: dict[str, Any]) -> str | None:
+    """The model in the path, where it is not in the body."""
+    found = re.search(r"models?/([^/:]+)", record["url_path"])
+    return found[1] if found else None
+
+
+def place_of(provider: str, name: str) -> str:
+    """Our name for who answered; OpenAI counts otherwise in its older protocol, and Azure as OpenAI in the newer."""
+    swapped = {("openai", "openai-chat"): "openai-chat", ("azure", "openai-responses"): "openai"}
+    swapped[("vertex", "anthropic-messages")] = "vertex-anthropic"
+    return swapped.get((provider, name), door(provider))
+
+
+def tally_of(request: Request, kin: str, model: str | None) -> Tally | None:
+    tally = counts(request, model or kin, idle_tools=keeps_idle_tools(kin))
+    outer = [block for message in request.messages for block in message.content]
+    blocks = [*outer, *(inner for block in outer if isinstance(block, ToolResultBlock) for inner in block.content)]
+    if tally["server_tools"] or {block.type for block in blocks} & set(OPAQUE):
+        return None
+    seen = [block.source for block in blocks if isinstance(block, ImageBlock)]
+    tally["by_reference"] = sum(not isinstance(source, Base64Source) for source in seen)
+    return tally
+
+
+def answer(record: dict[str, Any], name: str) -> Response | None:
+    if isinstance(record.get("response"), dict):
+        return dialect(name).decode_response(record["response"])
+    data = stream_bytes(record)
+    if not data:
+        return None
+    decoder = dialect(name).stream_decoder()
+    last = [*decoder.feed(data), *decoder.close()][-1]
+    return last.response if isinstance(last, MessageComplete) else None
+
+
+def answers() -> list[Row]:
+    """Every recorded answer all of whose tokens can be seen."""
+    return [row for row, _, _ in said()]
+
+
+def said() -> Iterator[tuple[Row, tuple[Block, ...], str | None]]:
+    """The answers, each with its content and its model."""
+    for file, name in FILES:
+        for record in corpus(file):
+            found = hear(record, name) if record["status"] == 200 else None
+            if found is not None:
+                yield found
+
+
+def hear(record: dict[str, Any], name: str) -> tuple[Row, tuple[Block, ...], str | None] | None:
+    response, wire = answer(record, name), record.get("request") or {}
+    usage = None if response is None else response.usage
+    if response is None or usage is None or usage.output_tokens <= 0 or usage.reasoning_tokens:
+        return None
+    if {block.type for block in response.content} - SPEAKABLE or (wire.get("n") or 1) != 1:
+        return None
+    place, model = place_of(record["provider"], name), wire.get("model") or model_of(record) or response.model
+    tally = answer_counts(response.content)
+    row = Row(record["provider"], place, family(place, model), record["source"], tally, usage.output_tokens)
+    return row, response.content, model

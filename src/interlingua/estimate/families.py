@@ -1,0 +1,96 @@
+"""Which models are counted alike, and where: the names of the rows in ``weights.py``.
+
+A row is a family of models, or a family behind one server's door (``gpt-5@openai-chat``) where that server counts
+otherwise. A hidden prompt belongs to the server that adds it, not to the model.
+"""
+
+from __future__ import annotations
+
+import re
+
+__all__ = ["door", "family", "is_silent", "keeps_idle_tools"]
+
+# Model names by what is counted alike, the first that matches.
+MODELS = (
+    (r"claude-opus-4[.-]7", "claude-opus-4-7"),
+    (r"claude-(fable|mythos|opus-4[.-][89]|[a-z]+-[5-9])", "claude-5"),
+    (r"claude-\w+-4[.-]6", "claude-4-6"),
+    (r"claude-\w+-4[.-]5", "claude-4-5"),
+    (r"claude-(\w+-4|4)", "claude-4"),
+    (r"claude-3[.-][57]", "claude-3-5"),
+    (r"claude", "claude-3"),
+    (r"gemini-([3-9]|flash-latest|pro-latest)", "gemini-3"),
+    (r"gemini-2[.-]5", "gemini-2-5"),
+    (r"gemini", "gemini-2"),
+    (r"gpt-oss", "gpt-oss"),
+    (r"^(openai[/.])?(gpt-3|gpt-4(?![.o\d]))", "gpt-4"),
+    (r"^(openai[/.])?(gpt-[5-9]|o\d|codex)", "gpt-5"),
+    (r"^(openai[/.])?(gpt|chatgpt)", "gpt-4o"),
+    (r"ministral|mistral-medium", "ministral"),
+    (r"mistral-small|magistral", "mistral-small"),
+    (r"mistral|mixtral|codestral|pixtral|devstral|voxtral", "mistral"),
+    (r"deepseek.*(v[4-9]|v3[.]2)|deepseek-(chat|reasoner)$", "deepseek-4"),
+    (r"deepseek", "deepseek"),
+    (r"grok-[12]", "grok-2"),
+    (r"grok-3", "grok-3"),
+    (r"grok-[4-9].*fast|grok-code", "grok-4-fast"),
+    (r"grok-4[.][1-9]|grok-[5-9]", "grok-4-3"),
+    (r"grok", "grok-4"),
+    (r"qwen-?(3[.-][5-9]|[4-9])", "qwen-3-5"),
+    (r"qwen-?3|qwq", "qwen-3"),
+    (r"qwen", "qwen"),
+    (r"llama-?4", "llama-4"),
+    (r"llama-?3[.-][123]", "llama-3-1"),
+    (r"llama", "llama-3"),
+    (r"nova-[2-9]", "nova-2"),
+    (r"nova", "nova"),
+    (r"kimi", "kimi"),
+    (r"glm", "glm"),
+    (r"gemma", "gemma"),
+    (r"sonar", "sonar"),
+)
+
+# Who serves it, if the model's name says nothing.
+SERVERS = {
+    "anthropic": "claude-5", "vertex-anthropic": "claude-5", "bedrock": "claude-5", "openai": "gpt-5",
+    "openai-chat": "gpt-5", "azure": "gpt", "google": "gemini-3", "vertex": "gemini-3", "mistral": "mistral-small",
+    "deepseek": "deepseek-4", "deepseek-anthropic": "deepseek-4", "xai": "grok-4-3", "perplexity": "sonar",
+    "moonshot": "kimi", "kimi": "kimi", "zai": "glm",
+}  # fmt: skip
+
+# A dialect's name stands for its first speaker.
+DIALECTS = {
+    "anthropic-messages": "anthropic", "openai-responses": "openai", "gemini": "google", "bedrock-converse": "bedrock",
+}  # fmt: skip
+
+# Only their maker adds a prompt of its own to these; elsewhere they are as any open model.
+HOUSED = ("grok-3", "grok-4", "grok-4-3", "grok-4-fast")
+HOUSES = ("xai", "openrouter")
+
+_MODELS = tuple((re.compile(pattern), name) for pattern, name in MODELS)
+_SILENT = re.compile(r"deepseek-chat$|non-reasoning")
+_KEEPS = re.compile(r"gpt(?!-oss)|claude|gemini|grok")
+
+
+def family(provider: str, model: str | None) -> str:
+    """The family by the model's name, else by who serves it, else that of open models."""
+    name = (model or "").lower()
+    found = next((row for pattern, row in _MODELS if pattern.search(name)), None)
+    if found is None:
+        return SERVERS.get(provider, "open")
+    return "open" if found in HOUSED and provider not in HOUSES else found
+
+
+def door(provider: str) -> str:
+    """The server's name; that of a dialect stands for its first speaker."""
+    return DIALECTS.get(provider, provider)
+
+
+def is_silent(model: str) -> bool:
+    """Whether the model's name says that it does not think, so that nothing needs to be said of it."""
+    return _SILENT.search(model) is not None
+
+
+def keeps_idle_tools(row: str) -> bool:
+    """Whether tools are in the prompt although the choice is ``none``: open models are not told of them."""
+    return _KEEPS.match(row) is not None
