@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 from decimal import Decimal
+from functools import cache
 from typing import Any, TypeGuard, cast
 
 import msgspec
@@ -173,7 +174,9 @@ def detailed_usage(response: Response) -> TokenUsage:
     return structs.replace(usage, raw=details) if details else usage
 
 
+@cache
 def _usual_tables() -> tuple[PriceTable, ...]:
+    """Shared by all: what they remember of a model they remember once."""
     return (GenaiPriceTable(), ModelsDevPrices(ModelsDev()))
 
 
