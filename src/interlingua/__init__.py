@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     )
     from .catalogue import (
         Catalogue as Catalogue,
+        ConfigError as ConfigError,
         Price as Price,
     )
     from .client import (
@@ -81,9 +82,11 @@ if TYPE_CHECKING:
     )
     from .pricing import (
         Pricing as Pricing,
+        reprice as reprice,
     )
     from .providers import (
         PROVIDERS as PROVIDERS,
+        Auth as Auth,
         Provider as Provider,
     )
     from .routing import (
@@ -195,7 +198,7 @@ _PLACES: dict[str, tuple[str, ...]] = {
     # module: the public names it gives
     "behaviour": ("Behaviour", "Preset", "load_preset", "preset"),
     "bus": ("subscribe",),
-    "catalogue": ("Catalogue", "Price"),
+    "catalogue": ("Catalogue", "ConfigError", "Price"),
     "client": ("AsyncClient", "Client", "ProviderAdapter", "connect", "connect_sync"),
     "config": ("AdapterConfig", "Retry"),
     "detect": ("detect_dialect",),
@@ -210,8 +213,8 @@ _PLACES: dict[str, tuple[str, ...]] = {
     "grammar": ("StreamGrammar",),
     "manager": ("ProviderManager",),
     "media": ("FetchLimits", "fetch_media", "fetch_media_sync"),
-    "pricing": ("Pricing",),
-    "providers": ("PROVIDERS", "Provider"),
+    "pricing": ("Pricing", "reprice"),
+    "providers": ("Auth", "PROVIDERS", "Provider"),
     "routing": ("Router",),
     "saving": ("from_json", "to_json"),
     "schema": ("restore_optional", "strict_schema"),
@@ -242,6 +245,7 @@ __all__ = [
     "AdapterError",
     "AsyncClient",
     "AudioBlock",
+    "Auth",
     "AuthError",
     "Base64Source",
     "Behaviour",
@@ -255,6 +259,7 @@ __all__ = [
     "Citation",
     "CitationDelta",
     "Client",
+    "ConfigError",
     "ContextOverflowError",
     "DIALECTS",
     "Dialect",
@@ -357,6 +362,7 @@ __all__ = [
     "preset",
     "register_dialect",
     "repair_tool_results",
+    "reprice",
     "restore_optional",
     "strict_schema",
     "subscribe",

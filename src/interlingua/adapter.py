@@ -6,6 +6,7 @@ import os
 import random
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
+from functools import lru_cache
 from typing import Generic, Protocol, TypedDict, TypeVar
 
 from msgspec.structs import replace
@@ -197,8 +198,14 @@ class Adapter:
 def new_ulid() -> str:
     """An id that sorts by time: 48 bits of milliseconds, 80 bits of chance."""
     at = time.time_ns() // 1_000_000
-    when = _PAIRS[at >> 40] + _PAIRS[at >> 30 & 1023] + _PAIRS[at >> 20 & 1023] + _PAIRS[at >> 10 & 1023]
-    return f"{when}{_PAIRS[at & 1023]}{_LOTS.randbytes(16).translate(_LETTERS).decode()}"
+    chance = _LOTS.getrandbits(128).to_bytes(16, "big").translate(_LETTERS).decode()
+    return f"{_era(at >> 20)}{_PAIRS[at >> 10 & 1023]}{_PAIRS[at & 1023]}{chance}"
+
+
+@lru_cache(maxsize=2)
+def _era(number: int) -> str:
+    """The letters that change every quarter of an hour."""
+    return _PAIRS[number >> 20] + _PAIRS[number >> 10 & 1023] + _PAIRS[number & 1023]
 
 
 class Active(Protocol):
@@ -226,11 +233,12 @@ class Register(Generic[A]):
 
     def drop(self, active: A) -> None:
         """Forget a call; once more does no harm."""
-        known = self._calls.get(active.call.request_id, [])
-        if active in known:
+        request_id = active.call.request_id
+        known = self._calls.get(request_id)
+        if known and active in known:
             known.remove(active)
-        if not known:
-            self._calls.pop(active.call.request_id, None)
+            if not known:
+                self._calls.pop(request_id, None)
 
     def cancel(self, request_id: str) -> bool:
         """End all calls of that id; whether any was still running."""

@@ -17,7 +17,7 @@ from .secrets import Secret, named_secrets
 from .types.base import Json
 from .types.words import ErrorClass
 
-__all__ = ["Address", "Nowhere", "at_door", "betas_of", "headers_for", "key_sentence", "lay_over", "url_for"]
+__all__ = ["DOORS", "Address", "Nowhere", "at_door", "betas_of", "headers_for", "key_sentence", "lay_over", "url_for"]
 
 VERSION = re.compile(r"v\d+(?:(?:alpha|beta)\d*)?")
 DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
@@ -81,8 +81,10 @@ class Address:
 
     def advise(self, error: AdapterError, model: str | None) -> None:
         """Note on an error what its reader may do about it. Nothing is repeated that may be a key."""
+        told = getattr(error, "__notes__", ())
         for note in _advice(self.provider, self.config, error, model):
-            error.add_note(note)
+            if note not in told:
+                error.add_note(note)
 
 
 class Nowhere(Address):
@@ -286,6 +288,7 @@ def _check(headers: dict[str, str], provider: Provider) -> None:
 class Door(Struct, frozen=True):
     """A protocol behind another cloud's address: its path (another for streams), and what leaves or joins the body."""
 
+    dialect: str
     whole: str
     stream: str | None = None
     drops: tuple[str, ...] = ()
@@ -294,8 +297,9 @@ class Door(Struct, frozen=True):
 
 DOORS = {
     # the older path, which names the model; whether it is wanted is known when the URL is made
-    ("azure", "openai-chat"): Door("/v1/deployments/{model}/chat/completions"),
-    ("vertex-anthropic", "anthropic-messages"): Door(
+    "azure": Door("openai-chat", "/v1/deployments/{model}/chat/completions"),
+    "vertex-anthropic": Door(
+        "anthropic-messages",
         "/v1/models/{model}:rawPredict",
         "/v1/models/{model}:streamRawPredict",
         drops=("model",),
@@ -308,8 +312,8 @@ def at_door(
     provider: Provider, model: str | None, path: str | None, body: Json, *, stream: bool
 ) -> tuple[str | None, Json]:
     """Path and body as this provider wants them; most want the dialect's own."""
-    door = DOORS.get((provider.name, provider.dialect))
-    if door is None or model is None:
+    door = DOORS.get(provider.name)
+    if door is None or model is None or door.dialect != provider.dialect:
         return path, body
     place = ((stream and door.stream) or door.whole).format(model=quote(model, safe="@"))
     return place, {**{key: value for key, value in body.items() if key not in door.drops}, **door.adds}

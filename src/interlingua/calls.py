@@ -9,7 +9,7 @@ import logging
 from collections.abc import Mapping
 from typing import Any
 
-from msgspec.structs import replace
+from msgspec.structs import force_setattr
 
 from .bus import Bus, CallCompleted, CallEvent, CallFailed, CallStarted
 from .config import AdapterConfig
@@ -37,16 +37,17 @@ BEFORE_CONTENT = (MessageStart, UsageUpdate, Unknown)
 class Call:
     """``attempt``, ``replied``, ``feed`` …, ``settle``; then ``delay`` says whether to do it again."""
 
+    cancelled = delivered = running = False
+    delay: float | None = None
+    response: Response | None = None
+    error: AdapterError | None = None
+    _reading: Reading | None = None
+
     def __init__(
         self, exchange: Exchange, config: AdapterConfig, budget: Budget, bus: Bus, signer: Signer | None = None
     ) -> None:
         self.exchange, self.config, self.budget, self.bus, self.signer = exchange, config, budget, bus, signer
         self.request_id = exchange.request.request_id or ""
-        self.cancelled = self.delivered = self.running = False
-        self.delay: float | None = None
-        self.response: Response | None = None
-        self.error: AdapterError | None = None
-        self._reading: Reading | None = None
         self._held: list[Event] | None = []
         self._last: list[Event] = []
         self._began = self._attempt_began = budget.clock()
@@ -120,18 +121,15 @@ class Call:
         return events, reading.error, reading.response
 
     def _finish(self, failure: AdapterError | None, response: Response, events: list[Event]) -> None:
-        """Write the call's own facts on its response, its error and its last event."""
-        usage = response.usage
-        if usage is None and failure is None:
-            usage = self._estimate(response)
-        latency = (self.budget.clock() - self._began) * 1000
-        self.response = replace(response, attempts=self.budget.attempts, latency_ms=latency, usage=usage)
-        self.error = failure
+        """Write the call's own facts on its response, which nobody else has seen yet, and on its error."""
+        assert not events or (type(events[-1]) is MessageComplete and events[-1].response is response)
+        if response.usage is None and failure is None:
+            force_setattr(response, "usage", self._estimate(response))
+        force_setattr(response, "attempts", self.budget.attempts)
+        force_setattr(response, "latency_ms", (self.budget.clock() - self._began) * 1000)
+        self.response, self.error = response, failure
         if failure is not None:
-            failure.attempts, failure.response = self.budget.attempts, self.response
-        if events:
-            assert type(events[-1]) is MessageComplete
-            events[-1] = replace(events[-1], response=self.response)
+            failure.attempts, failure.response = self.budget.attempts, response
 
     def _pass(self, events: list[Event]) -> list[Event]:
         """Hold events back until the first that is content."""

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from .addressing import Address, at_door, betas_of, lay_over
+from .addressing import DOORS, Address, at_door, betas_of, lay_over
 from .config import AdapterConfig
 from .dialects import Dialect
 from .errors import AdapterError, CancelledError, InvalidRequestError, NetworkError, ParseError
@@ -55,20 +55,22 @@ class Exchange:
         address: Address | None = None,
         losses: tuple[Loss, ...] = (),
     ) -> None:
-        betas = betas_of(request.betas, config)
-        same = request.stream is stream and betas is request.betas
-        self.request = request if same else replace(request, stream=stream, betas=betas)
-        self.provider, self.dialect, self.stream = provider, dialect, stream
+        options = config.options
+        betas = betas_of(request.betas, config) if options else request.betas
+        if request.stream is not stream or betas is not request.betas:
+            request = replace(request, stream=stream, betas=betas)
+        self.request, self.provider, self.dialect, self.stream = request, provider, dialect, stream
         self.model = request.model or (target.model if target else None)
-        encoded = dialect.encode_request(self.request, target)
-        self.losses = (*losses, *encoded.losses)
-        path, body = at_door(provider, self.model, encoded.path, encoded.body, stream=stream)
+        encoded = dialect.encode_request(request, target)
+        self.losses = (*losses, *encoded.losses) if losses else encoded.losses
+        path, body = encoded.path, encoded.body
+        if provider.name in DOORS:
+            path, body = at_door(provider, self.model, path, body, stream=stream)
         if path is None:
             raise InvalidRequestError("the request names no model", provider=provider.name)
-        self.address = address or Address(provider, config)
-        self.url = self.address.url(path)
-        self.headers = self.address.headers(encoded.headers)
-        more = config.options.get("body")
+        self.address = address = address or Address(provider, config)
+        self.url, self.headers = address.url(path), address.headers(encoded.headers)
+        more = options.get("body") if options else None
         self.body = _encode(lay_over(body, more) if more else body)
 
     @property
@@ -116,19 +118,21 @@ class Exchange:
         )
 
     def name(self, error: AdapterError) -> None:
-        """Who failed, and in which call; the provider's own id of the call becomes a note."""
+        """Who failed, and in which call; the provider's own id of the call and what may help become notes."""
         if error.request_id not in (None, self.request.request_id):
             error.add_note(f"{self.provider.name} calls this request {error.request_id}")
         error.provider, error.request_id = self.provider.name, self.request.request_id
+        self.address.advise(error, self.model)
 
 
 class Reading:
     """The answer of one attempt: bytes in, events out. ``response`` or ``error`` is there when it is ``over``."""
 
+    response: Response | None = None
+    error: AdapterError | None = None
+
     def __init__(self, exchange: Exchange, status: int, headers: Mapping[str, str]) -> None:
         self.exchange, self.status, self.headers = exchange, status, headers
-        self.response: Response | None = None
-        self.error: AdapterError | None = None
         self.chunks: list[bytes] = []
 
     @property

@@ -153,8 +153,11 @@ class ProviderManager:
 
     def alias(self, name: str, model: str) -> None:
         """Let ``name`` mean ``model`` from now on: ``"provider:model"``, or the id of a provider."""
-        if name == model or self._meant(model) == name:
-            raise ValueError(f"{name!r} would mean itself")
+        step: str | None = model
+        while step is not None:
+            if step == name:
+                raise ValueError(f"{name!r} would mean itself")
+            step = self._aliases.get(step)
         self._aliases[name] = model
 
     def ids(self) -> tuple[str, ...]:

@@ -66,12 +66,11 @@ class AwsSigner:
             raise self._lacking("no region", "set AWS_REGION")
         try:
             if self._credentials is None:
-                self._credentials = (
-                    _botocore("session", self._provider).Session(profile=self._profile).get_credentials()
-                )
+                session = _botocore("session", self._provider).Session(profile=self._profile)
+                self._credentials = session.get_credentials()
             if self._credentials is not None:
                 return self._credentials.get_frozen_credentials()
-        except errors.HTTPClientError as error:
+        except (errors.ConnectionError, errors.HTTPClientError) as error:
             name, kind = self._provider.name, type(error).__name__
             raise NetworkError(f"no AWS credentials for {name} could be had now ({kind})", provider=name) from None
         except errors.BotoCoreError as error:

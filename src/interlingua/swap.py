@@ -9,10 +9,11 @@ from msgspec import Struct
 from .dialects import dialect
 from .errors import AdapterError
 from .estimate import estimate_request
+from .fitting import problems as refusals
 from .pricing import Pricing
 from .providers import Provider, provider
-from .types.blocks import AudioBlock, Block, DocumentBlock, ImageBlock, ToolResultBlock, ToolUseBlock, VideoBlock
-from .types.capabilities import AdapterCapabilities, Target
+from .types.blocks import Block, ToolResultBlock, ToolUseBlock
+from .types.capabilities import Target
 from .types.loss import Loss
 from .types.messages import Message
 from .types.request import Request
@@ -20,8 +21,6 @@ from .types.tools import Tool
 from .types.usage import TokenUsage
 
 __all__ = ["SwapPlan", "plan_swap"]
-
-NEEDS: dict[type, str] = {ImageBlock: "images", DocumentBlock: "documents", AudioBlock: "audio", VideoBlock: "video"}
 
 
 class SwapPlan(Struct, frozen=True):
@@ -54,7 +53,7 @@ def plan_swap(
     """
     row = row or provider(to.provider or "")
     request = Request(messages=tuple(messages), tools=tuple(tools), system=system or (), model=to.model)
-    problems = [*_unanswered(messages), *_refused(messages, tools, to.capabilities)]
+    problems = [*_unanswered(messages), *(refusals(request, to.capabilities) if to.capabilities else ())]
     losses: tuple[Loss, ...] = ()
     try:
         losses = dialect(row.dialect, row.name).encode_request(request, to).losses
@@ -77,25 +76,6 @@ def _unanswered(messages: Sequence[Message]) -> Iterable[str]:
         for block in message.content:
             if isinstance(block, ToolUseBlock) and block.id not in answered:
                 yield f"messages/{index}: call {block.id} of {block.name} was never answered"
-
-
-def _refused(messages: Sequence[Message], tools: Sequence[Tool], able: AdapterCapabilities | None) -> Iterable[str]:
-    if able is None:
-        return
-    if tools and not able.tools:
-        yield "tools: the model calls no tools"
-    for index, message in enumerate(messages):
-        for block in _with_results(message.content):
-            need = NEEDS.get(type(block))
-            if need is not None and not getattr(able, need):
-                yield f"messages/{index}: the model takes no {need}"
-
-
-def _with_results(blocks: Iterable[Block]) -> Iterable[Block]:
-    for block in blocks:
-        yield block
-        if isinstance(block, ToolResultBlock):
-            yield from _with_results(block.content)
 
 
 def _same_reader(messages: Sequence[Message], to: Target, row: Provider) -> bool:

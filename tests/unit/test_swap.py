@@ -67,7 +67,7 @@ def test_an_unanswered_call_is_named():
 def test_what_the_model_cannot_take_is_named():
     picture = Message("user", (ImageBlock(Base64Source("image/png", "AAAA")), TextBlock("what is it?")))
     plan = plan_swap((picture,), to=Target("groq", "llama", AdapterCapabilities(images=False)))
-    assert plan.problems == ("messages/0: the model takes no images",)
+    assert plan.problems == ("messages/0: llama takes no images",)
 
 
 def test_an_unknown_provider_is_an_error_that_names_the_known():

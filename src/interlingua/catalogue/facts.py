@@ -79,7 +79,7 @@ IMAGE_TYPES: dict[str, tuple[str, ...]] = {
     "bedrock-converse": ("image/jpeg", "image/png", "image/gif", "image/webp"),
 }
 # Where not all servers of a dialect have a word for cache marks, those that do: ``cache_key`` in the dialect's quirks.
-MARKING = {"openai-chat": frozenset({"openai", "openai-chat", "azure", "openrouter"})}
+MARKING = {"openai-chat": frozenset({"openai", "openai-chat", "azure", "openrouter", "embedded"})}
 
 # A model that no layer knows is given the benefit of the doubt: the provider shall refuse it, not we.
 UNKNOWN = Facts(

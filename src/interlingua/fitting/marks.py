@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from msgspec.structs import replace
 
 from ..types.blocks import Block, ToolResultBlock
@@ -28,15 +26,21 @@ def unmarked(request: Request, reader: Reader) -> Request:
 
 
 def _is_marked(request: Request) -> bool:
+    """Every request comes through here, and nearly none is marked."""
     for message in request.messages:
-        for block in message.content:
-            if block.cache is not None or (type(block) is ToolResultBlock and _any(block.content)):
-                return True
-    return _any(request.system) or _any(tool for tool in request.tools if not isinstance(tool, ServerTool))
+        if _any(message.content):
+            return True
+    for tool in request.tools:
+        if type(tool) is ToolDefinition and tool.cache is not None:
+            return True
+    return _any(request.system)
 
 
-def _any(things: Iterable[Block | ToolDefinition]) -> bool:
-    return any(thing.cache is not None for thing in things)
+def _any(blocks: tuple[Block, ...]) -> bool:
+    for block in blocks:  # noqa: SIM110 - a generator for each turn would be dearer
+        if block.cache is not None or (type(block) is ToolResultBlock and _any(block.content)):
+            return True
+    return False
 
 
 def _message(message: Message, path: str, reader: Reader) -> Message:

@@ -43,8 +43,11 @@ def by_tool(request: Request, reader: Reader) -> bool:
 
 def rejected(request: Request, reader: Reader) -> Request:
     """Without the fields that the model refuses. The value that it takes for granted is no loss."""
-    facts, changes = reader.facts, dict[str, Any]()
+    facts = reader.facts
     busy = request.thinking is not None and thinks(request.thinking)
+    if not facts.rejects and not busy:
+        return request
+    changes: dict[str, Any] = {}
     for names, when in ((facts.rejects, ""), (facts.rejects_while_thinking if busy else (), " while it thinks")):
         for name in names or ():
             value, unsaid = getattr(request, name), UNSAID.get(name)

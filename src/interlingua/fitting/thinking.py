@@ -70,10 +70,12 @@ def _stopped(asked: Thinking, forms: frozenset[str], reader: Reader) -> Thinking
 
 def _asked(asked: Thinking, forms: frozenset[str], reader: Reader, limit: int | None) -> Thinking | None:
     """How the model is asked to think, if not as the caller says it."""
-    if forms & ONLY_BUDGETS == BUDGET and limit is not None and limit <= LEAST_BUDGET and not _is_word(asked):
-        reader.lose("thinking", "dropped", f"has no room for thoughts within {limit} tokens")
+    if forms & ONLY_BUDGETS == BUDGET and (why := _unthinkable(asked, forms, limit)):
+        reader.lose("thinking", "dropped", why)
         return None
     fitted = asked
+    if fitted.budget is not None and fitted.budget < 0:  # Gemini's word for: as the model likes
+        fitted = replace(fitted, mode="adaptive", budget=None)
     if fitted.budget is not None and "budget" not in forms:
         fitted = _without_budget(fitted, forms, reader)
     if fitted.effort is not None and not forms & IN_WORDS:
@@ -83,8 +85,12 @@ def _asked(asked: Thinking, forms: frozenset[str], reader: Reader, limit: int | 
     return _in_bounds(_in_known_words(fitted, reader), reader)
 
 
-def _is_word(asked: Thinking) -> bool:
-    return asked.effort is not None and asked.mode is None and asked.budget is None
+def _unthinkable(asked: Thinking, forms: frozenset[str], limit: int | None) -> str | None:
+    """Why a model that needs a budget cannot have one."""
+    word = asked.effort is not None and forms & IN_WORDS  # which is no thought yet
+    if asked.mode is None and asked.budget is None and (asked.effort is None or word):
+        return None if word else "does not think unless it is asked to"
+    return f"has no room for thoughts within {limit} tokens" if limit is not None and limit <= LEAST_BUDGET else None
 
 
 def _without_budget(asked: Thinking, forms: frozenset[str], reader: Reader) -> Thinking:
@@ -142,7 +148,7 @@ def _in_known_words(asked: Thinking, reader: Reader) -> Thinking:
 
 def _in_bounds(asked: Thinking, reader: Reader) -> Thinking:
     budget, bounds = asked.budget, reader.facts.budgets
-    if budget is None or bounds is None or bounds[0] <= budget <= bounds[1] or budget < 0:
+    if budget is None or bounds is None or bounds[0] <= budget <= bounds[1]:
         return asked
     fitted = max(bounds[0], min(budget, bounds[1]))
     reader.lose("thinking/budget", "approximated", f"thinks for {bounds[0]} to {bounds[1]} tokens")
@@ -155,8 +161,8 @@ def _room(budget: int, limit: int | None) -> int:
 
 
 def _nearest(budget: int | None, words: Iterable[str]) -> str | None:
-    """The word among those known that asks for about as much."""
+    """The word among those known that asks for about as much; of two that are as near, the cheaper one."""
     known = [word for word in words if EFFORTS.get(word)]
     if not budget or not known:
         return None
-    return min(known, key=lambda word: abs(log2(EFFORTS[word]) - log2(budget)))
+    return min(known, key=lambda word: (round(abs(log2(EFFORTS[word] / budget)), 1), EFFORTS[word]))

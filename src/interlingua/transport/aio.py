@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import AsyncIterator
 from contextlib import suppress
 from ssl import SSLContext
@@ -10,6 +11,7 @@ from typing import Any
 
 import aiohttp
 from multidict import CIMultiDict
+from yarl import URL
 
 from ..errors import AdapterError, NetworkError, RequestTimeoutError
 from ..http import HttpRequest, Timeouts
@@ -17,6 +19,9 @@ from .base import DRAIN_SECONDS
 from .watch import Watch, Watched
 
 __all__ = ["AioTransport"]
+
+MOST_REMEMBERED = 64
+WRITTEN = re.compile(r"https?://[\w.:\[\]-]+(?:[/?][\w\-.~%!$&'()*+,;=:@/?]*)?", re.ASCII)
 
 # What the library raises, and what we say; the first that fits.
 FAILURES: tuple[tuple[type[BaseException], type[AdapterError], str], ...] = (
@@ -48,7 +53,7 @@ class _AioReply:
     def __init__(self, response: aiohttp.ClientResponse, watched: Watched) -> None:
         self._response, self._content, self._watched = response, response.content, watched
         self.status = response.status
-        self.headers = {name.lower(): value for name, value in response.headers.items()}
+        self.headers = dict(zip(map(str.lower, response.headers), response.headers.values(), strict=True))
         watched.close = response.close
         if watched.patience is not None:
             _unwatched(response)
@@ -61,23 +66,22 @@ class _AioReply:
 
     async def __anext__(self) -> bytes:
         """No generator: one that is left half-read would be closed by a task of the loop's own."""
-        watched = self._watched
+        watched, chunk = self._watched, b""
+        end: AdapterError | type[StopAsyncIteration] = StopAsyncIteration
         watched.wait()
-        failed: AdapterError | None = None
-        chunk = b""
         try:
             chunk = await self._content.readany()
         except CAUGHT as error:
-            problem = aiohttp.SocketTimeoutError() if watched.late else error
-            failed = failure(problem, str(self._response.url.host))
+            end = failure(self._late() if watched.late else error, str(self._response.url.host))
         finally:
             watched.since = None
-        if failed is not None:
-            raise failed  # here, and not above: the library's own error would stay with it, headers and all
-        if not chunk:
-            watched.end()
-            raise StopAsyncIteration
-        return chunk
+        if chunk:
+            return chunk
+        watched.end()
+        raise end  # here, and not above: the library's own error would stay with it, headers and all
+
+    def _late(self) -> TimeoutError:
+        return TimeoutError() if self._watched.patience is None else aiohttp.SocketTimeoutError()
 
     async def drain(self) -> None:
         if not self._content.at_eof():
@@ -118,6 +122,7 @@ class AioTransport:
         self._limits: dict[Timeouts, aiohttp.ClientTimeout] = {}
         self._session: aiohttp.ClientSession | None = None
         self._watch: Watch | None = None
+        self._urls: dict[str, URL] = {}
         self._told: dict[str, str] = {}
         self._multi: CIMultiDict[str] = CIMultiDict()
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -127,20 +132,22 @@ class AioTransport:
         if session is None or watch is None or self._loop is not asyncio.get_running_loop():
             session, watch = await self._open()
         timeouts = request.timeouts
-        watched = Watched(watch, timeouts.total, _patience(timeouts))
+        limit = self._limits.get(timeouts) or self._limit(timeouts)
+        url = self._urls.get(request.url) or self._url(request.url)
+        watched = Watched(watch, timeouts.total, limit.sock_read)
         try:
             with watched:
                 response = await session.request(
                     request.method,
-                    request.url,
+                    url,
                     data=request.body,
                     headers=self._multi if request.headers == self._told else self._spell(request.headers),
-                    timeout=self._limits.get(timeouts) or self._limit(timeouts),
+                    timeout=limit,
                     proxy=self._proxy,
                     allow_redirects=False,
                 )
         except aiohttp.InvalidURL:
-            raise NetworkError("the base URL is not a URL", retryable=False) from None
+            raise _no_url() from None
         except CAUGHT as error:
             failed = failure(error, _host(request.url))
         else:
@@ -165,12 +172,22 @@ class AioTransport:
         self._told, self._multi = dict(headers), CIMultiDict(headers)
         return self._multi
 
+    def _url(self, url: str) -> URL:
+        """As it is written: the library would respell some escapes, and a signature would not fit any more."""
+        try:
+            found = URL(url, encoded=True) if WRITTEN.fullmatch(url) else URL(url)
+        except ValueError:
+            raise _no_url() from None
+        if len(self._urls) < MOST_REMEMBERED:
+            self._urls[url] = found
+        return found
+
     def _limit(self, timeouts: Timeouts) -> aiohttp.ClientTimeout:
         """What the library is to watch: connecting, and the silence before the answer's head. The rest is ours."""
         limit = aiohttp.ClientTimeout(
             total=None, connect=None, sock_connect=timeouts.connect, sock_read=_patience(timeouts)
         )
-        if len(self._limits) < 64:  # deadlines differ from call to call; usual ones do not
+        if len(self._limits) < MOST_REMEMBERED:  # deadlines differ from call to call; usual ones do not
             self._limits[timeouts] = limit
         return limit
 
@@ -186,6 +203,10 @@ def _patience(timeouts: Timeouts) -> float | None:
     """How long a silence may be, where the limit of the whole attempt does not end it anyway."""
     read, total = timeouts.read, timeouts.total
     return None if read is not None and total is not None and total <= read else read
+
+
+def _no_url() -> NetworkError:
+    return NetworkError("the base URL is not a URL", retryable=False)
 
 
 def _host(url: str) -> str:

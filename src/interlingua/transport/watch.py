@@ -28,7 +28,7 @@ class Watch:
             self._look_at(due)
 
     def drop(self, watched: Watched) -> None:
-        """It is over."""
+        """Know it no more."""
         self._known.discard(watched)
         watched.known = False
 
@@ -84,12 +84,12 @@ class Watched:
         if self.close is not None:
             self.close()
         elif self._task is not None:
-            self._before = self._task.cancelling()
             self._task.cancel()
 
     def __enter__(self) -> None:
         if self.deadline < inf:
-            self._task = asyncio.current_task()
+            self._task = task = asyncio.current_task()
+            self._before = 0 if task is None else task.cancelling()
             self._watch.add(self, self.deadline)
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
@@ -110,4 +110,5 @@ class Watched:
 
     def end(self) -> None:
         """It is over."""
-        self._watch.drop(self)
+        if self.known:
+            self._watch.drop(self)

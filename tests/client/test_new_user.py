@@ -1,0 +1,297 @@
+"""Tried as a new user would: a key and five lines; no key; and each usual mistake, which says what to do."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from client.support import CANARY, DIALECTS, PROVIDERS, ask
+from interlingua import AdapterError, AuthError, InvalidRequestError, NetworkError, NotConfigured
+from interlingua.addressing import Address
+from interlingua.catalogue import ConfigError
+from interlingua.catalogue.tiers import TIERS
+from interlingua.client import connect, connect_sync
+from interlingua.config import AdapterConfig
+from interlingua.connecting import USUAL, configuration_of, usual_model
+from interlingua.embedded import LoopbackServer, Step, deaf_url
+from interlingua.environment import base_url_variable
+from interlingua.providers import PROVIDERS as ROWS
+
+FIVE_LINES = """
+import interlingua as il
+
+with il.connect_sync() as client, client.stream(il.Request([il.Message("user", "Hello there!")])) as stream:
+    for event in stream:
+        print(event.text if event.type == "text.delta" else "", end="|")
+"""
+FIVE_LINES_THAT_AWAIT = """
+import asyncio, interlingua as il
+
+async def main():
+    async with il.connect() as client, client.stream(il.Request([il.Message("user", "Hello there!")])) as stream:
+        async for event in stream:
+            print(event.text if event.type == "text.delta" else "", end="|")
+
+asyncio.run(main())
+"""
+
+
+def run(code: str, home: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    """A program of its own, in an environment with nothing of ours."""
+    kept = {name: os.environ[name] for name in ("PATH", "SYSTEMROOT") if name in os.environ}
+    told = {**kept, "HOME": str(home), "PYTHONWARNINGS": "error", **environment}
+    return subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, env=told, check=False, timeout=60
+    )
+
+
+@pytest.mark.parametrize("code", [FIVE_LINES, FIVE_LINES_THAT_AWAIT], ids=["sync", "async"])
+def test_one_key_and_five_lines(code: str, tmp_path: Path) -> None:
+    with LoopbackServer.in_thread() as server:
+        done = run(code, tmp_path, ANTHROPIC_API_KEY=CANARY, ANTHROPIC_BASE_URL=server.url)
+        assert done.stderr == ""
+        assert "You |said: |Hello |there!" in done.stdout
+        (seen,) = server.script.seen
+    assert seen.model == TIERS["anthropic"][1]
+    assert seen.stream
+
+
+def test_no_key_and_five_lines(tmp_path: Path) -> None:
+    """The embedded model answers, and the terminal says so."""
+    done = run(FIVE_LINES, tmp_path)
+    assert "You |said: |Hello |there!" in done.stdout
+    assert done.stderr == (
+        "no key is configured, so the embedded model answers; to speak to a real one,"
+        " set one of ANTHROPIC_API_KEY, OPENAI_API_KEY, GEMINI_API_KEY\n"
+    )
+
+
+@pytest.mark.parametrize("provider", [*USUAL, "cerebras", "perplexity", "zai"])
+def test_any_provider_with_a_key_serves(provider: str) -> None:
+    with LoopbackServer.in_thread() as server:
+        environment = {ROWS[provider].auth.keys[0]: CANARY, base_url_variable(provider): server.url}
+        with connect_sync(environment=environment) as client:
+            assert client.name == provider
+            said = [event for event in client.stream(ask("Hello there!", model=None)) if event.type == "text.delta"]
+        assert len(said) > 1
+        assert server.script.seen[0].model == TIERS[provider][1]
+
+
+# ------------------------------------------------------------------------------------------------------- who is chosen
+
+
+def chosen(environment: dict[str, str], **more: Any) -> str:
+    return usual_model(configuration_of(environment, **more))
+
+
+def test_keys_are_asked_for_in_a_fixed_order() -> None:
+    keys = {name: ROWS[name].auth.keys[0] for name in USUAL}
+    for place, name in enumerate(USUAL):
+        later = {keys[other]: "k" for other in USUAL[place:]}
+        assert chosen(dict(reversed(later.items()))) == f"{name}:{TIERS[name][1]}"
+    assert chosen({"ZAI_API_KEY": "k", "CEREBRAS_API_KEY": "k"}) == f"cerebras:{TIERS['cerebras'][1]}"
+
+
+def test_models_yaml_comes_before_keys(tmp_path: Path) -> None:
+    path = tmp_path / "models.yaml"
+    path.write_text(
+        "adapters:\n  work: {type: openai, api_key_env: WORK_KEY}\n  gpu: {type: vllm, default_model: ours}\n"
+        "models:\n  writer: {adapter: work}\n"
+    )
+    keys = {"ANTHROPIC_API_KEY": "k"}
+    assert chosen({**keys, "WORK_KEY": "k"}, models=path) == "writer"
+    assert chosen(keys, models=path) == "gpu:ours"
+
+
+def test_a_key_without_a_usual_model_is_said(caplog: pytest.LogCaptureFixture) -> None:
+    assert chosen({"HF_TOKEN": "k"}) == "embedded:"
+    assert "huggingface has a key but no usual model (name one: huggingface:...)" in caplog.text
+
+
+# ------------------------------------------------------------------------------------------------- a wrong key or model
+
+
+def failing(dialect: str, status: int, message: str) -> tuple[AdapterError, str]:
+    """What a new user sees when the provider refuses in its own words: the error, and all that a traceback shows."""
+    provider = PROVIDERS[dialect]
+    with LoopbackServer.in_thread(Step(act="fail", status=status, message=message)) as server:
+        key = ROWS[provider].auth.keys[0]
+        environment = {key: CANARY, base_url_variable(provider): server.url, "AWS_REGION": "eu-west-1"}
+        with connect_sync(f"{provider}:some-model", environment=environment) as client:
+            with pytest.raises(AdapterError) as caught:
+                client.complete(ask(model=None))
+            return caught.value, "\n".join([caught.value.message, *getattr(caught.value, "__notes__", ())])
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_a_wrong_key(dialect: str) -> None:
+    status = 403 if dialect == "bedrock-converse" else 401
+    error, _ = failing(dialect, status, f"the key {CANARY} is not valid")
+    assert isinstance(error, AuthError)
+    assert not error.retryable
+    assert (error.provider, error.provider_status, error.attempts) == (PROVIDERS[dialect], status, 1)
+    assert "is not valid" in error.message
+    assert CANARY not in repr(error)
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_a_wrong_model(dialect: str) -> None:
+    error, _ = failing(dialect, 404, "there is no model some-model")
+    assert isinstance(error, InvalidRequestError)
+    assert (error.provider_status, error.attempts) == (404, 1)
+    assert "there is no model some-model" in error.message
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_a_wrong_key_says_where_it_came_from(dialect: str) -> None:
+    _, shown = failing(dialect, 401, "no")
+    assert ROWS[PROVIDERS[dialect]].auth.keys[0] in shown
+    assert CANARY not in shown
+
+
+def test_a_wrong_model_says_what_was_asked_for() -> None:
+    _, shown = failing("anthropic-messages", 404, "model: some-model")
+    assert (
+        f"anthropic was asked for the model 'some-model', as written; anthropic:balanced is {TIERS['anthropic'][1]}"
+        in shown
+    )
+
+
+def advice(
+    provider: str, error: AdapterError, model: str | None = "m", config: AdapterConfig | None = None
+) -> list[str]:
+    Address(ROWS[provider], config or AdapterConfig(CANARY)).advise(error, model)
+    return getattr(error, "__notes__", [])
+
+
+def test_advice() -> None:
+    (key,) = advice("anthropic", AuthError("invalid x-api-key", provider_status=401))
+    assert (
+        key
+        == "the key for anthropic comes from ANTHROPIC_API_KEY in the environment, or from AdapterConfig(api_key=...)"
+    )
+    (model,) = advice("openai", InvalidRequestError("no such model", provider_status=404))
+    assert model == f"openai was asked for the model 'm', as written; openai:balanced is {TIERS['openai'][1]}"
+    (unknown,) = advice("vllm", InvalidRequestError("no such model", provider_status=404))
+    assert unknown == "vllm was asked for the model 'm', as written"
+    (local,) = advice("ollama", NetworkError("refused"), config=AdapterConfig(base_url="http://box:1"))
+    assert local == "is ollama running at http://box:1?"
+    for error in (NotConfigured("no key"), NetworkError("reset"), InvalidRequestError("bad", provider_status=400)):
+        assert advice("anthropic", error) == []
+
+
+def test_nobody_listens() -> None:
+    environment = {"OLLAMA_HOST": deaf_url()}
+    client = connect_sync("ollama:llama3:8b", {"max_retries": 0}, environment=environment)
+    with client, pytest.raises(NetworkError):
+        client.complete(ask(model=None))
+
+
+def test_no_key_for_the_model_that_was_named() -> None:
+    said = "no key for groq: set GROQ_API_KEY in the environment, or give AdapterConfig"
+    with connect_sync("groq:llama", environment={}) as client, pytest.raises(NotConfigured, match=said):
+        client.complete(ask(model=None))
+
+
+# ------------------------------------------------------------------------------------------------------------ mistakes
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("antropic:claude-opus-5-5", "no adapter or provider is called 'antropic'; did you mean 'anthropic'? known: "),
+        ("opnai", "no model is called 'opnai'; did you mean 'openai'?"),
+        ("gtp-4o", "no model is called 'gtp-4o'; write adapter:model (adapters: anthropic, azure"),
+    ],
+)
+def test_a_typo_in_a_name(name: str, said: str) -> None:
+    with pytest.raises(NotConfigured, match=re.escape(said)):
+        connect(name, environment={})
+
+
+YAML = """adapters:
+  work:
+    type: openai
+    api_key_env: WORK_KEY
+    max_retires: 3
+models:
+  writer: {adapter: wrok}
+"""
+
+
+def test_a_typo_in_models_yaml(tmp_path: Path) -> None:
+    path = tmp_path / "models.yaml"
+    path.write_text(YAML)
+    with pytest.raises(ConfigError) as caught:
+        connect("writer", environment={"INTERLINGUA_CONFIG": str(path)})
+    assert str(caught.value) == f"{path}:5: adapters.work: unknown key `max_retires`; did you mean `max_retries`?"
+    path.write_text(YAML.replace("retires", "retries"))
+    with pytest.raises(
+        ConfigError, match=r"yaml:7: models\.writer: no adapter is called 'wrok'; did you mean `work`\?"
+    ):
+        connect("writer", environment={"INTERLINGUA_CONFIG": str(path)})
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (
+            "rejects: [temprature]",
+            "models.m.overrides.rejects.0: unknown word `temprature`; did you mean `temperature`?",
+        ),
+        ("thinking_forms: [efort]", "unknown word `efort`; did you mean `effort`?"),
+        ("thinking_forms: [x]", "unknown word `x`; known: adaptive, budget, effort, level, toggle"),
+    ],
+)
+def test_a_typo_in_a_fact(text: str, said: str, tmp_path: Path) -> None:
+    path = tmp_path / "models.yaml"
+    path.write_text(f"models:\n  m:\n    adapter: openai\n    overrides: {{{text}}}\n")
+    with pytest.raises(ConfigError, match=re.escape(f"{path}:4: ") + ".*" + re.escape(said)):
+        connect("m", models=path, environment={})
+
+
+def test_a_key_where_its_variable_should_be_named(tmp_path: Path) -> None:
+    path = tmp_path / "models.yaml"
+    for key in (CANARY, "AIzaSyB7canary3f9aB7canary3f9aB7canary"):
+        path.write_text(f"adapters:\n  openai: {{api_key_env: {key}}}\n")
+        with pytest.raises(
+            ConfigError, match=r"yaml:2: adapters\.openai: `api_key_env` is the name of a variable"
+        ) as caught:
+            connect("openai", models=path, environment={})
+        assert key not in str(caught.value)
+
+
+def test_names_that_lead_on_are_said(tmp_path: Path) -> None:
+    path = tmp_path / "models.yaml"
+    path.write_text("adapters:\n  openai:\n    model_map:\n      a: b\n      b: c\n")
+    with pytest.raises(ConfigError, match=r"yaml:4: .*`a` leads to `b`, which leads on"):
+        connect("openai:a", models=path, environment={})
+
+
+def test_a_file_that_is_not_there(tmp_path: Path) -> None:
+    said = f"{tmp_path / 'no.yaml'}: there is no such file, but INTERLINGUA_CONFIG names it"
+    with pytest.raises(ConfigError, match=re.escape(said)):
+        connect(environment={"INTERLINGUA_CONFIG": str(tmp_path / "no.yaml")})
+
+
+def test_without_pyyaml_the_extra_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "models.yaml").write_text("adapters: {}\n")
+    monkeypatch.setitem(sys.modules, "yaml", None)
+    with pytest.raises(
+        ConfigError, match=r"models.yaml: reading YAML needs PyYAML: pip install 'interlingua\[config\]'"
+    ):
+        connect(models=tmp_path / "models.yaml", environment={})
+
+
+def test_what_a_mistake_looks_like_on_the_terminal(tmp_path: Path) -> None:
+    """The last line of the traceback is the sentence."""
+    done = run("import interlingua as il; il.connect('antropic:x')", tmp_path)
+    assert done.stderr.splitlines()[-1].startswith(
+        "interlingua.errors.NotConfigured: no adapter or provider is called 'antropic'; did you mean 'anthropic'?"
+    )
