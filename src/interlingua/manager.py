@@ -110,6 +110,8 @@ class ProviderManager:
         self._entries: dict[str, _Entry] = {}
         self._aliases: dict[str, str] = {}
         self._retired: list[_Entry] = []
+        self.edition = 0
+        """Counts the changes to what ids and names mean."""
         self._lock = RLock()  # clients that block are asked for from several threads
 
     # ------------------------------------------------------------------------------------------------ configuration
@@ -126,6 +128,7 @@ class ProviderManager:
             before = self._live.current
             if not self._live.refresh():
                 return False
+            self.edition += 1
             changed, anew = self._live.current.changed(before), self._live.current.models != before.models
             for name, entry in list(self._entries.items()):
                 if anew or entry.base in changed:
@@ -148,6 +151,7 @@ class ProviderManager:
         own = _Own(id if adapter is None else adapter, config)
         with self._lock:
             fresh = self._made(id, own)  # what is wrong with it is said now
+            self.edition += 1
             self._retire(id)
             self._own[id], self._entries[id] = own, fresh
 
@@ -159,6 +163,7 @@ class ProviderManager:
                 raise ValueError(f"{name!r} would mean itself")
             step = self._aliases.get(step)
         self._aliases[name] = model
+        self.edition += 1
 
     def ids(self) -> tuple[str, ...]:
         """All ids that ``get_adapter`` knows."""
@@ -343,6 +348,7 @@ class ProviderManager:
         """Close every adapter, also those that a newer configuration replaced. If some cannot be, say so at the end."""
         with self._lock:
             entries = [*self._entries.values(), *self._retired]
+            self.edition += 1
             self._entries, self._own, self._retired = {}, {}, []
         once = {id(entry.adapter or entry): entry for entry in entries}
         failures = [failure for entry in once.values() if (failure := await entry.close()) is not None]
@@ -352,6 +358,7 @@ class ProviderManager:
     def close_sync(self) -> None:
         """Close every synchronous client."""
         with self._lock:
+            self.edition += 1
             for entry in (*self._entries.values(), *self._retired):
                 client, entry.sync_client = entry.sync_client, None
                 if client is not None:

@@ -123,6 +123,9 @@ def asking(
                 error.response = ask.named(error.response)
             if not route.failed(error, budget, delivered=ask.delivered):
                 raise
+        except BaseException:  # the caller went away: nothing is known of the candidate, and another may probe it
+            route.cancelled(budget)
+            raise
         else:
             if response.stop_reason is StopReason.cancelled:
                 route.cancelled(budget)

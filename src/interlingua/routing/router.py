@@ -54,12 +54,16 @@ class Router:
         self.models = names
         self.availability = availability or Availability(rules, clock)
         self._clock, self._chance = clock, chance
+        self._edition, self._candidates = -1, dict[tuple[str, bool], Candidate]()
         self._records: dict[str, tuple[Choice, ...]] = {}
 
     # ---------------------------------------------------------------------------------------------------------- routes
 
     def route(self, *, blocking: bool = False) -> Route:
         """The way of one turn: its candidates in order, sticky as long as the first to answer goes on answering."""
+        self.manager.refresh()
+        if self._edition != self.manager.edition:
+            self._edition, self._candidates = self.manager.edition, {}
         return Route([self._candidate(name, blocking=blocking) for name in self._ordered()], self._clock)
 
     def _ordered(self) -> Sequence[str]:
@@ -75,9 +79,14 @@ class Router:
         return order
 
     def _candidate(self, name: str, *, blocking: bool) -> Candidate:
-        id, model = self.manager.locate(name)
-        adapter = self.manager.get_client(id) if blocking else self.manager.get_adapter(id)
-        return Candidate(id, model, adapter, self.availability.of(id, model), adapter.capabilities_for(model or ""))
+        known = self._candidates.get((name, blocking))
+        if known is None:
+            id, model = self.manager.locate(name)
+            adapter = self.manager.get_client(id) if blocking else self.manager.get_adapter(id)
+            able = adapter.capabilities_for(model or "")
+            known = Candidate(id, model, adapter, self.availability.of(id, model), able)
+            self._candidates[name, blocking] = known
+        return known
 
     def states(self) -> dict[str, State]:
         """How each model that was asked is doing."""
