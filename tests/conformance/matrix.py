@@ -100,9 +100,9 @@ assistant text                     yes      yes     yes       yes     yes     ye
 assistant texts                    yes      yes     yes       yes     ~       yes
 thinking                           yes      no      yes       yes     ~       yes
 thinking without text              yes      no      yes       yes     no      yes
-unsigned thinking                  no       no      yes       yes     yes     yes
+unsigned thinking                  no       no      no        yes     yes     yes
 redacted thinking                  yes      no      ~         no      no      yes
-thoughts                           no       no      yes       yes     ~       yes
+thoughts                           no       no      no        yes     ~       yes
 text before a thought              yes      yes     yes       yes     ~       yes
 signed text                        no       no      no        yes     no      no
 refusal                            ~        yes     ~         ~       ~       ~

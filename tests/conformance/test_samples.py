@@ -72,25 +72,11 @@ def test_every_block_and_stop_reason_is_in_a_sample() -> None:
     assert {answer.stop_reason for answer in answers} == set(StopReason) - made_by_clients
 
 
-# The protocol wants the id of the item, which a thought built by hand has not.
-UNNAMED = ("thinking", "thinking without text", "unsigned thinking", "redacted thinking", "thoughts")
-
-
 def asked() -> Iterator[object]:
     for name in SPOKEN:
         for sample in samples.requests(name):
             if not sample.concept.startswith("own "):  # residue that we made up
-                refused = name == "openai-responses" and sample.concept in UNNAMED
-                marks = (
-                    [
-                        pytest.mark.xfail(
-                            reason="the SDK type wants an id that a hand-built thought lacks; providers do not"
-                        )
-                    ]
-                    if refused
-                    else []
-                )
-                yield pytest.param(name, sample, id=f"{name}: {sample.concept}", marks=marks)
+                yield pytest.param(name, sample, id=f"{name}: {sample.concept}")
 
 
 @pytest.mark.parametrize(("name", "sample"), list(asked()))

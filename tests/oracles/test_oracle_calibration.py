@@ -58,7 +58,6 @@ EXPLAINED: dict[str, dict[str, str]] = {
         r"\.type: 'output_text', expected one of 'input_text'": "assistant history without an id: the server takes it",
         r"\.(id|status): missing, ResponseOutputMessageParam": "required by the types, optional to the server",
         r"\.annotations: missing, ResponseOutputTextParam": "required by the types, optional to the server",
-        r"\.id: missing, ResponseReasoningItemParam": "required by the types; left out when nothing is stored",
         r"\.(result|status): missing, ImageGenerationCall": "an image referred to by its id alone",
         r"\.outputs: missing, ResponseCodeInterpreterToolCallParam": "outputs were not included in the answer",
         r"\.status: unknown key of ResponseCustomToolCallParam": "answer sent back whole; ignored",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from interlingua import Citation, RefusalBlock, Response, StopReason, TextBlock, TokenUsage, ToolUseBlock
-from pairs.check import check, lossy, reported, said
+from pairs.check import check, lossy, said
 
 
 def message(*parts: dict[str, Any]) -> dict[str, Any]:
@@ -269,9 +269,6 @@ def test_usage_of_reasoning() -> None:
 # -------------------------------------------------------------------------------------------------------- stop reasons
 
 
-CUT = "the item that was cut says that it is completed"  # recordings: the last item is incomplete, too
-
-
 def cut(reason: str) -> dict[str, Any]:
     """An answer of Responses that ended early: so did its last item."""
     last = message({"type": "output_text", "text": "hello", "annotations": [], "logprobs": []})
@@ -287,7 +284,7 @@ def test_stopped_for_length() -> None:
         Response(stop_reason=StopReason.max_tokens),
         anthropic_messages={"stop_reason": "max_tokens"},
         openai_chat=choice(finish_reason="length"),
-        openai_responses=reported(cut("max_output_tokens"), CUT),
+        openai_responses=cut("max_output_tokens"),
         gemini=candidate("MAX_TOKENS"),
         ollama={"done_reason": "length"},
         bedrock_converse={"stopReason": "max_tokens"},
@@ -325,7 +322,7 @@ def test_stopped_by_a_filter() -> None:
         Response(stop_reason=StopReason.refusal),
         anthropic_messages={"stop_reason": "refusal"},
         openai_chat=choice(finish_reason="content_filter"),
-        openai_responses=reported(cut("content_filter"), CUT),
+        openai_responses=cut("content_filter"),
         gemini=candidate("SAFETY"),
         ollama=lossy({}, "stop_reason approximated"),
         bedrock_converse={"stopReason": "content_filtered"},
@@ -338,7 +335,7 @@ def test_stopped_by_a_full_context() -> None:
         Response(stop_reason=StopReason.context_overflow),
         anthropic_messages={"stop_reason": "model_context_window_exceeded"},
         openai_chat=lossy(choice(finish_reason="length"), *approximated),
-        openai_responses=reported(lossy(cut("max_output_tokens"), *approximated), CUT),
+        openai_responses=lossy(cut("max_output_tokens"), *approximated),
         gemini=lossy(candidate("MAX_TOKENS"), *approximated),
         ollama=lossy({"done_reason": "length"}, *approximated),
         bedrock_converse={"stopReason": "model_context_window_exceeded"},

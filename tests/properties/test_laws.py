@@ -12,10 +12,7 @@ from interlingua.testing import conformance, strategies
 from interlingua.testing.oracles import WARNING, problems
 
 # Known and not yet mended: a property that sometimes fails for a dialect, and why. Take the row out when it is mended.
-OPEN: dict[str, dict[str, str]] = {
-    "openai-responses": {"valid": "the SDK type wants an id that a thought built by hand has not"},
-    "bedrock-converse": {"valid": "a cache mark on the first of two results puts a cachePoint between them"},
-}
+OPEN: dict[str, dict[str, str]] = {}
 
 # The same examples in every run; `pytest --hypothesis-profile=thorough` looks for more.
 THOROUGH = settings.get_current_profile_name() == "thorough"

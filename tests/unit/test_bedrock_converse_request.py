@@ -97,6 +97,8 @@ BODIES: dict[str, Wire] = {
         {"systemTool": {"name": "s"}}, POINT]}},
     "a point behind a result": {"messages": [user({"text": "a"}), model(call()), user(result(), POINT, {"text": "b"})],
                                 "toolConfig": {"tools": [{"systemTool": {"name": "s"}}]}},
+    "a point between results": {"messages": [
+        user({"text": "a"}), model(call(), call("t2")), user(result(), POINT, result("t2"), {"text": "b"})]},
     "system with points": {"messages": [user({"text": "a"})], "system": [POINT, {"text": "s"}, POINT]},
     "guarded text": {"messages": [user({"guardContent": {"text": {"text": "g", "qualifiers": ["query"]}}}, POINT)],
                      "system": [{"guardContent": {"text": {"text": "g"}}}]},
@@ -457,6 +459,32 @@ def test_a_point_inside_a_result_moves_behind_it() -> None:
     long = {"cachePoint": {"type": "default", "ttl": "1h"}}
     assert encoded.body[-1]["content"] == [result("t1", {"text": "a"}, {"text": "b"}), long]
     assert losses(encoded) == [("moved", "messages/2/content/0/content/0/cache")]
+
+
+LONG = {"cachePoint": {"type": "default", "ttl": "1h"}}
+AMONG: dict[str, tuple[list[list[Block]], Wire, list[tuple[str, str]]]] = {
+    # the messages of results, the point behind them all, what is declared
+    "on the first": (
+        [[ToolResultBlock("t1", "ok", cache=CacheMark("1h")), ToolResultBlock("t2", "ok")]],
+        LONG, [("added", "2/content/1/cache"), ("moved", "2/content/0/cache")]),
+    "in the first": (
+        [[ToolResultBlock("t1", (TextBlock("ok", cache=CacheMark()),)), ToolResultBlock("t2", "ok")]],
+        POINT, [("added", "2/content/1/cache"), ("moved", "2/content/0/content/0/cache")]),
+    "on both": (
+        [[ToolResultBlock("t1", "ok", cache=CacheMark("1h")), ToolResultBlock("t2", "ok", cache=CacheMark())]],
+        POINT, [("dropped", "2/content/0/cache")]),
+    "in two messages": (
+        [[ToolResultBlock("t1", "ok", cache=CacheMark("1h"))], [ToolResultBlock("t2", "ok")]],
+        LONG, [("added", "3/content/0/cache"), ("moved", "2/content/0/cache"), ("moved", "3")]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("runs", "point", "declared"), AMONG.values(), ids=AMONG)
+def test_one_point_comes_behind_all_results(runs: list[list[Block]], point: Wire, declared: Any) -> None:
+    calls = Message("assistant", (ToolUseBlock(id="t1", name="f"), ToolUseBlock(id="t2", name="f")))
+    encoded = BEDROCK.encode_messages([Message("user", "?"), calls, *(Message("tool", run) for run in runs)])
+    assert encoded.body[-1]["content"] == [result("t1"), result("t2"), point]
+    assert losses(encoded) == [(kind, f"messages/{path}") for kind, path in declared]
 
 
 def test_reasoning_of_others_stays_away() -> None:

@@ -44,6 +44,7 @@ def server(id: str, name: str, **input: Json) -> ServerToolUseBlock:
 
 
 SUMMARY = [{"type": "summary_text", "text": "one"}, {"type": "summary_text", "text": "two"}]
+TEXT = {"type": "output_text", "text": "so", "annotations": [], "logprobs": []}
 CITED = {"type": "file_citation", "file_id": "file_1", "filename": "a.pdf", "index": 4}
 TOOLS = [{"type": "function", "name": "f", "parameters": {}}]
 
@@ -55,11 +56,11 @@ ITEMS: dict[str, tuple[Json, list[Block]]] = {
         [TextBlock("hi", extras=own(item={"id": "msg_a", "phase": "commentary"}))],
     ),
     "message of several parts": (
-        {"type": "message", "id": "msg_a", "role": "assistant", "status": "incomplete", "content": [
+        {"type": "message", "id": "msg_a", "role": "assistant", "status": "completed", "content": [
             {"type": "output_text", "text": "a", "annotations": [CITED]}, {"type": "refusal", "refusal": "b"},
             {"type": "output_audio", "data": "AAAA"}]},
         [TextBlock("a", (Citation("file", title="a.pdf", index=4, extras=own(file_id="file_1")),),
-                   extras=own(item={"id": "msg_a", "status": "incomplete"})),
+                   extras=own(item={"id": "msg_a"})),
          RefusalBlock("b"), OpaqueBlock(NAME, {"type": "output_audio", "data": "AAAA"})],
     ),
     "reasoning": (
@@ -336,6 +337,33 @@ def test_a_replayed_answer_is_what_was_answered() -> None:
     turn = speaker.as_turn(response)
     assert turn.role is Role.assistant
     assert speaker.encode_messages([turn]).body == output
+
+
+def test_a_replayed_answer_keeps_the_ids_that_we_would_have_made() -> None:
+    """What an answer leaves unsaid since it is usual there, a history has to say."""
+    output = [
+        {"type": "reasoning", "id": "rs_0", "summary": SUMMARY},
+        {"type": "message", "id": "msg_1", "role": "assistant", "status": "completed", "content": [TEXT]},
+        {"type": "web_search_call", "id": "ws_2", "status": "completed", "action": {"type": "search", "query": "q"}},
+        {"type": "function_call", "call_id": "c", "name": "f", "arguments": "{", "id": "fc_3", "status": "incomplete"},
+    ]
+    body = {"status": "incomplete", "incomplete_details": {"reason": "max_output_tokens"}, "output": output}
+    encoded = speaker.encode_messages([speaker.as_turn(speaker.decode_response(body))])
+    assert (encoded.body, encoded.losses) == (output, ())
+
+
+def test_an_item_that_was_cut() -> None:
+    """The answer tells it of its last item; anywhere else it is kept."""
+    cut = {"type": "message", "id": "msg_a", "role": "assistant", "status": "incomplete", "content": [TEXT]}
+    whole = {**cut, "id": "msg_b", "status": "completed"}
+    for output in ([cut], [whole, cut], [cut, whole], [whole], [cut, cut]):
+        for status in ("completed", "incomplete"):
+            body = {"id": "resp_1", "model": "m", "object": "response", "status": status, "output": output}
+            response = speaker.decode_response(body)
+            assert {key for block in response.content for key in block.extras[NAME]["item"]} == {"id"}
+            assert speaker.encode_response(response).body == body
+        asked = {"input": [{"role": "user", "content": "?"}, *output, {"role": "user", "content": "!"}]}
+        assert speaker.encode_request(speaker.decode_request(asked)).body == asked
 
 
 def test_a_failed_answer() -> None:

@@ -11,6 +11,7 @@ from interlingua import (
     AdapterError,
     Event,
     Message,
+    MessageComplete,
     MessageStart,
     NetworkError,
     OpaqueBlock,
@@ -261,6 +262,7 @@ def test_the_spelling_of_arguments_is_the_models() -> None:
         ToolUseInputDelta(0, '{ "a"'),
         ToolUseInputDelta(0, ": 1 }"),
         ToolUseEnd(0, call.input, call),
+        MessageComplete(Response((call,), id="resp_1", model="m", stop_reason="tool_use")),
     ]
     encoder = speaker.stream_encoder()
     frames = frames_of(b"".join(map(encoder.feed, events)))
@@ -277,6 +279,7 @@ def test_free_text_that_came_inside_json() -> None:
         ToolUseStart(0, "call_1", "patch", ToolUseBlock("call_1", "patch")),
         ToolUseInputDelta(0, '{"input":"*** x"}'),
         ToolUseEnd(0, {}, call),
+        MessageComplete(Response((call,), id="resp_1", model="m", stop_reason="tool_use")),
     ]
     encoder = speaker.stream_encoder(request)
     frames = frames_of(b"".join(map(encoder.feed, events)))
@@ -285,8 +288,25 @@ def test_free_text_that_came_inside_json() -> None:
         "response.custom_tool_call_input.delta",
         "response.custom_tool_call_input.done",
         "response.output_item.done",
+        "response.completed",
     ]
     assert (frames[3]["delta"], frames[5]["item"]["input"]) == ("*** x", "*** x")
+
+
+@pytest.mark.parametrize("block", [TextBlock("so f"), ToolUseBlock("call_1", "f", input_text='{"a":')])
+def test_the_item_that_was_cut_says_so(block: TextBlock | ToolUseBlock) -> None:
+    """In the stream as in the whole, and only the last."""
+    meant = Response((TextBlock("hm"), block), id="r", model="m", stop_reason="max_tokens")
+    encoder = speaker.stream_encoder()
+    wire = b"".join(map(encoder.feed, unfold(meant)))
+    frames = frames_of(wire)
+    done = [frame["item"] for frame in frames if frame["type"] == "response.output_item.done"]
+    assert [item["status"] for item in done] == ["completed", "incomplete"]
+    assert frames[-1]["type"] == "response.incomplete"
+    assert frames[-1]["response"]["output"] == done == speaker.encode_response(meant).body["output"]
+    read = fold(events_of(wire)[0])
+    assert plain(read) == plain(meant)
+    assert speaker.encode_response(read).body["output"] == done
 
 
 def test_what_cannot_be_said_is_told() -> None:

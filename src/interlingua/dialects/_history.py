@@ -30,6 +30,7 @@ __all__ = [
     "call_ids",
     "called_names",
     "is_plain",
+    "issued",
     "leading_system",
     "mark_orphans",
     "scattered",
@@ -37,6 +38,8 @@ __all__ = [
     "speakable",
     "stub_tools",
 ]
+
+_TOOL, _ASSISTANT = Role.tool, Role.assistant
 
 PLACEHOLDER = "(no content)"
 """Said where a protocol demands something and there is nothing to say. Pinned: prompt caches see it."""
@@ -61,6 +64,33 @@ def _of_others(message: Message, ledger: Ledger) -> Iterator[tuple[int, Block]]:
         else:
             yield index, block
     ledger.where = where
+
+
+def issued(messages: Sequence[Message], dialect: str) -> Sequence[Message]:
+    """Calls and results under the ids that this protocol's servers gave them, where a conversation has its own."""
+    given: dict[str, str] = {}
+    found: list[Message] = []
+    for message in messages:
+        role = message.role
+        if role is _ASSISTANT or (given and role is _TOOL):
+            message = _as_issued(message, dialect, given)
+        found.append(message)
+    return found if given else messages
+
+
+def _as_issued(message: Message, dialect: str, given: dict[str, str]) -> Message:
+    content: list[Block] | None = None
+    for place, block in enumerate(message.content):
+        if type(block) is ToolUseBlock and block.native_ids:
+            theirs = block.native_ids.get(dialect, block.id)
+            if theirs != block.id:
+                given[block.id] = theirs
+                content = content or list(message.content)
+                content[place] = replace(block, id=theirs)
+        elif type(block) is ToolResultBlock and block.tool_use_id in given:
+            content = content or list(message.content)
+            content[place] = replace(block, tool_use_id=given[block.tool_use_id])
+    return message if content is None else replace(message, content=tuple(content))
 
 
 def settled(messages: Sequence[Message], ledger: Ledger) -> Sequence[tuple[int, Message]]:
@@ -111,9 +141,6 @@ def _with_stubs(numbered: list[tuple[int, Message]], ledger: Ledger) -> list[tup
             ledger.lose("added", "the calls answered here are held elsewhere: stubs stand for them", "messages", index)
         found.append((index, message))
     return found
-
-
-_TOOL, _ASSISTANT = Role.tool, Role.assistant
 
 
 def _in_order(messages: Sequence[Message]) -> bool:

@@ -1,63 +1,143 @@
-"""Strict schemas on the way out, and the optionals they forced on the model on the way back."""
+"""Schemas on the way out, as a dialect takes them, and the optionals that strict ones forced on models on the way back.
+
+Agents send the same tools with every request, and judging a schema costs many times what reading it does. So what
+became of one is remembered, by its text: a schema that has changed since is another schema.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
+from msgspec import MsgspecError, msgpack
 from msgspec.structs import replace
 
 from ..schema import restore_optional, strict_schema
+from ..schema.patches import Change, Copy, changed, difference, weight
 from ..types.base import Json
 from ..types.blocks import ToolUseBlock
+from ..types.loss import Loss, LossKind
 from ..types.request import Request
-from ..types.tools import ToolDefinition
+from ..types.tools import Tool, ToolDefinition
 from ._stream import decode_json, dump
 from ._tables import Ledger
 
-__all__ = ["Restore", "is_strict_form", "restorer", "say_strict"]
+__all__ = ["NO_JSON", "Declared", "Plan", "Plans", "Restore", "is_strict_form", "restorer", "say_changed", "say_strict"]
 
 Restore = Callable[[ToolUseBlock], ToolUseBlock]
+Schema = dict[str, Json]
+
+
+Declared = tuple[LossKind, str, str]
+"""A loss to be: its kind, its reason, its path from the tool that the schema belongs to."""
+Judge = Callable[[Schema], tuple[Schema, tuple[Declared, ...]]]
+"""What a dialect makes of a schema, and what it has to declare for it."""
+Judged = tuple[Change | None, tuple[Declared, ...]]
+NO_JSON = (MsgspecError, TypeError, ValueError, OverflowError, RecursionError)
+"""What a value raises that cannot be written."""
+WORTH = 200
+"""The bytes of a schema that are copied in the time that a patch takes to make one object."""
+_pack = msgpack.Encoder().encode
+
+
+class Plan(NamedTuple):
+    """How a tool goes out: what is changed in its schema, the losses of that, and whether there is more to be said."""
+
+    change: Change | None
+    losses: tuple[Loss, ...]
+    usual: bool
+
+
+class Plans:
+    """What a dialect does with the tools of a request. Each schema is remembered, and the latest tools all at once.
+
+    ``judge`` tells what becomes of a schema; ``is_usual``, that a tool says nothing but its own words and a schema.
+    """
+
+    def __init__(self, judge: Judge, is_usual: Callable[[Tool], bool]) -> None:
+        self._judge = judge
+        self._is_usual = is_usual
+        self._remembered = lru_cache(maxsize=1024)(self._read)
+        self._latest: tuple[bytes, Sequence[Plan]] = (b"", ())
+
+    def of(self, tools: Sequence[Tool]) -> Sequence[Plan]:
+        """One for each tool; one of the provider's own has no schema to be changed."""
+        try:
+            text = _pack(tools)
+        except NO_JSON:  # whoever sends it will hear of it
+            return [self._plan(tool, place, self._judged) for place, tool in enumerate(tools)]
+        latest, plans = self._latest
+        if text != latest:
+            plans = [self._plan(tool, place, self._told) for place, tool in enumerate(tools)]
+            self._latest = text, plans
+        return plans
+
+    def _plan(self, tool: Tool, place: int, judged: Callable[[Schema], Judged]) -> Plan:
+        change, losses = judged(tool.input_schema) if isinstance(tool, ToolDefinition) else (None, ())
+        declared = tuple(Loss(f"tools/{place}/{path}", kind, why) for kind, why, path in losses)
+        return Plan(change, declared, self._is_usual(tool))
+
+    def _told(self, schema: Schema) -> Judged:
+        return self._remembered(dump(schema))
+
+    def _read(self, text: bytes) -> Judged:
+        return self._judged(decode_json(text))
+
+    def _judged(self, schema: Schema) -> Judged:
+        said, losses = self._judge(schema)
+        return _change(schema, said), losses
+
+
+def _change(schema: Schema, said: Schema) -> Change | None:
+    """The cheaper way from the one to the other: piece by piece, or to copy the whole."""
+    patch = difference(schema, said)
+    return Copy(said) if patch is not None and weight(patch) * WORTH > len(dump(said)) else patch
+
+
+def say_changed(schema: Schema, change: Change) -> Schema:
+    """A schema as it goes out."""
+    said: Schema
+    try:
+        said = changed(schema, change)
+    except (AttributeError, LookupError, TypeError):  # built by hand, of what only JSON makes lists and texts
+        said = changed(decode_json(dump(schema)), change)
+    return said
 
 
 class Verdict(NamedTuple):
-    """What became of a schema: ``said`` is the JSON of its strict form, None where it is that already."""
+    """What became of a schema: ``change`` makes it strict, None where it is that already."""
 
     strict: bool
     changes: tuple[str, ...]
-    said: bytes | None
+    change: Change | None
 
 
 @lru_cache(maxsize=1024)
 def _judged(text: bytes, dialect: str) -> Verdict:
-    """Agents send the same tools with every request, and judging a schema costs a hundred times what reading it does.
-
-    Kept as bytes: what a caller does to a body must not reach another's.
-    """
-    schema: dict[str, Json] = decode_json(text)
+    schema: Schema = decode_json(text)
     result = strict_schema(schema, dialect=dialect)
     same = not result.strict or result.schema == schema
-    return Verdict(result.strict, result.changes, None if same else dump(result.schema))
+    return Verdict(result.strict, result.changes, None if same else _change(schema, result.schema))
 
 
-def say_strict(schema: dict[str, Json], dialect: str, ledger: Ledger, *path: str | int) -> tuple[dict[str, Json], bool]:
+def say_strict(schema: Schema, dialect: str, ledger: Ledger, *path: str | int) -> tuple[Schema, bool]:
     """A schema in the dialect's strict subset, and whether it could be brought there; the rest is declared."""
     verdict = _judged(dump(schema), dialect)
     if not verdict.strict:
         if path[-1] != "output_schema":  # which is strict by nature: the schema itself comes through
             ledger.lose("dropped", f"cannot be strict: {'; '.join(verdict.changes)}", *path[:-1], "strict")
         return schema, False
-    if verdict.said is None:
+    if verdict.change is None:
         return schema, True
     ledger.lose("approximated", "; ".join(verdict.changes) or "made strict", *path)
-    return decode_json(verdict.said), True
+    return say_changed(schema, verdict.change), True
 
 
-def is_strict_form(schema: dict[str, Json], dialect: str) -> bool:
+def is_strict_form(schema: Schema, dialect: str) -> bool:
     """Whether a schema is already what ``say_strict`` would write."""
     verdict = _judged(dump(schema), dialect)
-    return verdict.strict and verdict.said is None
+    return verdict.strict and verdict.change is None
 
 
 def restorer(request: Request | None, *, texts: bool) -> Restore | None:

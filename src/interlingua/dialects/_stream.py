@@ -35,6 +35,7 @@ def dump(value: Json) -> bytes:
     return _encode_json(value)
 
 
+ERROR = StopReason.error  # an enum's members are slow to reach
 ODD = (KeyError, TypeError, AttributeError, ValueError, IndexError)
 """What reading a value of an unexpected shape raises."""
 
@@ -74,7 +75,7 @@ class FrameDecoder(StreamDecoder):
 
     @abstractmethod
     def response(self, *, finished: bool) -> Response:
-        """The whole so far: everything but ``content``, ``error`` and a forced stop reason."""
+        """The whole so far: everything but ``error`` and a forced stop reason. ``content`` may be left out."""
 
     def terminal(self) -> bool:
         """At the end of the bytes: was the protocol's last word seen, so that the stream is not cut?"""
@@ -89,7 +90,13 @@ class FrameDecoder(StreamDecoder):
         except ParseError as error:
             self.fail(error, out)
             return out
-        self.read_all(frames, out)
+        if len(frames) == 1:  # as models send them
+            try:
+                self.read(frames[0], out)
+            except ODD:
+                self.unknown(_raw(frames[0]), out)
+        else:
+            self.read_all(frames, out)
         return out
 
     def read_all(self, frames: list[Any], out: list[Event]) -> None:
@@ -130,19 +137,22 @@ class FrameDecoder(StreamDecoder):
 
     def unknown(self, raw: Json, out: list[Event]) -> None:
         """Hand on what the dialect has no phrase for."""
-        self.begin(out, MessageStart())
+        if not self.started:
+            self.begin(out, MessageStart())
         out.append(Unknown(self.dialect, raw))
 
     def close_blocks(self, out: list[Event]) -> None:
         """Close what is open, in order."""
-        out.extend(self.fold.close(index, self.finished_block(index)) for index in list(self.fold.open_indexes))
+        out.extend([self.fold.close(index, self.finished_block(index)) for index in [*self.fold.open_indexes]])
 
     def complete(self, out: list[Event]) -> None:
         """The stream said its last word."""
-        self.begin(out, MessageStart())
+        if not self.started:
+            self.begin(out, MessageStart())
         self.close_blocks(out)
         self.done = True
-        out.append(MessageComplete(replace(self.response(finished=True), content=self.content())))
+        whole, content = self.response(finished=True), self.content()
+        out.append(MessageComplete(whole if whole.content == content else replace(whole, content=content)))
 
     def content(self) -> tuple[Block, ...]:
         """The finished blocks in the order in which a whole answer has them."""
@@ -150,12 +160,11 @@ class FrameDecoder(StreamDecoder):
 
     def fail(self, error: AdapterError, out: list[Event]) -> None:
         """The stream broke or reported an error: close it with what there is."""
-        self.begin(out, MessageStart())
+        if not self.started:
+            self.begin(out, MessageStart())
         self.close_blocks(out)
         self.done = True
-        response = replace(
-            self.response(finished=False), content=self.content(), stop_reason=StopReason.error, error=error
-        )
+        response = replace(self.response(finished=False), content=self.content(), stop_reason=ERROR, error=error)
         error.response = response
         self.error = error
         out.append(MessageComplete(response, error))

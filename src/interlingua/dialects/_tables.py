@@ -99,17 +99,17 @@ def take(rest: Wire, key: str, blanks: Wire) -> Json:
 
 def sift(rest: Wire, blanks: Wire, empty: tuple[Json, ...] = (None,)) -> None:
     """Move values that say nothing from residue to the blanks, in their own nesting; objects left empty go too."""
-    for key in list(rest):
-        value = rest[key]
+    for key, value in [*rest.items()]:
         if is_object(value) and value:
-            inner, hollow = dict(value), Wire()
+            inner = dict(value)
+            hollow: Wire = {}
             sift(inner, hollow, empty)
             if hollow:
                 blanks[key] = merge(hollow, blanks[key]) if type(blanks.get(key)) is dict else hollow
                 rest[key] = inner
                 if not inner:
                     del rest[key]
-        elif type(value) is not bool and any(value is known or value == known for known in empty):
+        elif value in empty and type(value) is not bool:
             blanks[key] = rest.pop(key)
 
 

@@ -17,6 +17,7 @@ SseEvent: TypeAlias = tuple[str, bytes]
 
 _BOM = b"\xef\xbb\xbf"
 _BLANK_LINE_ENDS = (b"\n\n", b"\r\n\r\n")
+FIRST_BYTES = (b"d", b"e", b":")  # of data, of event, of a comment: the stream does not begin with a BOM
 
 
 class SseDecoder(FrameDecoder[SseEvent]):
@@ -47,6 +48,10 @@ class SseDecoder(FrameDecoder[SseEvent]):
                 if last == len(chunk) - 2 and last > end + 7:
                     self._after_cr = False
                     return [(self._name(chunk[7:end]), chunk[end + 7 : last])]
+        if self._head == b"" and chunk[:1] in FIRST_BYTES:
+            self._head = None
+            self._between = not self._open and self._fault is None
+            return self.feed(chunk)
         self._between = False
         events = super().feed(chunk)
         self._between = not self._open and self._head is None and self._fault is None

@@ -1,7 +1,7 @@
 """References between the parts of one schema: who names whom, who names itself, and bringing strays home to `$defs`."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from interlingua.schema.walk import Schema, is_schema, map_subschemas, resolve, subschemas
@@ -41,23 +41,25 @@ def _without_ends(forth: dict[str, set[str]], back: dict[str, set[str]]) -> set[
     return set(degree)
 
 
-def hoisted(root: Schema, homes: tuple[str, ...]) -> tuple[Schema, dict[str, str | None]]:
-    """``root`` with every reference to a place outside ``homes`` (and the root itself) turned into one to `$defs`.
+def hoisted(root: Schema, homes: tuple[str, ...], refs: Sequence[str]) -> tuple[Schema, dict[str, str | None]]:
+    """``root``, whose references are ``refs``, with every one to a place outside ``homes`` (and the root itself) turned
+    into one to `$defs`.
 
     Vendors document references to definitions only, and a place elsewhere may move or become nullable on the way.
     One that names nothing is dropped. Also returned: old reference -> new one, None if dropped.
     """
-    at_home = re.compile(rf"#(/({'|'.join(map(re.escape, homes))})/[^/]+)?")
+    if not refs:
+        return root, {}
     taken: set[str] = set(root.get("$defs", ()))
     moves: dict[str, str | None] = {}
     moved: Schema = {}
-    waiting = list(dict.fromkeys(refs_in(root)))
+    waiting = list(dict.fromkeys(refs))
     for ref in waiting:  # which grows: a stray may stand where no schema is looked for, as in `components/schemas`
         if ref in moves:
             continue
         if (target := resolve(ref, root)) is None:
             moves[ref] = None
-        elif not at_home.fullmatch(ref):
+        elif not _is_at_home(ref, homes):
             name = _free_name(ref, taken)
             moves[ref] = f"#/$defs/{name}"
             moved[name] = target
@@ -67,6 +69,13 @@ def hoisted(root: Schema, homes: tuple[str, ...]) -> tuple[Schema, dict[str, str
     renamed: Schema = _renamed(root, moves)
     defs = {**renamed.get("$defs", {}), **{name: _renamed(target, moves) for name, target in moved.items()}}
     return {**renamed, "$defs": defs} if defs else renamed, moves
+
+
+def _is_at_home(ref: str, homes: tuple[str, ...]) -> bool:
+    """Whether a reference names the root or one of its definitions, not a place within."""
+    _, _, rest = ref.partition("/")
+    home, _, name = rest.partition("/")
+    return ref == "#" or (home in homes and name != "" and "/" not in name)
 
 
 def _free_name(ref: str, taken: set[str]) -> str:

@@ -4,7 +4,8 @@ A change that keeps the meaning is made; one that only loosens it (a bound, a co
 description; one that would lose or invent values is an obstacle, and a schema with an obstacle cannot be strict.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Set
+from functools import cached_property
 from typing import Any
 
 from interlingua.schema.conjoin import UNIONS, alternatives, conjoined, direct_refs, is_guidance, lone_reference
@@ -12,8 +13,10 @@ from interlingua.schema.freeform import free_forms
 from interlingua.schema.nulls import or_null
 from interlingua.schema.refs import hoisted, recursive_refs
 from interlingua.schema.subsets import Subset
+from interlingua.schema.survey import Survey
 from interlingua.schema.walk import (
     ASSERTIONS,
+    PLACES,
     Schema,
     branches_of,
     declared_types,
@@ -42,14 +45,23 @@ class Rewriter:
         self.changes: list[str] = []
         self.obstacles: list[str] = []
         self._copies = 0
-        for place in malformed(root):
-            self._changed(place, "dropped, for it does not have the shape of its keyword")
-        self.root, moves = hoisted(well_formed(root) if self.changes else root, subset.homes)
-        self._recursive = recursive_refs(self.root)
+        survey = Survey(root, subset)
+        if not survey.sound:
+            for place in malformed(root):
+                self._changed(place, "dropped, for it does not have the shape of its keyword")
+            root = well_formed(root)
+            survey = Survey(root, subset)
+        self.root, moves = hoisted(root, subset.homes, survey.refs)
+        self._settled: Set[int] = frozenset() if moves else survey.settled
+        self._plain: Set[int] = frozenset() if moves else survey.plain
         for old, new in moves.items():
             self._changed("#", f"moved {old} to {new}" if new else f"dropped {old}, which names nothing in this schema")
             if new is None:
                 self._obstacle("#", f"{old} names nothing in this schema")
+
+    @cached_property
+    def _recursive(self) -> frozenset[str]:
+        return recursive_refs(self.root)
 
     def rewritten(self) -> Schema:
         root = self.root
@@ -57,7 +69,7 @@ class Rewriter:
             self._changed("#", f"replaced by a copy of {root['$ref']}, for the root must be an object")
             root = copy
         rewritten: Schema = self._schema(root, "#", frozenset())
-        if types_of(rewritten) != ("object",):
+        if self.subset.strict and types_of(rewritten) != ("object",):
             self._obstacle("#", "the root is not an object")
         return rewritten
 
@@ -72,25 +84,31 @@ class Rewriter:
 
     def _schema(self, node: object, at: str, trail: frozenset[str]) -> Any:
         """``trail`` holds the references that were replaced by copies on the way here."""
+        if id(node) in self._settled:
+            return node
         if not is_schema(node):
             self._obstacle(at, "a boolean schema has no type")
             self._changed(at, "a boolean schema said in words")
             return {"description": "(never valid)"} if node is False else {}
-        node, trail = self._resolved(self._nullable(node, at), at, trail)
-        if "$ref" in node:
-            return node
-        for rule in (
-            self._nullable, self._unions, self._constant, self._null_in_enum, self._typed, self._limited, self._closed,
-        ):  # fmt: skip
-            node = rule(node, at)
-        node = map_subschemas(node, lambda child, place: self._schema(child, place, trail), at)
-        return self._all_required(node, at)
+        if id(node) not in self._plain:
+            node = self._nullable(node, at)
+            if "$ref" in node or "allOf" in node:
+                node, trail = self._resolved(node, at, trail)
+                if "$ref" in node:
+                    return node
+                node = self._nullable(node, at)
+            node = self._limited(self._reworded(node, at), at)
+            if self.subset.strict:
+                node = self._closed(node, at)
+        if not PLACES.isdisjoint(node):
+            node = map_subschemas(node, lambda child, place: self._schema(child, place, trail), at, self._settled)
+        return self._all_required(node, at) if self.subset.all_required else node
 
     def _resolved(self, node: Schema, at: str, trail: frozenset[str]) -> tuple[Schema, frozenset[str]]:
         """Only a lone reference stays one: vendors refuse or ignore what stands beside `$ref`, and know no `allOf`."""
         node = lone_reference(node)
         ref = node.get("$ref")
-        if ref in self._recursive and not self.subset.recursive:
+        if ref is not None and not self.subset.recursive and ref in self._recursive:
             self._obstacle(at, f"{ref} is recursive")
         if ref is not None and self.subset.references:
             if len(node) == 1:
@@ -111,10 +129,11 @@ class Rewriter:
             return own, trail | direct_refs(node)
         if ref is None:
             self._obstacle(at, "the parts of allOf cannot be merged")
-            return self._folded(node, at, "allOf"), trail
+            return self._folded(node, at, ["allOf"]), trail
         self._obstacle(at, f"{ref} cannot be merged with what stands beside it")
         rest = {key: value for key, value in node.items() if key != "$ref"}
-        rest = self._folded(rest, at, *(word for word in rest if word in ASSERTIONS))
+        if words := [word for word in rest if word in ASSERTIONS]:
+            rest = self._folded(rest, at, words)
         return self._copied({**(resolve(ref, self.root) or {}), **rest}, at, trail | {ref})
 
     def _cut_off(self, node: Schema, at: str) -> Schema:
@@ -126,6 +145,17 @@ class Rewriter:
         rest = {key: value for key, value in node.items() if key != "$ref"}
         return described({**types, **rest}, f"(again {ref.rpartition('/')[2]}, as above)")
 
+    def _reworded(self, node: Schema, at: str) -> Schema:
+        """``node`` with other words for what the subset has other words for."""
+        subset = self.subset
+        if "anyOf" in node or "oneOf" in node:
+            node = self._unions(node, at)
+        if "const" in node and "const" not in subset.keywords:
+            node = self._constant(node, at)
+        if not subset.null_in_enum:
+            node = self._null_in_enum(node, at)
+        return self._typed(node, at) if subset.typed else node
+
     def _nullable(self, node: Schema, at: str) -> Schema:
         """OpenAPI's word for null: an annotation to JSON Schema, but its author meant it."""
         if "nullable" not in node:
@@ -136,8 +166,6 @@ class Rewriter:
 
     def _unions(self, node: Schema, at: str) -> Schema:
         present = [word for word in UNIONS if word in node]
-        if not present:
-            return node
         if self.subset.strict and alternatives(node, self.root) is None:
             return self._guidance(node, at, present)
         if self.subset.strict and at == "#":
@@ -147,7 +175,7 @@ class Rewriter:
             node = {key: value for key, value in node.items() if key != "type"}
         if "oneOf" in node and "oneOf" not in self.subset.keywords:
             if "anyOf" in node:
-                return self._folded(node, at, "oneOf")
+                return self._folded(node, at, ["oneOf"])
             self._changed(at, "oneOf said as anyOf")
             node = {("anyOf" if key == "oneOf" else key): value for key, value in node.items()}
         return node
@@ -157,17 +185,15 @@ class Rewriter:
         names = set(properties_of(node))
         if not all(is_guidance(branch, names) for word in present for branch in branches_of(node, word)):
             self._obstacle(at, f"{present[0]} adds to what stands beside it")
-        return self._folded(node, at, *present)
+        return self._folded(node, at, present)
 
     def _constant(self, node: Schema, at: str) -> Schema:
-        if "const" not in node or "const" in self.subset.keywords:
-            return node
         self._changed(at, "const said as enum")
         return {**{key: value for key, value in node.items() if key not in ("const", "enum")}, "enum": [node["const"]]}
 
     def _null_in_enum(self, node: Schema, at: str) -> Schema:
         values = [value for value in branches_of(node, "enum") if value is not None]
-        if self.subset.null_in_enum or len(values) == len(branches_of(node, "enum")):
+        if len(values) == len(branches_of(node, "enum")):
             return node
         self._changed(at, "null moved from enum to a type of its own")
         rest = {key: value for key, value in node.items() if key not in ("type", "enum")}
@@ -177,7 +203,7 @@ class Rewriter:
         return or_null({**rest, "type": _one_or_list(types), "enum": values}, self.root)
 
     def _typed(self, node: Schema, at: str) -> Schema:
-        if not self.subset.typed or declared_types(node) or "anyOf" in node or "$ref" in node:
+        if declared_types(node) or "anyOf" in node or "$ref" in node:
             return node
         if not (types := types_of(node)):
             self._obstacle(at, "it has no type and so accepts anything")
@@ -189,29 +215,27 @@ class Rewriter:
 
     def _limited(self, node: Schema, at: str) -> Schema:
         """Only the keywords of the subset; of the others those that say something are folded into the description."""
-        for why in free_forms(node, at == "#"):
+        for why in free_forms(node, at == "#") if self.subset.strict else ():
             self._obstacle(at, why)
-        others = [word for word in node if not self._takes(word, node)]
-        silent = [word for word in others if is_silent(word, node[word])]
-        if reported := [word for word in silent if word not in ("$defs", "definitions")]:
-            self._changed(at, f"dropped {', '.join(reported)}")
-        node = {key: value for key, value in node.items() if key not in silent}
-        return self._folded(node, at, *(word for word in others if word not in silent))
+        keywords, accepts = self.subset.keywords, self.subset.accepts
+        silent, spoken = list[str](), list[str]()
+        for word, value in node.items():
+            if word not in keywords or (word in accepts and not accepts[word](value, node)):
+                (silent if is_silent(word, value) else spoken).append(word)
+        if silent:
+            if reported := [word for word in silent if word not in ("$defs", "definitions")]:
+                self._changed(at, f"dropped {', '.join(reported)}")
+            node = {key: value for key, value in node.items() if key not in silent}
+        return self._folded(node, at, spoken) if spoken else node
 
-    def _takes(self, word: str, node: Schema) -> bool:
-        accepts = self.subset.accepts.get(word)
-        return word in self.subset.keywords and (accepts is None or accepts(node[word], node))
-
-    def _folded(self, node: Schema, at: str, *words: str) -> Schema:
-        if not words:
-            return node
+    def _folded(self, node: Schema, at: str, words: list[str]) -> Schema:
         self._changed(at, f"folded {', '.join(words)} into the description")
-        return folded(node, list(words))
+        return folded(node, words)
 
     # ------------------------------------------------------------------------------------------------------ objects
 
     def _closed(self, node: Schema, at: str) -> Schema:
-        if not self.subset.strict or "object" not in types_of(node):
+        if "object" not in types_of(node):
             return node
         if node.get("additionalProperties") is False and "properties" in node:
             return node
@@ -219,9 +243,9 @@ class Rewriter:
         return {**node, "properties": properties_of(node), "additionalProperties": False}
 
     def _all_required(self, node: Schema, at: str) -> Schema:
-        names, required = properties_of(node), required_of(node)
-        if not self.subset.all_required or "object" not in types_of(node):
+        if "object" not in types_of(node):
             return node
+        names, required = properties_of(node), required_of(node)
         if "required" in node and names.keys() <= set(required):
             return node
         properties = {

@@ -4,7 +4,7 @@ Nothing here changes a schema that is handed in, and nothing here raises: a sche
 modules read what ``well_formed`` has passed, where a keyword has the shape that JSON Schema gives it or is absent.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Set
 from typing import Any, TypeAlias, TypeGuard
 from urllib.parse import unquote
 
@@ -17,6 +17,8 @@ LONE = (
     "items", "additionalProperties", "not", "if", "then", "else", "contains",
     "propertyNames", "unevaluatedItems", "unevaluatedProperties",
 )  # fmt: skip
+
+PLACES = frozenset((*NAMED, *LISTED, *LONE))
 
 BOUNDS = (
     "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "minLength", "maxLength", "minItems",
@@ -40,22 +42,30 @@ def is_list(value: object) -> TypeGuard[list[Any]]:
 
 
 def is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
+    return isinstance(value, _NUMBER) and not isinstance(value, bool)
 
 
 def _names(value: object) -> bool:
-    return is_list(value) and all(isinstance(name, str) for name in value)
+    if not is_list(value):
+        return False
+    for name in value:  # noqa: SIM110  (a generator takes twice as long, and every object has names)
+        if not isinstance(name, str):
+            return False
+    return True
 
+
+# made once: a union of types is made anew wherever it is written
+_NUMBER, _ALONE, _ITEMS = (int, float), (dict, bool), (dict, bool, list)
 
 SHAPES: Mapping[str, Callable[[object], bool]] = {
     **dict.fromkeys(NAMED, is_schema),
     **dict.fromkeys((*LISTED, "enum"), lambda value: is_list(value) and bool(value)),
-    **dict.fromkeys(LONE, lambda value: isinstance(value, dict | bool)),
+    **dict.fromkeys(LONE, lambda value: isinstance(value, _ALONE)),
     **dict.fromkeys(("$ref", "title", "description", "pattern", "format"), lambda value: isinstance(value, str)),
     **dict.fromkeys(BOUNDS, is_number),
     "type": lambda value: isinstance(value, str) or (_names(value) and bool(value)),
     "required": _names,
-    "items": lambda value: isinstance(value, dict | bool | list),
+    "items": lambda value: isinstance(value, _ITEMS),
 }
 
 
@@ -92,33 +102,46 @@ def branches_of(node: Schema, keyword: str) -> list[Any]:
 
 def step(at: str, *names: str) -> str:
     """The JSON pointer of a place below ``at``."""
-    return "/".join((at, *(name.replace("~", "~0").replace("/", "~1") for name in names)))
+    for name in names:
+        at = f"{at}/{name.replace('~', '~0').replace('/', '~1') if '~' in name or '/' in name else name}"
+    return at
 
 
 def subschemas(node: Schema) -> Iterator[tuple[str, Any]]:
     """Each direct subschema with its pointer relative to ``node``; a boolean that stands alone is a flag, not one."""
     for keyword, value in node.items():
-        if keyword in NAMED and is_schema(value):
-            yield from ((step(keyword, name), child) for name, child in value.items())
-        elif keyword in LISTED + LONE and is_list(value):
+        if keyword not in PLACES:
+            continue
+        if is_schema(value):
+            if keyword in NAMED:
+                yield from ((step(keyword, name), child) for name, child in value.items())
+            elif keyword in LONE:
+                yield keyword, value
+        elif is_list(value) and keyword not in NAMED:
             yield from ((step(keyword, str(index)), child) for index, child in enumerate(value))
-        elif keyword in LONE and is_schema(value):
-            yield keyword, value
 
 
-def map_subschemas(node: Schema, change: Callable[[Any, str], Any], at: str = "#") -> Schema:
-    """A copy of ``node`` with ``change(child, pointer)`` in the place of each direct subschema."""
-    mapped: Schema = {}
+def map_subschemas(
+    node: Schema, change: Callable[[Any, str], Any], at: str = "#", settled: Set[int] = frozenset()
+) -> Schema:
+    """A copy of ``node`` with ``change(child, pointer)`` in the place of each direct subschema; those whose identities
+    are ``settled`` stay."""
+    mapped = dict(node)
     for keyword, value in node.items():
-        here = step(at, keyword)
-        if keyword in NAMED and is_schema(value):
-            mapped[keyword] = {name: change(child, step(here, name)) for name, child in value.items()}
-        elif keyword in LISTED + LONE and is_list(value):
-            mapped[keyword] = [change(child, step(here, str(index))) for index, child in enumerate(value)]
-        elif keyword in LONE and is_schema(value):
-            mapped[keyword] = change(value, here)
-        else:
-            mapped[keyword] = value
+        if keyword not in PLACES:
+            continue
+        if is_schema(value) and keyword in NAMED:
+            mapped[keyword] = {
+                name: child if id(child) in settled else change(child, step(at, keyword, name))
+                for name, child in value.items()
+            }
+        elif is_list(value) and keyword not in NAMED:
+            mapped[keyword] = [
+                child if id(child) in settled else change(child, step(at, keyword, str(index)))
+                for index, child in enumerate(value)
+            ]
+        elif is_schema(value) and keyword in LONE and id(value) not in settled:
+            mapped[keyword] = change(value, step(at, keyword))
     return mapped
 
 

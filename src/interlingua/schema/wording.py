@@ -10,11 +10,16 @@ UNSPOKEN = frozenset(
 )
 
 
+_DEEP = (dict, list)
+
+
 def is_silent(word: str, value: object) -> bool:
     """Whether a keyword may go without leaving words behind."""
     if word in ("additionalProperties", "unevaluatedProperties"):
         return isinstance(value, bool)
-    return word in UNSPOKEN or value is None or (word not in ("default", "not") and value in ({}, []))
+    if word in UNSPOKEN or value is None:
+        return True
+    return not value and isinstance(value, _DEEP) and word not in ("default", "not")
 
 
 def described(node: Schema, note: str) -> Schema:
@@ -25,9 +30,17 @@ def described(node: Schema, note: str) -> Schema:
 
 def folded(node: Schema, words: list[str]) -> Schema:
     """``node`` with the keywords ``words`` in its description instead, in the notation of Anthropic's SDK."""
-    text = ", ".join(f"{word}: {_spoken(node[word])}" for word in words)
-    return described({key: value for key, value in node.items() if key not in words}, f"{{{text}}}")
+    text = ", ".join([f"{word}: {_spoken(node[word])}" for word in words])
+    rest = {key: value for key, value in node.items() if key not in words}
+    before = rest.get("description")
+    rest["description"] = f"{before}\n\n{{{text}}}" if before else f"{{{text}}}"
+    return rest
+
+
+_dump = json.JSONEncoder(ensure_ascii=False).encode
 
 
 def _spoken(value: object) -> str:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    if type(value) is int:  # nearly all of them are bounds
+        return str(value)
+    return value if isinstance(value, str) else _dump(value)

@@ -31,7 +31,7 @@ from ...types.blocks import (
 from ...types.capabilities import Target
 from ...types.messages import Message, Origin
 from ...types.words import Role
-from .._history import PLACEHOLDER, call_ids, is_plain, settled, speakable
+from .._history import PLACEHOLDER, call_ids, is_plain, issued, settled, speakable
 from .._json import is_array
 from .._tables import Ledger, kept, marks, own, take
 from .blocks import BLOCKS, NAME, Wire
@@ -133,6 +133,7 @@ def split_turn(blocks: list[Block], fields: dict[str, Any], before: list[Message
 
 def encode_messages(messages: Sequence[Message], target: Target | None, ledger: Ledger, skip: int = 0) -> list[Wire]:
     turns: list[Wire] = []
+    messages = issued(messages, NAME)
     ids = IdMap(IDS, call_ids(messages))
     before: Message | None = None
     for index, message in settled(messages, ledger):

@@ -40,6 +40,9 @@ USAGE = (
     ("output_tokens", "output_tokens"),
 )
 
+COUNTS = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens", "output_tokens")
+END, CALLED = StopReason.end_turn, StopReason.tool_use  # an enum's members are slow to reach
+
 
 def decode_response(
     body: Json, headers: Mapping[str, str] | None, request: Request | None, provider: str | None
@@ -82,7 +85,7 @@ def read_envelope(rest: Wire, forms: Wire, *, calls: bool) -> dict[str, Any]:
 def read_stop(rest: Wire, fields: dict[str, Any], forms: Wire, *, calls: bool) -> None:
     word = rest.pop("stop_reason", "absent")
     known = STOP.read.get(word) if isinstance(word, str) else None
-    fields["stop_reason"] = known or (StopReason.tool_use if calls else StopReason.end_turn)
+    fields["stop_reason"] = known or (CALLED if calls else END)
     if isinstance(word, str) and word != "absent":
         fields["raw_stop_reason"] = word
     if known is None or STOP.write[known] != word:
@@ -90,7 +93,8 @@ def read_stop(rest: Wire, fields: dict[str, Any], forms: Wire, *, calls: bool) -
 
 
 def read_usage(rest: Wire, forms: Wire, blanks: Wire) -> TokenUsage:
-    usage, empty = dict(rest.pop("usage")), Wire()
+    usage = dict(rest.pop("usage"))
+    empty: Wire = {}
     counts: dict[str, Any] = {}
     for ours, theirs in USAGE:
         value = usage.get(theirs, "absent")
@@ -106,6 +110,14 @@ def read_usage(rest: Wire, forms: Wire, blanks: Wire) -> TokenUsage:
     if usage:
         rest["usage"] = usage
     return TokenUsage(**counts)
+
+
+def count(usage: Wire) -> TokenUsage:
+    """The counts alone."""
+    fresh, read, written, said = [value if type(value) is int else 0 for value in map(usage.get, COUNTS)]
+    details = usage.get("output_tokens_details")
+    thoughts = details.get("thinking_tokens") if is_dict(details) else 0
+    return TokenUsage(fresh, read, written, said, thoughts if type(thoughts) is int else 0)
 
 
 def _read_reasoning(usage: Wire, empty: Wire) -> int:

@@ -35,7 +35,7 @@ from .._stream import FrameDecoder, decode_json
 from .blocks import BLOCKS, NAME, Wire, read_citation
 from .encoder import Encoder
 from .errors import decode_error
-from .response import read_envelope, read_usage
+from .response import count, read_envelope
 
 __all__ = ["Decoder", "Encoder"]
 
@@ -48,10 +48,15 @@ USUAL: dict[type, tuple[str, str, Any]] = {
 }
 
 
+NO_TEXT: Wire = {"type": "text", "text": ""}
+KNOWN = ("type", "delta", "usage")
+
+
 class Growing:
     """A block on its way: its place in the fold, its wire form so far, and what the fold does not hold.
 
-    ``delta``, ``field`` and ``event`` are what nearly all of its deltas are; ``parts`` is the fold's own list.
+    ``delta``, ``field`` and ``event`` are what nearly all of its deltas are (none, when it is closed); ``parts`` is
+    the fold's own list.
     """
 
     __slots__ = ("citations", "delta", "event", "field", "index", "input", "parts", "signature", "wire")
@@ -83,7 +88,7 @@ class Decoder(FrameDecoder):
             kind = wire["type"]
             if kind == "content_block_delta":
                 delta, growing = wire["delta"], self.growing.get(wire["index"])
-                if growing is not None and delta["type"] == growing.delta and growing.index in self.fold.open_indexes:
+                if growing is not None and delta["type"] == growing.delta:
                     text = delta[growing.field]
                     if type(text) is str:
                         growing.parts.append(text)
@@ -112,17 +117,20 @@ class Decoder(FrameDecoder):
         self.usage(out)
 
     def block_start(self, wire: Wire, out: list[Event]) -> None:
-        self.begin(out, MessageStart())
+        if not self.started:
+            self.begin(out, MessageStart())
         block: Wire
         block, place = wire["content_block"], wire["index"]
         if type(block) is not dict or type(place) is not int:
             self.unknown(wire, out)
             return
+        if block.get("type") == "tool_use":
+            block = {"input": {}, **block}  # llama.cpp leaves it out
         empty = BLOCKS.decode(block)
-        if type(empty) is ToolUseBlock:
+        if type(empty) is ToolUseBlock and empty.input:
             empty = replace(empty, input={})
+        index = len(self.fold.blocks)
         out.append(self.fold.open(empty))
-        index = len(self.fold.blocks) - 1
         growing = Growing(index, block, empty, self.fold.parts[index])
         self.growing[place] = growing
         self.places.append(growing)
@@ -155,14 +163,17 @@ class Decoder(FrameDecoder):
         growing.wire = {**growing.wire, **{key: value for key, value in delta.items() if key != "type"}}
 
     def block_stop(self, wire: Wire, out: list[Event]) -> None:
-        index = self.growing[wire["index"]].index
+        growing = self.growing[wire["index"]]
+        index = growing.index
         if index in self.fold.open_indexes:
+            growing.delta = ""
             out.append(self.fold.close(index, self.finished_block(index)))
 
     def finished_block(self, index: int) -> Block:
-        growing = self.places[index]
-        wire, said = dict(growing.wire), self.fold.joined(index)
-        start = self.fold.blocks[index]
+        growing, start, said = self.places[index], self.fold.blocks[index], self.fold.joined(index)
+        if growing.wire == NO_TEXT and not growing.citations:
+            return TextBlock(said)
+        wire = dict(growing.wire)
         if isinstance(start, TextBlock):
             wire["text"] = start.text + said
             if growing.citations:
@@ -178,8 +189,10 @@ class Decoder(FrameDecoder):
         return BLOCKS.decode(wire)
 
     def finished_call(self, wire: Wire, said: str) -> Block:
-        value = parse_object(said) if said else wire["input"]
-        block = BLOCKS.decode({**wire, "input": {} if value is None else value})
+        value = wire["input"] = parse_object(said) if said else wire["input"]
+        if value is None:
+            wire["input"] = {}
+        block = BLOCKS.decode(wire)
         if type(block) is not ToolUseBlock:
             return block
         if value is None:
@@ -187,22 +200,25 @@ class Decoder(FrameDecoder):
         return self.restore(block) if self.restore is not None else block
 
     def message_delta(self, wire: Wire, out: list[Event]) -> None:
-        before: Wire = self.envelope.get("usage") or {}
+        envelope = self.envelope
+        before: Wire = envelope.get("usage") or {}
         now: Wire = wire.get("usage") or {}
-        usage = {**before, **now}
-        known = {"type", "delta", "usage"}
-        self.envelope |= {key: value for key, value in wire.items() if key not in known}
+        for key, value in wire.items():
+            if key not in KNOWN:
+                envelope[key] = value
         delta: Wire = wire.get("delta") or {}
         for key, value in delta.items():
-            if value is not None or self.envelope.get(key) is None:  # a later delta may leave the reason out
-                self.envelope[key] = value
-        self.envelope["usage"] = usage
-        self.begin(out, MessageStart())
+            if value is not None or envelope.get(key) is None:  # a later delta may leave the reason out
+                envelope[key] = value
+        envelope["usage"] = {**before, **now}
+        if not self.started:
+            self.begin(out, MessageStart())
         self.usage(out)
 
     def usage(self, out: list[Event]) -> None:
-        if isinstance(self.envelope.get("usage"), dict):
-            out.append(UsageUpdate(read_usage(dict(self.envelope), {}, {})))
+        usage = self.envelope.get("usage")
+        if is_dict(usage):
+            out.append(UsageUpdate(count(usage)))
 
     def message_stop(self, wire: Wire, out: list[Event]) -> None:
         self.complete(out)
@@ -214,9 +230,11 @@ class Decoder(FrameDecoder):
         """Kept alive; nothing to say."""
 
     def response(self, *, finished: bool) -> Response:
-        rest = {key: value for key, value in self.envelope.items() if key != "content"}
-        calls = any(type(block) is ToolUseBlock for block in self.fold.blocks)
-        return Response(**read_envelope(rest, {}, calls=calls))
+        rest = dict(self.envelope)
+        rest.pop("content", None)
+        content = self.fold.content
+        calls = ToolUseBlock in map(type, content)
+        return Response(content, **read_envelope(rest, {}, calls=calls))
 
 
 EVENTS: dict[Json, Any] = {

@@ -39,10 +39,10 @@ from .citations import read_citation
 from .errors import decode_frame_error
 from .frames import EventFrames
 from .names import NAME, originals
-from .response import read_envelope, read_usage
+from .response import count, read_envelope
 from .wire import Wire, is_array, is_object
 
-MALFORMED = (DecodeError, UnicodeError, KeyError, TypeError, AttributeError, ValueError, StopIteration)
+MALFORMED = (DecodeError, UnicodeError, KeyError, TypeError, AttributeError, ValueError, IndexError, StopIteration)
 
 
 class Growing:
@@ -63,9 +63,9 @@ class Decoder(FrameDecoder):
     def __init__(self, request: Request | None = None, provider: str | None = None) -> None:
         frames = EventFrames()
         super().__init__(frames)
-        self.delta = frames.delta
+        self.delta, self.event = frames.delta, frames.event
         self.provider = provider
-        self.restore = restorer(request, texts=False)
+        self.restore = restorer(request, texts=False) if request is not None else None
         self.names = originals(request)
         self.envelope: Wire = {}
         self.growing: dict[Json, Growing] = {}  # by wire index
@@ -75,7 +75,7 @@ class Decoder(FrameDecoder):
         self.stopped = False
 
     def feed(self, chunk: bytes) -> list[Event]:
-        """Nearly all chunks are more of an open text; anything else goes the general way."""
+        """Nearly all chunks are more of an open text, and the others one event; anything else goes the general way."""
         if self.texts and (payload := self.delta(chunk)) is not None:
             try:
                 wire = decode_json(payload)
@@ -85,39 +85,45 @@ class Decoder(FrameDecoder):
             if type(text) is str:
                 growing.parts.append(text)
                 return [TextDelta(growing.index, text)]
-        return super().feed(chunk)
+        event = None if self.done else self.event(chunk)
+        if event is None:
+            return super().feed(chunk)
+        out: list[Event] = []
+        self.hear(event[0], event[1], out)
+        return out
+
+    def hear(self, name: str, payload: bytes, out: list[Event]) -> None:
+        """One event that we know."""
+        try:
+            EVENTS[name](self, decode_json(payload), out)
+        except MALFORMED:
+            self.carry(name, payload, out)
 
     def read(self, frame: Frame, out: list[Event]) -> None:
-        handler = EVENTS.get(frame.headers.get(":event-type"))
-        if handler is None:
-            self.other(frame, out)
-            return
-        try:
-            handler(self, decode_json(frame.payload), out)
-        except MALFORMED:
-            self.carry(frame, out)
-
-    def other(self, frame: Frame, out: list[Event]) -> None:
-        if frame.headers.get(":message-type") not in ("exception", "error"):
-            self.carry(frame, out)
+        name = frame.headers.get(":event-type")
+        if type(name) is str and name in EVENTS:
+            self.hear(name, frame.payload, out)
+        elif frame.headers.get(":message-type") not in ("exception", "error"):
+            self.carry(name, frame.payload, out)
         elif self.stopped:
             self.complete(out)
         else:
             self.fail(decode_frame_error(frame, self.provider), out)
 
-    def carry(self, frame: Frame, out: list[Event]) -> None:
+    def carry(self, name: Json, payload: bytes, out: list[Event]) -> None:
         """An event that we have no phrase for, under its name."""
         try:
-            payload = decode_json(frame.payload)
+            wire = decode_json(payload)
         except (DecodeError, UnicodeError):
-            payload = frame.payload.decode("utf-8", "replace")
-        self.unknown({str(frame.headers.get(":event-type")): _unpadded(payload)}, out)
+            wire = payload.decode("utf-8", "replace")
+        self.unknown({str(name): _unpadded(wire)}, out)
 
     def message_start(self, wire: Wire, out: list[Event]) -> None:
         self.begin(out, MessageStart())
 
     def open(self, at: Json, wire: Wire, block: Block, out: list[Event]) -> Growing:
-        self.begin(out, MessageStart())
+        if not self.started:
+            self.begin(out, MessageStart())
         growing = self.growing[at] = Growing(len(self.fold.blocks), wire)
         self.places.append(growing)
         out.append(self.fold.open(block))
@@ -211,11 +217,11 @@ class Decoder(FrameDecoder):
             out.append(self.fold.close(growing.index, self.finished_block(growing.index)))
 
     def finished_block(self, index: int) -> Block:
-        growing, said = self.places[index], self.fold.joined(index)
+        growing, said, start = self.places[index], self.fold.joined(index), self.fold.blocks[index]
+        if type(start) is TextBlock and not growing.pieces:
+            return TextBlock(said)
         wire = growing.wire
-        match self.fold.blocks[index]:
-            case TextBlock() if not growing.pieces:
-                return TextBlock(said)
+        match start:
             case TextBlock():
                 spoken = {"content": [{"text": said}]} if growing.parts else {}
                 wire = {"citationsContent": {**spoken, "citations": growing.pieces}}
@@ -242,7 +248,8 @@ class Decoder(FrameDecoder):
         return self.restore(block) if self.restore is not None and type(block) is ToolUseBlock else block
 
     def message_stop(self, wire: Wire, out: list[Event]) -> None:
-        self.begin(out, MessageStart())
+        if not self.started:
+            self.begin(out, MessageStart())
         told = "usage" in self.envelope
         self.envelope |= _unpadded(wire)
         self.stopped = True
@@ -252,10 +259,12 @@ class Decoder(FrameDecoder):
             self.complete(out)
 
     def metadata(self, wire: Wire, out: list[Event]) -> None:
-        self.begin(out, MessageStart())
+        if not self.started:
+            self.begin(out, MessageStart())
         self.envelope |= _unpadded(wire)
-        if is_object(self.envelope.get("usage")):
-            out.append(UsageUpdate(read_usage(dict(self.envelope), {})))
+        usage = self.envelope.get("usage")
+        if is_object(usage):
+            out.append(UsageUpdate(count(usage)))
         if self.stopped:
             self.complete(out)
 
@@ -267,12 +276,15 @@ class Decoder(FrameDecoder):
         return self.stopped
 
     def response(self, *, finished: bool) -> Response:
-        calls = any(type(block) is ToolUseBlock for block in self.fold.blocks)
-        return Response(**read_envelope(dict(self.envelope), {}, calls=calls))
+        content = self.fold.content
+        calls = ToolUseBlock in map(type, content)
+        return Response(content, **read_envelope(dict(self.envelope), {}, calls=calls))
 
 
 def _unpadded(payload: Json) -> Json:
-    return {key: value for key, value in payload.items() if key != "p"} if is_object(payload) else payload
+    if not is_object(payload) or "p" not in payload:
+        return payload
+    return {key: value for key, value in payload.items() if key != "p"}
 
 
 def _join_bytes(pieces: list[str]) -> str:

@@ -11,8 +11,10 @@ from ...arguments import parse_object, write_arguments
 from ...errors import AdapterError
 from ...types.blocks import (
     Block,
+    RefusalBlock,
     ServerToolUseBlock,
     TextBlock,
+    ThinkingBlock,
     ToolUseBlock,
 )
 from ...types.events import (
@@ -33,6 +35,11 @@ from .names import NAME
 from .response import CONSTANTS, lose_names, say_stop, say_usage
 from .wire import Wire
 
+EMPTY: dict[type[Block], Wire] = {
+    RefusalBlock: {"text": ""},
+    TextBlock: {"text": ""},
+    ThinkingBlock: {"reasoningContent": {"text": ""}},
+}
 STREAMED = ("text", "citationsContent", "guardContent", "reasoningContent", "toolUse", "toolResult", "image")
 
 
@@ -145,7 +152,11 @@ class Encoder(SerialEncoder):
         return b""
 
     def stop_block(self) -> bytes:
-        return encode_event("contentBlockStop", {"contentBlockIndex": self.written}) if self.said else b""
+        if not self.said:
+            return b""
+        empty = EMPTY.get(type(self.block)) if self.silent else None
+        said = self.piece(empty) if empty is not None else b""
+        return said + encode_event("contentBlockStop", {"contentBlockIndex": self.written})
 
     def declare(self, block: Block) -> None:
         BLOCKS.encode(block, self.ledger)

@@ -1,7 +1,7 @@
 """The frames of ``converse-stream``: the general framing, knowing beforehand the headers of this protocol's events.
 
-Nearly all chunks are one frame of one delta. ``delta`` reads just that, with both checksums, and leaves everything else
-to the general way.
+Nearly all chunks are one frame, most of them of one delta. ``delta`` and ``event`` read just that, with both checksums,
+and leave everything else to the general way.
 """
 
 from __future__ import annotations
@@ -24,11 +24,12 @@ def encode_event(name: str, wire: object) -> bytes:
     return encode_frame(event_headers(name), dump(wire))
 
 
-KNOWN = {encode_event(name, {})[12:-6]: event_headers(name) for name in EVENT_NAMES}
-_DELTA = next(block for block, headers in KNOWN.items() if headers[":event-type"] == "contentBlockDelta")
+BLOCKS = {encode_event(name, {})[12:-6]: name for name in EVENT_NAMES}
+KNOWN = {block: event_headers(name) for block, name in BLOCKS.items()}
+_DELTA = next(block for block, name in BLOCKS.items() if name == "contentBlockDelta")
 _DELTA_SIZE = len(_DELTA)
 _START = _PRELUDE.size + _DELTA_SIZE
-_LEAST = _START + _CHECKSUM.size
+_LEAST = _PRELUDE.size + _CHECKSUM.size
 _read_prelude, _read_checksum = _PRELUDE.unpack_from, _CHECKSUM.unpack_from
 
 
@@ -37,7 +38,7 @@ class EventFrames(EventStreamDecoder):
 
     def __init__(self) -> None:
         super().__init__()
-        self._headers.update(KNOWN)
+        self._headers = KNOWN.copy()
 
     def delta(self, chunk: bytes) -> bytes | None:
         """The payload of a chunk that is one frame of one delta; None for any other."""
@@ -51,3 +52,17 @@ class EventFrames(EventStreamDecoder):
         if not chunk.startswith(_DELTA, 12) or crc32(chunk[:end]) != _read_checksum(chunk, end)[0]:
             return None
         return chunk[_START:end]
+
+    def event(self, chunk: bytes) -> tuple[str, bytes] | None:
+        """Name and payload of a chunk that is one frame of an event we know; None for any other."""
+        size = len(chunk)
+        if size < _LEAST or self._open or self._fault is not None:
+            return None
+        total, headers_length, checksum = _read_prelude(chunk)
+        if total != size or crc32(chunk[:8]) != checksum:
+            return None
+        start, end = 12 + headers_length, size - 4
+        name = BLOCKS.get(chunk[12:start])
+        if name is None or crc32(chunk[:end]) != _read_checksum(chunk, end)[0]:
+            return None
+        return name, chunk[start:end]

@@ -30,10 +30,11 @@ from ...types.blocks import (
 from ...types.capabilities import Target
 from ...types.messages import Message, Origin
 from ...types.words import Role
-from .._history import PLACEHOLDER, is_plain, settled, speakable
+from .._history import PLACEHOLDER, is_plain, issued, settled, speakable
 from .._tables import Ledger, keep, marks, own, take
 from .blocks import BLOCKS, read_content, scatter
 from .names import DOCUMENT_NAME, IDS, NAME, TOOL_NAME, Scribe
+from .points import mark_between, points_last
 from .usual import read_turn as read_usual, say_content as say_usual, say_history
 from .wire import Wire, is_array, is_object
 
@@ -74,6 +75,7 @@ def decode_turn(turn: Wire, into: list[Message], origin: Origin, *, again: bool)
         forms["content"] = "absent"
     content = take(rest, "content", blanks)
     blocks = read_content(content) if is_array(content) else []
+    mark_between(blocks)
     if content is not None and not is_array(content):
         rest["content"] = content
     runs = split_turn(role, blocks)
@@ -140,6 +142,7 @@ def _odd(block: Block, names: set[str]) -> bool:
 
 
 def encode_messages(messages: Sequence[Message], target: Target | None, ledger: Scribe, skip: int = 0) -> list[Wire]:
+    messages = issued(messages, NAME)
     turns = say_history(messages[skip:] if skip else messages)
     if turns is not None:
         return turns
@@ -147,7 +150,7 @@ def encode_messages(messages: Sequence[Message], target: Target | None, ledger: 
     unusual: list[tuple[Message, int, Wire]] = []  # turns, with the message that opened each, and its place
     before: Message | None = None
     opener, place, word = Message(Role.user), 0, ""
-    history = ordered(messages, ledger)
+    history = points_last(ordered(messages, ledger), ledger)
     for position, (index, message) in enumerate(history):
         if index < skip:
             continue

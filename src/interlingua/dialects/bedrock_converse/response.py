@@ -49,6 +49,8 @@ USAGE = (
     ("cache_creation_input_tokens", "cacheWriteInputTokens", "cacheWriteInputTokenCount"),
 )  # fmt: skip
 DEMANDED = ("inputTokens", "outputTokens")
+COUNTS = ("inputTokens", "cacheReadInputTokens", "cacheWriteInputTokens", "outputTokens")
+END, CALLED = StopReason.end_turn, StopReason.tool_use  # an enum's members are slow to reach
 
 
 def decode_response(
@@ -58,7 +60,8 @@ def decode_response(
         raise ParseError(f"a response body is a JSON object, got {type(body).__name__}")
     if "output" not in body and ("message" in body or "__type" in body):
         return Response(stop_reason=StopReason.error, error=decode_error(None, headers, body, provider))
-    rest, forms = dict(body), Wire()
+    rest = dict(body)
+    forms: Wire = {}
     blocks = restored(read_message(rest, forms), request)
     calls = any(type(block) is ToolUseBlock for block in blocks)
     return Response(content=blocks, **read_envelope(rest, forms, calls=calls))
@@ -113,7 +116,7 @@ def read_envelope(rest: Wire, forms: Wire, *, calls: bool) -> dict[str, Any]:
 def read_stop(rest: Wire, fields: dict[str, Any], forms: Wire, *, calls: bool) -> None:
     word = rest.pop("stopReason", "absent")
     known = STOP.read.get(word) if isinstance(word, str) else None
-    fields["stop_reason"] = known or (StopReason.tool_use if calls else StopReason.end_turn)
+    fields["stop_reason"] = known or (CALLED if calls else END)
     if isinstance(word, str) and word != "absent":
         fields["raw_stop_reason"] = word
     if known is None or STOP.write[known] != word:
@@ -123,6 +126,8 @@ def read_stop(rest: Wire, fields: dict[str, Any], forms: Wire, *, calls: bool) -
 def read_usage(rest: Wire, forms: Wire) -> TokenUsage:
     """The input count excludes what was read from and written to the cache: the buckets are disjoint as they are."""
     usage = opened(rest, "usage")
+    if len(usage) == 3 and (plain := _plain(usage)) is not None:
+        return plain
     counts: dict[str, Any] = {}
     present: list[str] = []
     for ours, theirs, twin in USAGE:
@@ -146,6 +151,20 @@ def read_usage(rest: Wire, forms: Wire) -> TokenUsage:
         forms["counts"] = present
     leave(rest, "usage", usage)
     return found
+
+
+def _plain(usage: Wire) -> TokenUsage | None:
+    """Two counts and their sum."""
+    fresh, said, total = usage.get("inputTokens"), usage.get("outputTokens"), usage.get("totalTokens")
+    if type(fresh) is not int or type(said) is not int or type(total) is not int or fresh + said != total:
+        return None
+    return TokenUsage(fresh, 0, 0, said)
+
+
+def count(usage: Wire) -> TokenUsage:
+    """The counts alone."""
+    fresh, read, written, said = [value if type(value) is int else 0 for value in map(usage.get, COUNTS)]
+    return TokenUsage(fresh, read, written, said)
 
 
 def encode_response(response: Response) -> Encoded:

@@ -34,6 +34,8 @@ class Gemini(Dialect):
     history_key = "contents"
 
     def encode_request(self, request: Request, target: Target | None = None) -> Encoded:
+        if request.output_schema is None:
+            return encode_request(request, target)
         return forcing(lambda asked: encode_request(asked, target), request, target)
 
     def decode_request(

@@ -22,9 +22,10 @@ from .._tables import kept, marks
 from .media import NAME
 from .parts import Calls, read_part
 from .spelling import Wire, is_array, is_object
+from .usual import ASSISTANT, USER, read_turn as read_usual
 
-ROLES = {"user": Role.user, "model": Role.assistant, "function": Role.user}
-ROLE_WORDS: dict[str, str] = {Role.user: "user", Role.tool: "user", Role.assistant: "model"}
+ROLES = {"user": USER, "model": ASSISTANT, "function": USER}
+ROLE_WORDS: dict[str, str] = {USER: "user", Role.tool: "user", ASSISTANT: "model"}
 _SIDES = ("user", "model")
 _APART = {"forms": {NAME: {"apart": True}}}
 
@@ -41,17 +42,21 @@ def decode_contents(wire: Sequence[Json], provider: str | None) -> tuple[Message
 
 def decode_turn(turn: Wire, index: int, into: list[Message], calls: Calls, origin: Origin) -> None:
     word, parts = turn.get("role"), turn.get("parts")
-    role = ROLES.get(word, Role.user) if type(word) is str else Role.user
-    again = bool(into) and ROLE_WORDS[into[-1].role] == ROLE_WORDS[role]
-    if role is Role.assistant and not again:
+    role = ROLES.get(word, USER) if type(word) is str else USER
+    again = bool(into) and (into[-1].role is ASSISTANT) is (role is ASSISTANT)
+    if role is ASSISTANT and not again:
         calls.waiting.clear()
-    if len(turn) == 2 and word in _SIDES and is_array(parts) and parts and not again and (into or word == "user"):
-        fields: dict[str, Any] = {}
+    prefix = f"call_{index}_"
+    fields: dict[str, Any] = {}
+    if len(turn) == 2 and word in _SIDES and is_array(parts) and parts and not again and (into or role is USER):
+        said = read_usual(parts, prefix, calls.waiting, role is ASSISTANT)
+        if said is not None:
+            into.append(Message(said[0], said[1], None, origin if role is ASSISTANT else None))
+            return
     else:
         parts, fields = read_turn(turn, role, again=again, first=not into)
-    prefix = f"call_{index}_"
     blocks = [read_block(part, prefix, place, calls) for place, part in enumerate(parts)]
-    if role is Role.assistant:
+    if role is ASSISTANT:
         into.append(Message(role, tuple(blocks), None, origin, **fields))
     else:
         add_turn(blocks, fields, into)
@@ -64,7 +69,7 @@ def read_turn(turn: Wire, role: Role, *, again: bool, first: bool) -> tuple[list
         forms["role"] = turn.get("role", "absent")
     if again:
         forms["apart"] = True
-    elif first and role is Role.assistant:
+    elif first and role is ASSISTANT:
         forms["first"] = True
     parts = read_parts(rest, forms, blanks)
     return parts, kept(NAME, rest, forms, blanks)
@@ -120,7 +125,8 @@ def decode_system(wire: Wire, forms: Wire) -> tuple[Block, ...]:
     """Pops the text of the system instruction; its role means nothing and is a mark."""
     if "role" in wire:
         forms["system_role"] = wire.pop("role")
-    inner, blanks = Wire(), Wire()
+    inner: Wire = {}
+    blanks: Wire = {}
     parts = read_parts(wire, inner, blanks)
     if inner:
         forms["system_parts"] = inner["parts"]

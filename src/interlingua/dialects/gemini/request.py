@@ -9,6 +9,7 @@ and a level).
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import Any
 from urllib.parse import quote
 
@@ -56,7 +57,8 @@ def decode_request(body: Json, model: str | None, stream: bool | None, provider:
     if not is_object(body):
         raise ParseError(f"a request body is a JSON object, got {type(body).__name__}")
     found: list[str] = []
-    forms, blanks = Wire(), Wire()
+    forms: Wire = {}
+    blanks: Wire = {}
     rest = camel({key: value for key, value in body.items() if key not in ("contents", "tools")}, found)
     if found:
         forms["snake"] = found
@@ -193,7 +195,8 @@ def is_label(key: str, value: Json) -> bool:
 
 
 def encode_request(request: Request, target: Target | None) -> Encoded:
-    ledger, body, mark = Ledger(), Wire(), marks(NAME, request)
+    body: Wire = {}
+    ledger, mark = Ledger(), marks(NAME, request)
     model = request.model or (target.model if target is not None else None)
     say_history(request, body, target, mark, ledger)
     config = say_config(request, mark, ledger)
@@ -209,6 +212,7 @@ def encode_request(request: Request, target: Target | None) -> Encoded:
     return Encoded(body, path_of(model, request.stream), {}, tuple(ledger.losses))
 
 
+@lru_cache(maxsize=256)
 def path_of(model: str | None, stream: bool | None) -> str | None:
     if model is None:
         return None
@@ -222,8 +226,8 @@ SYSTEM = Role.system
 def say_history(request: Request, body: Wire, target: Target | None, mark: Wire, ledger: Ledger) -> None:
     system: list[Placed]
     system, taken = leading_system(request, ledger)
-    for index, message in enumerate(request.messages[taken:], taken):
-        if message.role is SYSTEM:
+    for index, message in enumerate(request.messages):
+        if message.role is SYSTEM and index >= taken:
             ledger.lose("moved", "system text stands before the conversation", "messages", index)
             system += [(("messages", index, "content", i), block) for i, block in enumerate(message.content)]
     say_system(encode_system(system, ledger), body, mark)
@@ -338,10 +342,11 @@ def say_settings(request: Request, body: Wire, mark: Wire, ledger: Ledger) -> No
             body["serviceTier"] = TIERS.write[request.service_tier]
         else:
             ledger.lose("dropped", f"{NAME} has no tier {request.service_tier}", "service_tier")
-    labels = {k: v for k, v in request.metadata.items() if is_label(k, v) or mark.get("labels") == "verbatim"}
-    if labels:
-        body["labels"] = labels
-    for key in request.metadata:
-        if key not in labels:
-            ledger.lose("dropped", "labels are short words in lower case", "metadata", key)
+    if request.metadata:
+        labels = {k: v for k, v in request.metadata.items() if is_label(k, v) or mark.get("labels") == "verbatim"}
+        if labels:
+            body["labels"] = labels
+        for key in request.metadata:
+            if key not in labels:
+                ledger.lose("dropped", "labels are short words in lower case", "metadata", key)
     NO_WORD.encode(request, body, ledger)

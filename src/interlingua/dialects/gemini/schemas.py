@@ -12,8 +12,10 @@ from typing import NamedTuple
 
 from ...schema import Projection, from_gemini_schema, project_schema, to_gemini_schema
 from ...types.base import Json
+from ...types.tools import Tool, ToolDefinition
+from .._schemas import Declared, Plans
 from .._stream import decode_json, dump
-from .._tables import Ledger
+from .._tables import Ledger, is_plain_tool
 from .media import NAME
 from .spelling import Wire, is_array, is_object
 
@@ -85,21 +87,29 @@ def project(schema: dict[str, Json], *, older: bool) -> Projection:
     return Projection(schema if text is None else decode_json(text), changes)
 
 
+def judge(schema: dict[str, Json]) -> tuple[dict[str, Json], tuple[Declared, ...]]:
+    """A schema of parameters as JSON Schema of the protocol's own subset, and what to declare."""
+    said, changes = project_schema(schema, NAME)
+    return said, (("approximated", "; ".join(changes), "input_schema"),) if changes else ()
+
+
+def is_usual(tool: Tool) -> bool:
+    """A declaration of nothing but a name, a description and a schema."""
+    return isinstance(tool, ToolDefinition) and is_plain_tool(tool) and bool(tool.description and tool.input_schema)
+
+
+PLANS = Plans(judge, is_usual)
+
+
 def all_fit(schemas: list[dict[str, Json]]) -> bool:
-    """Whether none of some schemas needs projecting: the tools of an agent, asked for at once.
-
-    An agent's tools are the same in every request: the last that fitted are kept, as our own copy, and compared.
-    """
-    if _fitting and _fitting[0] == schemas:
-        return True
+    """Whether none of some schemas needs projecting: the tools of an agent, which are the same in every request."""
     text = dump(schemas)
-    fit = _all_fit(text)
-    if fit:
-        _fitting[:] = [decode_json(text)]
-    return fit
+    if text != _fitting[0] and _all_fit(text):
+        _fitting[0] = text  # what was asked last is not even looked up
+    return text == _fitting[0]
 
 
-_fitting: list[Json] = []
+_fitting = [b""]
 
 
 @lru_cache(maxsize=64)

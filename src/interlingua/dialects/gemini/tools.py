@@ -15,10 +15,11 @@ from msgspec.structs import replace
 
 from ...types.base import Json
 from ...types.tools import ServerTool, Tool, ToolChoice, ToolDefinition
+from .._schemas import Plan, say_changed
 from .._tables import Ledger, Words, kept, marks, own, take
 from .media import NAME
 from .parts import BLOCKS
-from .schemas import PARAMETERS, read_schema, say_schema
+from .schemas import PARAMETERS, PLANS, read_schema, say_schema
 from .spelling import Wire, camel, is_array, is_object, respell
 from .usual import read_tools as read_usual, say_tools as say_usual
 
@@ -110,7 +111,8 @@ def read_choice(wire: Wire, *, alone: bool) -> ToolChoice | None:
 
 
 def encode_tools(tools: Sequence[Tool], ledger: Ledger) -> list[Wire]:
-    if (usual := say_usual(tools)) is not None:
+    plans = PLANS.of(tools)
+    if (usual := say_usual(tools, plans, ledger.losses)) is not None:
         return [usual]
     objects: dict[Json, Wire] = {}  # by place, or in the order of first need
     for index, tool in enumerate(tools):
@@ -120,7 +122,7 @@ def encode_tools(tools: Sequence[Tool], ledger: Ledger) -> list[Wire]:
             home = objects.setdefault(_home(objects, mark), {})
             if _is_late(tools, index, mark):
                 ledger.lose("moved", "declarations stand together in one tool object")
-            home.setdefault(mark.get("key", DECLARATIONS[0]), []).append(say_declaration(tool, ledger))
+            home.setdefault(mark.get("key", DECLARATIONS[0]), []).append(say_declaration(tool, plans[index], ledger))
         elif tool.dialect == NAME and not is_object(tool.raw):
             objects[mark.get("place", ("own", index))] = tool.raw
             continue
@@ -152,7 +154,7 @@ def _is_late(tools: Sequence[Tool], index: int, mark: Wire) -> bool:
     return own_tools and any(isinstance(tool, ToolDefinition) for tool in before)
 
 
-def say_declaration(tool: ToolDefinition, ledger: Ledger) -> Wire:
+def say_declaration(tool: ToolDefinition, plan: Plan, ledger: Ledger) -> Wire:
     mark = marks(NAME, tool)
     wire: Wire = {"name": tool.name}
     if tool.description is not None:
@@ -163,6 +165,10 @@ def say_declaration(tool: ToolDefinition, ledger: Ledger) -> Wire:
         ledger.lose("approximated", why, "kind")
         ledger.lose("approximated" if schema else "added", why, "input_schema")
         schema = FREE_TEXT_SCHEMA
+    elif schema and "schema" not in mark:
+        wire[PARAMETERS.json] = schema if plan.change is None else say_changed(schema, plan.change)
+        ledger.losses += plan.losses
+        schema = {}
     if schema:
         key, wire_schema = say_schema(schema, PARAMETERS, mark, ledger, "input_schema")
         wire[key] = wire_schema

@@ -12,14 +12,15 @@ from ...types.blocks import Block, TextBlock, ToolResultBlock, ToolUseBlock
 from ...types.capabilities import Target
 from ...types.messages import Message
 from ...types.words import Role
-from .._history import PLACEHOLDER, settled, speakable
+from .._history import PLACEHOLDER, is_plain, settled, speakable
 from .._tables import Ledger, marks, own
 from .contents import ROLE_WORDS
 from .media import NAME
 from .parts import BLOCKS, spelled, wire_id
 from .spelling import Wire, is_object
-from .usual import PLACEHOLDERS, SIGNATURE, say_block as say_usual
+from .usual import NAMED_BY_CALL, PLACEHOLDERS, SIGNATURE, SIGNED_FIRST, History as Calls, say_parts as say_usual
 
+SYSTEM, ASSISTANT, TOOL = Role.system, Role.assistant, Role.tool
 GENERATION = re.compile(r"gemini-(\d+)")
 Placed = tuple[tuple[str | int, ...], Block]
 
@@ -30,39 +31,10 @@ def signs_calls(model: str | None) -> bool:
     return found is not None and int(found[1]) >= 3
 
 
-class History:
-    """What the calls so far tell of their results: name, place, and the id on the wire, if there is one."""
+class History(Calls):
+    """The calls so far, and what they tell of their results."""
 
-    __slots__ = ("calls", "count", "signing", "unnamed")
-
-    def __init__(self, signing: bool = False) -> None:
-        self.calls: dict[str, tuple[str, int, str | None]] = {}
-        self.count = 0
-        self.signing = signing
-        self.unnamed = False  # some call has no id on the wire
-
-    def say_usual(self, message: Message, index: int, ledger: Ledger) -> list[Wire] | None:
-        """The parts of a message that has nothing special about it, or None."""
-        parts: list[Wire] = []
-        for block in message.content:
-            wire = say_usual(block)
-            if wire is None:
-                return None
-            parts.append(wire)
-            if type(block) is TextBlock:
-                continue
-            if type(block) is ToolUseBlock:
-                if self.signing:
-                    return None
-                self.calls[block.id] = (block.name, 0, block.id)
-            elif type(block) is ToolResultBlock:
-                if self.unnamed:
-                    return None
-                known = self.calls.get(block.tool_use_id)
-                if block.name is None or known is None or known[2] != block.tool_use_id:
-                    ledger.where = ("messages", index, "content", len(parts) - 1)
-                    self.finish(block, wire["functionResponse"], ledger)
-        return parts
+    __slots__ = ()
 
     def told(self, block: Block, wire: Wire, ledger: Ledger) -> Wire:
         """Remember a call; give a result what its call tells."""
@@ -86,7 +58,7 @@ class History:
             if name is None:
                 raise ToolStateError(f"no call in the history has the id {block.tool_use_id!r}", retryable=False)
             response["name"] = name
-            ledger.lose("added", "a result needs the name of its call", "name")
+            ledger.lose("added", NAMED_BY_CALL, "name")
 
     def in_call_order(self, message: Message, ledger: Ledger) -> Message:
         """Results that no id tells apart stand in the order of their calls."""
@@ -107,53 +79,50 @@ class History:
         return place if issued is None else None
 
 
-SYSTEM, ASSISTANT = Role.system, Role.assistant
-
-
 def encode_contents(
     messages: Sequence[Message], target: Target | None, ledger: Ledger, *, signing: bool = False
 ) -> list[Wire]:
     """The turns; system messages are not among them. ``signing``: the reader refuses unsigned calls."""
-    history, turns = History(signing), Turns(ledger)
-    say_usual, said = history.say_usual, turns.said
+    history, turns, side = History(signing), Turns(ledger), ""
+    said = turns.said
     for index, message in settled(messages, ledger):
         role = message.role
         if role is SYSTEM:
             continue
-        side = "model" if role is ASSISTANT else "user"
-        if side != turns.side and not message.forms and not message.extras and (said or side == "user"):
-            parts = say_usual(message, index, ledger) if turns.empty is None else None
+        speaks = "model" if role is ASSISTANT else "user"
+        if speaks != side and not message.forms and not message.extras and (said or role is not ASSISTANT):
+            parts = say_usual(message, index, history, target, ledger.losses) if turns.empty is None else None
             if parts:
-                turns.before, turns.home, turns.side = message, index, side
-                said.append({"role": side, "parts": parts})
+                turns.before, turns.home, side = message, index, speaks
+                said.append({"role": speaks, "parts": parts})
                 continue
         ledger.where = ("messages", index)
-        if message.role is Role.tool:
+        if role is TOOL:
             message = history.in_call_order(message, ledger)
         turns.add(message, index, encode_parts(message, target, history, ledger))
+        side = "" if turns.before is None else ROLE_WORDS[turns.before.role]
         if message.extras:
             ledger.where = ("messages", index)
             ledger.foreign(message, NAME)
     turns.settle(None)
     ledger.where = ()
-    return turns.said
+    return said
 
 
 class Turns:
     """Turns while they are laid out: neighbours that speak for one side share one."""
 
-    __slots__ = ("before", "empty", "home", "ledger", "said", "side")
+    __slots__ = ("before", "empty", "home", "ledger", "said")
 
     def __init__(self, ledger: Ledger) -> None:
         self.ledger = ledger
         self.said: list[Wire] = []
         self.before: Message | None = None
         self.home = 0  # the place of ``before``
-        self.side = ""  # whose the last turn is
         self.empty: tuple[Message, int] | None = None  # nothing of it is left, and the next may be of its side
 
     def begin(self, message: Message, index: int, turn: Wire) -> None:
-        self.before, self.home, self.side = message, index, ROLE_WORDS[message.role]
+        self.before, self.home = message, index
         self.said.append(turn)
 
     def add(self, message: Message, index: int, parts: list[list[Wire]]) -> None:
@@ -238,7 +207,7 @@ def encode_parts(message: Message, target: Target | None, history: History, ledg
             unsigned = False  # of calls made together only the first is signed
             if SIGNATURE not in wire and "signature" not in marks(NAME, block):
                 wire[SIGNATURE] = PLACEHOLDERS[0]
-                ledger.lose("added", "the first call of a turn is signed: the documented placeholder", "signature")
+                ledger.lose("added", SIGNED_FIRST, "signature")
         if block.forms:
             wire = spelled(block, wire)
             if said[-1] and "turn" in marks(NAME, block):
@@ -249,9 +218,6 @@ def encode_parts(message: Message, target: Target | None, history: History, ledg
 
 
 def encode_block(block: Block, history: History, ledger: Ledger) -> Wire | None:
-    wire = say_usual(block)
-    if wire is not None:
-        return history.told(block, wire, ledger)
     if type(block) is TextBlock:
         if not block.text and block.signature is None and "verbatim" not in marks(NAME, block):
             ledger.lose("dropped", "a text may not be empty")
@@ -267,6 +233,9 @@ def encode_system(blocks: Iterable[Placed], ledger: Ledger) -> list[Wire]:
     said: list[Wire] = []
     history = History()
     for where, block in blocks:
+        if is_plain(block) and type(block) is TextBlock and block.text:
+            said.append({"text": block.text})
+            continue
         ledger.where = where
         if type(block) is not TextBlock and "verbatim" not in marks(NAME, block):
             ledger.lose("dropped", "a system prompt is text")

@@ -31,6 +31,8 @@ class Ollama(Dialect):
     name = NAME
 
     def encode_request(self, request: Request, target: Target | None = None) -> Encoded:
+        if request.output_schema is None:
+            return encode_request(request, target)
         return forcing(lambda asked: encode_request(asked, target), request, target)
 
     def decode_request(

@@ -22,7 +22,7 @@ from ...types.blocks import Block, TextBlock, ToolResultBlock, ToolUseBlock
 from ...types.capabilities import Target
 from ...types.messages import Message, Origin
 from ...types.words import Role
-from .._history import settled, speakable
+from .._history import is_plain, issued, settled, speakable
 from .._json import is_array, is_object
 from .._tables import Ledger, kept, marks, own, take
 from . import usual
@@ -38,7 +38,9 @@ from .blocks import (
     say_id,
     take_typed,
 )
+from .usual import ERROR_IN_WORDS, ERROR_PREFIX, NAMED_BY_CALL, NO_ERROR_FLAG, History
 
+TOOL = Role.tool
 ROLES = {
     "system": Role.system,
     "developer": Role.system,
@@ -48,7 +50,6 @@ ROLES = {
 }
 ROLE_WORDS = {Role.system: "system", Role.user: "user", Role.assistant: "assistant", Role.tool: "tool"}
 BESIDE_TEXT = ("thinking", "images", "tool_calls", "tool_name", "tool_call_id")
-ERROR_PREFIX = "Error: "
 
 # ------------------------------------------------------------------------------------------------------------ reading
 
@@ -103,24 +104,41 @@ def decode_messages(turns: Json, provider: str | None) -> tuple[tuple[Block, ...
     system: list[Block] = []
     messages: list[Message] = []
     pairing, origin, apart = Pairing(turns), Origin(provider, NAME), False
+    results: list[Block] = []  # those of the run that is being read
     for index, turn in enumerate(turns):
         if not is_object(turn):
             raise ParseError(f"messages[{index}] is not an object")
-        if (message := usual.read_turn(turn, messages[-1].role if messages else None, origin)) is not None:
-            if type(message.content[-1]) is ToolUseBlock:
-                pairing.call(message.content, len(messages))
-            messages.append(message)
-            continue
-        role, forms = read_role(turn)
         pairing.turn = index
-        if role is Role.tool:
-            add_result(usual.read_result(turn, pairing.open) or read_result(turn, forms, pairing), messages)
-            apart = apart or pairing.home != len(messages) - 2
-        elif role is Role.system and not messages and not any(turn.get(key) for key in BESIDE_TEXT):
-            system.append(read_system(turn, forms))
-        else:
-            read_turn(turn, role, forms, pairing, messages, origin)
+        if is_result(turn):
+            results.append(usual.read_result(turn, pairing.open) or read_result(turn, read_role(turn)[1], pairing))
+            apart = apart or pairing.home != len(messages) - 1
+            continue
+        if results:
+            messages.append(Message(TOOL, results))
+            results = []
+        read_any(turn, system, messages, pairing, origin)
+    if results:
+        messages.append(Message(TOOL, results))
     return tuple(system), mark_apart(messages) if apart else tuple(messages)
+
+
+def is_result(turn: Wire) -> bool:
+    word = turn.get("role")
+    return word == "tool" or (type(word) is str and word.lower() == "tool")
+
+
+def read_any(turn: Wire, system: list[Block], messages: list[Message], pairing: Pairing, origin: Origin) -> None:
+    """A turn that is no result: of the system prompt, while there is no other, or of the history."""
+    if (message := usual.read_turn(turn, messages[-1].role if messages else None, origin)) is not None:
+        if type(message.content[-1]) is ToolUseBlock:
+            pairing.call(message.content, len(messages))
+        messages.append(message)
+        return
+    role, forms = read_role(turn)
+    if role is Role.system and not messages and not any(turn.get(key) for key in BESIDE_TEXT):
+        system.append(read_system(turn, forms))
+    else:
+        read_turn(turn, role, forms, pairing, messages, origin)
 
 
 def read_role(turn: Wire) -> tuple[Role, Wire]:
@@ -140,7 +158,8 @@ def without_role(turn: Wire) -> Wire:
 
 
 def read_system(turn: Wire, forms: Wire) -> Block:
-    rest, blanks = without_role(turn), Wire()
+    rest = without_role(turn)
+    blanks: Wire = {}
     text = read_text(rest, forms, blanks)
     return TextBlock(text, **kept(NAME, rest, forms, blanks))
 
@@ -169,14 +188,6 @@ def read_result(turn: Wire, forms: Wire, pairing: Pairing) -> ToolResultBlock:
     return ToolResultBlock(**fields, **kept(NAME, rest, forms, blanks))
 
 
-def add_result(block: ToolResultBlock, messages: list[Message]) -> None:
-    """A run of results answers one turn: it is one message."""
-    if messages and messages[-1].role is Role.tool:
-        messages[-1] = replace(messages[-1], content=(*messages[-1].content, block))
-    else:
-        messages.append(Message(Role.tool, (block,)))
-
-
 def mark_apart(messages: list[Message]) -> tuple[Message, ...]:
     """The server takes results anywhere; we would write them behind their calls."""
     if [index for index, _ in settled(messages, Ledger())] == list(range(len(messages))):
@@ -192,6 +203,9 @@ def encode_system(placed: Sequence[tuple[Place, Block]], ledger: Ledger) -> list
     """One turn for each block: nothing has to be joined."""
     turns: list[Wire] = []
     for place, block in placed:
+        if is_plain(block) and type(block) is TextBlock:
+            turns.append({"role": "system", "content": block.text})
+            continue
         ledger.where = place
         if type(block) is not TextBlock:
             ledger.lose("dropped", "a system prompt is text")
@@ -216,54 +230,48 @@ def say_turn(role: Role, said: Wire, value: Message | Block) -> Wire:
     return own(NAME, turn, value)
 
 
-class History:
-    """What a result must know of the calls before it: their names, their order, and how their ids went out."""
-
-    def __init__(self) -> None:
-        self.names: dict[str, str] = {}
-        self.order: dict[str, int] = {}
-        self.derived: dict[str, Wire] = {}
-
-    def hear(self, message: Message) -> None:
-        if message.role != Role.assistant:
-            return
-        for place, call in enumerate(block for block in message.content if type(block) is ToolUseBlock):
-            mark = marks(NAME, call)
-            self.names[call.id], self.order[call.id] = call.name, place
-            if mark.get("derived") == call.id:
-                self.derived[call.id] = mark
-            else:
-                self.derived.pop(call.id, None)
-
-
 Run = list[tuple[int, Message]]
 
 
 def encode_messages(
     messages: Sequence[Message], target: Target | None, ledger: Ledger, skip: int = 0, *, context: bool = False
 ) -> list[Wire]:
-    turns = usual.say_history(messages[skip:] if skip else messages)
-    if turns is not None:
-        return turns
-    turns, history = list[Wire](), History()
-    for run in in_runs(messages, ledger, skip):
-        if len(run) == 1 and (turn := usual.say_message(run[0][1])) is not None:
-            history.hear(run[0][1])
-            turns.append(turn)
-            continue
-        results: list[tuple[Place, ToolResultBlock]] = []
-        others: list[tuple[Place, Block]] = []
-        for index, message in run:
-            history.hear(message)
-            ledger.where = ("messages", index)
-            ledger.foreign(message, NAME)
-            part(message, target, results, others, ledger)
-        ledger.where = ()
-        turns += [say_result(block, place, history, ledger) for place, block in in_order(results, history, ledger)]
-        if others or not results:
-            turns += say_run(run, others, ledger, context=context)
+    history = History()
+    theirs: Sequence[Message] = ()
+
+    def otherwise(index: int) -> None:
+        """By the tables, which know calls by the ids that they go out under."""
+        nonlocal theirs
+        theirs = theirs or issued(messages, NAME)
+        history.note_ids(messages[index])
+        say_run([(index, theirs[index])], history, target, ledger, context=context)
+
+    known = len(ledger.losses)
+    if usual.say_history(messages, skip, history, target, ledger.losses, otherwise):
+        return history.turns
+    del ledger.losses[known:]
+    history = History()
+    for run in in_runs(issued(messages, NAME), ledger, skip):
+        if len(run) > 1 or not usual.say_message(run[0][1], run[0][0], history, target, ledger.losses):
+            say_run(run, history, target, ledger, context=context)
+    return history.turns
+
+
+def say_run(run: Run, history: History, target: Target | None, ledger: Ledger, *, context: bool) -> None:
+    """Messages that are one turn, and the results among them."""
+    results: list[tuple[Place, ToolResultBlock]] = []
+    others: list[tuple[Place, Block]] = []
+    for index, message in run:
+        history.hear(message)
+        ledger.where = ("messages", index)
+        ledger.foreign(message, NAME)
+        part(message, target, results, others, ledger)
     ledger.where = ()
-    return turns
+    for place, block in in_order(results, history, ledger):
+        history.turns.append(say_result(block, place, history, ledger))
+    if others or not results:
+        history.turns += say_others(run, others, ledger, context=context)
+    ledger.where = ()
 
 
 def in_runs(messages: Sequence[Message], ledger: Ledger, skip: int) -> list[Run]:
@@ -314,7 +322,7 @@ def part(
         ledger.lose("moved", "what is no result is a turn of the user's", "role")
 
 
-def say_run(run: Run, placed: list[tuple[Place, Block]], ledger: Ledger, *, context: bool) -> list[Wire]:
+def say_others(run: Run, placed: list[tuple[Place, Block]], ledger: Ledger, *, context: bool) -> list[Wire]:
     """What a run of messages says beside its results, as one turn."""
     index, first = run[0]
     if first.role == Role.tool and not placed:
@@ -333,8 +341,8 @@ def in_order(
     """Where calls went out without ids, results are told apart by their order; those that were read keep theirs."""
     if not any(b.tool_use_id in history.derived and "derived" not in marks(NAME, b) for _, b in results):
         return results
-    last = len(history.order)
-    ordered = sorted(results, key=lambda result: history.order.get(result[1].tool_use_id, last))
+    last = ("", len(history.calls))
+    ordered = sorted(results, key=lambda result: history.calls.get(result[1].tool_use_id, last)[1])
     for before, after in zip(results, ordered, strict=True):
         if before is not after:
             ledger.lose("moved", "results without ids stand in the order of their calls", *before[0])
@@ -348,13 +356,13 @@ def say_result(block: ToolResultBlock, place: Place, history: History, ledger: L
     if block.is_error:
         said["content"] = ERROR_PREFIX + said["content"]
         for path in ("is_error", "content"):
-            ledger.lose("approximated", f"there is no error flag: the text begins with {ERROR_PREFIX!r}", path)
+            ledger.lose("approximated", ERROR_IN_WORDS, path)
     elif block.is_error is not None:
-        ledger.lose("dropped", f"{NAME} has no error flag", "is_error")
+        ledger.lose("dropped", NO_ERROR_FLAG, "is_error")
     name = block.name
-    if name is None and "tool_name" not in mark.get("absent", ()) and block.tool_use_id in history.names:
-        name = history.names[block.tool_use_id]
-        ledger.lose("added", "a result names its tool: taken from the call", "name")
+    if name is None and "tool_name" not in mark.get("absent", ()) and block.tool_use_id in history.calls:
+        name = history.calls[block.tool_use_id][0]
+        ledger.lose("added", NAMED_BY_CALL, "name")
     if name is not None:
         said["tool_name"] = name
     sent = mark if "derived" in mark else history.derived.get(block.tool_use_id, mark)

@@ -53,7 +53,9 @@ NEAREST = {"minimal": "low", "xhigh": "max"}
 def decode_request(body: Json, model: str | None, stream: bool | None, provider: str | None) -> Request:
     if not is_object(body):
         raise ParseError(f"a request body is a JSON object, got {type(body).__name__}")
-    rest, forms, blanks = dict(body), Wire(), Wire()
+    rest = dict(body)
+    forms: Wire = {}
+    blanks: Wire = {}
     fields: dict[str, Any] = {}
     PARAMS.decode(rest, fields, blanks)
     if model is not None and "model" not in fields:
@@ -86,7 +88,8 @@ def read_history(rest: Wire, fields: dict[str, Any], forms: Wire, blanks: Wire, 
 
 
 def read_options(rest: Wire, fields: dict[str, Any], blanks: Wire) -> None:
-    options, empty = dict(rest.pop("options")), Wire()
+    options: Wire = dict(rest.pop("options"))
+    empty: Wire = {}
     was_empty = not options
     limit, stop = options.get("num_predict"), options.get("stop")
     aside: Wire = {}
@@ -128,7 +131,8 @@ def read_stream(rest: Wire, fields: dict[str, Any], forms: Wire, outside: bool |
 
 
 def encode_request(request: Request, target: Target | None) -> Encoded:
-    ledger, body, mark = Ledger(), Wire(), marks(NAME, request)
+    body: Wire = {}
+    ledger, mark = Ledger(), marks(NAME, request)
     if request.model is None and target is not None and target.model is not None:
         body["model"] = target.model
     PARAMS.encode(request, body, ledger)

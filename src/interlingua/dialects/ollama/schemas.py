@@ -1,4 +1,4 @@
-"""Which schemas the server's own type of a tool's parameters holds whole.
+"""Which schemas the server's own type of a tool's parameters holds whole, and what becomes of the others.
 
 Clients send the same tools with every request, so the latest schema found to fit is remembered for each tool name: to
 compare is much cheaper than to check. What is remembered is a copy of ours, which nobody else can change.
@@ -8,10 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import msgspec
-
+from ...schema import project_schema
 from ...types.base import Json
+from ...types.tools import Tool, ToolDefinition
 from .._json import Wire, is_array, is_object
+from .._schemas import NO_JSON, Declared, Plans
+from .._stream import decode_json, dump
+from .._tables import is_plain_tool
+from .blocks import NAME
 
 MOST, LONGEST = 256, 16_384  # schemas that are remembered, and the bytes of one
 _known: dict[str, Wire] = {}
@@ -21,7 +25,7 @@ def is_ours(name: str, schema: Wire) -> bool:
     """Whether the server's types hold all of a tool's schema of parameters, so that nothing has to be projected."""
     if _known.get(name) == schema:
         return True
-    if schema.get("type") != "object" or "description" in schema or not fits(schema):
+    if not is_whole(schema):
         return False
     remember(name, schema)
     return True
@@ -29,13 +33,39 @@ def is_ours(name: str, schema: Wire) -> bool:
 
 def remember(name: str, schema: Wire) -> None:
     try:
-        text = msgspec.json.encode(schema)
-    except (msgspec.MsgspecError, TypeError, ValueError, OverflowError, RecursionError):
-        return  # not JSON: whoever sends it will hear of it
+        text = dump(schema)
+    except NO_JSON:  # whoever sends it will hear of it
+        return
     if len(_known) >= MOST:
         _known.clear()
     if len(text) <= LONGEST:
-        _known[name] = msgspec.json.decode(text)
+        _known[name] = decode_json(text)
+
+
+def is_whole(schema: Wire) -> bool:
+    return schema.get("type") == "object" and "description" not in schema and fits(schema)
+
+
+def judge(schema: Wire) -> tuple[Wire, tuple[Declared, ...]]:
+    """A schema of parameters as the server's types hold it, and what to declare."""
+    if is_whole(schema):
+        return schema, ()
+    said, changes = project_schema(schema, NAME)
+    losses: list[Declared] = []
+    if said != schema:
+        losses.append(("approximated", "; ".join(changes), "input_schema"))
+    if said.get("type") != "object":
+        losses.append(("added", "an input schema is of type object", "input_schema/type"))
+        said = {"type": "object", **{key: value for key, value in said.items() if key != "type"}}
+    return said, tuple(losses)
+
+
+def is_usual(tool: Tool) -> bool:
+    """A definition with nothing but a name, a description and a schema."""
+    return isinstance(tool, ToolDefinition) and tool.description is not None and is_plain_tool(tool)
+
+
+PLANS = Plans(judge, is_usual)
 
 
 def fits(schema: Json) -> bool:

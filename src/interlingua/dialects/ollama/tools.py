@@ -11,11 +11,11 @@ from typing import Any
 from ...types.base import Json
 from ...types.tools import ServerTool, Tool, ToolDefinition
 from .._json import is_object
-from .._schemas import say_strict
+from .._schemas import Plan, say_changed
 from .._tables import Ledger, kept, marks, own
 from . import usual
 from .blocks import NAME, Wire, take_typed
-from .schemas import is_ours
+from .schemas import PLANS, is_ours
 
 FREE_TEXT_SCHEMA: Wire = {"type": "object", "properties": {"input": {"type": "string"}}, "required": ["input"]}
 
@@ -50,14 +50,14 @@ def read_tool(wire: Json) -> Tool:
 
 
 def encode_tools(tools: Sequence[Tool], ledger: Ledger) -> list[Wire]:
+    plans = PLANS.of(tools)
+    if (usually := usual.say_tools(tools, plans, ledger.losses)) is not None:
+        return usually
     said: list[Wire] = []
     for index, tool in enumerate(tools):
-        if (wire := usual.say_tool(tool)) is not None:
-            said.append(wire)
-            continue
         ledger.where = ("tools", index)
         if isinstance(tool, ToolDefinition):
-            said.append(say_tool(tool, ledger))
+            said.append(say_tool(tool, plans[index], ledger))
         elif tool.dialect == NAME:
             said.append(tool.raw)
         else:
@@ -66,13 +66,13 @@ def encode_tools(tools: Sequence[Tool], ledger: Ledger) -> list[Wire]:
     return said
 
 
-def say_tool(tool: ToolDefinition, ledger: Ledger) -> Wire:
+def say_tool(tool: ToolDefinition, plan: Plan, ledger: Ledger) -> Wire:
     absent = marks(NAME, tool).get("absent", ())
     function: Wire = {"name": tool.name}
     if tool.description is not None:
         function["description"] = tool.description
     if tool.input_schema or "parameters" not in absent:
-        function["parameters"] = say_schema(tool, ledger)
+        function["parameters"] = say_schema(tool, plan, ledger)
     for word in ("strict", "annotations", "cache"):
         if getattr(tool, word) is not None:
             ledger.lose("dropped", f"{NAME} has no word for {word}", word)
@@ -81,18 +81,17 @@ def say_tool(tool: ToolDefinition, ledger: Ledger) -> Wire:
     return own(NAME, wire, tool)
 
 
-def say_schema(tool: ToolDefinition, ledger: Ledger) -> Wire:
+def say_schema(tool: ToolDefinition, plan: Plan, ledger: Ledger) -> Wire:
     if tool.kind == "text":
         ledger.lose("approximated", "a free-text tool goes as one that takes {input: text}", "kind")
         ledger.lose("added", "a free-text tool goes as one that takes {input: text}", "input_schema")
         return FREE_TEXT_SCHEMA
-    if marks(NAME, tool).get("schema") == "verbatim" or is_ours(tool.name, tool.input_schema):
+    if marks(NAME, tool).get("schema") == "verbatim":
         return tool.input_schema
-    schema, _ = say_strict(tool.input_schema, NAME, ledger, "input_schema")
-    if schema.get("type") != "object":
-        ledger.lose("added", "an input schema is of type object", "input_schema", "type")
-        schema = {"type": "object", **{key: value for key, value in schema.items() if key != "type"}}
-    return schema
+    if plan.change is None:
+        return tool.input_schema
+    ledger.losses += plan.losses
+    return say_changed(tool.input_schema, plan.change)
 
 
 def lose_choice(ledger: Ledger) -> None:

@@ -112,14 +112,16 @@ class Choice:
 
     def whole(self, index: int) -> Wire:
         message: Wire = {"role": "assistant", "content": self._content()}
-        message |= {key: "".join(texts) for key, texts in self.thinking.items()}
+        for key, texts in self.thinking.items():
+            message[key] = "".join(texts)
         if self.refusal:
             message["refusal"] = "".join(self.refusal)
         if self.calls:
             message["tool_calls"] = [call.whole() for call in self.calls]
         if self.legacy is not None:
             message["function_call"] = {"name": self.legacy.name, "arguments": "".join(self.legacy.arguments)}
-        message = {**message, **{key: value for key, value in self.turn.items() if key not in message}}
+        if self.turn:
+            message = {**self.turn, **message}
         return {**self.rest, "index": index, "message": message, "finish_reason": self.finish_reason}
 
     def _content(self) -> Json:

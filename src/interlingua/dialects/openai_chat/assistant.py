@@ -50,7 +50,9 @@ class Turn(NamedTuple):
 
 def read_turn(wire: Wire) -> Turn:
     """Read the object. It is copied first; ``role`` is popped by the caller."""
-    rest, forms, blanks = wire, Wire(), Wire()
+    rest = wire
+    forms: Wire = {}
+    blanks: Wire = {}
     blocks: list[Block] = []
     if len(rest) > 1 or "content" not in rest:
         read_thinking(rest, blocks, forms, blanks)

@@ -37,7 +37,8 @@ def read_call(wire: Json, index: int, position: int) -> Block:
     """One call. ``index`` is its place among the blocks, of which a missing id is made, ``position`` among calls."""
     if not is_object(wire):
         return OpaqueBlock(NAME, {"tool_call": wire})
-    rest, forms = dict(wire), Wire()
+    rest = dict(wire)
+    forms: Wire = {}
     kind = rest.pop("type", "absent")
     if kind == "custom" and isinstance(rest.get("custom"), dict):
         fields = _read_custom(rest)

@@ -17,7 +17,7 @@ from ...types.blocks import Block, RefusalBlock, ToolUseBlock
 from ...types.capabilities import Target
 from ...types.messages import Message, Origin
 from ...types.words import Role
-from .._history import PLACEHOLDER, call_ids, settled, speakable
+from .._history import PLACEHOLDER, call_ids, issued, settled, speakable
 from .._issuer import same_issuer
 from .._tables import Ledger, kept, marks, own
 from . import usual
@@ -150,6 +150,7 @@ def _system_word(forms: Wire, quirks: Quirks) -> str:
 
 
 def encode_messages(messages: Sequence[Message], target: Target | None, quirks: Quirks, ledger: Ledger) -> list[Wire]:
+    messages = issued(messages, NAME)
     if target is None and not quirks.replay_thinking:
         usual_turns = usual.say_history(messages, quirks.ids.pattern.fullmatch)
         if usual_turns is not None:

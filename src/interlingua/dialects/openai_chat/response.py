@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from ...errors import ParseError
 from ...ids import ANY, IdMap
 from ...types.base import Json
-from ...types.blocks import RefusalBlock, ThinkingBlock, ToolUseBlock
+from ...types.blocks import Block, RefusalBlock, TextBlock, ThinkingBlock, ToolUseBlock
 from ...types.loss import Encoded
 from ...types.messages import Message
 from ...types.request import Request
@@ -53,11 +53,14 @@ APPROXIMATE = {
 }
 
 
+END, CALLED, REFUSED = StopReason.end_turn, StopReason.tool_use, StopReason.refusal  # slow to reach
+
+
 def stands_for(word: Json, *, calls: bool, refused: bool) -> StopReason:
     """What a finish reason means beside the answer's content: presence of calls decides."""
     found = STOP.read.get(word) if isinstance(word, str) else None
-    if found in (None, StopReason.end_turn):
-        return StopReason.tool_use if calls else StopReason.refusal if refused else StopReason.end_turn
+    if found is None or found is END:
+        return CALLED if calls else REFUSED if refused else END
     return found
 
 
@@ -68,15 +71,17 @@ def decode_response(
         raise ParseError(f"a response body is a JSON object, got {type(body).__name__}")
     if "error" in body and body["error"] and not body.get("choices"):
         return Response(stop_reason=StopReason.error, error=decode_error(None, headers, body, provider))
-    response = read_response(body, request)
+    response = read_response(dict(body), request)
     if isinstance(body.get("error"), dict):
         error = decode_error(None, headers, body, provider)
         return replace(response, stop_reason=StopReason.error, error=error)
     return response
 
 
-def read_response(body: Wire, request: Request | None) -> Response:
-    rest, forms, blanks = dict(body), Wire(), Wire()
+def read_response(rest: Wire, request: Request | None) -> Response:
+    """``rest`` is a private copy."""
+    forms: Wire = {}
+    blanks: Wire = {}
     fields: dict[str, Any] = {}
     read_constants(rest, forms, CONSTANTS)
     for key in ("id", "model"):
@@ -86,18 +91,20 @@ def read_response(body: Wire, request: Request | None) -> Response:
         elif value != "":
             forms[key] = value
     read_choices(rest, fields, forms, blanks)
-    restore = restorer(request, texts=True)
+    restore = restorer(request, texts=True) if request is not None else None
     if restore is not None and "content" in fields:
         fields["content"] = tuple(restore(b) if type(b) is ToolUseBlock else b for b in fields["content"])
     if isinstance(rest.get("usage"), dict):
-        marked, empty = Wire(), Wire()
+        marked: Wire = {}
+        empty: Wire = {}
         fields["usage"], left = read_usage(rest.pop("usage"), marked, empty)
         _keep(rest, "usage", left)
         _keep(forms, "usage", marked)
         _keep(blanks, "usage", empty)
     elif "usage" in rest:
         forms["usage"] = rest.pop("usage")
-    sift(rest, blanks)
+    if rest:
+        sift(rest, blanks)
     return Response(**fields, **kept(NAME, rest, forms, blanks))
 
 
@@ -114,22 +121,26 @@ def read_choices(rest: Wire, fields: dict[str, Any], forms: Wire, blanks: Wire) 
         forms["choices"] = "absent" if "choices" not in rest and choices is None else "odd"
         return
     del rest["choices"]
-    first, marked, empty = dict(choices[0]), Wire(), Wire()
+    first = dict(choices[0])
+    marked: Wire = {}
+    empty: Wire = {}
     read_constants(first, marked, CHOICE)
     if isinstance(first.get("message"), dict):
         read_message(first, fields, marked, empty)
     else:
         marked["message"] = first.pop("message", "absent")
     word = first.pop("finish_reason", "absent")
-    content = fields.get("content", ())
-    calls, refused = any(type(b) is ToolUseBlock for b in content), any(type(b) is RefusalBlock for b in content)
+    content: tuple[Block, ...] = fields.get("content", ())
+    kinds = [type(block) for block in content]
+    calls, refused = ToolUseBlock in kinds, RefusalBlock in kinds
     reason = fields["stop_reason"] = stands_for(word, calls=calls, refused=refused)
     if isinstance(word, str) and word != "absent":
         fields["raw_stop_reason"] = word
     if word != write_stop(reason, refused=refused):
         forms["finish_reason"] = word
     hollow: Wire = {}
-    sift(first, hollow)
+    if first:
+        sift(first, hollow)
     if first or len(choices) > 1:
         rest["choices"] = [first, *choices[1:]]
     _keep(forms, "turn", marked)
@@ -140,7 +151,12 @@ def read_choices(rest: Wire, fields: dict[str, Any], forms: Wire, blanks: Wire) 
 
 
 def read_message(first: Wire, fields: dict[str, Any], marked: Wire, empty: Wire) -> None:
-    inner = dict(first.pop("message"))
+    message = first.pop("message")
+    text = message.get("content")
+    if len(message) == 2 and type(text) is str and text and message.get("role") == "assistant":
+        fields["content"] = (TextBlock(text),)  # nearly all answers
+        return
+    inner = dict(message)
     role = inner.pop("role", "absent")
     if role != "assistant":
         marked["role"] = role
@@ -171,7 +187,7 @@ def as_turn(response: Response, message: Message) -> Message:
 
 
 def write_stop(reason: StopReason, *, refused: bool) -> str:
-    if reason is StopReason.refusal and refused:
+    if reason is REFUSED and refused:
         return "stop"
     return APPROXIMATE.get(reason) or STOP.write.get(reason, "stop")
 

@@ -237,14 +237,15 @@ class Decoder(FrameDecoder):
 
     def close_blocks(self, out: list[Event]) -> None:
         """Everything is read as a whole; calls that never got an id or a name open now, with what they have there."""
-        self.whole = read_response(self.body(), self.request)
-        for call, read in zip(self._calls(), self.whole.tool_uses, strict=False):
+        whole = self.whole = read_response(self.body(), self.request)
+        calls = self._calls()
+        for call, read in zip(calls, whole.tool_uses if calls else (), strict=False):
             if call.place is None:
                 self.open_call(call, read.id, out)
-        if self.whole.usage is not None:
-            out.append(UsageUpdate(self.whole.usage))
+        if whole.usage is not None:
+            out.append(UsageUpdate(whole.usage))
         super().close_blocks(out)
-        for block in self.whole.content:
+        for block in whole.content:
             if type(block) not in TOLD and block not in self.fold.blocks:
                 out.append(self.fold.open(block))
                 out.append(self.fold.close(len(self.fold.blocks) - 1, block))
@@ -252,7 +253,9 @@ class Decoder(FrameDecoder):
     def body(self) -> Wire:
         choices = [self.choices[index].whole(index) for index in sorted(self.choices)]
         body = {**self.envelope, "object": "chat.completion", "choices": choices}
-        return body if self.usage is None else {**body, "usage": self.usage}
+        if self.usage is not None:
+            body["usage"] = self.usage
+        return body
 
     def finished_block(self, index: int) -> Block:
         """The block of the whole that stands in this slot, or the part of it that was said in deltas."""
@@ -273,9 +276,11 @@ class Decoder(FrameDecoder):
     def content(self) -> tuple[Block, ...]:
         """In the order of the slots, however they were filled."""
         assert self.whole is not None
-        mine = list(self.fold.content)
-        ordered = [block for block in self.whole.content if block in mine]
-        return tuple(ordered) if len(ordered) == len(mine) else tuple(mine)
+        mine, whole = self.fold.blocks, self.whole.content
+        ordered = [block for block in whole if block in mine]
+        if len(ordered) != len(mine):
+            return tuple(mine)
+        return whole if len(whole) == len(mine) else tuple(ordered)
 
     def terminal(self) -> bool:
         return self.finished

@@ -19,7 +19,7 @@ from .encoder import Encoder
 from .errors import decode_error, encode_error
 from .names import Scribe
 from .request import decode_request, encode_request
-from .response import decode_response, encode_response
+from .response import as_turn, decode_response, encode_response
 from .stream import Decoder
 from .tools import encode_tools, say_choice
 from .wire import NAME
@@ -33,6 +33,8 @@ class OpenAIResponses(Dialect):
     history_key = "input"
 
     def encode_request(self, request: Request, target: Target | None = None) -> Encoded:
+        if request.output_schema is None:
+            return encode_request(request, target)
         return forcing(lambda asked: encode_request(asked, target), request, target)
 
     def decode_request(
@@ -58,14 +60,17 @@ class OpenAIResponses(Dialect):
     def decode_error(self, status: int, headers: Headers | None, body: bytes) -> AdapterError:
         return decode_error(status, headers, body, self.provider)
 
+    def as_turn(self, response: Response) -> Message:
+        return as_turn(response, super().as_turn(response))
+
     def encode_messages(self, messages: Sequence[Message], target: Target | None = None) -> Encoded:
-        writer = Writer(Scribe(), target)
+        writer = Writer(Scribe(reader=target))
         writer.messages(messages)
         return Encoded(writer.items, losses=tuple(writer.scribe.losses))
 
     def encode_system(self, system: Sequence[Block], target: Target | None = None) -> Encoded:
         """A string for ``instructions``, or the items that open ``input``."""
-        writer = Writer(Scribe(), target)
+        writer = Writer(Scribe(reader=target))
         instructions = writer.system([(("system", index), block) for index, block in enumerate(system)])
         return Encoded(writer.items if instructions is None else instructions, losses=tuple(writer.scribe.losses))
 

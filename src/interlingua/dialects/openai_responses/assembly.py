@@ -10,8 +10,7 @@ from msgspec.structs import replace
 from ...arguments import read_arguments, write_arguments
 from ...types.base import Json
 from ...types.blocks import Block, OpaqueBlock, RefusalBlock, TextBlock, ThinkingBlock, ToolUseBlock
-from .items import REASON, SUMMARY
-from .wire import NAME, Wire, is_array, is_object
+from .wire import NAME, REASON, SUMMARY, Wire, is_array, is_object
 
 Key = tuple[Json, str, Json]
 """Output index, kind of part, index of the part. Kinds: ``content``, ``summary``, ``item`` for an item of one block."""

@@ -35,12 +35,14 @@ from .._stream import GrammaticalEncoder, dump
 from .._tables import marks
 from .assembly import CALLS, EMPTY_PARTS, so_far, text_key, text_of
 from .errors import say_error
-from .items import REASON, SUMMARY, goes_with, say_group
+from .heads import CUT, DONE
+from .items import goes_with, say_group
 from .names import Scribe
 from .parts import say_output
+from .reasoning import is_empty_part
 from .response import answering, say_envelope
 from .stream import EVENTS
-from .wire import NAME, Wire, is_object
+from .wire import NAME, REASON, SUMMARY, Wire, is_object
 
 ENDS = {"completed": "response.completed", "failed": "response.failed"}
 
@@ -118,12 +120,13 @@ class Encoder(GrammaticalEncoder):
         response = event.response
         if event.error is not None and response.stop_reason != StopReason.cancelled:
             return self.fail(event.error, response)
-        said = self.settle()
+        self.ledger.where = ()
+        wire = say_envelope(replace(response, error=None), self.request, self.ledger)
+        said = self.settle(cut=wire.get("status") == CUT)
         self.ledger.where = ()
         begun = [self.whole[index] for index in sorted(self.whole)]
         if len(begun) == len(response.content) and begun != list(response.content):
             self.ledger.lose("moved", "items stand in the order in which they began", "content")
-        wire = say_envelope(replace(response, error=None), self.request, self.ledger)
         self.keep_id(wire)
         self.ended = True
         kind = ENDS.get(str(wire.get("status", "completed")), "response.incomplete")
@@ -193,7 +196,7 @@ class Encoder(GrammaticalEncoder):
             wire |= {key: [] for key in ("content", "summary") if key in wire}
         elif isinstance(block, ToolUseBlock):
             wire[CALLS[wire["type"]]] = ""
-        if wire.get("status") == "completed":
+        if wire.get("status") in (DONE, CUT):
             wire["status"] = "in_progress"
         self.items.append(wire)
         return Draft(place, wire)
@@ -238,7 +241,7 @@ class Encoder(GrammaticalEncoder):
             return self.end_call(draft, index, block)
         draft.blocks[index] = block
         said = b""
-        if isinstance(block, ThinkingBlock) and index not in draft.parts and "bare" not in marks(NAME, block):
+        if isinstance(block, ThinkingBlock) and index not in draft.parts and is_empty_part(block):
             said = self.add_part(draft, index)
         return self.end_part(draft, index, block, said) if index in draft.parts else b""
 
@@ -272,24 +275,24 @@ class Encoder(GrammaticalEncoder):
         whole: Wire = {**draft.head, CALLS[tag]: text}
         if tag == "function_call":
             whole["name"] = block.name
-        return said + self.event(f"{kind}.done", whole) + self.settle(finished=True)
+        return said + self.event(f"{kind}.done", whole)
 
-    def settle(self, *, finished: bool = False) -> bytes:
-        """End the items that are open, or only those whose blocks are all finished."""
+    def settle(self, *, finished: bool = False, cut: bool = False) -> bytes:
+        """End the items that are open, or only those whose blocks are all finished. ``cut``: the answer ended early."""
         said: list[bytes] = []
         for draft in self.drafts[:]:
             if finished and len(draft.finished) < len(draft.blocks):
                 continue
             self.drafts.remove(draft)
-            said.append(self.done(draft))
+            said.append(self.done(draft, cut=cut and draft.index == len(self.items) - 1))
         return b"".join(said)
 
-    def done(self, draft: Draft) -> bytes:
+    def done(self, draft: Draft, *, cut: bool) -> bytes:
         for index in draft.blocks.keys() - draft.finished:
             draft.blocks[index] = so_far(draft.blocks[index], "".join(draft.said[index]))
         group = list(draft.blocks.items())
         self.ledger.where = ("content", group[0][0])
-        item = say_group(group, draft.index, self.ledger) or draft.wire
+        item = say_group(group, draft.index, self.ledger, cut=cut) or draft.wire
         if item.get("id") != draft.wire.get("id") and "id" in draft.wire:
             item["id"] = draft.wire["id"]
             self.ledger.lose("approximated", "an item keeps the id that it began with", "extras", NAME)

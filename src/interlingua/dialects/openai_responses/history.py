@@ -13,7 +13,6 @@ carried whole beside the caller's nearest words, so that no empty turn stands fo
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from msgspec.structs import replace
@@ -21,16 +20,18 @@ from msgspec.structs import replace
 from ...errors import ParseError
 from ...types.base import Json
 from ...types.blocks import Block, OpaqueBlock, TextBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock
-from ...types.messages import Message, Origin
+from ...types.messages import Message
 from ...types.tools import Tool
 from ...types.words import Role
 from .._history import is_plain, mark_orphans
 from .._tables import kept, marks, take
-from .items import item_marks, read_item
-from .names import CALL_ID, TOOL_NAME
+from .drafts import Draft, Drafts
+from .heads import item_marks
+from .items import read_item
+from .names import CALL_ID, is_name
 from .parts import read_input
 from .tools import read_tools
-from .usual import read_call, read_result as read_usual_result, read_words
+from .usual_read import USUAL
 from .wire import NAME, Wire, is_array, is_object
 
 ROLES = {"user": Role.user, "system": Role.system, "developer": Role.system}
@@ -55,33 +56,12 @@ def is_added(item: Json) -> bool:
     return is_object(item) and item.get("type") == ADDED and "tools" not in item
 
 
-class Draft:
-    """A message while it is read."""
-
-    __slots__ = ("blocks", "fields", "message_last", "role", "silent")
-
-    def __init__(self, role: Role, *, silent: bool = False) -> None:
-        self.role = role
-        self.blocks: list[Block] = []
-        self.fields: dict[str, Any] = {}
-        self.silent = silent  # holds nothing that anybody says
-        self.message_last = False
-
-    def message(self, origin: Origin) -> Message:
-        by = origin if self.role is Role.assistant else None
-        if not self.fields:
-            return Message(self.role, tuple(self.blocks), None, by)
-        return Message(self.role, tuple(self.blocks), origin=by, **self.fields)
-
-
-class Reader:
+class Reader(Drafts):
     """Items in, messages out."""
 
     def __init__(self, provider: str | None, taken: set[str]) -> None:
-        self.origin = Origin(provider, NAME)
+        super().__init__(provider)
         self.system: list[Block] = []
-        self.drafts: list[Draft] = []
-        self.calls: dict[str, str] = {}
         self.tools: list[Tool] = []
         self.taken = taken
         self.added = 0
@@ -93,49 +73,10 @@ class Reader:
                 raise ParseError(f"input[{index}] is not an object")
             kind = item.get("type")
             usual = USUAL.get(kind) if kind is None or type(kind) is str else None
-            if usual is None or not usual(self, item):
+            if usual is None or not usual(item, self):
                 self.item(item, kind_of(item))
-        self.mark_lonely()
-
-    def usual_call(self, item: Wire) -> bool:
-        call = read_call(item, self.calls)
-        if call is None:
-            return False
-        self.calls[call.id] = "json"
-        drafts = self.drafts
-        last = drafts[-1] if drafts and drafts[-1].role is Role.assistant else self.add(Role.assistant)
-        last.blocks.append(call)
-        last.message_last = False
-        return True
-
-    def usual_result(self, item: Wire) -> bool:
-        result = read_usual_result(item, self.calls)
-        if result is None:
-            return False
-        self.behind(Role.tool).blocks.append(result)
-        return True
-
-    def usual_words(self, item: Wire) -> bool:
-        """A message that is a role and text; the assistant's only where it begins a turn."""
-        role, last = item.get("role"), self.drafts[-1] if self.drafts else None
-        if last is not None and last.silent:
-            return False
-        if role == "user" and (words := read_words(item)) is not None:
-            self.add(Role.user).blocks += words
-            return True
-        if role != "assistant" or len(item) != 2 or type(text := item.get("content")) is not str:
-            return False
-        if last is not None and last.role is Role.assistant and not last.message_last:
-            return False
-        last = self.add(Role.assistant)
-        last.blocks.append(TextBlock(text))
-        last.message_last = True
-        return True
-
-    def add(self, role: Role) -> Draft:
-        draft = Draft(role)
-        self.drafts.append(draft)
-        return draft
+        if self.thought:
+            self.mark_lonely()
 
     def item(self, item: Wire, kind: str) -> None:
         role = item.get("role")
@@ -152,21 +93,12 @@ class Reader:
     def last(self) -> Draft | None:
         return self.drafts[-1] if self.drafts else None
 
-    def behind(self, role: Role) -> Draft:
-        """The message to go on with: the last if it is of this role, or one that nobody has said anything in yet."""
-        last = self.last
-        if last is not None and (last.silent or last.role is role):
-            last.role, last.silent = role, False
-            return last
-        self.drafts.append(Draft(role))
-        return self.drafts[-1]
-
     def model(self, item: Wire, kind: str) -> None:
         last = self.last
         message = kind == "message"
         if last is None or last.role is not Role.assistant or (message and last.message_last and "type" not in item):
-            last = Draft(Role.assistant)
-            self.drafts.append(last)
+            last = self.add(Role.assistant)
+        self.thought = self.thought or kind == "reasoning"
         blocks = read_item(item, None, len(last.blocks), first=not last.blocks)
         last.blocks += [self.call(block) if type(block) is ToolUseBlock else block for block in blocks]
         last.message_last = message
@@ -176,13 +108,15 @@ class Reader:
         odd: Wire = {}
         if block.id in self.calls or not CALL_ID.fullmatch(block.id):
             odd["id"] = "verbatim"
-        if not TOOL_NAME.fullmatch(block.name):
+        if not is_name(block.name):
             odd["name"] = "verbatim"
         self.calls[block.id] = block.kind
         return replace(block, forms={NAME: {**marks(NAME, block), **odd}}) if odd else block
 
     def message(self, item: Wire, role: Role) -> None:
-        rest, forms, blanks = dict(item), Wire(), Wire()
+        rest = dict(item)
+        forms: Wire = {}
+        blanks: Wire = {}
         word = rest.pop("role")
         if rest.get("type") == "message":
             forms["type"] = bool(rest.pop("type"))
@@ -194,8 +128,7 @@ class Reader:
             return
         last = self.last
         if last is None or not last.silent:
-            last = Draft(role)
-            self.drafts.append(last)
+            last = self.add(role)
         last.role, last.silent = role, False
         last.blocks += blocks
         last.fields = kept(NAME, rest, forms, blanks)
@@ -227,8 +160,8 @@ class Reader:
                 return
         last = self.last
         if last is None or last.role is Role.assistant:
-            last = Draft(Role.user, silent=True)
-            self.drafts.append(last)
+            last = self.add(Role.user)
+            last.silent = True
         last.blocks.append(OpaqueBlock(NAME, item))
 
     def mark_lonely(self) -> None:
@@ -243,15 +176,8 @@ class Reader:
                 draft.blocks[head] = replace(block, forms={NAME: {**marks(NAME, block), "item": item}})
 
     def messages(self) -> tuple[Message, ...]:
-        messages = tuple(draft.message(self.origin) for draft in self.drafts)
+        messages = self.finished()
         return mark_orphans(messages, NAME) if self.orphans else messages
-
-
-USUAL: dict[Json, Callable[[Reader, Wire], bool]] = {
-    "function_call": Reader.usual_call,
-    "function_call_output": Reader.usual_result,
-    None: Reader.usual_words,
-}
 
 
 def read_content(rest: Wire, forms: Wire, blanks: Wire) -> list[Block]:
@@ -275,7 +201,9 @@ def plain_text(block: Block) -> str | None:
 
 def read_result(rest: Wire, kind: str, calls: dict[str, str]) -> Block:
     """One result. Which kind of call it answers is told by the history, or marked."""
-    raw, forms, blanks = {"type": kind, **rest}, Wire(), Wire()
+    raw = {"type": kind, **rest}
+    forms: Wire = {}
+    blanks: Wire = {}
     rest.pop("type", None)
     id, output = rest.pop("call_id", None), rest.pop("output", None)
     if not isinstance(id, str) or not (isinstance(output, str) or is_array(output)):

@@ -22,7 +22,7 @@ from ...types.blocks import (
     ServerToolUseBlock,
 )
 from .._tables import Ledger, kept, marks, own
-from .wire import NAME, Wire, take_text
+from .wire import NAME, NO_FLAG, Wire, take_text
 
 # By canonical name; what is not here is "<name>_call", has an "id", and says what it found in an item of its own.
 TAGS = {"program": "program"}
@@ -172,7 +172,7 @@ def declare_found(call: ServerToolUseBlock, found: ServerToolResultBlock, ledger
         if getattr(found, field) != value:
             ledger.lose("dropped", "it is said inside the item of its call", field)
     if found.is_error is False or (found.is_error and marks(NAME, call).get("tag") != MCP):
-        ledger.lose("dropped", f"{NAME} has no error flag", "is_error")
+        ledger.lose("dropped", NO_FLAG, "is_error")
     _attributes(found, ledger)
 
 
@@ -203,7 +203,7 @@ def say_result(block: ServerToolResultBlock, ledger: Ledger) -> Wire | None:
     if block.content is not None:
         wire[OUTPUT_KEYS.get(block.name, "output")] = block.content
     if block.is_error is not None:
-        ledger.lose("dropped", f"{NAME} has no error flag", "is_error")
+        ledger.lose("dropped", NO_FLAG, "is_error")
     _attributes(block, ledger)
     return own(NAME, wire, block)
 

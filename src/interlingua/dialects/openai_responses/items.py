@@ -1,19 +1,17 @@
-"""The items that a model makes: messages, reasoning, calls. One turn of the assistant is many items.
+"""The items that a model makes: messages, calls, and all of them together. One turn of the assistant is many items.
 
-A message and a reasoning item may become several blocks, one for each part. Their own marks and residue stand under
-``item`` on the first block; the others are marked ``joined``. Items have two spellings: in an answer, or with an id,
-they carry ``id`` and ``status``; a message put in without an id is a role and a string. ``place`` is the position in an
-answer, from which an id is made where the issuer gave none; it is None in a request, where ids are never invented.
+Items have two spellings: in an answer, or with an id, they carry ``id`` and ``status``; a message put in without an id
+is a role and a string. What all items have is in ``heads.py``, reasoning in ``reasoning.py``.
 
 Marks under ``item``: ``type`` (present or not, otherwise than we would write), ``content`` (``string`` or ``list``),
-``absent`` (keys we would write), ``blank``, ``alone`` (reasoning that nothing follows). On a thought: ``part`` (of the
-content, not of the summary), ``bare`` (it has no part). On a call: ``arguments`` (not a string), ``id`` and ``name``
-(``verbatim``: the provider would not take it, but it was read here), ``call_id``.
+``absent`` (keys we would write), ``status`` (completed or not, otherwise than the answer tells). On a call:
+``arguments`` (not a string), ``id`` and ``name`` (``verbatim``: the provider would not take it, but it was read here),
+``call_id``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable
 from typing import Any
 
 from msgspec.structs import replace
@@ -32,85 +30,41 @@ from ...types.blocks import (
     ThinkingBlock,
     ToolUseBlock,
 )
-from .._tables import Ledger, blank, kept, marks, merge, own
-from .hosted import declare_found, read_hosted, say_call as say_hosted, say_image, say_result
+from .._tables import Ledger, kept, marks, merge, own
+from .heads import DONE, Placed, bare, item_marks, item_residue, read_head, say_head, walk, with_item
+from .hosted import IMAGE, declare_found, read_hosted, say_call as say_hosted, say_image, say_result
 from .names import Scribe
 from .parts import is_part, read_output, say_output
+from .reasoning import read_reasoning, say_reasoning, say_redacted
 from .wire import NAME, Wire, is_array, is_object, take_text
 
-PREFIXES = {"message": "msg", "reasoning": "rs", "function_call": "fc", "custom_tool_call": "ctc"}
-SUMMARY, REASON = "summary_text", "reasoning_text"
-Placed = Sequence[tuple[int, Block]]
 
-
-def read_item(item: Wire, place: int | None, index: int, *, first: bool = True) -> list[Block]:
+def read_item(item: Wire, place: int | None, index: int, *, first: bool = True, cut: bool = False) -> list[Block]:
     """The blocks of one item. ``index`` is the place of the first among all, of which a missing call id is made."""
     try:
         match item.get("type", "message" if "role" in item else None):
             case "message" if item["role"] == "assistant":
-                return read_message(dict(item), place, first=first) or [OpaqueBlock(NAME, item)]
+                return read_message(dict(item), place, first=first, cut=cut) or [OpaqueBlock(NAME, item)]
             case "reasoning":
-                return read_reasoning(dict(item), place) or [OpaqueBlock(NAME, item)]
+                return read_reasoning(dict(item), place)
             case "function_call" | "custom_tool_call":
-                return [read_call(dict(item), place, index)]
+                return [read_call(dict(item), place, index, cut=cut)]
             case _:
                 return read_hosted(item, place)
     except (KeyError, TypeError, ValueError, AttributeError):
         return [OpaqueBlock(NAME, item)]
 
 
-def _read_head(rest: Wire, forms: Wire, tag: str, place: int | None) -> bool:
-    """Take what we would write ourselves of an item's id and status; says whether the spelling is that of an answer."""
-    absent: list[str] = []
-    if place is not None:
-        if "id" not in rest:
-            absent.append("id")
-        elif rest["id"] == f"{PREFIXES[tag]}_{place}":
-            del rest["id"]
-    formal = place is not None or "id" in rest
-    if formal and tag != "reasoning":
-        if rest.get("status") == "completed":
-            del rest["status"]
-        elif "status" not in rest:
-            absent.append("status")
-    if absent:
-        forms["absent"] = absent
-    return formal
-
-
-def _say_head(wire: Wire, forms: Wire, tag: str, place: int | None) -> Wire:
-    absent = forms.get("absent", ())
-    if place is not None and "id" not in absent:
-        wire.setdefault("id", f"{PREFIXES[tag]}_{place}")
-    if (place is not None or "id" in wire) and tag != "reasoning" and "status" not in absent:
-        wire.setdefault("status", "completed")
-    return wire
-
-
-def _with_item(blocks: list[Block], rest: Wire, forms: Wire, blanks: Wire) -> list[Block]:
-    """Put what an item keeps for itself on its first block, and mark the others joined."""
-    if blanks:
-        forms["blank"] = blanks
-    for position, block in enumerate(blocks):
-        extras, mine = block.extras.get(NAME, {}), marks(NAME, block)
-        if position:
-            mine = {**mine, "joined": True}
-        else:
-            extras = {**extras, **({"item": rest} if rest else {})}
-            mine = {**mine, **({"item": forms} if forms else {})}
-        blocks[position] = replace(block, extras={NAME: extras} if extras else {}, forms={NAME: mine} if mine else {})
-    return blocks
-
-
 # --------------------------------------------------------------------------------------------------------- messages
 
 
-def read_message(rest: Wire, place: int | None, *, first: bool) -> list[Block]:
-    forms, typed = Wire(), "type" in rest
+def read_message(rest: Wire, place: int | None, *, first: bool, cut: bool) -> list[Block]:
+    typed = "type" in rest
+    forms: Wire = {}
     rest.pop("type", None)
     del rest["role"]
     content = rest.pop("content")
-    formal = _read_head(rest, forms, "message", place)
+    formal = read_head(rest, forms, "message", place, cut=cut)
     if typed is not (formal or not first):
         forms["type"] = typed
     if type(content) is str:
@@ -123,10 +77,10 @@ def read_message(rest: Wire, place: int | None, *, first: bool) -> list[Block]:
         blocks = list(map(read_output, content))
         if not formal:
             forms["content"] = "list"
-    return _with_item(blocks, rest, forms, {})
+    return with_item(blocks, rest, forms)
 
 
-def say_message(group: Placed, place: int | None, scribe: Scribe, *, first: bool) -> Wire | None:
+def say_message(group: Placed, place: int | None, scribe: Scribe, *, first: bool, cut: bool) -> Wire | None:
     """A message, or None where none of its parts can be said."""
     head = group[0][1]
     forms, residue = item_marks(head), item_residue(head)
@@ -142,7 +96,7 @@ def say_message(group: Placed, place: int | None, scribe: Scribe, *, first: bool
         if not wire["content"]:
             return None
     merge(wire, residue)
-    return _say_head(wire, forms, "message", place)
+    return say_head(wire, forms, "message", place, cut=cut)
 
 
 def _say_string(block: TextBlock | RefusalBlock, ledger: Ledger) -> str:
@@ -159,89 +113,10 @@ def _say_string(block: TextBlock | RefusalBlock, ledger: Ledger) -> str:
     return block.text
 
 
-def item_marks(block: Block) -> Wire:
-    forms: Wire = marks(NAME, block).get("item", {})
-    return forms
-
-
-def item_residue(block: Block) -> Wire:
-    residue: Wire = block.extras.get(NAME, {}).get("item", {})
-    return residue
-
-
-def bare(block: Block) -> Block:
-    """A block without what its item keeps on it."""
-    residue = block.extras.get(NAME)
-    if residue is None or "item" not in residue:
-        return block
-    left = {key: value for key, value in residue.items() if key != "item"}
-    others = {name: value for name, value in block.extras.items() if name != NAME}
-    return replace(block, extras={**others, NAME: left} if left else others)
-
-
-# -------------------------------------------------------------------------------------------------------- reasoning
-
-
-def read_reasoning(rest: Wire, place: int | None) -> list[Block]:
-    """One block for each part of the summary and of the content; the encrypted content signs the last."""
-    forms, blanks = Wire(), Wire()
-    del rest["type"]
-    blocks: list[Block] = []
-    for key, tag in (("summary", SUMMARY), ("content", REASON)):
-        parts = rest.pop(key, "absent")
-        if blank(parts):
-            if key == "content" or parts != []:
-                blanks[key] = parts
-        elif parts == "absent":
-            if key == "summary":
-                forms["summary"] = "absent"
-        else:
-            blocks += [read_thought(dict(part), tag) for part in parts]
-    if not blocks:
-        blocks = [ThinkingBlock(forms={NAME: {"bare": True}})]
-    signature = rest.get("encrypted_content")
-    if isinstance(signature, str) and signature:
-        blocks[-1] = replace(blocks[-1], signature=rest.pop("encrypted_content"))
-    elif "encrypted_content" in rest and blank(signature):
-        blanks["encrypted_content"] = rest.pop("encrypted_content")
-    _read_head(rest, forms, "reasoning", place)
-    return _with_item(blocks, rest, forms, blanks)
-
-
-def read_thought(rest: Wire, tag: str) -> Block:
-    if rest.pop("type") != tag:
-        raise ValueError(tag)
-    forms: Wire = {} if tag == SUMMARY else {"part": tag}
-    return ThinkingBlock(take_text(rest, "text"), **kept(NAME, rest, forms, {}))
-
-
-def say_reasoning(group: Placed, place: int | None, scribe: Scribe) -> Wire:
-    head = group[0][1]
-    forms = item_marks(head)
-    wire: Wire = {"type": "reasoning"}
-    for block in walk(group, scribe):
-        mark = marks(NAME, block)
-        if isinstance(block, ThinkingBlock) and (block.text or "bare" not in mark):
-            if "bare" in mark:
-                scribe.lose("added", "a part of the summary was made for it", "text")
-            tag = mark.get("part", SUMMARY)
-            part = own(NAME, {"type": tag, "text": block.text}, bare(block))
-            wire.setdefault("summary" if tag == SUMMARY else "content", []).append(part)
-        if block.signature is not None:
-            wire["encrypted_content"] = block.signature
-        if block.cache is not None:
-            scribe.lose("dropped", "cache marks stand on what is put in", "cache")
-        scribe.foreign(block, NAME)
-    merge(wire, forms.get("blank", {}))
-    if forms.get("summary") != "absent":
-        wire.setdefault("summary", [])
-    return _say_head(merge(wire, item_residue(head)), forms, "reasoning", place)
-
-
 # ------------------------------------------------------------------------------------------------------------ calls
 
 
-def read_call(rest: Wire, place: int | None, index: int) -> Block:
+def read_call(rest: Wire, place: int | None, index: int, *, cut: bool) -> Block:
     forms: Wire = {}
     tag: str = rest.pop("type")
     id = rest.pop("call_id", "absent") if "call_id" in rest else "absent"
@@ -252,7 +127,7 @@ def read_call(rest: Wire, place: int | None, index: int) -> Block:
         fields |= {"kind": "text", "input_text": take_text(rest, "input")}
     else:
         fields |= _read_arguments(rest, forms)
-    _read_head(rest, forms, tag, place)
+    read_head(rest, forms, tag, place, cut=cut)
     return ToolUseBlock(**fields, **kept(NAME, rest, forms, {}))
 
 
@@ -271,7 +146,7 @@ def _read_arguments(rest: Wire, forms: Wire) -> dict[str, Any]:
     return {}
 
 
-def say_call(block: ToolUseBlock, place: int | None, scribe: Scribe) -> Wire:
+def say_call(block: ToolUseBlock, place: int | None, scribe: Scribe, *, cut: bool) -> Wire:
     mark = marks(NAME, block)
     free = block.kind == "text"
     tag = "custom_tool_call" if free else "function_call"
@@ -293,7 +168,7 @@ def say_call(block: ToolUseBlock, place: int | None, scribe: Scribe) -> Wire:
     own(NAME, wire, block)
     if block.name in scribe.namespaces and NAME not in block.extras:
         wire["namespace"] = scribe.namespaces[block.name]
-    return _say_head(wire, mark, tag, place)
+    return say_head(wire, mark, tag, place, cut=cut)
 
 
 def _say_arguments(block: ToolUseBlock, mark: Wire) -> Wire:
@@ -306,15 +181,6 @@ def _say_arguments(block: ToolUseBlock, mark: Wire) -> Wire:
 
 
 # ------------------------------------------------------------------------------------------------------ all together
-
-
-def walk(group: Placed, scribe: Scribe) -> Iterator[Block]:
-    """The blocks of a group; the ledger's place is on each in turn."""
-    where = scribe.where
-    for index, block in group:
-        scribe.where = (*where[:-1], index)
-        yield block
-    scribe.where = where
 
 
 def grouped(blocks: Iterable[tuple[int, Block]]) -> list[list[tuple[int, Block]]]:
@@ -337,8 +203,31 @@ def _say_hosted(call: ServerToolUseBlock, group: Placed, scribe: Scribe) -> Wire
     return say_hosted(call, found, scribe)
 
 
-def _as_thought(block: RedactedThinkingBlock) -> ThinkingBlock:
-    return ThinkingBlock(signature=block.data, cache=block.cache, extras=block.extras, forms={NAME: {"bare": True}})
+def spelled_out(head: Block, place: int, *, cut: bool) -> Block:
+    """The first block of an item of an answer, with the id and the status that the item has there by its place."""
+    tag = item_tag(head)
+    if tag is None:
+        return head
+    mine: Wire = head.extras.get(NAME, {})
+    if tag in ("message", "reasoning"):
+        said = say_head(dict(item_residue(head)), item_marks(head), tag, place, cut=cut)
+        residue = {**mine, "item": said}
+    else:
+        said = residue = say_head(dict(mine), marks(NAME, head), tag, place, cut=cut)
+    if said.get("status") == DONE:
+        del said["status"]
+    return replace(head, extras={**head.extras, NAME: residue}) if said else head
+
+
+def item_tag(head: Block) -> str | None:
+    """The tag of an item whose id may be of our making."""
+    if isinstance(head, ToolUseBlock):
+        return "custom_tool_call" if head.kind == "text" else "function_call"
+    if isinstance(head, ThinkingBlock):
+        return "reasoning"
+    if isinstance(head, ImageBlock):
+        return IMAGE if "tag" not in marks(NAME, head) else "message"
+    return "message" if is_part(head) else None
 
 
 def goes_with(block: Block, head: Block) -> bool:
@@ -350,18 +239,19 @@ def goes_with(block: Block, head: Block) -> bool:
     return is_part(head) and is_part(block)
 
 
-def say_group(group: Placed, place: int | None, scribe: Scribe, *, first: bool = True) -> Wire | None:
+def say_group(
+    group: Placed, place: int | None, scribe: Scribe, *, first: bool = True, cut: bool = False
+) -> Wire | None:
     """The item of some blocks that belong together, or nothing and a loss. The ledger's place is on the first."""
     match group[0][1]:
         case ToolUseBlock() as call:
-            return say_call(call, place, scribe)
+            return say_call(call, place, scribe, cut=cut)
         case ThinkingBlock():
             return say_reasoning(group, place, scribe)
         case ServerToolUseBlock() as call:
             return _say_hosted(call, group, scribe)
         case RedactedThinkingBlock() as redacted:
-            scribe.lose("approximated", "encrypted reasoning is a reasoning item without text")
-            return say_reasoning([(group[0][0], _as_thought(redacted))], place, scribe)
+            return say_redacted(redacted, group[0][0], place, scribe)
         case ServerToolResultBlock() as result:
             return say_result(result, scribe)
         case ImageBlock() as image if "tag" not in marks(NAME, image):
@@ -370,7 +260,7 @@ def say_group(group: Placed, place: int | None, scribe: Scribe, *, first: bool =
             raw: Json = opaque.raw
             return dict(raw) if is_object(raw) else None
         case head if is_part(head):
-            return say_message(group, place, scribe, first=first)
+            return say_message(group, place, scribe, first=first, cut=cut)
         case head:
             scribe.lose("dropped", f"{NAME} has no word for a {head.type} block of the assistant's")
             return None

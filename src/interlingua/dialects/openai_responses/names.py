@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from functools import lru_cache
 
 from ...ids import IdMap, IdRule
 from ...types.blocks import ToolUseBlock
+from ...types.capabilities import Target
+from ...types.messages import Origin
 from ...types.request import Request
 from ...types.tools import Tool, ToolDefinition
+from .._issuer import same_issuer
 from .._tables import Ledger, marks
 from .wire import NAME, is_object
 
@@ -17,90 +21,96 @@ CALL_ID = re.compile(rf".{{1,{LONGEST_ID}}}", re.DOTALL)
 TOOL_NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 
 
-class Scribe(Ledger):
-    """A ledger that also keeps the names and ids of one request.
+@lru_cache(maxsize=4096)
+def is_name(name: str) -> bool:
+    """Whether the provider takes this as the name of a tool. Every request brings the same ones."""
+    return TOOL_NAME.fullmatch(name) is not None
 
-    Two calls of one history may bear the same id where their protocol numbers them anew in each turn: here an id is
-    given once, and a result answers the latest call of its id.
+
+class Scribe(Ledger):
+    """A ledger that also keeps the names and ids of one request, and knows who reads it.
+
+    A call goes under the id that this protocol's server gave it, where a conversation has ids of its own. Two calls of
+    one history may bear the same id where their protocol numbers them anew in each turn: here an id is given once, and
+    a result answers the latest call of its id.
     """
 
-    __slots__ = ("_answer", "_calls", "_fit", "_ids", "_names", "_open", "_taken", "_tools", "namespaces")
+    __slots__ = (
+        *("_answer", "_ids", "_names", "_tools", "_trusted"),
+        *("calls", "derived", "namespaces", "reader", "renamed", "taken"),
+    )
 
-    def __init__(self, tools: Iterable[Tool] = (), *, answer: bool = False) -> None:
+    def __init__(self, tools: Iterable[Tool] = (), reader: Target | None = None, *, answer: bool = False) -> None:
         super().__init__()
+        self.reader = reader
         self._answer = answer
         """An answer speaks to who offered the tools: names and ids are already the reader's own."""
         self._tools = tools
         self._ids: IdMap | None = None
         self._names: ToolNames | None = None
-        self._calls: dict[str, str] = {}
-        self._taken: set[str] = set()
-        self._fit: set[str] = set()
-        self._open: dict[str, bool] = {}  # calls without a result so far, and whether they are of free text
+        self._trusted: Origin | None = None
+        self.calls: dict[str, bool | None] = {}
+        """By id: a call without a result is False, or True if it is of free text. One with a result is None."""
+        self.renamed: dict[str, str] = {}  # what a call is called here, where that is not its own id
+        self.derived: set[str] = set()  # calls that have another name since the provider would refuse theirs
+        self.taken: set[str] = set()  # names that are no call's own id
         self.namespaces: dict[str, str] = {}
 
     def call_id(self, block: ToolUseBlock) -> str:
         """The id to write for a call."""
-        id = block.id
-        if not self._answer and marks(NAME, block).get("id") != "verbatim":
-            id = self._derived_id(id) if id in self._taken or not 0 < len(id) <= LONGEST_ID else id
-            if id != block.id:
-                self.lose("approximated", "call ids are of up to 64 characters, and each is given once", "id")
-        self._taken.add(id)
-        self._calls[block.id] = id
-        self._open[block.id] = block.kind == "text"
+        own = block.id
+        id = wanted = own if self._answer else block.native_ids.get(NAME, own)
+        if not self._answer and marks(NAME, block).get("id") != "verbatim" and not self.takes(wanted):
+            id = self._derived_id(wanted)
+        self.renamed.pop(own, None)
+        self.derived.discard(own)
+        if id != own:
+            self.renamed[own] = id
+            self.taken.add(id)
+        if id != wanted:
+            self.lose("approximated", "call ids are of up to 64 characters, and each is given once", "id")
+            self.derived.add(own)
+        self.calls[own] = block.kind == "text"
         return id
+
+    def takes(self, id: str) -> bool:
+        """Whether a call can be written with this id."""
+        return id not in self.calls and id not in self.taken and 0 < len(id) <= LONGEST_ID
 
     def _derived_id(self, wanted: str) -> str:
         if self._ids is None:
             self._ids = IdMap(IdRule(CALL_ID))
         id, turn = self._ids.fit(wanted), 0
-        while id in self._taken:
+        while not self.takes(id):
             turn += 1
             id = self._ids.fit(f"{wanted[:48]}_{turn}")
         return id
 
     def answers(self, id: str) -> tuple[str, bool]:
         """The id to write for a result, and whether it answers free text: a result of no known call, the open one."""
-        free = self._open.pop(id, None)
-        if free is None:
-            free = id not in self._calls and any(self._open.values())
-        found = self._calls.get(id, id)
-        if found != id:
+        free = self.calls.get(id)
+        if free is not None:
+            self.calls[id] = None
+        else:
+            free = id not in self.calls and True in self.calls.values()
+        found = self.renamed.get(id, id)
+        if id in self.derived:
             self.lose("approximated", "the call was given another id", "tool_use_id")
         return found, free
 
-    def took(self, id: str) -> None:
-        """Note a call that is written with its own id."""
-        self._taken.add(id)
-        self._calls[id] = id
-        self._open[id] = False
-
-    def takes(self, id: str, name: str) -> bool:
-        """Whether a call can be written with its own id and name."""
-        return 0 < len(id) <= LONGEST_ID and id not in self._taken and self.fits(name)
-
-    def knows(self, id: str) -> bool:
-        """Whether a result answers a call that was written with its own id, and is not of free text."""
-        return self._calls.get(id) == id and self._open.get(id) is False
-
-    def answered(self, id: str) -> None:
-        """Note a result of such a call."""
-        self._open.pop(id, None)
-
-    def fits(self, name: str) -> bool:
-        """Whether a tool can be written with its own name."""
-        if name in self._fit:
+    def trusts(self, origin: Origin) -> bool:
+        """Whether what this origin signed may be said to the reader. Most of a history is of one origin."""
+        if origin is self._trusted:
             return True
-        if TOOL_NAME.fullmatch(name) is None:
+        if not same_issuer(origin, NAME, self.reader):
             return False
-        self._fit.add(name)
+        self._trusted = origin
         return True
 
     def tool_name(self, name: str, owner: object = None, *path: str | int) -> str:
         """The name to write for a tool; ``owner`` may be marked to keep one that was read here."""
         kept = self._answer or (isinstance(owner, ToolUseBlock | ToolDefinition) and _verbatim(owner))
-        if kept or TOOL_NAME.fullmatch(name):
+        if kept or is_name(name):
             return name
         self.lose("approximated", "tool names are letters, digits, _ and -: one was derived", *(path or ("name",)))
         if self._names is None:
@@ -118,9 +128,9 @@ class ToolNames:
     def __init__(self, tools: Iterable[Tool]) -> None:
         self._given: dict[str, str] = {}
         names = [t.name for t in tools if isinstance(t, ToolDefinition) and not _verbatim(t)]
-        self._taken = {name for name in names if TOOL_NAME.fullmatch(name)}
+        self._taken = {name for name in names if is_name(name)}
         for name in names:
-            if not TOOL_NAME.fullmatch(name):
+            if not is_name(name):
                 self.fit(name)
 
     def fit(self, name: str) -> str:

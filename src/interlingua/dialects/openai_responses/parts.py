@@ -32,11 +32,10 @@ from ...types.blocks import (
 )
 from .._stream import dump
 from .._tables import BlockTable, CacheWord, Ledger, Row, kept, marks, own, read_constants, take
-from .wire import NAME, Wire, is_array, is_object, take_text
+from .wire import DETAIL, NAME, NEEDS_DETAIL, Wire, is_array, is_object, take_text
 
 DATA_URL = re.compile(r"data:([^;,]+);base64,(.*)", re.DOTALL)
 TTLS = ("30m", "12h")
-DETAIL = "auto"
 BARE_DATA = "application/octet-stream"
 EXTENSIONS = {"application/pdf": "pdf", "text/plain": "txt", "text/markdown": "md", "text/csv": "csv"}
 PART: Wire = {"part": True}
@@ -93,7 +92,8 @@ def say_source(source: Source, ledger: Ledger, *, url: str, data: str) -> Wire |
 
 
 def read_image(rest: Wire) -> dict[str, Any] | None:
-    blanks, forms = Wire(), Wire()
+    blanks: Wire = {}
+    forms: Wire = {}
     url, file_id = take(rest, "image_url", blanks), take(rest, "file_id", blanks)
     if isinstance(url, str) and file_id is None:
         source = read_url(url)
@@ -120,12 +120,13 @@ def say_image(block: ImageBlock, ledger: Ledger) -> Wire | None:
     if block.detail is not None or form != "absent":
         wire["detail"] = block.detail or form
     if block.detail is None and form == DETAIL:
-        ledger.lose("added", "an image needs a detail", "detail")
+        ledger.lose("added", NEEDS_DETAIL, "detail")
     return wire
 
 
 def read_file(rest: Wire) -> dict[str, Any] | None:
-    blanks, forms = Wire(), Wire()
+    blanks: Wire = {}
+    forms: Wire = {}
     data, url, file_id = (take(rest, key, blanks) for key in ("file_data", "file_url", "file_id"))
     if [data, url, file_id].count(None) != 2:
         return None
@@ -174,7 +175,8 @@ CITATIONS = {kind: tag for tag, (kind, _) in ANNOTATIONS.items()}
 
 
 def read_annotation(wire: Wire) -> Citation:
-    rest, blanks = dict(wire), Wire()
+    rest = dict(wire)
+    blanks: Wire = {}
     tag = rest.pop("type")
     kind, names = ANNOTATIONS.get(tag, (tag, {}))
     absent = [theirs for theirs in names.values() if theirs not in rest]

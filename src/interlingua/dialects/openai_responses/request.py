@@ -52,7 +52,9 @@ STATE = ("previous_response_id", "conversation", "prompt")
 def decode_request(body: Json, model: str | None, stream: bool | None, provider: str | None) -> Request:
     if not is_object(body):
         raise ParseError(f"a request body is a JSON object, got {type(body).__name__}")
-    rest, forms, blanks = dict(body), Wire(), Wire()
+    rest = dict(body)
+    forms: Wire = {}
+    blanks: Wire = {}
     fields: dict[str, Any] = {}
     PARAMS.decode(rest, fields, blanks)
     for key, value in (("model", model), ("stream", stream)):
@@ -117,7 +119,9 @@ def read_thinking(rest: Wire, fields: dict[str, Any], blanks: Wire) -> None:
         if wire is not None:
             rest["reasoning"] = wire
         return
-    inner, empty, found = dict(wire), Wire(), dict[str, Any]()
+    inner = dict(wire)
+    empty: Wire = {}
+    found: dict[str, Any] = {}
     effort, summary = take(inner, "effort", empty), take(inner, "summary", empty)
     if effort == "none":
         found["mode"] = "disabled"
@@ -162,14 +166,15 @@ def read_format(rest: Wire, fields: dict[str, Any], forms: Wire, blanks: Wire) -
 
 
 def encode_request(request: Request, target: Target | None) -> Encoded:
-    scribe, body, mark = Scribe(request.tools), Wire(), marks(NAME, request)
+    scribe, mark = Scribe(request.tools, target), marks(NAME, request)
+    body: Wire = {}
     if request.model is None and target is not None and target.model is not None:
         body["model"] = target.model
     PARAMS.encode(request, body, scribe)
     for key in ("model", "stream"):
         if mark.get(key) == "url":
             body.pop(key, None)
-    say_conversation(request, body, target, mark, scribe)
+    say_conversation(request, body, mark, scribe)
     if request.tool_choice is not None:
         offered = "tools" in body or any(_number(tool) is not None for tool in request.tools)
         body |= say_choice(request.tool_choice, request.tools, scribe, offered=offered)
@@ -189,11 +194,11 @@ def encode_request(request: Request, target: Target | None) -> Encoded:
     return Encoded(body, PATH, {}, tuple(scribe.losses))
 
 
-def say_conversation(request: Request, body: Wire, target: Target | None, mark: Wire, scribe: Scribe) -> None:
+def say_conversation(request: Request, body: Wire, mark: Wire, scribe: Scribe) -> None:
     here, added = _placed_tools(request)
     if tools := encode_tools(here, scribe):
         body["tools"] = tools
-    writer = Writer(scribe, target, [encode_tools(group, scribe) for group in added])
+    writer = Writer(scribe, [encode_tools(group, scribe) for group in added])
     first = request.messages[0] if request.messages else None
     if first is not None and first.role == Role.system and marks(NAME, first):
         system: list[tuple[tuple[str | int, ...], Block]] = [(("system", i), b) for i, b in enumerate(request.system)]
@@ -228,7 +233,10 @@ Placed = list[tuple[int, Tool]]
 def _placed_tools(request: Request) -> tuple[Placed, list[Placed]]:
     """The tools of the request itself, and those of each item that added some. Without its item, a tool stays here."""
     numbered = list(enumerate(request.tools))
-    if all(_number(tool) is None for tool in request.tools):
+    for tool in request.tools:
+        if tool.forms and _number(tool) is not None:
+            break
+    else:
         return numbered, []
     blocks = [*request.system, *(block for message in request.messages for block in message.content)]
     items = sum(isinstance(b, OpaqueBlock) and b.dialect == NAME and is_added(b.raw) for b in blocks)

@@ -8,6 +8,7 @@ There is no stop reason on the wire: it is told by ``status``, ``incomplete_deta
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import chain
 from typing import Any
 
 from msgspec.structs import replace
@@ -16,6 +17,7 @@ from ...errors import AdapterError, ParseError
 from ...types.base import Json
 from ...types.blocks import Block, RefusalBlock, ServerToolResultBlock, ToolUseBlock
 from ...types.loss import Encoded
+from ...types.messages import Message
 from ...types.request import Request
 from ...types.response import Response
 from ...types.words import StopReason
@@ -23,8 +25,9 @@ from .._schemas import Restore, restorer
 from .._tables import Ledger, kept, marks, merge, own, read_constants, say_constants
 from .echo import read_echo, say_echo
 from .errors import decode_error, encode_error_body, say_failure
+from .heads import CUT
 from .hosted import waits_for_caller
-from .items import grouped, read_item, say_group
+from .items import grouped, read_item, say_group, spelled_out
 from .names import Scribe, namespaces, originals
 from .usage import read_usage, say_usage
 from .wire import NAME, Wire, is_array, is_object
@@ -52,7 +55,8 @@ def decode_response(
     if body.get("error") and "output" not in body and "status" not in body:
         error = decode_error(None, headers, body, provider)
         return Response(stop_reason=StopReason.error, error=error, forms={NAME: {"error": "bare"}})
-    rest, forms = dict(body), Wire()
+    rest = dict(body)
+    forms: Wire = {}
     blocks = read_output(rest, forms)
     restore = finisher(request)
     if restore is not None:
@@ -83,8 +87,9 @@ def read_output(rest: Wire, forms: Wire) -> list[Block]:
         return []
     del rest["output"]
     blocks: list[Block] = []
+    last = len(output) - 1 if rest.get("status") == CUT else -1
     for place, item in enumerate(output):
-        blocks += read_item(item, place, len(blocks))
+        blocks += read_item(item, place, len(blocks), cut=place == last)
     return blocks
 
 
@@ -152,7 +157,7 @@ def encode_response(response: Response, request: Request | None) -> Encoded:
         return Encoded(encode_error_body(response.error))
     scribe = answering(request)
     wire = say_envelope(response, request, scribe)
-    output = say_items(response, scribe)
+    output = say_items(response, scribe, cut=wire.get("status") == CUT)
     if output or "output" not in marks(NAME, response):
         wire["output"] = output
     elif (form := marks(NAME, response)["output"]) != "absent":
@@ -166,15 +171,26 @@ def answering(request: Request | None) -> Scribe:
     return scribe
 
 
-def say_items(response: Response, scribe: Scribe) -> list[Wire]:
+def say_items(response: Response, scribe: Scribe, *, cut: bool) -> list[Wire]:
     said: list[Wire] = []
-    for group in grouped(enumerate(response.content)):
+    groups = grouped(enumerate(response.content))
+    for group in groups:
         scribe.where = ("content", group[0][0])
-        item = say_group(group, len(said), scribe)
+        item = say_group(group, len(said), scribe, cut=cut and group is groups[-1])
         if item is not None:
             said.append(item)
     scribe.where = ()
     return said
+
+
+def as_turn(response: Response, message: Message) -> Message:
+    """The turn of an answer that was read here. What it left unsaid is not usual in a history: ids, and a cut."""
+    cut = say_status(response, marks(NAME, response), Ledger()).get("status") == CUT
+    groups = grouped(enumerate(response.content))
+    content = [block for _, block in chain.from_iterable(groups)]
+    for place, group in enumerate(groups):
+        content[group[0][0]] = spelled_out(group[0][1], place, cut=cut and group is groups[-1])
+    return replace(message, content=tuple(content))
 
 
 def say_envelope(response: Response, request: Request | None, scribe: Scribe) -> Wire:

@@ -22,11 +22,11 @@ from ...types.response import Response
 from .._stream import FrameDecoder, decode_json
 from .assembly import EMPTY_PARTS, Item, Key, emptied, empty_item, fitting, rank, text_key, text_of, with_part
 from .errors import decode_error
-from .items import REASON, SUMMARY, read_item
+from .items import read_item
 from .parts import read_annotation
 from .response import finisher, read_envelope
 from .usage import read_usage
-from .wire import NAME, Wire, is_object
+from .wire import NAME, REASON, SUMMARY, Wire, is_object
 
 
 class Decoder(FrameDecoder):
@@ -38,6 +38,7 @@ class Decoder(FrameDecoder):
         self.finish = finisher(request)
         self.envelope: Wire = {}
         self.items: dict[Json, Item] = {}
+        self.numbers: dict[Json, int] = {}  # output indexes by item id, where the server does not say them
         self.texts: dict[tuple[Json, Json], int] = {}  # open texts, for the deltas of which there are most
         self.keys: list[Key] = []  # by place in the fold
 
@@ -50,7 +51,7 @@ class Decoder(FrameDecoder):
         try:
             kind = wire["type"]
             if kind == "response.output_text.delta":
-                place, text = self.texts.get((wire["output_index"], wire["content_index"])), wire["delta"]
+                place, text = self.texts.get((wire.get("output_index"), wire.get("content_index"))), wire["delta"]
                 if place is not None and type(text) is str:
                     self.fold.parts[place].append(text)
                     out.append(TextDelta(place, text))
@@ -59,9 +60,18 @@ class Decoder(FrameDecoder):
             if handler is None:
                 self.other(wire, out)
             else:
-                handler(self, wire, out)
+                handler(self, wire if "output_index" in wire else self.placed(wire), out)
         except (KeyError, TypeError, AttributeError, IndexError):
             self.other(wire, out)
+
+    def placed(self, wire: Wire) -> Wire:
+        """An event with its indexes. llama.cpp sends none: an item is known by its id, and has one part of a kind."""
+        item = wire.get("item")
+        name = item.get("id") if is_object(item) else wire.get("item_id")
+        if name is None:
+            return wire
+        part = "summary_index" if "summary" in wire["type"] else "content_index"
+        return {part: 0, **wire, "output_index": self.numbers.setdefault(name, len(self.items))}
 
     def other(self, wire: Json, out: list[Event]) -> None:
         if wire == "[DONE]":

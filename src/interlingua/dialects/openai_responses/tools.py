@@ -20,9 +20,10 @@ from ...types.base import Json
 from ...types.tools import ServerTool, Tool, ToolChoice, ToolDefinition
 from .._schemas import is_strict_form, say_strict
 from .._tables import Ledger, kept, marks, own, take
-from .names import TOOL_NAME, Scribe
-from .usual import read_tool as usual_tool, say_tool as say_usual
-from .wire import NAME, Wire, is_array, is_object
+from .names import Scribe, is_name
+from .usual_read import read_tool as usual_tool
+from .usual_say import say_tool as say_usual
+from .wire import NAME, NOT_STRICT, Wire, is_array, is_object
 
 MODES = {"auto": "auto", "required": "any", "none": "none"}
 MODE_WORDS = {"auto": "auto", "any": "required", "none": "none"}
@@ -64,7 +65,8 @@ def read_tool(wire: Json) -> Tool:
 
 
 def _read_function(rest: Wire) -> ToolDefinition:
-    forms, blanks = Wire(), Wire()
+    forms: Wire = {}
+    blanks: Wire = {}
     del rest["type"]
     fields: dict[str, Any] = {"name": _read_name(rest, forms), "description": take(rest, "description", blanks)}
     if is_object(rest.get("parameters")):
@@ -84,13 +86,14 @@ def _read_function(rest: Wire) -> ToolDefinition:
 
 def _read_name(rest: Wire, forms: Wire) -> str:
     name: str = rest.pop("name")
-    if not TOOL_NAME.fullmatch(name):
+    if not is_name(name):
         forms["name"] = "verbatim"
     return name
 
 
 def _read_custom(rest: Wire) -> ToolDefinition:
-    forms, blanks = Wire(), Wire()
+    forms: Wire = {}
+    blanks: Wire = {}
     del rest["type"]
     fields = {"name": _read_name(rest, forms), "description": take(rest, "description", blanks)}
     return ToolDefinition(**fields, kind="text", **kept(NAME, rest, forms, blanks))
@@ -104,7 +107,7 @@ def encode_tools(tools: Iterable[tuple[int, Tool]], scribe: Scribe) -> list[Wire
     said: list[Wire] = []
     open_space: Wire | None = None
     for index, tool in tools:
-        wire = say_usual(tool, scribe)
+        wire = say_usual(tool, index, scribe)
         if wire is not None:
             said.append(wire)
             open_space = None
@@ -171,7 +174,7 @@ def _say_function(tool: ToolDefinition, scribe: Scribe) -> Wire:
     elif "strict" not in mark:
         wire["strict"] = False
         if tool.strict is None:
-            scribe.lose("added", "left out, the provider would try strict; what was meant is not strict", "strict")
+            scribe.lose("added", NOT_STRICT, "strict")
     elif mark["strict"] != "absent":
         wire["strict"] = mark["strict"]
     return wire
@@ -204,7 +207,8 @@ def _say_object(schema: Wire) -> Wire:
 def read_choice(rest: Wire, fields: dict[str, Any], blanks: Wire) -> None:
     """``tool_choice`` and ``parallel_tool_calls`` are one thing to us; a choice of a hosted tool is only theirs."""
     tools: Sequence[Tool] = fields.get("tools", ())
-    found, forms = dict[str, Any](), Wire()
+    found: dict[str, Any] = {}
+    forms: Wire = {}
     wire = take(rest, "tool_choice", blanks)
     if wire is not None:
         read = _read_mode(wire, tools, forms)

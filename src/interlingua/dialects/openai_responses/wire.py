@@ -9,6 +9,14 @@ from ...types.base import Json
 NAME = "openai-responses"
 Wire = dict[str, Json]
 
+SUMMARY, REASON = "summary_text", "reasoning_text"
+DETAIL = "auto"
+
+# Reasons that are given in two places: by the tables, and by the usual path.
+NO_FLAG = f"{NAME} has no error flag"
+NOT_STRICT = "left out, the provider would try strict; what was meant is not strict"
+NEEDS_DETAIL = "an image needs a detail"
+
 
 def is_object(value: Json) -> TypeGuard[Wire]:
     return type(value) is dict

@@ -20,36 +20,37 @@ from ...types.blocks import (
     ToolResultBlock,
     ToolUseBlock,
 )
-from ...types.capabilities import Target
 from ...types.messages import Message
 from ...types.words import Role
 from .._history import PLACEHOLDER, is_plain, speakable
 from .._stream import dump
 from .._tables import is_blank, marks, merge, own
+from .heads import Placed, bare, item_marks, item_residue
 from .history import is_added, kind_of, plain_text
 from .hosted import say_result as say_hosted_result
-from .items import Placed, bare, grouped, item_marks, item_residue, say_group
+from .items import grouped, say_group
 from .names import Scribe
 from .parts import CACHE, INPUT, is_part, say_input
-from .usual import say_results, say_turn, say_user
-from .wire import NAME, Wire, is_object
+from .reasoning import is_proved
+from .usual_say import say_results, say_system, say_turn, say_user
+from .wire import NAME, NO_FLAG, Wire, is_object
 
 Where = tuple[str | int, ...]
 NOT_MINE = ("item", "joined", "instructions")
-USUAL: dict[Role, Callable[[Message, Scribe], list[Wire] | None]] = {
-    Role.user: say_user,
-    Role.assistant: say_turn,
-    Role.tool: say_results,
-    Role.system: lambda message, scribe: None,
+USER, ASSISTANT, TOOL = Role.user, Role.assistant, Role.tool  # an enum's members are slow to reach
+USUAL: dict[Role, Callable[[Message, int, Scribe, list[Wire]], bool]] = {
+    USER: say_user,
+    ASSISTANT: say_turn,
+    TOOL: say_results,
+    Role.system: say_system,
 }
 
 
 class Writer:
     """Messages in, items out. ``added`` are the tools of each ``additional_tools`` item, already written."""
 
-    def __init__(self, scribe: Scribe, target: Target | None, added: Sequence[list[Wire]] = ()) -> None:
+    def __init__(self, scribe: Scribe, added: Sequence[list[Wire]] = ()) -> None:
         self.scribe = scribe
-        self.target = target
         self.added = list(added)
         self.items: list[Wire] = []
 
@@ -85,7 +86,8 @@ class Writer:
             self.scribe.where = placed[0][0]
             self.silent(head)
             return
-        forms, said = item_marks(head), list[Wire]()
+        forms = item_marks(head)
+        said: list[Wire] = []
         for where, block in placed:
             self.scribe.where = where
             part = say_input(bare(block), self.scribe)
@@ -99,14 +101,9 @@ class Writer:
 
     def messages(self, messages: Sequence[Message], skip: int = 0) -> None:
         items, scribe, spoke, last = self.items, self.scribe, -1, None
-        for index, message in enumerate(messages):
-            if index < skip:
-                continue
+        for index, message in enumerate(messages[skip:] if skip else messages, skip):
             before, role = len(items), message.role
-            usual = None if message.extras else USUAL[role](message, scribe)
-            if usual is not None:
-                items += usual
-            else:
+            if message.extras or not USUAL[role](message, index, scribe, items):
                 self.message(message, index, messages)
                 if len(items) == before:
                     continue
@@ -118,10 +115,10 @@ class Writer:
     def message(self, message: Message, index: int, messages: Sequence[Message]) -> None:
         role, scribe = message.role, self.scribe
         scribe.where = ("messages", index)
-        if role is Role.assistant:
+        if role is ASSISTANT:
             after = messages[index + 1] if index + 1 < len(messages) else None
-            self.turn(message, goes_on=after is not None and after.role is Role.assistant)
-        elif role is Role.tool:
+            self.turn(message, goes_on=after is not None and after.role is ASSISTANT)
+        elif role is TOOL:
             self.results(message)
         else:
             self.words(message)
@@ -131,31 +128,33 @@ class Writer:
 
     def residue(self, message: Message, index: int) -> None:
         self.scribe.foreign(message, NAME, "messages", index)
-        if message.role in (Role.assistant, Role.tool) and not is_blank(message.extras.get(NAME)):
+        if message.role in (ASSISTANT, TOOL) and not is_blank(message.extras.get(NAME)):
             self.scribe.lose("dropped", "such a turn has no item of its own", "messages", index, "extras", NAME)
 
     def reads_as_one(self, message: Message, before: int) -> bool:
         """Whether two turns of one role have no border on the wire: only messages that the assistant says do."""
-        if message.role == Role.assistant:
+        if message.role is ASSISTANT:
             last, first = self.items[before - 1], self.items[before]
             return not (kind_of(last) == kind_of(first) == "message" and "type" not in first)
-        return message.role == Role.tool
+        return message.role is TOOL
 
     def turn(self, message: Message, *, goes_on: bool) -> None:
         """An assistant turn. Reasoning goes with what it led to, or not at all. ``goes_on``: the next is one too."""
         scribe, where = self.scribe, self.scribe.where
-        placed = list(speakable(message, NAME, self.target, scribe))
+        placed = list(speakable(message, NAME, scribe.reader, scribe))
         kept = {index for index, _ in placed}
         unreasoned = any(isinstance(b, _REASONING) for i, b in enumerate(message.content) if i not in kept)
+        groups = grouped(placed)
+        unreasoned = unreasoned or any(type(group[0][1]) is ThinkingBlock and not is_proved(group) for group in groups)
         said: list[tuple[Placed, Wire]] = []
-        for group in grouped(placed):
+        for group in groups:
             scribe.where = (*where, "content", group[0][0])
             if unreasoned:
                 group = [(index, self.without_id(block)) for index, block in group]
             item = say_group(group, None, scribe, first=not said)
             if item is not None:
                 said.append((group, item))
-        while said and type(said[-1][0][0][1]) is ThinkingBlock and "alone" not in item_marks(said[-1][0][0][1]):
+        while said and isinstance(head := said[-1][0][0][1], _REASONING) and "alone" not in item_marks(head):
             for index, _ in said.pop()[0]:
                 scribe.where = (*where, "content", index)
                 scribe.lose("dropped", "reasoning goes with what it led to, and nothing follows")
@@ -243,7 +242,8 @@ class Writer:
         self.items.append(item)
 
     def results(self, message: Message) -> None:
-        scribe, where, moved = self.scribe, self.scribe.where, list[tuple[int, Block]]()
+        scribe, where = self.scribe, self.scribe.where
+        moved: list[tuple[int, Block]] = []
         for index, block in enumerate(message.content):
             scribe.where = (*where, "content", index)
             if is_part(block, put_in=True):
@@ -251,7 +251,7 @@ class Writer:
                 scribe.lose("moved", "only results stand among results")
             else:
                 self.other(block)
-        self.parts(moved, Role.user, None, where)
+        self.parts(moved, USER, None, where)
         scribe.where = where
 
 
@@ -271,7 +271,7 @@ def _is_item(block: Block) -> bool:
 def say_words(role: Role, said: list[Wire], blocks: Sequence[Block], forms: Wire) -> Wire:
     """A message of the user's or the system's: parts, or a string where it was one and still can be."""
     wire: Wire = {"type": "message"} if "type" in forms else {}
-    wire["role"] = forms.get("role") or ("user" if role is Role.user else "developer")
+    wire["role"] = forms.get("role") or ("user" if role is USER else "developer")
     if forms.get("content") == "string" and len(said) == 1 and _is_plain_text(blocks):
         wire["content"] = said[0]["text"]
     elif said:
@@ -309,14 +309,15 @@ def say_output(block: ToolResultBlock, scribe: Scribe) -> Json:
     if block.is_error:
         content = _as_error(content, scribe)
     elif block.is_error is False:
-        scribe.lose("dropped", f"{NAME} has no error flag", "is_error")
+        scribe.lose("dropped", NO_FLAG, "is_error")
     if block.cache is None and marks(NAME, block).get("output") != "list":
         if not content:
             return ""
         text = _as_text(content, scribe)
         if text:
             return text
-    where, said, last = scribe.where, list[Wire](), 0
+    where, last = scribe.where, 0
+    said: list[Wire] = []
     for index, inner in enumerate(content):
         scribe.where = (*where, "content", index)
         part = say_input(inner, scribe)

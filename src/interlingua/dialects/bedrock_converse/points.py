@@ -1,0 +1,90 @@
+"""Cache points among results: a turn's results stand together, so a point that one of them asks for comes behind all.
+
+It then covers what it was meant to cover, and the results behind that. A point that was read between two results is
+marked ``between`` on the first of them, and stays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from msgspec.structs import replace
+
+from ...types.blocks import Block, CacheMark, ToolResultBlock
+from ...types.loss import LossKind
+from ...types.messages import Message
+from ...types.words import Role
+from .._tables import Ledger, marks
+from .names import NAME
+
+TOOL = Role.tool
+TOGETHER = "results stand together: one cache point comes behind them all"
+History = Sequence[tuple[int, Message]]
+Place = tuple[int, int]  # in the history, then in the content of the message
+
+
+def mark_between(blocks: Sequence[Block]) -> None:
+    """Mark the points that were read between results. The blocks are ours alone still."""
+    results = [block for block in blocks if type(block) is ToolResultBlock]
+    for block in results[:-1]:
+        if block.cache is not None:
+            block.forms.setdefault(NAME, {})["between"] = True
+
+
+def points_last(history: History, ledger: Ledger) -> History:
+    """The history with the points of each run of results behind the last of them."""
+    moved: dict[Place, ToolResultBlock] = {}
+    run: list[tuple[Place, ToolResultBlock]] = []
+    for position, (_, message) in enumerate(history):
+        if message.role is not TOOL:
+            _gather(run, history, moved, ledger)
+            run = []
+        else:
+            run += [((position, at), b) for at, b in enumerate(message.content) if type(b) is ToolResultBlock]
+    _gather(run, history, moved, ledger)
+    if not moved:
+        return history
+    return [(index, _with(message, position, moved)) for position, (index, message) in enumerate(history)]
+
+
+def _gather(
+    run: list[tuple[Place, ToolResultBlock]], history: History, moved: dict[Place, ToolResultBlock], ledger: Ledger
+) -> None:
+    early = [(place, block) for place, block in run[:-1] if wanted(block) and "between" not in marks(NAME, block)]
+    if not early:
+        return
+    home, last = run[-1]
+    free = wanted(last) is None
+    if free:
+        moved[home] = replace(last, cache=wanted(early[-1][1]))
+        ledger.lose("added", "the cache point of a result before it", *_path(history, home), "cache")
+    for at, block in early:
+        moved[at] = _unmarked(block)
+        kind: LossKind = "moved" if free and block is early[-1][1] else "dropped"
+        for inner in _marked(block):
+            ledger.lose(kind, TOGETHER, *_path(history, at), *inner, "cache")
+
+
+def _path(history: History, place: Place) -> tuple[str | int, ...]:
+    return ("messages", history[place[0]][0], "content", place[1])
+
+
+def _marked(block: ToolResultBlock) -> list[tuple[str | int, ...]]:
+    """Where a result has cache marks: on itself, on the blocks in it."""
+    inside: list[tuple[str | int, ...]] = [("content", i) for i, b in enumerate(block.content) if b.cache is not None]
+    return [(), *inside] if block.cache is not None else inside
+
+
+def _unmarked(block: ToolResultBlock) -> ToolResultBlock:
+    content = tuple(replace(inner, cache=None) if inner.cache is not None else inner for inner in block.content)
+    return replace(block, cache=None, content=content)
+
+
+def wanted(block: ToolResultBlock) -> CacheMark | None:
+    """The point that stands behind a result: its own, or that of the last of its blocks that has one."""
+    return block.cache or next((inner.cache for inner in reversed(block.content) if inner.cache is not None), None)
+
+
+def _with(message: Message, position: int, moved: dict[Place, ToolResultBlock]) -> Message:
+    content = tuple(moved.get((position, at), block) for at, block in enumerate(message.content))
+    return replace(message, content=content) if content != message.content else message
