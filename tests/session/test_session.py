@@ -27,6 +27,7 @@ from interlingua import (
     ToolResultBlock,
     ToolStateError,
     ToolUseBlock,
+    ToolUseStart,
     UrlSource,
     validate_tool_results,
 )
@@ -94,7 +95,7 @@ def test_the_stream_tells_the_same(dialect: str) -> None:
         session = Session(f"{PROVIDERS[dialect]}:m", [add], manager=scripted(Script(call(a=1, b=2), say("three"))))
         events = [event async for event in session.run_stream("what is 1 + 2?")]
         check_grammar(events)
-        starts = [e.id for e in events if e.type == "tool.use_start"]
+        starts = [e.id for e in events if isinstance(e, ToolUseStart)]
         assert starts == [block.id for block in session.messages[1].content if isinstance(block, ToolUseBlock)]
         assert session.messages[-1].text == "three"
         await session.close()
@@ -440,7 +441,7 @@ def test_a_long_loop_loses_its_oldest_rounds_and_keeps_the_question() -> None:
         assert sent[0].text == "do it"
         assert len(sent) < 17
         assert validate_tool_results(sent, dialect="anthropic-messages") == []
-        assert sent[-1].content == script.seen[0].messages[-1].content
+        assert sent[len(sent) - 1].content == script.seen[0].messages[-1].content
         await session.close()
 
     asyncio.run(scene())

@@ -220,8 +220,8 @@ def _plain_rates(snapshot: Any, provider: str, model: str) -> Rates | bool:
         _, found = snapshot.find_provider_model(model, None, provider, None)
     except LookupError:
         return False
-    told = getattr(found.prices, "__dict__", None)
-    prices = {key: value for key, value in (told or {}).items() if value is not None}
+    told: dict[str, Any] = getattr(found.prices, "__dict__", None) or {}
+    prices = {key: value for key, value in told.items() if value is not None}
     rest = [key for key in prices if key not in PLAIN and not any(unit in key for unit in OTHER_UNITS)]
     plain = {name: prices[key] for key, name in PLAIN.items() if key in prices}
     if rest or {"input", "output"} - set(plain):

@@ -44,8 +44,9 @@ class SessionStream:
         await self.aclose()
 
     async def aclose(self) -> None:
-        """Stop here."""
+        """Stop here, also where nobody has begun to read."""
         await self._events.aclose()
+        self._steps.close()
 
 
 class Session(Talk):

@@ -39,8 +39,9 @@ class SyncSessionStream:
         self.close()
 
     def close(self) -> None:
-        """Stop here."""
+        """Stop here, also where nobody has begun to read."""
         self._events.close()
+        self._steps.close()
 
 
 class SyncSession(Talk):

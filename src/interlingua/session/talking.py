@@ -334,15 +334,17 @@ class Talk:
     @classmethod
     def load(
         cls,
-        store: Store | str | os.PathLike[str],
+        source: Store | str | os.PathLike[str],
+        /,
         id: str | None = None,
         *,
         tools: Iterable[ToolSource | Tool] = (),
         model: Models | Router | None = None,
         **settings: Any,
     ) -> Self:
-        """A saved session. Tools are functions, which no file can hold: give them again."""
-        saved = (store_at(store) if isinstance(store, str | os.PathLike) else store).load(id)
+        """A saved session. Tools are functions, which no file can hold: give them again. ``store=`` is where it is kept
+        from now on; that may be where it came from."""
+        saved = (store_at(source) if isinstance(source, str | os.PathLike) else source).load(id)
         return cls._from(saved, tools, model, **settings)
 
     @classmethod
@@ -350,10 +352,9 @@ class Talk:
         cls, saved: Saved, tools: Iterable[ToolSource | Tool], model: Models | Router | None, **settings: Any
     ) -> Self:
         head = saved.head
-        told = {**_read_wishes(head.wishes), "metadata": head.metadata, "id": head.id, **settings}
+        told: dict[str, Any] = {**_read_wishes(head.wishes), "metadata": head.metadata, "id": head.id, **settings}
         made = cls(head.model if model is None else model, tools, head.system, **told)
         made.book = Book(saved.messages, head.omitted, made.book.repair)
-        made.book.saved = len(saved.messages)
         made.forked_from = head.forked_from
         return made
 
@@ -364,7 +365,6 @@ class Talk:
             made.store = None  # a file that holds one session stays with the first
         made.toolbox, made.definitions, made._bare = self.toolbox, self.definitions, self._bare
         made.forked_from = self.id
-        made.book.saved = 0
         return made
 
     def _settings(self) -> dict[str, Any]:

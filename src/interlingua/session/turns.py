@@ -15,12 +15,14 @@ from msgspec.structs import replace
 from ..adapter import new_ulid
 from ..dialects import dialect
 from ..errors import AdapterError, CancelledError, ContextOverflowError, InvalidRequestError
+from ..estimate import estimate_output, estimate_request
 from ..history import shorten
 from ..routing.asking import Ask, Fetch, asking, shared_budget
 from ..routing.routes import Route
 from ..types.blocks import ToolResultBlock, ToolUseBlock
 from ..types.messages import Message
 from ..types.response import Response
+from ..types.usage import TokenUsage
 from ..types.words import Role, StopReason
 from .reporting import Report, facts_of
 
@@ -67,9 +69,9 @@ class Turn:
 
     def steps(self) -> Steps:
         """All of it."""
-        talk = self.talk
-        route, response = talk.router.route(blocking=talk.blocking), Response((), CANCELLED)
+        talk, response = self.talk, Response((), CANCELLED)
         try:
+            route = talk.router.route(blocking=talk.blocking)
             if talk.book.open_calls:
                 yield from self._run_tools(talk.book.open_calls)
             while not self.cancelled:
@@ -151,9 +153,10 @@ class Turn:
         except StopIteration as end:
             response: Response = end.value
         except BaseException as error:
+            steps.close()
             self._keep_partial(error, command if isinstance(command, Ask) else None, route)
             raise
-        self._keep(response, route)
+        self._keep(_counted(response, command), route)
         return response
 
     def _keep(self, response: Response, route: Route) -> None:
@@ -169,6 +172,7 @@ class Turn:
         partial = error.response if isinstance(error, AdapterError) else ask.partial if ask is not None else None
         if partial is None or not partial.content:
             return
+        partial = _counted(partial, ask)
         facts = facts_of(partial, self.talk.pricing, route.record)
         self.report.add(partial, facts)
         self.talk.book.add_partial(replace(as_turn(partial), metadata=facts))
@@ -186,6 +190,20 @@ class Turn:
             self.report.shortened += gone
             self.report.warn(f"the conversation was too long: {gone} of {len(messages)} messages are not sent any more")
         return bool(gone)
+
+
+def _counted(response: Response, command: Ask | Fetch | None) -> Response:
+    """What broke off before its usage was told was paid for all the same: then its usage is estimated.
+
+    Some servers begin a stream with a usage of nought.
+    """
+    told_already = response.usage is not None and response.usage.total_tokens > 0
+    if told_already or not response.content or not isinstance(command, Ask):
+        return response
+    who, request = command.adapter.name, command.request
+    told = estimate_request(request, who, request.model)
+    said = estimate_output(response.content, who, request.model)
+    return replace(response, usage=TokenUsage(told, output_tokens=said, estimated=True))
 
 
 def as_turn(response: Response) -> Message:

@@ -1,0 +1,45 @@
+"""A process that holds a conversation, says where it is, and stops where it is to die. Light: it is begun often."""
+
+from __future__ import annotations
+
+import sys
+
+from interlingua import TextBlock, ToolUseBlock
+from interlingua.embedded import Script, Step
+from interlingua.session import SyncSession
+from session.scenes import scripted
+
+
+def call(n: int) -> Step:
+    return Step(content=(TextBlock("Let me see."), ToolUseBlock(f"toolu_{n}", "count", input={"n": n})))
+
+
+SCRIPT = (call(1), Step(content=(TextBlock("one two three"),)))
+
+
+def tell(place: str, stop: str) -> None:
+    """Say where we are; if it is where we are to die, wait for it."""
+    print(place, flush=True)
+    if place == stop:
+        sys.stdin.read()
+
+
+def hold(path: str, stop: str) -> None:
+    """The child: turns with a call each, for ever, unless it is to stop somewhere."""
+
+    def count(n: int) -> str:
+        """Count."""
+        tell(f"{turn} tool", stop)
+        return f"counted {n}"
+
+    def model(request: object) -> Step:
+        first = len(session.messages) % 4 == 1
+        tell(f"{turn} {'asked' if first else 'told'}", stop)
+        return SCRIPT[0 if first else 1]
+
+    session = SyncSession("anthropic:m", [count], "be brief", manager=scripted(Script(model)), store=path)
+    for turn in range(1, 10_000):
+        for event in session.run_stream(f"question {turn}"):
+            if event.type == "text.delta" and len(session.messages) % 4 == 3:
+                tell(f"{turn} words", stop)
+        tell(f"{turn} done", stop)

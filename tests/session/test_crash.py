@@ -1,0 +1,127 @@
+"""A process that dies without a word: what was complete is in the store, and the store loads and goes on.
+
+A child holds a conversation, says where it is, and waits; then it is killed with SIGKILL, which nothing can catch.
+"""
+
+from __future__ import annotations
+
+import random
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from interlingua import validate_tool_results
+from interlingua.embedded import Script
+from interlingua.session import SyncSession
+from interlingua.testing.integration import transcript
+from session.dying import SCRIPT
+from session.scenes import scripted
+
+TESTS = Path(__file__).resolve().parents[1]
+STORES = ("talk.json", "talk.db")
+
+CHILD = r"""
+import sys
+sys.path.insert(0, sys.argv[1])
+from session.dying import hold
+hold(sys.argv[2], sys.argv[3])
+"""
+
+
+@contextmanager
+def child(path: Path, stop: str = "nowhere") -> Iterator[subprocess.Popen[str]]:
+    command = [sys.executable, "-c", CHILD, str(TESTS), str(path), stop]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def die_at(path: Path, stop: str) -> None:
+    """Let a child come as far as that, and kill it there."""
+    with child(path, stop) as process:
+        assert process.stdout is not None
+        assert stop in (line.strip() for line in process.stdout), "the child ended by itself"
+        process.kill()
+        process.wait()
+
+
+FIRST = [
+    "user: question 1",
+    'assistant (tool_use): Let me see. + count{"n":1}',
+    "tool: count gave counted 1",
+    "assistant (end_turn): one two three",
+]
+SECOND = ["user: question 2", *FIRST[1:]]
+
+
+class Death(NamedTuple):
+    """Where the child dies, and how much of the second turn must be there."""
+
+    place: str
+    lines: int
+
+
+DEATHS = {
+    "between two turns": Death("1 done", 0),
+    "while the model is asked": Death("2 asked", 1),
+    "while a tool runs": Death("2 tool", 2),
+    "while the model reads the result": Death("2 told", 3),
+    "in the middle of an answer": Death("2 words", 3),
+}
+
+
+@pytest.mark.parametrize("store", STORES)
+@pytest.mark.parametrize("name", DEATHS)
+def test_what_was_complete_is_there(name: str, store: str, tmp_path: Path) -> None:
+    death = DEATHS[name]
+    die_at(tmp_path / store, death.place)
+    calls: list[int] = []
+
+    def count(n: int) -> str:
+        """Count."""
+        calls.append(n)
+        return f"counted {n}"
+
+    found = SyncSession.load(
+        tmp_path / store, tools=[count], manager=scripted(Script(SCRIPT[1])), store=tmp_path / store
+    )
+    assert transcript(found.messages) == [*FIRST, *SECOND[: death.lines]]
+    if death.lines:
+        found.run()  # goes on where the other died: a call that was not answered is run again
+        assert transcript(found.messages)[-1] == FIRST[-1]
+        assert calls == ([1] if name == "while a tool runs" else [])
+    found.send("and then?")
+    assert validate_tool_results(found.messages, dialect="anthropic-messages") == []
+    assert SyncSession.load(tmp_path / store, manager=scripted()).messages == found.messages
+
+
+@pytest.mark.parametrize("store", STORES)
+def test_killed_at_any_moment_nothing_that_was_told_is_lost(store: str, tmp_path: Path) -> None:
+    """Every turn that the child said was done is there, whole, and what follows it is a legal beginning of the next."""
+    chance = random.Random(7)
+    for attempt in range(4):
+        path = tmp_path / f"{attempt}-{store}"
+        with child(path) as process:
+            assert process.stdout is not None
+            assert process.stdout.readline() == "1 asked\n"
+            time.sleep(chance.uniform(0.0, 0.15))
+            process.kill()
+            told = [line.split() for line in process.stdout.read().splitlines()]
+            process.wait()
+        done = max([int(words[0]) for words in told if words[1:] == ["done"]], default=0)
+        found = SyncSession.load(path, manager=scripted())
+        lines = transcript(found.messages)
+        whole = [line for turn in range(1, done + 2) for line in (f"user: question {turn}", *FIRST[1:])]
+        assert lines[: 4 * done] == whole[: 4 * done]
+        assert lines[4 * done :] == whole[4 * done : len(lines)]
+        assert len(validate_tool_results(found.messages, dialect="anthropic-messages")) == (len(lines) % 4 == 2)
+        found.send("go on")
+        assert validate_tool_results(found.messages, dialect="anthropic-messages") == []

@@ -1,0 +1,273 @@
+"""Any conversation, moved any way, broken off anywhere: every body stays one that its reader accepts.
+
+And the history stays legal, ids stay, nothing that was signed leaks, every answer has its usage and its cost.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Sequence
+from typing import Literal, NamedTuple
+
+import msgspec
+from hypothesis import HealthCheck, given, settings, strategies as st
+
+from interlingua import (
+    AdapterError,
+    CancelledError,
+    Event,
+    ImageBlock,
+    Message,
+    TextBlock,
+    ToolUseBlock,
+    validate_tool_results,
+)
+from interlingua.embedded import Step
+from interlingua.session import Session, SyncSession
+from interlingua.session.saved import Saved, read_saved
+from interlingua.testing.oracles import WARNING, problems
+from interlingua.types import ErrorClass
+from session.scenes import DIALECTS, check_grammar
+from session.travels import PICTURE, TOOLS, Call, Said, World, model_of, proof, spoken
+
+SHARED = ({"anthropic-messages", "bedrock-converse"}, {"openai-chat", "openai-responses"})
+
+# The same examples in every run; `pytest --hypothesis-profile=thorough` looks for more.
+THOROUGH = settings.get_current_profile_name() == "thorough"
+odd = settings(suppress_health_check=(HealthCheck.too_slow, HealthCheck.data_too_large))
+few = odd if THOROUGH else settings(odd, max_examples=25, derandomize=True)
+
+Way = Literal["send", "run", "stream", "run_stream"]
+Kind = Literal["none", "cut", "refused", "overflow", "left", "cancelled"]
+
+
+class Fault(NamedTuple):
+    """How an answer ends before its time: the connection breaks, the provider refuses, the user leaves or cancels."""
+
+    kind: Kind = "none"
+    after: int = 0
+
+
+class Turn(NamedTuple):
+    """One turn: with whom, what is said (None goes on), what is answered, which of the answers breaks, and how.
+
+    ``reload``: before it, the conversation is saved and loaded.
+    """
+
+    dialect: str
+    user: Sequence[TextBlock | ImageBlock] | None
+    answers: tuple[Said, ...]
+    way: Way
+    breaks: int
+    fault: Fault
+    reload: bool
+
+
+class Memory:
+    """A store that writes JSON and keeps it."""
+
+    def __init__(self) -> None:
+        self.data = b""
+
+    def save(self, saved: Saved, since: int = 0) -> None:
+        head = msgspec.to_builtins(saved.head)
+        self.data = msgspec.json.encode({**head, "messages": saved.messages})
+
+    def load(self, id: str | None = None) -> Saved:
+        return read_saved(self.data, "memory")
+
+
+words = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=12)
+calls = st.one_of(
+    st.builds(lambda a, b: Call("add", {"a": a, "b": b}), st.integers(-9, 9), st.integers(-9, 9)),
+    st.builds(lambda place: Call("look", {"place": place}), words),
+    st.builds(lambda why: Call("fail", {"why": why}), words),
+    st.just(Call("nobody_knows_it", {"x": [None, {"y": 1}]})),
+    st.just(Call("add", {"a": "no number"})),
+    st.just(Call("add", {}, '{"a": 1, "b"')),
+)
+answers = st.builds(Said, words, words, st.lists(calls, max_size=3).map(tuple))
+users = st.one_of(
+    st.none(),
+    st.builds(lambda text: [TextBlock(text)], words),
+    st.builds(lambda text: [PICTURE, TextBlock(text)], words),
+    st.builds(lambda text: [TextBlock(text), TextBlock("?"), PICTURE], words),
+)
+KINDS: tuple[Kind, ...] = ("cut", "refused", "overflow", "left", "cancelled")
+WAYS: tuple[Way, ...] = ("send", "run", "stream", "run_stream")
+turns = st.builds(
+    Turn,
+    st.sampled_from(DIALECTS),
+    users,
+    st.lists(answers, min_size=1, max_size=3).map(tuple),
+    st.sampled_from(WAYS),
+    st.integers(0, 2),
+    st.just(Fault()) | st.builds(Fault, st.sampled_from(KINDS), st.integers(0, 9)),
+    st.booleans(),
+)
+journeys = st.lists(turns, min_size=1, max_size=5)
+
+
+def steps(turn: Turn, world: World) -> list[Said | Step]:
+    """What the provider says in this turn, one of its answers broken."""
+    said: list[Said | Step] = list(turn.answers)
+    place = min(turn.breaks, len(said) - 1)
+    if turn.fault.kind == "cut":
+        blocks = spoken(turn.answers[place], turn.dialect, len(world.sent) + place)
+        said[place] = Step(content=blocks, fault="cut", after=turn.fault.after)
+    elif turn.fault.kind == "refused":
+        said[place] = Step(act="fail", error=ErrorClass.server_error)
+    elif turn.fault.kind == "overflow":
+        said.insert(place, Step(act="overflow"))
+    return said
+
+
+# ------------------------------------------------------------------------------------------------------ what must hold
+
+
+def check(session: Session | SyncSession, world: World, before: tuple[Message, ...], checked: int) -> None:
+    """After every turn."""
+    messages = session.messages
+    assert messages[: len(before)] == before, "what was said stays as it was"
+    waiting = [call.id for call in session.book.open_calls]
+    for name in DIALECTS:
+        assert validate_tool_results(messages, dialect=name) == waiting
+    calls = [block.id for message in messages for block in message.content if isinstance(block, ToolUseBlock)]
+    assert len(set(calls)) == len(calls)
+    assert all(id.startswith("tu_") for id in calls)
+    for message in messages:
+        if message.origin is not None:
+            assert {"usage", "cost_usd", "stop_reason", "routing"} <= set(message.metadata)
+    for name, body, _ in world.sent[checked:]:
+        check_body(name, body, world)
+
+
+def check_body(name: str, body: bytes, world: World) -> None:
+    """It is valid, and tells nobody what another has signed."""
+    wire = json.loads(body)
+    assert [line for line in problems(wire, name) if not line.startswith(WARNING)] == [], wire
+    text = body.decode()
+    for number, (other, _, _) in enumerate(world.sent):
+        if other != name and {other, name} not in SHARED:
+            assert proof(other, number) not in text
+
+
+def may_raise(turn: Turn, error: AdapterError, session: Session | SyncSession) -> bool:
+    """Whether this turn could end in this error."""
+    if not session.messages:
+        return "say something first" in error.message
+    return turn.fault.kind in ("cut", "refused", "overflow") or isinstance(error, CancelledError)
+
+
+def ends(turn: Turn, number: int) -> Kind:
+    """What the reader of a stream does at this event."""
+    return turn.fault.kind if number == turn.fault.after else "none"
+
+
+# ------------------------------------------------------------------------------------------------------------ blocking
+
+
+def hold(session: SyncSession, turn: Turn) -> None:
+    """One turn, however it ends."""
+    try:
+        if turn.way in ("send", "run"):
+            getattr(session, turn.way)(turn.user)
+            return
+        events: list[Event] = []
+        with getattr(session, turn.way)(turn.user) as stream:
+            for number, event in enumerate(stream):
+                events.append(event)
+                if ends(turn, number) == "left":
+                    return
+                if ends(turn, number) == "cancelled":
+                    session.cancel()
+        if events:
+            check_grammar(events)
+    except AdapterError as error:
+        if not may_raise(turn, error, session):
+            raise
+
+
+@few
+@given(journeys)
+def test_any_conversation_moved_any_way(journey: list[Turn]) -> None:
+    world, store = World(), Memory()
+    session = SyncSession(model_of(DIALECTS[0]), TOOLS, "Be brief.", manager=world.manager, max_steps=4, store=store)
+    for turn in journey:
+        before, checked = session.messages, len(world.sent)
+        if turn.reload and store.data:
+            session = SyncSession.load(store, tools=TOOLS, manager=world.manager, max_steps=4, store=store)
+            assert session.messages == before
+        session.model = model_of(turn.dialect)
+        world.next = steps(turn, world)
+        hold(session, turn)
+        check(session, world, before, checked)
+    for name in DIALECTS:  # and from there to anybody
+        before, checked = session.messages, len(world.sent)
+        session.model = model_of(name)
+        world.next = []
+        session.send("Go on.")
+        check(session, world, before, checked)
+
+
+# ------------------------------------------------------------------------------------------------------------- awaited
+
+
+async def wait(seconds: float) -> str:
+    """Wait."""
+    await asyncio.sleep(seconds)
+    return "waited"
+
+
+async def hold_async(session: Session, turn: Turn, world: World) -> None:
+    """One turn; ``cancelled`` ends it, and ``left`` its task, after so many steps of the loop."""
+
+    async def turn_() -> None:
+        if turn.way in ("send", "run"):
+            await getattr(session, turn.way)(turn.user)
+            return
+        async with getattr(session, turn.way)(turn.user) as stream:
+            events = [event async for event in stream]
+        if events:
+            check_grammar(events)
+
+    task = asyncio.create_task(turn_())
+    if turn.fault.kind in ("left", "cancelled"):
+        for _ in range(turn.fault.after * 3):
+            await asyncio.sleep(0)
+        if turn.fault.kind == "left":
+            task.cancel()
+        else:
+            await session.cancel()
+    try:
+        await task
+    except asyncio.CancelledError:
+        assert turn.fault.kind == "left"
+    except AdapterError as error:
+        if not may_raise(turn, error, session):
+            raise
+
+
+async def travel(journey: list[Turn]) -> None:
+    world = World()
+    session = Session(model_of(DIALECTS[0]), [*TOOLS, wait], "Be brief.", manager=world.manager, max_steps=4)
+    for turn in journey:
+        before, checked = session.messages, len(world.sent)
+        session.model = model_of(turn.dialect)
+        world.next = steps(turn, world)
+        await hold_async(session, turn, world)
+        check(session, world, before, checked)
+    for name in DIALECTS:
+        before, checked = session.messages, len(world.sent)
+        session.model = model_of(name)
+        world.next = []
+        await session.send("Go on.")
+        check(session, world, before, checked)
+    await world.manager.close()
+
+
+@few
+@given(journeys)
+def test_any_conversation_cancelled_anywhere(journey: list[Turn]) -> None:
+    asyncio.run(travel(journey))

@@ -1,0 +1,388 @@
+"""A conversation of twelve turns that moves at every turn, between every ordered pair of dialects.
+
+Calls alone and side by side, failures, thoughts that their issuer signed, pictures of the user's and of tools. Each
+body is one that its reader's types and ordering rules accept; what is lost is exactly what the rules of this page say;
+what a provider issued goes back to it byte for byte.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from functools import cache
+from itertools import pairwise, permutations
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from interlingua import (
+    Block,
+    ImageBlock,
+    Message,
+    TextBlock,
+    ThinkingBlock,
+    ToolResultBlock,
+    ToolUseBlock,
+    dialect as find,
+    validate_tool_results,
+)
+from interlingua.session import SyncSession
+from interlingua.testing.oracles import problems
+from session.scenes import DIALECTS
+from session.travels import TOOLS, TURNS, VOICES, World, model_of, proof
+
+TESTS = Path(__file__).resolve().parents[1]
+PAIRS = list(permutations(DIALECTS, 2))
+ANTHROPIC, CHAT, RESPONSES, GEMINI, OLLAMA, BEDROCK = DIALECTS
+
+every_pair = pytest.mark.parametrize(("home", "away"), PAIRS)
+
+
+class Journey(NamedTuple):
+    """What came of it. ``lost`` has the losses of each turn; ``sent`` every body and answer, with the dialect."""
+
+    session: SyncSession
+    world: World
+    lost: list[Counter[tuple[str, str]]]
+    lengths: list[int]
+
+    @property
+    def sent(self) -> list[tuple[str, Any, bytes]]:
+        return [(name, json.loads(body), answer) for name, body, answer in self.world.sent]
+
+    def bodies(self, name: str) -> list[Any]:
+        """What one dialect was told, in order."""
+        return [body for spoken, body, _ in self.sent if spoken == name]
+
+
+@cache
+def journey(home: str, away: str) -> Journey:
+    """Begun at home and moved at every turn, home again at last. At home answers are whole, away they are streamed."""
+    world = World()
+    session = SyncSession(model_of(home), TOOLS, "Be brief.", manager=world.manager)
+    lost: list[Counter[tuple[str, str]]] = []
+    lengths: list[int] = []
+    for number, turn in enumerate((*TURNS, TURNS[-1])):
+        world.next = list(turn.answers)
+        session.model = model_of(away if number % 2 else home)
+        if number % 2:
+            list(session.run_stream(turn.user))
+        else:
+            session.run(turn.user)
+        lost.append(Counter((loss.kind, loss.path) for loss in session.report.losses))
+        lengths.append(len(session.messages))
+    return Journey(session, world, lost, lengths)
+
+
+# ----------------------------------------------------------------------------------------------------------- validity
+
+
+@every_pair
+def test_every_body_is_one_that_its_reader_accepts(home: str, away: str) -> None:
+    sent = journey(home, away).sent
+    assert len(sent) == 21
+    assert {name for name, _, _ in sent} == {home, away}
+    for name, body, _ in sent:
+        assert problems(body, name) == []
+
+
+@every_pair
+def test_the_history_is_legal_and_says_what_was_said(home: str, away: str) -> None:
+    session = journey(home, away).session
+    for name in DIALECTS:
+        assert validate_tool_results(session.messages, dialect=name) == []
+    spoken = [message for message in session.messages if message.origin is not None]
+    meant = [answer for turn in (*TURNS, TURNS[-1]) for answer in turn.answers]
+    assert [message.text for message in spoken] == [answer.text for answer in meant]
+    calls = [[(call.name, call.input) for call in _calls(message)] for message in spoken]
+    assert calls == [[(call.name, call.input) for call in answer.calls] for answer in meant]
+    told = [message.metadata for message in spoken]
+    assert all({"usage", "cost_usd", "stop_reason", "routing"} <= set(facts) for facts in told)
+
+
+@every_pair
+def test_the_reader_hears_the_whole_history(home: str, away: str) -> None:
+    """Read as a server reads it: each call with its arguments, and its own result, in the order of the calls."""
+    told = journey(home, away)
+    for name in (home, away):
+        body = told.bodies(name)[-1]
+        heard = find(name).decode_request(body, None, "m", False).messages
+        sent = told.session.messages[: told.lengths[-1] - (1 if name == home else 3)]
+        assert _exchanges(heard) == _exchanges(sent)
+
+
+def _exchanges(messages: Sequence[Message]) -> list[Any]:
+    """Calls with what their tools said to them, whatever the ids are."""
+    found: list[Any] = []
+    waiting: list[ToolUseBlock] = []
+    for message in messages:
+        for block in message.content:
+            if isinstance(block, ToolUseBlock):
+                waiting.append(block)
+            elif isinstance(block, ToolResultBlock):
+                call = waiting.pop(0)
+                assert block.tool_use_id == call.id
+                assert block.name in (None, call.name)
+                texts = [part.text for part in block.content if isinstance(part, TextBlock)]
+                found.append((call.name, call.input, [text.removeprefix("Error: ") for text in texts]))
+    assert waiting == []
+    return found
+
+
+# ---------------------------------------------------------------------------------------------------------------- ids
+
+
+def _calls(message: Message) -> list[ToolUseBlock]:
+    return [block for block in message.content if isinstance(block, ToolUseBlock)]
+
+
+def _issued(messages: Sequence[Message], name: str) -> list[ToolUseBlock]:
+    by = [message for message in messages if message.origin is not None and message.origin.dialect == name]
+    return [call for message in by for call in _calls(message)]
+
+
+@every_pair
+def test_ids_are_the_conversations_own_and_stay(home: str, away: str) -> None:
+    told = journey(home, away)
+    calls = [call for message in told.session.messages for call in _calls(message)]
+    assert all(call.id.startswith("tu_") for call in calls)
+    assert len({call.id for call in calls}) == len(calls) == 12
+    for name in (home, away):
+        prefix = VOICES[name].prefix or "call_"
+        for call in _issued(told.session.messages, name):
+            assert list(call.native_ids) == [name]
+            assert call.native_ids[name].startswith(prefix)
+
+
+@every_pair
+def test_each_gets_the_ids_that_it_issued_and_never_the_others(home: str, away: str) -> None:
+    told = journey(home, away)
+    for name, other in ((home, away), (away, home)):
+        last = json.dumps(told.bodies(name)[-1])
+        for call in _issued(told.session.messages, name):
+            assert call.id not in last, "the issuer knows its own id only"
+            if VOICES[name].prefix is not None:
+                assert last.count(f'"{call.native_ids[name]}"') == 2, "on the call and on its result"
+        for call in _issued(told.session.messages, other):
+            if told.lengths[-2] > told.session.messages.index(_holder(told.session.messages, call)):
+                assert last.count(f'"{call.id}"') == 2
+            if VOICES[other].prefix is not None:
+                assert call.native_ids[other] not in last
+
+
+def _holder(messages: Sequence[Message], call: ToolUseBlock) -> Message:
+    return next(message for message in messages if call in message.content)
+
+
+# ------------------------------------------------------------------------------------------------------------- losses
+
+# One vendor's models behind two doors: what one signed, the other can read.
+SHARED = ({ANTHROPIC, BEDROCK}, {CHAT, RESPONSES})
+
+# What a request of these tools cannot say as it is meant, whatever the history: kind and place.
+TOOL_PLACES = range(len(TOOLS))
+FIXED: dict[str, list[tuple[str, str]]] = {
+    ANTHROPIC: [("added", "max_output_tokens")],  # the protocol demands a limit
+    RESPONSES: [("added", f"tools/{n}/strict") for n in TOOL_PLACES],  # left out, it would mean strict
+    OLLAMA: [("approximated", f"tools/{n}/input_schema") for n in TOOL_PLACES],  # objects cannot be closed there
+}
+
+
+def expected(messages: Sequence[Message], target: str) -> Iterator[tuple[str, str]]:
+    """Every loss of telling this history to ``target``, by the rules of the design, as kind and place."""
+    yield from FIXED.get(target, [])
+    for index, message in enumerate(messages):
+        origin = message.origin.dialect if message.origin is not None else None
+        signed = False
+        for place, block in enumerate(message.content):
+            where = f"messages/{index}/content/{place}"
+            if origin not in (None, target):
+                assert origin is not None
+                yield from _of_others(block, where, origin, target)
+            if isinstance(block, ToolUseBlock) and not signed:
+                signed = True
+                if target == GEMINI != origin:
+                    yield "added", f"{where}/signature"  # the first call of a turn must be signed: the placeholder
+            if isinstance(block, ToolResultBlock):
+                yield from _result(block, where, target)
+            if isinstance(block, ImageBlock) and target == RESPONSES:
+                yield "added", f"{where}/detail"  # its types demand one
+        if target == OLLAMA and message.role == "user":
+            yield from (("moved", f"messages/{index}/content/{place}") for place in _displaced(message))
+
+
+def _of_others(block: Block, where: str, origin: str, target: str) -> Iterator[tuple[str, str]]:
+    """State that belongs to whoever issued it."""
+    shared = any({origin, target} <= pair for pair in SHARED)
+    if isinstance(block, ThinkingBlock):
+        if not shared or target == CHAT:  # chat has no word for a thought, whoever had it
+            yield "dropped", where
+        return
+    if block.signature is not None:
+        yield "dropped", f"{where}/signature"
+    if origin == RESPONSES:  # the ids under which its items are stored
+        yield "dropped", f"{where}/extras/{RESPONSES}/{'id' if isinstance(block, ToolUseBlock) else 'item'}"
+
+
+def _result(block: ToolResultBlock, where: str, target: str) -> Iterator[tuple[str, str]]:
+    if target in (GEMINI, OLLAMA):
+        yield "added", f"{where}/name"  # a result names its tool
+    if block.is_error and target in ERRORS:
+        yield "approximated", f"{where}/is_error"
+        yield "approximated", f"{where}/{ERRORS[target]}"
+    for place, part in enumerate(block.content):
+        if isinstance(part, ImageBlock) and target == CHAT:
+            yield "moved", f"{where}/content/{place}"  # a result is text there
+        if isinstance(part, ImageBlock) and target == RESPONSES:
+            yield "added", f"{where}/content/{place}/detail"
+
+
+# Where there is no flag for a failure: what begins with ``Error: `` instead.
+ERRORS = {CHAT: "content/0", RESPONSES: "content/0/text", OLLAMA: "content"}
+
+
+def _displaced(message: Message) -> list[int]:
+    """Ollama's messages say their text, then their pictures: the places where something else stands then."""
+    order = sorted(range(len(message.content)), key=lambda place: isinstance(message.content[place], ImageBlock))
+    return [place for place, meant in enumerate(order) if place != meant]
+
+
+@every_pair
+def test_what_is_lost_is_what_the_rules_say(home: str, away: str) -> None:
+    told = journey(home, away)
+    messages = told.session.messages
+    for number, (begin, end) in enumerate(pairwise([0, *told.lengths])):
+        target = away if number % 2 else home
+        asked = [place for place in range(begin, end) if messages[place].origin is not None]
+        due = Counter(loss for place in asked for loss in expected(messages[:place], target))
+        assert told.lost[number] == due, f"turn {number}, to {target}"
+
+
+@every_pair
+def test_what_is_signed_goes_to_nobody_else(home: str, away: str) -> None:
+    """Neither proofs nor thoughts, but to the same vendor behind another door."""
+    told = journey(home, away)
+    if {home, away} in SHARED:
+        return
+    for name, other in ((home, away), (away, home)):
+        thoughts = [answer.thought for turn in TURNS for answer in turn.answers if answer.thought]
+        secrets = {proof(other, number) for number in range(len(told.sent))}
+        for number, (spoken, body, _) in enumerate(told.sent):
+            if spoken == name:
+                text = json.dumps(body, ensure_ascii=False)
+                assert [secret for secret in secrets if secret in text] == []
+                mine = [thought for thought in thoughts if f'"{thought}"' in text]
+                assert not mine or VOICES[name].thinks, f"body {number}"
+
+
+# -------------------------------------------------------------------------------------------------------- law 9: home
+
+
+def _answer_of(name: str, answer: bytes) -> list[Any]:
+    """What a provider said, in the pieces that its protocol puts into a history."""
+    wire = json.loads(answer)
+    return ANSWERS[name](wire)
+
+
+def _chat(message: Any) -> list[Any]:
+    return [message.get("content"), *message.get("tool_calls", [])]
+
+
+def _ollama(message: Any) -> list[Any]:
+    """An answer numbers its calls; in a request its client's types have no word for that."""
+    for call in message.get("tool_calls", []):
+        call["function"].pop("index", None)
+    return [message.get("thinking"), *_chat(message)]
+
+
+ANSWERS: dict[str, Any] = {
+    # dialect    where the pieces of an answer are
+    ANTHROPIC: lambda wire: wire["content"],
+    CHAT: lambda wire: _chat(wire["choices"][0]["message"]),
+    RESPONSES: lambda wire: wire["output"],
+    GEMINI: lambda wire: wire["candidates"][0]["content"]["parts"],
+    OLLAMA: lambda wire: _ollama(wire["message"]),
+    BEDROCK: lambda wire: wire["output"]["message"]["content"],
+}
+HISTORY: dict[str, Any] = {
+    # dialect    where the pieces of a history are, turn by turn
+    ANTHROPIC: lambda body: [turn["content"] for turn in body["messages"] if turn["role"] == "assistant"],
+    CHAT: lambda body: [_chat(turn) for turn in body["messages"] if turn["role"] == "assistant"],
+    RESPONSES: lambda body: [body["input"][begin:] for begin in range(len(body["input"]))],
+    GEMINI: lambda body: [turn["parts"] for turn in body["contents"] if turn["role"] == "model"],
+    OLLAMA: lambda body: [_ollama(turn) for turn in body["messages"] if turn["role"] == "assistant"],
+    BEDROCK: lambda body: [turn["content"] for turn in body["messages"] if turn["role"] == "assistant"],
+}
+
+
+@every_pair
+def test_home_gets_back_what_it_said_byte_for_byte(home: str, away: str) -> None:
+    """Every answer of home's, as it came over the wire, stands in the last body, after eleven moves."""
+    told = journey(home, away)
+    answers = [_answer_of(home, answer) for name, _, answer in told.sent[:-1] if name == home]
+    turns = [json.dumps(turn) for turn in HISTORY[home](told.bodies(home)[-1])]
+    for answer in answers:
+        said = json.dumps(answer)
+        assert any(turn.startswith(said[:-1]) for turn in turns), said
+
+
+@every_pair
+def test_what_was_told_is_told_the_same_again(home: str, away: str) -> None:
+    """Each body's history begins with the whole history of the body before it: prompt caches stay warm."""
+    told = journey(home, away)
+    for name in (home, away):
+        key = find(name).history_key
+        for before, after in pairwise(told.bodies(name)):
+            said = json.dumps(before[key])
+            assert json.dumps(after[key]).startswith(said[:-1])
+
+
+# ------------------------------------------------------------------------------------------------- saved and reloaded
+
+CONTINUE = r"""
+import sys
+sys.path.insert(0, sys.argv[1])
+from interlingua.session import SyncSession
+from session.travels import TOOLS, TURNS, World, model_of
+
+for path in sys.argv[3:]:
+    world = World()
+    session = SyncSession.load(path, tools=TOOLS, manager=world.manager)
+    session.model = model_of(sys.argv[2])
+    world.next = list(TURNS[2].answers)
+    session.run("And once more?")
+    for _, body, _ in world.sent[:1]:
+        sys.stdout.buffer.write(body + b"\n")
+"""
+
+
+@pytest.mark.parametrize("target", DIALECTS)
+def test_saved_and_continued_in_another_process(target: str, tmp_path: Path) -> None:
+    """From every pair that has been at ``target``: the next body is byte for byte what it would have been."""
+    pairs = [(home, away) for home, away in PAIRS if target == home]
+    paths, due = [], []
+    for home, away in pairs:
+        session = journey(home, away).session
+        for suffix in ("json", "db"):
+            paths.append(str(tmp_path / f"{away}.{suffix}"))
+            session.save(paths[-1])
+        due += [_next_body(session, target)] * 2
+    command = [sys.executable, "-c", CONTINUE, str(TESTS), target, *paths]
+    done = subprocess.run(command, capture_output=True, check=False)
+    assert done.returncode == 0, done.stderr.decode()
+    assert done.stdout.splitlines() == due
+
+
+def _next_body(session: SyncSession, target: str) -> bytes:
+    """What the session itself would send; a fork says it, so that the session stays as it is."""
+    world = World()
+    fork = session.fork()
+    fork.manager = world.manager
+    fork.model = model_of(target)
+    world.next = list(TURNS[2].answers)
+    fork.run("And once more?")
+    return world.sent[0][1]
