@@ -5,16 +5,25 @@ from __future__ import annotations
 import gc
 import time
 from collections.abc import Callable
+from math import inf
 from typing import Any, NamedTuple
 
 
 class Row(NamedTuple):
-    """One measured thing: its ratio to the yardstick, and the budget it has to keep."""
+    """One measured thing: its ratio to the yardstick, and the budget it has to keep.
+
+    A ratio that is not a number was not measured, and the note says why; a budget may be infinite.
+    """
 
     name: str
     ratio: float
-    budget: float
+    budget: float = inf
     note: str = ""
+
+    @property
+    def over(self) -> bool:
+        """Whether the budget is not kept."""
+        return self.ratio > self.budget
 
 
 def best(work: Callable[[], Any], *, seconds: float = 0.25, rounds: int = 7) -> float:

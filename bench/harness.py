@@ -1,0 +1,112 @@
+"""The client harness beside the checkout (`../shared/bench`): its mock provider, and one worker for each client.
+
+The worker is a process of its own that calls the mock through one library and says what it cost. Mock and worker
+get a core each, if there are two.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+__all__ = ["Mocks", "Unavailable", "core", "mocks", "work"]
+
+HERE = Path(__file__).resolve().parent
+BENCH = HERE.parents[1] / "shared" / "bench"
+GAP = 5000  # microseconds between the events of a paced stream
+PATIENCE = 120.0
+CORES = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else [0]
+
+
+class Unavailable(Exception):
+    """Why something cannot be measured here."""
+
+
+class Mocks(NamedTuple):
+    """The mock at full speed, the mock at a model's pace, and what both serve."""
+
+    burst: str
+    paced: str
+    fixtures: Path
+
+
+@contextlib.contextmanager
+def mocks() -> Iterator[Mocks]:
+    """Both mocks, built and started; gone at the end."""
+    if not BENCH.is_dir():
+        raise Unavailable("there is no ../shared/bench beside the checkout")
+    compiler = shutil.which("cc")
+    if compiler is None:
+        raise Unavailable("there is no C compiler (cc) for the mock provider")
+    with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as running:
+        fixtures, mock = Path(folder, "fixtures"), Path(folder, "mock")
+        _run([sys.executable, str(BENCH / "gen_fixtures.py"), str(fixtures)])
+        _run([compiler, "-O2", "-o", str(mock), str(BENCH / "mock.c")])
+        burst, paced = (running.enter_context(_served(mock, fixtures, gap)) for gap in (0, GAP))
+        yield Mocks(burst, paced, fixtures)
+
+
+def _run(command: list[str]) -> None:
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+
+@contextlib.contextmanager
+def _served(mock: Path, fixtures: Path, gap: int) -> Iterator[str]:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    command = [str(mock), str(fixtures), str(port), str(gap)]
+    server = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    core(server.pid, 0)
+    try:
+        _until_open(port)
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        server.terminate()
+        server.wait()
+
+
+def _until_open(port: int) -> None:
+    for _ in range(100):
+        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
+            return
+        time.sleep(0.05)
+    raise Unavailable("the mock provider did not start")
+
+
+def core(pid: int, place: int) -> None:
+    """Keep a process on one core, so that mock and client do not disturb each other."""
+    if len(CORES) > 1:
+        os.sched_setaffinity(pid, {CORES[place]})
+
+
+def work(target: str, python: str, at: Mocks, adapter: str | None = None, **sizes: int) -> dict[str, Any]:
+    """What one client costs: the worker's own words."""
+    command = [python, str(BENCH / "client_worker.py"), target, "--burst", at.burst, "--paced", at.paced]
+    command += ["--fixtures", str(at.fixtures), *(["--adapter", adapter] if adapter else [])]
+    command += [word for name, size in sizes.items() for word in (f"--{name.replace('_', '-')}", str(size))]
+    env = {name: value for name, value in os.environ.items() if not name.lower().endswith("_proxy")}
+    worker = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**env, "NO_PROXY": "*"}
+    )
+    core(worker.pid, -1)
+    try:
+        said, problem = worker.communicate(timeout=PATIENCE)
+    except subprocess.TimeoutExpired:
+        worker.kill()
+        worker.communicate()
+        raise Unavailable("took too long") from None
+    for line in said.splitlines():
+        if line.startswith("RESULT "):
+            return json.loads(line.removeprefix("RESULT "))
+    raise Unavailable((problem.strip().splitlines() or ["said nothing"])[-1][:120])

@@ -1,0 +1,53 @@
+"""docs/performance.md: one table for each part. A run of some parts leaves the tables of the others as they are."""
+
+from __future__ import annotations
+
+import math
+import re
+from pathlib import Path
+
+from measure import Row
+
+__all__ = ["told", "write"]
+
+PREFACE = """# Performance
+
+Written by `make bench`: each table is ratios of one run, on a shared machine; less is better. `over` marks what is over
+its budget. `make bench ARGS="clients memory"` measures only these parts, `ARGS=--peers` also the clients that are too
+heavy for the development environment.
+
+Requests are measured repeatedly, so what dialects remember of tool schemas is warm. With tools never seen before,
+Gemini and Ollama project each schema into their subset first: about 100 times the yardstick.
+"""
+
+
+def told(row: Row) -> str:
+    """The last column."""
+    return "; ".join(filter(None, ("over" if row.over else "", row.note)))
+
+
+def write(path: Path, parts: dict[str, list[Row]]) -> None:
+    """Write the page; a part that was not measured now keeps its table, if its title is still known."""
+    old = _tables(path.read_text()) if path.exists() else {}
+    tables = {title: _table(rows) if rows else old.get(title) for title, rows in parts.items()}
+    said = [PREFACE, *(f"## {title}\n\n{table}" for title, table in tables.items() if table)]
+    path.write_text("\n".join(said))
+
+
+def _tables(page: str) -> dict[str, str]:
+    pieces = re.split(r"^## (.+)\n\n", page, flags=re.MULTILINE)
+    return {title: table.strip("\n") + "\n" for title, table in zip(pieces[1::2], pieces[2::2], strict=True)}
+
+
+def _table(rows: list[Row]) -> str:
+    lines = ["| | ratio | budget | |", "|---|--:|--:|---|"]
+    lines += [f"| {row.name} | {_ratio(row.ratio)} | {_budget(row.budget)} | {told(row)} |" for row in rows]
+    return "\n".join(lines) + "\n"
+
+
+def _ratio(value: float) -> str:
+    return "–" if math.isnan(value) else f"{value:.2f}"
+
+
+def _budget(value: float) -> str:
+    return "–" if math.isinf(value) else f"{value:g}"
