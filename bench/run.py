@@ -1,6 +1,6 @@
 """``make bench``: the budgets, each as a ratio measured in this run.
 
-``run.py [PAGE] [PART ...] [--peers]``; the parts are imports, requests, chunks, clients and memory.
+``run.py [PAGE] [PART ...] [--peers]``; the parts are imports, requests, chunks, clients, sessions and memory.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from clients import Clients
 from measure import Row
 from memory import cancelled, lengths
 from page import told, write
+from sessions import growth, turns
 from translation import chunks, imports, streams, translation
 
 Part = Callable[[], Iterator[Row]]
@@ -27,6 +28,7 @@ def parts(clients: Clients) -> dict[str, tuple[Part, ...]]:
         "requests": (translation,),
         "chunks": (chunks, streams),
         "clients": (clients.calls, clients.events),
+        "sessions": (turns, growth),
         "memory": (lengths, cancelled),
     }
 

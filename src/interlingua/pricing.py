@@ -32,6 +32,8 @@ REPORTED: tuple[tuple[tuple[str, ...], Decimal], ...] = (
     (("cost_in_usd_ticks",), Decimal("1e-10")),  # xAI
 )
 
+REPORTING = frozenset(path[0] for path, _ in REPORTED)
+
 # what a bill needs beyond the buckets: our name, the paths in the providers' usage objects
 DETAILS: tuple[tuple[str, tuple[tuple[str, ...], ...]], ...] = (
     ("written_1h", (("cache_creation", "ephemeral_1h_input_tokens"),)),
@@ -48,6 +50,7 @@ LISTED = (
     ("image_output", "candidatesTokensDetails", ("modality", "IMAGE"), "tokenCount"),
     ("written_1h", "cacheDetails", ("ttl", "1h"), "inputTokens"),
 )
+BILLING = frozenset(path[0] for _, paths in DETAILS for path in paths) | {key for _, key, _, _ in LISTED}
 USAGE_KEYS = ("usage", "usageMetadata")
 TIER = "service_tier"
 
@@ -115,13 +118,23 @@ class Pricing:
                 return Cost(float(found), table.version, "table")
         return UNKNOWN
 
-    def of(self, response: Response, provider: str | None = None, *, at: datetime | None = None) -> Cost:
-        """The cost of an answer; provider and model as its origin says, unless told otherwise."""
+    def of(
+        self,
+        response: Response,
+        provider: str | None = None,
+        *,
+        at: datetime | None = None,
+        usage: TokenUsage | None = None,
+    ) -> Cost:
+        """The cost of an answer; provider and model as its origin says, unless told otherwise.
+
+        ``usage`` is ``detailed_usage(response)``, for those who have it already.
+        """
         who = provider or (response.origin.provider if response.origin is not None else None)
         model = response.model or (response.origin.model if response.origin is not None else None)
         if who is None or model is None or response.usage is None:
             return UNKNOWN
-        return self.cost(detailed_usage(response), who, model, at=at)
+        return self.cost(usage or detailed_usage(response), who, model, at=at)
 
     def reprice(self, messages: Iterable[Message], *, at: datetime | None = None) -> tuple[Message, ...]:
         """A saved history with new costs. Messages without usage or origin stay as they are.
@@ -166,6 +179,8 @@ def detailed_usage(response: Response) -> TokenUsage:
     usage = response.usage or TokenUsage()
     if usage.raw is not None:
         return usage
+    if not response.extras:
+        return usage
     rests = [_object(rest) for rest in response.extras.values()]
     details = next(filter(None, (_object(rest.get(key)) for rest in rests for key in USAGE_KEYS)), _object(None))
     tier = next(filter(None, (_word(rest.get(TIER)) for rest in rests)), None)
@@ -181,6 +196,8 @@ def _usual_tables() -> tuple[PriceTable, ...]:
 
 
 def _billed(usage: TokenUsage, details: Mapping[str, Any], tier: str | None, at: datetime | None) -> Billed:
+    if BILLING.isdisjoint(details):
+        return Billed(usage=usage, service_tier=tier, at=at)
     counts = {name: next(filter(None, (_count(details, p) for p in paths)), 0) for name, paths in DETAILS}
     for name, key, match, count in LISTED:
         counts[name] = counts.get(name) or _listed(details.get(key), match, count)
@@ -197,6 +214,8 @@ def _is_list(value: object) -> TypeGuard[list[Any]]:
 
 
 def _reported(details: Mapping[str, Any]) -> Decimal | None:
+    if REPORTING.isdisjoint(details):
+        return None
     for path, unit in REPORTED:
         value = _at(details, path)
         if isinstance(value, int | float) and not isinstance(value, bool):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import sys
 import warnings
 from collections.abc import Mapping
@@ -27,15 +28,22 @@ def find_models_file(path: str | Path | None, environ: Mapping[str, str]) -> Pat
 
     One that was named must exist; the one in the folder need not.
     """
-    named, why = (path, "the argument") if path is not None else (environ.get(VARIABLE) or None, VARIABLE)
-    if named is not None:
-        found = Path(named).expanduser()
-        if not found.is_file():
-            raise ConfigError(str(found), [Problem(0, f"there is no such file, but {why} names it")])
+    found = _place(path, environ)
+    if found is None or found.is_file():
         return found
+    why = "the argument" if path is not None else VARIABLE
+    if path is not None or environ.get(VARIABLE):
+        raise ConfigError(str(found), [Problem(0, f"there is no such file, but {why} names it")])
+    return None
+
+
+def _place(path: str | Path | None, environ: Mapping[str, str]) -> Path | None:
+    """Where the file is, or would be."""
+    named = path if path is not None else environ.get(VARIABLE) or None
+    if named is not None:
+        return Path(named).expanduser()
     folder = _folder(environ)
-    usual = None if folder is None else folder / "interlingua" / FILE
-    return usual if usual is not None and usual.is_file() else None
+    return None if folder is None else folder / "interlingua" / FILE
 
 
 def _folder(environ: Mapping[str, str]) -> Path | None:
@@ -83,6 +91,8 @@ class LiveConfiguration:
         layers: tuple[Layer, ...] | None = None,
     ) -> None:
         self._asked, self._environ, self._layers = path, environ, layers
+        place = _place(path, environ)
+        self._place = None if place is None else str(place)
         self._stamp = self._look()
         self.current = load_configuration(path, environ=environ, layers=layers)
         self.error: ConfigError | None = None
@@ -103,9 +113,11 @@ class LiveConfiguration:
         return True
 
     def _look(self) -> Stamp | None:
-        try:
-            found = find_models_file(self._asked, self._environ)
-            seen = None if found is None else found.stat()
-        except (ConfigError, OSError):
+        """Every turn looks: no more than a ``stat`` of the place that was found when the configuration was made."""
+        if self._place is None:
             return None
-        return None if seen is None else (seen.st_mtime_ns, seen.st_size, seen.st_ino)
+        try:
+            seen = os.stat(self._place)
+        except OSError:
+            return None
+        return (seen.st_mtime_ns, seen.st_size, seen.st_ino)

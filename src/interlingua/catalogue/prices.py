@@ -5,14 +5,14 @@ A table answers with a cost, or with None where it does not know the price: neve
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from decimal import Decimal
 from functools import cache
 from hashlib import sha256
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import msgspec
 from msgspec import Struct
@@ -22,7 +22,7 @@ from .layers import GENAI_NAMES, DevModel, FetchedModels
 
 __all__ = ["Billed", "GenaiPriceTable", "ModelsDevPrices", "OwnPrices", "Price", "PriceTable", "Rates"]
 
-MILLION = Decimal(1_000_000)
+MILLION, NOTHING = Decimal(1_000_000), Decimal(0)
 
 
 class Billed(Struct, frozen=True, kw_only=True):
@@ -76,7 +76,7 @@ class Rates(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
             (usage.output_tokens - thought, self.output),
             (thought, self.reasoning or 0),
         )
-        return sum((count * Decimal(str(rate)) for count, rate in lines), Decimal(0)) / MILLION
+        return sum([count * Decimal(str(rate)) for count, rate in lines if count], NOTHING) / MILLION
 
 
 class Price(Rates, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -159,7 +159,7 @@ class GenaiPriceTable:
     """
 
     def __init__(self) -> None:
-        self._rates: dict[tuple[str, str], Rates | bool] = {}
+        self._rates: dict[tuple[str, str], _Listed] = {}
         self._snapshot: Any = None
 
     @property
@@ -171,21 +171,20 @@ class GenaiPriceTable:
             genai: Any = import_module("genai_prices")
         except ImportError:
             return None
-        rates = self._known(genai, GENAI_NAMES.get(provider, provider), model)
-        if rates is False:
+        listed = self._listed(genai, GENAI_NAMES.get(provider, provider), model)
+        if listed is UNLISTED:
             return None
-        if isinstance(rates, Rates) and _is_plain(billed):
-            return rates.cost(billed)
+        if listed.rates is not None and billed.service_tier not in listed.tiers and _is_plain(billed):
+            return listed.rates.cost(billed)
         return self._asked(genai, provider, model, billed)
 
-    def _known(self, genai: Any, provider: str, model: str) -> Rates | bool:
-        """Its rates, if all of its price is a rate for each bucket; else whether the model is known at all."""
+    def _listed(self, genai: Any, provider: str, model: str) -> _Listed:
         snapshot = genai.data_snapshot.get_snapshot()
         if snapshot is not self._snapshot:
             self._snapshot, self._rates = snapshot, {}
         found = self._rates.get((provider, model))
         if found is None:
-            found = self._rates[provider, model] = _plain_rates(snapshot, provider, model)
+            found = self._rates[provider, model] = _listed(snapshot, provider, model)
         return found
 
     def _asked(self, genai: Any, provider: str, model: str, billed: Billed) -> Decimal | None:
@@ -215,17 +214,33 @@ OTHER_UNITS = ("audio", "image", "video", "web_search", "1h", "5m")
 """Keys beside those: priced by other counts, which a plain bill has none of."""
 
 
-def _plain_rates(snapshot: Any, provider: str, model: str) -> Rates | bool:
+class _Listed(NamedTuple):
+    """A model of theirs: its rates, if its price is nothing but rates of buckets; and the tiers that have others."""
+
+    rates: Rates | None = None
+    tiers: frozenset[str] = frozenset()
+
+
+UNLISTED = _Listed()
+
+
+def _listed(snapshot: Any, provider: str, model: str) -> _Listed:
     try:
         _, found = snapshot.find_provider_model(model, None, provider, None)
     except LookupError:
-        return False
+        return UNLISTED
+    variants: Iterable[Any] = found.price_variants or ()
+    tiers = {word for variant in variants for word in variant.when.values()}
+    return _Listed(_plain_rates(found), frozenset(tiers | {"batch"}))
+
+
+def _plain_rates(found: Any) -> Rates | None:
     told: dict[str, Any] = getattr(found.prices, "__dict__", None) or {}
     prices = {key: value for key, value in told.items() if value is not None}
     rest = [key for key in prices if key not in PLAIN and not any(unit in key for unit in OTHER_UNITS)]
     plain = {name: prices[key] for key, name in PLAIN.items() if key in prices}
     if rest or {"input", "output"} - set(plain):
-        return True
+        return None
     starts = sorted({tier.start for price in plain.values() for tier in getattr(price, "tiers", ())})
     return Price(**_rates_at(plain, 0), above={start: Rates(**_rates_at(plain, start + 1)) for start in starts})
 
@@ -242,7 +257,14 @@ def _rates_at(prices: Mapping[str, Any], length: int) -> dict[str, float]:
 
 def _is_plain(billed: Billed) -> bool:
     """Whether nothing but the buckets is billed."""
-    return billed == Billed(usage=billed.usage, at=billed.at)
+    return not (
+        billed.written_1h
+        or billed.web_searches
+        or billed.audio_input
+        or billed.audio_cached
+        or billed.audio_output
+        or billed.image_output
+    )
 
 
 def _context(tier: str | None) -> dict[str, str] | None:

@@ -51,15 +51,20 @@ def problems(request: Request, able: AdapterCapabilities) -> Iterator[str]:
         yield f"stream: {who} calls no tools in a stream; ask for the whole answer"
     if request.output_schema is not None and not (able.structured_output or able.tools):
         yield f"output_schema: {who} has no structured output, and no tools to approximate it with"
-    found = _notable(request)
-    if found:
+    if not _is_plain(request):
         unable = {kind: lack for kind, (ability, lack) in NEEDS.items() if not getattr(able, ability)}
-        for place, block in found:
+        for place, block in _notable(request):
             yield from _unreadable(block, unable, able.image_types, f"{place}: {who}")
 
 
+def _is_plain(request: Request) -> bool:
+    """Whether there is nothing in it that some model cannot read: so it is with nearly all requests."""
+    kinds = {type(block) for message in request.messages for block in message.content}
+    return kinds.isdisjoint(NEEDS) and (not request.system or {*map(type, request.system)}.isdisjoint(NEEDS))
+
+
 def _notable(request: Request) -> list[tuple[str, Block]]:
-    """The blocks that not every model can read, with their places; most requests have none."""
+    """The blocks that not every model can read, with their places."""
     found: list[tuple[str, Block]] = [("system", block) for block in request.system if type(block) in NEEDS]
     for index, message in enumerate(request.messages):
         for block in message.content:

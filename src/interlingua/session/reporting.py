@@ -51,8 +51,9 @@ def facts_of(response: Response, pricing: Pricing, record: list[Choice]) -> dict
     """What is kept with an answer: its usage as the provider told it, its cost, and who was asked."""
     found: dict[str, Any] = {"stop_reason": str(response.stop_reason), "latency_ms": response.latency_ms}
     if response.usage is not None:
-        cost = pricing.of(response)
-        found["usage"] = msgspec.to_builtins(detailed_usage(response))
+        usage = detailed_usage(response)
+        cost = pricing.of(response, usage=usage)
+        found["usage"] = msgspec.to_builtins(usage)
         found["cost_usd"], found["pricing_version"] = cost.cost_usd, cost.pricing_version
     if response.attempts:
         found["attempts"] = response.attempts

@@ -251,8 +251,7 @@ class Talk:
         """A new turn. Without words it goes on from where the history ends: a loop first runs what was called there."""
         if self._turn is not None and not self._turn.over:
             raise InvalidRequestError("a turn of this session is still running: wait for it, or cancel it")
-        unknown = sorted(set(wishes) - set(_WISHES))
-        if unknown:
+        if wishes and (unknown := sorted(set(wishes) - set(_WISHES))):
             raise TypeError(f"a turn has no {', '.join(unknown)}; it can be given {', '.join(_WISHES)}")
         if content is not None:
             self.say(content)
@@ -265,9 +264,9 @@ class Talk:
 
     # -------------------------------------------------------------------------------------------------- the request
 
-    def request(self, wishes: Mapping[str, Any]) -> Request:
+    def request(self, wishes: Mapping[str, Any], request_id: str | None = None) -> Request:
         """What is asked now, before it is prepared for anybody."""
-        told: dict[str, Any] = {**self.wishes, **wishes}
+        told: dict[str, Any] = {**self.wishes, **wishes, "request_id": request_id}
         return Request(messages=self.book.to_send(), system=self._system, tools=self.definitions, **told)
 
     def prepare_with(self, report: Report) -> Prepare:

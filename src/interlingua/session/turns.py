@@ -135,7 +135,7 @@ class Turn:
 
     def _ask(self, route: Route) -> Steps:
         talk = self.talk
-        request = replace(talk.request(self.wishes), request_id=self.request_id)
+        request = talk.request(self.wishes, self.request_id)
         if not request.messages:
             raise InvalidRequestError("the conversation is empty: say something first")
         budget = shared_budget(route.candidates[0].adapter, len(route.candidates), self.deadline)

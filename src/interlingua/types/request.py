@@ -14,6 +14,8 @@ from .tools import Tool, ToolChoice
 
 __all__ = ["Request", "Thinking"]
 
+TUPLES = (tuple,) * 5
+
 
 class Thinking(Value, frozen=True):
     """How much to reason, in the terms providers have: a mode, an effort word, a token budget, what to show."""
@@ -77,6 +79,9 @@ class Request(Value, frozen=True):
         system: object = self.system
         if isinstance(system, str):
             force_setattr(self, "system", (TextBlock(text=system),))
+        kinds = (type(self.messages), type(self.system), type(self.tools), type(self.stop_sequences), type(self.betas))
+        if kinds == TUPLES:
+            return  # so it is with every copy
         for name in ("messages", "system", "tools", "stop_sequences", "betas"):
             value = getattr(self, name)
             if type(value) is not tuple:
