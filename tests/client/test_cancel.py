@@ -68,7 +68,7 @@ def test_cancel_ends_complete(dialect: str, step: Step) -> None:
         assert task.cancelling() == 0
         assert await client.cancel("r1") is False
 
-    on_stage(dialect, BEFORE, scene)
+    on_stage(dialect, step, scene)
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
