@@ -96,7 +96,7 @@ class Clients:
 
     def _measure(self, target: Target, python: str | None, at: Mocks, found: dict[str, list[Costs]]) -> None:
         if python is None or target.name in self.why:
-            self.why.setdefault(target.name, 'too heavy for the development environment; ask with ARGS="--peers"')
+            self.why.setdefault(target.name, "left out by --no-peers")
             return
         print(f"    {target.name} …", file=sys.stderr, flush=True)
         try:

@@ -7,7 +7,9 @@ import gc
 import math
 import os
 import tracemalloc
-from collections.abc import Iterator
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 from measure import Row
@@ -30,11 +32,13 @@ from interlingua.transport.memory import Answer, AsyncMemoryTransport
 __all__ = ["cancelled", "lengths"]
 
 PROVIDERS = {
-    "anthropic-messages": "anthropic",
-    "openai-chat": "openai-chat",
-    "openai-responses": "openai",
-    "gemini": "google",
-    "ollama": "ollama",
+    # dialect             a provider that speaks it, and what its streams are labelled
+    "anthropic-messages": ("anthropic", "text/event-stream"),
+    "openai-chat": ("openai-chat", "text/event-stream"),
+    "openai-responses": ("openai", "text/event-stream"),
+    "gemini": ("google", "text/event-stream"),
+    "ollama": ("ollama", "application/x-ndjson"),
+    "bedrock-converse": ("bedrock", "application/vnd.amazon.eventstream"),
 }
 PIECE = "Some words"
 SHORT, LONG = 2_000, 20_000
@@ -44,43 +48,70 @@ STATM = Path("/proc/self/statm")
 
 
 def lengths() -> Iterator[Row]:
-    """Peak memory beyond the answer's text: a stream of 20,000 events against one of 2,000."""
+    """Peak memory for each further event of a stream, against a list of the same pieces and the text they add up to."""
+    plain = _growth(_plain_peak)
     for name in PROVIDERS:
-        few, many = (asyncio.run(_peak(name, size)) for size in (SHORT, LONG))
-        each = (many - few) / (LONG - SHORT)
-        yield Row(f"{name}: text", many / few, 1.1, f"{many / 1000:.0f} kB; {each:.0f} bytes for each further event")
-    few, many = (asyncio.run(_peak("anthropic-messages", size, quiet=True)) for size in (SHORT, LONG))
-    yield Row("anthropic-messages: events without content", many / few, 1.1, f"{many / 1000:.0f} kB")
+        each = _growth(partial(_peak, name))
+        yield Row(f"{name}: text", each / plain, 1.5, f"{each:.0f} bytes for each further event of {len(PIECE)}")
+    few, many = (_peak("anthropic-messages", size, quiet=True) for size in (SHORT, LONG))
+    yield Row("anthropic-messages: events without content", many / few, 1.1, f"{many / 1000:.0f} kB, ten times as many")
 
 
-async def _peak(name: str, size: int, *, quiet: bool = False) -> float:
-    transport = AsyncMemoryTransport(
-        lambda _: Answer(200, {"content-type": "text/event-stream"}, _wire(name, size, quiet=quiet))
-    )
-    config = AdapterConfig(api_key="sk-bench-bench")
-    client = AsyncClient(PROVIDERS[name], config, model="some-model", transport=transport)
+def _growth(peak: Callable[[int], int]) -> float:
+    """Bytes for each further event."""
+    return (peak(LONG) - peak(SHORT)) / (LONG - SHORT)
+
+
+def _plain_peak(size: int) -> int:
+    """What anybody has to hold who gives the pieces out as they come and the whole at the end."""
+    data = PIECE.encode()
+    with _traced() as peak:
+        pieces = [data.decode() for _ in range(size)]
+        whole = "".join(pieces)
+        assert len(whole) == size * len(PIECE)
+        return peak()
+
+
+def _peak(name: str, size: int, *, quiet: bool = False) -> int:
+    return asyncio.run(_read(name, size, quiet=quiet))
+
+
+async def _read(name: str, size: int, *, quiet: bool) -> int:
+    provider, kind = PROVIDERS[name]
+    transport = AsyncMemoryTransport(lambda _: Answer(200, {"content-type": kind}, _wire(name, size, quiet=quiet)))
+    config = AdapterConfig(api_key="sk-bench-bench", options={"region": "eu-west-1"})
+    client = AsyncClient(provider, config, model="some-model", transport=transport)
     request = Request((Message("user", "Hello"),))
     async for _ in client.stream(request):  # what is loaded on first use is no part of it
         pass
+    with _traced() as peak:
+        async for _ in client.stream(request):
+            pass
+        return peak()
+
+
+@contextmanager
+def _traced() -> Generator[Callable[[], int]]:
+    """The most memory that was held at once since the beginning, when it is asked for."""
     gc.collect()
     tracemalloc.start()
     before, _ = tracemalloc.get_traced_memory()
-    async for _ in client.stream(request):
-        pass
-    _, peak = tracemalloc.get_traced_memory()
-    tracemalloc.stop()
-    return peak - before - (0 if quiet else size * len(PIECE))
+    try:
+        yield lambda: tracemalloc.get_traced_memory()[1] - before
+    finally:
+        tracemalloc.stop()
 
 
 def _wire(name: str, size: int, *, quiet: bool) -> Iterator[bytes]:
+    """One event in each chunk, and no empty ones: no transport hands those out."""
     encoder = dialect(name).stream_encoder()
     whole = Response((TextBlock(PIECE),), id="m", model="some-model", usage=TokenUsage(9, output_tokens=size))
     for event in unfold(whole):
         if isinstance(event, TextDelta):
             for _ in range(size):
                 yield b'event: ping\ndata: {"type": "ping"}\n\n' if quiet else encoder.feed(event)
-        else:
-            yield encoder.feed(event)
+        elif said := encoder.feed(event):
+            yield said
 
 
 def cancelled() -> Iterator[Row]:

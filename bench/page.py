@@ -13,11 +13,11 @@ __all__ = ["told", "write"]
 PREFACE = """# Performance
 
 Written by `make bench`: each table is ratios of one run, on a shared machine; less is better. `over` marks what is over
-its budget. `make bench ARGS="clients memory"` measures only these parts, `ARGS=--peers` also the clients that are too
-heavy for the development environment.
+its budget. `make bench ARGS="clients memory"` measures only these parts, `ARGS=--no-peers` without the clients that are
+heavy to install and therefore live in an environment of their own.
 
-Requests are measured repeatedly, so what dialects remember of tool schemas is warm. With tools never seen before,
-Gemini and Ollama project each schema into their subset first: about 100 times the yardstick.
+Dialects remember what they found out about a tool's schema, so requests are measured twice: with tools that were seen
+before, as in every call of an agent but its first, and with new ones.
 """
 
 

@@ -1,13 +1,13 @@
 """``make bench``: the budgets, each as a ratio measured in this run.
 
-``run.py [PAGE] [PART ...] [--peers]``; the parts are imports, requests, chunks, clients, sessions and memory.
+``run.py [PAGE] [PART ...] [--no-peers]``; the parts are imports, requests, chunks, clients, sessions and memory.
 """
 
 from __future__ import annotations
 
 import argparse
 import math
-import tempfile
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -53,8 +53,8 @@ def measure(part: Part) -> list[Row]:
 def options() -> argparse.Namespace:
     """What was asked for."""
     found = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    kept = Path(tempfile.gettempdir(), "interlingua-bench-peers")
-    found.add_argument("--peers", action="store_true", help="also the clients that are heavy to install")
+    kept = Path(sys.prefix, "peers")
+    found.add_argument("--no-peers", action="store_true", help="without the clients that are heavy to install")
     found.add_argument("--peers-in", type=Path, default=kept, metavar="FOLDER", help=f"where they are; {kept}")
     found.add_argument("page", nargs="?", type=Path, help="the page to write, e.g. docs/performance.md")
     found.add_argument("parts", nargs="*", help="only these parts")
@@ -64,7 +64,7 @@ def options() -> argparse.Namespace:
 def main() -> None:
     """Measure, say and write."""
     asked = options()
-    known = parts(Clients(asked.peers_in if asked.peers else None))
+    known = parts(Clients(None if asked.no_peers else asked.peers_in))
     if asked.page is not None and str(asked.page) in known:
         asked.page, asked.parts = None, [str(asked.page), *asked.parts]
     unknown = sorted({*asked.parts} - {*known})

@@ -19,9 +19,9 @@ from interlingua import (
 TOOLS = ("Read", "Write", "Edit", "Bash", "Glob", "Grep", "TodoWrite", "WebFetch", "WebSearch", "Task", "Ask", "Skill")
 
 
-def tool(name: str) -> ToolDefinition:
-    """A tool with a schema and a description of usual length."""
-    text = {"type": "string", "description": f"What {name} is to work on, as an absolute path or a pattern."}
+def tool(name: str, edition: str = "") -> ToolDefinition:
+    """A tool with a schema and a description of usual length; each edition's schema is another."""
+    text = {"type": "string", "description": f"What {name}{edition} is to work on, as an absolute path or a pattern."}
     number = {"type": "integer", "description": "The line to start from; leave out to start at the top.", "minimum": 0}
     edit = {"type": "object", "properties": {"old": text, "new": text}, "required": ["old", "new"]}
     properties = {
@@ -35,7 +35,7 @@ def tool(name: str) -> ToolDefinition:
     return ToolDefinition(name, about, {"type": "object", "properties": properties, "required": ["path"]})
 
 
-def conversation(turns: int = 12) -> Request:
+def conversation(turns: int = 12, edition: str = "") -> Request:
     """A history of calls and results under a long system prompt."""
     messages = [Message("user", "Find out why the tests of the parser fail and fix it. " * 4)]
     for turn in range(turns):
@@ -47,7 +47,7 @@ def conversation(turns: int = 12) -> Request:
         tuple(messages),
         model="some-model",
         system=(TextBlock("You are a careful engineer. Say little, test much. " * 40),),
-        tools=tuple(map(tool, TOOLS)),
+        tools=tuple(tool(name, edition) for name in TOOLS),
         max_output_tokens=4096,
         stream=True,
     )

@@ -20,6 +20,7 @@ from measure import Row, best, ratio
 from samples import answer, conversation
 
 from interlingua import DIALECTS, dialect
+from interlingua.dialects import Dialect
 
 __all__ = ["chunks", "imports", "streams", "translation"]
 
@@ -27,6 +28,7 @@ CORPUS = Path(__file__).resolve().parents[2] / "shared" / "corpus"
 STREAMS = {"openai-chat": ("openai-chat", "mistral"), "bedrock-converse": ("bedrock-converse-stream",)}
 SEEN = 40  # recorded streams measured per dialect
 RUNS = 15
+NEW = 25  # requests with tools of their own
 
 
 def imports() -> Iterator[Row]:
@@ -66,6 +68,19 @@ def translation() -> Iterator[Row]:
             lambda w=wire: msgspec.json.encode(w),
         )
         yield Row(f"{name}: encode a request", made, 4.0, f"{size}, as built by hand, its tools seen before")
+        new = _first_time(speaker) / best(lambda w=wire: msgspec.json.encode(w))
+        yield Row(f"{name}: encode a request", new, math.inf, f"{size}, as built by hand, its tools never seen before")
+
+
+def _first_time(speaker: Dialect) -> float:
+    """Seconds for a request with new tools: so it is once in the life of an agent."""
+    found: list[float] = []
+    for edition in range(NEW):
+        request = conversation(edition=str(edition))
+        start = time.perf_counter()
+        msgspec.json.encode(speaker.encode_request(request).body)
+        found.append(time.perf_counter() - start)
+    return statistics.median(found)
 
 
 def chunks() -> Iterator[Row]:
