@@ -34,6 +34,7 @@ __all__ = ["Exchange", "Reading"]
 _decode = msgspec.json.Decoder().decode
 _encode = msgspec.json.Encoder().encode
 
+NOT_JSON = (msgspec.DecodeError, UnicodeError, RecursionError)
 EVENT_TYPES = ("text/event-stream", "application/vnd.amazon.eventstream")
 LINE_TYPES = ("application/x-ndjson",)
 WHOLE_TYPES = ("application/json", "")
@@ -195,7 +196,7 @@ class _Whole(Reading):
     def whole(self, body: bytes) -> list[Event]:
         try:
             wire = _decode(body)
-        except (msgspec.DecodeError, UnicodeError) as error:
+        except NOT_JSON as error:
             return self.garbled(body, f"is not JSON ({error})")
         if not isinstance(wire, dict | list):
             return self.garbled(body, "is not a JSON object")
@@ -268,7 +269,7 @@ class _Mixed(_Whole):
         if self.streamed is None and not self.chunks and chunk.lstrip()[:1] not in (b"{", b""):
             self.streamed = _Streamed(self.exchange, self.status, self.headers)
         if self.streamed is None:
-            if self.chunks or not chunk.isspace():  # blank lines before the first word tell nothing
+            if self.chunks or chunk.strip():  # blank lines before the first word tell nothing
                 self.chunks.append(chunk)
             return []
         events = self.streamed.feed(chunk)
@@ -324,14 +325,14 @@ def _cause(told: Any, error: AdapterError | None) -> AdapterError | None:
 def _is_json(body: bytes) -> bool:
     try:
         return isinstance(_decode(body), dict)
-    except (msgspec.DecodeError, UnicodeError):
+    except NOT_JSON:
         return False
 
 
 def _raw(body: bytes) -> Json:
     try:
         return _decode(body)
-    except (msgspec.DecodeError, UnicodeError):
+    except NOT_JSON:
         return body.decode("utf-8", "replace")
 
 

@@ -18,6 +18,7 @@ from interlingua import (
     ParseError,
     StopReason,
     TextBlock,
+    TextDelta,
     dialect,
     fold,
 )
@@ -198,6 +199,22 @@ def test_a_garbled_body(dialect_name: str, body: bytes) -> None:
     reading, _ = read(exchange(PROVIDERS[dialect_name]), 200, "application/json", body)
     assert isinstance(reading.error, ParseError)
     assert PROVIDERS[dialect_name] in str(reading.error)
+
+
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize("dialect_name", DIALECTS)
+def test_a_body_that_is_nested_without_end(dialect_name: str, stream: bool) -> None:
+    made = exchange(PROVIDERS[dialect_name], stream=stream)
+    reading, _ = read(made, 200, "application/json", b'{"a":' * 100_000 + b"1" + b"}" * 100_000)
+    assert isinstance(reading.error, AdapterError)
+
+
+def test_an_empty_chunk_before_the_first_word_holds_nothing_up() -> None:
+    reading = exchange("google", stream=True).read(200, {"content-type": "text/event-stream"})
+    reading.feed(b"")
+    wire = {"candidates": [{"content": {"parts": [{"text": "now"}], "role": "model"}}]}
+    events = reading.feed(b"data: " + json.dumps(wire).encode() + b"\r\n\r\n")
+    assert [event.text for event in events if isinstance(event, TextDelta)] == ["now"]
 
 
 def test_losses_ride_on_the_response() -> None:

@@ -30,7 +30,7 @@ from interlingua.testing.faults import (
 )
 from interlingua.testing.faults.look import ECHO, look, outcome
 from interlingua.testing.faults.ways import Call
-from interlingua.types import BlockStart, StopReason
+from interlingua.types import BlockStart, StopReason, Unknown
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "reliability.md"
 
@@ -106,6 +106,7 @@ def with_partial(**fields: Any) -> Call:
 GUILTY = {
     "no message.complete": changed(good(), events=[MessageStart()]),
     "no event at all": changed(good(), events=[]),
+    "an event not read": changed(good(), events=[MessageStart(), Unknown("x", "{"), good().events[-1]]),
     "an open block": changed(bad(), events=[MessageStart(), BlockStart(0, TextBlock("")), bad().events[-1]]),
     "another error": changed(bad(), events=[MessageStart(), MessageComplete(Response(), CancelledError())]),
     "one start too many": changed(good(), heard=[STARTED, STARTED, DONE]),

@@ -7,7 +7,7 @@ the dialect's rows right to left: the first row of a class is what we answer wit
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from email.utils import parsedate_to_datetime
 from typing import Any, NamedTuple
 
@@ -15,9 +15,12 @@ import msgspec
 
 from ..errors import AdapterError, error_type
 from ..types.base import Json
+from ..types.loss import WireError
 from ..types.words import ErrorClass
+from ._json import is_object
+from ._stream import dump
 
-__all__ = ["ErrorRow", "ErrorTable", "make_error", "parse_body", "retry_hint"]
+__all__ = ["ErrorRow", "ErrorTable", "make_error", "parse_body", "retry_hint", "spoken", "wire_error"]
 
 _OVERFLOW = re.compile(
     r"context.{0,12}(length|window|size|limit)|maximum context|prompt is too long|too many (input )?tokens"
@@ -116,6 +119,29 @@ class ErrorTable:
             return row
         found = self._by_class.get((error.error_class, not error.retryable))
         return found or self._by_class.get((error.error_class, False), self._fallback)
+
+    def status_for(self, error: AdapterError, dialect: str) -> int:
+        """The status that came, of an error that was read from this dialect; else that of its row."""
+        told = error.provider_status if dialect in error.extras else None
+        return told or self.row_for(error).status
+
+
+def wire_error(
+    error: AdapterError, status: int, text: bytes | None, body: Callable[[AdapterError], Json], **headers: str | None
+) -> WireError:
+    """An error as an HTTP answer; ``text`` is a body that was no JSON object when it came. Headers have underscores."""
+    told = {name.replace("_", "-"): value for name, value in headers.items() if value is not None}
+    if error.retry_after is not None:
+        told["retry-after"] = f"{error.retry_after:g}"
+    if text is not None:
+        return WireError(status, {**told, "content-type": "text/plain"}, text)
+    return WireError(status, {"content-type": "application/json", **told}, dump(body(error)))
+
+
+def spoken(residue: Json) -> bytes | None:
+    """What was kept of an answer that was no JSON: a text."""
+    text = residue.get("text") if is_object(residue) else None
+    return text.encode() if isinstance(text, str) else None
 
 
 def _says_otherwise(status: int | None) -> bool:

@@ -1,10 +1,16 @@
 """The plumbing of streams, written once: framing, the end of the stream, cuts and errors, the grammar of what we write.
 
 A dialect's decoder says only what a frame means (``read``) and what the whole is (``response``).
+
+An event that begins as an object and is not JSON was cut or garbled on its way, and what it said is missing. An answer
+with a hole that nobody sees is worse than none, so the stream ends there, with what had come (``broken``). Not so where
+the last word was read before, or where the bytes end with that event: that is a cut, and is told as one. Data that
+begins otherwise (``[DONE]``, a keep-alive) is never a part of an answer, and is handed on.
 """
 
 from __future__ import annotations
 
+import re
 from abc import abstractmethod
 from collections.abc import Sequence
 from typing import Any, Protocol, cast
@@ -24,7 +30,7 @@ from ..types.words import StopReason
 from ._base import StreamDecoder, StreamEncoder
 from ._tables import Ledger
 
-__all__ = ["FrameDecoder", "GrammaticalEncoder", "decode_json", "dump"]
+__all__ = ["NOT_JSON", "FrameDecoder", "GrammaticalEncoder", "decode_json", "dump"]
 
 decode_json = msgspec.json.Decoder().decode
 _encode_json = msgspec.json.Encoder().encode
@@ -38,6 +44,33 @@ def dump(value: Json) -> bytes:
 ERROR = StopReason.error  # an enum's members are slow to reach
 ODD = (KeyError, TypeError, AttributeError, ValueError, IndexError)
 """What reading a value of an unexpected shape raises."""
+NOT_JSON = (msgspec.DecodeError, UnicodeError, RecursionError)
+"""What parsing text that is not JSON raises, or text that is nested deeper than can be read."""
+_BYTE = re.compile(r" \(byte (\d+)\)$")
+_BEFORE, _AFTER = 80, 40
+"""How many bytes around a fault are quoted."""
+
+
+def _not_json(data: bytes, fault: Exception, name: str) -> ParseError:
+    place = _place(data, fault)
+    why = "it is not UTF-8" if isinstance(fault, UnicodeError) else _BYTE.sub("", str(fault))
+    quote = data[max(0, place - _BEFORE) : place + _AFTER].decode("utf-8", "replace")
+    event = f"the event {name[:40]!r}" if name else "an event"
+    return ParseError(f"{event} of the stream is not JSON: {why} at byte {place}, near {quote!r}")
+
+
+def _place(data: bytes, fault: Exception) -> int:
+    """Where the fault is: as the parser says, or the first byte that is no text, or the end, where more is missing.
+
+    A byte that is no text is counted by the parser within its string; one that gave up (too deep) counts nothing.
+    """
+    if said := _BYTE.search(str(fault)):
+        return int(said[1])
+    try:
+        data.decode()
+    except UnicodeDecodeError as wrong:
+        return wrong.start
+    return len(data) if type(fault) is msgspec.DecodeError else 0
 
 
 def _raw(frame: Any) -> Json:
@@ -64,6 +97,7 @@ class FrameDecoder(StreamDecoder):
         self.error: AdapterError | None = None
         self.started = False
         self.done = False
+        self.closing = False
 
     @abstractmethod
     def read(self, frame: Any, out: list[Event]) -> None:
@@ -113,6 +147,7 @@ class FrameDecoder(StreamDecoder):
         out: list[Event] = []
         if self.done:
             return out
+        self.closing = True
         try:
             self.read_all(self.frames.close(), out)
         except ParseError as error:
@@ -140,6 +175,13 @@ class FrameDecoder(StreamDecoder):
         if not self.started:
             self.begin(out, MessageStart())
         out.append(Unknown(self.dialect, raw))
+
+    def broken(self, data: bytes, fault: Exception, out: list[Event], name: str = "") -> bool:
+        """Data that is not JSON: end the stream where an object was garbled, and say whether it was that."""
+        if data.lstrip()[:1] != b"{" or self.closing or self.terminal():
+            return False
+        self.fail(_not_json(data, fault, name), out)
+        return True
 
     def close_blocks(self, out: list[Event]) -> None:
         """Close what is open, in order."""

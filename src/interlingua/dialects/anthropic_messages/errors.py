@@ -8,9 +8,8 @@ from ...errors import AdapterError
 from ...types.base import Json
 from ...types.loss import WireError
 from ...types.words import ErrorClass
-from .._errors import ErrorRow, ErrorTable, make_error, parse_body
+from .._errors import ErrorRow, ErrorTable, make_error, parse_body, spoken, wire_error
 from .._json import is_dict
-from .._stream import dump
 from .._tables import merge
 from .blocks import NAME, Wire
 
@@ -70,13 +69,5 @@ def encode_error_body(error: AdapterError) -> Wire:
 
 
 def encode_error(error: AdapterError) -> WireError:
-    residue = error.extras.get(NAME, {})
-    headers = {"content-type": "application/json"}
-    if error.retry_after is not None:
-        headers["retry-after"] = f"{error.retry_after:g}"
-    if error.request_id is not None:
-        headers["request-id"] = error.request_id
-    status = error.provider_status if NAME in error.extras and error.provider_status else ERRORS.row_for(error).status
-    if isinstance(residue.get("text"), str):
-        return WireError(status, {**headers, "content-type": "text/plain"}, residue["text"].encode())
-    return WireError(status, headers, dump(encode_error_body(error)))
+    text, status = spoken(error.extras.get(NAME)), ERRORS.status_for(error, NAME)
+    return wire_error(error, status, text, encode_error_body, request_id=error.request_id)

@@ -1,4 +1,8 @@
-"""The answer of Anthropic Messages. The stream decoder reads its envelope with the same words."""
+"""The answer of Anthropic Messages. The stream decoder reads its envelope with the same words.
+
+Marks of usage: ``no_usage`` (counts that were missing, or are none: below 0 or of another type, then residue),
+``thinking`` (more of it than the output that it is part of: clamped).
+"""
 
 from __future__ import annotations
 
@@ -16,6 +20,7 @@ from ...types.words import StopReason
 from .._json import is_array, is_dict, is_object
 from .._schemas import restorer
 from .._tables import Ledger, Words, kept, marks, own, read_constants, say_constants
+from .answers import read_answer
 from .blocks import BLOCKS, NAME, Wire
 from .errors import decode_error, encode_error_body
 
@@ -49,6 +54,9 @@ def decode_response(
 ) -> Response:
     if not is_object(body):
         raise ParseError(f"a response body is a JSON object, got {type(body).__name__}")
+    usual = read_answer(body, request)
+    if usual is not None:
+        return usual
     if body.get("type") == "error" or "error" in body:
         error = decode_error(None, headers, body, provider)
         return Response(stop_reason=StopReason.error, error=error)
@@ -98,13 +106,16 @@ def read_usage(rest: Wire, forms: Wire, blanks: Wire) -> TokenUsage:
     counts: dict[str, Any] = {}
     for ours, theirs in USAGE:
         value = usage.get(theirs, "absent")
-        if type(value) is int:
+        if type(value) is int and value >= 0:
             counts[ours] = usage.pop(theirs)
         elif value is None:
             empty[theirs] = usage.pop(theirs)
-        else:  # absent, or of no shape we know: residue says it
+        else:  # absent, or no count: residue says it
             forms.setdefault("no_usage", []).append(theirs)
     counts["reasoning_tokens"] = _read_reasoning(usage, empty)
+    if counts["reasoning_tokens"] > counts.get("output_tokens", 0):
+        forms["thinking"] = counts["reasoning_tokens"]
+        counts["reasoning_tokens"] = counts.get("output_tokens", 0)
     if empty:
         blanks["usage"] = empty
     if usage:
@@ -114,15 +125,20 @@ def read_usage(rest: Wire, forms: Wire, blanks: Wire) -> TokenUsage:
 
 def count(usage: Wire) -> TokenUsage:
     """The counts alone."""
-    fresh, read, written, said = [value if type(value) is int else 0 for value in map(usage.get, COUNTS)]
+    fresh, read, written, said = [_count(usage, key) for key in COUNTS]
     details = usage.get("output_tokens_details")
-    thoughts = details.get("thinking_tokens") if is_dict(details) else 0
-    return TokenUsage(fresh, read, written, said, thoughts if type(thoughts) is int else 0)
+    thoughts = _count(details, "thinking_tokens") if is_dict(details) else 0
+    return TokenUsage(fresh, read, written, said, min(thoughts, said))
+
+
+def _count(wire: Wire, key: str) -> int:
+    value = wire.get(key)
+    return value if type(value) is int and value >= 0 else 0
 
 
 def _read_reasoning(usage: Wire, empty: Wire) -> int:
     details = usage.get("output_tokens_details")
-    if not is_dict(details) or type(details.get("thinking_tokens")) is not int:
+    if not is_dict(details) or type(value := details.get("thinking_tokens")) is not int or value < 0:
         return 0
     inner = dict(usage.pop("output_tokens_details"))
     tokens: int = inner.pop("thinking_tokens")
@@ -201,6 +217,9 @@ def say_usage(response: Response, mark: Wire, ledger: Ledger) -> Json:
         value = getattr(usage, ours)
         if value or (theirs not in missing and theirs not in empty):
             wire[theirs] = value
-    if usage.reasoning_tokens:
-        wire["output_tokens_details"] = {"thinking_tokens": usage.reasoning_tokens}
+    thoughts = usage.reasoning_tokens
+    if thoughts == usage.output_tokens:
+        thoughts = mark.get("thinking", thoughts)
+    if thoughts:
+        wire["output_tokens_details"] = {"thinking_tokens": thoughts}
     return wire

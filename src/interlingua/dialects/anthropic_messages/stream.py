@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from msgspec import DecodeError
 from msgspec.structs import replace
 
 from ...arguments import parse_object
@@ -31,7 +30,7 @@ from ...types.request import Request
 from ...types.response import Response
 from .._json import is_dict
 from .._schemas import restorer
-from .._stream import FrameDecoder, decode_json
+from .._stream import NOT_JSON, FrameDecoder, decode_json
 from .blocks import BLOCKS, NAME, Wire, read_citation
 from .encoder import Encoder
 from .errors import decode_error
@@ -85,6 +84,11 @@ class Decoder(FrameDecoder):
     def read(self, frame: tuple[str, bytes], out: list[Event]) -> None:
         try:
             wire = decode_json(frame[1])
+        except NOT_JSON as fault:
+            if not self.broken(frame[1], fault, out, frame[0]):
+                self.other(frame[1].decode("utf-8", "replace"), out)
+            return
+        try:
             kind = wire["type"]
             if kind == "content_block_delta":
                 delta, growing = wire["delta"], self.growing.get(wire["index"])
@@ -99,7 +103,7 @@ class Decoder(FrameDecoder):
                 self.other(wire, out)
             else:
                 handler(self, wire, out)
-        except (DecodeError, UnicodeError, KeyError, TypeError, AttributeError):
+        except (KeyError, TypeError, AttributeError):
             self.other(frame[1].decode("utf-8", "replace"), out)
 
     def other(self, wire: Json, out: list[Event]) -> None:

@@ -11,7 +11,6 @@ from __future__ import annotations
 from base64 import b64decode, b64encode
 from typing import Any
 
-from msgspec import DecodeError
 from msgspec.structs import replace
 
 from ...arguments import parse_object
@@ -33,7 +32,7 @@ from ...types.events import CitationDelta, Event, MessageStart, TextDelta, Usage
 from ...types.request import Request
 from ...types.response import Response
 from .._schemas import restorer
-from .._stream import FrameDecoder, decode_json
+from .._stream import NOT_JSON, FrameDecoder, decode_json
 from .blocks import read_block
 from .citations import read_citation
 from .errors import decode_frame_error
@@ -42,7 +41,7 @@ from .names import NAME, originals
 from .response import count, read_envelope
 from .wire import Wire, is_array, is_object
 
-MALFORMED = (DecodeError, UnicodeError, KeyError, TypeError, AttributeError, ValueError, IndexError, StopIteration)
+MALFORMED = (*NOT_JSON, KeyError, TypeError, AttributeError, ValueError, IndexError, StopIteration)
 
 
 class Growing:
@@ -95,7 +94,13 @@ class Decoder(FrameDecoder):
     def hear(self, name: str, payload: bytes, out: list[Event]) -> None:
         """One event that we know."""
         try:
-            EVENTS[name](self, decode_json(payload), out)
+            wire = decode_json(payload)
+        except NOT_JSON as fault:
+            if not self.broken(payload, fault, out, name):
+                self.carry(name, payload, out)
+            return
+        try:
+            EVENTS[name](self, wire, out)
         except MALFORMED:
             self.carry(name, payload, out)
 
@@ -114,7 +119,7 @@ class Decoder(FrameDecoder):
         """An event that we have no phrase for, under its name."""
         try:
             wire = decode_json(payload)
-        except (DecodeError, UnicodeError):
+        except NOT_JSON:
             wire = payload.decode("utf-8", "replace")
         self.unknown({str(name): _unpadded(wire)}, out)
 

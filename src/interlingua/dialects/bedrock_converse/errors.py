@@ -15,7 +15,7 @@ from ...framing import Frame, encode_frame
 from ...types.base import Json
 from ...types.loss import WireError
 from ...types.words import ErrorClass
-from .._errors import ErrorRow, ErrorTable, make_error, parse_body
+from .._errors import ErrorRow, ErrorTable, make_error, parse_body, spoken, wire_error
 from .._stream import dump
 from .._tables import merge
 from .names import NAME
@@ -117,20 +117,10 @@ def _message(error: AdapterError) -> str:
 
 def encode_error(error: AdapterError) -> WireError:
     residue, row = error.extras.get(NAME), _row(error)
-    headers = {"content-type": "application/json"}
-    if residue is None:
-        headers["x-amzn-errortype"] = row.word
-    elif "errortype" in residue:
-        headers["x-amzn-errortype"] = residue["errortype"]
-    if error.retry_after is not None:
-        headers["retry-after"] = f"{error.retry_after:g}"
-    if error.request_id is not None:
-        headers["x-amzn-requestid"] = error.request_id
+    kind = row.word if residue is None else residue.get("errortype")
     status = error.provider_status if residue is not None and error.provider_status else row.status
-    body: Wire = residue["body"] if residue is not None else {}
-    if isinstance(body.get("text"), str) and residue is not None and residue.get("key", "") is None:
-        return WireError(status, {**headers, "content-type": "text/plain"}, body["text"].encode())
-    return WireError(status, headers, dump(encode_error_body(error)))
+    text = spoken(residue["body"]) if residue is not None and residue.get("key", "") is None else None
+    return wire_error(error, status, text, encode_error_body, x_amzn_errortype=kind, x_amzn_requestid=error.request_id)
 
 
 def decode_frame_error(frame: Frame, provider: str | None) -> AdapterError:

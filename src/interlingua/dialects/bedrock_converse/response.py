@@ -1,7 +1,8 @@
 """The answer of Bedrock Converse. The stream decoder reads its envelope with the same words.
 
 Marks: ``counts`` (usage keys that were there although they say zero, or say another key's number again), ``total`` (how
-far the total is off the sum), ``no_usage`` (counts that were missing), and what was absent.
+far the total is off the sum), ``no_usage`` (counts that were missing, or are none: below 0 or of another type, then
+residue), and what was absent.
 """
 
 from __future__ import annotations
@@ -131,7 +132,7 @@ def read_usage(rest: Wire, forms: Wire) -> TokenUsage:
     counts: dict[str, Any] = {}
     present: list[str] = []
     for ours, theirs, twin in USAGE:
-        if type(usage.get(theirs)) is int:
+        if type(value := usage.get(theirs)) is int and value >= 0:
             counts[ours] = usage.pop(theirs)
             if counts[ours] == 0 and theirs not in DEMANDED:
                 present.append(theirs)
@@ -158,12 +159,12 @@ def _plain(usage: Wire) -> TokenUsage | None:
     fresh, said, total = usage.get("inputTokens"), usage.get("outputTokens"), usage.get("totalTokens")
     if type(fresh) is not int or type(said) is not int or type(total) is not int or fresh + said != total:
         return None
-    return TokenUsage(fresh, 0, 0, said)
+    return TokenUsage(fresh, 0, 0, said) if fresh >= 0 <= said else None
 
 
 def count(usage: Wire) -> TokenUsage:
     """The counts alone."""
-    fresh, read, written, said = [value if type(value) is int else 0 for value in map(usage.get, COUNTS)]
+    fresh, read, written, said = [value if type(value) is int and value >= 0 else 0 for value in map(usage.get, COUNTS)]
     return TokenUsage(fresh, read, written, said)
 
 

@@ -9,7 +9,7 @@ from ...errors import AdapterError
 from ...types.base import Json
 from ...types.loss import WireError
 from ...types.words import ErrorClass
-from .._errors import ErrorRow, ErrorTable, make_error, parse_body
+from .._errors import ErrorRow, ErrorTable, make_error, parse_body, spoken, wire_error
 from .._stream import dump
 from .._tables import merge
 from .media import NAME
@@ -130,15 +130,9 @@ def say_details(details: Json, delay: float | None) -> Json:
 
 
 def status_of(error: AdapterError) -> int:
-    return error.provider_status if NAME in error.extras and error.provider_status else ERRORS.row_for(error).status
+    return ERRORS.status_for(error, NAME)
 
 
 def encode_error(error: AdapterError) -> WireError:
-    residue = error.extras.get(NAME, {})
-    headers = {"content-type": "application/json; charset=UTF-8"}
-    if error.retry_after is not None:
-        headers["retry-after"] = f"{error.retry_after:g}"
-    text = residue.get("text") if is_object(residue) else None
-    if type(text) is str:
-        return WireError(status_of(error), {**headers, "content-type": "text/plain"}, text.encode())
-    return WireError(status_of(error), headers, dump(encode_error_body(error)))
+    text, kind = spoken(error.extras.get(NAME)), "application/json; charset=UTF-8"
+    return wire_error(error, status_of(error), text, encode_error_body, content_type=kind)

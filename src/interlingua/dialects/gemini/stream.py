@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from msgspec import DecodeError
 from msgspec.structs import replace
 
 from ...arguments import write_arguments
@@ -21,7 +20,7 @@ from ...types.events import CitationDelta, Event, MessageStart, UsageUpdate
 from ...types.request import Request
 from ...types.response import Response
 from .._schemas import restorer
-from .._stream import FrameDecoder, decode_json
+from .._stream import NOT_JSON, FrameDecoder, decode_json
 from .errors import decode_error, is_error
 from .media import NAME
 from .partial import add_piece
@@ -93,7 +92,9 @@ class Decoder(FrameDecoder):
         data = frame[1] if isinstance(frame, tuple) else frame
         try:
             wire = decode_json(data)
-        except (DecodeError, UnicodeError):
+        except NOT_JSON as fault:
+            if self.broken(data, fault, out):
+                return
             wire = data.decode("utf-8", "replace")
         if self.growing is not None and self.more_text(wire, out):
             return

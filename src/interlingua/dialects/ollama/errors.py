@@ -8,9 +8,8 @@ from ...errors import AdapterError
 from ...types.base import Json
 from ...types.loss import WireError
 from ...types.words import ErrorClass
-from .._errors import ErrorRow, ErrorTable, make_error, parse_body
+from .._errors import ErrorRow, ErrorTable, make_error, parse_body, spoken, wire_error
 from .._json import is_object
-from .._stream import dump
 from .._tables import merge
 from .blocks import NAME, Wire
 
@@ -55,16 +54,7 @@ def encode_error_body(error: AdapterError) -> Wire:
 
 
 def encode_error(error: AdapterError) -> WireError:
-    residue = error.extras.get(NAME, {})
-    headers = {"content-type": "application/json"}
-    if error.retry_after is not None:
-        headers["retry-after"] = f"{error.retry_after:g}"
-    if NAME in error.extras and error.provider_status:
-        status = error.provider_status
-    elif error.error_class is ErrorClass.rate_limit and not error.retryable:
-        status = QUOTA_STATUS
-    else:
-        status = ERRORS.row_for(error).status
-    if isinstance(residue.get("text"), str):
-        return WireError(status, {**headers, "content-type": "text/plain"}, residue["text"].encode())
-    return WireError(status, headers, dump(encode_error_body(error)))
+    told = NAME in error.extras and error.provider_status
+    spent = not told and error.error_class is ErrorClass.rate_limit and not error.retryable
+    status = QUOTA_STATUS if spent else ERRORS.status_for(error, NAME)
+    return wire_error(error, status, spoken(error.extras.get(NAME)), encode_error_body)

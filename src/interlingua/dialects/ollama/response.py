@@ -1,6 +1,7 @@
 """The answer of Ollama. The stream decoder reads its last line with the same words.
 
-Marks: ``absent`` (keys that we would write), ``done_reason`` (a word that we would not write), ``endpoint``.
+Marks: ``absent`` (keys that we would write; a count that is none, below 0 or of another type, is one, and residue),
+``done_reason`` (a word that we would not write), ``endpoint``.
 """
 
 from __future__ import annotations
@@ -113,7 +114,7 @@ def read_stop(rest: Wire, fields: dict[str, Any], forms: Wire, blanks: Wire, *, 
 
 def read_usage(rest: Wire, fields: dict[str, Any], forms: Wire) -> None:
     """Counts of zero are left out by the server; where both are, nothing is known."""
-    counts = {ours: rest.pop(theirs) for ours, theirs in USAGE if type(rest.get(theirs)) is int}
+    counts = {ours: rest.pop(theirs) for ours, theirs in USAGE if type(n := rest.get(theirs)) is int and n >= 0}
     if counts:
         fields["usage"] = TokenUsage(**counts)
         missing = [theirs for ours, theirs in USAGE if ours not in counts]

@@ -11,7 +11,6 @@ one after the other.
 
 from __future__ import annotations
 
-from msgspec import DecodeError
 from msgspec.structs import replace
 
 from ...errors import AdapterError
@@ -44,7 +43,7 @@ from ...types.request import Request
 from ...types.response import Response
 from .._json import is_array, is_object
 from .._schemas import restorer
-from .._stream import FrameDecoder, GrammaticalEncoder, decode_json, dump
+from .._stream import NOT_JSON, FrameDecoder, GrammaticalEncoder, decode_json, dump
 from .._tables import Ledger, marks, own, say_constants
 from . import generate
 from .blocks import (
@@ -98,9 +97,13 @@ class Decoder(FrameDecoder):
         self.forms: Wire = {}
 
     def read(self, frame: bytes, out: list[Event]) -> None:
-        wire: Json = None
         try:
             wire = decode_json(frame)
+        except NOT_JSON as fault:
+            if not self.broken(frame, fault, out):
+                self.unknown(frame.decode("utf-8", "replace"), out)
+            return
+        try:
             message = wire["message"]
             if self.started and wire["done"] is False and wire.keys() == LINE and message.keys() <= SPOKEN:
                 self.speak(message, out)
@@ -108,8 +111,6 @@ class Decoder(FrameDecoder):
                 self.other(wire, out)
             else:
                 self.line(wire, message, out)
-        except (DecodeError, UnicodeError):
-            self.unknown(frame.decode("utf-8", "replace"), out)
         except (KeyError, TypeError, AttributeError):
             self.other(wire, out)
 

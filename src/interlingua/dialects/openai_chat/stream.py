@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from msgspec import DecodeError
 from msgspec.structs import replace
 
 from ...framing import SseDecoder
@@ -21,7 +20,7 @@ from ...types.blocks import Block, RefusalBlock, TextBlock, ThinkingBlock, ToolU
 from ...types.events import Event, MessageStart, UsageUpdate
 from ...types.request import Request
 from ...types.response import Response
-from .._stream import FrameDecoder, decode_json
+from .._stream import NOT_JSON, FrameDecoder, decode_json
 from .assembly import Call, Choice, one_text
 from .assistant import THINKING_KEYS
 from .encoder import Encoder
@@ -54,7 +53,11 @@ class Decoder(FrameDecoder):
         try:
             chunk = decode_json(frame[1])
             choices = chunk.pop("choices", None)
-        except (DecodeError, UnicodeError, AttributeError):
+        except NOT_JSON as fault:
+            if not self.broken(frame[1], fault, out, frame[0]):
+                self.other(frame[1], out)
+            return
+        except AttributeError:
             self.other(frame[1], out)
             return
         if not self.started:

@@ -9,7 +9,7 @@ from ...errors import AdapterError
 from ...types.base import Json
 from ...types.loss import WireError
 from ...types.words import ErrorClass
-from .._errors import ErrorRow, ErrorTable, make_error, parse_body
+from .._errors import ErrorRow, ErrorTable, make_error, parse_body, spoken, wire_error
 from .._stream import dump
 from .._tables import merge
 from .wire import NAME, Wire, is_object
@@ -106,15 +106,9 @@ def say_failure(error: AdapterError) -> Wire:
 
 
 def encode_error(error: AdapterError) -> WireError:
-    residue = error.extras.get(NAME)
-    headers = {"content-type": "application/json"}
-    if error.retry_after is not None:
-        headers["retry-after"] = f"{error.retry_after:g}"
-    if error.request_id is not None:
-        headers["x-request-id"] = error.request_id
-    status = error.provider_status if residue is not None and error.provider_status else ERRORS.row_for(error).status
+    residue, text = error.extras.get(NAME), None
     if residue is not None and residue.keys() == {"text"}:
-        text = residue["text"]
-        body = text.encode() if isinstance(text, str) else dump(text)
-        return WireError(status, {**headers, "content-type": "text/plain"}, body)
-    return WireError(status, headers, dump(encode_error_body(error)))
+        text = spoken(residue)
+        text = dump(residue["text"]) if text is None else text
+    status = ERRORS.status_for(error, NAME)
+    return wire_error(error, status, text, encode_error_body, x_request_id=error.request_id)

@@ -3,13 +3,16 @@
 An item's wire form is put together from its start and its deltas; ``output_item.done`` brings it whole and wins, but
 for what deltas have already said; the last word's ``output`` fills items that were never finished. Then it is read as
 in a whole answer. Blocks stay open until their item is done. Events that tell only of progress are ``unknown``.
+
+An event of the envelope that is not JSON makes no hole: the last word says all of it again, and without a last word the
+stream is cut. It is handed on; any other ends the stream. (Recorded once, in a stream that somebody wrote by hand.)
 """
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
-from msgspec import DecodeError
 from msgspec.structs import replace
 
 from ...errors import AdapterError
@@ -19,7 +22,7 @@ from ...types.blocks import Block, OpaqueBlock, RefusalBlock, TextBlock, Thinkin
 from ...types.events import CitationDelta, Event, MessageStart, TextDelta, UsageUpdate
 from ...types.request import Request
 from ...types.response import Response
-from .._stream import FrameDecoder, decode_json
+from .._stream import NOT_JSON, FrameDecoder, decode_json
 from .assembly import EMPTY_PARTS, Item, Key, emptied, empty_item, fitting, rank, text_key, text_of, with_part
 from .errors import decode_error
 from .items import read_item
@@ -27,6 +30,8 @@ from .parts import read_annotation
 from .response import finisher, read_envelope
 from .usage import read_usage
 from .wire import NAME, REASON, SUMMARY, Wire, is_object
+
+ENVELOPE = re.compile(rb'\s*\{\s*"type"\s*:\s*"response\.(?:created|queued|in_progress|completed|incomplete|failed)"')
 
 
 class Decoder(FrameDecoder):
@@ -45,8 +50,9 @@ class Decoder(FrameDecoder):
     def read(self, frame: tuple[str, bytes], out: list[Event]) -> None:
         try:
             wire = decode_json(frame[1])
-        except (DecodeError, UnicodeError):
-            self.other(frame[1].decode("utf-8", "replace"), out)
+        except NOT_JSON as fault:
+            if not self.broken(frame[1], fault, out, frame[0]):
+                self.other(frame[1].decode("utf-8", "replace"), out)
             return
         try:
             kind = wire["type"]
@@ -80,6 +86,9 @@ class Decoder(FrameDecoder):
             self.failed(wire, out)
         else:
             self.unknown(wire, out)
+
+    def broken(self, data: bytes, fault: Exception, out: list[Event], name: str = "") -> bool:
+        return ENVELOPE.match(data) is None and super().broken(data, fault, out, name)
 
     # ----------------------------------------------------------------------------------------------------- lifecycle
 

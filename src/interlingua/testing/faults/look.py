@@ -18,13 +18,12 @@ ECHO = "You said: one two three four"
 
 def outcome(call: Call) -> tuple[str, str, int]:
     """What came of it, in the words of the table."""
-    hole = ", a hole" if any(isinstance(event, Unknown) for event in call.events) else ""
     if call.error is None:
         assert call.response is not None
-        return "answered", hole, call.response.attempts
+        return "answered", "", call.response.attempts
     response = call.error.response
     kept = ", kept" if response is not None and response.content else ""
-    return str(call.error.error_class), kept + hole, call.error.attempts
+    return str(call.error.error_class), kept, call.error.attempts
 
 
 def look(call: Call, way: str, dialect: str) -> Iterator[str]:
@@ -34,8 +33,7 @@ def look(call: Call, way: str, dialect: str) -> Iterator[str]:
         yield from _look_at_events(call)
     if call.error is None:
         assert call.response is not None
-        hole = any(isinstance(event, Unknown) for event in call.events)
-        if call.response.text not in (ECHO, HUGE) and not hole:
+        if call.response.text not in (ECHO, HUGE):
             yield f"the answer is {call.response.text[:60]!r}"
     else:
         yield from _look_at_error(call, dialect)
@@ -56,13 +54,17 @@ def _look_at_error(call: Call, dialect: str) -> Iterator[str]:
 
 
 def _look_at_events(call: Call) -> Iterator[str]:
-    """A stream is grammatical and ends in ``message.complete``; one that failed before any content has no events."""
+    """A stream is grammatical and ends in ``message.complete``; one that failed before any content has no events.
+
+    What our own server says is known to us: an ``unknown`` event is one that was broken and is missing.
+    """
     grammar = StreamGrammar()
     try:
         for event in call.events:
             grammar.check(event)
     except ParseError as error:
         yield str(error)
+    yield from (f"an event was not read: {event.raw!r:.80}" for event in call.events if isinstance(event, Unknown))
     last = call.events[-1] if call.events else None
     if call.error is None or last is not None:
         response = call.response or (call.error and call.error.response)

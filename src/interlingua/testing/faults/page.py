@@ -22,8 +22,7 @@ def page() -> Iterator[str]:
     yield f"{len(ROWS)} faults × {len(PROVIDERS)} dialects × complete and stream × async and sync, in memory and over"
     yield f"sockets: {calls:,} calls. The outcome is the same in every dialect. `×3` is the number of attempts with the"
     yield "default of two retries. `kept`: what had come is in the error's `response` and, for a stream, in its events."
-    yield "`a hole`: an event that is not JSON is passed on as `unknown`, and what it said is missing. Waits are in"
-    yield "seconds between attempts, where they are not our own backoff."
+    yield "Waits are in seconds between attempts, where they are not our own backoff."
     for chapter, rows in CHAPTERS.items():
         yield f"\n### {chapter}\n"
         yield "| the server | `complete` | `stream` | waits |\n|---|---|---|---|"

@@ -1,8 +1,7 @@
 """The table: what a server does, and what must come of it by the rules of errors and retries, whoever the provider is.
 
 What a caller meets is one phrase: ``answered`` or the class of an error, how many attempts were made where it was not
-one, ``kept`` if a failed call still shows what had come, ``a hole`` if an event that nobody can read was passed on as
-``unknown`` and its words are missing.
+one, ``kept`` if a failed call still shows what had come.
 """
 
 from __future__ import annotations
@@ -140,7 +139,7 @@ BODIES = (
     Row("silence in the middle",         spoil("stall"), "timeout", "timeout, kept", seconds=0.5),
     Row("cut after the last word",       spoil("unended"), "network ×3", "answered"),
     Row("half a JSON value",             spoil("malformed"), "invalid_request", "network ×3"),
-    Row("one event is not JSON",         spoil("malformed_event"), "invalid_request", "answered, a hole"),
+    Row("one event is not JSON",         spoil("malformed_event"), "invalid_request", "invalid_request, kept"),
     Row("nothing at all",                spoil("empty"), "invalid_request", "network ×3"),
     Row("a proxy's page",                spoil("html"), "invalid_request"),
     Row("an error under status 200",     spoil("error_in_200", 0), "server_error ×3"),
