@@ -234,4 +234,6 @@ def test_a_service_accounts_file_is_found(monkeypatch: pytest.MonkeyPatch, tmp_p
 
     monkeypatch.setattr(transport_module.Request, "__call__", post)
     assert sign().headers["authorization"] == "Bearer ya29.real"
-    assert asked == ["https://oauth2.googleapis.com/token"]
+    token, *later = asked
+    assert token == "https://oauth2.googleapis.com/token"
+    assert all("/allowedLocations" in url for url in later)  # google-auth asks for these in a thread of its own
