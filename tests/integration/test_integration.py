@@ -6,7 +6,7 @@ The table is ``interlingua.testing.integration.rows``. ``pytest -s`` prints it w
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -29,8 +29,8 @@ from interlingua.testing.integration import (
     table,
     transcript,
 )
-from interlingua.testing.integration.losses import LOSSES, unexpected
-from interlingua.testing.integration.rows import STRICT, WRITE
+from interlingua.testing.integration.losses import LOSSES, amiss
+from interlingua.testing.integration.rows import SIMPLE, STRICT, WRITE
 
 SDKS = ("anthropic", "openai", "google.genai", "ollama", "botocore")
 for name in SDKS:
@@ -136,10 +136,19 @@ def test_a_body_that_the_vendor_would_refuse_is_seen(
         assert [line.partition(":")[0] for line in seen.problems] == ["body 0", "body 1"], dialect
 
 
-def test_a_loss_that_is_not_in_the_table_is_seen() -> None:
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_losses_other_than_in_the_table_are_seen(dialect: str) -> None:
+    """One that it does not name, one that it names for another row, and one that it names and that is not there."""
     content = Loss("messages/0/content/0", "dropped", "no word for it")
-    for dialect in DIALECTS:
-        assert len(list(unexpected(dialect, [content]))) == 1
+    named = [Loss(known.path.replace("N", "0"), known.kind, known.why) for known in LOSSES[dialect]]
+    due = [name for name in told(SIMPLE, dialect, ()) if name.startswith("not lost: ")]
+    assert told(SIMPLE, dialect, [*named, content])[-1].startswith("lost: ")
+    assert len(told(SIMPLE, dialect, [*named, content])) == 1 + len(named) - len(due)
+    assert len(told(STRICT, dialect, ())) > 0
+
+
+def told(row: Row, dialect: str, losses: Iterable[Loss]) -> list[str]:
+    return list(amiss(row, dialect, losses, streamed=True))
 
 
 def test_a_transcript_tells_all_that_matters() -> None:

@@ -1,21 +1,33 @@
-"""What each dialect cannot say as it is meant, in these rows: nothing of what was said or called is among it."""
+"""What each dialect cannot say as it is meant, and in which rows: nothing of what was said or called is among it."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
-from ...types.loss import Loss
+from ...types.loss import Loss, LossKind
+from .rows import STRICT, Row
 
-__all__ = ["LOSSES", "Expected", "unexpected"]
+__all__ = ["LOSSES", "WHERE", "Expected", "amiss"]
+
+WHERE: dict[str, Callable[[Row, bool], bool]] = {
+    # where it is said           in this row, streamed or not
+    "everywhere": lambda row, streamed: True,
+    "tools": lambda row, streamed: row.tool_count > 0,
+    "tools without `strict`": lambda row, streamed: row.tool_count > 0 and row.name != STRICT.name,
+    "strict tools": lambda row, streamed: row.name == STRICT.name,
+    "failed calls": lambda row, streamed: any(re.match("tool: .* failed ", line) for line in row.outcome),
+    "a question that was not answered": lambda row, streamed: row.whole is not None and not streamed,
+}
 
 
 class Expected(NamedTuple):
-    """A kind of loss at a kind of place, and why it is one."""
+    """A kind of loss at a kind of place, in which conversations it is, and why."""
 
-    kind: str
+    kind: LossKind
     path: str
+    where: str
     why: str
 
     def is_this(self, loss: Loss) -> bool:
@@ -23,37 +35,46 @@ class Expected(NamedTuple):
         return loss.kind == self.kind and re.fullmatch(self.path.replace("N", r"\d+"), loss.path) is not None
 
 
-RESULT = "messages/N/content/N"
-CLOSED = Expected("approximated", "tools/N/input_schema", "strict mode closes every object")
-STRICT = Expected("approximated", "tools/N/input_schema", "strict mode: every property is required, optional is null")
-NAME = Expected("added", f"{RESULT}/name", "a result names its tool")
-NO_FLAG = Expected("approximated", f"{RESULT}/is_error", "no error flag: the text begins with `Error: `")
-NO_STRICT = Expected("dropped", "tools/N/strict", "no strict mode")
-JOINED = Expected("moved", "messages/N", "turns must alternate: two of the user's are joined")
+RESULT, SCHEMA = "messages/N/content/N", "tools/N/input_schema"
+CLOSED = Expected("approximated", SCHEMA, "strict tools", "strict mode closes every object")
+NULLS = Expected("approximated", SCHEMA, "strict tools", "strict mode: every property is required, optional is null")
+NAME = Expected("added", f"{RESULT}/name", "tools", "a result names its tool")
+NO_FLAG = Expected(
+    "approximated", f"{RESULT}/is_error", "failed calls", "no error flag: the text begins with `Error: `"
+)
+NO_STRICT = Expected("dropped", "tools/N/strict", "strict tools", "no strict mode")
+JOINED = Expected(
+    "moved", "messages/N", "a question that was not answered", "turns must alternate: two of the user's are joined"
+)
 
 LOSSES: dict[str, tuple[Expected, ...]] = {
-    "anthropic-messages": (Expected("added", "max_output_tokens", "a limit is demanded"), CLOSED),
-    "openai-chat": (NO_FLAG, Expected("approximated", f"{RESULT}/content/N", NO_FLAG.why), STRICT),
+    "anthropic-messages": (Expected("added", "max_output_tokens", "everywhere", "a limit is demanded"), CLOSED),
+    "openai-chat": (NO_FLAG, NO_FLAG._replace(path=f"{RESULT}/content/N"), NULLS),
     "openai-responses": (
         NO_FLAG,
-        Expected("approximated", f"{RESULT}/content/N/text", NO_FLAG.why),
-        STRICT,
-        Expected("added", "tools/N/strict", "left out, it would mean strict"),
+        NO_FLAG._replace(path=f"{RESULT}/content/N/text"),
+        NULLS,
+        Expected("added", "tools/N/strict", "tools without `strict`", "left out, it would mean strict"),
     ),
-    "gemini": (NAME, NO_STRICT, JOINED, Expected("added", "messages/N/content", JOINED.why)),
+    "gemini": (NAME, NO_STRICT, JOINED, JOINED._replace(kind="added", path="messages/N/content")),
     "ollama": (
         NAME,
         NO_FLAG,
-        Expected("approximated", f"{RESULT}/content", NO_FLAG.why),
+        NO_FLAG._replace(path=f"{RESULT}/content"),
         NO_STRICT,
-        Expected("approximated", "tools/N/input_schema", "no references, no defaults, no closed objects"),
+        Expected("approximated", SCHEMA, "tools", "no references, no defaults, no closed objects"),
     ),
     "bedrock-converse": (CLOSED, JOINED),
 }
 
 
-def unexpected(dialect: str, losses: Iterable[Loss]) -> Iterator[str]:
-    """Losses that the table does not name."""
-    for loss in dict.fromkeys(losses):
-        if not any(expected.is_this(loss) for expected in LOSSES[dialect]):
+def amiss(row: Row, dialect: str, losses: Iterable[Loss], *, streamed: bool) -> Iterator[str]:
+    """Losses that the table does not name for this row, and those that it names and that are not there."""
+    found = list(dict.fromkeys(losses))
+    due = [expected for expected in LOSSES[dialect] if WHERE[expected.where](row, streamed)]
+    for loss in found:
+        if not any(expected.is_this(loss) for expected in due):
             yield f"lost: {loss}"
+    for expected in due:
+        if not any(map(expected.is_this, found)):
+            yield f"not lost: {expected.kind} {expected.path}"

@@ -30,8 +30,8 @@ def page() -> Iterator[str]:
     bodies, answers = (sum(counts) * len(PROVIDERS) for counts in zip(*map(promised, ROWS), strict=True))
     yield f"{len(ROWS)} conversations × {len(PROVIDERS)} dialects × {len(WAYS)} ways ({', '.join(map(_code, WAYS))}):"
     yield f"{len(ROWS) * len(PROVIDERS) * len(WAYS)} conversations held, {bodies:,} bodies judged by the vendors' types"
-    yield f"and the ordering rules, {answers:,} answers read by the vendors' clients. A cell says how many of each; the"
-    yield "outcome is the same in every cell of a row.\n"
+    yield f"and the ordering rules, {answers:,} answers read by the vendors' clients. A cell says how many of each; an"
+    yield "answer that was broken off is not among them. The outcome is the same in every cell of a row.\n"
     yield "| conversation | " + " | ".join(PROVIDERS) + " |"
     yield "|---|" + "---|" * len(PROVIDERS)
     for row in ROWS:
@@ -39,10 +39,10 @@ def page() -> Iterator[str]:
     yield "\n### What is checked\n"
     yield from (f"- **{row.name}**: {row.checks}." for row in ROWS)
     yield "\n### What is said otherwise than meant\n"
-    yield "Every loss of these conversations is one of these; anything else fails the row.\n"
-    yield "| dialect | loss | why |\n|---|---|---|"
+    yield "These are all the losses of these conversations: one more fails the row, and so does one that is missing.\n"
+    yield "| dialect | loss | where | why |\n|---|---|---|---|"
     for name, known in LOSSES.items():
-        yield from (f"| {name} | {loss.kind} `{loss.path}` | {loss.why} |" for loss in known)
+        yield from (f"| {name} | {loss.kind} `{loss.path}` | {loss.where} | {loss.why} |" for loss in known)
 
 
 def _code(name: str) -> str:

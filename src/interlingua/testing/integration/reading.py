@@ -16,7 +16,7 @@ import msgspec
 
 from .tape import Heard
 
-__all__ = ["STOPS", "Answer", "Readers"]
+__all__ = ["STOPS", "Answer", "Readers", "read_last_event"]
 
 Json = Any
 _encode = msgspec.json.Encoder(order="deterministic").encode
@@ -86,6 +86,16 @@ def read_responses(client: Any, streamed: bool) -> Answer:
             response = stream.get_final_response()
     else:
         response = client.responses.create(model="m", input="?")
+    return _told(response)
+
+
+def read_last_event(client: Any, streamed: bool) -> Answer:
+    """``openai``, event by event: the last has the whole answer. For a server whose events do not tell their place."""
+    *_, last = client.responses.create(model="m", input="?", stream=streamed)
+    return _told(last.response)
+
+
+def _told(response: Any) -> Answer:
     said: list[str] = []
     for item in response.output:
         said += [called(item.name, json.loads(item.arguments))] if item.type == "function_call" else _parts(item)
@@ -186,7 +196,8 @@ def _bedrock(url: str) -> Any:
     return session.create_client("bedrock-runtime", region_name="us-east-1", endpoint_url=url, config=config)
 
 
-CLIENTS: dict[str, tuple[Callable[[str], Any], Callable[[Any, bool], Answer]]] = {
+Reader = Callable[[Any, bool], Answer]
+CLIENTS: dict[str, tuple[Callable[[str], Any], Reader]] = {
     # dialect             the client    how it reads
     "anthropic-messages": (_anthropic, read_anthropic),
     "openai-chat": (_openai, read_chat),
@@ -215,11 +226,12 @@ class Readers:
         self._server.shutdown()
         self._server.server_close()
 
-    def read(self, dialect: str, heard: Heard, *, streamed: bool) -> Answer:
-        """What the vendor's client makes of an answer; equal bytes are read once."""
+    def read(self, dialect: str, heard: Heard, *, streamed: bool, by: Reader | None = None) -> Answer:
+        """What the vendor's client makes of an answer; equal bytes are read once. ``by``: not with its accumulator."""
         key = (dialect, streamed, heard.body)
         if key not in self._known:
-            make, read = CLIENTS[dialect]
+            make, usual = CLIENTS[dialect]
+            read = by or usual
             if dialect not in self._clients:
                 self._clients[dialect] = make(self._server.url)
             self._server.answer = heard

@@ -20,7 +20,7 @@ from ...types.request import Request
 from ...types.response import Response
 from ..faults.ways import PROVIDERS
 from ..oracles import problems as faults_of
-from .losses import unexpected
+from .losses import amiss
 from .reading import STOPS, Answer, Readers
 from .rows import Row, Turn
 from .tape import Heard, Tape
@@ -79,7 +79,7 @@ def play(row: Row, dialect: str, way: str, server: LoopbackServer, readers: Read
         WAYS[way](scene)
         wrong = [*scene.problems, *_outcome(row, scene, model.streamed), *_workbench(row, bench)]
     wrong += _bodies(row, tape, dialect)
-    wrong += unexpected(dialect, scene.losses)
+    wrong += amiss(row, dialect, scene.losses, streamed=model.streamed)
     read = [pair for pair in zip(tape.heard, model.decided, strict=False) if _is_whole(pair[0])]
     wrong += [line for heard, answer in read for line in _answer(dialect, heard, answer, readers, model.streamed)]
     meant = tuple(" + ".join(said(answer.content)) for answer in model.decided if answer is not None)
