@@ -91,6 +91,18 @@ FUNCTION = {"name": "add", "description": "Adds.", "parameters": SCHEMA}
             id="responses: a message says that it is one",
         ),
         pytest.param(
+            Request(messages=(HI, Message(Role.assistant, (TextBlock("yes?"),)), HI)),
+            RESP,
+            {
+                "input": [
+                    {"role": "user", "content": [{"type": "input_text", "text": "hi"}]},
+                    {"role": "assistant", "content": "yes?"},
+                    {"role": "user", "content": [{"type": "input_text", "text": "hi"}]},
+                ]
+            },
+            id="responses: the assistant's text does not say that it is a message",
+        ),
+        pytest.param(
             Request(system=(KIND,)),
             RESP,
             {

@@ -121,7 +121,7 @@ def test_system_in_the_middle() -> None:
         openai_responses={
             "input": [
                 {"role": "user", "content": [{"type": "input_text", "text": "hi"}]},
-                {"role": "assistant", "content": "yes?"},
+                {"type": "message", "role": "assistant", "content": "yes?"},
                 {"role": "developer", "content": [{"type": "input_text", "text": "Be brief."}]},
                 {"role": "user", "content": [{"type": "input_text", "text": "hi"}]},
             ]

@@ -89,7 +89,7 @@ def test_unsigned_thought() -> None:
             {"role": "assistant", "content": [{"type": "text", "text": "so"}]}, "content/0 dropped"
         ),
         openai_chat=lossy({"role": "assistant", "content": "so"}, "content/0 dropped"),
-        openai_responses=lossy({"role": "assistant", "content": "so"}, "content/0 dropped"),
+        openai_responses=lossy({"type": "message", "role": "assistant", "content": "so"}, "content/0 dropped"),
         gemini={"role": "model", "parts": [{"text": "hm", "thought": True}, {"text": "so"}]},
         ollama={"role": "assistant", "thinking": "hm", "content": "so"},
         bedrock_converse={
@@ -202,6 +202,20 @@ def test_disabled() -> None:
         gemini={"generationConfig": {"thinkingConfig": {"thinkingBudget": 0}}},
         ollama={"think": False},
         bedrock_converse={"additionalModelRequestFields": {"thinking": {"type": "disabled"}}},
+    )
+
+
+def test_no_effort() -> None:
+    """Every protocol can say it, and reads it as thinking that is switched off."""
+    read = ("thinking/effort approximated", "thinking/mode added")
+    check(
+        Request(thinking=Thinking(effort="none")),
+        anthropic_messages=lossy({"thinking": {"type": "disabled"}}, *read),
+        openai_chat=lossy({"reasoning_effort": "none"}, *read),
+        openai_responses=lossy({"reasoning": {"effort": "none"}}, *read),
+        gemini=lossy({"generationConfig": {"thinkingConfig": {"thinkingBudget": 0}}}, *read),
+        ollama=lossy({"think": False}, *read),
+        bedrock_converse=lossy({"additionalModelRequestFields": {"thinking": {"type": "disabled"}}}, *read),
     )
 
 

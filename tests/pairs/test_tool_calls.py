@@ -59,7 +59,7 @@ def test_text_and_parallel_calls_with_deep_input() -> None:
             ],
         },
         openai_responses=[
-            {"role": "assistant", "content": "Let me see."},
+            {"type": "message", "role": "assistant", "content": "Let me see."},
             {"type": "function_call", "call_id": "c1", "name": "add", "arguments": DEEP_TEXT},
             {"type": "function_call", "call_id": "c2", "name": "add", "arguments": "{}"},
         ],

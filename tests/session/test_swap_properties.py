@@ -1,13 +1,16 @@
 """Any conversation, moved any way, broken off anywhere: every body stays one that its reader accepts.
 
-And the history stays legal, ids stay, nothing that was signed leaks, every answer has its usage and its cost.
+And the history stays legal, ids stay, nothing that was signed leaks, every answer has its usage and its cost. Where
+nothing breaks off, what is lost is exactly what the rules of ``travels.py`` say, and everybody is told the same again.
 """
 
 from __future__ import annotations
 
 import asyncio
 import json
+from collections import Counter
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Literal, NamedTuple
 
 import msgspec
@@ -21,6 +24,7 @@ from interlingua import (
     Message,
     TextBlock,
     ToolUseBlock,
+    dialect as find,
     validate_tool_results,
 )
 from interlingua.embedded import Step
@@ -29,9 +33,19 @@ from interlingua.session.saved import Saved, read_saved
 from interlingua.testing.oracles import WARNING, problems
 from interlingua.types import ErrorClass
 from session.scenes import DIALECTS, check_grammar
-from session.travels import PICTURE, TOOLS, Call, Said, World, model_of, proof, spoken
-
-SHARED = ({"anthropic-messages", "bedrock-converse"}, {"openai-chat", "openai-responses"})
+from session.travels import (
+    PICTURE,
+    SHARED,
+    TOOLS,
+    TURNS,
+    Call,
+    Said,
+    World,
+    expected,
+    model_of,
+    proof,
+    spoken,
+)
 
 # The same examples in every run; `pytest --hypothesis-profile=thorough` looks for more.
 THOROUGH = settings.get_current_profile_name() == "thorough"
@@ -209,6 +223,57 @@ def test_any_conversation_moved_any_way(journey: list[Turn]) -> None:
         world.next = []
         session.send("Go on.")
         check(session, world, before, checked)
+
+
+# ------------------------------------------------------------------------------------------------- nothing goes wrong
+
+
+class Visit(NamedTuple):
+    """A turn of the twelve, with whom it is held, and whether streamed; before it, all may be saved and loaded."""
+
+    dialect: str
+    turn: int
+    streamed: bool
+    reload: bool
+
+
+visits = st.builds(Visit, st.sampled_from(DIALECTS), st.integers(0, len(TURNS) - 1), st.booleans(), st.booleans())
+
+
+@few
+@given(st.lists(visits, min_size=2, max_size=9))
+def test_any_sequence_of_moves_loses_what_the_rules_say_and_nothing_else(route: list[Visit]) -> None:
+    world, store = World(), Memory()
+    session = SyncSession(model_of(route[0].dialect), TOOLS, "Be brief.", manager=world.manager, store=store)
+    for visit in route:
+        if visit.reload and store.data:
+            session = SyncSession.load(store, tools=TOOLS, manager=world.manager, store=store)
+        before, checked = session.messages, len(world.sent)
+        session.model = model_of(visit.dialect)
+        world.next = list(TURNS[visit.turn].answers)
+        if visit.streamed:
+            check_grammar(list(session.run_stream(TURNS[visit.turn].user)))
+        else:
+            session.run(TURNS[visit.turn].user)
+        check(session, world, before, checked)
+        asked = [n for n in range(len(before), len(session.messages)) if session.messages[n].origin is not None]
+        due = Counter(loss for place in asked for loss in expected(session.messages[:place], visit.dialect))
+        assert Counter((loss.kind, loss.path) for loss in session.report.losses) == due
+    check_homecoming(world)
+
+
+def check_homecoming(world: World) -> None:
+    """To each, what it was told before is told the same again, and what it signed comes back once, where it stood."""
+    for name in DIALECTS:
+        key = find(name).history_key
+        told = [
+            (number, json.loads(body)[key]) for number, (spoken, body, _) in enumerate(world.sent) if spoken == name
+        ]
+        for (number, before), (_, after) in pairwise(told):
+            assert json.dumps(after).startswith(json.dumps(before)[:-1])
+            signed = proof(name, number)
+            if signed.encode() in world.sent[number][2]:
+                assert json.dumps(after[len(before) :]).count(signed) == 1
 
 
 # ------------------------------------------------------------------------------------------------------------- awaited

@@ -1,8 +1,8 @@
 """A conversation of twelve turns that moves at every turn, between every ordered pair of dialects.
 
 Calls alone and side by side, failures, thoughts that their issuer signed, pictures of the user's and of tools. Each
-body is one that its reader's types and ordering rules accept; what is lost is exactly what the rules of this page say;
-what a provider issued goes back to it byte for byte.
+body is one that its reader's types and ordering rules accept; what is lost is exactly what the rules of ``travels.py``
+say; what a provider issued goes back to it byte for byte.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import json
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import cache
 from itertools import pairwise, permutations
 from pathlib import Path
@@ -20,20 +20,20 @@ from typing import Any, NamedTuple
 import pytest
 
 from interlingua import (
-    Block,
+    DIALECTS as KNOWN,
     ImageBlock,
     Message,
     TextBlock,
-    ThinkingBlock,
     ToolResultBlock,
     ToolUseBlock,
     dialect as find,
     validate_tool_results,
 )
 from interlingua.session import SyncSession
+from interlingua.testing.integration import transcript
 from interlingua.testing.oracles import problems
 from session.scenes import DIALECTS
-from session.travels import TOOLS, TURNS, VOICES, World, model_of, proof
+from session.travels import SHARED, TOOLS, TURNS, VOICES, Said, World, expected, model_of, proof
 
 TESTS = Path(__file__).resolve().parents[1]
 PAIRS = list(permutations(DIALECTS, 2))
@@ -58,6 +58,11 @@ class Journey(NamedTuple):
         """What one dialect was told, in order."""
         return [body for spoken, body, _ in self.sent if spoken == name]
 
+    def signed(self, name: str) -> list[str]:
+        """The proofs that one dialect gave, in order, as they came over the wire."""
+        proofs = [(proof(name, number), answer) for number, (_, _, answer) in enumerate(self.sent)]
+        return [secret for secret, answer in proofs if secret.encode() in answer]
+
 
 @cache
 def journey(home: str, away: str) -> Journey:
@@ -76,6 +81,23 @@ def journey(home: str, away: str) -> Journey:
         lost.append(Counter((loss.kind, loss.path) for loss in session.report.losses))
         lengths.append(len(session.messages))
     return Journey(session, world, lost, lengths)
+
+
+def test_the_conversation_has_what_it_should() -> None:
+    """And every ordered pair of the dialects that there are is a journey."""
+    assert len(PAIRS) == 30
+    assert set(DIALECTS) == set(KNOWN)
+    said = [answer for turn in TURNS for answer in turn.answers]
+    assert len(TURNS) == 12
+    assert sorted({len(answer.calls) for answer in said}) == [0, 1, 2, 3]
+    assert sum(bool(answer.thought) for answer in said) == 12
+    assert {call.name for answer in said for call in answer.calls} == {"add", "look", "fail"}
+    session = journey(*PAIRS[0]).session
+    shown = [block for message in session.messages for block in message.content if isinstance(block, ImageBlock)]
+    results = [block for message in session.messages for block in message.content if isinstance(block, ToolResultBlock)]
+    assert len(shown) == 3
+    assert sum(isinstance(part, ImageBlock) for result in results for part in result.content) == 2
+    assert sum(result.is_error is True for result in results) == 2
 
 
 # ----------------------------------------------------------------------------------------------------------- validity
@@ -180,76 +202,6 @@ def _holder(messages: Sequence[Message], call: ToolUseBlock) -> Message:
 
 # ------------------------------------------------------------------------------------------------------------- losses
 
-# One vendor's models behind two doors: what one signed, the other can read.
-SHARED = ({ANTHROPIC, BEDROCK}, {CHAT, RESPONSES})
-
-# What a request of these tools cannot say as it is meant, whatever the history: kind and place.
-TOOL_PLACES = range(len(TOOLS))
-FIXED: dict[str, list[tuple[str, str]]] = {
-    ANTHROPIC: [("added", "max_output_tokens")],  # the protocol demands a limit
-    RESPONSES: [("added", f"tools/{n}/strict") for n in TOOL_PLACES],  # left out, it would mean strict
-    OLLAMA: [("approximated", f"tools/{n}/input_schema") for n in TOOL_PLACES],  # objects cannot be closed there
-}
-
-
-def expected(messages: Sequence[Message], target: str) -> Iterator[tuple[str, str]]:
-    """Every loss of telling this history to ``target``, by the rules of the design, as kind and place."""
-    yield from FIXED.get(target, [])
-    for index, message in enumerate(messages):
-        origin = message.origin.dialect if message.origin is not None else None
-        signed = False
-        for place, block in enumerate(message.content):
-            where = f"messages/{index}/content/{place}"
-            if origin not in (None, target):
-                assert origin is not None
-                yield from _of_others(block, where, origin, target)
-            if isinstance(block, ToolUseBlock) and not signed:
-                signed = True
-                if target == GEMINI != origin:
-                    yield "added", f"{where}/signature"  # the first call of a turn must be signed: the placeholder
-            if isinstance(block, ToolResultBlock):
-                yield from _result(block, where, target)
-            if isinstance(block, ImageBlock) and target == RESPONSES:
-                yield "added", f"{where}/detail"  # its types demand one
-        if target == OLLAMA and message.role == "user":
-            yield from (("moved", f"messages/{index}/content/{place}") for place in _displaced(message))
-
-
-def _of_others(block: Block, where: str, origin: str, target: str) -> Iterator[tuple[str, str]]:
-    """State that belongs to whoever issued it."""
-    shared = any({origin, target} <= pair for pair in SHARED)
-    if isinstance(block, ThinkingBlock):
-        if not shared or target == CHAT:  # chat has no word for a thought, whoever had it
-            yield "dropped", where
-        return
-    if block.signature is not None:
-        yield "dropped", f"{where}/signature"
-    if origin == RESPONSES:  # the ids under which its items are stored
-        yield "dropped", f"{where}/extras/{RESPONSES}/{'id' if isinstance(block, ToolUseBlock) else 'item'}"
-
-
-def _result(block: ToolResultBlock, where: str, target: str) -> Iterator[tuple[str, str]]:
-    if target in (GEMINI, OLLAMA):
-        yield "added", f"{where}/name"  # a result names its tool
-    if block.is_error and target in ERRORS:
-        yield "approximated", f"{where}/is_error"
-        yield "approximated", f"{where}/{ERRORS[target]}"
-    for place, part in enumerate(block.content):
-        if isinstance(part, ImageBlock) and target == CHAT:
-            yield "moved", f"{where}/content/{place}"  # a result is text there
-        if isinstance(part, ImageBlock) and target == RESPONSES:
-            yield "added", f"{where}/content/{place}/detail"
-
-
-# Where there is no flag for a failure: what begins with ``Error: `` instead.
-ERRORS = {CHAT: "content/0", RESPONSES: "content/0/text", OLLAMA: "content"}
-
-
-def _displaced(message: Message) -> list[int]:
-    """Ollama's messages say their text, then their pictures: the places where something else stands then."""
-    order = sorted(range(len(message.content)), key=lambda place: isinstance(message.content[place], ImageBlock))
-    return [place for place, meant in enumerate(order) if place != meant]
-
 
 @every_pair
 def test_what_is_lost_is_what_the_rules_say(home: str, away: str) -> None:
@@ -262,21 +214,33 @@ def test_what_is_lost_is_what_the_rules_say(home: str, away: str) -> None:
         assert told.lost[number] == due, f"turn {number}, to {target}"
 
 
-@every_pair
+def _said_by(name: str, home: str, away: str) -> list[Said]:
+    """What one of the two answered, turn by turn."""
+    own = [turn for number, turn in enumerate((*TURNS, TURNS[-1])) if (away if number % 2 else home) == name]
+    return [answer for turn in own for answer in turn.answers]
+
+
+STRANGERS = [(home, away) for home, away in PAIRS if {home, away} not in SHARED]
+
+
+@pytest.mark.parametrize(("home", "away"), STRANGERS)
 def test_what_is_signed_goes_to_nobody_else(home: str, away: str) -> None:
-    """Neither proofs nor thoughts, but to the same vendor behind another door."""
+    """Neither proofs nor thoughts, not even as prose."""
     told = journey(home, away)
-    if {home, away} in SHARED:
-        return
     for name, other in ((home, away), (away, home)):
-        thoughts = [answer.thought for turn in TURNS for answer in turn.answers if answer.thought]
+        thoughts = {answer.thought for answer in _said_by(other, home, away) if answer.thought}
+        assert len(thoughts) == (4 if other == away else 9)
         secrets = {proof(other, number) for number in range(len(told.sent))}
-        for number, (spoken, body, _) in enumerate(told.sent):
-            if spoken == name:
-                text = json.dumps(body, ensure_ascii=False)
-                assert [secret for secret in secrets if secret in text] == []
-                mine = [thought for thought in thoughts if f'"{thought}"' in text]
-                assert not mine or VOICES[name].thinks, f"body {number}"
+        for body in told.bodies(name):
+            text = json.dumps(body, ensure_ascii=False)
+            assert [secret for secret in secrets | thoughts if secret in text] == []
+
+
+@pytest.mark.parametrize(("home", "away"), [(ANTHROPIC, BEDROCK), (BEDROCK, ANTHROPIC)])
+def test_what_is_signed_goes_to_the_same_vendor_behind_another_door(home: str, away: str) -> None:
+    told = journey(home, away)
+    text = json.dumps(told.bodies(home)[-1])
+    assert [secret for secret in told.signed(away) if text.count(secret) != 1] == []
 
 
 # -------------------------------------------------------------------------------------------------------- law 9: home
@@ -331,6 +295,19 @@ def test_home_gets_back_what_it_said_byte_for_byte(home: str, away: str) -> None
 
 
 @every_pair
+def test_what_either_signed_comes_back_to_it(home: str, away: str) -> None:
+    """Away answers in streams: their proofs come back too, each of them, on what they prove."""
+    told = journey(home, away)
+    for name in (home, away):
+        said, signs = _said_by(name, home, away), VOICES[name].signs
+        due = {"nothing": 0, "words": len(said), "thoughts": sum(bool(answer.thought) for answer in said)}
+        signed, last = told.signed(name), json.dumps(told.bodies(name)[-1])
+        assert len(signed) == due[signs]
+        # The last is in the answer to this body.
+        assert [last.count(secret) for secret in signed] == [1] * (len(signed) - 1) + [0] * bool(signed)
+
+
+@every_pair
 def test_what_was_told_is_told_the_same_again(home: str, away: str) -> None:
     """Each body's history begins with the whole history of the body before it: prompt caches stay warm."""
     told = journey(home, away)
@@ -355,34 +332,40 @@ for path in sys.argv[3:]:
     session.model = model_of(sys.argv[2])
     world.next = list(TURNS[2].answers)
     session.run("And once more?")
-    for _, body, _ in world.sent[:1]:
+    for _, body, _ in world.sent:
         sys.stdout.buffer.write(body + b"\n")
+    session.save(path)
 """
 
 
 @pytest.mark.parametrize("target", DIALECTS)
 def test_saved_and_continued_in_another_process(target: str, tmp_path: Path) -> None:
-    """From every pair that has been at ``target``: the next body is byte for byte what it would have been."""
-    pairs = [(home, away) for home, away in PAIRS if target == home]
-    paths, due = [], []
-    for home, away in pairs:
-        session = journey(home, away).session
-        for suffix in ("json", "db"):
-            paths.append(str(tmp_path / f"{away}.{suffix}"))
-            session.save(paths[-1])
-        due += [_next_body(session, target)] * 2
-    command = [sys.executable, "-c", CONTINUE, str(TESTS), target, *paths]
+    """From every pair that began at ``target``: a turn with three calls, whose bodies are byte for byte what they would
+    have been here, and whose outcome is there when it is loaded again."""
+    sessions = {away: journey(home, away).session for home, away in PAIRS if home == target}
+    paths = {tmp_path / f"{away}.{suffix}": away for away in sessions for suffix in ("json", "db")}
+    for path, away in paths.items():
+        sessions[away].save(path)
+    command = [sys.executable, "-c", CONTINUE, str(TESTS), target, *map(str, paths)]
     done = subprocess.run(command, capture_output=True, check=False)
     assert done.returncode == 0, done.stderr.decode()
-    assert done.stdout.splitlines() == due
+    here = {away: _continued(session, target) for away, session in sessions.items()}
+    assert done.stdout.splitlines() == [body for away in paths.values() for body in here[away][1]]
+    for path, away in paths.items():
+        there, before = SyncSession.load(path, tools=TOOLS, manager=World().manager), sessions[away].messages
+        assert there.messages[: len(before)] == before
+        assert transcript(there.messages) == transcript(here[away][0].messages)
+        assert validate_tool_results(there.messages, dialect=target) == []
+        ids = [call.id for message in there.messages for call in _calls(message)]
+        assert len(set(ids)) == len(ids) == 12 + 3
 
 
-def _next_body(session: SyncSession, target: str) -> bytes:
-    """What the session itself would send; a fork says it, so that the session stays as it is."""
+def _continued(session: SyncSession, target: str) -> tuple[SyncSession, list[bytes]]:
+    """What the session itself would come to, and send; a fork does it, so that the session stays as it is."""
     world = World()
     fork = session.fork()
     fork.manager = world.manager
     fork.model = model_of(target)
     world.next = list(TURNS[2].answers)
     fork.run("And once more?")
-    return world.sent[0][1]
+    return fork, [body for _, body, _ in world.sent]

@@ -1,17 +1,27 @@
-"""A conversation of twelve turns that can be held with any two providers by turns: what each side says, and as whom.
+"""A conversation of twelve turns that can be held with any providers by turns: what each side says, and as whom.
 
 Every provider answers in its own voice: with ids of its own making or none, with proofs where its protocol has them.
+What telling it to another loses is written down as rules.
 """
 
 from __future__ import annotations
 
 import base64
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Literal, NamedTuple
 
 from msgspec.structs import replace
 
-from interlingua import Base64Source, Block, ImageBlock, TextBlock, ThinkingBlock, ToolUseBlock
+from interlingua import (
+    Base64Source,
+    Block,
+    ImageBlock,
+    Message,
+    TextBlock,
+    ThinkingBlock,
+    ToolResultBlock,
+    ToolUseBlock,
+)
 from interlingua.embedded import Script, Step
 from interlingua.embedded.speaking import ROUTES, respond
 from interlingua.http import HttpRequest
@@ -113,7 +123,7 @@ TURNS = (
 
 def proof(dialect: str, number: int) -> str:
     """What only its issuer can verify."""
-    return base64.b64encode(f"proof of {dialect} #{number}".encode()).decode()
+    return base64.b64encode(f"proof of {dialect} #{number:03}".encode()).decode()
 
 
 class Voice(NamedTuple):
@@ -196,3 +206,78 @@ class World:
         answer.parts = parts
         self.sent.append((dialect, request.body, b"".join(part for part in parts if isinstance(part, bytes))))
         return answer
+
+
+# ---------------------------------------------------------------------------------------------------- what is lost
+
+ANTHROPIC, CHAT, RESPONSES, GEMINI, OLLAMA, BEDROCK = PROVIDERS
+
+# One vendor's models behind two doors: what one signed, the other can read.
+SHARED = ({ANTHROPIC, BEDROCK}, {CHAT, RESPONSES})
+
+# What a request of these tools cannot say as it is meant, whatever the history: kind and place.
+TOOL_PLACES = range(len(TOOLS))
+FIXED: dict[str, list[tuple[str, str]]] = {
+    ANTHROPIC: [("added", "max_output_tokens")],  # the protocol demands a limit
+    RESPONSES: [("added", f"tools/{n}/strict") for n in TOOL_PLACES],  # left out, it would mean strict
+    OLLAMA: [("approximated", f"tools/{n}/input_schema") for n in TOOL_PLACES],  # objects cannot be closed there
+}
+
+
+def expected(messages: Sequence[Message], target: str) -> Iterator[tuple[str, str]]:
+    """Every loss of telling this history to ``target``, by the rules of the design, as kind and place."""
+    yield from FIXED.get(target, [])
+    for index, message in enumerate(messages):
+        origin = message.origin.dialect if message.origin is not None else None
+        signed = False
+        for place, block in enumerate(message.content):
+            where = f"messages/{index}/content/{place}"
+            if origin not in (None, target):
+                assert origin is not None
+                yield from _of_others(block, where, origin, target)
+            if isinstance(block, ToolUseBlock) and not signed:
+                signed = True
+                if target == GEMINI != origin:
+                    yield "added", f"{where}/signature"  # the first call of a turn must be signed: the placeholder
+            if isinstance(block, ToolResultBlock):
+                yield from _result(block, where, target)
+            if isinstance(block, ImageBlock) and target == RESPONSES:
+                yield "added", f"{where}/detail"  # its types demand one
+        if target == OLLAMA and message.role == "user":
+            yield from (("moved", f"messages/{index}/content/{place}") for place in _displaced(message))
+
+
+def _of_others(block: Block, where: str, origin: str, target: str) -> Iterator[tuple[str, str]]:
+    """State that belongs to whoever issued it."""
+    shared = any({origin, target} <= pair for pair in SHARED)
+    if isinstance(block, ThinkingBlock):
+        if not shared or target == CHAT:  # chat has no word for a thought, whoever had it
+            yield "dropped", where
+        return
+    if block.signature is not None:
+        yield "dropped", f"{where}/signature"
+    if origin == RESPONSES:  # the ids under which its items are stored
+        yield "dropped", f"{where}/extras/{RESPONSES}/{'id' if isinstance(block, ToolUseBlock) else 'item'}"
+
+
+def _result(block: ToolResultBlock, where: str, target: str) -> Iterator[tuple[str, str]]:
+    if target in (GEMINI, OLLAMA):
+        yield "added", f"{where}/name"  # a result names its tool
+    if block.is_error and target in ERRORS:
+        yield "approximated", f"{where}/is_error"
+        yield "approximated", f"{where}/{ERRORS[target]}"
+    for place, part in enumerate(block.content):
+        if isinstance(part, ImageBlock) and target == CHAT:
+            yield "moved", f"{where}/content/{place}"  # a result is text there
+        if isinstance(part, ImageBlock) and target == RESPONSES:
+            yield "added", f"{where}/content/{place}/detail"
+
+
+# Where there is no flag for a failure: what begins with ``Error: `` instead.
+ERRORS = {CHAT: "content/0", RESPONSES: "content/0/text", OLLAMA: "content"}
+
+
+def _displaced(message: Message) -> list[int]:
+    """Ollama's messages say their text, then their pictures: the places where something else stands then."""
+    order = sorted(range(len(message.content)), key=lambda place: isinstance(message.content[place], ImageBlock))
+    return [place for place, meant in enumerate(order) if place != meant]

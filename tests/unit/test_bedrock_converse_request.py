@@ -378,6 +378,18 @@ def test_document_names_differ() -> None:
     assert ("approximated", "messages/2/content/0/content/0/title") in losses(encoded)
 
 
+@pytest.mark.parametrize(("title", "second"), [(" ", " 2"), ("a ", "a 2"), ("a" * 197 + " b", "a" * 197 + " 2")])
+def test_document_names_have_single_spaces(title: str, second: str) -> None:
+    encoded = encode(TextBlock("?"), DocumentBlock(PDF, title), DocumentBlock(PDF, title))
+    assert [block["document"]["name"] for block in encoded.body[-1]["content"][1:]] == [title, second]
+
+
+def test_a_refusal_without_words_is_no_text() -> None:
+    encoded = encode(RefusalBlock(""), TextBlock("a"), role="assistant")
+    assert encoded.body[-1]["content"] == [{"text": "a"}]
+    assert ("dropped", "messages/1/content/0") in losses(encoded)
+
+
 # ------------------------------------------------------------------------------------------- what is said otherwise
 
 OTHERWISE: dict[str, tuple[Block, str, Any, list[tuple[str, str]]]] = {

@@ -173,6 +173,10 @@ def test_plain_text_is_text_here() -> None:
     assert isinstance(document, DocumentBlock)
     assert isinstance(document.source, TextSource)
     assert document.source.text == "naïve"
+    assert document.source.forms == {}  # as we write it
+    document = read(user({"inlineData": {"mimeType": "text/plain", "data": "eA"}}))[0].content[0]
+    assert isinstance(document, DocumentBlock)
+    assert document.source.forms["gemini"]["base64"] == "standard unpadded"
 
 
 def test_a_placeholder_is_no_signature() -> None:

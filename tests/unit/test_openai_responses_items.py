@@ -264,7 +264,7 @@ def items(request: Request, target: Target | None = None) -> list[Json]:
 def test_foreign_text_has_no_invented_id() -> None:
     said = items(history(TextBlock("a"), TextBlock("b")))
     assert said == [
-        {"role": "assistant", "content": "a"},
+        {"type": "message", "role": "assistant", "content": "a"},
         {"type": "message", "role": "assistant", "content": "b"},
     ]
 
@@ -273,7 +273,26 @@ def test_two_turns_stay_two() -> None:
     request = Request((Message("user", "?"), Message("assistant", "a"), Message("assistant", "b")))
     encoded = speaker.encode_request(request)
     assert encoded.losses == ()
+    assert ["type" in item for item in encoded.body["input"]] == [False, True, False]
     assert speaker.decode_request(encoded.body).messages == request.messages
+
+
+EASY = {"role": "assistant", "content": "a"}
+TYPED = {"type": "message", **EASY}
+
+
+@pytest.mark.parametrize(
+    ("said", "turns"),
+    [([EASY], 1), ([TYPED], 1), ([EASY, EASY], 2), ([TYPED, EASY], 2), ([EASY, TYPED], 1), ([TYPED, TYPED], 1),
+     ([EASY, ITEMS["call"][0], EASY], 1), ([{**EASY, "phase": "commentary"}, EASY], 2),
+     ([EASY, {**EASY, "id": "msg_a"}], 2)],
+)  # fmt: skip
+def test_a_type_that_was_left_out_stays_out(said: list[Json], turns: int) -> None:
+    """The protocol says that it may be; recorded clients do both."""
+    body = {"input": [{"role": "user", "content": "?"}, *said, {"role": "user", "content": "!"}]}
+    request = speaker.decode_request(body)
+    assert len(request.messages) == turns + 2
+    assert speaker.encode_request(request).body == body
 
 
 def test_turns_without_a_border_are_declared() -> None:
@@ -303,7 +322,7 @@ def test_reasoning_of_another_issuer_stays_behind_with_the_ids(target: Target) -
 def test_reasoning_that_nothing_follows() -> None:
     encoded = speaker.encode_request(history(TextBlock("a"), ThinkingBlock("hm", signature="gAAA")))
     assert [loss.path for loss in encoded.losses] == ["messages/1/content/1"]
-    assert encoded.body["input"][1:-1] == [{"role": "assistant", "content": "a"}]
+    assert encoded.body["input"][1:-1] == [{"type": "message", "role": "assistant", "content": "a"}]
 
 
 def test_an_id_is_given_once() -> None:

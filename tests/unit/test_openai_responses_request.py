@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
@@ -275,6 +275,7 @@ def test_a_choice_without_tools() -> None:
         {"reasoning": {"effort": "medium", "summary": "detailed", "context": "all_turns"}},
         {"reasoning": {"effort": None, "summary": None}},
         {"reasoning": {}},
+        {"reasoning": {"effort": "none"}},
         {"reasoning": {"effort": "ludicrous"}},
         {"text": {"format": {"type": "text"}, "verbosity": "low"}},
         {"text": {"format": {"type": "json_object"}}},
@@ -300,6 +301,30 @@ def test_what_has_no_word_is_declared() -> None:
         ("service_tier", "dropped"), ("metadata/k", "approximated"), ("thinking/mode", "dropped"),
         ("thinking/budget", "dropped"), ("thinking/display", "dropped"),
     }  # fmt: skip
+
+
+EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
+
+
+def test_these_are_the_words_of_the_official_client() -> None:
+    shared = pytest.importorskip("openai.types.shared", reason="the official client is not here")
+    words, _ = get_args(shared.ReasoningEffort)
+    assert get_args(words) == EFFORTS
+
+
+@pytest.mark.parametrize("effort", EFFORTS)
+def test_every_effort_of_the_protocol_is_said(effort: str) -> None:
+    encoded = speaker.encode_request(Request(ASKED, thinking=Thinking(effort=effort)))
+    assert encoded.body["reasoning"] == {"effort": effort}
+    off = {("thinking/effort", "approximated"), ("thinking/mode", "added")}
+    assert {(loss.path, loss.kind) for loss in encoded.losses} == (off if effort == "none" else set())
+
+
+def test_thinking_that_is_off_has_no_effort_beside() -> None:
+    off = Request(ASKED, thinking=Thinking(mode="disabled", effort="high"))
+    assert speaker.encode_request(off).body["reasoning"] == {"effort": "none"}
+    assert losses(off) == {("thinking/effort", "dropped")}
+    assert losses(Request(ASKED, thinking=Thinking(effort="ludicrous"))) == {("thinking/effort", "dropped")}
 
 
 def test_a_schema_of_ones_own_is_strict() -> None:

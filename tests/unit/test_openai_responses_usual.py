@@ -15,6 +15,7 @@ from interlingua import (
     FileSource,
     ImageBlock,
     Message,
+    OpaqueBlock,
     Origin,
     RefusalBlock,
     Request,
@@ -63,6 +64,7 @@ CALL, RESULT = ToolUseBlock("c", "f"), ToolResultBlock("c", "x")
 TWO_CALLS = Message("assistant", (CALL, ToolUseBlock("d", "f")))
 SIGNED, THOUGHT = ThinkingBlock("h", signature="gAAA"), ThinkingBlock("h")
 NAMED = ThinkingBlock("", extras=own(item={"id": "rs_1"}))
+UNTYPED = TextBlock("a", forms=own(item={"type": False}))
 TEXT = {"type": "output_text", "text": "a", "annotations": [], "logprobs": []}
 SUMMARY = {"type": "summary_text", "text": "h"}
 ITEM = {"type": "function_call", "call_id": "c", "name": "f", "arguments": "{}"}
@@ -89,6 +91,17 @@ ITEMS: list[Any] = [
 REQUESTS = [
     Request((Message("user", "?"), Message("assistant", (TextBlock("a"), CALL)), Message("tool", (RESULT,)))),
     Request((Message("assistant", "a"), Message("assistant", "b"), Message("user", ()))),
+    *(Request((Message("user", "?"), before, Message("assistant", (block, block, CALL), origin=origin)))
+      for before in (
+          Message("user", "?"), Message("assistant", "a"), Message("assistant", (ToolUseBlock("d", "f"),)),
+          Message("user", ()), Message("assistant", (OpaqueBlock(NAME, {"role": "odd", "content": 1}),)))
+      for origin in (None, Origin("other", "gemini"))
+      for block in (
+          TextBlock("a"), UNTYPED, replace(UNTYPED, cache=CacheMark()), replace(UNTYPED, signature="s"),
+          replace(UNTYPED, citations=(Citation("url", url="u"),)), replace(UNTYPED, extras=own(item={"phase": "x"})),
+          replace(UNTYPED, forms={**UNTYPED.forms, "gemini": {}}), RefusalBlock("no", forms=UNTYPED.forms),
+          TextBlock("a", forms=own(item={"type": True})),
+      )),
     Request((Message("assistant", (CALL,)), Message("tool", (RESULT,))) * 2),
     Request((Message("assistant", (CALL, CALL)), Message("tool", (RESULT, RESULT)))),
     Request((Message("tool", (RESULT,)), Message("assistant", (ThinkingBlock("h"), TextBlock("a"))))),
@@ -139,6 +152,7 @@ REQUESTS = [
 ]  # fmt: skip
 BODIES: list[Any] = [
     {"input": [{"role": "assistant", "content": "a"}, {"role": "assistant", "content": "b"}]},
+    {"input": [{"role": "odd", "content": 1}, {"role": "assistant", "content": "b"}]},
     {"input": [{"type": "function_call", "call_id": "c", "name": "f", "arguments": "{}"},
                {"role": "assistant", "content": "b"}]},
     {"input": [{"type": "compaction_trigger"}, {"role": "user", "content": [{"type": "input_text", "text": "x"}]}]},

@@ -152,7 +152,12 @@ SCALARS: list[Schema] = [
 ]
 
 
-@settings(max_examples=100, deadline=None)
+# The same examples in every run; `pytest --hypothesis-profile=thorough` looks for more.
+THOROUGH = settings.get_current_profile_name() == "thorough"
+modest = settings() if THOROUGH else settings(max_examples=100, derandomize=True)
+
+
+@modest
 @given(st.recursive(st.sampled_from(SCALARS), gemini_objects, max_leaves=8))
 def test_what_google_wrote_survives_the_way_there_and_back(gemini: Schema) -> None:
     there = from_gemini_schema(gemini)

@@ -181,7 +181,13 @@ SCHEMAS = st.recursive(
 ).filter(lambda schema: isinstance(schema, dict))
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+# The same examples in every run; `pytest --hypothesis-profile=thorough` looks for more.
+THOROUGH = settings.get_current_profile_name() == "thorough"
+odd = settings(suppress_health_check=(HealthCheck.too_slow, HealthCheck.data_too_large))
+modest = odd if THOROUGH else settings(odd, max_examples=150, derandomize=True)
+
+
+@modest
 @given(SCHEMAS, st.dictionaries(NAMES, JUNK, max_size=3))
 def test_no_schema_makes_us_raise(schema: Schema, value: Schema) -> None:
     before = json.dumps((schema, value))

@@ -7,6 +7,7 @@ own, declared ``moved``. Calls and whole blocks are never cut: what comes while 
 from __future__ import annotations
 
 from abc import abstractmethod
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
@@ -33,28 +34,36 @@ Closer = BlockComplete | ToolUseEnd
 Delta = TextDelta | ThinkingDelta | CitationDelta | ToolUseInputDelta
 
 
+class Early(NamedTuple):
+    """A text that was ended before it was complete: what came late, and how many of its citations had been said."""
+
+    texts: list[str]
+    cited: int
+
+
 class SerialEncoder(GrammaticalEncoder):
     """``block`` is the one being written, ``said`` whether the protocol has a word for it."""
 
     block: Block
     said: bool
+    cited: int  # how many citations of the block being written are out
 
     def __init__(self) -> None:
         super().__init__()
         self.current: int | None = None
         self.waiting: dict[int, list[Event]] = {}
-        self.early: dict[int, list[str]] = {}  # texts ended before they were complete, and what came late
+        self.early: dict[int, Early] = {}
 
     @abstractmethod
     def start(self, event: MessageStart) -> bytes: ...
 
     @abstractmethod
     def begin_block(self, event: Opener) -> bytes:
-        """The first words of a block. Sets ``said``."""
+        """The first words of a block. Sets ``said`` and ``cited``."""
 
     @abstractmethod
     def say_delta(self, event: Delta) -> bytes:
-        """More of the block being written."""
+        """More of the block being written. Counts ``cited``."""
 
     @abstractmethod
     def finish(self, block: Block) -> bytes:
@@ -91,7 +100,7 @@ class SerialEncoder(GrammaticalEncoder):
             return self.begin(event)
         if isinstance(self.block, TextBlock | ThinkingBlock | RefusalBlock):
             stop = self.stop_block()
-            self.early[self.current] = []
+            self.early[self.current] = Early([], self.cited)
             self.current, self.waiting[event.index] = None, [event]
             return stop + self.next_waiting()  # others may have waited longer
         self.waiting[event.index] = [event]
@@ -108,10 +117,7 @@ class SerialEncoder(GrammaticalEncoder):
         if event.index in self.waiting:
             self.waiting[event.index].append(event)
         elif isinstance(event, TextDelta | ThinkingDelta):
-            self.early[event.index].append(event.text)
-        elif isinstance(event, CitationDelta):
-            self.ledger.where = ("content", event.index)
-            self.ledger.lose("dropped", "it came when the next block had begun", "citations")
+            self.early[event.index].texts.append(event.text)
         return b""
 
     def end(self, event: Closer) -> bytes:
@@ -128,17 +134,17 @@ class SerialEncoder(GrammaticalEncoder):
     def late(self, event: Closer) -> bytes:
         """A text that was ended early is complete now: its rest waits for a block of its own."""
         block, index = event.block, event.index
-        rest = "".join(self.early.pop(index))
+        texts, cited = self.early.pop(index)
+        rest = "".join(texts)
         self.ledger.where = ("content", index)
         self.declare(block)
         if block.signature is not None:
             self.ledger.lose("dropped", "a signature proves a whole thought, and this one was ended early", "signature")
         if rest:
             self.ledger.lose("moved", "the rest of a text that went on after the next block had begun")
-            block = replace(block, text=rest, signature=None)
-            delta = ThinkingDelta if isinstance(block, ThinkingBlock) else TextDelta
-            opener = BlockStart(index, replace(block, text=""))
-            self.waiting[index] = [opener, delta(index, rest), BlockComplete(index, block)]
+            self.waiting[index] = _rest(index, block, rest, cited)
+        elif isinstance(block, TextBlock) and cited < len(block.citations):
+            self.ledger.lose("dropped", "it came when the next block had begun", "citations")
         return self.next_waiting() if self.current is None else b""
 
     def next_waiting(self) -> bytes:
@@ -148,3 +154,15 @@ class SerialEncoder(GrammaticalEncoder):
             events = self.waiting.pop(min(self.waiting))
             said.extend(self.say(event) for event in events)
         return b"".join(said)
+
+
+def _rest(index: int, block: Block, text: str, cited: int) -> list[Event]:
+    """What came late as a block of its own: what was known at the start is said already."""
+    late = replace(block, text=text, signature=None, cache=None, extras={})
+    if isinstance(late, TextBlock):
+        late = replace(late, citations=late.citations[cited:])
+        citations = [CitationDelta(index, citation) for citation in late.citations]
+        start = replace(late, text="", citations=())
+        return [BlockStart(index, start), TextDelta(index, text), *citations, BlockComplete(index, late)]
+    delta = ThinkingDelta if isinstance(late, ThinkingBlock) else TextDelta
+    return [BlockStart(index, replace(late, text="")), delta(index, text), BlockComplete(index, late)]

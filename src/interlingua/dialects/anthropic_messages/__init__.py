@@ -30,6 +30,8 @@ class AnthropicMessages(Dialect):
     name = NAME
 
     def encode_request(self, request: Request, target: Target | None = None) -> Encoded:
+        if request.output_schema is None:
+            return encode_request(request, target)
         return forcing(lambda asked: encode_request(asked, target), request, target)
 
     def decode_request(
@@ -41,7 +43,8 @@ class AnthropicMessages(Dialect):
         return encode_response(response, request)
 
     def decode_response(self, body: Json, headers: Headers | None = None, request: Request | None = None) -> Response:
-        return spoken(decode_response(body, headers, request, self.provider), request)
+        response = decode_response(body, headers, request, self.provider)
+        return response if request is None or request.output_schema is None else spoken(response, request)
 
     def stream_decoder(self, request: Request | None = None) -> StreamDecoder:
         return speaking(Decoder(request, self.provider), request)

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 from ...arguments import parse_object, write_arguments
 from ...errors import AdapterError
 from ...framing import encode_sse
-from ...types.blocks import Block, OpaqueBlock, ServerToolUseBlock, ThinkingBlock, ToolUseBlock
+from ...types.blocks import Block, Citation, OpaqueBlock, ServerToolUseBlock, TextBlock, ThinkingBlock, ToolUseBlock
 from ...types.events import (
     CitationDelta,
     MessageComplete,
@@ -37,17 +37,22 @@ class Encoder(SerialEncoder):
         return _event({"type": "message_start", "message": message})
 
     def begin_block(self, event: Opener) -> bytes:
-        self.told = False
-        if isinstance(event.block, OpaqueBlock):
+        block = event.block
+        self.told, self.cited = False, 0
+        if isinstance(block, OpaqueBlock):
             self.said = False  # known only when it is complete
             return b""
+        if isinstance(block, TextBlock):
+            self.cited = len(block.citations)
+        elif isinstance(block, ThinkingBlock) and block.signature is not None:
+            block = replace(block, signature=None)  # said at the end: it proves the whole thought
         quiet = Ledger()  # what a finished block cannot say is declared once, at its end
-        wire: Wire | None = BLOCKS.encode(event.block, quiet)
+        wire: Wire | None = BLOCKS.encode(block, quiet)
         self.said = wire is not None
         if wire is None:
             return b""
         self.written += 1
-        if isinstance(event.block, ToolUseBlock | ServerToolUseBlock):
+        if isinstance(block, ToolUseBlock | ServerToolUseBlock):
             wire = {**wire, "input": {}}
         return _event({"type": "content_block_start", "index": self.written, "content_block": wire})
 
@@ -61,9 +66,8 @@ class Encoder(SerialEncoder):
                 self.told = True
                 return self.piece({"type": "input_json_delta", "partial_json": event.partial_json})
             case CitationDelta():
-                self.ledger.where = ("content", event.index)
-                citation = say_citation(event.citation, self.ledger, "citations")
-                return self.piece({"type": "citations_delta", "citation": citation}) if citation else b""
+                self.cited += 1
+                return self.cite(event.citation)
             case _:
                 return b""
 
@@ -80,17 +84,25 @@ class Encoder(SerialEncoder):
 
     def last_words(self, block: Block) -> bytes:
         """What is known only now: the signature, a whole input, and what could not be said."""
-        said = block.input_text if isinstance(block, ToolUseBlock) and block.kind == "json" else None
-        if said and parse_object(said) is None:
+        text = block.input_text if isinstance(block, ToolUseBlock) and block.kind == "json" else None
+        malformed = text if text and parse_object(text) is None else None
+        if malformed is not None:
             block = replace(block, input_text=None)  # deltas carry the text, malformed as it is
-        BLOCKS.encode(block, self.ledger)
-        if isinstance(block, ThinkingBlock) and block.signature:
-            return self.piece({"type": "signature_delta", "signature": block.signature})
-        untold = isinstance(block, ToolUseBlock) and not self.told and (block.kind == "text" or block.input)
-        if isinstance(block, ServerToolUseBlock) or untold:
-            wire = BLOCKS.encode(block, Ledger()) or {}
-            return self.piece({"type": "input_json_delta", "partial_json": write_arguments(wire["input"], None)})
-        return b""
+        wire = BLOCKS.encode(block, self.ledger) or {}
+        match block:
+            case ThinkingBlock() if block.signature:
+                return self.piece({"type": "signature_delta", "signature": block.signature})
+            case TextBlock():
+                return b"".join(map(self.cite, block.citations[self.cited :]))
+            case ServerToolUseBlock() | ToolUseBlock() if not self.told:
+                arguments = malformed or write_arguments(wire["input"], None)
+                return self.piece({"type": "input_json_delta", "partial_json": arguments})
+            case _:
+                return b""
+
+    def cite(self, citation: Citation) -> bytes:
+        wire = say_citation(citation, Ledger())  # what it cannot say is declared with its block
+        return self.piece({"type": "citations_delta", "citation": wire}) if wire is not None else b""
 
     def whole(self, block: OpaqueBlock) -> bytes:
         """A block that only this protocol knows: it stands complete in its start."""

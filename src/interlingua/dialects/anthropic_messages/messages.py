@@ -37,6 +37,7 @@ from .._tables import Ledger, kept, marks, own, take
 from .blocks import BLOCKS, NAME, Wire
 from .usual import read_block as read_usual, say_block as say_usual
 
+USER = Role.user  # an enum's members are slow to reach
 ROLES = {"user": Role.user, "assistant": Role.assistant, "system": Role.system}
 ROLE_WORDS = {Role.user: "user", Role.tool: "user", Role.assistant: "assistant", Role.system: "system"}
 IDS = IdRule(re.compile(r"[a-zA-Z0-9_-]+"), prefix="toolu_")
@@ -64,7 +65,9 @@ def decode_turn(turn: Wire, into: list[Message], origin: Origin) -> None:
         if role == "user":
             into.extend(split_turn(list(map(read_block, listed)), {}, into))
             return
-    rest, forms, blanks = dict(turn), Wire(), Wire()
+    rest = dict(turn)
+    forms: Wire = {}
+    blanks: Wire = {}
     word = rest.pop("role", "absent")
     role = ROLES.get(word, Role.user) if isinstance(word, str) else Role.user
     if not isinstance(word, str) or word not in ROLES:
@@ -139,11 +142,8 @@ def encode_messages(messages: Sequence[Message], target: Target | None, ledger: 
     for index, message in settled(messages, ledger):
         if index < skip:
             continue
-        if (
-            before is not None
-            and before.role != message.role
-            and (usual := say_usual_turn(message, target)) is not None
-        ):
+        turns_over = before.role != message.role if before is not None else message.role is USER
+        if turns_over and (usual := say_usual_turn(message)) is not None:
             turns.append(usual)
             before = message
             continue
@@ -176,11 +176,9 @@ def trim_prefill(turn: Wire, message: Message, index: int, ledger: Ledger) -> No
         ledger.lose("approximated", "the last turn may not end in whitespace", "text")
 
 
-def say_usual_turn(message: Message, target: Target | None) -> Wire | None:
-    """A turn of usual blocks with nothing to remember of it."""
-    if message.extras or message.forms or not message.content or (target is not None and message.origin is not None):
-        return None
-    if message.origin is not None and message.origin.dialect != NAME:
+def say_usual_turn(message: Message) -> Wire | None:
+    """A turn of usual blocks, whoever said them, with nothing to remember of it."""
+    if message.extras or message.forms or not message.content:
         return None
     said: list[Wire] = []
     for block in message.content:
@@ -233,7 +231,8 @@ def _was_hollow(message: Message, mark: Wire) -> bool:
 
 
 def encode_content(message: Message, target: Target | None, ids: IdMap, ledger: Ledger) -> list[Wire]:
-    where, said = ledger.where, list[Wire]()
+    where = ledger.where
+    said: list[Wire] = []
     foreign = message.role == Role.assistant and (message.origin is None or message.origin.dialect != NAME)
     for index, block in speakable(message, NAME, target, ledger):
         ledger.where = (*where, "content", index)
@@ -293,7 +292,7 @@ def encode_system(blocks: Sequence[tuple[tuple[str | int, ...], Block]], ledger:
         elif type(block) is not TextBlock:
             ledger.lose("dropped", "a system prompt is text")
         else:
-            wire = encode_block(block, ids, ledger)
+            wire = say_usual(block) or encode_block(block, ids, ledger)
             if wire is not None:
                 said.append(wire)
     ledger.where = ()

@@ -66,6 +66,8 @@ def decode_request(
         forms["max_tokens"] = "absent"
     if fields.get("temperature", 0) > 1:
         forms["temperature"] = "verbatim"
+    if _forced_while_thinking(body):
+        forms["tool_choice"] = "verbatim"
     if fields.get("messages") == () and fields["system"]:
         forms["messages"] = "empty"
     if "tools" not in fields and _speaks_of_tools(fields.get("messages", ())):
@@ -141,7 +143,9 @@ def read_tool(wire: Wire) -> Tool:
     custom = type(wire) is dict and wire.get("type", "custom") == "custom"
     if not custom or type(wire.get("input_schema")) is not dict or type(wire.get("name")) is not str:
         return ServerTool(NAME, wire)
-    rest, forms, blanks = dict(wire), Wire(), Wire()
+    rest = dict(wire)
+    forms: Wire = {}
+    blanks: Wire = {}
     name, schema = rest.pop("name"), rest.pop("input_schema")
     if "type" in rest:
         forms["type"] = rest.pop("type")
@@ -168,11 +172,12 @@ def read_choice(wire: Wire, *, alone: bool = False) -> ToolChoice:
 
 
 def encode_request(request: Request, target: Target | None) -> Encoded:
-    ledger, body, mark = Ledger(), Wire(), marks(NAME, request)
+    ledger, mark = Ledger(), marks(NAME, request)
+    body: Wire = {}
     if request.model is None and target is not None and target.model is not None:
         body["model"] = target.model
     PARAMS.encode(request, body, ledger)
-    for outside in ("model", "stream"):
+    for outside in ("model", "stream") if mark else ():
         if mark.get(outside) == "url":
             body.pop(outside, None)
     if body.get("temperature", 0) > 1 and mark.get("temperature") != "verbatim":
@@ -181,8 +186,11 @@ def encode_request(request: Request, target: Target | None) -> Encoded:
     say_max_tokens(request, body, target, mark, ledger)
     say_history(request, body, target, mark, ledger)
     say_settings(request, body, mark, ledger)
-    own(NAME, body, request)
-    ledger.foreign(request, NAME)
+    if _forced_while_thinking(body) and mark.get("tool_choice") != "verbatim":
+        body["tool_choice"] = loosen_choice(body["tool_choice"], ledger)
+    if request.extras or request.forms:
+        own(NAME, body, request)
+        ledger.foreign(request, NAME)
     headers = {"anthropic-version": VERSION}
     if request.betas:
         headers["anthropic-beta"] = ",".join(request.betas)
@@ -264,6 +272,11 @@ def say_format(schema: dict[str, Json], body: Wire, config: Wire, mark: Wire, le
 def encode_tools(tools: Sequence[Tool], ledger: Ledger) -> list[Wire]:
     said: list[Wire] = []
     for index, tool in enumerate(tools):
+        if type(tool) is ToolDefinition and tool.description is not None and is_plain_tool(tool):
+            schema = tool.input_schema
+            if schema.get("type") == "object":
+                said.append({"name": tool.name, "description": tool.description, "input_schema": schema})
+                continue
         ledger.where = ("tools", index)
         if isinstance(tool, ToolDefinition):
             said.append(say_tool(tool, ledger))
@@ -276,8 +289,6 @@ def encode_tools(tools: Sequence[Tool], ledger: Ledger) -> list[Wire]:
 
 
 def say_tool(tool: ToolDefinition, ledger: Ledger) -> Wire:
-    if is_plain_tool(tool) and tool.description is not None and tool.input_schema.get("type") == "object":
-        return {"name": tool.name, "description": tool.description, "input_schema": tool.input_schema}
     mark = marks(NAME, tool)
     wire: Wire = {"type": mark["type"]} if "type" in mark else {}
     wire["name"] = tool.name
@@ -341,3 +352,19 @@ def _choice(choice: ToolChoice, ledger: Ledger) -> Wire:
         else:
             wire["disable_parallel_tool_use"] = not choice.parallel
     return wire
+
+
+def _forced_while_thinking(body: Wire) -> bool:
+    thinking, choice = body.get("thinking"), body.get("tool_choice")
+    if not (is_dict(thinking) and is_dict(choice)):
+        return False
+    return thinking.get("type") == "enabled" and choice.get("type") in ("any", "tool")
+
+
+def loosen_choice(choice: Wire, ledger: Ledger) -> Wire:
+    """The protocol refuses a forced call beside a budget of thoughts."""
+    why = "no call can be forced while thinking is enabled: the model decides"
+    ledger.lose("approximated", why, "tool_choice", "mode")
+    if "name" in choice:
+        ledger.lose("dropped", why, "tool_choice", "name")
+    return {key: value for key, value in choice.items() if key != "name"} | {"type": "auto"}

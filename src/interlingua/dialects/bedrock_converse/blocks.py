@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from msgspec.structs import replace
+
 from ...types.base import Json
 from ...types.blocks import (
     AudioBlock,
@@ -241,6 +243,13 @@ def say_result_content(block: ToolResultBlock, ledger: Ledger) -> list[Wire]:
     return said
 
 
+def say_result_text(block: TextBlock, ledger: Ledger) -> Wire:
+    if block.citations:
+        ledger.lose("dropped", "only the model's own text cites", "citations")
+        block = replace(block, citations=())
+    return say_text(block, ledger)
+
+
 def read_server_result(rest: Wire) -> dict[str, Any]:
     """``content`` stays in the service's words."""
     inner = opened(rest, "toolResult")
@@ -293,7 +302,7 @@ def never(rest: Wire) -> None:
 RESULT_BLOCKS = BlockTable(
     NAME,
     # canonical          wire tag        say it           read it
-    Row(TextBlock,       "text",         say_text,        read_text),
+    Row(TextBlock,       "text",         say_result_text, read_text),
     Row(JsonBlock,       "json",         say_json,        read_json),
     Row(ImageBlock,      "image",        say_image,       read_media("image")),
     Row(DocumentBlock,   "document",     say_document,    read_document),

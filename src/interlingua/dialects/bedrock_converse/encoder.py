@@ -12,7 +12,6 @@ from ...errors import AdapterError
 from ...types.blocks import (
     Block,
     RefusalBlock,
-    ServerToolUseBlock,
     TextBlock,
     ThinkingBlock,
     ToolUseBlock,
@@ -92,16 +91,17 @@ class Encoder(SerialEncoder):
 
     def last_words(self, block: Block) -> bytes:
         """What is known only now: a signature, a whole input, and what could not be said."""
-        said_text = block.input_text if isinstance(block, ToolUseBlock) and block.kind == "json" else None
-        if said_text and parse_object(said_text) is None:
+        text = block.input_text if isinstance(block, ToolUseBlock) and block.kind == "json" else None
+        malformed = text if text and parse_object(text) is None else None
+        if malformed is not None:
             block = replace(block, input_text=None)  # deltas carry the text, malformed as it is
         wire = BLOCKS.encode(block, self.ledger) or {}
         said = b""
         if "reasoningContent" in wire:
             said = self._end_reasoning(wire["reasoningContent"])
         elif "toolUse" in wire:
-            if isinstance(block, ServerToolUseBlock) or (isinstance(block, ToolUseBlock) and block.kind == "text"):
-                said = self.piece({"toolUse": {"input": write_arguments(wire["toolUse"]["input"], None)}})
+            if self.silent:
+                said = self.piece({"toolUse": {"input": malformed or write_arguments(wire["toolUse"]["input"], None)}})
             self.silent = False
         elif "toolResult" in wire:
             said = self._end_result(wire["toolResult"]["content"])
@@ -159,7 +159,7 @@ class Encoder(SerialEncoder):
         return said + encode_event("contentBlockStop", {"contentBlockIndex": self.written})
 
     def declare(self, block: Block) -> None:
-        BLOCKS.encode(block, self.ledger)
+        self._lose_residue(block, BLOCKS.encode(block, self.ledger) or {})
 
     def complete(self, event: MessageComplete) -> bytes:
         if event.error is not None:

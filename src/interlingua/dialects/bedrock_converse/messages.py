@@ -22,6 +22,7 @@ from ...types.blocks import (
     ImageBlock,
     JsonBlock,
     OpaqueBlock,
+    RefusalBlock,
     TextBlock,
     ToolResultBlock,
     ToolUseBlock,
@@ -254,16 +255,17 @@ def encode_content(message: Message, target: Target | None, ledger: Ledger) -> I
 def encode_block(block: Block, role: Role, ledger: Ledger) -> Wire | None:
     verbatim = "verbatim" in marks(NAME, block)
     if isinstance(block, TextBlock):
-        if not block.text and not block.citations and not verbatim and "tag" not in marks(NAME, block):
-            ledger.lose("dropped", "a text block may not be empty")
-            return None
         if block.citations and role is not Role.assistant:
             ledger.lose("dropped", "only the model's own text cites", "citations")
             block = replace(block, citations=())
     elif isinstance(block, MEDIA) and role in (Role.assistant, Role.system) and not verbatim:
         ledger.lose("dropped", "media stand in user turns only")
         return None
-    return BLOCKS.encode(block, ledger)
+    wire = BLOCKS.encode(block, ledger)
+    if isinstance(block, TextBlock | RefusalBlock) and wire is not None and wire.get("text") == "" and not verbatim:
+        ledger.lose("dropped", "a text block may not be empty")
+        return None
+    return wire
 
 
 def decode_system(wire: Json) -> tuple[Block, ...]:

@@ -87,6 +87,6 @@ def _free(name: str, longest: int, gap: str, taken: set[str]) -> str:
     while found.casefold() in taken:
         number += 1
         end = f"{gap}{number}"
-        found = name[: longest - len(end)] + end
+        found = name[: longest - len(end)].rstrip(" ") + end
     taken.add(found.casefold())
     return found

@@ -47,7 +47,8 @@ class Gemini(Dialect):
         return encode_response(response)
 
     def decode_response(self, body: Json, headers: Headers | None = None, request: Request | None = None) -> Response:
-        return spoken(decode_response(body, request, self.provider), request)
+        response = decode_response(body, request, self.provider)
+        return response if request is None or request.output_schema is None else spoken(response, request)
 
     def stream_decoder(self, request: Request | None = None) -> StreamDecoder:
         return speaking(Decoder(request, self.provider), request)

@@ -176,7 +176,9 @@ def say_citations(blocks: Sequence[Block], residue: Wire, ledger: Ledger, places
     left = residue.get(KEYS[0])
     grounding, sources = Grounding(blocks, left if is_object(left) else {}), Wire()
     for index, block in enumerate(blocks):
-        for place, citation in enumerate(block.citations if type(block) is TextBlock else ()):
+        citations = block.citations if type(block) is TextBlock else ()
+        last = max((place for place, citation in enumerate(citations) if _supports(citation)), default=-1)
+        for place, citation in enumerate(citations):
             ledger.where = ("content", index if places is None else places[index], "citations", place)
             if citation.kind != "url":
                 ledger.lose("dropped", f"{NAME} has no citation of kind {citation.kind}")
@@ -184,16 +186,24 @@ def say_citations(blocks: Sequence[Block], residue: Wire, ledger: Ledger, places
             if citation.index is not None:
                 ledger.lose("dropped", "sources have no numbers", "index")
             ledger.foreign(citation, NAME)
-            if citation.start is None or citation.end is None or "source" in marks(NAME, citation):
-                say_source(citation, _text(block), sources, ledger)
-                placed = citation.start is not None and citation.end is not None
-                if not placed and any(type(before) is TextBlock for before in blocks[:index]):
-                    ledger.lose("moved", "a source without a place stands with the first text")
-            else:
+            if _supports(citation):
                 grounding.say(citation, index, ledger)
+                continue
+            say_source(citation, _text(block), sources, ledger)
+            placed = citation.start is not None and citation.end is not None
+            if not placed and any(type(before) is TextBlock for before in blocks[:index]):
+                ledger.lose("moved", "a source without a place stands with the first text")
+            elif place < last:
+                ledger.lose("moved", "sources stand behind what segments cite")
     ledger.where = ()
     said = {KEYS[0]: grounding.wire(), KEYS[1]: _lists(sources)}
     return {key: value for key, value in said.items() if value}
+
+
+def _supports(citation: Citation) -> bool:
+    """Whether it goes as a segment and its chunk."""
+    placed = citation.start is not None and citation.end is not None
+    return citation.kind == "url" and placed and "source" not in marks(NAME, citation)
 
 
 def _lists(places: Wire) -> Wire:
@@ -224,7 +234,10 @@ def say_source(citation: Citation, text: str, sources: Wire, ledger: Ledger) -> 
             if getattr(citation, field) is not None:
                 ledger.lose("dropped", "a place has a start and an end", field)
     else:
-        wire |= _standing(mark, text, citation) or say_span(text, citation.start, citation.end)
+        end = max(citation.start, citation.end)
+        span = _standing(mark, text, citation) or say_span(text, citation.start, end)
+        _lose_place(citation, span, text, ledger)
+        wire |= span
     places = sources.setdefault(mark.get("key", SOURCES[0]), {})
     places[mark.get("source", max(places, default=-1) + 1)] = wire
 
@@ -236,6 +249,12 @@ def _standing(mark: Wire, text: str, citation: Citation) -> Wire | None:
     return dict(segment) if same and segment is not None else None
 
 
+def _lose_place(citation: Citation, span: Wire, text: str, ledger: Ledger) -> None:
+    for field, said in zip(("start", "end"), _characters(span, text), strict=True):
+        if getattr(citation, field) != said:
+            ledger.lose("approximated", "a place lies within the text", field)
+
+
 class Grounding:
     """The sources and segments of one answer while they are laid out."""
 
@@ -243,6 +262,7 @@ class Grounding:
         self.blocks = blocks
         self.chunks: dict[int, Wire] = {}
         self.supports: dict[int, Wire] = {}
+        self.last: int | None = None  # the support that was said last: the next citation of its segment joins it
         chunks, supports = residue.get("groundingChunks"), residue.get("groundingSupports")
         self.next_chunk = len(chunks) if is_array(chunks) else 0
         self.next_support = len(supports) if is_array(supports) else 0
@@ -251,16 +271,16 @@ class Grounding:
         mark, text = marks(NAME, citation), _text(self.blocks[index])
         assert citation.start is not None
         assert citation.end is not None
-        segment = _standing(mark, text, citation) or say_segment(text, citation.start, citation.end)
-        for field, said in zip(("start", "end"), _characters(segment, text), strict=True):
-            if getattr(citation, field) != said:
-                ledger.lose("approximated", "a place lies within the text", field)
+        end = max(citation.start, citation.end)
+        segment = _standing(mark, text, citation) or say_segment(text, citation.start, end)
+        _lose_place(citation, segment, text, ledger)
         if find_text(segment, self.blocks) != index:
             segment["partIndex"] = index
         place = mark.get("support")
         if place is None or self.supports.get(place, {}).get("segment", segment) != segment:
-            same = (at for at, said in self.supports.items() if said["segment"] == segment)
-            place = next(same, self.next_support)
+            again = self.last is not None and self.supports[self.last]["segment"] == segment
+            place = self.last if again and self.last is not None else self.next_support
+        self.last = place
         self.next_support = max(self.next_support, place + 1)
         support = self.supports.setdefault(place, {"segment": segment, "groundingChunkIndices": []})
         support["groundingChunkIndices"].append(self.chunk(citation, mark))

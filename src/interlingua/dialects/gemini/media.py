@@ -117,11 +117,10 @@ def _inline(wire: Wire, media_type: str) -> Source:
         raise ValueError("inline data without a media type")
     data, forms = read_base64(wire.pop("data"))
     text = read_text(data) if media_type == "text/plain" else None
-    if text is not None:
-        return TextSource(text, media_type, forms={NAME: {**forms, "read": crc32(text.encode())}})
     if forms:
-        forms["read"] = crc32(data.encode())
-    return Base64Source(media_type, data, **kept(NAME, {}, forms, {}))
+        forms["read"] = crc32((data if text is None else text).encode())
+    fields = kept(NAME, {}, forms, {})
+    return Base64Source(media_type, data, **fields) if text is None else TextSource(text, media_type, **fields)
 
 
 def _stored(wire: Wire, media_type: str | None) -> Source:

@@ -205,8 +205,9 @@ def encode_request(request: Request, target: Target | None) -> Encoded:
     say_settings(request, body, mark, ledger)
     if "model" in mark and model is not None:
         body["model"] = f"models/{model}" if mark["model"].startswith("models/") else model
-    own(NAME, body, request)
-    ledger.foreign(request, NAME)
+    if request.extras or request.forms:
+        own(NAME, body, request)
+        ledger.foreign(request, NAME)
     if "snake" in mark:
         body = respell(body, mark["snake"])
     return Encoded(body, path_of(model, request.stream), {}, tuple(ledger.losses))

@@ -20,6 +20,7 @@ from ...types.words import StopReason
 from .._schemas import Restore, restorer
 from .._stream import dump
 from .._tables import Ledger, Words, kept, marks, own, read_constants, say_constants, take
+from .answers import read_usual
 from .citations import KEYS as CITING, read_citations, say_citations
 from .errors import decode_error, encode_error_body, is_error
 from .media import NAME
@@ -76,6 +77,9 @@ def stop_reason(word: Json, *, calls: bool) -> StopReason:
 
 
 def decode_response(body: Json, request: Request | None, provider: str | None) -> Response:
+    usual = read_usual(body, request) if is_object(body) else None
+    if usual is not None:
+        return usual
     if is_error(body):
         return Response(stop_reason=StopReason.error, error=decode_error(None, None, body, provider))
     if not is_object(body):
@@ -186,13 +190,17 @@ def encode_response(response: Response) -> Encoded:
     return Encoded(say_answer(response, parts, ledger), None, {}, tuple(ledger.losses))
 
 
-def say_answer(response: Response, parts: list[Wire], ledger: Ledger, *, streamed: bool = False) -> Wire:
-    """A whole answer, or the last chunk of a stream: its parts were said before, and it must say that it ends."""
-    mark, wire = marks(NAME, response), Wire()
+Told = list[tuple[int, Block]]
+"""The blocks of an answer in the order of its parts, each with its place among the canonical ones."""
+
+
+def say_answer(response: Response, parts: list[Wire], ledger: Ledger, *, told: Told | None = None) -> Wire:
+    """A whole answer, or the last chunk of a stream: its parts were told before, and it must say that it ends."""
+    mark, wire, streamed = marks(NAME, response), Wire(), told is not None
     if not response.content and stands_blocked(response, mark) and not (streamed and "blocked" not in mark):
         wire |= say_blocked(mark)
     else:
-        end = say_end(response, ledger)
+        end = say_end(response, list(enumerate(response.content)) if told is None else told, ledger)
         if streamed and end.get("finishReason", 0) == 0:
             end["finishReason"] = "STOP"
         wire["candidates"] = [{**say_content(response, parts), **end}]
@@ -243,16 +251,16 @@ def say_block(block: Block, index: int, ledger: Ledger) -> Wire | None:
     return spelled(block, wire) if wire is not None and block.forms else wire
 
 
-def say_end(response: Response, ledger: Ledger) -> Wire:
+def say_end(response: Response, told: Told, ledger: Ledger) -> Wire:
     """What comes with the last part: why the answer ended, and what it cites."""
     wire: Wire = {}
     word = say_stop(response, ledger)
     if word != "absent":
         wire["finishReason"] = word
     if any(isinstance(block, TextBlock) and block.citations for block in response.content):
-        places = [i for i, block in enumerate(response.content) if BLOCKS.encode(block, Ledger()) is not None]
-        spoken = [as_read(response.content[i]) for i in places]
-        wire |= say_citations(spoken, residue_of(response), ledger, places)
+        spoken = [(place, as_read(block)) for place, block in told if BLOCKS.encode(block, Ledger()) is not None]
+        blocks, places = [block for _, block in spoken], [place for place, _ in spoken]
+        wire |= say_citations(blocks, residue_of(response), ledger, places)
     return wire
 
 

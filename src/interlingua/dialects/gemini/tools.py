@@ -25,6 +25,7 @@ from .usual import read_tools as read_usual, say_tools as say_usual
 
 DECLARATIONS = ("functionDeclarations", "function_declarations")
 MODES = Words([("AUTO", "auto"), ("ANY", "any"), ("NONE", "none"), ("VALIDATED", "auto")])
+PLAIN: dict[str | None, ToolChoice] = {"auto": ToolChoice.auto(), "any": ToolChoice.any(), "none": ToolChoice.none()}
 FREE_TEXT_SCHEMA: Wire = {"type": "object", "properties": {"input": {"type": "string"}}, "required": ["input"]}
 
 
@@ -192,6 +193,8 @@ def mode_word(choice: ToolChoice) -> str:
 
 def say_choice(choice: ToolChoice, ledger: Ledger, tools: Sequence[Tool] | None = None) -> Wire | None:
     """``functionCallingConfig``, or None. ``tools``: what there is to choose from, where that is known."""
+    if tools and type(tools[0]) is ToolDefinition and choice == PLAIN.get(choice.mode):
+        return {"mode": mode_word(choice)}
     ledger.where = ("tool_choice",)
     mark, wire = marks(NAME, choice), None
     ledger.foreign(choice, NAME)

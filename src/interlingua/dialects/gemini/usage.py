@@ -21,7 +21,8 @@ def read_usage(rest: Wire, forms: Wire, blanks: Wire) -> TokenUsage:
     """Pops the counts of ``usageMetadata``."""
     wire: Wire = rest["usageMetadata"]
     counts: dict[str, int] = {}
-    empty, mark = Wire(), Wire()
+    empty: Wire = {}
+    mark: Wire = {}
     for key in COUNTS:
         value = wire.get(key)
         if type(value) is int and value >= 0:

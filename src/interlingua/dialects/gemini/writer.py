@@ -33,7 +33,7 @@ from .._tables import Ledger
 from .errors import encode_error_body
 from .media import NAME
 from .parts import wire_id
-from .response import say_answer, say_block
+from .response import Told, say_answer, say_block
 from .spelling import Wire, is_object
 from .stream import PLAIN, TEXT, THOUGHT
 from .usual import SIGNATURE
@@ -71,6 +71,8 @@ class Encoder(GrammaticalEncoder):
         self.held: list[Wire] = []  # calls without ids
         self.waiting: dict[int, Waiting] = {}
         self.early: dict[int, Early] = {}  # texts ended before they were complete
+        self.order: list[int] = []  # of the blocks, as their parts follow each other
+        self.split: dict[int, list[str]] = {}  # the parts of texts that have several
 
     def say(self, event: Event) -> bytes:
         match event:
@@ -101,6 +103,7 @@ class Encoder(GrammaticalEncoder):
             said = self.close_text() if self.live else self.say_whole(self.current)
             self.early[self.current] = Early([], self.block.signature)
         self.current, self.block, self.begun, self.pieces = event.index, event.block, False, []
+        self.order.append(event.index)
         self.live = isinstance(event.block, Worded) and not (
             event.block.signature or NAME in event.block.extras or NAME in event.block.forms
         )
@@ -186,6 +189,8 @@ class Encoder(GrammaticalEncoder):
         self.ledger.where = ("content", index)
         self.ledger.lose("moved", "the signature came after its text: it has a part of its own", "signature")
         self.ledger.where = ()
+        self.order.append(index)
+        self.split[index] = [block.text if isinstance(block, Worded) else "", ""]
         thought = {"thought": True} if isinstance(block, ThinkingBlock) else {}
         return self.say_parts({"text": "", **thought, SIGNATURE: block.signature})
 
@@ -200,6 +205,7 @@ class Encoder(GrammaticalEncoder):
         if rest:
             why = "the rest of a text that went on after the next block had begun"
             self.ledger.lose("moved", why, "content", index)
+            self.split[index] = [event.block.text[: -len(rest)], rest]
             late = replace(block, text=rest, signature=None)
             delta = ThinkingDelta if isinstance(block, ThinkingBlock) else TextDelta
             empty = replace(late, text="")
@@ -227,8 +233,23 @@ class Encoder(GrammaticalEncoder):
         self.ended = True
         self.ledger.where = ()
         said = self.release()
-        wire = say_answer(response, [], self.ledger, streamed=True)
+        wire = say_answer(response, [], self.ledger, told=self.told(response))
         return said + encode_sse(dump({**self.envelope, **wire}))
+
+    def told(self, response: Response) -> Told:
+        """The answer as its reader has it: what went out in two parts is two blocks, of which the first one cites."""
+        if not self.split or len(response.content) != len(set(self.order)):
+            return list(enumerate(response.content))
+        parts = {index: iter(texts) for index, texts in self.split.items()}
+        found, blocks = Told(), list(response.content)
+        for index in self.order:
+            block = blocks[index]
+            if index in parts and isinstance(block, Worded):
+                found.append((index, replace(block, text=next(parts[index]))))
+                blocks[index] = replace(block, citations=()) if isinstance(block, TextBlock) else block
+            else:
+                found.append((index, block))
+        return found
 
     def fail(self, error: AdapterError) -> bytes:
         if self.ended:

@@ -32,6 +32,8 @@ class OpenAIChat(Dialect):
     name = NAME
 
     def encode_request(self, request: Request, target: Target | None = None) -> Encoded:
+        if request.output_schema is None:
+            return encode_request(request, target, self.provider)
         return forcing(lambda asked: encode_request(asked, target, self.provider), request, target)
 
     def decode_request(
@@ -43,7 +45,8 @@ class OpenAIChat(Dialect):
         return encode_response(response, request)
 
     def decode_response(self, body: Json, headers: Headers | None = None, request: Request | None = None) -> Response:
-        return spoken(decode_response(body, headers, request, self.provider), request)
+        response = decode_response(body, headers, request, self.provider)
+        return response if request is None or request.output_schema is None else spoken(response, request)
 
     def as_turn(self, response: Response) -> Message:
         return as_turn(response, super().as_turn(response))

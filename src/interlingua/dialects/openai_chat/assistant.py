@@ -37,6 +37,7 @@ from .parts import NAME, PARTS, Wire, as_listed, read_part, say_part
 from .quirks import Quirks
 
 THINKING_KEYS = ("reasoning_content", "reasoning")
+NOTHING_CITED = "annotations point into the text, and this one is empty"
 
 
 class Turn(NamedTuple):
@@ -157,14 +158,15 @@ def read_audio(rest: Wire, blocks: list[Block], blanks: Wire) -> None:
 
 
 def read_annotations(rest: Wire, blocks: list[Block], forms: Wire, blanks: Wire) -> None:
-    """URL citations attach to the text; others, and those of a turn with no single text, stay residue."""
+    """URL citations attach to the text; others, and those of a turn with no single text to cite, stay residue."""
     annotations = take(rest, "annotations", blanks)
     if annotations is None:
         return
-    texts = [index for index, block in enumerate(blocks) if type(block) is TextBlock]
-    if len(texts) == 1 and is_array(annotations) and all(map(is_url_citation, annotations)):
-        text = blocks[texts[0]]
-        blocks[texts[0]] = replace(text, citations=tuple(map(read_citation, annotations)))
+    texts = [(index, block) for index, block in enumerate(blocks) if type(block) is TextBlock]
+    cited = len(texts) == 1 and texts[0][1].text
+    if cited and is_array(annotations) and all(map(is_url_citation, annotations)):
+        index, text = texts[0]
+        blocks[index] = replace(text, citations=tuple(map(read_citation, annotations)))
         forms["annotations"] = True
     else:
         rest["annotations"] = annotations
@@ -201,7 +203,7 @@ def _is_call(block: OpaqueBlock) -> bool:
     return block.dialect == NAME and is_dict(block.raw) and block.raw.keys() == {"tool_call"}
 
 
-def _refusal_is_part(mark: Wire) -> bool:
+def refusal_is_part(mark: Wire) -> bool:
     return mark.get("content") == "parts" and "refusal" not in mark
 
 
@@ -214,7 +216,7 @@ def sort_slots(blocks: list[tuple[int, Block]], mark: Wire, ledger: Ledger) -> S
             PARTS.encode(block, ledger)
             ledger.where = where
             continue
-        mine = slots.put(index, block, refusal_is_part=_refusal_is_part(mark))
+        mine = slots.put(index, block, refusal_is_part=refusal_is_part(mark))
         if mine < rank:
             ledger.lose("moved", "reasoning, text and calls have one slot each, in that order", "content", index)
         else:
@@ -227,6 +229,14 @@ def declare_joined(blocks: list[tuple[int, Block]], kind: type[Block], ledger: L
     several = [index for index, block in blocks if isinstance(block, kind)]
     for index in several if len(several) > 1 else ():
         ledger.lose("approximated", f"several {kind.__struct_config__.tag} blocks go as one", "content", index)
+
+
+def declare_cited(blocks: list[tuple[int, Block]], ledger: Ledger) -> None:
+    """Annotations stand on the turn: of several texts, which one cites is not told."""
+    texts = [(index, block) for index, block in blocks if isinstance(block, TextBlock)]
+    for index, text in texts if len(texts) > 1 else ():
+        if text.citations:
+            ledger.lose("moved", "annotations stand on the turn, not on one of its texts", "content", index, "citations")
 
 
 def lose_marks(block: Block, ledger: Ledger) -> None:
@@ -284,7 +294,7 @@ def say_thinking(slots: Slots, wire: Wire, mark: Wire, quirks: Quirks, ledger: L
 def say_content(slots: Slots, wire: Wire, mark: Wire, quirks: Quirks, ledger: Ledger, *, answer: bool) -> None:
     where, form = ledger.where, mark.get("content", "")
     inner = [(i, b) for i, b in slots.parts if form == "parts" or not isinstance(b, MEDIA)]
-    if not _refusal_is_part(mark):
+    if not refusal_is_part(mark):
         inner = [(i, b) for i, b in inner if not isinstance(b, RefusalBlock)]
         declare_joined(slots.parts, RefusalBlock, ledger)
     length = 0
@@ -292,11 +302,13 @@ def say_content(slots: Slots, wire: Wire, mark: Wire, quirks: Quirks, ledger: Le
         ledger.where = (*where, "content", index)
         if form != "parts" and isinstance(block, MEDIA):
             ledger.lose("dropped", "the assistant speaks in text alone")
-        if isinstance(block, RefusalBlock) and not _refusal_is_part(mark):
+        if isinstance(block, RefusalBlock) and not refusal_is_part(mark):
             wire["refusal"] = "\n\n".join(filter(None, (wire.get("refusal"), block.text)))
             lose_marks(block, ledger)
         elif isinstance(block, TextBlock):
-            if block.citations:
+            if block.citations and not block.text:
+                ledger.lose("dropped", NOTHING_CITED, "citations")
+            elif block.citations:
                 say_annotations(block, length, wire, ledger, answer=answer or "annotations" in mark)
             length += len(block.text)
     plain = [(i, replace(b, citations=()) if isinstance(b, TextBlock) and b.citations else b) for i, b in inner]
@@ -308,6 +320,9 @@ def say_content(slots: Slots, wire: Wire, mark: Wire, quirks: Quirks, ledger: Le
         said = say_parts(plain, where, quirks, ledger)
         if said:
             wire["content"] = said
+        if "annotations" in wire:
+            ledger.where = where
+            declare_cited(inner, ledger)
     ledger.where = where
     if "content" not in wire and "content" not in mark.get("blank", ()) and form != "absent":
         wire["content"] = None

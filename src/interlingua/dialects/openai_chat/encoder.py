@@ -25,11 +25,11 @@ from ...types.events import (
 )
 from ...types.request import Request
 from ...types.response import Response
-from .._json import is_dict
+from .._json import is_array, is_dict
 from .._stream import GrammaticalEncoder, dump
 from .._tables import Ledger, marks, merge
-from .assistant import Slots, declare_joined, lose_marks, say_audio, sort_slots
-from .citations import say_citation
+from .assistant import Slots, declare_cited, declare_joined, lose_marks, say_audio, sort_slots
+from .citations import is_url_citation, say_citation
 from .errors import encode_error_body
 from .parts import NAME, PARTS, Wire
 from .response import say_stop, say_whole_usage
@@ -88,7 +88,7 @@ class Encoder(GrammaticalEncoder):
         if isinstance(self.blocks[index], RefusalBlock):
             return {"refusal": self.apart("refusal", index, text)}
         self.length += len(text)
-        if index not in self.order:
+        if not self.order or self.order[-1] != index:
             self.order.append(index)
         return {"content": text}
 
@@ -143,12 +143,7 @@ class Encoder(GrammaticalEncoder):
         block = event.block
         self.ledger.where = ("content", event.index)
         if isinstance(block, TextBlock):
-            span = (self.offsets[event.index], self.offsets[event.index] + len(block.text))
-            said = [say_citation(c, span, self.ledger, "citations", i) for i, c in enumerate(block.citations)]
-            self.annotations += [citation for citation in said if citation is not None]
-            PARTS.encode(block, self.ledger)
-            if not block.text:
-                self.ledger.lose("dropped", "an empty text leaves no trace in a stream")
+            self.end_text(event.index, block)
             return b""
         if isinstance(block, ThinkingBlock):
             return self.end_reasoning(block)
@@ -162,6 +157,15 @@ class Encoder(GrammaticalEncoder):
         else:
             self.ledger.lose("dropped", f"a {NAME} stream has no word for a {block.type} block")
         return b""
+
+    def end_text(self, index: int, block: TextBlock) -> None:
+        if not block.text:
+            self.ledger.lose("dropped", "an empty text leaves no trace in a stream")
+            return
+        span = (self.offsets[index], self.offsets[index] + len(block.text))
+        said = [say_citation(c, span, self.ledger, "citations", i) for i, c in enumerate(block.citations)]
+        self.annotations += [citation for citation in said if citation is not None]
+        PARTS.encode(block, self.ledger)
 
     def end_reasoning(self, block: ThinkingBlock) -> bytes:
         self.ledger.foreign(block, NAME)
@@ -206,6 +210,7 @@ class Encoder(GrammaticalEncoder):
             if said != meant:
                 self.ledger.lose("moved", "it was said before one that had begun earlier", "content", said)
         declare_joined(blocks, TextBlock, self.ledger)
+        declare_cited(blocks, self.ledger)
         if mark.get("content") != "parts":
             declare_joined(blocks, ThinkingBlock, self.ledger)
             declare_joined(blocks, RefusalBlock, self.ledger)
@@ -214,6 +219,7 @@ class Encoder(GrammaticalEncoder):
         residue = dict(response.extras.get(NAME, {}))
         choices: list[Wire] = residue.pop("choices", None) or [{}]
         first = dict(choices[0])
+        self.declare_annotations(response, first.get("message"))
         if first.pop("delta", None):
             self.ledger.lose("dropped", "a whole answer's own delta", "extras", NAME, "choices")
         finish: Wire = {"finish_reason": None, **say_stop(response, marks(NAME, response), self.ledger)}
@@ -221,6 +227,14 @@ class Encoder(GrammaticalEncoder):
         residue.pop("usage", None)
         chunk = {**self.base, **residue, "choices": [merge(choice, first)]}
         return encode_sse(dump(chunk)) + b"".join(map(self.further, choices[1:]))
+
+    def declare_annotations(self, response: Response, message: Json) -> None:
+        """Those that pointed into several texts are read as the citations of the one that these become."""
+        found = message.get("annotations") if is_dict(message) else None
+        several = sum(isinstance(block, TextBlock) for block in response.content) > 1
+        if several and is_array(found) and found and all(map(is_url_citation, found)):
+            place = ("extras", NAME, "choices", 0, "message", "annotations")
+            self.ledger.lose("moved", "several texts go as one, and it is cited", *place)
 
     def further(self, choice: Wire) -> bytes:
         """Another choice than the answer: one chunk that says it all."""

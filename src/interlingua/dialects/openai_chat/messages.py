@@ -36,7 +36,8 @@ def decode_messages(wire: list[Wire], provider: str | None) -> tuple[tuple[Block
     """The system blocks that open the conversation, and the messages behind them."""
     system: list[Block] = []
     messages: list[Message] = []
-    origin, answered = Origin(provider, NAME), list[str]()
+    answered: list[str] = []
+    origin = Origin(provider, NAME)
     for index, turn in enumerate(wire):
         if type(turn) is not dict:
             raise ParseError(f"messages[{index}] is not an object")
@@ -78,7 +79,8 @@ def told_apart(message: Message, before: list[Message]) -> Message:
 
 def read_leading(word: str, rest: Wire, *, first: bool) -> tuple[Block, ...]:
     """The blocks of a leading system message, or none where there is no block to carry what it keeps."""
-    forms, blanks = Wire(), Wire()
+    forms: Wire = {}
+    blanks: Wire = {}
     inner = dict(rest)
     blocks = read_content(inner, forms, blanks)
     if not blocks or blanks:
@@ -117,6 +119,8 @@ def _default_content(blocks: tuple[Block, ...], forms: Wire) -> None:
 
 def encode_system(blocks: Sequence[Block], quirks: Quirks, ledger: Ledger) -> list[Wire]:
     """One system message, or as many as it was read from."""
+    if len(blocks) == 1 and (text := usual.say_text(blocks[0])) is not None:
+        return [{"role": "system", "content": text}]
     groups: list[list[tuple[int, Block]]] = []
     for index, block in enumerate(blocks):
         if not groups or "message" in marks(NAME, block):
@@ -151,17 +155,16 @@ def _system_word(forms: Wire, quirks: Quirks) -> str:
 
 def encode_messages(messages: Sequence[Message], target: Target | None, quirks: Quirks, ledger: Ledger) -> list[Wire]:
     messages = issued(messages, NAME)
-    if target is None and not quirks.replay_thinking:
-        usual_turns = usual.say_history(messages, quirks.ids.pattern.fullmatch)
-        if usual_turns is not None:
-            return usual_turns
+    fits = quirks.ids.pattern.fullmatch
+    usual_turns = usual.say_history(messages, fits, quirks.replay_thinking)
+    if usual_turns is not None:
+        return usual_turns
     turns: list[Wire] = []
     ids = IdMap(quirks.ids, call_ids(messages))
     moved: list[Wire] = []
     astray = homeless(messages)
-    fits = quirks.ids.pattern.fullmatch
     for index, message in settled(messages, ledger):
-        if not astray and not moved and (said := _say_usual(message, target, quirks, fits)) is not None:
+        if not astray and not moved and (said := _say_usual(message, quirks, fits)) is not None:
             turns.extend(said)
             continue
         ledger.where = ("messages", index)
@@ -186,19 +189,15 @@ def encode_messages(messages: Sequence[Message], target: Target | None, quirks: 
     return turns
 
 
-def _say_usual(message: Message, target: Target | None, quirks: Quirks, fits: usual.Fits) -> list[Wire] | None:
+def _say_usual(message: Message, quirks: Quirks, fits: usual.Fits) -> list[Wire] | None:
     if message.extras or message.forms or message.role == Role.system:
         return None
     if message.role == Role.tool:
         return usual.say_results(message, fits)
-    if message.role == Role.assistant and (quirks.replay_thinking or not _ours(message, target)):
+    if message.role == Role.assistant and quirks.replay_thinking:
         return None
     wire = usual.say_message(message, fits)
     return None if wire is None else [wire]
-
-
-def _ours(message: Message, target: Target | None) -> bool:
-    return message.origin is None or (target is None and message.origin.dialect == NAME)
 
 
 def say_assistant(message: Message, target: Target | None, ids: IdMap, quirks: Quirks, ledger: Ledger) -> Wire:

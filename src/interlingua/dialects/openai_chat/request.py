@@ -16,7 +16,8 @@ from ...types.base import Json
 from ...types.capabilities import Target
 from ...types.loss import Encoded
 from ...types.request import Request, Thinking
-from ...types.tools import ToolDefinition
+from ...types.tools import ToolChoice, ToolDefinition
+from ...types.words import Role
 from .._history import leading_system
 from .._json import is_array, is_dict, is_list, is_object
 from .._schemas import is_strict_form, say_strict
@@ -27,6 +28,7 @@ from .quirks import OPENAI, QUIRKS, Quirks
 from .tools import encode_tools, read_choice, read_function, read_tool, say_choice, say_function
 
 PATH = "/v1/chat/completions"
+SYSTEM = Role.system  # an enum's members are slow to reach
 PARAMS = FieldTable(
     NAME,
     Field("model", "model", (str,)),
@@ -205,21 +207,19 @@ def quirks_of(provider: str | None, target: Target | None) -> tuple[Quirks, bool
 
 
 def encode_request(request: Request, target: Target | None, provider: str | None) -> Encoded:
-    ledger, mark, body = Ledger(), marks(NAME, request), Wire()
+    ledger, mark = Ledger(), marks(NAME, request)
+    body: Wire = {}
     quirks, bound = quirks_of(provider, target)
     if request.model is None and target is not None and target.model is not None:
         body["model"] = target.model
     PARAMS.encode(request, body, ledger)
-    for key in ("model", "stream"):
+    for key in ("model", "stream") if mark else ():
         if mark.get(key) == "url":
             body.pop(key, None)
     say_history(request, body, target, quirks, ledger)
     say_tools(request, body, mark, quirks, ledger)
     if request.tool_choice is not None:
-        if body.keys() & {"tools", "functions"} or "alone" in mark:
-            body |= say_choice(request.tool_choice, request.tools, quirks, bound, ledger)
-        else:
-            ledger.lose("dropped", "a choice needs tools to choose from", "tool_choice")
+        body |= say_chosen(request, request.tool_choice, "tools" in body or "functions" in body, quirks, bound, ledger)
     say_numbers(request, body, mark, quirks, bound, ledger)
     if request.stop_sequences:
         one = mark.get("stop") == "string" and len(request.stop_sequences) == 1
@@ -233,10 +233,11 @@ def encode_request(request: Request, target: Target | None, provider: str | None
         body["stream_options"] = {"include_usage": True}
     if request.betas:
         ledger.lose("dropped", f"{NAME} has no betas", "betas")
-    own(NAME, body, request)
+    if request.extras or request.forms:
+        own(NAME, body, request)
+        ledger.foreign(request, NAME)
     if request.output_schema is not None and mark.get("name") != "absent":
         body["response_format"]["json_schema"].setdefault("name", SCHEMA_NAME)
-    ledger.foreign(request, NAME)
     return Encoded(body, PATH, {}, tuple(ledger.losses))
 
 
@@ -244,7 +245,7 @@ def say_history(request: Request, body: Wire, target: Target | None, quirks: Qui
     if not request.messages and not request.system and marks(NAME, request).get("messages") == "absent":
         return
     first = request.messages[0] if request.messages else None
-    if first is not None and not marks(NAME, first):
+    if first is not None and first.role is SYSTEM and not marks(NAME, first):
         leading_system(request, ledger)
     turns = encode_system(request.system, quirks, ledger)
     body["messages"] = turns + encode_messages(request.messages, target, quirks, ledger)
@@ -259,6 +260,15 @@ def say_tools(request: Request, body: Wire, mark: Wire, quirks: Quirks, ledger: 
     tools = encode_tools(request.tools, quirks, ledger)
     if tools:
         body["tools"] = tools
+
+
+def say_chosen(
+    request: Request, choice: ToolChoice, offered: bool, quirks: Quirks, bound: bool, ledger: Ledger
+) -> Wire:
+    if offered or "alone" in marks(NAME, request):
+        return say_choice(choice, request.tools, quirks, bound, ledger)
+    ledger.lose("dropped", "a choice needs tools to choose from", "tool_choice")
+    return {}
 
 
 def say_numbers(request: Request, body: Wire, mark: Wire, quirks: Quirks, bound: bool, ledger: Ledger) -> None:
@@ -278,6 +288,8 @@ def say_numbers(request: Request, body: Wire, mark: Wire, quirks: Quirks, bound:
 
 
 def say_identity(request: Request, body: Wire, mark: Wire, ledger: Ledger) -> None:
+    if not request.metadata:
+        return
     metadata = dict(request.metadata)
     if "user_id" in metadata and mark.get("user_id") != "metadata":
         body["safety_identifier"] = metadata.pop("user_id")

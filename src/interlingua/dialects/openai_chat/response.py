@@ -24,6 +24,7 @@ from ...types.words import StopReason
 from .._json import is_dict, is_object
 from .._schemas import restorer
 from .._tables import Ledger, Words, is_blank, kept, marks, merge, own, read_constants, say_constants, sift
+from .answers import read_answer
 from .assistant import THINKING_KEYS, read_turn, say_turn
 from .errors import decode_error, encode_error_body
 from .parts import NAME, Wire
@@ -69,17 +70,24 @@ def decode_response(
 ) -> Response:
     if not is_object(body):
         raise ParseError(f"a response body is a JSON object, got {type(body).__name__}")
-    if "error" in body and body["error"] and not body.get("choices"):
+    if body.get("error") is None:
+        return read_response(body, request)
+    if body["error"] and not body.get("choices"):
         return Response(stop_reason=StopReason.error, error=decode_error(None, headers, body, provider))
-    response = read_response(dict(body), request)
-    if isinstance(body.get("error"), dict):
+    response = read_response(body, request)
+    if isinstance(body["error"], dict):
         error = decode_error(None, headers, body, provider)
         return replace(response, stop_reason=StopReason.error, error=error)
     return response
 
 
-def read_response(rest: Wire, request: Request | None) -> Response:
-    """``rest`` is a private copy."""
+def read_response(wire: Wire, request: Request | None) -> Response:
+    usual = read_answer(wire, request)
+    return usual if usual is not None else read_tables(dict(wire), request)
+
+
+def read_tables(rest: Wire, request: Request | None) -> Response:
+    """Any answer. ``rest`` is a private copy."""
     forms: Wire = {}
     blanks: Wire = {}
     fields: dict[str, Any] = {}

@@ -21,8 +21,9 @@ from ...types.events import Event, MessageStart, UsageUpdate
 from ...types.request import Request
 from ...types.response import Response
 from .._stream import NOT_JSON, FrameDecoder, decode_json
+from .._tables import marks
 from .assembly import Call, Choice, one_text
-from .assistant import THINKING_KEYS
+from .assistant import THINKING_KEYS, Slots, refusal_is_part
 from .encoder import Encoder
 from .errors import decode_error
 from .parts import NAME, PARTS, Wire
@@ -281,8 +282,9 @@ class Decoder(FrameDecoder):
         assert self.whole is not None
         mine, whole = self.fold.blocks, self.whole.content
         ordered = [block for block in whole if block in mine]
-        if len(ordered) != len(mine):
-            return tuple(mine)
+        if len(ordered) != len(mine):  # texts around another part came as one
+            apart = refusal_is_part(marks(NAME, self.whole).get("turn", {}))
+            return tuple(sorted(mine, key=lambda block: Slots().put(0, block, refusal_is_part=apart)))
         return whole if len(whole) == len(mine) else tuple(ordered)
 
     def terminal(self) -> bool:

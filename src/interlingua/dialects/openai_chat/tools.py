@@ -78,6 +78,10 @@ def read_function(inner: Wire, forms: Wire) -> tuple[dict[str, Any], Wire]:
 def encode_tools(tools: Sequence[Tool], quirks: Quirks, ledger: Ledger) -> list[Wire]:
     said: list[Wire] = []
     for index, tool in enumerate(tools):
+        if type(tool) is ToolDefinition and tool.description is not None and tool.input_schema and is_plain_tool(tool):
+            function = {"name": tool.name, "description": tool.description, "parameters": tool.input_schema}
+            said.append({"type": "function", "function": function})
+            continue
         ledger.where = ("tools", index)
         if isinstance(tool, ToolDefinition):
             said.append(say_tool(tool, quirks, ledger))
@@ -90,8 +94,6 @@ def encode_tools(tools: Sequence[Tool], quirks: Quirks, ledger: Ledger) -> list[
 
 
 def say_tool(tool: ToolDefinition, quirks: Quirks, ledger: Ledger) -> Wire:
-    if is_plain_tool(tool):
-        return {"type": "function", "function": say_function(tool, quirks, ledger)}
     if tool.annotations is not None:
         ledger.lose("dropped", f"{NAME} has no word for annotations", "annotations")
     if tool.kind == "text":

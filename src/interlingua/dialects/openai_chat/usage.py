@@ -2,7 +2,7 @@
 
 Some servers say the same number under further names (``ECHOES``): a name that agrees is marked and written again from
 our buckets; one that contradicts stays residue. Marks: ``total`` (how far the total is off the sum, or that it was
-absent), ``reasoning`` (``outside``: it is not inside the completion count; or a number a little above it: clamped),
+absent), ``reasoning`` (``outside``: it is not inside the completion count; or by how much it is above it: clamped),
 ``cached`` (a count larger than the prompt: clamped).
 """
 
@@ -26,6 +26,8 @@ ECHOES: dict[str, Callable[[TokenUsage], int]] = {
 }
 CACHE_READS = ("prompt_cache_hit_tokens", "cached_tokens", "num_cached_tokens", "cache_read_input_tokens")
 WRITTEN = ("cache_write_tokens", "created_cache_tokens")
+NOTHING: Wire = {}
+are_counts = frozenset((int,)).issuperset
 MISCOUNTED = 1.5
 """Reasoning up to this many times the completion that it is part of was counted with another tokenizer (Doubleword);
 more of it was left out of the completion (Gemini models behind Vercel's gateway, whose price shows it)."""
@@ -33,9 +35,10 @@ more of it was left out of the completion (Gemini models behind Vercel's gateway
 
 def read_usage(wire: Wire, forms: Wire, blanks: Wire) -> tuple[TokenUsage, Wire]:
     """Our buckets, and what is left of the object."""
+    usual = _plain(wire) if len(wire) == 3 else _detailed(wire, forms, blanks)
+    if usual is not None:
+        return usual
     rest = dict(wire)
-    if len(rest) == 3 and (usage := _plain(rest)) is not None:
-        return usage, {}
     prompt, completion = _count(rest, "prompt_tokens", forms, blanks), _count(rest, "completion_tokens", forms, blanks)
     cached = _bucket(rest, "prompt_tokens_details", ("cached_tokens",), CACHE_READS, forms, blanks)
     written = _bucket(rest, "prompt_tokens_details", WRITTEN, ("cache_creation_input_tokens",), forms, blanks)
@@ -46,7 +49,7 @@ def read_usage(wire: Wire, forms: Wire, blanks: Wire) -> tuple[TokenUsage, Wire]
         written = min(written, prompt - cached)
     if reasoning and (reasoning > completion or rest.get("total_tokens") == prompt + completion + reasoning):
         if completion < reasoning <= MISCOUNTED * completion and rest.get("total_tokens") == prompt + completion:
-            forms["reasoning"], reasoning = reasoning, completion
+            forms["reasoning"], reasoning = reasoning - completion, completion
         else:
             forms["reasoning"] = "outside"
             completion += reasoning
@@ -58,12 +61,62 @@ def read_usage(wire: Wire, forms: Wire, blanks: Wire) -> tuple[TokenUsage, Wire]
     return usage, rest
 
 
-def _plain(wire: Wire) -> TokenUsage | None:
+def _plain(wire: Wire) -> tuple[TokenUsage, Wire] | None:
     """Two counts and their sum."""
     prompt, completion, total = wire.get("prompt_tokens"), wire.get("completion_tokens"), wire.get("total_tokens")
     if type(prompt) is not int or type(completion) is not int or type(total) is not int:
         return None
-    return TokenUsage(prompt, 0, 0, completion) if prompt + completion == total and prompt >= 0 <= completion else None
+    if prompt + completion != total or prompt < 0 or completion < 0:
+        return None
+    return TokenUsage(prompt, 0, 0, completion), {}
+
+
+def _detailed(wire: Wire, forms: Wire, blanks: Wire) -> tuple[TokenUsage, Wire] | None:
+    """The same with details, of which we have a bucket for all but zeros; and whatever else a server tells."""
+    prompt, completion, total = wire.get("prompt_tokens"), wire.get("completion_tokens"), wire.get("total_tokens")
+    if type(prompt) is not int or type(completion) is not int or type(total) is not int or prompt + completion != total:
+        return None
+    rest = wire.copy()
+    read: Wire | None = rest.pop("prompt_tokens_details", NOTHING)
+    said: Wire | None = rest.pop("completion_tokens_details", NOTHING)
+    if type(read) is not dict or type(said) is not dict or {} in wire.values():
+        return None
+    if not are_counts(map(type, (*read.values(), *said.values()))):
+        return None
+    cached, written, reasoning = read.get("cached_tokens", 0), read.get(WRITTEN[0], 0), said.get("reasoning_tokens", 0)
+    if cached < 0 or written < 0 or cached + written > prompt or not 0 <= reasoning <= completion:
+        return None
+    del rest["prompt_tokens"], rest["completion_tokens"], rest["total_tokens"]
+    unread, unsaid = _zeros(read, "cached_tokens", WRITTEN[0]), _zeros(said, "reasoning_tokens")
+    if unread is None or unsaid is None or (rest and _is_undetailed(rest, cached, written, reasoning)):
+        return None
+    if unread:
+        blanks["prompt_tokens_details"] = unread
+    if unsaid:
+        blanks["completion_tokens_details"] = unsaid
+    usage = TokenUsage(prompt - cached - written, cached, written, completion, reasoning)
+    if rest:
+        _read_echoes(rest, usage, forms)
+        sift(rest, blanks, (None, 0))
+    return usage, rest
+
+
+def _zeros(details: Wire, *counted: str) -> Wire | None:
+    """What details hold beside counts that were read; None where that is more than zeros."""
+    rest = details.copy()
+    for key in counted:
+        if rest.get(key):
+            del rest[key]
+    return None if any(rest.values()) else rest
+
+
+def _is_undetailed(rest: Wire, cached: int, written: int, reasoning: int) -> bool:
+    """Whether a count stands under another name alone."""
+    if not cached and any(map(rest.get, CACHE_READS)):
+        return True
+    return bool(
+        (not written and rest.get("cache_creation_input_tokens")) or (not reasoning and rest.get("reasoning_tokens"))
+    )
 
 
 def _bucket(rest: Wire, group: str, keys: tuple[str, ...], echoes: tuple[str, ...], forms: Wire, blanks: Wire) -> int:
@@ -152,7 +205,7 @@ def say_usage(usage: TokenUsage, forms: Wire) -> Wire:
     hidden = forms.get("undetailed", ())
     _say_details(wire, "prompt_tokens_details", {"cached_tokens": cached, WRITTEN[0]: written}, forms, hidden)
     told = forms.get("reasoning")
-    reasoning = told if type(told) is int and usage.reasoning_tokens == usage.output_tokens else usage.reasoning_tokens
+    reasoning = usage.reasoning_tokens + (told if type(told) is int else 0)
     _say_details(wire, "completion_tokens_details", {"reasoning_tokens": reasoning}, forms, hidden)
     return wire | {key: ECHOES[key](usage) for key in forms.get("echoes", ())}
 

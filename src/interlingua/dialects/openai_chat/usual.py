@@ -12,7 +12,7 @@ from ...arguments import read_arguments, write_arguments
 from ...types.blocks import Block, TextBlock, ToolResultBlock, ToolUseBlock
 from ...types.messages import Message, Origin
 from ...types.words import Role
-from .parts import NAME, Wire
+from .parts import Wire
 
 Fits = Callable[[str], object]
 # looked up once: an enum's members are slow to reach
@@ -30,7 +30,7 @@ def read_message(wire: Wire, origin: Origin, fits: Fits) -> Message | None:
     blocks: list[Block] = [TextBlock(content)] if content else []
     if len(wire) == 3 and type(calls := wire.get("tool_calls")) is list and calls:
         for call in calls:
-            block = _read_call(call, fits)
+            block = read_call(call, fits)
             if block is None:
                 return None
             blocks.append(block)
@@ -39,7 +39,7 @@ def read_message(wire: Wire, origin: Origin, fits: Fits) -> Message | None:
     return Message(ASSISTANT, tuple(blocks), origin=origin)
 
 
-def _read_call(wire: Wire, fits: Fits) -> ToolUseBlock | None:
+def read_call(wire: Wire, fits: Fits) -> ToolUseBlock | None:
     if type(wire) is not dict or len(wire) != 3 or wire.get("type") != "function":
         return None
     function: Wire | None
@@ -65,7 +65,7 @@ def say_message(message: Message, fits: Fits) -> Wire | None:
     """A user's text, or an assistant's text and calls, with nothing to remember of them."""
     content = message.content
     if message.role is USER:
-        text = _say_text(content[0]) if len(content) == 1 else None
+        text = say_text(content[0]) if len(content) == 1 else None
         return None if text is None else {"role": "user", "content": text}
     wire: Wire = {"role": "assistant", "content": None}
     calls: list[Wire] = []
@@ -77,7 +77,7 @@ def say_message(message: Message, fits: Fits) -> Wire | None:
                 return None
             function = {"name": block.name, "arguments": write_arguments(block.input, block.input_text)}
             calls.append({"id": block.id, "type": "function", "function": function})
-        elif calls or wire["content"] is not None or (text := _say_text(block)) is None:
+        elif calls or wire["content"] is not None or (text := say_text(block)) is None:
             return None
         else:
             wire["content"] = text
@@ -86,7 +86,7 @@ def say_message(message: Message, fits: Fits) -> Wire | None:
     return wire if content else None
 
 
-def _say_text(block: Block) -> str | None:
+def say_text(block: Block) -> str | None:
     if type(block) is not TextBlock or not block.text or block.citations or block.extras or block.forms:
         return None
     return block.text if block.cache is None and block.signature is None else None
@@ -108,20 +108,23 @@ def _say_result(block: Block, fits: Fits) -> Wire | None:
         return None
     if block.cache is not None or block.signature is not None or block.name is not None or block.is_error is not None:
         return None
-    text = _say_text(block.content[0])
+    text = say_text(block.content[0])
     if text is None or not fits(block.tool_use_id):
         return None
     return {"role": "tool", "tool_call_id": block.tool_use_id, "content": text}
 
 
-def say_history(messages: Sequence[Message], fits: Fits) -> list[Wire] | None:
-    """A history of nothing but usual turns of our own, every result right behind its call."""
+def say_history(messages: Sequence[Message], fits: Fits, thoughtful: bool) -> list[Wire] | None:
+    """A history of nothing but usual turns, every result right behind its call.
+
+    ``thoughtful``: the assistant's turns must bring their reasoning, so they are not usual.
+    """
     turns: list[Wire] = []
     called: Sequence[str] = ()
     before = USER
     for message in messages:
-        role, origin = message.role, message.origin
-        if message.extras or message.forms or (origin is not None and origin.dialect != NAME):
+        role = message.role
+        if message.extras or message.forms or (thoughtful and role is ASSISTANT):
             return None
         if role is TOOLS and before is not USER:
             for block in message.content:

@@ -46,7 +46,8 @@ class OpenAIResponses(Dialect):
         return encode_response(response, request)
 
     def decode_response(self, body: Json, headers: Headers | None = None, request: Request | None = None) -> Response:
-        return spoken(decode_response(body, headers, request, self.provider), request)
+        response = decode_response(body, headers, request, self.provider)
+        return response if request is None or request.output_schema is None else spoken(response, request)
 
     def stream_decoder(self, request: Request | None = None) -> StreamDecoder:
         return speaking(Decoder(request, self.provider), request)

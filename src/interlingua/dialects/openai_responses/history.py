@@ -32,9 +32,8 @@ from .names import CALL_ID, is_name
 from .parts import read_input
 from .tools import read_tools
 from .usual_read import USUAL
-from .wire import NAME, Wire, is_array, is_object
+from .wire import NAME, ROLES, Wire, is_array, is_object, kind_of
 
-ROLES = {"user": Role.user, "system": Role.system, "developer": Role.system}
 OUTPUTS = {"function_call_output": "json", "custom_tool_call_output": "text"}
 NOBODY_SAYS = (
     "additional_tools",
@@ -43,12 +42,6 @@ NOBODY_SAYS = (
     "mcp_approval_response",
 )
 ADDED = "additional_tools"
-
-
-def kind_of(item: Wire) -> str:
-    """The type of an item; a message and a reference may leave it out."""
-    kind = item.get("type")
-    return kind if type(kind) is str and kind else "message" if "role" in item else "item_reference"
 
 
 def is_added(item: Json) -> bool:
@@ -95,11 +88,13 @@ class Reader(Drafts):
 
     def model(self, item: Wire, kind: str) -> None:
         last = self.last
-        message = kind == "message"
-        if last is None or last.role is not Role.assistant or (message and last.message_last and "type" not in item):
+        message, border = kind == "message", False
+        if last is None or last.role is not Role.assistant:
             last = self.add(Role.assistant)
+        elif message and last.message_last and "type" not in item:
+            last, border = self.add(Role.assistant), True
         self.thought = self.thought or kind == "reasoning"
-        blocks = read_item(item, None, len(last.blocks), first=not last.blocks)
+        blocks = read_item(item, None, len(last.blocks), border=border)
         last.blocks += [self.call(block) if type(block) is ToolUseBlock else block for block in blocks]
         last.message_last = message
 

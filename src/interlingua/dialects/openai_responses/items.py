@@ -1,9 +1,12 @@
 """The items that a model makes: messages, calls, and all of them together. One turn of the assistant is many items.
 
 Items have two spellings: in an answer, or with an id, they carry ``id`` and ``status``; a message put in without an id
-is a role and a string. What all items have is in ``heads.py``, reasoning in ``reasoning.py``.
+is a type, a role and a string. The type is optional in the protocol and demanded by llama.cpp; it is left out only at
+the border of two turns, which nothing else tells.
 
-Marks under ``item``: ``type`` (present or not, otherwise than we would write), ``content`` (``string`` or ``list``),
+What all items have is in ``heads.py``, reasoning in ``reasoning.py``.
+
+Marks under ``item``: ``type`` (False: absent though there is no border), ``content`` (``string`` or ``list``),
 ``absent`` (keys we would write), ``status`` (completed or not, otherwise than the answer tells). On a call:
 ``arguments`` (not a string), ``id`` and ``name`` (``verbatim``: the provider would not take it, but it was read here),
 ``call_id``.
@@ -39,12 +42,12 @@ from .reasoning import read_reasoning, say_reasoning, say_redacted
 from .wire import NAME, Wire, is_array, is_object, take_text
 
 
-def read_item(item: Wire, place: int | None, index: int, *, first: bool = True, cut: bool = False) -> list[Block]:
+def read_item(item: Wire, place: int | None, index: int, *, border: bool = False, cut: bool = False) -> list[Block]:
     """The blocks of one item. ``index`` is the place of the first among all, of which a missing call id is made."""
     try:
         match item.get("type", "message" if "role" in item else None):
             case "message" if item["role"] == "assistant":
-                return read_message(dict(item), place, first=first, cut=cut) or [OpaqueBlock(NAME, item)]
+                return read_message(dict(item), place, border=border, cut=cut) or [OpaqueBlock(NAME, item)]
             case "reasoning":
                 return read_reasoning(dict(item), place)
             case "function_call" | "custom_tool_call":
@@ -58,14 +61,14 @@ def read_item(item: Wire, place: int | None, index: int, *, first: bool = True, 
 # --------------------------------------------------------------------------------------------------------- messages
 
 
-def read_message(rest: Wire, place: int | None, *, first: bool, cut: bool) -> list[Block]:
+def read_message(rest: Wire, place: int | None, *, border: bool, cut: bool) -> list[Block]:
     typed = "type" in rest
     forms: Wire = {}
     rest.pop("type", None)
     del rest["role"]
     content = rest.pop("content")
     formal = read_head(rest, forms, "message", place, cut=cut)
-    if typed is not (formal or not first):
+    if typed is not (formal or not border):
         forms["type"] = typed
     if type(content) is str:
         blocks: list[Block] = [TextBlock(content)]
@@ -80,12 +83,12 @@ def read_message(rest: Wire, place: int | None, *, first: bool, cut: bool) -> li
     return with_item(blocks, rest, forms)
 
 
-def say_message(group: Placed, place: int | None, scribe: Scribe, *, first: bool, cut: bool) -> Wire | None:
+def say_message(group: Placed, place: int | None, scribe: Scribe, *, border: bool, cut: bool) -> Wire | None:
     """A message, or None where none of its parts can be said."""
     head = group[0][1]
     forms, residue = item_marks(head), item_residue(head)
     formal = place is not None or "id" in residue
-    wire: Wire = {"type": "message"} if forms.get("type", formal or not first) else {}
+    wire: Wire = {"type": "message"} if forms.get("type", formal or not border) else {}
     wire["role"] = "assistant"
     as_text = forms.get("content", "list" if formal else "string") == "string"
     if as_text and len(group) == 1 and isinstance(head, TextBlock | RefusalBlock):
@@ -240,7 +243,7 @@ def goes_with(block: Block, head: Block) -> bool:
 
 
 def say_group(
-    group: Placed, place: int | None, scribe: Scribe, *, first: bool = True, cut: bool = False
+    group: Placed, place: int | None, scribe: Scribe, *, border: bool = False, cut: bool = False
 ) -> Wire | None:
     """The item of some blocks that belong together, or nothing and a loss. The ledger's place is on the first."""
     match group[0][1]:
@@ -260,7 +263,7 @@ def say_group(
             raw: Json = opaque.raw
             return dict(raw) if is_object(raw) else None
         case head if is_part(head):
-            return say_message(group, place, scribe, first=first, cut=cut)
+            return say_message(group, place, scribe, border=border, cut=cut)
         case head:
             scribe.lose("dropped", f"{NAME} has no word for a {head.type} block of the assistant's")
             return None

@@ -189,6 +189,9 @@ def say_annotation(citation: Citation, text: str, ledger: Ledger, *path: str | i
     if citation.kind != "url" and NAME not in citation.extras:
         ledger.lose("dropped", f"{NAME} has no citation of kind {citation.kind}", *path)
         return None
+    if citation.kind == "url" and citation.url is None and NAME not in citation.forms:
+        ledger.lose("dropped", "a citation of a URL has one", *path)
+        return None
     tag = CITATIONS.get(citation.kind, citation.kind)
     _, names = ANNOTATIONS.get(tag, (tag, {}))
     wire = {"type": tag, **{theirs: getattr(citation, ours) for ours, theirs in names.items()}}

@@ -22,7 +22,7 @@ from .._history import PLACEHOLDER, is_plain, leading_system
 from .._schemas import is_strict_form, say_strict
 from .._stream import dump
 from .._tables import Field, FieldTable, Ledger, kept, marks, own, take
-from .history import Reader, is_added, read_system
+from .history import Reader, is_added, plain_text, read_system
 from .names import Scribe
 from .tools import encode_tools, read_choice, read_tools, say_choice
 from .wire import NAME, Wire, is_array, is_object
@@ -171,14 +171,15 @@ def encode_request(request: Request, target: Target | None) -> Encoded:
     if request.model is None and target is not None and target.model is not None:
         body["model"] = target.model
     PARAMS.encode(request, body, scribe)
-    for key in ("model", "stream"):
+    for key in ("model", "stream") if mark else ():
         if mark.get(key) == "url":
             body.pop(key, None)
     say_conversation(request, body, mark, scribe)
     if request.tool_choice is not None:
         offered = "tools" in body or any(_number(tool) is not None for tool in request.tools)
         body |= say_choice(request.tool_choice, request.tools, scribe, offered=offered)
-    say_identity(request, body, mark, scribe)
+    if request.metadata:
+        say_identity(request, body, mark, scribe)
     if request.thinking is not None:
         say_thinking(request.thinking, body, scribe)
     if request.output_schema is not None:
@@ -187,10 +188,11 @@ def encode_request(request: Request, target: Target | None) -> Encoded:
         body["service_tier"] = request.service_tier
     elif request.service_tier is not None:
         scribe.lose("dropped", f"{NAME} has no tier {request.service_tier}", "service_tier")
-    own(NAME, body, request)
+    if request.extras or request.forms:
+        own(NAME, body, request)
+        scribe.foreign(request, NAME)
     if request.output_schema is not None and mark.get("name") != "absent":
         body["text"]["format"].setdefault("name", SCHEMA_NAME)
-    scribe.foreign(request, NAME)
     return Encoded(body, PATH, {}, tuple(scribe.losses))
 
 
@@ -205,7 +207,10 @@ def say_conversation(request: Request, body: Wire, mark: Wire, scribe: Scribe) -
         skip = 0
     else:
         system, skip = leading_system(request, scribe)
-    if system and (instructions := writer.system(system)) is not None:
+    instructions = plain_text(system[0][1]) if len(system) == 1 else None
+    if system and instructions is None:
+        instructions = writer.system(system)
+    if instructions is not None:
         body["instructions"] = instructions
     writer.messages(request.messages, skip)
     say_input(request, writer.items, body, mark, scribe)
@@ -283,10 +288,8 @@ def say_thinking(thinking: Thinking, body: Wire, ledger: Ledger) -> None:
     else:
         if thinking.mode is not None:
             ledger.lose("dropped", f"{NAME} has no word for mode {thinking.mode}", "mode")
-        if thinking.effort in EFFORTS:
-            wire["effort"] = thinking.effort
-        elif thinking.effort is not None:
-            ledger.lose("dropped", f"the effort words are none, {', '.join(EFFORTS)}", "effort")
+        if thinking.effort is not None:
+            say_effort(thinking.effort, wire, ledger)
     if thinking.display == SHOWN:
         wire["summary"] = marks(NAME, thinking).get("summary", SUMMARIES[0])
     elif thinking.display is not None:
@@ -298,6 +301,17 @@ def say_thinking(thinking: Thinking, body: Wire, ledger: Ledger) -> None:
         body["reasoning"] = wire
     ledger.foreign(thinking, NAME)
     ledger.where = ()
+
+
+def say_effort(effort: str, wire: Wire, ledger: Ledger) -> None:
+    """No effort is how the protocol says that thinking is off, and it is read as that."""
+    if effort == "none":
+        ledger.lose("approximated", "effort none is thinking disabled", "effort")
+        ledger.lose("added", "effort none is thinking disabled", "mode")
+    elif effort not in EFFORTS:
+        ledger.lose("dropped", f"the effort words are none, {', '.join(EFFORTS)}", "effort")
+        return
+    wire["effort"] = effort
 
 
 def say_format(schema: dict[str, Json], mark: Wire, ledger: Ledger) -> Wire:

@@ -23,6 +23,7 @@ from ...types.response import Response
 from ...types.words import StopReason
 from .._schemas import Restore, restorer
 from .._tables import Ledger, kept, marks, merge, own, read_constants, say_constants
+from .answers import read_answer
 from .echo import read_echo, say_echo
 from .errors import decode_error, encode_error_body, say_failure
 from .heads import CUT
@@ -55,6 +56,9 @@ def decode_response(
     if body.get("error") and "output" not in body and "status" not in body:
         error = decode_error(None, headers, body, provider)
         return Response(stop_reason=StopReason.error, error=error, forms={NAME: {"error": "bare"}})
+    usual = read_answer(body, request, finisher)
+    if usual is not None:
+        return usual
     rest = dict(body)
     forms: Wire = {}
     blocks = read_output(rest, forms)

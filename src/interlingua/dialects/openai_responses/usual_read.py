@@ -59,7 +59,7 @@ def read_result(item: Wire, into: Drafts) -> bool:
 
 
 def read_words(item: Wire, into: Drafts) -> bool:
-    """A message that is a role and text; the assistant's only where it begins a turn."""
+    """A message that is a role and text. The assistant's is marked unless it begins a turn right behind another."""
     role, content, drafts = item.get("role"), item.get("content"), into.drafts
     last = drafts[-1] if drafts else None
     if len(item) != 2 or not content or (last is not None and last.silent):
@@ -68,31 +68,37 @@ def read_words(item: Wire, into: Drafts) -> bool:
         return _read_user(content, into, {})
     if role != "assistant" or type(content) is not str:
         return False
-    if last is not None and last.role is ASSISTANT and not last.message_last:
-        return False
-    last = into.add(ASSISTANT)
-    last.blocks.append(TextBlock(content))
+    goes_on = last is not None and last.role is ASSISTANT
+    border = last is not None and goes_on and last.message_last
+    last = last if last is not None and goes_on and not border else into.add(ASSISTANT)
+    last.blocks.append(TextBlock(content) if border else TextBlock(content, forms={NAME: {"item": {"type": False}}}))
     last.message_last = True
     return True
 
 
 def read_message(item: Wire, into: Drafts) -> bool:
-    """The user's, or one that the assistant answered: an id and one text."""
+    """The user's, or the assistant's: a text that was put in, or one that was answered, with an id."""
     role, content, drafts = item.get("role"), item.get("content"), into.drafts
     if role == "user":
         silent = bool(drafts) and drafts[-1].silent
         return len(item) == 3 and bool(content) and not silent and _read_user(content, into, {"type": True})
-    if role != "assistant" or len(item) != 5 or not is_array(content) or len(content) != 1:
-        return False
-    if type(item.get("id")) is not str or item.get("status") != "completed":
-        return False
-    text = _answered_text(content[0])
-    if text is None:
+    block = _spoken(item, content) if role == "assistant" else None
+    if block is None:
         return False
     last = drafts[-1] if drafts and drafts[-1].role is ASSISTANT else into.add(ASSISTANT)
-    last.blocks.append(TextBlock(text, extras={NAME: {"item": {"id": item["id"]}}}))
+    last.blocks.append(block)
     last.message_last = True
     return True
+
+
+def _spoken(item: Wire, content: Json) -> TextBlock | None:
+    """A string without an id, or one part with one."""
+    if len(item) == 3:
+        return TextBlock(content) if type(content) is str else None
+    if len(item) != 5 or type(item.get("id")) is not str or item.get("status") != "completed":
+        return None
+    text = _answered_text(content[0]) if is_array(content) and len(content) == 1 else None
+    return TextBlock(text, extras={NAME: {"item": {"id": item["id"]}}}) if text is not None else None
 
 
 def _answered_text(part: Json) -> str | None:

@@ -32,11 +32,15 @@ from .wire import DETAIL, NAME, NEEDS_DETAIL, NO_FLAG, NOT_STRICT, SUMMARY, Wire
 NO_DETAIL: Wire = {NAME: {"detail": "absent"}}
 NO_STRICT: Wire = {NAME: {"strict": "absent"}}
 STRING: Wire = {NAME: {"content": "string"}}
+UNTYPED: Wire = {NAME: {"item": {"type": False}}}
 TYPED_STRING: Wire = {NAME: {"type": True, "content": "string"}}
 
 
 def say_turn(message: Message, index: int, scribe: Scribe, items: list[Wire]) -> bool:
-    """Texts and calls of the assistant's, with an id or without, and thoughts that their issuer will know again."""
+    """Texts and calls of the assistant's, with an id or without, and thoughts that their issuer will know again.
+
+    Not right behind another turn of the assistant's: that is for the tables.
+    """
     start, block = len(items), None
     for block in message.content:
         if block.extras or block.signature is not None or block.cache is not None or NAME in block.forms:
@@ -45,8 +49,6 @@ def say_turn(message: Message, index: int, scribe: Scribe, items: list[Wire]) ->
             wire = _say_call(block, scribe)
         elif type(block) is not TextBlock or block.citations:
             wire = None
-        elif len(items) == start:
-            wire = {"role": "assistant", "content": block.text}
         else:
             wire = {"type": "message", "role": "assistant", "content": block.text}
         if wire is None:
@@ -88,8 +90,10 @@ def _say_call(block: ToolUseBlock, scribe: Scribe) -> Wire | None:
 
 def _say_issued(block: Block, message: Message, scribe: Scribe) -> Wire | None:
     """A thought, or a text or call whose only residue is the id of its item."""
-    if block.cache is not None or NAME in block.forms:
+    if block.cache is not None:
         return None
+    if NAME in block.forms:
+        return _say_untyped(block)
     id = _id_of(block) if block.extras else ""
     if id is None:
         return None
@@ -104,6 +108,15 @@ def _say_issued(block: Block, message: Message, scribe: Scribe) -> Wire | None:
         return None
     part: Wire = {"type": "output_text", "text": block.text, "annotations": [], "logprobs": []}
     return {"type": "message", "role": "assistant", "content": [part], "id": id, "status": "completed"}
+
+
+def _say_untyped(block: Block) -> Wire | None:
+    """A text that was put in without a type."""
+    if type(block) is not TextBlock or block.forms != UNTYPED:
+        return None
+    if block.extras or block.signature is not None or block.citations:
+        return None
+    return {"role": "assistant", "content": block.text}
 
 
 def _id_of(block: Block) -> str | None:

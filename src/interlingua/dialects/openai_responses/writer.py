@@ -26,16 +26,17 @@ from .._history import PLACEHOLDER, is_plain, speakable
 from .._stream import dump
 from .._tables import is_blank, marks, merge, own
 from .heads import Placed, bare, item_marks, item_residue
-from .history import is_added, kind_of, plain_text
+from .history import is_added, plain_text
 from .hosted import say_result as say_hosted_result
 from .items import grouped, say_group
 from .names import Scribe
 from .parts import CACHE, INPUT, is_part, say_input
 from .reasoning import is_proved
 from .usual_say import say_results, say_system, say_turn, say_user
-from .wire import NAME, NO_FLAG, Wire, is_object
+from .wire import NAME, NO_FLAG, Wire, is_object, is_spoken
 
 Where = tuple[str | int, ...]
+TYPED = {"type": "message"}
 NOT_MINE = ("item", "joined", "instructions")
 USER, ASSISTANT, TOOL = Role.user, Role.assistant, Role.tool  # an enum's members are slow to reach
 USUAL: dict[Role, Callable[[Message, int, Scribe, list[Wire]], bool]] = {
@@ -103,21 +104,23 @@ class Writer:
         items, scribe, spoke, last = self.items, self.scribe, -1, None
         for index, message in enumerate(messages[skip:] if skip else messages, skip):
             before, role = len(items), message.role
-            if message.extras or not USUAL[role](message, index, scribe, items):
-                self.message(message, index, messages)
+            again = role is last
+            if message.extras or (again and role is ASSISTANT) or not USUAL[role](message, index, scribe, items):
+                self.message(message, index, messages, behind=again)
                 if len(items) == before:
                     continue
-            if role is last and self.reads_as_one(message, before):
+            if again and self.reads_as_one(message, before):
                 scribe.lose("moved", "it reads as one turn with the one before", "messages", index)
                 scribe.lose("added", "the next turn reads as one with it", "messages", spoke, "content")
             spoke, last = index, role
 
-    def message(self, message: Message, index: int, messages: Sequence[Message]) -> None:
+    def message(self, message: Message, index: int, messages: Sequence[Message], *, behind: bool) -> None:
+        """By the tables. ``behind``: right behind another of the same role."""
         role, scribe = message.role, self.scribe
         scribe.where = ("messages", index)
         if role is ASSISTANT:
             after = messages[index + 1] if index + 1 < len(messages) else None
-            self.turn(message, goes_on=after is not None and after.role is ASSISTANT)
+            self.turn(message, behind=behind, goes_on=after is not None and after.role is ASSISTANT)
         elif role is TOOL:
             self.results(message)
         else:
@@ -135,11 +138,14 @@ class Writer:
         """Whether two turns of one role have no border on the wire: only messages that the assistant says do."""
         if message.role is ASSISTANT:
             last, first = self.items[before - 1], self.items[before]
-            return not (kind_of(last) == kind_of(first) == "message" and "type" not in first)
+            return "type" in first or not (is_spoken(last) and is_spoken(first))
         return message.role is TOOL
 
-    def turn(self, message: Message, *, goes_on: bool) -> None:
-        """An assistant turn. Reasoning goes with what it led to, or not at all. ``goes_on``: the next is one too."""
+    def turn(self, message: Message, *, behind: bool, goes_on: bool) -> None:
+        """An assistant turn. Reasoning goes with what it led to, or not at all.
+
+        ``behind``: the turn before is one too; ``goes_on``: the next is.
+        """
         scribe, where = self.scribe, self.scribe.where
         placed = list(speakable(message, NAME, scribe.reader, scribe))
         kept = {index for index, _ in placed}
@@ -147,11 +153,12 @@ class Writer:
         groups = grouped(placed)
         unreasoned = unreasoned or any(type(group[0][1]) is ThinkingBlock and not is_proved(group) for group in groups)
         said: list[tuple[Placed, Wire]] = []
+        border = behind and is_spoken(self.items[-1])
         for group in groups:
             scribe.where = (*where, "content", group[0][0])
             if unreasoned:
                 group = [(index, self.without_id(block)) for index, block in group]
-            item = say_group(group, None, scribe, first=not said)
+            item = say_group(group, None, scribe, border=border and not said)
             if item is not None:
                 said.append((group, item))
         while said and isinstance(head := said[-1][0][0][1], _REASONING) and "alone" not in item_marks(head):
@@ -162,7 +169,7 @@ class Writer:
         if not said and goes_on:
             scribe.lose("dropped", "an empty turn before another of the same")
         elif not said:
-            self.items.append({"role": "assistant", "content": PLACEHOLDER})
+            self.items.append({**({} if border else TYPED), "role": "assistant", "content": PLACEHOLDER})
             scribe.lose("added", "a turn may not be empty", "content")
         self.items += [item for _, item in said]
 

@@ -14,6 +14,7 @@ from interlingua.testing.failures import SPOKEN_CLASSES
 from interlingua.testing.strategies.blocks import answer_blocks, maybe, residue, texts
 from interlingua.types import (
     Block,
+    CitationDelta,
     ErrorClass,
     Event,
     MessageComplete,
@@ -83,7 +84,7 @@ def errors() -> SearchStrategy[AdapterError]:
 def event_streams(draw: st.DrawFn, dialect: str | None = None, *, response: Response | None = None) -> list[Event]:
     """A response as a stream: its texts in any pieces, its blocks open together and interleaved in any legal way."""
     whole = response if response is not None else draw(responses(dialect))
-    waiting = _by_block(list(unfold(whole)))
+    waiting = [draw(_told(events)) for events in _by_block(list(unfold(whole)))]
     waiting = [[piece for event in events for piece in draw(_pieces(event))] for events in waiting]
     events: list[Event] = [MessageStart(whole.id, whole.model, extras=whole.extras)]
     opened = 0
@@ -103,6 +104,12 @@ def _by_block(events: list[Event]) -> list[list[Event]]:
         if not isinstance(event, MessageStart | UsageUpdate | Unknown | MessageComplete):
             found.setdefault(event.index, []).append(event)
     return [found[index] for index in sorted(found)]
+
+
+def _told(events: list[Event]) -> SearchStrategy[list[Event]]:
+    """The events of a block; its citations or arguments may come with its end alone."""
+    quiet = [event for event in events if not isinstance(event, CitationDelta | ToolUseInputDelta)]
+    return st.just(events) if len(quiet) == len(events) else st.sampled_from([events, events, quiet])
 
 
 def _pieces(event: Event) -> SearchStrategy[list[Event]]:

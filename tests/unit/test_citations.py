@@ -1,0 +1,155 @@
+"""Citations where a protocol has no place for them, or another one than ours."""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import Any
+
+import pytest
+
+from interlingua import (
+    Citation,
+    Loss,
+    Message,
+    OpaqueBlock,
+    Response,
+    TextBlock,
+    ToolResultBlock,
+    ToolUseBlock,
+    dialect,
+    unfold,
+)
+from interlingua.testing.conformance import check_events, check_response, check_stream_is_whole, encode_events
+
+CHAT, RESPONSES, GEMINI, BEDROCK = map(dialect, ("openai-chat", "openai-responses", "gemini", "bedrock-converse"))
+WEB = Citation("url", url="https://example.com", title="t", start=0, end=1)
+PART = OpaqueBlock("openai-chat", {"type": "x_block"})
+Wire = dict[str, Any]
+
+
+def told(losses: Any) -> set[tuple[str, str]]:
+    return {(loss.path, loss.kind) for loss in losses if isinstance(loss, Loss) and loss.kind != "added"}
+
+
+# ---------------------------------------------------------------------------------------------------------------- chat
+
+MISSING: Any = object()
+URLS: tuple[Any, ...] = (MISSING, None, "", "https://example.com")
+TITLES: tuple[Any, ...] = (MISSING, None, "", "t")
+PLACES: tuple[Any, ...] = (MISSING, None, 0, 3)
+
+
+@pytest.mark.parametrize(("url", "title"), [*product(URLS, TITLES)])
+def test_chat_annotations_are_written_as_they_were_read(url: Any, title: Any) -> None:
+    for start, end in product(PLACES, PLACES):
+        fields = {"url": url, "title": title, "start_index": start, "end_index": end}
+        said = {key: value for key, value in fields.items() if value is not MISSING}
+        message = {"role": "assistant", "content": "hello"}
+        message["annotations"] = [{"type": "url_citation", "url_citation": said}]  # type: ignore[assignment]
+        choice = {"index": 0, "message": message, "finish_reason": "stop"}
+        body = {"id": "r", "object": "chat.completion", "created": 1, "model": "m", "choices": [choice]}
+        read = CHAT.decode_response(body)
+        assert len(read.content[0].citations) == 1  # type: ignore[union-attr]
+        encoded = CHAT.encode_response(read)
+        assert encoded.body == body
+        assert encoded.losses == ()
+
+
+def test_a_chat_annotation_without_a_title_has_an_empty_one() -> None:
+    said = Response((TextBlock("ab", (Citation("url", url="https://example.com", start=0, end=1),)),))
+    encoded = check_response(CHAT, said)  # and no form mark tells of it
+    assert encoded.body["choices"][0]["message"]["annotations"][0]["url_citation"]["title"] == ""
+    assert encoded.losses == ()
+
+
+@pytest.mark.parametrize("more", [(), (PART,), (TextBlock("a"), PART)])
+def test_an_empty_chat_text_cites_nothing(more: tuple[Any, ...]) -> None:
+    said = Response((TextBlock("", (WEB,)), *more), model="m")
+    encoded = check_response(CHAT, said)
+    assert "annotations" not in encoded.body["choices"][0]["message"]
+    assert ("content/0/citations", "dropped") in told(encoded.losses)
+    check_events(CHAT, list(unfold(said)))
+    check_stream_is_whole(CHAT, said)
+
+
+def test_an_empty_chat_text_that_was_read_with_citations_keeps_them() -> None:
+    annotations = [{"type": "url_citation", "url_citation": {"url": "u", "title": "t", "start_index": 0, "end_index": 0}}]
+    message = {"role": "assistant", "content": [{"type": "text", "text": ""}, PART.raw], "annotations": annotations}
+    choice = {"index": 0, "message": message, "finish_reason": "stop"}
+    body = {"id": "r", "object": "chat.completion", "created": 1, "model": "m", "choices": [choice]}
+    assert CHAT.encode_response(CHAT.decode_response(body)).body == body
+
+
+@pytest.mark.parametrize("content", [(TextBlock("0"), PART, TextBlock("1", (WEB,))), (TextBlock("0", (WEB,)), TextBlock("1"), PART)])  # fmt: skip
+def test_annotations_of_several_chat_texts_stand_on_the_turn(content: tuple[Any, ...]) -> None:
+    said = Response(content, model="m")
+    cited = next(index for index, block in enumerate(content) if getattr(block, "citations", ()))
+    encoded = check_response(CHAT, said)
+    assert told(encoded.losses) == {(f"content/{cited}/citations", "moved")}
+    read = CHAT.decode_response(encoded.body)
+    check_stream_is_whole(CHAT, said)
+    _, losses = encode_events(CHAT, unfold(read))
+    assert ("extras/openai-chat/choices/0/message/annotations", "moved") in told(losses)
+
+
+# ----------------------------------------------------------------------------------------------------------- responses
+
+
+def test_a_responses_citation_of_no_url_is_none() -> None:
+    said = Response((TextBlock("ab", (Citation("url", title="t", start=0, end=1),)),), model="m")
+    encoded = check_response(RESPONSES, said)
+    assert told(encoded.losses) == {("content/0/citations/0", "dropped")}
+    assert encoded.body["output"][0]["content"][0]["annotations"] == []
+
+
+def test_a_responses_citation_that_came_without_its_url_goes_back_so() -> None:
+    said = Response((TextBlock("ab", (WEB,)),), id="r", model="m")
+    body = RESPONSES.encode_response(said).body
+    del body["output"][0]["content"][0]["annotations"][0]["url"]
+    assert RESPONSES.encode_response(RESPONSES.decode_response(body)).body == body
+
+
+# -------------------------------------------------------------------------------------------------------------- gemini
+
+
+@pytest.mark.parametrize(("start", "end"), [(1, 0), (2, 1), (9, 0)])
+def test_a_gemini_segment_does_not_end_before_it_starts(start: int, end: int) -> None:
+    said = Response((TextBlock("abc", (Citation("url", url="https://example.com", start=start, end=end),)),), model="m")
+    encoded = check_response(GEMINI, said)
+    segment = encoded.body["candidates"][0]["groundingMetadata"]["groundingSupports"][0]["segment"]
+    assert segment["startIndex"] == segment["endIndex"] == min(start, 3)
+    assert ("content/0/citations/0/end", "approximated") in told(encoded.losses)
+    check_events(GEMINI, list(unfold(said)))
+
+
+def test_gemini_sources_stand_behind_segments() -> None:
+    source = Citation("url", url="https://example.com/b")
+    encoded = check_response(GEMINI, Response((TextBlock("ab", (source, WEB)),), model="m"))
+    assert told(encoded.losses) == {("content/0/citations/0", "moved")}
+    assert check_response(GEMINI, Response((TextBlock("ab", (WEB, source)),), model="m")).losses == ()
+
+
+def test_gemini_segments_keep_their_order() -> None:
+    other = Citation("url", url="https://example.com/b", start=1, end=2)
+    citations = (WEB, other, Citation("url", url="https://example.com/c", start=0, end=1))
+    encoded = check_response(GEMINI, Response((TextBlock("ab", citations),), model="m"))
+    assert encoded.losses == ()
+    assert GEMINI.decode_response(encoded.body).content[0].citations == citations  # type: ignore[union-attr]
+
+
+# ------------------------------------------------------------------------------------------------------------- bedrock
+
+
+def test_a_bedrock_result_does_not_cite() -> None:
+    result = ToolResultBlock("t1", (TextBlock("ab", (WEB,)),))
+    history = (Message("user", "?"), Message("assistant", (ToolUseBlock("t1", "f"),)), Message("tool", (result,)))
+    encoded = BEDROCK.encode_messages(history)
+    assert encoded.body[2]["content"][0]["toolResult"]["content"] == [{"text": "ab"}]
+    assert told(encoded.losses) == {("messages/2/content/0/content/0/citations", "dropped")}
+
+
+def test_a_bedrock_text_that_is_empty_and_cannot_cite_is_dropped() -> None:
+    text = TextBlock("", (Citation("other", title="t", text="x"),))
+    encoded = BEDROCK.encode_messages((Message("user", "?"), Message("assistant", (text, TextBlock("a")))))
+    assert encoded.body[1]["content"] == [{"text": "a"}]
+    assert ("messages/1/content/0", "dropped") in told(encoded.losses)
