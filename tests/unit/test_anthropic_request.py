@@ -13,7 +13,8 @@ ADD = ToolDefinition("add", "Adds.", {"type": "object"})
 
 
 def asked(choice: ToolChoice, thinking: Thinking | None) -> Request:
-    return Request((Message("user", "?"),), model="m", tools=(ADD,), tool_choice=choice, max_output_tokens=5000, thinking=thinking)  # fmt: skip
+    said = (Message("user", "?"),)
+    return Request(said, model="m", tools=(ADD,), tool_choice=choice, max_output_tokens=5000, thinking=thinking)
 
 
 @pytest.mark.parametrize(
@@ -57,3 +58,13 @@ def test_a_request_that_has_both_is_written_as_it_was_read() -> None:
     again = CLAUDE.encode_request(CLAUDE.decode_request(body))
     assert again.body == body
     assert again.losses == ()
+
+
+@pytest.mark.parametrize(
+    ("mode", "added"), [(None, {("thinking/mode", "added")}), ("disabled", set[tuple[str, str]]())]
+)
+def test_effort_none_is_thinking_disabled(mode: str | None, added: set[tuple[str, str]]) -> None:
+    encoded = CLAUDE.encode_request(asked(ToolChoice.auto(), Thinking(mode=mode, effort="none")))  # type: ignore[arg-type]
+    assert encoded.body["thinking"] == {"type": "disabled"}
+    assert "output_config" not in encoded.body
+    assert {(loss.path, loss.kind) for loss in encoded.losses} == {("thinking/effort", "approximated"), *added}

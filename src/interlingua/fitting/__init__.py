@@ -25,24 +25,30 @@ __all__ = ["Unsupported", "fit_request", "problems"]
 Unsupported = Literal["drop", "refuse"]
 
 STEPS = (forced, fit_thinking, rejected, limited, one_call, unmarked)
+PLAIN = (rejected, limited, unmarked)
+"""Those that may have something to do where neither thoughts nor a choice nor structured output are asked for."""
 
 
 def fit_request(
     request: Request, facts: Facts, able: AdapterCapabilities, unsupported: Unsupported = "drop"
 ) -> tuple[Request, tuple[Loss, ...]]:
     """The request as the model takes it, and what was changed. Raises ``InvalidRequestError`` if it cannot be."""
-    wrong = list(problems(request, able))
+    wrong = [*problems(request, able)]
     if facts.prefill is False:
         wrong += unfinished(request)
     if wrong:
         raise InvalidRequestError("; ".join(wrong))
     reader = Reader(facts, able, request)
     fitted = request
-    for step in STEPS:
+    for step in PLAIN if _is_plain(request) else STEPS:
         fitted = step(fitted, reader)
     if unsupported == "refuse" and (refused := _refused(request, reader)):
         raise InvalidRequestError("; ".join(refused))
     return fitted, tuple(reader.losses)
+
+
+def _is_plain(request: Request) -> bool:
+    return request.thinking is None and request.tool_choice is None and request.output_schema is None
 
 
 def _refused(request: Request, reader: Reader) -> list[str]:

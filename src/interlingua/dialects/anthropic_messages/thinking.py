@@ -60,9 +60,10 @@ def say_thinking(thinking: Thinking, body: Wire, config: Wire, ledger: Ledger) -
 def _say_effort(thinking: Thinking, config: Wire, ledger: Ledger) -> Thinking:
     if thinking.effort in EFFORTS:
         config["effort"] = thinking.effort
-    elif thinking.effort == "none" and thinking.mode is None:
+    elif thinking.effort == "none" and thinking.mode in (None, "disabled"):
         ledger.lose("approximated", "effort none is thinking disabled here", "effort")
-        ledger.lose("added", "effort none is thinking disabled here", "mode")
+        if thinking.mode is None:
+            ledger.lose("added", "effort none is thinking disabled here", "mode")
         return replace(thinking, mode="disabled", effort=None)
     elif thinking.effort is not None:
         config["effort"] = "low"
