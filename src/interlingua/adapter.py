@@ -20,7 +20,7 @@ from .dialects import dialect
 from .errors import InvalidRequestError
 from .estimate import estimate_input_tokens
 from .exchange import Exchange
-from .fitting import Unsupported, fit_request
+from .fitting import Fitter, Unsupported, fit_request
 from .losses import OnLoss, judge_losses
 from .providers.table import Provider, provider as find
 from .retry import Budget
@@ -113,7 +113,7 @@ class Adapter:
         self.unsupported: Unsupported = unsupported
         self.dialect = dialect(self.provider.dialect, self.name)
         self._catalogue, self._prepare, self._clock, self._chance = catalogue, prepare, clock, chance
-        self._readers: dict[str, tuple[Target, Facts]] = {}
+        self._readers: dict[str, tuple[Target, Fitter | None]] = {}
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.name!r}, model={self.model!r})"
@@ -175,21 +175,23 @@ class Adapter:
         if self._prepare is not None:
             request = self._prepare(replace(request, model=model))
             model = request.model
-        target, facts = self._readers.get(model or "") or self._reader(model or "")
+        target, fitter = self._readers.get(model or "") or self._reader(model or "")
         request = replace(request, model=target.model, request_id=request.request_id or new_ulid(), stream=stream)
-        if target.capabilities is None:
+        if fitter is None or fitter.takes(request):
             return request, target, ()
         try:
-            fitted, losses = fit_request(request, facts, target.capabilities, self.unsupported)
+            fitted, losses = fit_request(request, fitter.facts, fitter.able, self.unsupported)
         except InvalidRequestError as error:
             error.provider, error.request_id = self.name, request.request_id
             raise
         return fitted, target, losses
 
-    def _reader(self, model: str) -> tuple[Target, Facts]:
+    def _reader(self, model: str) -> tuple[Target, Fitter | None]:
         """Who reads requests for a model of that name, and what is known of it. Remembered: calls repeat themselves."""
         wire = self.catalogue.wire_name(self.name, model) if model else None
-        found = self.target(wire), self.catalogue.facts(self.name, wire) if wire else Facts()
+        target = self.target(wire)
+        facts = self.catalogue.facts(self.name, wire) if wire else Facts()
+        found = target, None if target.capabilities is None else Fitter(facts, target.capabilities)
         if len(self._readers) < _MOST_REMEMBERED:
             self._readers[model] = found
         return found

@@ -9,6 +9,7 @@ from typing import Any
 from urllib.parse import unquote
 
 import pytest
+from hypothesis import HealthCheck, given, settings, strategies as st
 from msgspec.structs import replace
 
 from client.support import PROVIDERS, WAYS, ask, call
@@ -25,14 +26,17 @@ from interlingua import (
     Thinking,
     ToolChoice,
     ToolDefinition,
+    ToolResultBlock,
+    ToolUseBlock,
     dialect,
 )
 from interlingua.catalogue import Catalogue, Families
 from interlingua.catalogue.facts import capabilities
 from interlingua.catalogue.families import Recorded
 from interlingua.embedded import Script, Step
-from interlingua.fitting import fit_request
+from interlingua.fitting import Fitter, fit_request
 from interlingua.providers import PROVIDERS as ROWS
+from interlingua.testing import strategies
 from interlingua.testing.oracles import WARNING, problems
 from interlingua.types.base import Json
 from shared_data import corpus, needs_shared
@@ -489,3 +493,35 @@ def test_fitting_changes_no_request_in_place() -> None:
     copy = replace(request)
     fit_request(request, BARE.facts("openai", "gpt-5"), BARE.capabilities_for("openai", "gpt-5"))
     assert request == copy
+
+
+# ----------------------------------------------------------------------------------------------------------- one look
+
+KNOWN = (
+    "anthropic:claude-opus-4-7",
+    "openai:gpt-5",
+    "openai-chat:gpt-4o",
+    "openai-chat:o1-mini",
+    "google:gemini-3-pro",
+    "ollama:llama3.1",
+    "deepseek:deepseek-reasoner",
+    "vllm:my-own-finetune",
+)
+
+
+@settings(max_examples=60, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+@given(request=strategies.requests(), name=st.sampled_from(KNOWN))
+def test_what_is_let_pass_at_one_look_needs_no_change(request: Request, name: str) -> None:
+    provider, model = name.split(":", 1)
+    facts, able = FULL.facts(provider, model), FULL.capabilities_for(provider, model)
+    if Fitter(facts, able).takes(request):
+        assert fit_request(request, facts, able, "refuse") == (request, ())
+
+
+@pytest.mark.parametrize("name", KNOWN[:3])
+def test_an_agents_usual_request_is_let_pass(name: str) -> None:
+    provider, model = name.split(":", 1)
+    turn = Message("assistant", [ToolUseBlock("c1", "f", input={"a": "x"})])
+    result = Message("tool", [ToolResultBlock("c1", (TextBlock("done"),))])
+    request = Request([Message("user", "hi"), turn, result], model, "Be kind.", [TOOL], max_output_tokens=999)
+    assert Fitter(FULL.facts(provider, model), FULL.capabilities_for(provider, model)).takes(request)

@@ -15,18 +15,17 @@ from ..types.capabilities import AdapterCapabilities
 from ..types.loss import Loss
 from ..types.request import Request
 from .content import problems, unfinished
+from .fitter import Fitter
 from .marks import unmarked
 from .parameters import by_tool, forced, limited, one_call, rejected
 from .reader import Reader
 from .thinking import fit_thinking
 
-__all__ = ["Unsupported", "fit_request", "problems"]
+__all__ = ["Fitter", "Unsupported", "fit_request", "problems"]
 
 Unsupported = Literal["drop", "refuse"]
 
 STEPS = (forced, fit_thinking, rejected, limited, one_call, unmarked)
-PLAIN = (rejected, limited, unmarked)
-"""Those that may have something to do where neither thoughts nor a choice nor structured output are asked for."""
 
 
 def fit_request(
@@ -40,15 +39,11 @@ def fit_request(
         raise InvalidRequestError("; ".join(wrong))
     reader = Reader(facts, able, request)
     fitted = request
-    for step in PLAIN if _is_plain(request) else STEPS:
+    for step in STEPS:
         fitted = step(fitted, reader)
     if unsupported == "refuse" and (refused := _refused(request, reader)):
         raise InvalidRequestError("; ".join(refused))
     return fitted, tuple(reader.losses)
-
-
-def _is_plain(request: Request) -> bool:
-    return request.thinking is None and request.tool_choice is None and request.output_schema is None
 
 
 def _refused(request: Request, reader: Reader) -> list[str]:
