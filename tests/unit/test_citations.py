@@ -12,6 +12,7 @@ from interlingua import (
     Loss,
     Message,
     OpaqueBlock,
+    Request,
     Response,
     TextBlock,
     ToolResultBlock,
@@ -20,8 +21,10 @@ from interlingua import (
     unfold,
 )
 from interlingua.testing.conformance import check_events, check_response, check_stream_is_whole, encode_events
+from interlingua.testing.oracles import problems
 
-CHAT, RESPONSES, GEMINI, BEDROCK = map(dialect, ("openai-chat", "openai-responses", "gemini", "bedrock-converse"))
+CHAT, RESPONSES, CLAUDE = map(dialect, ("openai-chat", "openai-responses", "anthropic-messages"))
+GEMINI, BEDROCK = map(dialect, ("gemini", "bedrock-converse"))
 WEB = Citation("url", url="https://example.com", title="t", start=0, end=1)
 PART = OpaqueBlock("openai-chat", {"type": "x_block"})
 Wire = dict[str, Any]
@@ -73,14 +76,18 @@ def test_an_empty_chat_text_cites_nothing(more: tuple[Any, ...]) -> None:
 
 
 def test_an_empty_chat_text_that_was_read_with_citations_keeps_them() -> None:
-    annotations = [{"type": "url_citation", "url_citation": {"url": "u", "title": "t", "start_index": 0, "end_index": 0}}]
+    annotations = [
+        {"type": "url_citation", "url_citation": {"url": "u", "title": "t", "start_index": 0, "end_index": 0}}
+    ]
     message = {"role": "assistant", "content": [{"type": "text", "text": ""}, PART.raw], "annotations": annotations}
     choice = {"index": 0, "message": message, "finish_reason": "stop"}
     body = {"id": "r", "object": "chat.completion", "created": 1, "model": "m", "choices": [choice]}
     assert CHAT.encode_response(CHAT.decode_response(body)).body == body
 
 
-@pytest.mark.parametrize("content", [(TextBlock("0"), PART, TextBlock("1", (WEB,))), (TextBlock("0", (WEB,)), TextBlock("1"), PART)])  # fmt: skip
+@pytest.mark.parametrize(
+    "content", [(TextBlock("0"), PART, TextBlock("1", (WEB,))), (TextBlock("0", (WEB,)), TextBlock("1"), PART)]
+)
 def test_annotations_of_several_chat_texts_stand_on_the_turn(content: tuple[Any, ...]) -> None:
     said = Response(content, model="m")
     cited = next(index for index, block in enumerate(content) if getattr(block, "citations", ()))
@@ -153,3 +160,55 @@ def test_a_bedrock_text_that_is_empty_and_cannot_cite_is_dropped() -> None:
     encoded = BEDROCK.encode_messages((Message("user", "?"), Message("assistant", (text, TextBlock("a")))))
     assert encoded.body[1]["content"] == [{"text": "a"}]
     assert ("messages/1/content/0", "dropped") in told(encoded.losses)
+
+
+# ----------------------------------------------------------------------------------------------------------- anthropic
+
+PLACED = {"document_index": 0, "cited_text": "x", "start_char_index": 0, "end_char_index": 2}
+FOUND = {"search_result_index": 0, "source": "s", "cited_text": "x", "start_block_index": 0, "end_block_index": 1}
+SEARCHED = {"url": "u", "cited_text": "x", "encrypted_index": "e"}
+
+
+@pytest.mark.parametrize("title", TITLES)
+@pytest.mark.parametrize(
+    ("tag", "key", "fields"),
+    [
+        ("char_location", "document_title", PLACED),
+        ("search_result_location", "title", FOUND),
+        ("web_search_result_location", "title", SEARCHED),
+        ("of_tomorrow", "title", {"x": 1}),
+    ],
+)
+def test_claude_citations_are_written_as_they_were_read(tag: str, key: str, fields: Wire, title: Any) -> None:
+    """Also where something is missing that the protocol demands."""
+    for missing in (None, *fields):
+        citation = {"type": tag, **{name: value for name, value in fields.items() if name != missing}}
+        if title is not MISSING:
+            citation[key] = title
+        content = [{"type": "text", "text": "hello", "citations": [citation]}]
+        ends = {"stop_reason": "end_turn", "stop_sequence": None, "usage": {"input_tokens": 1, "output_tokens": 1}}
+        body = {"id": "r", "type": "message", "role": "assistant", "model": "m", "content": content, **ends}
+        encoded = CLAUDE.encode_response(CLAUDE.decode_response(body))
+        assert encoded.body == body
+        assert encoded.losses == ()
+
+
+def test_a_claude_citation_without_a_title_says_so() -> None:
+    """The official types demand the key, if with null."""
+    text = TextBlock("ab", (Citation("char", text="x", index=0, start=0, end=1),))
+    history = (Message("user", "?"), Message("assistant", (text,)), Message("user", "!"))
+    encoded = CLAUDE.encode_request(Request(history, model="m", max_output_tokens=9))
+    assert encoded.body["messages"][1]["content"][0]["citations"][0]["document_title"] is None
+    assert problems(encoded.body, CLAUDE.name) == []
+    assert CLAUDE.decode_request(encoded.body).messages[1].content == (text,)
+    assert encoded.losses == ()
+
+
+def test_a_responses_annotation_of_tomorrow_goes_back() -> None:
+    said = Response((TextBlock("ab", (WEB,)),), id="r", model="m")
+    body = RESPONSES.encode_response(said).body
+    for annotation in ({"type": "of_tomorrow"}, {"type": "file_path", "index": 1}):
+        body["output"][0]["content"][0]["annotations"] = [annotation]
+        encoded = RESPONSES.encode_response(RESPONSES.decode_response(body))
+        assert encoded.body == body
+        assert encoded.losses == ()

@@ -38,9 +38,10 @@ SERIAL = ("anthropic-messages", "bedrock-converse")
 PLACE = Citation("char", title="t", text="b", index=0, start=1, end=2)
 OTHER = Citation("char", title="t", text="c", index=0, start=2, end=3)
 WEB = Citation("url", url="https://example.com", title="t", start=0, end=1)
+Z = TextBlock("z")
 
 
-def early(first: Any, *pieces: Event, second: Any = TextBlock("z")) -> list[Event]:
+def early(first: Any, *pieces: Event, second: Any = Z) -> list[Event]:
     """The first block goes on, and ends, when the second one is complete."""
     response = Response((first, second), model="m")
     between = [event for event in unfold(response) if getattr(event, "index", 0) == 1]
@@ -54,7 +55,7 @@ def stream(events: Iterable[Event]) -> list[Event]:
 def read(name: str, events: list[Event]) -> tuple[tuple[Any, ...], dict[str, str]]:
     """What a reader has, and the losses at the first block."""
     said, losses = encode_events(name, events)
-    lost = {loss.path: loss.kind for loss in losses if loss.path.startswith("content/0")}
+    lost: dict[str, str] = {loss.path: loss.kind for loss in losses if loss.path.startswith("content/0")}
     return fold(decode_bytes(name, [said])[0]).content, lost
 
 
@@ -82,8 +83,8 @@ def test_a_citation_that_comes_when_there_is_no_more_text_is_lost(name: str) -> 
 
 
 def test_a_cache_mark_has_no_place_in_a_stream_however_it_ends() -> None:
-    text = TextBlock("ab", cache=CacheMark())
-    pieces = (TextDelta(0, "a"), TextDelta(0, "b"))
+    text = TextBlock("ab", (PLACE,), cache=CacheMark())
+    pieces = (TextDelta(0, "ab"), CitationDelta(0, PLACE))
     start = BlockStart(0, TextBlock("", cache=CacheMark()))
     for events in (unfold(Response((text,), model="m")), stream([start, *early(text, *pieces)])):
         _, lost = read("bedrock-converse", list(events))
@@ -133,12 +134,14 @@ def test_arguments_that_come_with_the_end_are_said(name: str) -> None:
 
 
 def test_a_segment_is_of_the_part_that_the_reader_has() -> None:
-    """Two texts that are alike are told apart by their parts, and one of them has two."""
-    first, second = TextBlock("ab", (WEB,)), TextBlock("a", (WEB,))
-    pieces = (TextDelta(0, "a"), TextDelta(0, "b"))
-    events = stream([BlockStart(0, TextBlock("")), *early(first, *pieces, second=second)])
+    """Texts that are alike are told apart by their parts, and the rest of a text is one."""
+    first, last = TextBlock("ab"), TextBlock("b", (WEB,))
+    whole = Response((first, Z, last), model="m")
+    begun = early(first, TextDelta(0, "a"), TextDelta(0, "b"))[:-1]
+    behind = [event for event in unfold(whole) if getattr(event, "index", 0) == 2]
+    events = stream([BlockStart(0, TextBlock("")), *begun, *behind, MessageComplete(whole)])
     content, lost = read("gemini", events)
-    assert [(block.text, block.citations) for block in content] == [("a", (WEB,)), ("a", (WEB,)), ("b", ())]
+    assert [(block.text, block.citations) for block in content] == [("a", ()), ("z", ()), ("b", ()), ("b", (WEB,))]
     assert lost == {"content/0": "moved"}
 
 

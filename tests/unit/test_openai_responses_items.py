@@ -28,6 +28,7 @@ from interlingua import (
     ToolUseBlock,
     dialect,
 )
+from interlingua.testing.conformance import check_response
 from interlingua.testing.differences import plain
 
 NAME = "openai-responses"
@@ -396,3 +397,12 @@ def test_a_failed_answer() -> None:
     bare = {"error": {"message": "slow down", "type": "tokens", "param": None, "code": "rate_limit_exceeded"}}
     assert speaker.decode_response(bare).error.error_class == "rate_limit"
     assert speaker.encode_response(speaker.decode_response(bare)).body == bare
+
+
+def test_the_input_of_a_hosted_call_does_not_speak_for_its_item() -> None:
+    input: dict[str, Json] = {"query": "q", "type": "x", "id": "y", "status": "z", "created_by": {}}
+    call = ServerToolUseBlock("ws_1", "web_search", input, NAME)
+    encoded = check_response(NAME, Response((call,), id="r", model="m"))
+    assert encoded.body["output"] == [{"type": "web_search_call", "id": "ws_1", "query": "q", "status": "completed"}]
+    lost = {loss.path for loss in encoded.losses if loss.kind == "dropped"}
+    assert lost == {f"content/0/input/{key}" for key in ("type", "id", "status", "created_by")}

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 from decimal import Decimal
-from functools import cache
+from functools import cache, lru_cache
 from hashlib import sha256
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
@@ -76,7 +76,13 @@ class Rates(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
             (usage.output_tokens - thought, self.output),
             (thought, self.reasoning or 0),
         )
-        return sum([count * Decimal(str(rate)) for count, rate in lines if count], NOTHING) / MILLION
+        return sum([count * _exact(rate) for count, rate in lines if count], NOTHING) / MILLION
+
+
+@lru_cache(maxsize=1024)
+def _exact(rate: float) -> Decimal:
+    """As it is written, and not as binary has it."""
+    return Decimal(str(rate))
 
 
 class Price(Rates, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -98,6 +104,8 @@ class OwnPrices:
         self.version = f"own/{edition or _fingerprint(self.prices)}"
 
     def cost(self, provider: str, model: str, billed: Billed) -> Decimal | None:
+        if not self.prices:
+            return None
         price = self.prices.get(f"{provider}:{model}") or self.prices.get(model)
         return None if price is None else price.cost(billed)
 
@@ -167,9 +175,8 @@ class GenaiPriceTable:
         return f"genai-prices/{_installed('genai-prices')}"
 
     def cost(self, provider: str, model: str, billed: Billed) -> Decimal | None:
-        try:
-            genai: Any = import_module("genai_prices")
-        except ImportError:
+        genai = _genai()
+        if genai is None:
             return None
         listed = self._listed(genai, GENAI_NAMES.get(provider, provider), model)
         if listed is UNLISTED:
@@ -200,6 +207,14 @@ class GenaiPriceTable:
             return None
         total: Decimal = found.total_price
         return total if _prices_tokens(found.model_price) else None
+
+
+@cache
+def _genai() -> Any:
+    try:
+        return import_module("genai_prices")
+    except ImportError:
+        return None
 
 
 # The keys of a price that is no more than a rate for each bucket.

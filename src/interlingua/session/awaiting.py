@@ -100,8 +100,7 @@ class Session(Talk):
             shown = self.overflow(command.messages, command.window)
             return await shown if isawaitable(shown) else shown
         assert isinstance(command, Persist)
-        if self.store is not None:
-            await asyncio.to_thread(self.persist)
+        await asyncio.to_thread(self.persist)
         return None
 
     async def _run_tools(self, command: RunTools) -> Sequence[ToolResultBlock]:

@@ -76,12 +76,14 @@ class Turn:
                 yield from self._run_tools(talk.book.open_calls)
             while not self.cancelled:
                 response = yield from self._answer(route)
-                yield Persist()
+                if talk.store is not None:
+                    yield Persist()
                 if self._is_over(response):
                     return response
                 if response.tool_uses:
                     yield from self._run_tools(response.tool_uses)
-                    yield Persist()
+                    if talk.store is not None:
+                        yield Persist()
             self.report.stopped = "cancelled"
             return response
         except BaseException as error:

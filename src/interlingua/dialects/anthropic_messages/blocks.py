@@ -8,7 +8,6 @@ from ...types.base import Json
 from ...types.blocks import (
     Base64Source,
     CacheMark,
-    Citation,
     DocumentBlock,
     FileSource,
     ImageBlock,
@@ -28,9 +27,9 @@ from ...types.blocks import (
 from .._json import is_array, is_dict
 from .._stream import dump
 from .._tables import BlockTable, CacheWord, Ledger, Row, kept, marks, own, take
+from .citations import NAME, Wire, read_citation, say_citation
 
-NAME = "anthropic-messages"
-Wire = dict[str, Json]
+__all__ = ["BLOCKS", "CACHE", "NAME", "Wire"]
 
 TTLS = ("5m", "1h")
 PLAIN = "text/plain"
@@ -52,57 +51,6 @@ def read_cache(wire: Json) -> CacheMark | None:
     rest = {key: value for key, value in wire.items() if key != "type"}
     ttl = rest.pop("ttl") if rest.get("ttl") in TTLS else None
     return CacheMark(ttl=ttl, **kept(NAME, rest, {}, {}))
-
-
-# wire type                     canonical kind    canonical field -> wire field
-CITATIONS: dict[str, tuple[str, dict[str, str]]] = {
-    "char_location": ("char", {"index": "document_index", "title": "document_title", "text": "cited_text",
-                               "start": "start_char_index", "end": "end_char_index"}),
-    "page_location": ("page", {"index": "document_index", "title": "document_title", "text": "cited_text",
-                               "start": "start_page_number", "end": "end_page_number"}),
-    "content_block_location": ("block", {"index": "document_index", "title": "document_title", "text": "cited_text",
-                                         "start": "start_block_index", "end": "end_block_index"}),
-    "search_result_location": ("search_result", {"index": "search_result_index", "url": "source", "title": "title",
-                                                 "text": "cited_text", "start": "start_block_index",
-                                                 "end": "end_block_index"}),
-    "web_search_result_location": ("url", {"url": "url", "title": "title", "text": "cited_text"}),
-}  # fmt: skip
-CITATION_TYPES = {kind: wire for wire, (kind, _) in CITATIONS.items()}
-
-
-def read_citation(wire: Wire) -> Citation:
-    rest, blanks = dict(wire), Wire()
-    tag = rest.pop("type")
-    kind, names = CITATIONS.get(tag, (tag, {}))
-    fields = {ours: take(rest, theirs, blanks) for ours, theirs in names.items()}
-    forms = {"verbatim": True} if _unsaid(Citation(kind=kind, **fields), names) else {}
-    return Citation(kind=kind, **fields, **kept(NAME, rest, forms, blanks))
-
-
-def _unsaid(citation: Citation, names: dict[str, str]) -> list[str]:
-    """What the protocol demands of such a citation and this one does not say."""
-    return [ours for ours in names if ours != "title" and getattr(citation, ours) is None]
-
-
-def say_citation(citation: Citation, ledger: Ledger, *path: str | int) -> Wire | None:
-    if citation.kind not in CITATION_TYPES and NAME not in citation.extras:
-        ledger.lose("dropped", f"{NAME} has no citation of kind {citation.kind}", *path)
-        return None
-    if citation.kind == "url" and "encrypted_index" not in citation.extras.get(NAME, ()):
-        ledger.lose("dropped", "a web citation needs the issuer's encrypted_index", *path)
-        return None
-    tag = CITATION_TYPES.get(citation.kind, citation.kind)
-    _, names = CITATIONS.get(tag, (tag, {}))
-    if (unsaid := _unsaid(citation, names)) and "verbatim" not in marks(NAME, citation):
-        ledger.lose("dropped", f"a citation of kind {citation.kind} needs its {', '.join(unsaid)}", *path)
-        return None
-    for ours in {"url", "title", "text", "index", "start", "end"} - names.keys():
-        if getattr(citation, ours) is not None:
-            ledger.lose("dropped", f"a citation of kind {citation.kind} has no {ours}", *path, ours)
-    said = {theirs: getattr(citation, ours) for ours, theirs in names.items()}
-    wire = {"type": tag, **{key: value for key, value in said.items() if value is not None}}
-    ledger.foreign(citation, NAME, *path)
-    return own(NAME, wire, citation)
 
 
 def read_text(rest: Wire) -> dict[str, Any] | None:

@@ -20,7 +20,8 @@ from ...types.request import Request
 from .._serial import Delta, Opener, SerialEncoder
 from .._stream import dump
 from .._tables import Ledger, marks, merge
-from .blocks import BLOCKS, NAME, Wire, say_citation
+from .blocks import BLOCKS, NAME, Wire
+from .citations import say_citation
 from .errors import encode_error_body
 from .response import say_stop, say_usage
 

@@ -31,7 +31,8 @@ from ...types.response import Response
 from .._json import is_dict
 from .._schemas import restorer
 from .._stream import NOT_JSON, FrameDecoder, decode_json
-from .blocks import BLOCKS, NAME, Wire, read_citation
+from .blocks import BLOCKS, NAME, Wire
+from .citations import read_citation
 from .encoder import Encoder
 from .errors import decode_error
 from .response import count, read_envelope

@@ -197,6 +197,7 @@ class Encoder(GrammaticalEncoder):
     def late(self, event: Closer) -> bytes:
         """A text that went on after the next block had begun: its rest waits for a part of its own."""
         index, block, early = event.index, event.block, self.early.pop(event.index)
+        assert isinstance(block, Worded)
         rest = "".join(early.texts)
         say_block(block, index, self.ledger)
         if block.signature != early.signature:
@@ -205,7 +206,7 @@ class Encoder(GrammaticalEncoder):
         if rest:
             why = "the rest of a text that went on after the next block had begun"
             self.ledger.lose("moved", why, "content", index)
-            self.split[index] = [event.block.text[: -len(rest)], rest]
+            self.split[index] = [block.text[: -len(rest)], rest]
             late = replace(block, text=rest, signature=None)
             delta = ThinkingDelta if isinstance(block, ThinkingBlock) else TextDelta
             empty = replace(late, text="")

@@ -32,12 +32,11 @@ from ...types.blocks import (
 from .._json import is_array, is_dict
 from .._tables import Ledger, kept, marks, own, take
 from .calls import read_call, read_legacy_call, say_call, say_legacy_call
-from .citations import is_url_citation, read_citation, say_citation
+from .citations import declare_cited, read_annotations, say_annotations
 from .parts import NAME, PARTS, Wire, as_listed, read_part, say_part
 from .quirks import Quirks
 
 THINKING_KEYS = ("reasoning_content", "reasoning")
-NOTHING_CITED = "annotations point into the text, and this one is empty"
 
 
 class Turn(NamedTuple):
@@ -157,21 +156,6 @@ def read_audio(rest: Wire, blocks: list[Block], blanks: Wire) -> None:
         rest["audio"] = audio
 
 
-def read_annotations(rest: Wire, blocks: list[Block], forms: Wire, blanks: Wire) -> None:
-    """URL citations attach to the text; others, and those of a turn with no single text to cite, stay residue."""
-    annotations = take(rest, "annotations", blanks)
-    if annotations is None:
-        return
-    texts = [(index, block) for index, block in enumerate(blocks) if type(block) is TextBlock]
-    cited = len(texts) == 1 and texts[0][1].text
-    if cited and is_array(annotations) and all(map(is_url_citation, annotations)):
-        index, text = texts[0]
-        blocks[index] = replace(text, citations=tuple(map(read_citation, annotations)))
-        forms["annotations"] = True
-    else:
-        rest["annotations"] = annotations
-
-
 MEDIA = (ImageBlock, DocumentBlock, VideoBlock)  # no parts of an assistant's content, unless they were read there
 
 
@@ -231,14 +215,6 @@ def declare_joined(blocks: list[tuple[int, Block]], kind: type[Block], ledger: L
         ledger.lose("approximated", f"several {kind.__struct_config__.tag} blocks go as one", "content", index)
 
 
-def declare_cited(blocks: list[tuple[int, Block]], ledger: Ledger) -> None:
-    """Annotations stand on the turn: of several texts, which one cites is not told."""
-    texts = [(index, block) for index, block in blocks if isinstance(block, TextBlock)]
-    for index, text in texts if len(texts) > 1 else ():
-        if text.citations:
-            ledger.lose("moved", "annotations stand on the turn, not on one of its texts", "content", index, "citations")
-
-
 def lose_marks(block: Block, ledger: Ledger) -> None:
     """A slot holds what a block says, and nothing that it carries."""
     for name in ("signature", "cache"):
@@ -259,6 +235,8 @@ def say_turn(
         wire["content"] = slots.parts[0][1].text  # type: ignore[union-attr]
     else:
         say_content(slots, wire, mark, quirks, ledger, answer=answer)
+        if "annotations" in wire and is_array(wire.get("content")):
+            declare_cited(slots.parts, ledger)
     if slots.audio:
         say_audio(slots, wire, ledger)
     if slots.calls:
@@ -306,9 +284,7 @@ def say_content(slots: Slots, wire: Wire, mark: Wire, quirks: Quirks, ledger: Le
             wire["refusal"] = "\n\n".join(filter(None, (wire.get("refusal"), block.text)))
             lose_marks(block, ledger)
         elif isinstance(block, TextBlock):
-            if block.citations and not block.text:
-                ledger.lose("dropped", NOTHING_CITED, "citations")
-            elif block.citations:
+            if block.citations:
                 say_annotations(block, length, wire, ledger, answer=answer or "annotations" in mark)
             length += len(block.text)
     plain = [(i, replace(b, citations=()) if isinstance(b, TextBlock) and b.citations else b) for i, b in inner]
@@ -320,9 +296,6 @@ def say_content(slots: Slots, wire: Wire, mark: Wire, quirks: Quirks, ledger: Le
         said = say_parts(plain, where, quirks, ledger)
         if said:
             wire["content"] = said
-        if "annotations" in wire:
-            ledger.where = where
-            declare_cited(inner, ledger)
     ledger.where = where
     if "content" not in wire and "content" not in mark.get("blank", ()) and form != "absent":
         wire["content"] = None
@@ -347,17 +320,6 @@ def say_parts(
         if wire is not None:
             said.append(wire)
     return said
-
-
-def say_annotations(block: TextBlock, offset: int, wire: Wire, ledger: Ledger, *, answer: bool) -> None:
-    if not answer:
-        ledger.lose("dropped", "a request does not cite", "citations")
-        return
-    span = (offset, offset + len(block.text))
-    said = [say_citation(c, span, ledger, "citations", i) for i, c in enumerate(block.citations)]
-    found = [citation for citation in said if citation is not None]
-    if found:
-        wire.setdefault("annotations", []).extend(found)
 
 
 def say_audio(slots: Slots, wire: Wire, ledger: Ledger) -> None:

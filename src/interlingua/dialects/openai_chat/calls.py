@@ -94,13 +94,14 @@ def _read_input(inner: Wire, forms: Wire) -> dict[str, Any]:
 
 def say_call(block: ToolUseBlock, ids: IdMap, ledger: Ledger) -> Wire:
     mark = marks(NAME, block)
+    wire: Wire = {}
+    _say_id(block, mark, wire, ids, ledger)
     if block.kind == "text":
-        wire: Wire = {"type": "custom", "custom": {"name": block.name, "input": block.input_text or ""}}
+        wire |= {"type": "custom", "custom": {"name": block.name, "input": block.input_text or ""}}
     else:
-        wire = {"type": mark.get("type", "function"), "function": {"name": block.name, **say_input(block, mark)}}
+        wire |= {"type": mark.get("type", "function"), "function": {"name": block.name, **say_input(block, mark)}}
         if wire["type"] == "absent":
             del wire["type"]
-    _say_id(block, mark, wire, ids, ledger)
     if "index" in mark:
         wire["index"] = mark["index"]
     _attributes(block, ledger)

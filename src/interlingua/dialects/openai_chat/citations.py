@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
 from ...types.base import Json
-from ...types.blocks import Citation
-from .._json import is_dict
+from ...types.blocks import Block, Citation, TextBlock
+from .._json import is_array, is_dict
 from .._tables import Ledger, kept, marks, own, take
 from .parts import NAME, Wire
-
 
 # canonical -> wire; an annotation has a title, if an empty one, and says where
 FIELDS = {"url": "url", "title": "title", "start": "start_index", "end": "end_index"}
@@ -15,6 +16,21 @@ FIELDS = {"url": "url", "title": "title", "start": "start_index", "end": "end_in
 
 def is_url_citation(wire: Json) -> bool:
     return is_dict(wire) and wire.get("type") == "url_citation" and isinstance(wire.get("url_citation"), dict)
+
+
+def read_annotations(rest: Wire, blocks: list[Block], forms: Wire, blanks: Wire) -> None:
+    """URL citations attach to the text; others, and those of a turn with no single text to cite, stay residue."""
+    annotations = take(rest, "annotations", blanks)
+    if annotations is None:
+        return
+    texts = [(index, block) for index, block in enumerate(blocks) if type(block) is TextBlock]
+    cited = len(texts) == 1 and texts[0][1].text
+    if cited and is_array(annotations) and all(map(is_url_citation, annotations)):
+        index, text = texts[0]
+        blocks[index] = replace(text, citations=tuple(map(read_citation, annotations)))
+        forms["annotations"] = True
+    else:
+        rest["annotations"] = annotations
 
 
 def read_citation(wire: Wire) -> Citation:
@@ -29,6 +45,19 @@ def read_citation(wire: Wire) -> Citation:
     if inner:
         rest["url_citation"] = inner
     return Citation(kind="url", **fields, **kept(NAME, rest, forms, {"url_citation": blanks} if blanks else {}))
+
+
+def say_annotations(block: TextBlock, offset: int, wire: Wire, ledger: Ledger, *, answer: bool) -> None:
+    """Those of one text, whose place in the whole content is ``offset``."""
+    if not answer or not block.text:
+        why = "annotations point into the text, and this one is empty" if answer else "a request does not cite"
+        ledger.lose("dropped", why, "citations")
+        return
+    span = (offset, offset + len(block.text))
+    said = [say_citation(c, span, ledger, "citations", i) for i, c in enumerate(block.citations)]
+    found = [citation for citation in said if citation is not None]
+    if found:
+        wire.setdefault("annotations", []).extend(found)
 
 
 def say_citation(citation: Citation, span: tuple[int, int], ledger: Ledger, *path: str | int) -> Wire | None:
@@ -53,3 +82,11 @@ def say_citation(citation: Citation, span: tuple[int, int], ledger: Ledger, *pat
                 ledger.lose("added", "an annotation says where: the whole text", *path, ours)
     ledger.foreign(citation, NAME, *path)
     return own(NAME, {"type": "url_citation", "url_citation": inner}, citation)
+
+
+def declare_cited(blocks: list[tuple[int, Block]], ledger: Ledger) -> None:
+    """Annotations stand on the turn: of several texts, which one cites is not told."""
+    texts = [(index, block) for index, block in blocks if isinstance(block, TextBlock)]
+    for index, text in texts if len(texts) > 1 else ():
+        if text.citations:
+            ledger.lose("moved", "annotations stand on the turn, not on a text", "content", index, "citations")

@@ -28,8 +28,8 @@ from ...types.response import Response
 from .._json import is_array, is_dict
 from .._stream import GrammaticalEncoder, dump
 from .._tables import Ledger, marks, merge
-from .assistant import Slots, declare_cited, declare_joined, lose_marks, say_audio, sort_slots
-from .citations import is_url_citation, say_citation
+from .assistant import Slots, declare_joined, lose_marks, say_audio, sort_slots
+from .citations import declare_cited, is_url_citation, say_citation
 from .errors import encode_error_body
 from .parts import NAME, PARTS, Wire
 from .response import say_stop, say_whole_usage

@@ -1,8 +1,8 @@
 """Tools and the choice among them: functions, custom (free-text) tools, and the ``functions`` of older clients.
 
 Marks on a tool: ``type`` (absent), ``schema`` (``verbatim``: strict, but not as we would write it), ``parameters``
-(a blank where we would write none). On a choice: ``custom`` (it named a custom tool), ``any`` (spelled ``any``),
-``legacy`` (it was a ``function_call``).
+(a blank where we would write none). On a choice: ``custom`` (whether it named a custom tool, where the tools say
+otherwise), ``any`` (spelled ``any``), ``legacy`` (it was a ``function_call``).
 """
 
 from __future__ import annotations
@@ -143,6 +143,8 @@ def read_choice(rest: Wire, fields: dict[str, Any], blanks: Wire) -> None:
     forms: Wire = {}
     residue: Wire = {}
     _read_mode(rest, found, forms, residue, blanks)
+    if "custom" in forms and forms["custom"] is _is_free(found["name"], fields.get("tools", ())):
+        del forms["custom"]
     parallel = take(rest, "parallel_tool_calls", blanks)
     if isinstance(parallel, bool):
         found["parallel"] = parallel
@@ -181,7 +183,7 @@ def _read_object(wire: Json) -> tuple[dict[str, Any], Wire] | None:
     """A named tool, or some allowed ones. Anything with more to say than that stays residue."""
     match wire:
         case {"type": "function", "function": {"name": str(name), **inner}, **rest} if not inner and not rest:
-            return {"mode": "specific", "name": name}, {}
+            return {"mode": "specific", "name": name}, {"custom": False}
         case {"type": "custom", "custom": {"name": str(name), **inner}, **rest} if not inner and not rest:
             return {"mode": "specific", "name": name}, {"custom": True}
         case {"name": str(name), **rest} if not rest:
@@ -223,14 +225,18 @@ def say_choice(choice: ToolChoice, tools: Sequence[Tool], quirks: Quirks, bound:
     return wire
 
 
+def _is_free(name: str | None, tools: Sequence[Tool]) -> bool:
+    """Whether a tool takes free text."""
+    return any(isinstance(tool, ToolDefinition) and tool.name == name and tool.kind == "text" for tool in tools)
+
+
 def _say_mode(
     choice: ToolChoice, tools: Sequence[Tool], mark: Wire, quirks: Quirks, bound: bool, ledger: Ledger
 ) -> Json:
     if choice.mode == "specific":
-        free = any(isinstance(t, ToolDefinition) and t.name == choice.name and t.kind == "text" for t in tools)
         if "legacy" in mark:
             return {"name": choice.name}
-        kind = "custom" if free or "custom" in mark else "function"
+        kind = "custom" if mark.get("custom", _is_free(choice.name, tools)) else "function"
         return {"type": kind, kind: {"name": choice.name}}
     if choice.name is not None:
         ledger.lose("dropped", f"mode {choice.mode} names no tool", "name")

@@ -156,7 +156,7 @@ def say_call(block: ServerToolUseBlock, found: ServerToolResultBlock | None, led
         wire["arguments"] = write_arguments(block.input, mark.get("text"))
         key = MCP_KEYS[1] if found is not None and found.is_error else MCP_KEYS[0]
     else:
-        wire = {"type": call_tag(name), mark.get("id") or id_key(name): block.id, **block.input}
+        wire = {"type": call_tag(name), mark.get("id") or id_key(name): block.id, **_say_input(block, ledger)}
         key = FOUND.get(name, "results")
     if found is not None:
         wire[key] = found.content
@@ -164,6 +164,14 @@ def say_call(block: ServerToolUseBlock, found: ServerToolResultBlock | None, led
     own(NAME, wire, block)
     _say_status(wire, mark)
     return wire
+
+
+def _say_input(block: ServerToolUseBlock, ledger: Ledger) -> Wire:
+    """The input stands beside what the item says of itself."""
+    taken = [key for key in ("type", *NOT_INPUT, FOUND.get(block.name, "type")) if key in block.input]
+    for key in taken:
+        ledger.lose("dropped", "the item says this of itself", "input", key)
+    return {key: value for key, value in block.input.items() if key not in taken} if taken else block.input
 
 
 def declare_found(call: ServerToolUseBlock, found: ServerToolResultBlock, ledger: Ledger) -> None:

@@ -181,12 +181,15 @@ def read_annotation(wire: Wire) -> Citation:
     kind, names = ANNOTATIONS.get(tag, (tag, {}))
     absent = [theirs for theirs in names.values() if theirs not in rest]
     fields = {ours: take(rest, theirs, blanks) for ours, theirs in names.items()}
-    return Citation(kind=kind, **fields, **kept(NAME, rest, {"absent": absent} if absent else {}, blanks))
+    forms: Wire = {"absent": absent} if absent else {}
+    if kind != "url" and not rest:
+        forms["verbatim"] = True
+    return Citation(kind=kind, **fields, **kept(NAME, rest, forms, blanks))
 
 
 def say_annotation(citation: Citation, text: str, ledger: Ledger, *path: str | int) -> Wire | None:
     """An annotation of a text, or nothing and a loss: only its issuer can cite a file again."""
-    if citation.kind != "url" and NAME not in citation.extras:
+    if citation.kind != "url" and NAME not in citation.extras and "verbatim" not in marks(NAME, citation):
         ledger.lose("dropped", f"{NAME} has no citation of kind {citation.kind}", *path)
         return None
     if citation.kind == "url" and citation.url is None and NAME not in citation.forms:

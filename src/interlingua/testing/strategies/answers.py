@@ -108,7 +108,7 @@ def _by_block(events: list[Event]) -> list[list[Event]]:
 
 def _told(events: list[Event]) -> SearchStrategy[list[Event]]:
     """The events of a block; its citations or arguments may come with its end alone."""
-    quiet = [event for event in events if not isinstance(event, CitationDelta | ToolUseInputDelta)]
+    quiet: list[Event] = [event for event in events if not isinstance(event, CitationDelta | ToolUseInputDelta)]
     return st.just(events) if len(quiet) == len(events) else st.sampled_from([events, events, quiet])
 
 
