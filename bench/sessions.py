@@ -92,7 +92,9 @@ async def _measure(url: str, length: int) -> tuple[float, float]:
         session = Session(f"anthropic:{MODEL}", [look_up], "Be brief.", manager=manager, messages=earlier)
 
         async def bare() -> Response:
-            return await client.complete(Request((*earlier, Message("user", "And now?")), "Be brief.", tools=tools))
+            return await client.complete(
+                Request((*earlier, Message("user", "And now?")), system="Be brief.", tools=tools)
+            )
 
         async def turn() -> Response:
             response = await session.send("And now?")

@@ -13,7 +13,7 @@ from ..adapter import Adapter, new_ulid
 from ..behaviour import Preset
 from ..errors import InvalidRequestError
 from ..estimate import estimate_input_tokens
-from ..history import CachePolicy, Names, mark_cache
+from ..history import CachePolicy, Names, mark_cache, new_message_id
 from ..manager import ProviderManager
 from ..pricing import Pricing
 from ..routing import Availability, Router
@@ -39,6 +39,7 @@ from .turns import Turn
 
 __all__ = ["Content", "Overflow", "Settings", "Talk", "Wishes"]
 
+USER = Role.user
 Content = str | Block | Sequence[Block] | Message
 """What a user can say."""
 
@@ -245,7 +246,7 @@ class Talk:
             self.book.add(content)
         else:
             blocks = (content,) if isinstance(content, Block) else content
-            self.book.add(Message(Role.user, blocks))
+            self.book.add(Message(USER, blocks, new_message_id()))
 
     def begin(self, content: Content | None, wishes: Mapping[str, Any], *, loop: bool, seconds: float | None) -> Turn:
         """A new turn. Without words it goes on from where the history ends: a loop first runs what was called there."""

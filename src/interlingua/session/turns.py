@@ -16,9 +16,10 @@ from ..adapter import new_ulid
 from ..dialects import dialect
 from ..errors import AdapterError, CancelledError, ContextOverflowError, InvalidRequestError
 from ..estimate import estimate_output, estimate_request
-from ..history import shorten
+from ..history import new_message_id, shorten
 from ..routing.asking import Ask, Fetch, asking, shared_budget
 from ..routing.routes import Route
+from ..types.base import Json
 from ..types.blocks import ToolResultBlock, ToolUseBlock
 from ..types.messages import Message
 from ..types.response import Response
@@ -164,7 +165,7 @@ class Turn:
     def _keep(self, response: Response, route: Route) -> None:
         facts = facts_of(response, self.talk.pricing, route.record)
         self.report.add(response, facts)
-        message = replace(as_turn(response), metadata=facts)
+        message = as_turn(response, facts)
         if response.stop_reason is CANCELLED:
             self.talk.book.add_partial(message)
         elif message.content:
@@ -177,7 +178,7 @@ class Turn:
         partial = _counted(partial, ask)
         facts = facts_of(partial, self.talk.pricing, route.record)
         self.report.add(partial, facts)
-        self.talk.book.add_partial(replace(as_turn(partial), metadata=facts))
+        self.talk.book.add_partial(as_turn(partial, facts))
 
     def _make_room(self, route: Route) -> Generator[Shorten, Sequence[Message], bool]:
         """Whether there is less to send now."""
@@ -208,9 +209,10 @@ def _counted(response: Response, command: Ask | Fetch | None) -> Response:
     return replace(response, usage=TokenUsage(told, output_tokens=said, estimated=True))
 
 
-def as_turn(response: Response) -> Message:
+def as_turn(response: Response, facts: dict[str, Json]) -> Message:
     """An answer as a message of the history, with what must go back to its issuer."""
-    origin = response.origin
+    origin, id = response.origin, new_message_id()
     if origin is None or origin.dialect is None:
-        return Message(Role.assistant, response.content, origin=origin)
-    return replace(dialect(origin.dialect, origin.provider).as_turn(response), origin=origin)
+        return Message(Role.assistant, response.content, id, origin, facts)
+    turn = dialect(origin.dialect, origin.provider).as_turn(response)
+    return replace(turn, id=id, origin=origin, metadata=facts)
