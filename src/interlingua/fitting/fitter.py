@@ -54,9 +54,8 @@ class Fitter:
     def _plain(self, content: tuple[Block, ...]) -> bool:
         """Neither media nor, where they would be refused, marks."""
         for block in content:
-            kind = type(block)
-            if kind in MEDIA or (block.cache is not None and not self._takes_marks):
+            if type(block) in MEDIA or (block.cache is not None and not self._takes_marks):
                 return False
-            if kind is ToolResultBlock and not self._plain(block.content):
+            if type(block) is ToolResultBlock and not self._plain(block.content):
                 return False
         return True
