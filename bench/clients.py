@@ -21,7 +21,7 @@ __all__ = ["Clients"]
 ADAPTER = str(HERE / "adapter_interlingua.py")
 CALL, EVENT = "call_c50_cpu_us", "paced_cpu_us_per_chunk"
 HEAVY = ("litellm", "mcp", "pydantic-ai-slim[openai]", "httptools", "orjson")
-REPEATS = 3
+REPEATS = 5
 SIZES = {"n1": 20, "n50": 3000, "streams": 4, "paced_streams": 20}
 COALESCED = 1.2  # events per read; above it the machine was too busy, and an event seems cheaper than it is
 

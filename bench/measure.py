@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import gc
+import statistics
 import time
 from collections.abc import Callable
+from functools import partial
 from math import inf
 from typing import Any, NamedTuple
 
@@ -44,6 +46,6 @@ def best(work: Callable[[], Any], *, seconds: float = 0.25, rounds: int = 7) -> 
 
 
 def ratio(ours: Callable[[], Any], yardstick: Callable[[], Any]) -> float:
-    """How many times the yardstick ours takes; both are measured twice, in turn, and the best counts."""
-    mine, theirs = best(ours), best(yardstick)
-    return min(mine, best(ours)) / min(theirs, best(yardstick))
+    """How many times the yardstick ours takes: both in turn, some times, and the median; the machine is shared."""
+    brief = partial(best, seconds=0.07, rounds=3)
+    return statistics.median(brief(ours) / brief(yardstick) for _ in range(9))

@@ -11,6 +11,7 @@ import pytest
 from interlingua import (
     DIALECTS,
     AudioBlock,
+    Base64Source,
     BlockComplete,
     BlockStart,
     CacheMark,
@@ -18,6 +19,7 @@ from interlingua import (
     CitationDelta,
     Event,
     FileSource,
+    ImageBlock,
     MessageComplete,
     MessageStart,
     OpaqueBlock,
@@ -168,3 +170,12 @@ def test_texts_around_another_part_are_one_and_the_slots_keep_their_order() -> N
     said = Response((TextBlock("a"), part, TextBlock("b"), audio, CALL), StopReason.tool_use, model="m")
     wire, _ = encode_events(chat, unfold(said))
     assert fold(decode_bytes(chat, [wire])[0]).content == (TextBlock("ab"), part, audio, CALL)
+
+
+def test_pictures_go_out_in_the_order_in_which_they_began() -> None:
+    one, two = ImageBlock(Base64Source("image/png", "AAAA")), ImageBlock(Base64Source("image/png", "BBBB"))
+    begun: list[Event] = [BlockStart(0, one), BlockStart(1, two), BlockComplete(1, two), BlockComplete(0, one)]
+    whole = Response((one, two), model="m")
+    check_events("ollama", stream([*begun, MessageComplete(whole)]))
+    content, _ = read("ollama", stream([*begun, MessageComplete(whole)]))
+    assert [block.source.data for block in content] == ["AAAA", "BBBB"]

@@ -5,11 +5,13 @@ any time; the order of the whole is that of a whole answer. Calls come complete,
 id is held back to the end, where its place is known, for it is named by that. What is no line of an answer is carried
 as ``unknown``, never raised.
 
-Writing: a line for each delta, and for each call when it is finished. Blocks of one kind that are open together speak
-one after the other.
+Writing: a line for each delta, and for each call or picture when it is finished. Blocks of one kind that are open
+together speak one after the other.
 """
 
 from __future__ import annotations
+
+from collections.abc import Iterator
 
 from msgspec.structs import replace
 
@@ -275,13 +277,18 @@ class Lane:
         return text
 
 
+Queue = dict[int, Block | None]
+"""Blocks that go out whole, in the order in which they began: finished ones, and None for an open one."""
+
+
 class Encoder(GrammaticalEncoder):
     def __init__(self, request: Request | None = None) -> None:
         super().__init__()
         self.generate = generate.is_wanted(None, request)
         self.model = ""
         self.lanes = {"thinking": Lane(), "content": Lane()}
-        self.calls: dict[int, Block | None] = {}  # open and finished ones, in their order
+        self.calls: Queue = {}
+        self.pictures: Queue = {}
         self.numbered = 0
 
     def say(self, event: Event) -> bytes:
@@ -322,6 +329,8 @@ class Encoder(GrammaticalEncoder):
     def open(self, event: BlockStart) -> bytes:
         lane = LANES.get(type(event.block))
         if lane is None:
+            if isinstance(event.block, ImageBlock | OpaqueBlock):
+                self.pictures[event.index] = None
             return b""
         self.lanes[lane].open(event.index)
         text = event.block.text if isinstance(event.block, TextBlock | ThinkingBlock | RefusalBlock) else ""
@@ -329,22 +338,24 @@ class Encoder(GrammaticalEncoder):
 
     def end(self, event: BlockComplete) -> bytes:
         lane = LANES.get(type(event.block))
-        said = say_block(event.block, Ledger())  # losses are declared once, at the end
         if lane is None:
-            return self.line(images=[said[1]]) if said is not None and said[0] == "images" else b""
+            return self.picture(event) if event.index in self.pictures else b""
+        said = say_block(event.block, Ledger())  # losses are declared once, at the end
         spoken = b""
         if isinstance(event.block, JsonBlock | DocumentBlock) and said is not None:
             spoken = self.speak(lane, event.index, said[1])
         following = self.lanes[lane].end(event.index)
         return spoken + (self.line(**{lane: following}) if following else b"")
 
+    def picture(self, event: BlockComplete) -> bytes:
+        self.pictures[event.index] = event.block
+        found = [say_block(block, Ledger()) for block in _ready(self.pictures)]
+        return b"".join(self.line(images=[said[1]]) for said in found if said is not None and said[0] == "images")
+
     def call(self, event: ToolUseEnd) -> bytes:
         self.calls[event.index] = event.block
         lines: list[bytes] = []
-        for index, block in list(self.calls.items()):
-            if block is None:
-                break
-            del self.calls[index]
+        for block in _ready(self.calls):
             _, wire = say_block(block, Ledger()) or ("", {})
             say_number(wire["function"], marks(NAME, block), self.numbered, answer=True)
             self.numbered += 1
@@ -370,3 +381,12 @@ class Encoder(GrammaticalEncoder):
             return b""
         self.ended = True
         return encode_ndjson(dump(encode_error_body(error)))
+
+
+def _ready(queue: Queue) -> Iterator[Block]:
+    """The finished blocks that no open one stands before; they leave the queue."""
+    for index, block in list(queue.items()):
+        if block is None:
+            return
+        del queue[index]
+        yield block

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from ...errors import ParseError
 from ...ids import IdMap
 from ...types.base import Json
-from ...types.blocks import Block, RefusalBlock, ToolUseBlock
+from ...types.blocks import AudioBlock, Block, FileSource, RefusalBlock, ToolUseBlock
 from ...types.capabilities import Target
 from ...types.messages import Message, Origin
 from ...types.words import Role
@@ -112,9 +112,14 @@ def read_message(word: Json, rest: Wire, origin: Origin) -> Message:
 
 
 def _default_content(blocks: tuple[Block, ...], forms: Wire) -> None:
-    """Null content beside calls or a refusal is what we would write; alone it is a mark."""
-    if forms.get("content", "") is None and any(isinstance(block, ToolUseBlock | RefusalBlock) for block in blocks):
+    """Null content beside calls, a refusal or an audio's id is what we would write; alone it is a mark."""
+    if forms.get("content", "") is None and any(map(_stands_alone, blocks)):
         del forms["content"]
+
+
+def _stands_alone(block: Block) -> bool:
+    heard = isinstance(block, AudioBlock) and isinstance(block.source, FileSource)
+    return heard or isinstance(block, ToolUseBlock | RefusalBlock)
 
 
 def encode_system(blocks: Sequence[Block], quirks: Quirks, ledger: Ledger) -> list[Wire]:

@@ -169,14 +169,15 @@ def say_audio(block: AudioBlock, ledger: Ledger) -> Wire | None:
 
 
 def read_file(rest: Wire) -> dict[str, Any] | None:
-    inner, blanks = dict(rest.pop("file")), Wire()
+    inner, forms, blanks = dict(rest.pop("file")), Wire(), Wire()
     fields: dict[str, Any] = {"filename": take(inner, "filename", blanks)}
-    forms: Wire = {} if "filename" in fields and fields["filename"] is not None else {"filename": "absent"}
     data = inner.get("file_data")
     if isinstance(inner.get("file_id"), str) and not data:
         fields["source"] = FileSource(inner.pop("file_id"), dialect=NAME)
     elif isinstance(data, str) and (DATA_URL.fullmatch(data) or data.startswith(("http://", "https://"))):
         fields["source"] = read_url(inner.pop("file_data"))
+        if fields["filename"] is None:
+            forms["filename"] = "absent"
         if isinstance(fields["source"], UrlSource):
             forms["part"] = "file"
     else:
