@@ -23,7 +23,18 @@ from ..types.tools import Tool, ToolDefinition
 from ._stream import decode_json, dump
 from ._tables import Ledger
 
-__all__ = ["NO_JSON", "Declared", "Plan", "Plans", "Restore", "is_strict_form", "restorer", "say_changed", "say_strict"]
+__all__ = [
+    "NO_JSON",
+    "Declared",
+    "Plan",
+    "Plans",
+    "Restore",
+    "fitted_tools",
+    "is_strict_form",
+    "restorer",
+    "say_changed",
+    "say_strict",
+]
 
 Restore = Callable[[ToolUseBlock], ToolUseBlock]
 Schema = dict[str, Json]
@@ -93,6 +104,24 @@ def _change(schema: Schema, said: Schema) -> Change | None:
     """The cheaper way from the one to the other: piece by piece, or to copy the whole."""
     patch = difference(schema, said)
     return Copy(said) if patch is not None and weight(patch) * WORTH > len(dump(said)) else patch
+
+
+def fitted_tools(
+    tools: Sequence[Tool], plans: Sequence[Plan], losses: list[Loss]
+) -> list[tuple[ToolDefinition, Schema]] | None:
+    """Tools that say nothing but name, description and schema, each with the schema that goes out; None with others."""
+    said: list[tuple[ToolDefinition, Schema]] = []
+    known = len(losses)
+    for tool, (change, lost, is_usual) in zip(tools, plans, strict=True):
+        if not is_usual or type(tool) is not ToolDefinition:
+            del losses[known:]
+            return None
+        schema = tool.input_schema
+        if change is not None:
+            schema = say_changed(schema, change)
+            losses += lost
+        said.append((tool, schema))
+    return said
 
 
 def say_changed(schema: Schema, change: Change) -> Schema:

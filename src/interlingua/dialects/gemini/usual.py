@@ -25,7 +25,7 @@ from ...types.messages import Message
 from ...types.tools import Tool, ToolDefinition
 from ...types.words import Role
 from .._issuer import same_issuer
-from .._schemas import Plan, say_changed
+from .._schemas import Plan, fitted_tools
 from .media import NAME
 from .schemas import all_fit
 from .spelling import Wire, is_array, is_object
@@ -147,18 +147,13 @@ def read_tools(wire: Json) -> tuple[ToolDefinition, ...] | None:
 
 def say_tools(tools: Sequence[Tool], plans: Sequence[Plan], losses: list[Loss]) -> Wire | None:
     """Tools that say nothing but name, description and schema."""
-    said: list[Wire] = []
-    known = len(losses)
-    for tool, (change, lost, is_usual) in zip(tools, plans, strict=True):
-        if not is_usual or type(tool) is not ToolDefinition:
-            del losses[known:]
-            return None
-        schema = tool.input_schema
-        if change is not None:
-            schema = say_changed(schema, change)
-            losses += lost
-        said.append({"name": tool.name, "description": tool.description, "parametersJsonSchema": schema})
-    return {"functionDeclarations": said} if said else None
+    fitted = fitted_tools(tools, plans, losses)
+    if not fitted:
+        return None
+    said = [
+        {"name": tool.name, "description": tool.description, "parametersJsonSchema": schema} for tool, schema in fitted
+    ]
+    return {"functionDeclarations": said}
 
 
 class History:

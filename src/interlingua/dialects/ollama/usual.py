@@ -26,7 +26,7 @@ from ...types.tools import Tool, ToolDefinition
 from ...types.words import Role
 from .._issuer import same_issuer
 from .._json import Wire, is_array, is_object
-from .._schemas import Plan, say_changed
+from .._schemas import Plan, fitted_tools
 from .._tables import marks
 from .blocks import NAME, media_type
 from .schemas import is_ours
@@ -300,16 +300,10 @@ def _say_error(text: str, is_error: bool, place: str, losses: list[Loss]) -> str
 
 def say_tools(tools: Sequence[Tool], plans: Sequence[Plan], losses: list[Loss]) -> list[Wire] | None:
     """Definitions with nothing but a name, a description and a schema."""
-    said: list[Wire] = []
-    known = len(losses)
-    for tool, (change, lost, is_usual) in zip(tools, plans, strict=True):
-        if not is_usual or type(tool) is not ToolDefinition:
-            del losses[known:]
-            return None
-        schema = tool.input_schema
-        if change is not None:
-            schema = say_changed(schema, change)
-            losses += lost
-        function = {"name": tool.name, "description": tool.description, "parameters": schema}
-        said.append({"type": "function", "function": function})
-    return said
+    fitted = fitted_tools(tools, plans, losses)
+    if fitted is None:
+        return None
+    return [
+        {"type": "function", "function": {"name": tool.name, "description": tool.description, "parameters": schema}}
+        for tool, schema in fitted
+    ]
