@@ -166,7 +166,8 @@ class Adapter:
             address=self._address,
             losses=losses,
         )
-        judge_losses(exchange, self.on_loss)
+        if exchange.losses:
+            judge_losses(exchange, self.on_loss)
         return Call(exchange, self.config, budget or self.budget(), self.bus, self._signer)
 
     def fitted(self, request: Request, *, stream: bool) -> tuple[Request, Target, tuple[Loss, ...]]:

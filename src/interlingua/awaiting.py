@@ -10,7 +10,8 @@ from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import suppress
 from importlib import import_module
-from typing import Any, TypeVar, Unpack
+from types import TracebackType
+from typing import Any, Unpack
 
 from .adapter import Adapter, Register, Settings
 from .calls import Call
@@ -25,9 +26,6 @@ from .types.response import Response
 
 __all__ = ["AsyncClient", "AsyncStream"]
 
-T = TypeVar("T")
-
-
 class _Waiting:
     """A call of ``AsyncClient``: who waits for it, and what it has open."""
 
@@ -39,19 +37,15 @@ class _Waiting:
         self.thrown: int | None = None
         """How often the waiter had been cancelled by others when we did."""
 
-    async def on(self, awaitable: Awaitable[T]) -> T:
-        """Await; if the call is cancelled meanwhile, raise our own error and leave the task uncancelled."""
+    def __enter__(self) -> None:
+        """Within, ``cancel`` reaches whoever waits: as our own error, and the task is left uncancelled."""
         self.waiter = asyncio.current_task()
-        try:
-            return await awaitable
-        except asyncio.CancelledError:
-            if not self._ours():
-                raise
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        ours = self.thrown is not None and self._ours()
+        self.waiter = None
+        if ours and isinstance(error, asyncio.CancelledError):
             raise CancelledError("the call was cancelled") from None
-        finally:
-            if self.thrown is not None:
-                self._ours()
-            self.waiter = None
 
     def _ours(self) -> bool:
         """Whether the task was cancelled by ``cancel`` alone; takes that back, as ``asyncio.timeout`` does."""
@@ -161,35 +155,31 @@ class AsyncClient(Adapter):
     async def complete(self, request: Request, *, budget: Budget | None = None) -> Response:
         """The whole answer. ``budget``: attempts and time shared with other calls, as a router does."""
         waiting = self._open(request, budget, stream=False)
+        call = waiting.call
         try:
-            while waiting.call.response is None:
-                await self._attempt(waiting)
-            await waiting.drain()
+            while call.response is None:
+                call.settle(await self._fetch(waiting))
+                if waiting.reply is not None:
+                    await waiting.drain()
         finally:
             self.end(waiting)
-        return waiting.call.result()
+        return call.result()
 
-    async def _attempt(self, waiting: _Waiting) -> None:
-        """One attempt of a whole answer; ``step`` in one stride."""
-        call, error = waiting.call, None
-        try:
-            if call.delay is not None:
-                await waiting.on(self._sleep(call.delay))
-            await waiting.on(self._fetch(waiting))
-        except AdapterError as problem:
-            error = problem
-        call.settle(error)
-        if not call.is_good:
-            waiting.close()
-
-    async def _fetch(self, waiting: _Waiting) -> None:
+    async def _fetch(self, waiting: _Waiting) -> AdapterError | None:
+        """One attempt of a whole answer, ``step`` in one stride. Returns what broke it off."""
         call = waiting.call
-        await self._send(waiting)
-        assert waiting.chunks is not None
-        async for chunk in waiting.chunks:
-            call.feed(chunk)
-            if call.over:
-                break
+        try:
+            with waiting:
+                if call.delay is not None:
+                    await self._sleep(call.delay)
+                async for chunk in await self._send(waiting):
+                    call.feed(chunk)
+                    if call.over:
+                        return None
+        except AdapterError as error:
+            return error
+        waiting.close()
+        return None
 
     def stream(self, request: Request, *, budget: Budget | None = None) -> AsyncStream:
         """The answer as it comes. One that fails raises after ``message.complete``; the error has the partial."""
@@ -205,8 +195,11 @@ class AsyncClient(Adapter):
         try:
             if waiting.chunks is None:
                 return await self._begin(waiting)
-            if not call.over and (chunk := await waiting.on(anext(waiting.chunks, None))) is not None:
-                return call.feed(chunk)
+            if not call.over:
+                with waiting:
+                    chunk = await anext(waiting.chunks, None)
+                if chunk is not None:
+                    return call.feed(chunk)
         except AdapterError as problem:
             error = problem
         events = call.settle(error)
@@ -215,19 +208,21 @@ class AsyncClient(Adapter):
         return events
 
     async def _begin(self, waiting: _Waiting) -> list[Event]:
-        if waiting.call.delay is not None:
-            await waiting.on(self._sleep(waiting.call.delay))
-        await waiting.on(self._send(waiting))
+        with waiting:
+            if waiting.call.delay is not None:
+                await self._sleep(waiting.call.delay)
+            await self._send(waiting)
         return []
 
-    async def _send(self, waiting: _Waiting) -> None:
+    async def _send(self, waiting: _Waiting) -> AsyncIterator[bytes]:
         call = waiting.call
         http = call.attempt()
         if call.signer is not None:  # credentials may have to be renewed, which blocks
             http = await asyncio.to_thread(call.signer, http)
         reply = waiting.reply = await (self._transport or self._network()).send(http)
-        waiting.chunks = reply.chunks()
+        chunks = waiting.chunks = reply.chunks()
         call.replied(reply.status, reply.headers)
+        return chunks
 
     def _network(self) -> AsyncTransport:
         if self._transport is None:
@@ -240,7 +235,8 @@ class AsyncClient(Adapter):
 
     def end(self, waiting: _Waiting) -> None:
         """Nobody waits for this call any more."""
-        waiting.call.abandon()
+        if waiting.call.response is None:
+            waiting.call.abandon()
         self._calls.drop(waiting)
         waiting.close()
 

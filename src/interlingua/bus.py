@@ -65,24 +65,24 @@ class Bus:
     """Callbacks, called in order, in the thread of the call. One that raises is logged and never breaks a call."""
 
     def __init__(self) -> None:
-        self._subscribers: tuple[Subscriber, ...] = ()
+        self.subscribers: tuple[Subscriber, ...] = ()
 
     def subscribe(self, callback: Subscriber) -> Callable[[], None]:
         """Tell ``callback`` of every event from now on. What is returned ends it."""
-        self._subscribers = (*self._subscribers, callback)
+        self.subscribers = (*self.subscribers, callback)
 
         def unsubscribe() -> None:
-            self._subscribers = tuple(known for known in self._subscribers if known is not callback)
+            self.subscribers = tuple(known for known in self.subscribers if known is not callback)
 
         return unsubscribe
 
     def __bool__(self) -> bool:
         """Whether anybody listens."""
-        return bool(self._subscribers)
+        return bool(self.subscribers)
 
     def publish(self, event: CallEvent) -> None:
         """Tell everybody."""
-        for callback in self._subscribers:
+        for callback in self.subscribers:
             try:
                 callback(event)
             except Exception:  # a subscriber's mistake is not the caller's

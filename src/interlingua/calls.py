@@ -56,26 +56,25 @@ class Call:
 
     def attempt(self) -> HttpRequest:
         """Begin the next attempt."""
-        self.check()
+        if self.cancelled:
+            raise CancelledError("the call was cancelled")
         self._reading, self.delay = None, None
         self.budget.attempts += 1
         self.running = True
         self._attempt_began = self.budget.clock()
-        if self.bus:
+        if self.bus.subscribers:
             self.bus.publish(CallStarted(**self._who()))
         return self.exchange.http(self._timeouts())
 
-    def check(self) -> None:
-        """Raise if the call was cancelled meanwhile."""
-        if self.cancelled:
-            raise CancelledError("the call was cancelled")
-
     def _timeouts(self) -> Timeouts:
-        left, connect = self.budget.left(), self.config.options.get("connect_timeout", CONNECT_SECONDS)
+        config = self.config
+        silence = left = config.timeout_seconds
+        if self.budget.attempts > 1:
+            left = self.budget.left()
         if left is not None and left <= 0:
             raise RequestTimeoutError("the call's time was over before this attempt", retryable=False)
-        whole = self.config.timeout_seconds if self.budget.attempts == 1 else left
-        return Timeouts(connect, self.config.timeout_seconds, None if self.exchange.stream else whole)
+        connect = config.options.get("connect_timeout", CONNECT_SECONDS) if config.options else CONNECT_SECONDS
+        return Timeouts(connect, silence, None if self.exchange.stream else left)
 
     def replied(self, status: int, headers: Mapping[str, str]) -> None:
         """The head of the answer is there."""
@@ -83,9 +82,10 @@ class Call:
 
     def feed(self, chunk: bytes) -> list[Event]:
         """The events to hand out now. Those that come with the last word wait for ``settle``."""
-        assert self._reading is not None
-        events = self._reading.feed(chunk)
-        if self._reading.over:
+        reading = self._reading
+        assert reading is not None
+        events = reading.feed(chunk)
+        if reading.response is not None:
             self._last = events
             return []
         return self._pass(events) if events and self._held is not None else events
@@ -93,7 +93,7 @@ class Call:
     @property
     def over(self) -> bool:
         """Whether reading on makes no sense."""
-        return self.cancelled or (self._reading is not None and self._reading.over)
+        return self.cancelled or (self._reading is not None and self._reading.response is not None)
 
     def settle(self, error: AdapterError | None = None) -> list[Event]:
         """The attempt is at its end. The events still owed, or none and a ``delay`` before the next attempt."""
@@ -181,7 +181,7 @@ class Call:
         if not self.running:
             return
         self.running = False
-        if self.bus:
+        if self.bus.subscribers:
             self.bus.publish(self._end_event(failure, response))
 
     def _end_event(self, failure: AdapterError | None, response: Response | None) -> CallEvent:

@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import Any
 
 import msgspec
-from msgspec.structs import replace
+from msgspec.structs import force_setattr, replace
 
 from .addressing import DOORS, Address, at_door, betas_of, lay_over
 from .config import AdapterConfig
@@ -107,16 +107,17 @@ class Exchange:
         return response
 
     def stamp(self, response: Response, raw: Json = None) -> Response:
-        """What no wire says: whose answer it is, to which request, and what was lost on the way."""
+        """What no wire says: whose answer it is, to which request, and what was lost on the way.
+
+        It is written on the response itself, which was just read and which nobody else has seen.
+        """
         model = response.model or self.model
-        return replace(
-            response,
-            model=model,
-            request_id=self.request.request_id,
-            origin=Origin(self.provider.name, self.dialect.name, model),
-            losses=self.losses,
-            raw=raw,
-        )
+        force_setattr(response, "model", model)
+        force_setattr(response, "request_id", self.request.request_id)
+        force_setattr(response, "origin", Origin(self.provider.name, self.dialect.name, model))
+        force_setattr(response, "losses", self.losses)
+        force_setattr(response, "raw", raw)
+        return response
 
     def name(self, error: AdapterError) -> None:
         """Who failed, and in which call; the provider's own id of the call and what may help become notes."""
@@ -148,11 +149,12 @@ class Reading:
 
     def end(self, error: AdapterError | None = None) -> list[Event]:
         """The bytes are over, of themselves or (``error``) because the connection broke or the caller cancelled."""
-        if self.over:
+        if self.response is not None:
             return []
         if error is not None:
             return self.fail(error)
-        return self.whole(b"".join(self.chunks))
+        chunks = self.chunks
+        return self.whole(chunks[0] if len(chunks) == 1 else b"".join(chunks))
 
     def whole(self, body: bytes) -> list[Event]:
         """Read the whole body."""

@@ -14,7 +14,9 @@ from .parameters import UNSAID
 
 __all__ = ["Fitter"]
 
-MEDIA = frozenset({ImageBlock, DocumentBlock, AudioBlock, VideoBlock})
+NOTABLE = frozenset({ImageBlock, DocumentBlock, AudioBlock, VideoBlock, ToolResultBlock})
+FREE = frozenset({"auto", "none"})
+"""Choices that force no call."""
 ASSISTANT = Role.assistant
 
 
@@ -32,7 +34,10 @@ class Fitter:
 
     def takes(self, request: Request) -> bool:
         """Whether the request need not be looked at any further."""
-        if not self._easy or request.thinking is not None or request.tool_choice is not None:
+        choice = request.tool_choice
+        if not self._easy or request.thinking is not None:
+            return False
+        if choice is not None and (choice.parallel is not None or choice.mode not in FREE):
             return False
         if request.output_schema is not None or self._most < (request.max_output_tokens or 0):
             return False
@@ -45,17 +50,21 @@ class Fitter:
         messages = request.messages
         if self.facts.prefill is False and messages and messages[-1].role is ASSISTANT:
             return False
+        marks = self._takes_marks
         for message in messages:
-            if not self._plain(message.content):
+            for block in message.content:
+                if type(block) in NOTABLE and not self._plain(block):
+                    return False
+                if not marks and block.cache is not None:
+                    return False
+        for block in request.system:
+            if type(block) in NOTABLE or not (marks or block.cache is None):
                 return False
-        marked = not self._takes_marks and any(getattr(tool, "cache", None) for tool in request.tools)
-        return not marked and self._plain(request.system)
+        return marks or not any(getattr(tool, "cache", None) for tool in request.tools)
 
-    def _plain(self, content: tuple[Block, ...]) -> bool:
-        """Neither media nor, where they would be refused, marks."""
-        for block in content:
-            if type(block) in MEDIA or (block.cache is not None and not self._takes_marks):
-                return False
-            if type(block) is ToolResultBlock and not self._plain(block.content):
-                return False
-        return True
+    def _plain(self, block: Block) -> bool:
+        """Whether it is a result with neither media nor, where they would be refused, marks."""
+        if type(block) is not ToolResultBlock:
+            return False
+        marks = self._takes_marks
+        return not any(type(inner) in NOTABLE or not (marks or inner.cache is None) for inner in block.content)

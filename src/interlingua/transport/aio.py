@@ -68,7 +68,8 @@ class _AioReply:
         """No generator: one that is left half-read would be closed by a task of the loop's own."""
         watched, chunk = self._watched, b""
         end: AdapterError | type[StopAsyncIteration] = StopAsyncIteration
-        watched.wait()
+        if watched.patience is not None:
+            watched.wait()
         try:
             chunk = await self._content.readany()
         except CAUGHT as error:
@@ -77,7 +78,8 @@ class _AioReply:
             watched.since = None
         if chunk:
             return chunk
-        watched.end()
+        if watched.known:
+            watched.end()
         raise end  # here, and not above: the library's own error would stay with it, headers and all
 
     def _late(self) -> TimeoutError:
@@ -91,7 +93,8 @@ class _AioReply:
                         pass
 
     def close(self) -> None:
-        self._watched.end()
+        if self._watched.known:
+            self._watched.end()
         self._response.close()
 
 

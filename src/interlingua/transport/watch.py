@@ -102,11 +102,10 @@ class Watched:
             raise TimeoutError from error
 
     def wait(self) -> None:
-        """Somebody waits for the next bytes."""
-        if self.patience is not None:
-            self.since = self._watch.now()
-            if not self.known:
-                self._watch.add(self, self.due)
+        """Somebody with ``patience`` waits for the next bytes."""
+        self.since = self._watch.now()
+        if not self.known:
+            self._watch.add(self, self.due)
 
     def end(self) -> None:
         """It is over."""
