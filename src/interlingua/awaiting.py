@@ -26,6 +26,7 @@ from .types.response import Response
 
 __all__ = ["AsyncClient", "AsyncStream"]
 
+
 class _Waiting:
     """A call of ``AsyncClient``: who waits for it, and what it has open."""
 

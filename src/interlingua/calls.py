@@ -67,10 +67,9 @@ class Call:
         return self.exchange.http(self._timeouts())
 
     def _timeouts(self) -> Timeouts:
-        config = self.config
-        silence = left = config.timeout_seconds
-        if self.budget.attempts > 1:
-            left = self.budget.left()
+        config, budget = self.config, self.budget
+        silence = config.timeout_seconds
+        left = silence if budget.attempts == 1 else budget.left()
         if left is not None and left <= 0:
             raise RequestTimeoutError("the call's time was over before this attempt", retryable=False)
         connect = config.options.get("connect_timeout", CONNECT_SECONDS) if config.options else CONNECT_SECONDS

@@ -26,6 +26,7 @@ from interlingua.types import MessageComplete, TextDelta
 
 STREAMS, WARM, AT_ONCE = 10_000, 2_000, 32
 MOST_GROWTH = 0.02
+PATIENCE = 200  # hundredths of a second
 GUARD = 300  # seconds after which a hanging test is a failed one
 HOWS = ("cancel", "task", "leave")
 PLACES = (0, 0, 5, 6, 7)
@@ -47,8 +48,13 @@ class Soak:
 
     async def run(self, streams: int) -> None:
         left = iter(range(streams))
+        before = open_files()
         await asyncio.gather(*(self._work(left) for _ in range(AT_ONCE)))
         await self.server.idle.wait()
+        for _ in range(PATIENCE):  # a socket is closed in a turn of the loop of its own
+            if open_files() <= before:
+                break
+            await asyncio.sleep(0.01)
 
     async def _work(self, left: Any) -> None:
         for _ in left:
@@ -121,7 +127,11 @@ class Held(NamedTuple):
 def held() -> Held:
     gc.collect()
     pages = int(Path("/proc/self/statm").read_text().split()[1])
-    return Held(sys.getallocatedblocks(), pages, len(asyncio.all_tasks()), len(list(Path("/proc/self/fd").iterdir())))
+    return Held(sys.getallocatedblocks(), pages, len(asyncio.all_tasks()), open_files())
+
+
+def open_files() -> int:
+    return len(list(Path("/proc/self/fd").iterdir()))
 
 
 needs_proc = pytest.mark.skipif(

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import gzip
 import ssl
 import subprocess
 from collections.abc import Awaitable, Callable
@@ -18,7 +20,7 @@ from interlingua.transport.aio import AioTransport
 from interlingua.transport.base import Abort
 from interlingua.transport.blocking import BlockingTransport
 
-TRANSPORTS = ("aio", "blocking")
+TRANSPORTS = ("aio", "session", "blocking")
 Play = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 
 
@@ -27,6 +29,8 @@ async def fetch(kind: str, request: HttpRequest, **settings: Any) -> tuple[int, 
     if kind == "blocking":
         return await asyncio.to_thread(fetch_blocking, request, **settings)
     transport = AioTransport(**settings)
+    if kind == "session":  # the way of long bodies and proxies
+        transport._direct = False
     try:
         reply = await transport.send(request)
         try:
@@ -95,6 +99,101 @@ async def fine(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> No
 def test_an_answer(kind: str) -> None:
     status, headers, body = against(fine, kind)
     assert (status, headers["x-answer"], body) == (200, "1", b"POST /v1/x?a=b HTTP/1.1")
+
+
+def framed(body: bytes, *headers: bytes, before: bytes = b"") -> Play:
+    """A server that answers so, before it closes the connection."""
+
+    async def play(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await head(reader)
+        writer.write(before + b"\r\n".join([b"HTTP/1.1 200 OK", *headers, b"", body]))
+        await writer.drain()
+
+    return play
+
+
+FRAMED = {
+    "length": framed(b"words", b"Content-Length: 5"),
+    "chunks": framed(b"3\r\nwor\r\n2\r\nds\r\n0\r\n\r\n", b"Transfer-Encoding: chunked"),
+    "until it closes": framed(b"words", b"Connection: close"),
+    "after hints": framed(b"words", b"Content-Length: 5", before=b"HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\n"),
+    "after a go-ahead": framed(b"words", b"Content-Length: 5", before=b"HTTP/1.1 100 Continue\r\n\r\n"),
+}
+
+
+@pytest.mark.parametrize("kind", TRANSPORTS)
+@pytest.mark.parametrize("how", FRAMED)
+def test_framings(how: str, kind: str) -> None:
+    status, _, body = against(FRAMED[how], kind)
+    assert (status, body) == (200, b"words")
+
+
+@pytest.mark.parametrize("kind", ["aio", "session"])
+def test_packed_answers_are_unpacked(kind: str) -> None:
+    packed = gzip.compress(b"words")
+    play = framed(packed, b"Content-Encoding: gzip", b"Content-Length: %d" % len(packed))
+    assert against(play, kind)[2] == b"words"
+
+
+async def heads_of(body: bytes, times: int, **settings: Any) -> tuple[list[list[str]], int]:
+    """What a server that keeps connections sees of so many requests, and over how many connections."""
+    seen: list[list[str]] = []
+    connections, gone = 0, asyncio.Event()
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        nonlocal connections
+        connections += 1
+        with contextlib.suppress(asyncio.IncompleteReadError, ConnectionError):
+            while True:
+                lines = (await reader.readuntil(b"\r\n\r\n")).decode().splitlines()[:-1]
+                length = next(int(line.split(":")[1]) for line in lines if line.lower().startswith("content-length"))
+                assert await reader.readexactly(length) == body
+                seen.append(lines)
+                writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}")
+        writer.close()
+        gone.set()
+
+    server = await asyncio.start_server(serve, "127.0.0.1", 0)
+    url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1/x"
+    transport = AioTransport()
+    transport._direct = settings.get("direct", True)
+    try:
+        for turn in range(times):
+            headers = {"content-type": "application/json", "x-turn": str(turn // 2)}
+            reply = await transport.send(HttpRequest("POST", url, headers, body, Timeouts(5, 5, 5)))
+            assert [chunk async for chunk in reply.chunks()] == [b"{}"]
+            reply.close()
+    finally:
+        await transport.close()
+        server.close()
+        await asyncio.wait_for(gone.wait(), 10)
+    return seen, connections
+
+
+def test_both_ways_say_the_same_over_one_connection() -> None:
+    straight, connections = run(heads_of(b"{}", 4))
+    through, _ = run(heads_of(b"{}", 4, direct=False))
+    assert connections == 1
+    ports = [[line for line in lines if not line.startswith("Host:")] for lines in straight]
+    assert [sorted(lines) for lines in ports] == [
+        sorted(line for line in lines if not line.startswith("Host:")) for lines in through
+    ]
+    assert [next(line for line in lines if line.startswith("x-turn")) for lines in straight] == [
+        "x-turn: 0", "x-turn: 0", "x-turn: 1", "x-turn: 1",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("length", [2**16, 2**16 + 1, 3 * 2**20])
+def test_long_bodies_arrive_whole(length: int) -> None:
+    seen, _ = run(heads_of(b"x" * length, 2))  # the server compares
+    assert len(seen) == 2
+
+
+@pytest.mark.parametrize("kind", ["aio", "session"])
+def test_a_header_cannot_become_two(kind: str) -> None:
+    request = HttpRequest("POST", "http://127.0.0.1:9/x", {"x-key": "k\r\nx-other: 1"}, b"{}", Timeouts(5, 5, 5))
+    with pytest.raises((ValueError, NetworkError)):
+        run(fetch(kind, request))
 
 
 @pytest.mark.parametrize("kind", TRANSPORTS)

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable
 from contextlib import suppress
+from io import BytesIO
 from ssl import SSLContext
 from typing import Any
 
 import aiohttp
-from multidict import CIMultiDict
+from aiohttp.http import HttpProcessingError
 from yarl import URL
 
 from ..errors import AdapterError, NetworkError, RequestTimeoutError
 from ..http import HttpRequest, Timeouts
 from .base import DRAIN_SECONDS
+from .straight import BUFFER, LONGEST, Answer, Head, converse, goes_straight, spell
 from .watch import Watch, Watched
 
 __all__ = ["AioTransport"]
@@ -36,9 +38,10 @@ FAILURES: tuple[tuple[type[BaseException], type[AdapterError], str], ...] = (
     (aiohttp.ServerDisconnectedError, NetworkError, "the server closed the connection without an answer"),
     (aiohttp.ClientPayloadError, NetworkError, "the answer was cut"),
     (aiohttp.ClientError, NetworkError, "the connection broke"),
+    (HttpProcessingError, NetworkError, "the answer is not HTTP"),
     (OSError, NetworkError, "the connection broke"),
 )
-CAUGHT = (aiohttp.ClientError, asyncio.TimeoutError, OSError)
+CAUGHT = (aiohttp.ClientError, asyncio.TimeoutError, HttpProcessingError, OSError)
 
 
 def failure(error: BaseException, host: str) -> AdapterError:
@@ -50,8 +53,8 @@ def failure(error: BaseException, host: str) -> AdapterError:
 
 
 class _AioReply:
-    def __init__(self, response: aiohttp.ClientResponse, watched: Watched) -> None:
-        self._response, self._content, self._watched = response, response.content, watched
+    def __init__(self, response: aiohttp.ClientResponse | Answer, watched: Watched, url: str) -> None:
+        self._response, self._content, self._watched, self._url = response, response.content, watched, url
         self.status = response.status
         self.headers = dict(zip(map(str.lower, response.headers), response.headers.values(), strict=True))
         watched.close = response.close
@@ -73,7 +76,7 @@ class _AioReply:
         try:
             chunk = await self._content.readany()
         except CAUGHT as error:
-            end = failure(self._late() if watched.late else error, str(self._response.url.host))
+            end = failure(self._late() if watched.late else error, _host(self._url))
         finally:
             watched.since = None
         if chunk:
@@ -98,7 +101,7 @@ class _AioReply:
         self._response.close()
 
 
-def _unwatched(response: aiohttp.ClientResponse) -> None:
+def _unwatched(response: aiohttp.ClientResponse | Answer) -> None:
     """From its head on we listen for silence ourselves: the library would set a timer at every chunk."""
     if response.connection is not None and response.connection.protocol is not None:
         response.connection.protocol.read_timeout = None
@@ -121,13 +124,12 @@ class AioTransport:
         keep_alive_seconds: float = 60,
     ) -> None:
         self._proxy, self._trust_env, self._tls = proxy, trust_env, tls
+        self._direct = proxy is None and not trust_env
         self._pool: dict[str, Any] = {"limit": connections, "keepalive_timeout": keep_alive_seconds}
         self._limits: dict[Timeouts, aiohttp.ClientTimeout] = {}
         self._session: aiohttp.ClientSession | None = None
         self._watch: Watch | None = None
-        self._urls: dict[str, URL] = {}
-        self._told: dict[str, str] = {}
-        self._multi: CIMultiDict[str] = CIMultiDict()
+        self._heads: dict[str, tuple[dict[str, str], Head]] = {}
         self._loop: asyncio.AbstractEventLoop | None = None
 
     async def send(self, request: HttpRequest) -> _AioReply:
@@ -136,33 +138,40 @@ class AioTransport:
             session, watch = await self._open()
         timeouts = request.timeouts
         limit = self._limits.get(timeouts) or self._limit(timeouts)
-        url = self._urls.get(request.url) or self._url(request.url)
         watched = Watched(watch, timeouts.total, limit.sock_read)
         try:
             with watched:
-                response = await session.request(
-                    request.method,
-                    url,
-                    data=request.body,
-                    headers=self._multi if request.headers == self._told else self._spell(request.headers),
-                    timeout=limit,
-                    proxy=self._proxy,
-                    allow_redirects=False,
-                )
+                response = await self._ask(session, request, limit)
         except aiohttp.InvalidURL:
             raise _no_url() from None
         except CAUGHT as error:
             failed = failure(error, _host(request.url))
         else:
-            return _AioReply(response, watched)
+            return _AioReply(response, watched, request.url)
         raise failed  # here, and not above: the library's own error would stay with it, headers and all
+
+    def _ask(
+        self, session: aiohttp.ClientSession, request: HttpRequest, limit: aiohttp.ClientTimeout
+    ) -> Awaitable[aiohttp.ClientResponse | Answer]:
+        if self._direct and session.connector is not None and goes_straight(request):
+            return converse(session.connector, self._head(request), request.body, limit)
+        return session.request(
+            request.method,
+            self._url(request.url),
+            data=request.body if len(request.body) <= LONGEST else BytesIO(request.body),  # or the library warns
+            headers=request.headers,
+            timeout=limit,
+            proxy=self._proxy,
+            allow_redirects=False,
+        )
 
     async def _open(self) -> tuple[aiohttp.ClientSession, Watch]:
         """Connections of another event loop, most likely a closed one, are of no use in this one."""
         old, self._loop = self._session, asyncio.get_running_loop()
+        self._heads.clear()
         connector = aiohttp.TCPConnector(ssl=self._tls, **self._pool)
         session = self._session = aiohttp.ClientSession(
-            connector=connector, trust_env=self._trust_env, cookie_jar=aiohttp.DummyCookieJar(), read_bufsize=2**18
+            connector=connector, trust_env=self._trust_env, cookie_jar=aiohttp.DummyCookieJar(), read_bufsize=BUFFER
         )
         watch = self._watch = Watch()
         if old is not None:
@@ -170,20 +179,22 @@ class AioTransport:
                 await old.close()
         return session, watch
 
-    def _spell(self, headers: dict[str, str]) -> CIMultiDict[str]:
-        """Headers as the library wants them. Remembered: calls repeat themselves."""
-        self._told, self._multi = dict(headers), CIMultiDict(headers)
-        return self._multi
+    def _head(self, request: HttpRequest) -> Head:
+        """Remembered: calls repeat themselves."""
+        known = self._heads.get(request.url)
+        if known is not None and known[0] == request.headers:
+            return known[1]
+        head = spell(request, self._url(request.url))
+        if known is not None or len(self._heads) < MOST_REMEMBERED:
+            self._heads[request.url] = dict(request.headers), head
+        return head
 
     def _url(self, url: str) -> URL:
         """As it is written: the library would respell some escapes, and a signature would not fit any more."""
         try:
-            found = URL(url, encoded=True) if WRITTEN.fullmatch(url) else URL(url)
+            return URL(url, encoded=True) if WRITTEN.fullmatch(url) else URL(url)
         except ValueError:
             raise _no_url() from None
-        if len(self._urls) < MOST_REMEMBERED:
-            self._urls[url] = found
-        return found
 
     def _limit(self, timeouts: Timeouts) -> aiohttp.ClientTimeout:
         """What the library is to watch: connecting, and the silence before the answer's head. The rest is ours."""

@@ -44,6 +44,16 @@ def failure(error: BaseException, host: str) -> AdapterError:
     return NetworkError(f"{host}: {type(error).__name__}")
 
 
+class _Final(http.client.HTTPResponse):
+    """The answer itself: hints that come before it (1xx) are passed over. The library passes over 100 alone."""
+
+    def begin(self) -> None:
+        super().begin()
+        while 100 <= self.status < 200 and self.status != 101:
+            self.headers = self.msg = None  # type: ignore[assignment]  # or it would take itself for read
+            super().begin()
+
+
 class _Line:
     """One connection, and the means to close it while another thread waits on it."""
 
@@ -52,6 +62,7 @@ class _Line:
         self.socket: socket.socket | None = None
         self.read_limit: float | None = None
         self.deadline: float | None = None
+        connection.response_class = _Final
         connection._create_connection = self._dial  # type: ignore[attr-defined]
 
     def _dial(self, address: tuple[str, int], timeout: float | None, *_: object) -> socket.socket:
