@@ -16,7 +16,9 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from textwrap import wrap
-from typing import Any
+from typing import Any, NamedTuple
+
+import msgspec
 
 HERE = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(HERE / "bench"), str(HERE / "src"), str(HERE / "tests")]
@@ -30,8 +32,11 @@ from estimate_fit import (  # noqa: E402  # pyright: ignore[reportMissingImports
     misspoken,
     weights_of,
 )
-from estimate_rows import Row, answers, rows  # noqa: E402  # pyright: ignore[reportMissingImports]
+from estimate_rows import Row, answers, exchanges, rows  # noqa: E402  # pyright: ignore[reportMissingImports]
+from msgspec.structs import replace  # noqa: E402
 
+from interlingua import Request  # noqa: E402
+from interlingua.estimate import Learner, estimate_request, estimating, tokenizer  # noqa: E402
 from interlingua.estimate.counting import Tally  # noqa: E402
 
 Judged = tuple[Row, float]
@@ -71,6 +76,52 @@ def by_provider(errors: list[Judged]) -> dict[str, list[Judged]]:
     for row, error in errors:
         groups[row.provider].append((row, error))
     return groups
+
+
+class Followed(NamedTuple):
+    """A prompt that was estimated before and after the answers to earlier ones; each is the error."""
+
+    row: Row
+    first: float
+    then: float
+
+
+def followed(*, fitted: bool) -> dict[str, list[Followed]]:
+    """One half again, as a client of each source would live through it: model by model, in the order recorded.
+
+    A prompt that was asked before is left out, and so is the first of each model, of which nothing is known.
+    """
+    learners: dict[tuple[str, str, str | None], tuple[Learner, set[bytes]]] = {}
+    found: dict[str, list[Followed]] = defaultdict(list)
+    for row, asked, model in exchanges():
+        if row.fitted is not fitted or row.blind:
+            continue
+        learner, before = learners.setdefault((row.source, row.provider, model), (Learner(row.door), set()))
+        request, text = replace(asked, model=model), _text_of(asked)
+        if text not in before:
+            errors = [abs(told - row.true) / row.true for told in (_cold(request, row), learner.estimate(request))]
+            if before:
+                found[row.provider].append(Followed(row, *errors))
+        before.add(text)
+        learner.hear(request, row.true)
+    return found
+
+
+def _cold(request: Request, row: Row) -> int:
+    return estimate_request(request, row.door)
+
+
+def _text_of(request: Request) -> bytes:
+    return msgspec.json.encode([request.system, request.messages, request.tools], enc_hook=repr)
+
+
+def lived_through(found: dict[str, list[Followed]]) -> Iterator[str]:
+    yield "| provider | first estimate: median (90 %) | after answers: median (90 %), n |"
+    yield "|---|---|---|"
+    for name, some in sorted(found.items(), key=lambda item: -len(item[1])):
+        if len(some) >= FEW:
+            first, then = cell([each.first for each in some]), cell([each.then for each in some])
+            yield f"| {name} | {first.partition(',')[0]} | {then} |"
 
 
 def inner(found: list[Row]) -> None:

@@ -18,7 +18,7 @@ from .catalogue import Catalogue, Facts, default_catalogue
 from .config import AdapterConfig
 from .dialects import dialect
 from .errors import InvalidRequestError
-from .estimate import estimate_input_tokens
+from .estimate import Learner
 from .exchange import Exchange
 from .fitting import Fitter, Unsupported, fit_request
 from .losses import OnLoss, judge_losses
@@ -114,6 +114,7 @@ class Adapter:
         self.dialect = dialect(self.provider.dialect, self.name)
         self._catalogue, self._prepare, self._clock, self._chance = catalogue, prepare, clock, chance
         self._readers: dict[str, tuple[Target, Fitter | None]] = {}
+        self._learner = Learner(self.name)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.name!r}, model={self.model!r})"
@@ -135,10 +136,20 @@ class Adapter:
         return self._catalogue
 
     def estimate_input_tokens(
-        self, messages: Sequence[Message], tools: Sequence[Tool] = (), system: str | Sequence[Block] | None = None
+        self,
+        messages: Sequence[Message],
+        tools: Sequence[Tool] = (),
+        system: str | Sequence[Block] | None = None,
+        *,
+        model: str | None = None,
     ) -> int:
-        """Roughly how many tokens a prompt is, without a network; how roughly is in ``docs/estimates.md``."""
-        return estimate_input_tokens(messages, tools, system, provider=self.name, model=self.model)
+        """Roughly how many tokens a prompt is, without a network; how roughly is in ``docs/estimates.md``.
+
+        From the first question on it learns from what the provider reports of each model's prompts.
+        """
+        name = model or self.model or ""
+        reader, _ = self._readers.get(name) or self._reader(name)
+        return self._learner.estimate(Request(messages, reader.model, system or (), tools))
 
     def target(self, model: str | None) -> Target:
         """Who will read a request for this model."""
@@ -168,7 +179,7 @@ class Adapter:
         )
         if exchange.losses:
             judge_losses(exchange, self.on_loss)
-        return Call(exchange, self.config, budget or self.budget(), self.bus, self._signer)
+        return Call(exchange, self.config, budget or self.budget(), self.bus, self._signer, self._learner)
 
     def fitted(self, request: Request, *, stream: bool) -> tuple[Request, Target, tuple[Loss, ...]]:
         """The request as this provider's model takes it, who will read it, and what was changed."""

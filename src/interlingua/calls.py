@@ -14,7 +14,7 @@ from msgspec.structs import force_setattr
 from .bus import Bus, CallCompleted, CallEvent, CallFailed, CallStarted
 from .config import AdapterConfig
 from .errors import AdapterError, CancelledError, RequestTimeoutError
-from .estimate import estimate_output, estimate_request
+from .estimate import Learner, estimate_output, estimate_request
 from .exchange import Exchange, Reading
 from .folding import unfold
 from .http import HttpRequest, Timeouts
@@ -44,9 +44,16 @@ class Call:
     _reading: Reading | None = None
 
     def __init__(
-        self, exchange: Exchange, config: AdapterConfig, budget: Budget, bus: Bus, signer: Signer | None = None
+        self,
+        exchange: Exchange,
+        config: AdapterConfig,
+        budget: Budget,
+        bus: Bus,
+        signer: Signer | None = None,
+        learner: Learner | None = None,
     ) -> None:
         self.exchange, self.config, self.budget, self.bus, self.signer = exchange, config, budget, bus, signer
+        self._learner = learner
         self.request_id = exchange.request.request_id or ""
         self._held: list[Event] | None = []
         self._last: list[Event] = []
@@ -122,8 +129,10 @@ class Call:
     def _finish(self, failure: AdapterError | None, response: Response, events: list[Event]) -> None:
         """Write the call's own facts on its response, which nobody else has seen yet, and on its error."""
         assert not events or (type(events[-1]) is MessageComplete and events[-1].response is response)
-        if response.usage is None and failure is None:
+        if failure is None and response.usage is None:
             force_setattr(response, "usage", self._estimate(response))
+        elif failure is None and response.usage is not None and self._learner is not None:
+            self._learner.hear(self.exchange.request, response.usage.total_input_tokens)
         force_setattr(response, "attempts", self.budget.attempts)
         force_setattr(response, "latency_ms", (self.budget.clock() - self._began) * 1000)
         self.response, self.error = response, failure

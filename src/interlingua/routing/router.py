@@ -9,7 +9,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from ..adapter import new_ulid
+from ..adapter import Adapter, new_ulid
 from ..manager import ProviderManager
 from ..types.blocks import Block
 from ..types.capabilities import AdapterCapabilities
@@ -145,8 +145,11 @@ class Router:
         self, messages: Sequence[Message], tools: Sequence[Tool] = (), system: str | Sequence[Block] | None = None
     ) -> int:
         """By the first model's tokenizer."""
-        id, _ = self.manager.locate(self.models[0])
-        return self.manager.get_adapter(id).estimate_input_tokens(messages, tools, system)
+        id, model = self.manager.locate(self.models[0])
+        adapter = self.manager.get_adapter(id)
+        if isinstance(adapter, Adapter):
+            return adapter.estimate_input_tokens(messages, tools, system, model=model)
+        return adapter.estimate_input_tokens(messages, tools, system)
 
     async def cancel(self, request_id: str) -> bool:
         """End a call, whoever is answering it."""
