@@ -10,7 +10,7 @@ from typing import Any
 from estimate_rows import Row, group_of  # pyright: ignore[reportMissingImports]
 
 from interlingua.estimate.counting import FEATURES
-from interlingua.estimate.families import MODELS, SERVERS
+from interlingua.estimate.families import ELSEWHERE, HOUSED, MODELS, SERVERS
 from interlingua.estimate.text import TEXT
 
 # ------------------------------------------------------------------------------------------------ what is known before
@@ -32,9 +32,10 @@ SIGMA = {
     "toolbox": 200, "forced": 50, "tools": 15, "tool_properties": 8, "tool_keywords": 3, "tool_required": 2,
     "tool_described": 3, "tool_titled": 3, "output": 60, "output_words": 1, "output_properties": 6,
     "output_keywords": 3, "thinking": 30, "unthinking": 10, "unsaid": 10, "thoughts": 5, "thought_words": 0.7,
-    "sealed": 0.1,
+    "old_thoughts": 2, "old_thought_words": 0.3, "sealed": 0.1,
 }  # fmt: skip
 DIGIT_BY_DIGIT = {"digits": 0.0, "numerals": 1.0}
+SEALED = 0.75 / 4.4  # reasoning that comes back sealed is read again: bytes in a letter of base64, bytes in a token
 OLD_WORDS = {"accents": 1.1, "script": 0.6, "wide": 1.25}
 
 
@@ -67,12 +68,12 @@ KNOWN: dict[str, dict[str, float]] = {
     "nova-2": _turns(0, 1, toolbox=800),
     "sonar": _turns(1, 1),
     "grok-2": _turns(1, 3),
-    "grok-3": _turns(130, 3, toolbox=100) | {"systemless": 50},
-    "grok-4": _turns(130, 3, toolbox=100) | {"systemless": 50},
-    "grok-4-3": _turns(130, 3, toolbox=100) | {"systemless": 50},
-    "grok-4-fast": _turns(130, 3, toolbox=200) | {"systemless": 50},
+    "grok": _turns(130, 3, toolbox=100) | {"systemless": 50, "sealed": SEALED},
     "open": _turns(3, 4),
 }
+# What the makers of a group say is not in their prompts: how much to think is a setting there.
+UNSAID: dict[str, frozenset[str]] = {"gpt": frozenset({"thinking", "unthinking", "unsaid"})}
+HOUSE = ("once", "system", "systemless")
 LOOSE = 0.7  # times SIGMA, from a group to a family and from a family to a door
 NOISE = 0.02  # of the count, and half a token: what is small enough not to matter
 OUTLIER = (12.0, 6.0, 3.0, 1.5, 1.5, 1.5, 1.5, 1.5)  # times NOISE: beyond it a row counts for less; tightened in rounds
@@ -89,7 +90,9 @@ Judged = tuple[Row, float]
 
 def fit(found: list[Row], parent: Weights, loose: float) -> Weights:
     """Least relative error, outliers discounted, no weight below 0, none far from its parent without a cause."""
-    used = sorted({FEATURES.index(kind) for row in found for kind in row.tally if kind in SIGMA and row.tally[kind]})
+    unsaid = UNSAID.get(found[0].group, frozenset())
+    used = {FEATURES.index(kind) for row in found for kind in row.tally if kind in SIGMA and row.tally[kind]}
+    used = sorted(used - {FEATURES.index(kind) for kind in unsaid})
     repeats = Counter((row.family, row.door, row.true, row.tally["words"]) for row in found)
     weights = list(parent)
     for outlier in OUTLIER:
@@ -154,8 +157,14 @@ def fit_all(found: list[Row]) -> dict[str, Weights]:
         for place, behind in of(members, "door").items():
             if DOOR_ROWS <= len(behind) < len(members):
                 made[f"{name}@{place}"] = fit(behind, made[name], LOOSE)
+    made |= {name + ELSEWHERE: without_house(made[name]) for name in HOUSED}
     reached = [name for name in made if name not in groups or name in SERVERS.values() or name == "open"]
     return {name: [float(f"{weight:.3g}") for weight in made[name]] for name in reached}
+
+
+def without_house(weights: Weights) -> Weights:
+    """Without the prompt that the maker's own servers add."""
+    return [0.0 if kind in HOUSE else weight for kind, weight in zip(FEATURES, weights, strict=True)]
 
 
 def of(found: Iterable[Row], key: str) -> dict[str, list[Row]]:
@@ -170,7 +179,7 @@ def fit_answers(found: list[Row], made: dict[str, Weights]) -> Answers:
     told = {"open": (1.0, 12.0)}
     for name, members in [*of(found, "group").items(), *of(found, "family").items()]:
         told[name] = _beyond(members, told.get(group_of(name), told["open"]), made)
-    return {name: told.get(name, told[group_of(name)]) for name in made if "@" not in name}
+    return {name: told.get(name) or told.get(group_of(name), told["open"]) for name in made if "@" not in name}
 
 
 def _beyond(found: list[Row], usual: tuple[float, float], made: dict[str, Weights]) -> tuple[float, float]:

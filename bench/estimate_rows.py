@@ -9,6 +9,8 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import msgspec
+
 HERE = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(HERE / "src"), str(HERE / "tests")]
 
@@ -23,7 +25,7 @@ from interlingua import (  # noqa: E402
     dialect,
 )
 from interlingua.estimate.counting import Tally, answer_counts, counts  # noqa: E402
-from interlingua.estimate.families import door, family, keeps_idle_tools  # noqa: E402
+from interlingua.estimate.families import door, family, hears_thoughts, keeps_idle_tools  # noqa: E402
 from shared_data import corpus, stream_bytes  # noqa: E402  # pyright: ignore[reportMissingImports]
 
 FILES = (
@@ -35,7 +37,9 @@ HELD_BY_SERVER = ("previous_response_id", "conversation", "prompt", "mcp_servers
 OPAQUE = ("opaque", "server_tool_use", "server_tool_result")
 SPEAKABLE = {"text", "refusal", "thinking", "tool_use", "json"}
 # Families that start from one row.
-GROUPS = (("claude", r"claude"), ("gemini", r"gemini"), ("gpt", r"gpt(-[45]|$)"), ("open", r""))
+GROUPS = (
+    ("claude", r"claude"), ("gemini", r"gemini"), ("gpt", r"gpt(-[45]|$)"), ("grok", r"grok-[34]|grok$"), ("open", r""),
+)  # fmt: skip
 
 
 class Row(NamedTuple):
@@ -47,6 +51,8 @@ class Row(NamedTuple):
     source: str
     tally: Tally
     true: int
+    prompt: bytes = b""
+    """What tells it from other prompts."""
 
     @property
     def fitted(self) -> bool:
@@ -90,13 +96,17 @@ def read(record: dict[str, Any], name: str) -> tuple[Row, Request, str | None] |
         return None
     request = dialect(name).decode_request(wire, record.get("request_headers"), model=model_of(record))
     place, model = place_of(record["provider"], name), request.model or response.model
-    tally = tally_of(request, family(place, model), model)
+    tally = tally_of(request, place, family(place, model), model)
     if tally is None:
         return None
-    row = Row(
-        record["provider"], place, family(place, model), record["source"], tally, response.usage.total_input_tokens
-    )
+    true, prompt = response.usage.total_input_tokens, fingerprint(request)
+    row = Row(record["provider"], place, family(place, model), record["source"], tally, true, prompt)
     return row, request, model
+
+
+def fingerprint(request: Request) -> bytes:
+    said = [request.system, request.messages, request.tools, request.output_schema, request.thinking]
+    return sha256(msgspec.json.encode(said, enc_hook=repr)).digest()
 
 
 def model_of(record: dict[str, Any]) -> str | None:
@@ -112,8 +122,8 @@ def place_of(provider: str, name: str) -> str:
     return swapped.get((provider, name), door(provider))
 
 
-def tally_of(request: Request, kin: str, model: str | None) -> Tally | None:
-    tally = counts(request, model or kin, idle_tools=keeps_idle_tools(kin))
+def tally_of(request: Request, place: str, kin: str, model: str | None) -> Tally | None:
+    tally = counts(request, model or kin, idle_tools=keeps_idle_tools(kin), thoughts=hears_thoughts(place))
     outer = [block for message in request.messages for block in message.content]
     blocks = [*outer, *(inner for block in outer if isinstance(block, ToolResultBlock) for inner in block.content)]
     if tally["server_tools"] or {block.type for block in blocks} & set(OPAQUE):

@@ -136,20 +136,19 @@ class Adapter:
         return self._catalogue
 
     def estimate_input_tokens(
-        self,
-        messages: Sequence[Message],
-        tools: Sequence[Tool] = (),
-        system: str | Sequence[Block] | None = None,
-        *,
-        model: str | None = None,
+        self, messages: Sequence[Message], tools: Sequence[Tool] = (), system: str | Sequence[Block] | None = None
     ) -> int:
         """Roughly how many tokens a prompt is, without a network; how roughly is in ``docs/estimates.md``.
 
         From the first question on it learns from what the provider reports of each model's prompts.
         """
-        name = model or self.model or ""
+        return self.estimate(Request(messages, None, system or (), tools))
+
+    def estimate(self, request: Request) -> int:
+        """The same, of a whole request: its model, its choice of tools, its thinking and its schema count too."""
+        name = request.model or self.model or ""
         reader, _ = self._readers.get(name) or self._reader(name)
-        return self._learner.estimate(Request(messages, reader.model, system or (), tools))
+        return self._learner.estimate(replace(request, model=reader.model))
 
     def target(self, model: str | None) -> Target:
         """Who will read a request for this model."""

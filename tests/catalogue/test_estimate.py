@@ -79,7 +79,7 @@ def test_any_provider_or_dialect_will_do(name: str) -> None:
         ("google", "gemini-2.5-flash", "gemini-2-5"),
         ("vertex", "gemini-2.5-flash", "gemini-2-5"),
         ("xai", "grok-4.3", "grok-4-3"),
-        ("azure", "grok-4.3", "open"),  # the hidden prompt is xAI's
+        ("azure", "grok-4.3", "grok-4-3-elsewhere"),  # the hidden prompt is xAI's
         ("azure", "my-deployment", "gpt"),
         ("vllm", "my-own-finetune", "open"),
         ("anthropic", None, "claude-5"),

@@ -31,6 +31,7 @@ from ..types.blocks import (
 from ..types.messages import Message
 from ..types.request import Request, Thinking
 from ..types.tools import Tool, ToolDefinition
+from ..types.words import Role
 from .families import is_silent
 from .media import media_tokens
 from .pictures import USUAL_SIZE, picture_size, picture_tokens
@@ -49,9 +50,12 @@ FEATURES = (
     "toolbox", "forced", "tools", "tool_properties", "tool_keywords", "tool_required", "tool_described", "tool_titled",
     "output", "output_words", "output_properties", "output_keywords",
     # reasoning: whether it was asked for, what is shown of it, what is sealed (characters)
-    "thinking", "unthinking", "unsaid", "thoughts", "thought_words", "sealed",
+    # thoughts of turns before the last question apart: most templates leave them out
+    "thinking", "unthinking", "unsaid", "thoughts", "thought_words", "old_thoughts", "old_thought_words", "sealed",
 )
 # fmt: on
+THOUGHTS = ("thoughts", "thought_words", "old_thoughts", "old_thought_words")
+USER = Role.user
 QUIET = frozenset({"none", "minimal", "low"})
 """Efforts for which no server writes an instruction into the prompt."""
 
@@ -62,8 +66,11 @@ class Tally(Counter[str]):
     model: str = ""
 
 
-def counts(request: Request, model: str | None = None, *, idle_tools: bool = True) -> Tally:
-    """What is counted in a prompt, by kind. ``idle_tools``: count tools also where the choice is ``none``."""
+def counts(request: Request, model: str | None = None, *, idle_tools: bool = True, thoughts: bool = True) -> Tally:
+    """What is counted in a prompt, by kind.
+
+    ``idle_tools``: count tools also where the choice is ``none``. ``thoughts``: the server reads those it is sent.
+    """
     tally = Tally(once=1)
     tally.model = (model or request.model or "").lower()
     _add_blocks(tally, request.system)
@@ -79,6 +86,9 @@ def counts(request: Request, model: str | None = None, *, idle_tools: bool = Tru
         tally["output"] = 1
         _add_schema(tally, request.output_schema, "output_")
     tally[_thinking(request.thinking, tally.model)] = 1
+    if not thoughts:
+        for kind in THOUGHTS:
+            del tally[kind]
     return tally
 
 
@@ -99,14 +109,16 @@ def _thinking(thinking: Thinking | None, model: str) -> str:
 
 
 def _add_turns(tally: Tally, messages: Iterable[Message]) -> None:
-    for message in messages:
+    turns = [*messages]
+    asked = max((index for index, turn in enumerate(turns) if turn.role is USER), default=0)
+    for index, message in enumerate(turns):
         tally[f"{message.role}_turns"] += 1
-        _add_blocks(tally, message.content)
+        _add_blocks(tally, message.content, "old_" if index < asked else "")
     known = tally["user_turns"] + tally["assistant_turns"] + 2 * tally["results"] + tally["calls"]
     tally["blocks"] -= known
 
 
-def _add_blocks(tally: Tally, blocks: Iterable[Block]) -> None:
+def _add_blocks(tally: Tally, blocks: Iterable[Block], age: str = "") -> None:
     for block in blocks:
         tally["blocks"] += 1
         if block.signature is not None:
@@ -115,8 +127,8 @@ def _add_blocks(tally: Tally, blocks: Iterable[Block]) -> None:
             case TextBlock(text=text) | RefusalBlock(text=text):
                 add_text(tally, text)
             case ThinkingBlock(text=text):
-                tally["thoughts"] += 1
-                add_text(tally, text, "thought_")
+                tally[f"{age}thoughts"] += 1
+                add_text(tally, text, f"{age}thought_")
             case RedactedThinkingBlock(data=data):
                 tally["sealed"] += len(data)
             case ToolUseBlock():

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["door", "family", "is_silent", "keeps_idle_tools"]
+__all__ = ["door", "family", "hears_thoughts", "is_silent", "keeps_idle_tools"]
 
 # Model names by what is counted alike, the first that matches.
 MODELS = (
@@ -63,9 +63,13 @@ DIALECTS = {
     "anthropic-messages": "anthropic", "openai-responses": "openai", "gemini": "google", "bedrock-converse": "bedrock",
 }  # fmt: skip
 
-# Only their maker adds a prompt of its own to these; elsewhere they are as any open model.
+# Only their maker adds a prompt of its own to these; elsewhere they have rows of their own, without it.
 HOUSED = ("grok-3", "grok-4", "grok-4-3", "grok-4-fast")
 HOUSES = ("xai", "openrouter")
+ELSEWHERE = "-elsewhere"
+
+# Servers that drop the reasoning of earlier turns unread: vLLM, and those who run it (vllm-project/vllm#38488).
+DEAF = ("vllm", "gpustack")
 
 _MODELS = tuple((re.compile(pattern), name) for pattern, name in MODELS)
 _SILENT = re.compile(r"deepseek-chat$|non-reasoning")
@@ -78,7 +82,7 @@ def family(provider: str, model: str | None) -> str:
     found = next((row for pattern, row in _MODELS if pattern.search(name)), None)
     if found is None:
         return SERVERS.get(provider, "open")
-    return "open" if found in HOUSED and provider not in HOUSES else found
+    return found + ELSEWHERE if found in HOUSED and provider not in HOUSES else found
 
 
 def door(provider: str) -> str:
@@ -89,6 +93,11 @@ def door(provider: str) -> str:
 def is_silent(model: str) -> bool:
     """Whether the model's name says that it does not think, so that nothing needs to be said of it."""
     return _SILENT.search(model) is not None
+
+
+def hears_thoughts(provider: str) -> bool:
+    """Whether reasoning that is sent back becomes a part of the prompt."""
+    return provider not in DEAF
 
 
 def keeps_idle_tools(row: str) -> bool:

@@ -148,7 +148,7 @@ class Router:
         id, model = self.manager.locate(self.models[0])
         adapter = self.manager.get_adapter(id)
         if isinstance(adapter, Adapter):
-            return adapter.estimate_input_tokens(messages, tools, system, model=model)
+            return adapter.estimate(Request(messages, model, system or (), tools))
         return adapter.estimate_input_tokens(messages, tools, system)
 
     async def cancel(self, request_id: str) -> bool:
