@@ -88,7 +88,7 @@ async def _measure(url: str, length: int) -> tuple[float, float]:
     manager = ProviderManager()
     manager.register("anthropic", config={"api_key": "sk-bench-bench", "base_url": url})
     earlier, tools = tuple(history(length)), tuple(Toolbox([look_up]).definitions)
-    async with AsyncClient("anthropic", config, model=MODEL, on_loss="allow") as client:
+    async with AsyncClient("anthropic", config, model=MODEL) as client:
         session = Session(f"anthropic:{MODEL}", [look_up], "Be brief.", manager=manager, messages=earlier)
 
         async def bare() -> Response:

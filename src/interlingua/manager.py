@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import time
 from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 from pathlib import Path
@@ -36,6 +37,9 @@ from .types.loss import Encoded
 from .types.request import Request
 
 __all__ = ["Behaved", "ProviderManager"]
+
+LOOK_SECONDS = 0.02
+"""How old a look at ``models.yaml`` may be when a turn begins."""
 
 log = logging.getLogger("interlingua")
 
@@ -110,6 +114,7 @@ class ProviderManager:
         self._entries: dict[str, _Entry] = {}
         self._aliases: dict[str, str] = {}
         self._retired: list[_Entry] = []
+        self._looks_at = 0.0
         self.edition = 0
         """Counts the changes to what ids and names mean."""
         self._lock = RLock()  # clients that block are asked for from several threads
@@ -121,6 +126,13 @@ class ProviderManager:
         """The newest usable snapshot of ``models.yaml`` and the environment."""
         self.refresh()
         return self._live.current
+
+    def look(self) -> None:
+        """``refresh``, if the last look was not just now: many turns at once need not all ask the file system."""
+        now = time.monotonic()
+        if now >= self._looks_at:
+            self._looks_at = now + LOOK_SECONDS
+            self.refresh()
 
     def refresh(self) -> bool:
         """Read ``models.yaml`` again if it changed. Clients that it concerns are made anew when next asked for."""

@@ -68,6 +68,7 @@ class Cost(Struct, frozen=True):
 
 
 UNKNOWN = Cost(None, None, "unknown")
+NO_DETAILS: Mapping[str, Any] = {}
 NOTHING = Cost(None, None, "unknown")  # of a message that is no answer, or does not say whose
 
 
@@ -97,16 +98,19 @@ class Pricing:
         at: datetime | None = None,
     ) -> Cost:
         """The cost of one call. ``usage.raw``, the provider's own usage object, refines it where it is kept."""
-        details = _object(usage.raw)
-        billed = _billed(usage, details, service_tier or _word(details.get(TIER)), at)
+        details: Mapping[str, Any] = _object(usage.raw) if usage.raw else NO_DETAILS
+        if details:
+            billed = _billed(usage, details, service_tier or _word(details.get(TIER)), at)
+        else:
+            billed = Billed(usage=usage, service_tier=service_tier, at=at)
         found = self._known(provider, model, billed, details)
         return structs.replace(found, estimated=True) if usage.estimated and found is not UNKNOWN else found
 
     def _known(self, provider: str, model: str, billed: Billed, details: Mapping[str, Any]) -> Cost:
-        own = self.own.cost(provider, model, billed)
+        own = self.own.cost(provider, model, billed) if self.own.prices else None
         if own is not None:
             return Cost(float(own), self.own.version, "own")
-        reported = _reported(details)
+        reported = _reported(details) if details else None
         if reported is not None:
             return Cost(float(reported), "provider", "provider")
         row = PROVIDERS.get(provider)

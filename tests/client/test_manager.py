@@ -10,6 +10,7 @@ import re
 from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 from threading import Barrier, Thread
+from types import SimpleNamespace
 from typing import Any
 from urllib.parse import quote, urlsplit
 
@@ -43,7 +44,7 @@ from interlingua.connecting import USUAL
 from interlingua.embedded import LoopbackServer, Script, Step, handler
 from interlingua.environment import OPTIONS, base_url_variable
 from interlingua.http import HttpRequest
-from interlingua.manager import ProviderManager
+from interlingua.manager import LOOK_SECONDS, ProviderManager
 from interlingua.providers import PROVIDERS as ROWS, Provider
 from interlingua.providers.table import bearer
 from interlingua.signing import signer_for
@@ -456,6 +457,21 @@ def test_options_that_nobody_knows_pass_through(dialect: str) -> None:
 
 
 # ------------------------------------------------------------------------------------------------------------ hot reload
+
+
+def test_turns_that_begin_together_look_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [100.0]
+    monkeypatch.setattr("interlingua.manager.time", SimpleNamespace(monotonic=lambda: now[0]))
+    path = write(tmp_path / "models.yaml", "adapters:\n  openai: {timeout_seconds: 1}\n", 1)
+    manager, _ = managing(models=path)
+    manager.look()
+    write(path, "adapters:\n  openai: {timeout_seconds: 2}\n", 2)
+    manager.look()
+    assert manager.edition == 0
+    now[0] += LOOK_SECONDS
+    manager.look()
+    assert manager.edition == 1
+    assert manager.get_client("openai").config.timeout_seconds == 2
 
 
 def test_a_new_file_concerns_the_next_client(tmp_path: Path) -> None:

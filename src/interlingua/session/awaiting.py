@@ -58,13 +58,14 @@ class Session(Talk):
     async def send(self, content: Content | None = None, **wishes: Unpack[Wishes]) -> Response:
         """One answer. Calls in it are left to the caller: ``answer`` them, or ``run()`` on."""
         turn = self.begin(content, wishes, loop=False, seconds=None)
-        return await self._drive(turn)
+        return await drive(Steps(turn.steps()), self._perform)
 
     async def run(
         self, content: Content | None = None, *, seconds: float | None = None, **wishes: Unpack[Wishes]
     ) -> Response:
         """Answers and tools in turn, until the model is done; the last answer. ``seconds``: for all of it."""
-        return await self._drive(self.begin(content, wishes, loop=True, seconds=seconds))
+        turn = self.begin(content, wishes, loop=True, seconds=seconds)
+        return await drive(Steps(turn.steps()), self._perform)
 
     def stream(self, content: Content | None = None, **wishes: Unpack[Wishes]) -> SessionStream:
         """As ``send``, event by event."""
@@ -75,9 +76,6 @@ class Session(Talk):
     ) -> SessionStream:
         """As ``run``, event by event: each answer from ``message.start`` to ``message.complete``."""
         return self._stream(self.begin(content, wishes, loop=True, seconds=seconds))
-
-    async def _drive(self, turn: Turn) -> Response:
-        return await drive(Steps(turn.steps()), self._perform)
 
     def _stream(self, turn: Turn) -> SessionStream:
         steps = Steps(turn.steps())

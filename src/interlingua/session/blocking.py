@@ -51,13 +51,15 @@ class SyncSession(Talk):
 
     def send(self, content: Content | None = None, **wishes: Unpack[Wishes]) -> Response:
         """One answer. Calls in it are left to the caller: ``answer`` them, or ``run()`` on."""
-        return self._drive(self.begin(content, wishes, loop=False, seconds=None))
+        turn = self.begin(content, wishes, loop=False, seconds=None)
+        return drive_sync(Steps(turn.steps()), self._perform)
 
     def run(
         self, content: Content | None = None, *, seconds: float | None = None, **wishes: Unpack[Wishes]
     ) -> Response:
         """Answers and tools in turn, until the model is done; the last answer. ``seconds``: for all of it."""
-        return self._drive(self.begin(content, wishes, loop=True, seconds=seconds))
+        turn = self.begin(content, wishes, loop=True, seconds=seconds)
+        return drive_sync(Steps(turn.steps()), self._perform)
 
     def stream(self, content: Content | None = None, **wishes: Unpack[Wishes]) -> SyncSessionStream:
         """As ``send``, event by event."""
@@ -68,9 +70,6 @@ class SyncSession(Talk):
     ) -> SyncSessionStream:
         """As ``run``, event by event."""
         return self._stream(self.begin(content, wishes, loop=True, seconds=seconds))
-
-    def _drive(self, turn: Turn) -> Response:
-        return drive_sync(Steps(turn.steps()), self._perform)
 
     def _stream(self, turn: Turn) -> SyncSessionStream:
         steps = Steps(turn.steps())

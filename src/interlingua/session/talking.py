@@ -285,7 +285,8 @@ class Talk:
                 active_connectors=self.active_connectors,
             )
             report.left_out = behaved.left_out
-            report.warn(*behaved.warnings)
+            if behaved.warnings:
+                report.warn(*behaved.warnings)
             request = behaved.request
             if self.cache == "auto" and candidate.able.prompt_caching:
                 request = mark_cache(request, spoken)

@@ -94,7 +94,8 @@ class Turn:
             raise
         finally:
             self.over = True
-            talk.persist()
+            if talk.store is not None:
+                talk.persist()
 
     def _is_over(self, response: Response) -> bool:
         calls = response.tool_uses

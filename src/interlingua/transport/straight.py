@@ -3,7 +3,7 @@
 A session prepares every request anew, for cookies, redirects, authentication, middlewares and bodies of any length,
 none of which a model call has; that is most of what a call costs (``docs/adr/0006-straight-to-the-connection.md``).
 Here the head of a request is spelled once, and a call is a connection, one write and the answer. What needs more
-(a proxy, a body that may have to wait for the network, a library that is not the one we know) goes through the session.
+(a proxy, a body that may be long under way, a library that is not the one we know) goes through the session.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ __all__ = ["BUFFER", "LONGEST", "Answer", "Head", "converse", "goes_straight", "
 
 BUFFER = 2**18
 """Bytes of an answer that are read ahead."""
-LONGEST = 2**16
-"""Bytes of a body: so many an event loop takes at once, whatever the network does."""
+LONGEST = 2**18
+"""Bytes of a body. The limit on silence runs from the write on, so a body must be sent long before it is over."""
 KNOWN = (3, 11), (4, 0)
 """The library's versions, from and before, whose connections are as we use them."""
 
