@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from yarl import URL
 
 from client.support import run
 from interlingua import AdapterError, NetworkError, RequestTimeoutError
@@ -19,6 +20,7 @@ from interlingua.http import HttpRequest, Timeouts
 from interlingua.transport.aio import AioTransport
 from interlingua.transport.base import Abort
 from interlingua.transport.blocking import BlockingTransport
+from interlingua.transport.straight import spell
 
 TRANSPORTS = ("aio", "session", "blocking")
 Play = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
@@ -350,3 +352,13 @@ def test_a_bell_that_rang_early_closes_at_once() -> None:
     abort.closes(lambda: closed.append(1))
     abort.wait(100)
     assert closed == [1]
+
+
+def test_what_is_remembered_of_a_request_does_not_show_its_key() -> None:
+    async def scene() -> str:
+        request = HttpRequest("POST", "http://127.0.0.1:9/x", {"authorization": "Bearer sk-canary"}, b"{}")
+        head = spell(request, URL(request.url))
+        assert b"sk-canary" in head.text
+        return repr(head) + repr(vars(AioTransport())) + str(head)
+
+    assert "canary" not in run(scene())

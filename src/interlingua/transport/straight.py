@@ -9,7 +9,6 @@ Here the head of a request is spelled once, and a call is a connection, one writ
 from __future__ import annotations
 
 import asyncio
-from typing import NamedTuple
 
 import aiohttp
 from aiohttp.connector import Connection
@@ -31,11 +30,16 @@ _VERSION = tuple(int(part) for part in aiohttp.__version__.split(".")[:2])
 _IS_KNOWN = KNOWN[0] <= _VERSION < KNOWN[1]
 
 
-class Head(NamedTuple):
-    """All of a request but its body: for the pool, whom to connect to; for the wire, its text up to the length."""
+class Head:
+    """All of a request but its body: for the pool, whom to connect to; for the wire, its text up to the length.
 
-    whom: aiohttp.ClientRequest
-    text: bytes
+    The key is in both, so it is no tuple and no struct, which would show them.
+    """
+
+    __slots__ = ("text", "whom")
+
+    def __init__(self, whom: aiohttp.ClientRequest, text: bytes) -> None:
+        self.whom, self.text = whom, text
 
 
 class Answer:
