@@ -165,6 +165,8 @@ class Adapter:
 
         ``budget`` is somebody else's, who tries several adapters within one.
         """
+        if type(request) is not Request:
+            _demand(request)
         request, target, losses = self.fitted(request, stream=stream)
         exchange = Exchange(
             self.provider,
@@ -206,6 +208,11 @@ class Adapter:
         if len(self._readers) < _MOST_REMEMBERED:
             self._readers[model] = found
         return found
+
+
+def _demand(request: object) -> None:
+    if not isinstance(request, Request):
+        raise TypeError(f"a Request is needed, not {type(request).__name__}: Request([Message('user', 'Hello')])")
 
 
 def new_ulid() -> str:

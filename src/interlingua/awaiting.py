@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import suppress
 from importlib import import_module
 from types import TracebackType
-from typing import Any, Unpack
+from typing import Any, NoReturn, Unpack
 
 from .adapter import Adapter, Register, Settings
 from .calls import Call
@@ -250,6 +250,12 @@ class AsyncClient(Adapter):
         self._calls.cancel_all()
         if self._transport is not None:
             await self._transport.close()
+
+    def __enter__(self) -> NoReturn:
+        raise TypeError("this client awaits: write `async with`, or take connect_sync() or Client, which do not")
+
+    def __exit__(self, *_: object) -> None:
+        """For ``with``, which looks for both before it enters."""
 
     async def __aenter__(self) -> AsyncClient:
         return self

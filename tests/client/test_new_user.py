@@ -295,3 +295,17 @@ def test_what_a_mistake_looks_like_on_the_terminal(tmp_path: Path) -> None:
     assert done.stderr.splitlines()[-1].startswith(
         "interlingua.errors.NotConfigured: no adapter or provider is called 'antropic'; did you mean 'anthropic'?"
     )
+
+
+def test_a_client_that_awaits_says_so() -> None:
+    with pytest.raises(TypeError, match="async with"), connect("embedded:"):  # type: ignore[misc]
+        pass
+
+
+@pytest.mark.parametrize("how", ["complete", "stream"])
+def test_words_are_no_request(how: str) -> None:
+    with (
+        connect_sync("embedded:") as client,
+        pytest.raises(TypeError, match=r"a Request is needed, not str: Request\("),
+    ):
+        getattr(client, how)("Hello")
