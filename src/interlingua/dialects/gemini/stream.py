@@ -353,17 +353,23 @@ def grow(candidate: Wire, more: Wire) -> None:
         if key == "content" and value:
             known: Wire = before or {}
             candidate[key] = {**known, **value, "parts": joined(known.get("parts"), value.get("parts"))}
-        elif key == "logprobsResult" and before and value:
-            lists = {k: [*before[k], *value[k]] for k in value if _lists(before, value, k)}
-            candidate[key] = {**before, **value, **lists}
+        elif key == "logprobsResult" and value:
+            candidate[key] = _longer(before or {}, value)
         elif key in GROWING and before and value:
             candidate[key] = {**before, **{k: v for k, v in value.items() if v}}
         elif value or not before:
             candidate[key] = value
 
 
-def _lists(before: Wire, value: Wire, key: str) -> bool:
-    return is_array(before.get(key)) and is_array(value[key])
+def _longer(before: Wire, value: Wire) -> Wire:
+    """Token probabilities are lists that grow; those in ``before`` are our own."""
+    for key, more in value.items():
+        known = before.get(key)
+        if is_array(known) and is_array(more):
+            known += more
+        else:
+            before[key] = [*more] if is_array(more) else more
+    return before
 
 
 def joined(parts: list[Wire] | None, more: list[Wire] | None) -> list[Wire]:

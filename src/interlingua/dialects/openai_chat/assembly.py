@@ -7,10 +7,9 @@ lists merge, texts of indexed entries grow, anything else is replaced by the new
 
 from __future__ import annotations
 
-from typing import Any
-
 from ...arguments import parse_object
 from ...types.base import Json
+from .._json import is_array, is_object
 from .parts import Wire
 
 GROWING = ("text", "summary", "data", "arguments", "signature")
@@ -153,34 +152,35 @@ def _private(part: Wire) -> Wire:
 
 
 def accumulate(into: Wire, new: Wire) -> None:
-    """Merge one delta's unknown fields into what there is."""
-    value: Wire | list[Json] | str | None
+    """Merge one delta's unknown fields into what there is. Lists and objects in ``into`` are its own, and grow."""
     for key, value in new.items():
-        old: Wire | list[Json] | str | None = into.get(key)
-        if isinstance(old, dict) and isinstance(value, dict):
-            into[key] = dict(old)
-            accumulate(into[key], value)
-        elif isinstance(old, list) and isinstance(value, list):
-            into[key] = _accumulate_list(old, value)
+        old = into.get(key)
+        if is_object(value):
+            inner = into[key] = old if is_object(old) else {}
+            accumulate(inner, value)
+        elif is_array(value):
+            known = into[key] = old if is_array(old) else []
+            _accumulate_list(known, value)
         elif value is not None or key not in into:
             into[key] = value
 
 
-def _accumulate_list(old: list[Any], new: list[Any]) -> list[Any]:
-    merged = list(old)
+def _accumulate_list(known: list[Json], new: list[Json]) -> None:
     for item in new:
-        place = next((i for i, known in enumerate(merged) if _same_entry(known, item)), None)
+        place = _place_of(item, known) if is_object(item) and "index" in item else None
         if place is None:
-            merged.append(item)
+            known.append(item)
         else:
-            merged[place] = _grown(merged[place], item)
-    return merged
+            known[place] = _grown(known[place], item)
 
 
-def _same_entry(known: Wire | str, item: Wire | str) -> bool:
-    if not (isinstance(known, dict) and isinstance(item, dict) and "index" in item):
-        return False
-    return known.get("index") == item["index"] and known.get("type") == item.get("type")
+def _place_of(item: Wire, known: list[Json]) -> int | None:
+    """The entry that an entry goes on with, most often the last."""
+    for place in range(len(known) - 1, -1, -1):
+        entry = known[place]
+        if is_object(entry) and entry.get("index") == item["index"] and entry.get("type") == item.get("type"):
+            return place
+    return None
 
 
 def _grown(known: Wire, item: Wire) -> Wire:

@@ -20,6 +20,7 @@ from ...types.blocks import Block, RefusalBlock, TextBlock, ThinkingBlock, ToolU
 from ...types.events import Event, MessageStart, UsageUpdate
 from ...types.request import Request
 from ...types.response import Response
+from .._json import is_array, is_object
 from .._stream import NOT_JSON, FrameDecoder, decode_json
 from .._tables import marks
 from .assembly import Call, Choice, one_text
@@ -127,8 +128,9 @@ class Decoder(FrameDecoder):
             if key not in ("index", "delta", "message", "finish_reason") and (
                 value is not None or key not in choice.rest
             ):
-                if key == "logprobs" and isinstance(value, dict) and isinstance(choice.rest.get(key), dict):
-                    choice.rest[key] = _longer(choice.rest[key], value)
+                if key == "logprobs" and is_object(value):
+                    known = choice.rest.get(key)
+                    choice.rest[key] = _longer(known if is_object(known) else {}, value)
                 else:
                     choice.rest[key] = value
 
@@ -300,12 +302,14 @@ def _text(value: Json) -> str | None:
 
 
 def _longer(old: Wire, new: Wire) -> Wire:
-    """Token probabilities are lists that grow."""
-    grown = dict(old)
+    """Token probabilities are lists that grow; those in ``old`` are our own."""
     for key, value in new.items():
         known = old.get(key)
-        grown[key] = [*known, *value] if isinstance(known, list) and isinstance(value, list) else value or known
-    return grown
+        if is_array(known) and is_array(value):
+            known += value
+        else:
+            old[key] = [*value] if is_array(value) else value or known
+    return old
 
 
 def _quiet(choice: Choice, delta: Wire) -> None:
