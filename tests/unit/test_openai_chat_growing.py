@@ -1,4 +1,4 @@
-"""What a Chat stream says piece by piece under names that no table knows: it grows, and does not cost more each time."""
+"""What a Chat stream says piece by piece under names that no table knows: it grows, and no dearer each time."""
 
 from __future__ import annotations
 
