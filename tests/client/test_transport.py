@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import gzip
+import socket
 import ssl
 import subprocess
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -362,3 +363,29 @@ def test_what_is_remembered_of_a_request_does_not_show_its_key() -> None:
         return repr(head) + repr(vars(AioTransport())) + str(head)
 
     assert "canary" not in run(scene())
+
+
+@pytest.fixture
+def full_house() -> Iterator[int]:
+    """The port of a server that accepts nobody, and whose queue is full."""
+    with contextlib.ExitStack() as open_sockets:
+        server = open_sockets.enter_context(socket.socket())
+        server.bind(("127.0.0.1", 0))
+        server.listen(0)
+        for _ in range(4):
+            caller = open_sockets.enter_context(socket.socket())
+            caller.settimeout(0.05)
+            try:
+                caller.connect(server.getsockname())
+            except TimeoutError:
+                yield server.getsockname()[1]
+                return
+        pytest.skip("this system lets callers in whom nobody accepts")
+
+
+@pytest.mark.parametrize("kind", TRANSPORTS)
+def test_no_connection_in_time(kind: str, full_house: int) -> None:
+    request = HttpRequest("POST", f"http://127.0.0.1:{full_house}/x", {}, b"{}", Timeouts(0.1, 30, 30))
+    with pytest.raises(RequestTimeoutError) as caught:
+        run(fetch(kind, request))
+    assert caught.value.retryable
