@@ -624,3 +624,20 @@ def test_a_private_address_is_never_fetched() -> None:
     session = SyncSession("ollama:llava", manager=scripted(), fetch_media=True)
     session.send([TextBlock("what is this?"), ImageBlock(UrlSource("http://127.0.0.1:9/cat.png"))])
     assert any("127.0.0.1" in loss.reason or "private" in loss.reason for loss in session.report.losses)
+
+
+def test_a_file_is_closed_with_its_session_and_opens_again(tmp_path: Path) -> None:
+    def is_open() -> bool:
+        return (tmp_path / "talk.db-wal").exists()  # SQLite removes it with the last connection
+
+    with SyncSession("anthropic:m", manager=scripted(), store=tmp_path / "talk.db") as session:
+        session.send("one")
+        assert is_open()
+    assert not is_open()
+    session.send("two")
+    session.close()
+    session.save(tmp_path / "copy.db")
+    found = SyncSession.load(tmp_path / "talk.db", manager=scripted())
+    assert found.messages == session.messages
+    assert not is_open()
+    assert not (tmp_path / "copy.db-wal").exists()

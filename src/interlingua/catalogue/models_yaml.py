@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 from difflib import get_close_matches
 from enum import Enum
+from inspect import cleandoc
 from typing import Annotated, Any, Literal, TypeGuard
 
 import msgspec
@@ -123,6 +124,8 @@ ENTRIES: tuple[tuple[str, type[Struct]], ...] = (("adapters", AdapterEntry), ("m
 def models_schema() -> dict[str, Any]:
     """JSON Schema of the file, for editors; committed as ``docs/models.schema.json``."""
     schema = msgspec.json.schema(ModelsFile)
+    for part in schema["$defs"].values():  # newer Pythons do not keep the indent of docstrings
+        part["description"] = cleandoc(part["description"])
     schema["$defs"]["AdapterEntry"]["properties"]["type"]["examples"] = sorted(PROVIDERS)
     schema["$defs"]["ModelEntry"]["properties"]["tier"]["examples"] = sorted(TIER_NAMES)
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "Interlingua models.yaml", **schema}

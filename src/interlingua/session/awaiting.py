@@ -130,8 +130,9 @@ class Session(Talk):
         return await self.router.cancel(turn.request_id)
 
     async def close(self) -> None:
-        """Cancel what runs, and close the connections if they are the session's own."""
+        """Cancel what runs, and close connections and store if they are the session's own."""
         await self.cancel()
+        self._close_store()
         if self._owns_manager:
             await self.manager.close()
 

@@ -106,8 +106,9 @@ class SyncSession(Talk):
         return self.router.cancel_sync(turn.request_id)
 
     def close(self) -> None:
-        """Cancel what runs, and close the connections if they are the session's own."""
+        """Cancel what runs, and close connections and store if they are the session's own."""
         self.cancel()
+        self._close_store()
         if self._owns_manager:
             self.manager.close_sync()
 

@@ -7,7 +7,8 @@ In SQLite only what is new is written, in one transaction.
 from __future__ import annotations
 
 import os
-from contextlib import closing
+from collections.abc import Generator
+from contextlib import closing, contextmanager
 from importlib import import_module
 from pathlib import Path
 from threading import Lock
@@ -19,7 +20,7 @@ from ..errors import ParseError
 from ..types.messages import Message
 from .saved import Head, Saved, read_head, read_saved
 
-__all__ = ["JsonStore", "SqliteStore", "Store", "store_at"]
+__all__ = ["JsonStore", "Place", "SqliteStore", "Store", "store_at", "visited"]
 
 _encode = msgspec.json.Encoder().encode
 
@@ -38,6 +39,24 @@ class Store(Protocol):
     def save(self, saved: Saved, since: int = 0) -> None: ...
 
     def load(self, id: str | None = None) -> Saved: ...
+
+
+Place = Store | str | os.PathLike[str]
+"""A store, or the path of one."""
+
+
+@contextmanager
+def visited(place: Place) -> Generator[Store, None, None]:
+    """The store that is meant. One that is opened for this visit is closed after it."""
+    if not isinstance(place, str | os.PathLike):
+        yield place
+        return
+    store = store_at(place)
+    try:
+        yield store
+    finally:
+        if isinstance(store, SqliteStore):
+            store.close()
 
 
 def store_at(path: str | os.PathLike[str]) -> Store:
@@ -71,7 +90,7 @@ class JsonStore:
 
 
 class SqliteStore:
-    """Many sessions in one file, several processes may share it."""
+    """Many sessions in one file, several processes may share it. Closed, it opens again when it is needed."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path, self._lock = Path(path), Lock()
@@ -123,3 +142,7 @@ class SqliteStore:
             if self._connection is not None:
                 self._connection.close()
                 self._connection = None
+
+    def __del__(self) -> None:
+        if self._connection is not None:
+            self._connection.close()

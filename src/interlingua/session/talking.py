@@ -34,7 +34,7 @@ from ..types.words import Role
 from .book import Book, Repair
 from .reporting import Report, total
 from .saved import FORMAT, VERSION, Head, Saved
-from .stores import JsonStore, Store, store_at
+from .stores import JsonStore, Place, SqliteStore, store_at, visited
 from .turns import Turn
 
 __all__ = ["Content", "Overflow", "Settings", "Talk", "Wishes"]
@@ -77,7 +77,7 @@ class Settings(Wishes, total=False):
     tool_timeout: float | None
     approve: Approve | None
     pricing: Pricing | None
-    store: Store | str | os.PathLike[str] | None
+    store: Place | None
     messages: Iterable[Message]
     id: str | None
     metadata: Mapping[str, Json] | None
@@ -108,7 +108,7 @@ class Talk:
         tool_timeout: float | None = None,
         approve: Approve | None = None,
         pricing: Pricing | None = None,
-        store: Store | str | os.PathLike[str] | None = None,
+        store: Place | None = None,
         messages: Iterable[Message] = (),
         id: str | None = None,
         metadata: Mapping[str, Json] | None = None,
@@ -129,6 +129,7 @@ class Talk:
         self.wishes = wishes
         self.system = system if system is not None else ()
         self.book = Book(messages, repair=repair)
+        self._owns_store = isinstance(store, str | os.PathLike)
         self.store = store_at(store) if isinstance(store, str | os.PathLike) else store
         self.report = Report()
         self.forked_from: str | None = None
@@ -327,15 +328,19 @@ class Talk:
             self.store.save(saved, self.book.saved)
             self._stored, self.book.saved = saved.head, len(saved.messages)
 
-    def save(self, store: Store | str | os.PathLike[str]) -> None:
+    def _close_store(self) -> None:
+        if self._owns_store and isinstance(self.store, SqliteStore):
+            self.store.close()
+
+    def save(self, store: Place) -> None:
         """Write the whole session: a path ending in ``.db`` or ``.sqlite`` is SQLite, any other JSON."""
-        found = store_at(store) if isinstance(store, str | os.PathLike) else store
-        found.save(self.snapshot())
+        with visited(store) as found:
+            found.save(self.snapshot())
 
     @classmethod
     def load(
         cls,
-        source: Store | str | os.PathLike[str],
+        source: Place,
         /,
         id: str | None = None,
         *,
@@ -345,7 +350,8 @@ class Talk:
     ) -> Self:
         """A saved session. Tools are functions, which no file can hold: give them again. ``store=`` is where it is kept
         from now on; that may be where it came from."""
-        saved = (store_at(source) if isinstance(source, str | os.PathLike) else source).load(id)
+        with visited(source) as found:
+            saved = found.load(id)
         return cls._from(saved, tools, model, **settings)
 
     @classmethod
