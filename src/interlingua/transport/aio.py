@@ -17,14 +17,12 @@ from yarl import URL
 from ..errors import AdapterError, NetworkError, RequestTimeoutError
 from ..http import HttpRequest, Timeouts
 from .base import DRAIN_SECONDS
-from .straight import BUFFER, Answer, Head, converse, goes_straight, spell
+from .straight import BUFFER, LONGEST, Answer, Head, converse, goes_straight, spell
 from .watch import Watch, Watched
 
 __all__ = ["AioTransport"]
 
 MOST_REMEMBERED = 64
-LOUD = 2**20
-"""Bytes of a body above which the library warns of plain ones."""
 WRITTEN = re.compile(r"https?://[\w.:\[\]-]+(?:[/?][\w\-.~%!$&'()*+,;=:@/?]*)?", re.ASCII)
 
 # What the library raises, and what we say; the first that fits.
@@ -160,7 +158,7 @@ class AioTransport:
         return session.request(
             request.method,
             self._url(request.url),
-            data=request.body if len(request.body) <= LOUD else BytesIO(request.body),
+            data=request.body if len(request.body) <= LONGEST else BytesIO(request.body),
             headers=request.headers,
             timeout=limit,
             proxy=self._proxy,

@@ -21,8 +21,10 @@ __all__ = ["BUFFER", "LONGEST", "Answer", "Head", "converse", "goes_straight", "
 
 BUFFER = 2**18
 """Bytes of an answer that are read ahead."""
-LONGEST = 2**18
-"""Bytes of a body. The limit on silence runs from the write on, so a body must be sent long before it is over."""
+LONGEST = 2**20
+"""Bytes of a body that is handed over at once. Of longer ones the library, too, warns if they are plain bytes."""
+SLOWEST = 2**16
+"""Bytes that a slow line sends in a second. The limit on silence runs from the write on, and is longer by that."""
 KNOWN = (3, 11), (4, 0)
 """The library's versions, from and before, whose connections are as we use them."""
 
@@ -81,7 +83,8 @@ async def converse(connector: aiohttp.BaseConnector, head: Head, body: bytes, li
     except TimeoutError:
         raise aiohttp.ConnectionTimeoutError from None
     try:
-        message, content = await _ask(connection, b"%b%d\r\n\r\n%b" % (head.text, len(body), body), limit.sock_read)
+        patience = None if limit.sock_read is None else limit.sock_read + len(body) / SLOWEST
+        message, content = await _ask(connection, b"%b%d\r\n\r\n%b" % (head.text, len(body), body), patience)
         return Answer(connection, message, content)
     except BaseException:
         connection.close()
