@@ -28,9 +28,10 @@ from ..types.loss import Loss
 from ..types.response import Response
 from ..types.words import StopReason
 from ._base import StreamDecoder, StreamEncoder
+from ._json import Wire, is_array
 from ._tables import Ledger
 
-__all__ = ["NOT_JSON", "FrameDecoder", "GrammaticalEncoder", "decode_json", "dump"]
+__all__ = ["NOT_JSON", "FrameDecoder", "GrammaticalEncoder", "decode_json", "dump", "lengthen"]
 
 decode_json = msgspec.json.Decoder().decode
 _encode_json = msgspec.json.Encoder().encode
@@ -39,6 +40,17 @@ _encode_json = msgspec.json.Encoder().encode
 def dump(value: Json) -> bytes:
     """Compact JSON."""
     return _encode_json(value)
+
+
+def lengthen(known: Wire, more: Wire) -> Wire:
+    """An object whose lists grow from chunk to chunk, as token probabilities do. Those in ``known`` are our own."""
+    for key, value in more.items():
+        old = known.get(key)
+        if is_array(old) and is_array(value):
+            old += value
+        else:
+            known[key] = [*value] if is_array(value) else old if value is None else value
+    return known
 
 
 ERROR = StopReason.error  # an enum's members are slow to reach

@@ -20,13 +20,13 @@ from ...types.events import CitationDelta, Event, MessageStart, UsageUpdate
 from ...types.request import Request
 from ...types.response import Response
 from .._schemas import restorer
-from .._stream import NOT_JSON, FrameDecoder, decode_json
+from .._stream import NOT_JSON, FrameDecoder, decode_json, lengthen
 from .errors import decode_error, is_error
 from .media import NAME
 from .partial import add_piece
 from .parts import Calls, read_part
 from .response import read_answer
-from .spelling import Wire, camel, is_array, is_object
+from .spelling import Wire, camel, is_object
 
 ENVELOPE = frozenset(("candidates", "usageMetadata", "modelVersion", "responseId", "createTime", "promptFeedback"))
 CANDIDATE = frozenset(
@@ -354,22 +354,11 @@ def grow(candidate: Wire, more: Wire) -> None:
             known: Wire = before or {}
             candidate[key] = {**known, **value, "parts": joined(known.get("parts"), value.get("parts"))}
         elif key == "logprobsResult" and value:
-            candidate[key] = _longer(before or {}, value)
+            candidate[key] = lengthen(before or {}, value)
         elif key in GROWING and before and value:
             candidate[key] = {**before, **{k: v for k, v in value.items() if v}}
         elif value or not before:
             candidate[key] = value
-
-
-def _longer(before: Wire, value: Wire) -> Wire:
-    """Token probabilities are lists that grow; those in ``before`` are our own."""
-    for key, more in value.items():
-        known = before.get(key)
-        if is_array(known) and is_array(more):
-            known += more
-        else:
-            before[key] = [*more] if is_array(more) else more
-    return before
 
 
 def joined(parts: list[Wire] | None, more: list[Wire] | None) -> list[Wire]:

@@ -20,8 +20,8 @@ from ...types.blocks import Block, RefusalBlock, TextBlock, ThinkingBlock, ToolU
 from ...types.events import Event, MessageStart, UsageUpdate
 from ...types.request import Request
 from ...types.response import Response
-from .._json import is_array, is_object
-from .._stream import NOT_JSON, FrameDecoder, decode_json
+from .._json import is_object
+from .._stream import NOT_JSON, FrameDecoder, decode_json, lengthen
 from .._tables import marks
 from .assembly import Call, Choice, one_text
 from .assistant import THINKING_KEYS, Slots, refusal_is_part
@@ -130,7 +130,7 @@ class Decoder(FrameDecoder):
             ):
                 if key == "logprobs" and is_object(value):
                     known = choice.rest.get(key)
-                    choice.rest[key] = _longer(known if is_object(known) else {}, value)
+                    choice.rest[key] = lengthen(known if is_object(known) else {}, value)
                 else:
                     choice.rest[key] = value
 
@@ -299,17 +299,6 @@ class Decoder(FrameDecoder):
 
 def _text(value: Json) -> str | None:
     return value if isinstance(value, str) and value else None
-
-
-def _longer(old: Wire, new: Wire) -> Wire:
-    """Token probabilities are lists that grow; those in ``old`` are our own."""
-    for key, value in new.items():
-        known = old.get(key)
-        if is_array(known) and is_array(value):
-            known += value
-        else:
-            old[key] = [*value] if is_array(value) else value or known
-    return old
 
 
 def _quiet(choice: Choice, delta: Wire) -> None:
