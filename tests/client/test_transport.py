@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import gzip
+import random
 import socket
 import ssl
 import subprocess
@@ -129,6 +130,86 @@ FRAMED = {
 def test_framings(how: str, kind: str) -> None:
     status, _, body = against(FRAMED[how], kind)
     assert (status, body) == (200, b"words")
+
+
+@pytest.mark.parametrize("kind", TRANSPORTS)
+def test_headers_may_come_several_times(kind: str) -> None:
+    play = framed(b"words", b"Set-Cookie: a=1", b"set-cookie: b=2", b"X-Id: 7", b"Content-Length: 5")
+    _, headers, body = against(play, kind)
+    assert (headers["x-id"], body) == ("7", b"words")
+    assert headers["set-cookie"] in ("a=1", "b=2")
+
+
+def garbled(chance: random.Random) -> bytes:
+    """An answer that somebody broke: a byte changed, some left out or put in, the rest cut off."""
+    text = bytearray(chance.choice(ANSWERS))
+    for _ in range(chance.randrange(4)):
+        at = chance.randrange(len(text) or 1)
+        match chance.randrange(4):
+            case 0:
+                text[at : at + 1] = bytes([chance.randrange(256)])
+            case 1:
+                del text[at : at + chance.randrange(1, 8)]
+            case 2:
+                text[at:at] = chance.choice([b"\r\n", b"0", b":", b"\0", b"Content-Length: 5\r\n"])
+            case _:
+                del text[at:]
+    return bytes(text)
+
+
+PACKED = gzip.compress(b"words")
+ANSWERS = (
+    b'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{"a":"b"}',
+    b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n6\r\n world\r\n0\r\n\r\n",
+    b"HTTP/1.1 429 Slow\r\nRetry-After: 3\r\nConnection: close\r\n\r\n{}",
+    b"HTTP/1.0 200 OK\r\n\r\nuntil it closes",
+    b"HTTP/1.1 103 Early\r\nLink: x\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\nX-A: 1\r\nX-A: 2\r\n\r\n{}",
+    b"HTTP/1.1 302 Found\r\nLocation: /y\r\nSet-Cookie: a=b\r\nContent-Length: 3\r\n\r\nabcand more",
+    b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: %d\r\n\r\n%b" % (len(PACKED), PACKED),
+)
+
+
+def test_both_ways_read_the_same_out_of_anything() -> None:
+    """The library's own session is the judge of what our shortcut makes of broken answers."""
+    chance, text = random.Random(2026), b""
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with contextlib.suppress(ConnectionError, asyncio.IncompleteReadError):
+            await head(reader)
+            writer.write(text)
+            await writer.drain()
+        writer.close()
+
+    async def outcome(transport: AioTransport, url: str) -> object:
+        try:
+            reply = await transport.send(HttpRequest("POST", url, {}, b"{}", Timeouts(5, 5, 5)))
+        except AdapterError as error:
+            return type(error)
+        try:
+            return reply.status, reply.headers, b"".join([chunk async for chunk in reply.chunks()])
+        except AdapterError as error:
+            return reply.status, type(error)
+        finally:
+            reply.close()
+
+    async def scene() -> list[tuple[bytes, object, object]]:
+        nonlocal text
+        server = await asyncio.start_server(serve, "127.0.0.1", 0)
+        url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/x"
+        straight, through, found = AioTransport(), AioTransport(), list[tuple[bytes, object, object]]()
+        through._direct = False
+        for _ in range(300):
+            text = garbled(chance)
+            found.append((text, await outcome(straight, url), await outcome(through, url)))
+        await straight.close()
+        await through.close()
+        server.close()
+        return found
+
+    found = asyncio.run(scene())
+    assert [case for case in found if case[1] != case[2]] == []
+    kinds = {type(case[1]) for case in found}
+    assert kinds == {tuple, type}  # answers and errors
 
 
 @pytest.mark.parametrize("kind", ["aio", "session"])

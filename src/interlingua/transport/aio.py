@@ -56,7 +56,7 @@ class _AioReply:
     def __init__(self, response: aiohttp.ClientResponse | Answer, watched: Watched, url: str) -> None:
         self._response, self._content, self._watched, self._url = response, response.content, watched, url
         self.status = response.status
-        self.headers = dict(zip(map(str.lower, response.headers), response.headers.values(), strict=True))
+        self.headers = {name.lower(): value for name, value in response.headers.items()}  # cookies come several times
         watched.close = response.close
         if watched.patience is not None:
             _unwatched(response)
