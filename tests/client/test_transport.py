@@ -9,6 +9,7 @@ import random
 import socket
 import ssl
 import subprocess
+import zlib
 from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -212,11 +213,25 @@ def test_both_ways_read_the_same_out_of_anything() -> None:
     assert kinds == {tuple, type}  # answers and errors
 
 
-@pytest.mark.parametrize("kind", ["aio", "session"])
-def test_packed_answers_are_unpacked(kind: str) -> None:
-    packed = gzip.compress(b"words")
-    play = framed(packed, b"Content-Encoding: gzip", b"Content-Length: %d" % len(packed))
+@pytest.mark.parametrize("kind", TRANSPORTS)
+@pytest.mark.parametrize(("word", "pack"), [(b"gzip", gzip.compress), (b"deflate", zlib.compress)])
+def test_packed_answers_are_unpacked(word: bytes, pack: Callable[[bytes], bytes], kind: str) -> None:
+    packed = pack(b"words")
+    play = framed(packed, b"Content-Encoding: %b" % word, b"Content-Length: %d" % len(packed))
     assert against(play, kind)[2] == b"words"
+
+
+@pytest.mark.parametrize("kind", TRANSPORTS)
+def test_an_answer_that_cannot_be_unpacked(kind: str) -> None:
+    with pytest.raises(NetworkError):
+        against(framed(b"no gzip at all", b"Content-Encoding: gzip", b"Content-Length: 14"), kind)
+
+
+def test_a_packed_answer_that_breaks_off() -> None:
+    """Of the blocking transport; aiohttp hands out what there is, and whoever reads it will find it cut."""
+    body = gzip.compress(b"words" * 99)[:-12]
+    with pytest.raises(NetworkError, match="cut"):
+        against(framed(body, b"Content-Encoding: gzip", b"Content-Length: %d" % len(body)), "blocking")
 
 
 async def heads_of(body: bytes, times: int, **settings: Any) -> tuple[list[list[str]], int]:

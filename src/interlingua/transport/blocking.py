@@ -6,6 +6,7 @@ import http.client
 import socket
 import ssl
 import time
+import zlib
 from base64 import b64encode
 from collections.abc import Iterator
 from contextlib import suppress
@@ -30,10 +31,13 @@ FAILURES: tuple[tuple[type[BaseException], type[AdapterError], str], ...] = (
     (http.client.IncompleteRead, NetworkError, "the answer was cut"),
     (OSError, NetworkError, "the connection broke"),
     (http.client.HTTPException, NetworkError, "the answer is not HTTP"),
+    (zlib.error, NetworkError, "the answer cannot be unpacked"),
     (ValueError, NetworkError, "the connection was closed"),  # reading from a file closed meanwhile
 )
-CAUGHT = (OSError, http.client.HTTPException, ValueError)
+CAUGHT = (OSError, http.client.HTTPException, ValueError, zlib.error)
 CHUNK = 2**16
+PACKED = frozenset({"gzip", "x-gzip", "deflate"})
+"""How some gateways pack an answer, although we ask for it as it is."""
 
 
 def failure(error: BaseException, host: str) -> AdapterError:
@@ -121,16 +125,20 @@ class _BlockingReply:
         self.headers = {name.lower(): value for name, value in response.getheaders()}
 
     def chunks(self) -> Iterator[bytes]:
+        packed = self.headers.get("content-encoding", "").strip().lower() in PACKED
         try:
-            self._line.limit()
-            while chunk := self._response.read1(CHUNK):
-                yield chunk
-                self._line.limit()
-            if self._response.length:
-                raise http.client.IncompleteRead(b"", self._response.length)
+            yield from _unpacked(self._read()) if packed else self._read()
         except CAUGHT as error:
             raise failure(error, self._line.key[1]) from None
         self._finish()
+
+    def _read(self) -> Iterator[bytes]:
+        self._line.limit()
+        while chunk := self._response.read1(CHUNK):
+            yield chunk
+            self._line.limit()
+        if self._response.length:
+            raise http.client.IncompleteRead(b"", self._response.length)
 
     def drain(self) -> None:
         if self._open:
@@ -235,6 +243,15 @@ class BlockingTransport:
             idle, self._idle = self._idle, []
         for line in idle:
             line.close()
+
+
+def _unpacked(chunks: Iterator[bytes]) -> Iterator[bytes]:
+    unpack = zlib.decompressobj(zlib.MAX_WBITS | 32)  # with either head
+    for chunk in chunks:
+        if words := unpack.decompress(chunk):
+            yield words
+    if not unpack.eof:
+        raise http.client.IncompleteRead(b"")
 
 
 def _least(*limits: float | None) -> float | None:
