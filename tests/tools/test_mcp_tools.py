@@ -262,6 +262,7 @@ def serving(server: MCPServer) -> Iterator[tuple[str, list[dict[str, str]]]]:
 
     with socket.socket() as door:
         door.bind(("127.0.0.1", 0))
+        door.listen()  # who calls before the server is up waits at the door
         config = uvicorn.Config(watched, log_config=None, ws="none", timeout_graceful_shutdown=1)
         running = uvicorn.Server(config)
         thread = threading.Thread(target=running.run, kwargs={"sockets": [door]})
