@@ -6,6 +6,7 @@ import os
 import random
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import suppress
 from functools import lru_cache
 from typing import Generic, Protocol, TypedDict, TypeVar
 
@@ -17,7 +18,7 @@ from .calls import Call
 from .catalogue import Catalogue, Facts, default_catalogue
 from .config import AdapterConfig
 from .dialects import dialect
-from .errors import InvalidRequestError
+from .errors import InvalidRequestError, NotConfigured
 from .estimate import Learner
 from .exchange import Exchange
 from .fitting import Fitter, Unsupported, fit_request
@@ -146,6 +147,9 @@ class Adapter:
 
     def estimate(self, request: Request) -> int:
         """The same, of a whole request: its model, its choice of tools, its thinking and its schema count too."""
+        if self._prepare is not None and request.model is not None:
+            with suppress(NotConfigured):  # to estimate one needs no key
+                request = self._prepare(request)
         name = request.model or self.model or ""
         reader, _ = self._readers.get(name) or self._reader(name)
         return self._learner.estimate(replace(request, model=reader.model))

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from client.support import ask, config, run
 from interlingua import Base64Source, DocumentBlock, Message, Request, ServerTool, ToolDefinition
-from interlingua.client import AsyncClient, Client
+from interlingua.client import AsyncClient, Client, connect_sync
 from interlingua.estimate import Learner, estimate_request
 from interlingua.estimate.learning import LAST, Told, corrected
 from interlingua.http import HttpRequest
@@ -78,6 +79,29 @@ def test_before_the_first_question_nothing_is_kept() -> None:
     with Client("openai-chat", config(), model="some-model", transport=MemoryTransport(secretive)) as client:
         client.complete(ask(SHORT))
         assert asking(client) == cold(prompt())
+
+
+MAPPED = "adapters:\n  openai-chat: {api_key_env: KEY, model_map: {quick: gpt-4o-mini}}\n"
+
+
+def mapped(folder: Path, **environment: str) -> Client:
+    models = folder / "models.yaml"
+    models.write_text(MAPPED)
+    transport = MemoryTransport(secretive)
+    return connect_sync("openai-chat:gpt-4o", models=models, environment=environment, transport=transport)
+
+
+def test_a_model_is_known_by_all_its_names(tmp_path: Path) -> None:
+    with mapped(tmp_path, KEY="sk-of-nobody") as client:
+        meant = prompt(model="gpt-4o-mini")
+        assert client.estimate(prompt(model="quick")) == cold(meant)
+        client.complete(ask(SHORT, model="quick"))
+        assert client.estimate(prompt(model="quick")) == client.estimate(meant) == cold(meant) + HIDDEN
+
+
+def test_to_estimate_one_needs_no_key(tmp_path: Path) -> None:
+    with mapped(tmp_path) as client:
+        assert client.estimate(prompt(model="gpt-4o-mini")) == cold(prompt(model="gpt-4o-mini"))
 
 
 def test_tools_are_another_kind_until_they_are_all_there_is() -> None:
