@@ -76,11 +76,11 @@ class Call:
     def _timeouts(self) -> Timeouts:
         config, budget = self.config, self.budget
         silence = config.timeout_seconds
-        left = silence if budget.attempts == 1 else budget.left()
+        left = silence if budget.attempts == 1 and not budget.capped else budget.left()
         if left is not None and left <= 0:
             raise RequestTimeoutError("the call's time was over before this attempt", retryable=False)
         connect = config.options.get("connect_timeout", CONNECT_SECONDS) if config.options else CONNECT_SECONDS
-        return Timeouts(connect, silence, None if self.exchange.stream else left)
+        return Timeouts(connect, silence, None if self.exchange.stream and not budget.capped else left)
 
     def replied(self, status: int, headers: Mapping[str, str]) -> None:
         """The head of the answer is there."""

@@ -33,7 +33,7 @@ def delay_for(error: AdapterError, retry: Retry, failures: int, chance: float) -
 class Budget:
     """Attempts and time for one model call, over adapter and router together."""
 
-    __slots__ = ("_reserved", "attempts", "chance", "clock", "deadline", "most", "retry")
+    __slots__ = ("_reserved", "attempts", "capped", "chance", "clock", "deadline", "most", "retry")
 
     def __init__(
         self,
@@ -47,6 +47,12 @@ class Budget:
         self.clock, self.chance = clock, chance
         self._reserved = 0
         self.deadline = None if seconds is None else clock() + seconds
+        self.capped = False
+
+    def cap(self, deadline: float) -> None:
+        """Somebody else's deadline holds too, a tool loop's for one: for every attempt, and for streams."""
+        self.deadline = deadline if self.deadline is None else min(self.deadline, deadline)
+        self.capped = True
 
     def left(self) -> float | None:
         """Seconds until the deadline; None without one."""

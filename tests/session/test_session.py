@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,9 @@ from interlingua import (
     Message,
     NotConfigured,
     ParseError,
+    ProviderManager,
     Request,
+    RequestTimeoutError,
     TextBlock,
     ThinkingBlock,
     ToolDefinition,
@@ -31,7 +34,7 @@ from interlingua import (
     UrlSource,
     validate_tool_results,
 )
-from interlingua.embedded import Script, Step
+from interlingua.embedded import LoopbackServer, Script, Step
 from interlingua.session import Session, SqliteStore, SyncSession
 from interlingua.transport.fetching import Fetched
 from session.scenes import DIALECTS, PROVIDERS, check_grammar, scripted
@@ -641,3 +644,27 @@ def test_a_file_is_closed_with_its_session_and_opens_again(tmp_path: Path) -> No
     assert found.messages == session.messages
     assert not is_open()
     assert not (tmp_path / "copy.db-wal").exists()
+
+
+@pytest.mark.parametrize("fault", ["stall_first", "stall"])
+@pytest.mark.parametrize("how", ["run", "run_stream"])
+def test_a_loops_deadline_holds_for_its_first_answer(how: str, fault: str) -> None:
+    """Not only between steps: a server that falls silent would hold it for ten minutes."""
+    with LoopbackServer.in_thread(Script(Step(fault=fault))) as server:
+        manager = ProviderManager(environment={})
+        manager.register("anthropic", config={"api_key": "sk-of-nobody", "base_url": server.url})
+        began = time.monotonic()
+        with SyncSession("anthropic:m", manager=manager) as session:
+            with pytest.raises(RequestTimeoutError):
+                list(getattr(session, how)("hello there", seconds=0.3))
+            assert session.report.stopped == "failed"
+        manager.close_sync()
+    assert time.monotonic() - began < 60
+
+
+def test_a_deadline_that_is_over_asks_nobody() -> None:
+    script = Script()
+    session = SyncSession("anthropic:m", manager=scripted(script))
+    with pytest.raises(RequestTimeoutError, match="over before"):
+        session.run("hello", seconds=-1)
+    assert script.seen == []

@@ -149,5 +149,5 @@ def shared_budget(adapter: object, candidates: int, deadline: float | None = Non
     budget = adapter.budget() if isinstance(adapter, Adapter) else usual_budget()
     budget.most = max(budget.most, candidates)
     if deadline is not None:
-        budget.deadline = deadline if budget.deadline is None else min(budget.deadline, deadline)
+        budget.cap(deadline)
     return budget
