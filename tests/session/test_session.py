@@ -648,7 +648,7 @@ def test_a_file_is_closed_with_its_session_and_opens_again(tmp_path: Path) -> No
 
 @pytest.mark.parametrize("fault", ["stall_first", "stall"])
 @pytest.mark.parametrize("how", ["run", "run_stream"])
-def test_a_loops_deadline_holds_for_its_first_answer(how: str, fault: str) -> None:
+def test_a_loops_deadline_holds_for_its_first_answer(how: str, fault: Any) -> None:
     """Not only between steps: a server that falls silent would hold it for ten minutes."""
     with LoopbackServer.in_thread(Script(Step(fault=fault))) as server:
         manager = ProviderManager(environment={})
