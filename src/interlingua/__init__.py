@@ -54,6 +54,7 @@ if TYPE_CHECKING:
         LossyTranslation as LossyTranslation,
         NetworkError as NetworkError,
         NotConfigured as NotConfigured,
+        OverloadedError as OverloadedError,
         ParseError as ParseError,
         RateLimitError as RateLimitError,
         RequestTimeoutError as RequestTimeoutError,
@@ -72,6 +73,7 @@ if TYPE_CHECKING:
     from .grammar import (
         StreamGrammar as StreamGrammar,
     )
+    from .limits import Limits as Limits
     from .manager import (
         ProviderManager as ProviderManager,
     )
@@ -151,6 +153,7 @@ if TYPE_CHECKING:
         JsonBlock as JsonBlock,
         Loss as Loss,
         LossKind as LossKind,
+        LossWeight as LossWeight,
         Message as Message,
         MessageComplete as MessageComplete,
         MessageStart as MessageStart,
@@ -205,12 +208,13 @@ _PLACES: dict[str, tuple[str, ...]] = {
     "dialects": ("DIALECTS", "Dialect", "StreamDecoder", "StreamEncoder", "dialect", "register_dialect"),
     "errors": (
         "AdapterError", "AuthError", "CancelledError", "ContextOverflowError", "InvalidRequestError",
-        "LossyTranslation", "NetworkError", "NotConfigured", "ParseError", "RateLimitError",
+        "LossyTranslation", "NetworkError", "NotConfigured", "OverloadedError", "ParseError", "RateLimitError",
         "RequestTimeoutError", "ServerError", "ToolStateError", "error_type",
     ),
     "export": ("log_calls", "trace_calls"),
     "folding": ("fold", "unfold"),
     "grammar": ("StreamGrammar",),
+    "limits": ("Limits",),
     "manager": ("ProviderManager",),
     "media": ("FetchLimits", "fetch_media", "fetch_media_sync"),
     "pricing": ("Pricing", "reprice"),
@@ -229,8 +233,8 @@ _PLACES: dict[str, tuple[str, ...]] = {
     "types": (
         "AdapterCapabilities", "AudioBlock", "Base64Source", "Block", "BlockBase", "BlockComplete",
         "BlockStart", "CacheMark", "Citation", "CitationDelta", "DocumentBlock", "Encoded", "ErrorClass",
-        "Event", "EventBase", "FileSource", "ImageBlock", "Json", "JsonBlock", "Loss", "LossKind", "Message",
-        "MessageComplete", "MessageStart", "OpaqueBlock", "Origin", "RedactedThinkingBlock", "RefusalBlock",
+        "Event", "EventBase", "FileSource", "ImageBlock", "Json", "JsonBlock", "Loss", "LossKind", "LossWeight",
+        "Message", "MessageComplete", "MessageStart", "OpaqueBlock", "Origin", "RedactedThinkingBlock", "RefusalBlock",
         "Request", "Response", "Role", "ServerTool", "ServerToolResultBlock", "ServerToolUseBlock", "Source",
         "StopReason", "Target", "TextBlock", "TextDelta", "TextSource", "Thinking", "ThinkingBlock",
         "ThinkingDelta", "TokenUsage", "Tool", "ToolAnnotations", "ToolChoice", "ToolDefinition",
@@ -275,8 +279,10 @@ __all__ = [
     "Json",
     "JsonBlock",
     "JsonStore",
+    "Limits",
     "Loss",
     "LossKind",
+    "LossWeight",
     "LossyTranslation",
     "McpTools",
     "Message",
@@ -286,6 +292,7 @@ __all__ = [
     "NotConfigured",
     "OpaqueBlock",
     "Origin",
+    "OverloadedError",
     "PROVIDERS",
     "ParseError",
     "Preset",

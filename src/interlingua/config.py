@@ -9,6 +9,7 @@ from msgspec import Struct
 from msgspec.structs import force_setattr
 
 from .errors import RETRYABLE
+from .limits import Limits
 from .secrets import MASK, SECRET_NAMES, Secret, masked, named_secrets
 from .types.base import Json
 from .types.words import ErrorClass
@@ -43,6 +44,7 @@ class AdapterConfig(Struct, frozen=True):
     retry: Retry = Retry()
     extra_headers: dict[str, str] = {}
     options: dict[str, Json] = {}
+    limits: Limits = Limits()
 
     def __post_init__(self) -> None:
         if self.api_key is not None:

@@ -3,6 +3,7 @@
 Exception
 └── AdapterError                 something went wrong with a model call; ``error_class`` says what kind
     ├── RateLimitError           rate_limit: slow down; a spent quota is one with ``retryable=False``
+    │   └── OverloadedError      rate_limit: the service is busy; nobody's limit was reached
     ├── AuthError                auth: the key is missing, wrong or may not do this
     │   └── NotConfigured        auth: no key, or no such provider, is configured
     ├── ServerError              server_error: the provider failed
@@ -35,6 +36,7 @@ __all__ = [
     "LossyTranslation",
     "NetworkError",
     "NotConfigured",
+    "OverloadedError",
     "ParseError",
     "RateLimitError",
     "RequestTimeoutError",
@@ -115,6 +117,10 @@ class RateLimitError(AdapterError):
     """Slow down, or (``retryable=False``) the quota is spent."""
 
     default_class = ErrorClass.rate_limit
+
+
+class OverloadedError(RateLimitError):
+    """The service is busy: no limit of the caller's was reached."""
 
 
 class AuthError(AdapterError):

@@ -33,8 +33,11 @@ class StreamDecoder(ABC):
         """The events that these bytes complete."""
 
     @abstractmethod
-    def close(self) -> list[Event]:
-        """The end of the bytes. A stream that has not said its last word is cut: it ends in an error."""
+    def close(self, clean: bool = False) -> list[Event]:
+        """The end of the bytes. A stream that has not said its last word is cut: it ends in an error.
+
+        ``clean``: the transport saw the HTTP body's own end. Only protocols without a reliable last word ask for it.
+        """
 
 
 class StreamEncoder(ABC):

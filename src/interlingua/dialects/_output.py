@@ -104,8 +104,8 @@ class Spoken(StreamDecoder):
     def feed(self, chunk: bytes) -> list[Event]:
         return list(map(self.tell, self.decoder.feed(chunk)))
 
-    def close(self) -> list[Event]:
-        return list(map(self.tell, self.decoder.close()))
+    def close(self, clean: bool = False) -> list[Event]:
+        return list(map(self.tell, self.decoder.close(clean)))
 
     def tell(self, event: Event) -> Event:
         match event:

@@ -109,7 +109,7 @@ class FrameDecoder(StreamDecoder):
         self.error: AdapterError | None = None
         self.started = False
         self.done = False
-        self.closing = False
+        self.closing = self.clean = False
 
     @abstractmethod
     def read(self, frame: Any, out: list[Event]) -> None:
@@ -155,11 +155,11 @@ class FrameDecoder(StreamDecoder):
             if self.done:
                 break
 
-    def close(self) -> list[Event]:
+    def close(self, clean: bool = False) -> list[Event]:
         out: list[Event] = []
         if self.done:
             return out
-        self.closing = True
+        self.closing, self.clean = True, clean
         try:
             self.read_all(self.frames.close(), out)
         except ParseError as error:

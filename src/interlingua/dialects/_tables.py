@@ -18,7 +18,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 from ..types.base import Json, Value
 from ..types.blocks import Block, BlockBase, CacheMark, OpaqueBlock
-from ..types.loss import Loss, LossKind
+from ..types.loss import Loss, LossKind, LossWeight
 from ..types.tools import ToolDefinition
 from ._json import Wire, is_array, is_dict, is_list, is_object
 
@@ -57,9 +57,9 @@ class Ledger:
         self.losses: list[Loss] = []
         self.where: tuple[str | int, ...] = ()
 
-    def lose(self, kind: LossKind, reason: str, *path: str | int) -> None:
+    def lose(self, kind: LossKind, reason: str, *path: str | int, weight: LossWeight = "content") -> None:
         """Declare a loss below the present place."""
-        loss = Loss("/".join(map(str, (*self.where, *path))), kind, reason)
+        loss = Loss("/".join(map(str, (*self.where, *path))), kind, reason, weight)
         if loss not in self.losses:
             self.losses.append(loss)
 

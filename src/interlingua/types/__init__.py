@@ -43,7 +43,7 @@ from .events import (
     Unknown,
     UsageUpdate,
 )
-from .loss import Encoded, Loss, LossKind, WireError
+from .loss import Encoded, Loss, LossKind, LossWeight, WireError
 from .messages import Message, Origin
 from .request import Request, Thinking
 from .response import Response
@@ -73,6 +73,7 @@ __all__ = [
     "JsonBlock",
     "Loss",
     "LossKind",
+    "LossWeight",
     "Message",
     "MessageComplete",
     "MessageStart",

@@ -1,6 +1,7 @@
 """Blocks: what a message is made of, in order. Adjacent text blocks are never merged.
 
-Every block may carry a ``signature`` (an opaque proof; some providers sign any part) and a ``cache`` mark.
+Every block may carry a ``signature`` (an opaque proof; some providers sign any part) and a ``cache`` mark. A block
+that was still open when its answer broke off is ``incomplete``: it is kept, but never run and never sent as finished.
 Opaque state (signatures, redacted data, server-tool payloads, opaque blocks) belongs to whoever issued it and
 goes back to no one else: see ``Message.origin``.
 """
@@ -112,6 +113,7 @@ class BlockBase(Value, frozen=True, kw_only=True, tag_field="type"):
 
     signature: str | None = None
     cache: CacheMark | None = None
+    incomplete: bool = False
 
     @property
     def type(self) -> str:
@@ -202,6 +204,7 @@ class ToolResultBlock(BlockBase, frozen=True, tag="tool_result"):
             *,
             signature: str | None = None,
             cache: CacheMark | None = None,
+            incomplete: bool = False,
             extras: dict[str, Json] = ...,
             forms: dict[str, Json] = ...,
         ) -> None: ...

@@ -8,20 +8,25 @@ from msgspec import Struct
 
 from .base import Json
 
-__all__ = ["Encoded", "Loss", "LossKind", "WireError"]
+__all__ = ["Encoded", "Loss", "LossKind", "LossWeight", "WireError"]
 
 LossKind = Literal["dropped", "approximated", "moved", "added"]
+LossWeight = Literal["state", "content", "form"]
 
 
 class Loss(Struct, frozen=True):
     """One difference between what was meant and what the wire says.
 
-    ``path`` is a place in the canonical value, e.g. ``messages/3/content/1``.
+    ``path`` is a place in the canonical value, e.g. ``messages/3/content/1``. ``weight`` says how much it matters:
+    ``state``, the conversation cannot go on the same (a thread, a stored response, reasoning of another issuer);
+    ``content``, the model sees or says something else; ``form``, only a comparison of bytes would notice. Losses of
+    weight ``form`` are returned, but never logged and never a reason to raise.
     """
 
     path: str
     kind: LossKind
     reason: str
+    weight: LossWeight = "content"
 
 
 class Encoded(Struct, frozen=True, omit_defaults=True):

@@ -1,0 +1,34 @@
+"""How much is accepted from outside, in one place. Sizes are bytes; ``None`` lifts a limit."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+__all__ = ["Limits"]
+
+KIB, MIB = 1024, 1024 * 1024
+
+
+class Limits(Struct, frozen=True, omit_defaults=True):
+    """What a client and a session accept before they give up with a clear error."""
+
+    body: int | None = 64 * MIB
+    """A whole answer, after unpacking."""
+    error: int | None = MIB
+    """The body of an error answer; the rest is not read."""
+    error_text: int | None = 4 * KIB
+    """How much of an error's text is looked at to classify it."""
+    event: int | None = 16 * MIB
+    """One event of a stream."""
+    arguments: int | None = 8 * MIB
+    """The arguments of one tool call."""
+    depth: int | None = 128
+    """How deeply JSON and YAML may be nested."""
+    held_events: int | None = 1000
+    """Events held back before the first content of a stream."""
+    held_bytes: int | None = 4 * MIB
+    """The bytes of those events."""
+    parallel_tools: int | None = 16
+    """Calls of one turn that run at the same time."""
+    threads: int | None = 16
+    """Threads of tools that block, over all turns of a session."""
