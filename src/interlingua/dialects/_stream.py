@@ -22,8 +22,8 @@ from ..errors import AdapterError, NetworkError, ParseError
 from ..folding import Accumulator
 from ..grammar import StreamGrammar
 from ..types.base import Json
-from ..types.blocks import Block
-from ..types.events import Event, MessageComplete, MessageStart, Unknown
+from ..types.blocks import Block, ToolUseBlock
+from ..types.events import BlockComplete, Event, MessageComplete, MessageStart, ToolUseEnd, Unknown
 from ..types.loss import Loss
 from ..types.response import Response
 from ..types.words import StopReason
@@ -31,7 +31,7 @@ from ._base import StreamDecoder, StreamEncoder
 from ._json import Wire, is_array
 from ._tables import Ledger
 
-__all__ = ["NOT_JSON", "FrameDecoder", "GrammaticalEncoder", "decode_json", "dump", "lengthen"]
+__all__ = ["NOT_JSON", "FrameDecoder", "GrammaticalEncoder", "decode_json", "dump", "lengthen", "mark_cut_call"]
 
 decode_json = msgspec.json.Decoder().decode
 _encode_json = msgspec.json.Encoder().encode
@@ -53,7 +53,8 @@ def lengthen(known: Wire, more: Wire) -> Wire:
     return known
 
 
-ERROR = StopReason.error  # an enum's members are slow to reach
+ERROR, MAX_TOKENS = StopReason.error, StopReason.max_tokens  # attribute access on an Enum costs 40 ns
+CUT_SHORT = (StopReason.error, StopReason.cancelled)
 ODD = (KeyError, TypeError, AttributeError, ValueError, IndexError)
 """What reading a value of an unexpected shape raises."""
 NOT_JSON = (msgspec.DecodeError, UnicodeError, RecursionError)
@@ -61,6 +62,17 @@ NOT_JSON = (msgspec.DecodeError, UnicodeError, RecursionError)
 _BYTE = re.compile(r" \(byte (\d+)\)$")
 _BEFORE, _AFTER = 80, 40
 """How many bytes around a fault are quoted."""
+
+
+def mark_cut_call(response: Response) -> Response:
+    """The answer, its last block marked incomplete where that is a call and the output limit ended the answer.
+
+    For protocols that write arguments in pieces: such a call may even parse, and still not be what the model meant.
+    """
+    content = response.content
+    if response.stop_reason is not MAX_TOKENS or not content or type(content[-1]) is not ToolUseBlock:
+        return response
+    return replace(response, content=(*content[:-1], replace(content[-1], incomplete=True)))
 
 
 def _not_json(data: bytes, fault: Exception, name: str) -> ParseError:
@@ -99,7 +111,12 @@ class Frames(Protocol):
 
 
 class FrameDecoder(StreamDecoder):
-    """A decoder over some framing. ``fold`` is its accumulator, ``done`` says that the last word was read."""
+    """A decoder over some framing. ``fold`` is its accumulator, ``done`` says that the last word was read.
+
+    Nothing unfinished looks finished. What is open when the stream fails is closed as ``incomplete``. A protocol that
+    writes arguments in pieces also ends a call that the output limit cut off, so the end of the latest call is held
+    back (``end_block``) until the next block opens (``release``) or the stop reason is known (``complete``).
+    """
 
     dialect: str
 
@@ -110,6 +127,7 @@ class FrameDecoder(StreamDecoder):
         self.started = False
         self.done = False
         self.closing = self.clean = False
+        self.last_call: ToolUseEnd | None = None
 
     @abstractmethod
     def read(self, frame: Any, out: list[Event]) -> None:
@@ -195,9 +213,33 @@ class FrameDecoder(StreamDecoder):
         self.fail(_not_json(data, fault, name), out)
         return True
 
-    def close_blocks(self, out: list[Event]) -> None:
-        """Close what is open, in order."""
-        out.extend([self.fold.close(index, self.finished_block(index)) for index in [*self.fold.open_indexes]])
+    def end_block(self, index: int, block: Block, out: list[Event]) -> None:
+        """Close a block that the wire has closed. The end of a call waits if no later block has begun."""
+        event = self.fold.close(index, block)
+        if type(event) is ToolUseEnd and index == len(self.fold.blocks) - 1:
+            self.last_call = event
+        else:
+            out.append(event)
+
+    def release(self, out: list[Event]) -> None:
+        """Another block begins: the call before it was finished."""
+        if self.last_call is not None:
+            out.append(self.last_call)
+            self.last_call = None
+
+    def release_cut(self, out: list[Event]) -> None:
+        """The answer broke off: nobody knows whether its latest call was finished."""
+        if self.last_call is not None:
+            index, block = self.last_call.index, replace(self.last_call.block, incomplete=True)
+            self.fold.blocks[index] = block
+            out.append(ToolUseEnd(index, block.input, block))
+            self.last_call = None
+
+    def close_blocks(self, out: list[Event], *, cut: bool = False) -> None:
+        """Close what is open, in order. ``cut``: the stream failed, so these blocks are not finished."""
+        for index in [*self.fold.open_indexes]:
+            block = self.finished_block(index)
+            out.append(self.fold.close(index, replace(block, incomplete=True) if cut else block))
 
     def complete(self, out: list[Event]) -> None:
         """The stream said its last word."""
@@ -205,7 +247,12 @@ class FrameDecoder(StreamDecoder):
             self.begin(out, MessageStart())
         self.close_blocks(out)
         self.done = True
-        whole, content = self.response(finished=True), self.content()
+        whole = self.response(finished=True)
+        if whole.stop_reason is MAX_TOKENS:
+            self.release_cut(out)
+        else:
+            self.release(out)
+        content = self.content()
         out.append(MessageComplete(whole if whole.content == content else replace(whole, content=content)))
 
     def content(self) -> tuple[Block, ...]:
@@ -216,7 +263,8 @@ class FrameDecoder(StreamDecoder):
         """The stream broke or reported an error: close it with what there is."""
         if not self.started:
             self.begin(out, MessageStart())
-        self.close_blocks(out)
+        self.close_blocks(out, cut=True)
+        self.release_cut(out)
         self.done = True
         response = replace(self.response(finished=False), content=self.content(), stop_reason=ERROR, error=error)
         error.response = response
@@ -225,12 +273,18 @@ class FrameDecoder(StreamDecoder):
 
 
 class GrammaticalEncoder(StreamEncoder):
-    """An encoder that checks every event it is fed. ``say`` is the dialect's."""
+    """An encoder that checks every event it is fed. ``say`` is the dialect's.
+
+    The end of an incomplete block waits for ``message.complete``: after a failure nothing is written for it, no closing
+    word and no finished item. An answer that stopped by its output limit says the end of its last call, as providers
+    do; ``say_cut_block`` is for protocols that have whole calls only.
+    """
 
     def __init__(self) -> None:
         self.grammar = StreamGrammar()
         self.ledger = Ledger()
         self.ended = False
+        self.unfinished: list[BlockComplete | ToolUseEnd] = []
 
     @property
     def losses(self) -> list[Loss]:  # type: ignore[override]
@@ -243,6 +297,21 @@ class GrammaticalEncoder(StreamEncoder):
 
     def feed(self, event: Event) -> bytes:
         self.grammar.check(event)
+        if isinstance(event, BlockComplete | ToolUseEnd) and event.block.incomplete:
+            self.unfinished.append(event)
+            return b""
+        if self.unfinished and isinstance(event, MessageComplete):
+            return self.say_cut(event)
+        return self.say(event)
+
+    def say_cut(self, event: MessageComplete) -> bytes:
+        """The end of an answer with incomplete blocks."""
+        cut, self.unfinished = self.unfinished, []
+        failed = event.error is not None or event.response.stop_reason in CUT_SHORT
+        return b"".join([b"" if failed else self.say_cut_block(closer) for closer in cut]) + self.say(event)
+
+    def say_cut_block(self, event: BlockComplete | ToolUseEnd) -> bytes:
+        """The end of a block that the output limit cut off."""
         return self.say(event)
 
     def close(self) -> bytes:

@@ -19,6 +19,7 @@ from ...types.usage import TokenUsage
 from ...types.words import StopReason
 from .._json import is_array, is_dict, is_object
 from .._schemas import restorer
+from .._stream import mark_cut_call
 from .._tables import Ledger, Words, kept, marks, own, read_constants, say_constants
 from .answers import read_answer
 from .blocks import BLOCKS, NAME, Wire
@@ -56,7 +57,7 @@ def decode_response(
         raise ParseError(f"a response body is a JSON object, got {type(body).__name__}")
     usual = read_answer(body, request)
     if usual is not None:
-        return usual
+        return mark_cut_call(usual)
     if body.get("type") == "error" or "error" in body:
         error = decode_error(None, headers, body, provider)
         return Response(stop_reason=StopReason.error, error=error)
@@ -68,7 +69,7 @@ def decode_response(
         blocks = tuple(restore(block) if type(block) is ToolUseBlock else block for block in blocks)
     forms: Wire = {} if is_array(content) else {"content": content if "content" in body else "absent"}
     calls = any(type(block) is ToolUseBlock for block in blocks)
-    return Response(content=blocks, **read_envelope(rest, forms, calls=calls))
+    return mark_cut_call(Response(content=blocks, **read_envelope(rest, forms, calls=calls)))
 
 
 def read_envelope(rest: Wire, forms: Wire, *, calls: bool) -> dict[str, Any]:

@@ -135,6 +135,7 @@ class Decoder(FrameDecoder):
         if type(empty) is ToolUseBlock and empty.input:
             empty = replace(empty, input={})
         index = len(self.fold.blocks)
+        self.release(out)
         out.append(self.fold.open(empty))
         growing = Growing(index, block, empty, self.fold.parts[index])
         self.growing[place] = growing
@@ -172,7 +173,7 @@ class Decoder(FrameDecoder):
         index = growing.index
         if index in self.fold.open_indexes:
             growing.delta = ""
-            out.append(self.fold.close(index, self.finished_block(index)))
+            self.end_block(index, self.finished_block(index), out)
 
     def finished_block(self, index: int) -> Block:
         growing, start, said = self.places[index], self.fold.blocks[index], self.fold.joined(index)

@@ -257,7 +257,7 @@ class Decoder(FrameDecoder):
     def finished_block(self, index: int) -> Block:
         return self.fold.blocks[index]
 
-    def close_blocks(self, out: list[Event]) -> None:
+    def close_blocks(self, out: list[Event], *, cut: bool = False) -> None:
         self.settle(out)
         blocks = self.fold.blocks[:]
         for index in self.fold.open_indexes:
@@ -268,7 +268,7 @@ class Decoder(FrameDecoder):
             block = content[index]
             if block.citations:
                 out.extend(CitationDelta(index, citation) for citation in block.citations)
-            out.append(self.fold.close(index, block))
+            out.append(self.fold.close(index, replace(block, incomplete=True) if cut else block))
         if (usage := self.answer.get("usage")) is not None:
             out.append(UsageUpdate(usage))
 

@@ -197,8 +197,8 @@ class Decoder(FrameDecoder):
         out.append(self.fold.arguments(index, said))
         out.append(self.fold.close(index, block))
 
-    def close_blocks(self, out: list[Event]) -> None:
-        super().close_blocks(out)
+    def close_blocks(self, out: list[Event], *, cut: bool = False) -> None:
+        super().close_blocks(out, cut=cut)
         pictures = list(map(read_image, take_typed(self.message, "images", list, {}) or ()))
         for block in pictures:
             self.whole(block, out)

@@ -241,7 +241,7 @@ class Decoder(FrameDecoder):
         out.extend(self.fold.arguments(place, text) for text in call.waiting if text)
         call.waiting = []
 
-    def close_blocks(self, out: list[Event]) -> None:
+    def close_blocks(self, out: list[Event], *, cut: bool = False) -> None:
         """Everything is read as a whole; calls that never got an id or a name open now, with what they have there."""
         whole = self.whole = read_response(self.body(), self.request)
         calls = self._calls()
@@ -250,7 +250,7 @@ class Decoder(FrameDecoder):
                 self.open_call(call, read.id, out)
         if whole.usage is not None:
             out.append(UsageUpdate(whole.usage))
-        super().close_blocks(out)
+        super().close_blocks(out, cut=cut)
         for block in whole.content:
             if type(block) not in TOLD and block not in self.fold.blocks:
                 out.append(self.fold.open(block))

@@ -25,7 +25,7 @@ EDITS = 4
 Path: TypeAlias = tuple[str | int, ...]
 
 # Closed vocabularies and what only repeats another field: changing these alone means something else, or nothing.
-CLOSED = frozenset({"role", "kind", "mode", "display", "dialect", "raw_stop_reason", "extras"})
+CLOSED = frozenset({"role", "kind", "mode", "display", "dialect", "raw_stop_reason", "extras", "incomplete"})
 # The names of a provider's own tools are its words; their ids pair a call with its result, often in one wire object.
 FIXED = frozenset(
     {
