@@ -90,8 +90,16 @@ class Accumulator:
 
 
 def fold(events: Iterable[Event]) -> Response:
-    """The response that a stream adds up to. A stream that breaks the grammar, or never completes, raises."""
+    """The response that a stream adds up to. A stream that breaks the grammar, or never completes, raises.
+
+    ``events`` is read to its end, and an exception that it raises there passes: ``fold(decode_stream(...))`` of a
+    stream that failed raises its error, whose ``response`` is the partial answer. A list of the same events gives the
+    partial answer itself.
+    """
+    if hasattr(events, "__aiter__"):
+        raise TypeError("fold reads a plain iterable: pass [event async for event in stream] for an async stream")
     grammar, deltas, finished = StreamGrammar(), dict[int, list[Event]](), dict[int, Block]()
+    response: Response | None = None
     for event in events:
         grammar.check(event)
         kind = type(event)
@@ -100,10 +108,12 @@ def fold(events: Iterable[Event]) -> Response:
             _verify(event.block, deltas.pop(event.index))
             finished[event.index] = event.block
         elif kind is MessageComplete:
-            return _assemble(cast("MessageComplete", event), [finished[index] for index in sorted(finished)])
+            response = _assemble(cast("MessageComplete", event), [finished[index] for index in sorted(finished)])
         elif (index := getattr(event, "index", None)) is not None:
             deltas.setdefault(index, []).append(event)
-    raise ParseError("the stream ended without message.complete")
+    if response is None:
+        raise ParseError("the stream ended without message.complete")
+    return response
 
 
 def _assemble(event: MessageComplete, blocks: list[Block]) -> Response:
@@ -137,7 +147,7 @@ def _same_arguments(said: str, block: ToolUseBlock) -> bool:
 
 
 def unfold(response: Response) -> Iterator[Event]:
-    """The events of a response: one delta for each text, no more than needed."""
+    """The events of a response: one delta for each text, no more than needed. Only closers say ``incomplete``."""
     yield MessageStart(response.id, response.model, response.origin, response.extras)
     for index, block in enumerate(response.content):
         yield from _unfold_block(index, block)
@@ -152,14 +162,14 @@ def _unfold_block(index: int, block: Block) -> Iterator[Event]:
         return
     if isinstance(block, TextBlock | RefusalBlock | ThinkingBlock):
         delta = ThinkingDelta if isinstance(block, ThinkingBlock) else TextDelta
-        empty = replace(block, text="", citations=()) if isinstance(block, TextBlock) else replace(block, text="")
-        yield BlockStart(index, empty)
+        empty = replace(block, text="", incomplete=False)
+        yield BlockStart(index, replace(empty, citations=()) if isinstance(empty, TextBlock) else empty)
         if block.text:
             yield delta(index, block.text)
         for citation in _citations(block):
             yield CitationDelta(index, citation)
     else:
-        yield BlockStart(index, block)
+        yield BlockStart(index, replace(block, incomplete=False) if block.incomplete else block)
     yield BlockComplete(index, block)
 
 
@@ -168,8 +178,14 @@ def _citations(block: Block) -> tuple[Citation, ...]:
 
 
 def _unfold_call(index: int, block: ToolUseBlock) -> Iterator[Event]:
-    yield ToolUseStart(index, block.id, block.name, replace(block, input={}, input_text=None))
-    text = block.input_text if block.kind == "text" else write_arguments(block.input, block.input_text)
-    if text:
+    yield ToolUseStart(index, block.id, block.name, replace(block, input={}, input_text=None, incomplete=False))
+    if text := _arguments(block):
         yield ToolUseInputDelta(index, text)
     yield ToolUseEnd(index, block.input, block)
+
+
+def _arguments(block: ToolUseBlock) -> str | None:
+    """The text of a call's arguments. An incomplete call has only what the model wrote: nothing is made up for it."""
+    if block.kind == "text" or (block.incomplete and (block.input_text is not None or not block.input)):
+        return block.input_text
+    return write_arguments(block.input, block.input_text)

@@ -12,6 +12,7 @@ import msgspec
 from msgspec.structs import replace
 
 from .errors import AdapterError, error_type
+from .types.base import Json
 from .types.events import MessageComplete
 from .types.response import Response
 
@@ -32,10 +33,9 @@ def to_json(value: Any) -> bytes:
 def from_json(data: bytes | str, kind: type[T]) -> T:
     """The value that ``to_json`` wrote. Unknown words of closed vocabularies raise."""
     value = msgspec.json.decode(data, type=kind)
-    if not isinstance(value, Response | MessageComplete):
-        return value
-    told = cast("dict[str, Any] | AdapterError | None", value.error)
-    return replace(value, error=_rebuilt(told)) if isinstance(told, dict) else value
+    if isinstance(value, MessageComplete):
+        value = replace(value, response=replace(value.response, error=_rebuilt(value.response.error)))
+    return replace(value, error=_rebuilt(value.error)) if isinstance(value, Response | MessageComplete) else value
 
 
 def _error_fields(value: Any) -> Any:
@@ -45,7 +45,10 @@ def _error_fields(value: Any) -> Any:
     return {"error_class": value.error_class, "type": value.__class__.__name__, **told}
 
 
-def _rebuilt(told: dict[str, Any]) -> AdapterError:
+def _rebuilt(saved: Json) -> Json:
+    if not isinstance(saved, dict):
+        return saved
+    told = cast("dict[str, Any]", saved)
     fields = {name: told[name] for name in FIELDS if name in told and name != "message"}
     base = error_type(told["error_class"])
     named = {cls.__name__: cls for cls in (base, *base.__subclasses__())}

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
 import pytest
 
 from interlingua import (
+    DIALECTS,
     BlockComplete,
     BlockStart,
+    CancelledError,
     Citation,
     Event,
     ImageBlock,
     Message,
     MessageComplete,
     MessageStart,
+    NetworkError,
     OpaqueBlock,
     ParseError,
     RedactedThinkingBlock,
@@ -34,7 +38,11 @@ from interlingua import (
     Unknown,
     UrlSource,
     UsageUpdate,
+    decode_stream,
+    dialect,
     fold,
+    from_json,
+    to_json,
     unfold,
 )
 from interlingua.folding import Accumulator
@@ -58,12 +66,44 @@ RESPONSES: tuple[Response, ...] = (
     ),
     Response((TextBlock("x", extras={"d": {"k": 1}}, forms={"d": {"f": 1}}),), forms={"d": {"f": 2}}),
     Response((TextBlock("par"),), "error", error=ServerError("x")),
+    # Answers that broke off: what was open is incomplete.
+    Response((TextBlock("all"), TextBlock("par", incomplete=True)), "error", error=ServerError("x")),
+    Response((ThinkingBlock("hm", incomplete=True), RefusalBlock("n", incomplete=True)), "error", error=ServerError()),
+    Response((ToolUseBlock("a", "f", incomplete=True),), "cancelled", error=CancelledError("c")),
+    Response((ToolUseBlock("a", "f", input_text="", incomplete=True),), "error", error=ServerError("x")),
+    Response((ToolUseBlock("a", "f", input_text='{"x": ', incomplete=True),), "cancelled", error=CancelledError("c")),
+    Response((ToolUseBlock("a", "f", input={"x": 1}, incomplete=True),), "max_tokens"),
+    Response((ToolUseBlock("a", "f", input={"x": 1}, input_text='{"x":1,"y":', incomplete=True),), "max_tokens"),
+    Response((ToolUseBlock("a", "f", "text", input_text="rm -rf /tm", incomplete=True),), "error", error=ServerError()),
+    Response((OpaqueBlock("d", {"a": 1}, incomplete=True),), "error", error=ServerError("x")),
 )
 
 
 @pytest.mark.parametrize("response", RESPONSES)
 def test_fold_undoes_unfold(response: Response) -> None:
     assert fold(unfold(response)) == response
+
+
+@pytest.mark.parametrize("response", RESPONSES)
+def test_an_answer_survives_saving(response: Response) -> None:
+    assert from_json(to_json(response), Response) == response
+    (*_, last) = unfold(response)
+    assert from_json(to_json(last), MessageComplete) == last
+
+
+@pytest.mark.parametrize("response", RESPONSES)
+def test_only_closers_say_that_a_block_is_incomplete(response: Response) -> None:
+    """At its start nobody knows that a block will break off."""
+    events = list(unfold(response))
+    openers = [event.block for event in events if isinstance(event, BlockStart | ToolUseStart)]
+    closers = [event.block for event in events if isinstance(event, BlockComplete | ToolUseEnd)]
+    assert not any(block.incomplete for block in openers)
+    assert [block.incomplete for block in closers] == [block.incomplete for block in response.content]
+
+
+def test_no_arguments_are_made_up_for_an_incomplete_call() -> None:
+    events = unfold(Response((ToolUseBlock("a", "f", incomplete=True),), "error"))
+    assert not any(isinstance(event, ToolUseInputDelta) for event in events)
 
 
 def test_a_stream_is_told_in_order() -> None:
@@ -169,6 +209,44 @@ def test_a_partial_answer_folds_with_its_error() -> None:
     response = Response("par", StopReason.error, error=ServerError("x"))
     folded = fold(unfold(response))
     assert (folded.text, folded.stop_reason, folded.error) == ("par", "error", ServerError("x"))
+
+
+def failing(events: list[Event], error: Exception) -> Iterator[Event]:
+    yield from events
+    raise error
+
+
+def test_the_error_that_an_iterator_ends_with_passes() -> None:  # S2
+    """What ``message.complete`` says does not raise; what the iterator raises after it does."""
+    response = Response("par", StopReason.error, error=ServerError("x"))
+    events = list(unfold(response))
+    assert fold(events) == response
+    with pytest.raises(ServerError, match="x"):
+        fold(failing(events, ServerError("x")))
+
+
+def test_nothing_may_follow_the_end() -> None:
+    with pytest.raises(ParseError, match="done"):
+        fold([*unfold(Response("a")), *unfold(Response("b"))])
+
+
+@pytest.mark.parametrize("name", DIALECTS)
+def test_fold_of_a_cut_stream_raises_its_error_with_the_partial_answer(name: str) -> None:  # S2
+    encoder = dialect(name).stream_encoder()
+    start, opener, delta, *_ = unfold(Response("part"))
+    with pytest.raises(NetworkError) as caught:
+        fold(decode_stream(map(encoder.feed, (start, opener, delta)), dialect=name))
+    assert caught.value.response is not None
+    assert caught.value.response.stop_reason is StopReason.error
+    assert caught.value.response.text == "part"
+
+
+def test_an_async_stream_is_refused_with_a_sentence() -> None:
+    async def events() -> AsyncIterator[Event]:
+        yield START
+
+    with pytest.raises(TypeError, match="async for"):
+        fold(events())  # type: ignore[arg-type] # pyright: ignore[reportArgumentType]
 
 
 def test_the_writing_side_numbers_blocks_and_joins_texts_once() -> None:
