@@ -59,6 +59,7 @@ if TYPE_CHECKING:
         RateLimitError as RateLimitError,
         RequestTimeoutError as RequestTimeoutError,
         ServerError as ServerError,
+        StoreError as StoreError,
         ToolStateError as ToolStateError,
         error_type as error_type,
     )
@@ -209,7 +210,7 @@ _PLACES: dict[str, tuple[str, ...]] = {
     "errors": (
         "AdapterError", "AuthError", "CancelledError", "ContextOverflowError", "InvalidRequestError",
         "LossyTranslation", "NetworkError", "NotConfigured", "OverloadedError", "ParseError", "RateLimitError",
-        "RequestTimeoutError", "ServerError", "ToolStateError", "error_type",
+        "RequestTimeoutError", "ServerError", "StoreError", "ToolStateError", "error_type",
     ),
     "export": ("log_calls", "trace_calls"),
     "folding": ("fold", "unfold"),
@@ -319,6 +320,7 @@ __all__ = [
     "Source",
     "SqliteStore",
     "StopReason",
+    "StoreError",
     "StreamDecoder",
     "StreamEncoder",
     "StreamGrammar",

@@ -14,6 +14,7 @@ Exception
     │   ├── ParseError           what the wire says is not what it should be
     │   └── LossyTranslation     something would be lost, and the caller asked to be stopped
     ├── ToolStateError           tool_error: calls and results do not match
+    ├── StoreError               other: a session could not be written to its store, or read from it
     └── CancelledError           cancelled: by the caller
 """
 
@@ -41,6 +42,7 @@ __all__ = [
     "RateLimitError",
     "RequestTimeoutError",
     "ServerError",
+    "StoreError",
     "ToolStateError",
     "error_type",
 ]
@@ -177,6 +179,15 @@ class ToolStateError(AdapterError):
     """Tool calls and results do not match."""
 
     default_class = ErrorClass.tool_error
+
+
+class StoreError(AdapterError):
+    """A session could not be written to its store, or read from it.
+
+    ``response`` is the answer that was just received, if there is one: it is in the session's history, and the next
+    save writes it. ``retryable`` says whether the same write may succeed later (a full disk, a locked database); it is
+    False when somebody else has changed the stored session.
+    """
 
 
 class CancelledError(AdapterError):

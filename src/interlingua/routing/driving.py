@@ -44,8 +44,14 @@ class Steps(Generic[R]):
             self.command, self.result = None, end.value
 
     def close(self) -> None:
-        """Give up."""
-        self._steps.close()
+        """Give up. What the steps would still do at their end is left undone."""
+        try:
+            self._steps.throw(GeneratorExit())
+        except (GeneratorExit, StopIteration):
+            pass
+        finally:
+            self._steps.close()
+            self.command = None
 
     def done(self) -> R:
         """The result."""
@@ -67,25 +73,28 @@ async def drive(steps: Steps[R], perform: Callable[[Any], Awaitable[Any]]) -> R:
 
 async def drive_stream(steps: Steps[Any], perform: Callable[[Any], Awaitable[Any]]) -> AsyncGenerator[Event, None]:
     """Do all steps, and hand out the events of every answer as they come."""
-    while (command := steps.command) is not None:
-        try:
-            if isinstance(command, Ask):
-                async with aclosing(listen(command)) as events:
-                    async for event in events:
-                        yield event
-                value: Any = command.response
-            else:
-                value = await perform(command)
-        except BaseException as error:  # noqa: BLE001
-            held = command.release() if isinstance(command, Ask) and isinstance(error, AdapterError) else []
+    held: list[Event] = []
+    try:
+        while (command := steps.command) is not None:
             try:
+                if isinstance(command, Ask):
+                    held = []
+                    async with aclosing(listen(command)) as events:
+                        async for event in events:
+                            yield event
+                    value: Any = command.response
+                else:
+                    value = await perform(command)
+            except BaseException as error:  # noqa: BLE001
+                if isinstance(command, Ask) and isinstance(error, AdapterError):
+                    held = command.release()
                 steps.fail(error)
-            except AdapterError:
-                for event in held:
-                    yield event
-                raise
-        else:
-            steps.reply(value)
+            else:
+                steps.reply(value)
+    except AdapterError:
+        for event in held:
+            yield event
+        raise
 
 
 def drive_sync(steps: Steps[R], perform: Callable[[Any], Any]) -> R:
@@ -102,22 +111,25 @@ def drive_sync(steps: Steps[R], perform: Callable[[Any], Any]) -> R:
 
 def drive_stream_sync(steps: Steps[Any], perform: Callable[[Any], Any]) -> Generator[Event, None, None]:
     """Do all steps, and hand out the events of every answer as they come."""
-    while (command := steps.command) is not None:
-        try:
-            if isinstance(command, Ask):
-                yield from listen_sync(command)
-                value: Any = command.response
-            else:
-                value = perform(command)
-        except BaseException as error:  # noqa: BLE001
-            held = command.release() if isinstance(command, Ask) and isinstance(error, AdapterError) else []
+    held: list[Event] = []
+    try:
+        while (command := steps.command) is not None:
             try:
+                if isinstance(command, Ask):
+                    held = []
+                    yield from listen_sync(command)
+                    value: Any = command.response
+                else:
+                    value = perform(command)
+            except BaseException as error:  # noqa: BLE001
+                if isinstance(command, Ask) and isinstance(error, AdapterError):
+                    held = command.release()
                 steps.fail(error)
-            except AdapterError:
-                yield from held
-                raise
-        else:
-            steps.reply(value)
+            else:
+                steps.reply(value)
+    except AdapterError:
+        yield from held
+        raise
 
 
 # ------------------------------------------------------------------------------------------------------- asking a model

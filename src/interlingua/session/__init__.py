@@ -1,9 +1,14 @@
 """A conversation that an application holds: history, tools, any model, saved and loaded, moved between two turns."""
 
+from typing import TYPE_CHECKING
+
 from .awaiting import Session, SessionStream
 from .blocking import SyncSession, SyncSessionStream
 from .reporting import Report
-from .stores import JsonStore, SqliteStore, Store
+from .stores import JsonStore, Store
+
+if TYPE_CHECKING:
+    from .sqlite import SqliteStore as SqliteStore
 
 __all__ = [
     "JsonStore",
@@ -15,3 +20,11 @@ __all__ = [
     "SyncSession",
     "SyncSessionStream",
 ]
+
+
+def __getattr__(name: str) -> object:
+    if name == "SqliteStore":  # some builds of Python have no sqlite3
+        from .sqlite import SqliteStore  # noqa: PLC0415
+
+        return SqliteStore
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -14,8 +14,9 @@ from ..routing.driving import Steps, answer, drive, drive_stream
 from ..types.blocks import ToolResultBlock
 from ..types.events import Event
 from ..types.response import Response
-from .talking import Content, Talk, Wishes
+from .talking import Talk
 from .turns import Persist, RunTools, Shorten, Turn
+from .wishes import Content, Wishes
 
 __all__ = ["Session", "SessionStream"]
 
@@ -98,8 +99,20 @@ class Session(Talk):
             shown = self.overflow(command.messages, command.window)
             return await shown if isawaitable(shown) else shown
         assert isinstance(command, Persist)
-        await asyncio.to_thread(self.persist)
-        return None
+        return await self._persist()
+
+    async def _persist(self) -> None:
+        """``persist`` in a thread. A task that is cancelled meanwhile waits for it, and is cancelled then."""
+        if self.store is None:
+            return
+        writing = asyncio.create_task(asyncio.to_thread(self.persist))
+        try:
+            await asyncio.shield(writing)
+        except asyncio.CancelledError:
+            await asyncio.wait([writing])
+            if not writing.cancelled():
+                writing.exception()  # or asyncio complains that nobody looked at it
+            raise
 
     async def _run_tools(self, command: RunTools) -> Sequence[ToolResultBlock]:
         """All results; if the turn is cancelled meanwhile, those that were there."""
@@ -132,9 +145,12 @@ class Session(Talk):
     async def close(self) -> None:
         """Cancel what runs, and close connections and store if they are the session's own."""
         await self.cancel()
-        self._close_store()
-        if self._owns_manager:
-            await self.manager.close()
+        try:
+            await self._persist()
+        finally:
+            await asyncio.to_thread(self._close_store)
+            if self._owns_manager:
+                await self.manager.close()
 
     async def __aenter__(self) -> Session:
         return self

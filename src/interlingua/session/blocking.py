@@ -12,8 +12,9 @@ from ..routing.asking import Ask, Fetch
 from ..routing.driving import Steps, answer_sync, drive_stream_sync, drive_sync
 from ..types.events import Event
 from ..types.response import Response
-from .talking import Content, Talk, Wishes
+from .talking import Talk
 from .turns import Persist, RunTools, Shorten, Turn
+from .wishes import Content, Wishes
 
 __all__ = ["SyncSession", "SyncSessionStream"]
 

@@ -89,6 +89,15 @@ class Book:
             self.answer([])
         return added
 
+    def state(self) -> tuple[list[Message], dict[str, ToolUseBlock], set[str]]:
+        """What ``restore`` needs to undo all later changes."""
+        return self.messages.copy(), self._open.copy(), self.omitted.copy()
+
+    def restore(self, state: tuple[list[Message], dict[str, ToolUseBlock], set[str]]) -> None:
+        """Undo every change since ``state`` was taken."""
+        self.messages, self._open, self.omitted = state
+        self.saved = 0  # what is stored may be newer
+
     def omit(self, messages: Iterable[Message]) -> None:
         """Send these no more; they stay here."""
         self.omitted.update(message.id for message in messages if message.id is not None)

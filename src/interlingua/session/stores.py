@@ -1,36 +1,39 @@
-"""Where sessions are kept: one JSON file, or a SQLite file with many. What is complete is written before the next step.
+"""Where sessions are kept: one JSON file, or a SQLite file with many. Every save is whole or does not happen.
 
-A JSON file is written beside the old one and then put in its place, so that a crash leaves the one or the other whole.
-In SQLite only what is new is written, in one transaction.
+A save never replaces what its session has not read or written itself: if somebody else has changed the stored session
+meanwhile, in this process or in another, it raises ``StoreError`` and writes nothing. Both stores block; a session that
+awaits uses them in a thread.
 """
 
 from __future__ import annotations
 
+import errno
 import os
+import sys
+import time
 from collections.abc import Generator
-from contextlib import closing, contextmanager
-from importlib import import_module
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import Lock
 from typing import Any, Protocol
 
 import msgspec
 
-from ..errors import ParseError
-from ..types.messages import Message
-from .saved import Head, Saved, read_head, read_saved
+from ..adapter import new_ulid
+from ..errors import ParseError, StoreError
+from .saved import Mark, Saved, may_replace, read_mark, read_saved
 
-__all__ = ["JsonStore", "Place", "SqliteStore", "Store", "store_at", "visited"]
+if sys.platform != "win32":  # there, two processes that write one file at the very same moment are not told apart
+    import fcntl
 
+__all__ = ["WAIT", "JsonStore", "Store", "encode", "refusal"]
+
+WAIT = 5.0
+"""How many seconds a save waits for another program's save to end."""
+
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+_REPLACING = Lock()
 _encode = msgspec.json.Encoder().encode
-
-SCHEMA = """
-CREATE TABLE IF NOT EXISTS sessions (id TEXT PRIMARY KEY, head TEXT NOT NULL);
-CREATE TABLE IF NOT EXISTS messages (
-    session TEXT NOT NULL REFERENCES sessions (id), place INTEGER NOT NULL, body TEXT NOT NULL,
-    PRIMARY KEY (session, place)
-) WITHOUT ROWID;
-"""
 
 
 class Store(Protocol):
@@ -41,30 +44,6 @@ class Store(Protocol):
     def load(self, id: str | None = None) -> Saved: ...
 
 
-Place = Store | str | os.PathLike[str]
-"""A store, or the path of one."""
-
-
-@contextmanager
-def visited(place: Place) -> Generator[Store, None, None]:
-    """The store that is meant. One that is opened for this visit is closed after it."""
-    if not isinstance(place, str | os.PathLike):
-        yield place
-        return
-    store = store_at(place)
-    try:
-        yield store
-    finally:
-        if isinstance(store, SqliteStore):
-            store.close()
-
-
-def store_at(path: str | os.PathLike[str]) -> Store:
-    """The store that a path means: SQLite for ``.db``, ``.sqlite`` and ``.sqlite3``, JSON for anything else."""
-    found = Path(path)
-    return SqliteStore(found) if found.suffix in (".db", ".sqlite", ".sqlite3") else JsonStore(found)
-
-
 class JsonStore:
     """One session in one file that a person can read."""
 
@@ -72,77 +51,138 @@ class JsonStore:
         self.path = Path(path)
 
     def save(self, saved: Saved, since: int = 0) -> None:
-        """Write it all."""
-        told = msgspec.to_builtins(saved.head) | {"messages": saved.messages}
-        beside = self.path.with_name(f".{self.path.name}.{os.getpid()}.new")
-        with beside.open("wb") as file:
-            file.write(msgspec.json.format(_encode(told), indent=1) + b"\n")
-            file.flush()
-            os.fsync(file.fileno())
-        beside.replace(self.path)
+        """Write it all beside the file, then put it in its place: a crash leaves the old file or the new one."""
+        data = encode(saved.head)[:-1] + b',"messages":[' + b",".join(map(encode, saved.messages)) + b"]}"
+        data = msgspec.json.format(data, indent=1) + b"\n"
+        path = Path(os.path.realpath(self.path))
+        beside = path.with_name(f".{path.name[:40]}.{new_ulid()}.new")
+        with _explained(self.path):
+            try:
+                _write(beside, data, _mode(path))
+                with _REPLACING, _locked(path.parent):
+                    found = self._found(path) if saved.seen is not None else None
+                    if not may_replace(saved, found):
+                        raise refusal(str(self.path), saved, found)
+                    beside.replace(path)
+            finally:
+                with suppress(OSError):
+                    beside.unlink()
+            _sync_folder(path.parent)
+
+    def _found(self, path: Path) -> Mark | None:
+        try:
+            data = path.read_bytes()
+        except FileNotFoundError:
+            return None
+        try:
+            return read_mark(data, str(self.path)) if data else None
+        except ParseError as error:
+            raise StoreError(f"{error.message}. Nothing was written: choose another file.") from None
 
     def load(self, id: str | None = None) -> Saved:
         """The session; ``id``, if given, must be its own."""
-        saved = read_saved(self.path.read_bytes(), str(self.path))
+        try:
+            data = self.path.read_bytes()
+        except FileNotFoundError:
+            raise missing(self.path) from None
+        except OSError as error:
+            raise StoreError(f"{self.path} cannot be read: {error.strerror}", retryable=True) from error
+        saved = read_saved(data, str(self.path))
         if id not in (None, saved.head.id):
             raise ParseError(f"{self.path} holds the session {saved.head.id}, not {id}")
         return saved
 
 
-class SqliteStore:
-    """Many sessions in one file, several processes may share it. Closed, it opens again when it is needed."""
+def encode(value: Any) -> bytes:
+    """JSON of a message or a head; one that cannot be written is named."""
+    try:
+        return _encode(value)
+    except (TypeError, ValueError, RecursionError) as error:
+        who = f"message {value.id}" if hasattr(value, "role") else "the session's settings or metadata"
+        raise StoreError(f"{who} cannot be saved as JSON: {error}. Change or remove that value.") from error
 
-    def __init__(self, path: str | os.PathLike[str]) -> None:
-        self.path, self._lock = Path(path), Lock()
-        self._connection: Any = None
 
-    def _open(self) -> Any:
-        if self._connection is None:
-            made = import_module("sqlite3").connect(self.path, check_same_thread=False, timeout=30)
-            made.executescript(f"PRAGMA journal_mode=WAL; {SCHEMA}")
-            self._connection = made
-        return self._connection
+def missing(path: Path) -> FileNotFoundError:
+    """What a load raises where no file is."""
+    return FileNotFoundError(errno.ENOENT, "No saved session here; nothing was created", str(path))
 
-    def save(self, saved: Saved, since: int = 0) -> None:
-        """Write the head, and the messages from ``since`` on."""
-        id, rows = saved.head.id, saved.messages[since:]
-        with self._lock, self._open() as open_:
-            open_.execute(
-                "INSERT INTO sessions VALUES (?, ?) ON CONFLICT (id) DO UPDATE SET head = excluded.head",
-                (id, _encode(saved.head).decode()),
-            )
-            open_.execute("DELETE FROM messages WHERE session = ? AND place >= ?", (id, since))
-            open_.executemany(
-                "INSERT INTO messages VALUES (?, ?, ?)",
-                [(id, place, _encode(message).decode()) for place, message in enumerate(rows, since)],
-            )
 
-    def load(self, id: str | None = None) -> Saved:
-        """The session of that id; the only one, if there is but one."""
-        known = self.ids()
-        if id is None and len(known) != 1:
-            raise ParseError(f"{self.path} holds {len(known)} sessions; say which: {', '.join(known) or 'none'}")
-        id = id or known[0]
-        if id not in known:
-            raise ParseError(f"{self.path} holds no session {id}; it has {', '.join(known) or 'none'}")
-        with self._lock, closing(self._open().cursor()) as cursor:
-            (told,) = cursor.execute("SELECT head FROM sessions WHERE id = ?", (id,)).fetchone()
-            rows = cursor.execute("SELECT body FROM messages WHERE session = ? ORDER BY place", (id,)).fetchall()
-        head: Head = read_head(told, str(self.path))
-        return Saved(head, tuple(msgspec.json.decode(body, type=Message) for (body,) in rows))
+def refusal(source: str, saved: Saved, found: Mark | None) -> StoreError:
+    """Why a save does not replace what it found."""
+    if found is not None and found.id != saved.head.id:
+        return StoreError(
+            f"{source} holds another session, {found.id}; nothing was written."
+            " Choose another file, or replace it with session.save(path, overwrite=True)."
+        )
+    return StoreError(
+        f"{source}: the stored session {saved.head.id} was changed by somebody else since this one was loaded or saved;"
+        " nothing was written. Load it again, or fork() this session and save the fork, to keep both."
+    )
 
-    def ids(self) -> tuple[str, ...]:
-        """The sessions that are kept here, the oldest first."""
-        with self._lock, closing(self._open().cursor()) as cursor:
-            return tuple(id for (id,) in cursor.execute("SELECT id FROM sessions ORDER BY rowid"))
 
-    def close(self) -> None:
-        """Close the file."""
-        with self._lock:
-            if self._connection is not None:
-                self._connection.close()
-                self._connection = None
+# ---------------------------------------------------------------------------------------------------------- the file
 
-    def __del__(self) -> None:
-        if self._connection is not None:
-            self._connection.close()
+
+@contextmanager
+def _explained(path: Path) -> Generator[None, None, None]:
+    """Failures of the file system as errors of ours."""
+    try:
+        yield
+    except OSError as error:
+        why = "the disk is full" if error.errno in _FULL else error.strerror or str(error)
+        raise StoreError(f"{path} could not be written: {why}. The session is unchanged.", retryable=True) from error
+
+
+def _mode(path: Path) -> int | None:
+    try:
+        return path.stat().st_mode & 0o777
+    except FileNotFoundError:
+        return None
+
+
+def _write(path: Path, data: bytes, mode: int | None) -> None:
+    with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666), "wb") as file:
+        if mode is not None and hasattr(os, "fchmod"):
+            os.fchmod(file.fileno(), mode)
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+@contextmanager
+def _locked(folder: Path) -> Generator[None, None, None]:
+    """Only one process at a time looks at a file in this folder and replaces it. A lock ends with its process."""
+    if sys.platform == "win32":
+        yield
+        return
+    opened = os.open(folder, os.O_RDONLY)
+    try:
+        until = time.monotonic() + WAIT
+        while not _lock(opened):
+            if time.monotonic() > until:
+                raise OSError(errno.EWOULDBLOCK, f"another program held the folder for {WAIT:g} seconds")
+            time.sleep(0.005)
+        yield
+    finally:
+        os.close(opened)
+
+
+def _lock(opened: int) -> bool:
+    try:
+        fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:  # a file system that knows no locks
+        return True
+    return True
+
+
+def _sync_folder(folder: Path) -> None:
+    """Make the new name last; where folders cannot be opened (Windows), the system does."""
+    if sys.platform == "win32":
+        return
+    opened = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(opened)
+    finally:
+        os.close(opened)

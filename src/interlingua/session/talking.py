@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import time
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from typing import Any, Literal, Self, TypedDict
+from collections.abc import Iterable, Mapping, Sequence
+from copy import deepcopy
+from typing import Any, Self
 
 import msgspec
 
 from ..adapter import Adapter, new_ulid
 from ..behaviour import Preset
-from ..errors import InvalidRequestError
+from ..errors import InvalidRequestError, StoreError
 from ..estimate import estimate_input_tokens
 from ..history import CachePolicy, Names, mark_cache, new_message_id
 from ..manager import ProviderManager
@@ -27,64 +29,22 @@ from ..types.base import Json
 from ..types.blocks import Block, TextBlock, ToolResultBlock, ToolUseBlock
 from ..types.capabilities import Target
 from ..types.messages import Message
-from ..types.request import Request, Thinking
-from ..types.tools import Tool, ToolChoice, ToolDefinition, ToolOutput
+from ..types.request import Request
+from ..types.tools import Tool, ToolDefinition, ToolOutput
 from ..types.usage import TokenUsage
 from ..types.words import Role
 from .book import Book, Repair
 from .reporting import Report, total
 from .saved import FORMAT, VERSION, Head, Saved
-from .stores import JsonStore, Place, SqliteStore, store_at, visited
+from .stores import JsonStore
+from .storing import Place, Writer, close_store, store_at, visited
 from .turns import Turn
+from .wishes import WISHES, Content, Overflow, Settings, Wishes, read_wishes
 
 __all__ = ["Content", "Overflow", "Settings", "Talk", "Wishes"]
 
 USER = Role.user
-Content = str | Block | Sequence[Block] | Message
-"""What a user can say."""
-
-Strategy = Callable[[tuple[Message, ...], int | None], Sequence[Message] | Awaitable[Sequence[Message]]]
-Overflow = Literal["truncate", "raise"] | Strategy
-"""What to do when the conversation is too long. A strategy is given what is sent and the window, and says what to send
-instead: a summary and the latest turns, for instance."""
-
-
-class Wishes(TypedDict, total=False):
-    """Fields of a request that a session, or one turn, can set."""
-
-    tool_choice: ToolChoice | None
-    max_output_tokens: int | None
-    temperature: float | None
-    top_p: float | None
-    top_k: int | None
-    stop_sequences: tuple[str, ...]
-    seed: int | None
-    output_schema: dict[str, Json] | None
-    thinking: Thinking | None
-    service_tier: str | None
-    betas: tuple[str, ...]
-
-
-class Settings(Wishes, total=False):
-    """What both sessions can be told."""
-
-    manager: ProviderManager | None
-    behaviour: str | Preset | None
-    cache: CachePolicy
-    repair: Repair
-    overflow: Overflow
-    max_steps: int
-    tool_timeout: float | None
-    approve: Approve | None
-    pricing: Pricing | None
-    store: Place | None
-    messages: Iterable[Message]
-    id: str | None
-    metadata: Mapping[str, Json] | None
-    active_skills: Iterable[str]
-    active_connectors: Iterable[str]
-    fetch_media: bool
-    """Whether media by URL are fetched for a model that takes data only; never from private addresses."""
+log = logging.getLogger("interlingua")
 
 
 class Talk:
@@ -119,7 +79,7 @@ class Talk:
     ) -> None:
         unknown = sorted(set(wishes) - set(Wishes.__annotations__))
         if unknown:
-            raise TypeError(f"a session has no {', '.join(unknown)}; a request can be given {', '.join(_WISHES)}")
+            raise TypeError(f"a session has no {', '.join(unknown)}; a request can be given {', '.join(WISHES)}")
         self.id = id or f"ses_{new_ulid()}"
         self.manager, self._owns_manager = manager or ProviderManager(), manager is None
         self.behaviour, self.cache, self.overflow, self.max_steps = behaviour, cache, overflow, max_steps
@@ -137,7 +97,8 @@ class Talk:
         self._availability = Availability(clock=time.monotonic)
         self._model: Models | None = None
         self._turn: Turn | None = None
-        self._stored: Head | None = None
+        self._writer, self._unreadable = Writer(), dict[str, Json]()
+        self._before: Any = None
         self.model = model
 
     # ---------------------------------------------------------------------------------------------------- the model
@@ -224,18 +185,21 @@ class Talk:
         return sum(known) if len(known) == len(costs) else None
 
     def add(self, *messages: Message) -> None:
-        """Append messages as they are, such as an earlier conversation."""
+        """Append messages as they are, such as an earlier conversation. A session that awaits stores them with the
+        next turn, or when it is closed."""
+        self._mark()
         for message in messages:
             self.book.add(message)
-        self.persist()
+        self._persist_change()
 
     def answer(self, outputs: Iterable[ToolOutput]) -> None:
-        """Answer calls that were handed over; those that are left out are answered with an error."""
+        """Answer calls that were handed over; the others are answered with an error. Stored as by ``add``."""
         results = [
             ToolResultBlock(output.id, as_blocks(output.content), is_error=output.is_error) for output in outputs
         ]
+        self._mark()
         self.book.answer(results)
-        self.persist()
+        self._persist_change()
 
     def _tool_metadata(self) -> dict[str, Any]:
         """What tools may know of the session."""
@@ -253,13 +217,13 @@ class Talk:
         """A new turn. Without words it goes on from where the history ends: a loop first runs what was called there."""
         if self._turn is not None and not self._turn.over:
             raise InvalidRequestError("a turn of this session is still running: wait for it, or cancel it")
-        if wishes and (unknown := sorted(set(wishes) - set(_WISHES))):
-            raise TypeError(f"a turn has no {', '.join(unknown)}; it can be given {', '.join(_WISHES)}")
+        if wishes and (unknown := sorted(set(wishes) - set(WISHES))):
+            raise TypeError(f"a turn has no {', '.join(unknown)}; it can be given {', '.join(WISHES)}")
+        self._mark()
         if content is not None:
             self.say(content)
         elif not (loop and all(map(self.runs, self.book.open_calls))):
             self.book.settle()
-        self.persist()
         turn = self._turn = Turn(self, dict(wishes), loop=loop, seconds=seconds)
         self.report = turn.report
         return turn
@@ -316,26 +280,44 @@ class Talk:
             omitted=tuple(sorted(self.book.omitted)),
             metadata=self.metadata,
             forked_from=self.forked_from,
+            unreadable=self._unreadable,
         )
         return Saved(head, tuple(self.book.messages))
 
     def persist(self) -> None:
-        """Write what is new to the session's store, if it has one."""
-        if self.store is None:
+        """Write what is new to the session's store, if it has one. Blocks; turns that await call it in a thread."""
+        if self.store is not None:
+            self._writer.persist(self.store, self.book, self.snapshot)
+
+    def _mark(self) -> None:
+        """Remember the history, should the change that follows not be stored."""
+        self._before = None if self.store is None else self.book.state()
+
+    def take_back(self) -> None:
+        """Undo the change that could not be stored, so that it can be made once more."""
+        if self._before is not None:
+            self.book.restore(self._before)
+
+    def _persist_change(self) -> None:
+        if not self.blocking:
             return
-        saved = self.snapshot()
-        if saved.head != self._stored or self.book.saved < len(saved.messages):
-            self.store.save(saved, self.book.saved)
-            self._stored, self.book.saved = saved.head, len(saved.messages)
+        try:
+            self.persist()
+        except StoreError:
+            self.take_back()
+            raise
 
     def _close_store(self) -> None:
-        if self._owns_store and isinstance(self.store, SqliteStore):
-            self.store.close()
+        if self._owns_store:
+            close_store(self.store)
 
-    def save(self, store: Place) -> None:
-        """Write the whole session: a path ending in ``.db`` or ``.sqlite`` is SQLite, any other JSON."""
+    def save(self, store: Place, *, overwrite: bool = False) -> None:
+        """Write the whole session: a path ending in ``.db`` or ``.sqlite`` is SQLite, any other JSON. Blocks.
+
+        A session that this one has neither read nor written there is not replaced, unless you say ``overwrite``.
+        """
         with visited(store) as found:
-            found.save(self.snapshot())
+            self._writer.save(found, self.snapshot(), overwrite=overwrite)
 
     @classmethod
     def load(
@@ -349,27 +331,40 @@ class Talk:
         **settings: Any,
     ) -> Self:
         """A saved session. Tools are functions, which no file can hold: give them again. ``store=`` is where it is kept
-        from now on; that may be where it came from."""
+        from now on; that may be where it came from. Blocks.
+
+        What cannot be read is left out, kept for the next save, and told in the log and in ``report.warnings``.
+        """
         with visited(source) as found:
             saved = found.load(id)
-        return cls._from(saved, tools, model, **settings)
+        made = cls._from(saved, tools, model, **settings)
+        made._writer.saw(saved.head)
+        return made
 
     @classmethod
     def _from(
         cls, saved: Saved, tools: Iterable[ToolSource | Tool], model: Models | Router | None, **settings: Any
     ) -> Self:
         head = saved.head
-        told: dict[str, Any] = {**_read_wishes(head.wishes), "metadata": head.metadata, "id": head.id, **settings}
+        wishes, left = read_wishes(head.wishes)
+        told: dict[str, Any] = {**wishes, "metadata": deepcopy(head.metadata), "id": head.id, **settings}
         made = cls(head.model if model is None else model, tools, head.system, **told)
         made.book = Book(saved.messages, head.omitted, made.book.repair)
-        made.forked_from = head.forked_from
+        made.forked_from, made._unreadable = head.forked_from, {**head.unreadable, **left}
+        for problem in (*saved.problems, *(f"the setting {name} could not be read: {left[name]!r}" for name in left)):
+            log.warning("%s", problem)
+            made.report.warn(problem)
         return made
 
-    def fork(self) -> Self:
-        """A second session that goes on from here; neither sees what the other says from now on."""
-        made = self._from(self.snapshot(), (), None, **self._settings(), id=f"ses_{new_ulid()}")
-        if isinstance(self.store, JsonStore):
-            made.store = None  # a file that holds one session stays with the first
+    def fork(self, store: Place | None = None) -> Self:
+        """A second session that goes on from here; neither sees what the other says from now on.
+
+        It is kept in ``store``, else beside this one: in the same SQLite file; a JSON file holds only one session.
+        """
+        settings = self._settings()
+        if store is not None or isinstance(self.store, JsonStore):
+            settings["store"] = store
+        made = self._from(self.snapshot(), (), None, **settings, id=f"ses_{new_ulid()}")
         made.toolbox, made.definitions, made._bare = self.toolbox, self.definitions, self._bare
         made.forked_from = self.id
         return made
@@ -379,12 +374,3 @@ class Talk:
         return {name: getattr(self, name) for name in (*names, "active_skills", "active_connectors")} | {
             "repair": self.book.repair
         }
-
-
-_WISHES = tuple(Wishes.__annotations__)
-
-
-def _read_wishes(told: Mapping[str, Any]) -> dict[str, Any]:
-    """Wishes with their types, as they were before they were saved."""
-    read = msgspec.convert(dict(told), Request)
-    return {name: getattr(read, name) for name in told}

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from ..adapter import new_ulid
 from ..dialects import dialect
-from ..errors import AdapterError, CancelledError, ContextOverflowError, InvalidRequestError
+from ..errors import AdapterError, CancelledError, ContextOverflowError, InvalidRequestError, StoreError
 from ..estimate import estimate_output, estimate_request
 from ..history import new_message_id, shorten
 from ..routing.asking import Ask, Fetch, asking, shared_budget
@@ -69,33 +69,57 @@ class Turn:
         self.cancelled = self.over = False
 
     def steps(self) -> Steps:
-        """All of it."""
+        """All of it. What could not be stored is not asked: then the history is again as it was before."""
         talk, response = self.talk, Response((), CANCELLED)
         try:
+            yield from self._store_question()
             route = talk.router.route(blocking=talk.blocking)
             if talk.book.open_calls:
                 yield from self._run_tools(talk.book.open_calls)
             while not self.cancelled:
                 response = yield from self._answer(route)
-                if talk.store is not None:
-                    yield Persist()
-                if self._is_over(response):
+                over = self._is_over(response)
+                yield from self._store(response)
+                if over:
                     return response
                 if response.tool_uses:
                     yield from self._run_tools(response.tool_uses)
-                    if talk.store is not None:
-                        yield Persist()
+                    yield from self._store(response)
             self.report.stopped = "cancelled"
             return response
         except BaseException as error:
             self.report.stopped = "cancelled" if not isinstance(error, AdapterError) else "failed"
             if isinstance(error, CancelledError):
                 self.report.stopped = "cancelled"
+            if not isinstance(error, StoreError):
+                yield from self._store_rest(error)
             raise
         finally:
             self.over = True
-            if talk.store is not None:
-                talk.persist()
+
+    def _store(self, response: Response | None) -> Generator[Persist, None, None]:
+        """Store what is complete; a failure brings the answer with it."""
+        if self.talk.store is None:
+            return
+        try:
+            yield Persist()
+        except StoreError as error:
+            error.response = response
+            raise
+
+    def _store_question(self) -> Generator[Persist, None, None]:
+        try:
+            yield from self._store(None)
+        except StoreError:
+            self.talk.take_back()
+            raise
+
+    def _store_rest(self, error: BaseException) -> Generator[Persist, None, None]:
+        """Store what is left of a turn that failed; its own error is the one that is raised."""
+        try:
+            yield from self._store(None)
+        except StoreError as failure:
+            error.add_note(f"What there is of this turn could not be stored either: {failure}")
 
     def _is_over(self, response: Response) -> bool:
         calls = response.tool_uses
