@@ -15,9 +15,7 @@ if TYPE_CHECKING:
         load_preset as load_preset,
         preset as preset,
     )
-    from .bus import (
-        subscribe as subscribe,
-    )
+    from .bus import subscribe as subscribe
     from .catalogue import (
         Catalogue as Catalogue,
         ConfigError as ConfigError,
@@ -34,9 +32,7 @@ if TYPE_CHECKING:
         AdapterConfig as AdapterConfig,
         Retry as Retry,
     )
-    from .detect import (
-        detect_dialect as detect_dialect,
-    )
+    from .detect import detect_dialect as detect_dialect
     from .dialects import (
         DIALECTS as DIALECTS,
         Dialect as Dialect,
@@ -71,13 +67,9 @@ if TYPE_CHECKING:
         fold as fold,
         unfold as unfold,
     )
-    from .grammar import (
-        StreamGrammar as StreamGrammar,
-    )
+    from .grammar import StreamGrammar as StreamGrammar
     from .limits import Limits as Limits
-    from .manager import (
-        ProviderManager as ProviderManager,
-    )
+    from .manager import ProviderManager as ProviderManager
     from .media import (
         FetchLimits as FetchLimits,
         fetch_media as fetch_media,
@@ -92,9 +84,7 @@ if TYPE_CHECKING:
         Auth as Auth,
         Provider as Provider,
     )
-    from .routing import (
-        Router as Router,
-    )
+    from .routing import Router as Router
     from .saving import (
         from_json as from_json,
         to_json as to_json,
@@ -103,9 +93,7 @@ if TYPE_CHECKING:
         restore_optional as restore_optional,
         strict_schema as strict_schema,
     )
-    from .secrets import (
-        Secret as Secret,
-    )
+    from .secrets import Secret as Secret
     from .session import (
         JsonStore as JsonStore,
         Session as Session,
