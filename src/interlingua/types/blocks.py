@@ -9,11 +9,10 @@ goes back to no one else: see ``Message.origin``.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Literal
-
-from msgspec.structs import force_setattr
+from typing import TYPE_CHECKING, Literal, get_args
 
 from .base import Json, Value
+from .checking import check, check_content
 
 __all__ = [
     "AudioBlock",
@@ -42,10 +41,20 @@ __all__ = [
 ]
 
 
+TEXTS = frozenset({str, type(None)})
+NUMBERS = frozenset({int, type(None)})
+FLAGS = frozenset({bool, type(None)})
+KINDS = ("json", "text")
+
+
 class CacheMark(Value, frozen=True):
     """The prompt up to and including the marked thing is worth caching. ``ttl`` is the provider's word, if any."""
 
     ttl: str | None = None
+
+    def __post_init__(self) -> None:
+        if type(self.ttl) not in TEXTS:
+            check(self)
 
 
 class Citation(Value, frozen=True):
@@ -64,6 +73,12 @@ class Citation(Value, frozen=True):
     start: int | None = None
     end: int | None = None
 
+    def __post_init__(self) -> None:
+        texts = (type(self.url), type(self.title), type(self.text))
+        numbers = (type(self.index), type(self.start), type(self.end))
+        if type(self.kind) is not str or not TEXTS.issuperset(texts) or not NUMBERS.issuperset(numbers):
+            check(self)
+
 
 class Base64Source(Value, frozen=True, tag_field="type", tag="base64"):
     """Media inside the message. ``data`` is base64 text."""
@@ -71,12 +86,20 @@ class Base64Source(Value, frozen=True, tag_field="type", tag="base64"):
     media_type: str
     data: str
 
+    def __post_init__(self) -> None:
+        if type(self.media_type) is not str or type(self.data) is not str:
+            check(self)
+
 
 class UrlSource(Value, frozen=True, tag_field="type", tag="url"):
     """Media somewhere else. We never fetch it unless the caller opts in."""
 
     url: str
     media_type: str | None = None
+
+    def __post_init__(self) -> None:
+        if type(self.url) is not str or type(self.media_type) not in TEXTS:
+            check(self)
 
 
 class FileSource(Value, frozen=True, tag_field="type", tag="file"):
@@ -88,6 +111,10 @@ class FileSource(Value, frozen=True, tag_field="type", tag="file"):
     file_id: str
     media_type: str | None = None
     dialect: str | None = None
+
+    def __post_init__(self) -> None:
+        if type(self.file_id) is not str or type(self.media_type) not in TEXTS or type(self.dialect) not in TEXTS:
+            check(self)
 
     def __eq__(self, other: object) -> bool:
         if type(other) is not FileSource:
@@ -104,8 +131,19 @@ class TextSource(Value, frozen=True, tag_field="type", tag="text"):
     text: str
     media_type: str = "text/plain"
 
+    def __post_init__(self) -> None:
+        if type(self.text) is not str or type(self.media_type) is not str:
+            check(self)
+
 
 Source = Base64Source | UrlSource | FileSource | TextSource
+SOURCES: frozenset[type] = frozenset(get_args(Source))
+_CITATIONS = frozenset({Citation})
+
+
+def _are_citations(value: Json) -> bool:
+    items: tuple[Json, ...] = value
+    return type(value) is tuple and (not items or _CITATIONS.issuperset(map(type, items)))
 
 
 class BlockBase(Value, frozen=True, kw_only=True, tag_field="type"):
@@ -127,12 +165,20 @@ class TextBlock(BlockBase, frozen=True, tag="text"):
     text: str
     citations: tuple[Citation, ...] = ()
 
+    def __post_init__(self) -> None:
+        if type(self.text) is not str or type(self.signature) not in TEXTS or not _are_citations(self.citations):
+            check(self)
+
 
 class ImageBlock(BlockBase, frozen=True, tag="image"):
     """A picture. ``detail`` is how closely the model shall look (``low``, ``high``, …)."""
 
     source: Source
     detail: str | None = None
+
+    def __post_init__(self) -> None:
+        if type(self.source) not in SOURCES or type(self.detail) not in TEXTS:
+            check(self)
 
 
 class DocumentBlock(BlockBase, frozen=True, tag="document"):
@@ -143,6 +189,9 @@ class DocumentBlock(BlockBase, frozen=True, tag="document"):
     context: str | None = None
     filename: str | None = None
 
+    def __post_init__(self) -> None:
+        check(self)
+
 
 class AudioBlock(BlockBase, frozen=True, tag="audio"):
     """Sound to be heard. ``transcript`` is what was said, where the provider tells."""
@@ -150,11 +199,17 @@ class AudioBlock(BlockBase, frozen=True, tag="audio"):
     source: Source
     transcript: str | None = None
 
+    def __post_init__(self) -> None:
+        check(self)
+
 
 class VideoBlock(BlockBase, frozen=True, tag="video"):
     """Moving pictures to be watched."""
 
     source: Source
+
+    def __post_init__(self) -> None:
+        check(self)
 
 
 class ThinkingBlock(BlockBase, frozen=True, tag="thinking"):
@@ -162,11 +217,19 @@ class ThinkingBlock(BlockBase, frozen=True, tag="thinking"):
 
     text: str = ""
 
+    def __post_init__(self) -> None:
+        if type(self.text) is not str or type(self.signature) not in TEXTS:
+            check(self)
+
 
 class RedactedThinkingBlock(BlockBase, frozen=True, tag="redacted_thinking"):
     """Reasoning the provider encrypted; only its issuer can read ``data``."""
 
     data: str
+
+    def __post_init__(self) -> None:
+        if type(self.data) is not str:
+            check(self)
 
 
 class ToolUseBlock(BlockBase, frozen=True, tag="tool_use"):
@@ -184,6 +247,12 @@ class ToolUseBlock(BlockBase, frozen=True, tag="tool_use"):
     input_text: str | None = None
     native_ids: dict[str, str] = {}
 
+    def __post_init__(self) -> None:
+        if type(self.id) is not str or type(self.name) is not str or type(self.input) is not dict:
+            check(self)
+        if type(self.input_text) not in TEXTS or type(self.signature) not in TEXTS or self.kind not in KINDS:
+            check(self)
+
 
 class ToolResultBlock(BlockBase, frozen=True, tag="tool_result"):
     """What a tool answered. ``is_error`` is three-valued: ``None`` means the wire did not say."""
@@ -198,7 +267,7 @@ class ToolResultBlock(BlockBase, frozen=True, tag="tool_result"):
         def __init__(
             self,
             tool_use_id: str,
-            content: str | Iterable[Block] = (),
+            content: str | Block | Iterable[str | Block] = (),
             name: str | None = None,
             is_error: bool | None = None,
             *,
@@ -210,11 +279,12 @@ class ToolResultBlock(BlockBase, frozen=True, tag="tool_result"):
         ) -> None: ...
 
     def __post_init__(self) -> None:
-        content: object = self.content
-        if isinstance(content, str):
-            force_setattr(self, "content", (TextBlock(text=content),))
-        elif type(content) is not tuple:
-            force_setattr(self, "content", tuple(self.content))
+        if type(self.content) is not tuple:
+            check_content(self, "content", self.content, TextBlock)
+        if type(self.tool_use_id) is not str or not BLOCK_TYPES.issuperset(map(type, self.content)):
+            check(self)
+        if not TEXTS.issuperset((type(self.name), type(self.signature))) or type(self.is_error) not in FLAGS:
+            check(self)
 
 
 class JsonBlock(BlockBase, frozen=True, tag="json"):
@@ -231,6 +301,9 @@ class ServerToolUseBlock(BlockBase, frozen=True, tag="server_tool_use"):
     input: dict[str, Json] = {}
     dialect: str = ""
 
+    def __post_init__(self) -> None:
+        check(self)
+
 
 class ServerToolResultBlock(BlockBase, frozen=True, tag="server_tool_result"):
     """What the provider's own tool found. ``content`` stays in the words of ``dialect``."""
@@ -241,11 +314,18 @@ class ServerToolResultBlock(BlockBase, frozen=True, tag="server_tool_result"):
     dialect: str = ""
     is_error: bool | None = None
 
+    def __post_init__(self) -> None:
+        check(self)
+
 
 class RefusalBlock(BlockBase, frozen=True, tag="refusal"):
     """The model declines, in words."""
 
     text: str
+
+    def __post_init__(self) -> None:
+        if type(self.text) is not str:
+            check(self)
 
 
 class OpaqueBlock(BlockBase, frozen=True, tag="opaque"):
@@ -253,6 +333,10 @@ class OpaqueBlock(BlockBase, frozen=True, tag="opaque"):
 
     dialect: str
     raw: Json
+
+    def __post_init__(self) -> None:
+        if type(self.dialect) is not str:
+            check(self)
 
 
 Block = (
@@ -271,3 +355,6 @@ Block = (
     | RefusalBlock
     | OpaqueBlock
 )
+
+BLOCK_TYPES: frozenset[type] = frozenset(get_args(Block))
+"""The types of all blocks, for guards."""

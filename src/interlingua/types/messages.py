@@ -9,7 +9,8 @@ from msgspec import Struct
 from msgspec.structs import force_setattr
 
 from .base import Json, Value
-from .blocks import Block, TextBlock
+from .blocks import BLOCK_TYPES, Block, TextBlock
+from .checking import check, check_content
 from .words import Role
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ class Message(Value, frozen=True):
         def __init__(
             self,
             role: RoleWord,
-            content: str | Iterable[Block] = (),
+            content: str | Block | Iterable[str | Block] = (),
             id: str | None = None,
             origin: Origin | None = None,
             metadata: dict[str, Json] = ...,
@@ -56,10 +57,10 @@ class Message(Value, frozen=True):
     def __post_init__(self) -> None:
         if type(self.role) is not Role:
             force_setattr(self, "role", Role(self.role))
-        content: object = self.content
-        if type(content) is not tuple:
-            blocks = (TextBlock(text=content),) if isinstance(content, str) else tuple(self.content)
-            force_setattr(self, "content", blocks)
+        if type(self.content) is not tuple:
+            check_content(self, "content", self.content, TextBlock)
+        if not BLOCK_TYPES.issuperset(map(type, self.content)) or type(self.metadata) is not dict:
+            check(self)
 
     def __eq__(self, other: object) -> bool:
         if type(other) is not Message:

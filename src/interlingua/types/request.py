@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from msgspec.structs import force_setattr
 
 from .base import Json, Value
-from .blocks import Block, TextBlock
+from .blocks import NUMBERS, TEXTS, Block, TextBlock
+from .checking import check, check_content
 from .messages import Message
 from .tools import Tool, ToolChoice
 
 __all__ = ["Request", "Thinking"]
 
 TUPLES = (tuple,) * 5
+MESSAGE_TYPES = frozenset({Message})
+SHARES = frozenset({int, float, type(None)})
 
 
 class Thinking(Value, frozen=True):
@@ -24,6 +27,9 @@ class Thinking(Value, frozen=True):
     effort: str | None = None
     budget: int | None = None
     display: str | None = None
+
+    def __post_init__(self) -> None:
+        check(self)
 
 
 class Request(Value, frozen=True):
@@ -54,7 +60,7 @@ class Request(Value, frozen=True):
             self,
             messages: Iterable[Message] = (),
             model: str | None = None,
-            system: str | Iterable[Block] = (),
+            system: str | Block | Iterable[str | Block] = (),
             tools: Iterable[Tool] = (),
             tool_choice: ToolChoice | None = None,
             max_output_tokens: int | None = None,
@@ -76,13 +82,26 @@ class Request(Value, frozen=True):
         ) -> None: ...
 
     def __post_init__(self) -> None:
-        system: object = self.system
-        if isinstance(system, str):
-            force_setattr(self, "system", (TextBlock(text=system),))
         kinds = (type(self.messages), type(self.system), type(self.tools), type(self.stop_sequences), type(self.betas))
-        if kinds == TUPLES:
-            return  # so it is with every copy
-        for name in ("messages", "system", "tools", "stop_sequences", "betas"):
-            value = getattr(self, name)
-            if type(value) is not tuple:
-                force_setattr(self, name, tuple(value))
+        if kinds != TUPLES:
+            self._as_tuples()
+        if not MESSAGE_TYPES.issuperset(map(type, self.messages)) or not TEXTS.issuperset(
+            (type(self.model), type(self.service_tier), type(self.request_id))
+        ):
+            check(self)
+        if not NUMBERS.issuperset((type(self.max_output_tokens), type(self.top_k), type(self.seed))) or not (
+            SHARES.issuperset((type(self.temperature), type(self.top_p)))
+        ):
+            check(self)
+
+    def _as_tuples(self) -> None:
+        """Store what may stand for tuples, and look at every field: nobody but a caller passes these."""
+        if type(self.system) is not tuple:
+            check_content(self, "system", self.system, TextBlock)
+        for name in ("messages", "tools", "stop_sequences", "betas"):
+            value: Any = getattr(self, name)
+            if isinstance(value, str):
+                raise TypeError(f"Request.{name} must be a list, not one string ({value[:60]!r})")
+            if type(value) is not tuple and isinstance(value, Iterable):
+                force_setattr(self, name, tuple(value))  # pyright: ignore[reportUnknownArgumentType]
+        check(self)

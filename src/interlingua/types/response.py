@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from msgspec.structs import force_setattr
 
 from .base import Json, Value
-from .blocks import Block, TextBlock, ToolUseBlock
+from .blocks import BLOCK_TYPES, Block, TextBlock, ToolUseBlock
+from .checking import check, check_content
 from .loss import Loss
 from .messages import Message, Origin
 from .usage import TokenUsage
@@ -46,7 +47,7 @@ class Response(Value, frozen=True, gc=True):  # an error and its partial respons
 
         def __init__(
             self,
-            content: str | Iterable[Block] = (),
+            content: str | Block | Iterable[str | Block] = (),
             stop_reason: StopWord = StopReason.end_turn,
             raw_stop_reason: str | int | None = None,
             id: str | None = None,
@@ -67,10 +68,10 @@ class Response(Value, frozen=True, gc=True):  # an error and its partial respons
     def __post_init__(self) -> None:
         if type(self.stop_reason) is not StopReason:
             force_setattr(self, "stop_reason", StopReason(self.stop_reason))
-        content: object = self.content
-        if type(content) is not tuple:
-            blocks = (TextBlock(text=content),) if isinstance(content, str) else tuple(self.content)
-            force_setattr(self, "content", blocks)
+        if type(self.content) is not tuple:
+            check_content(self, "content", self.content, TextBlock)
+        if not BLOCK_TYPES.issuperset(map(type, self.content)):
+            check(self)
 
     @property
     def text(self) -> str:

@@ -7,7 +7,8 @@ from typing import Literal
 from msgspec import Struct
 
 from .base import Json, Value
-from .blocks import CacheMark
+from .blocks import FLAGS, KINDS, TEXTS, CacheMark
+from .checking import check
 
 __all__ = ["ServerTool", "Tool", "ToolAnnotations", "ToolChoice", "ToolDefinition", "ToolOutput"]
 
@@ -32,12 +33,22 @@ class ToolDefinition(Value, frozen=True, tag_field="type", tag="tool"):
     cache: CacheMark | None = None
     kind: Literal["json", "text"] = "json"
 
+    def __post_init__(self) -> None:
+        if type(self.name) is not str or type(self.input_schema) is not dict or type(self.description) not in TEXTS:
+            check(self)
+        if type(self.strict) not in FLAGS or self.kind not in KINDS or self.annotations is not None:
+            check(self)
+
 
 class ServerTool(Value, frozen=True, tag_field="type", tag="server_tool"):
     """A provider's built-in tool, carried whole in the words of its dialect."""
 
     dialect: str
-    raw: dict[str, Json]
+    raw: Json
+
+    def __post_init__(self) -> None:
+        if type(self.dialect) is not str:
+            check(self)
 
 
 Tool = ToolDefinition | ServerTool
@@ -54,6 +65,9 @@ class ToolChoice(Value, frozen=True):
     name: str | None = None
     allowed: tuple[str, ...] = ()
     parallel: bool | None = None
+
+    def __post_init__(self) -> None:
+        check(self)
 
     @classmethod
     def auto(cls, *, parallel: bool | None = None) -> ToolChoice:

@@ -12,7 +12,15 @@ from typing import TYPE_CHECKING, Literal
 __all__ = ["ErrorClass", "ErrorWord", "Role", "RoleWord", "StopReason", "StopWord"]
 
 
-class Role(StrEnum):
+class Word(StrEnum):
+    """A closed vocabulary: an unknown word raises ``ValueError`` and is told the known ones."""
+
+    @classmethod
+    def _missing_(cls, value: object) -> None:
+        raise ValueError(f"{value!r} is not a {cls.__name__}; use one of {', '.join(cls)}")
+
+
+class Role(Word):
     """Who speaks in a message."""
 
     system = "system"
@@ -21,7 +29,7 @@ class Role(StrEnum):
     tool = "tool"
 
 
-class StopReason(StrEnum):
+class StopReason(Word):
     """Why the model stopped."""
 
     end_turn = "end_turn"
@@ -35,7 +43,7 @@ class StopReason(StrEnum):
     error = "error"
 
 
-class ErrorClass(StrEnum):
+class ErrorClass(Word):
     """What kind of failure an error is, the same for every provider."""
 
     rate_limit = "rate_limit"

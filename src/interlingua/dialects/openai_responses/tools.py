@@ -131,7 +131,8 @@ def encode_tools(tools: Iterable[tuple[int, Tool]], scribe: Scribe) -> list[Wire
 def say_tool(tool: Tool, scribe: Scribe) -> Wire | None:
     if isinstance(tool, ServerTool):
         if tool.dialect == NAME:
-            return tool.raw
+            raw: Wire = tool.raw
+            return raw
         scribe.lose("dropped", f"only {tool.dialect} has this tool")
         return None
     wire = _say_custom(tool, scribe) if tool.kind == "text" else _say_function(tool, scribe)
