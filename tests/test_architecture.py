@@ -22,7 +22,7 @@ SOURCE = Path(__file__).resolve().parents[1] / "src" / "interlingua"
 LAYERS = (
     ("types",),  # the language
     ("errors",),
-    ("schema", "ids", "framing", "grammar", "arguments", "secrets", "http", "tokens", "limits"),
+    ("schema", "ids", "framing", "grammar", "arguments", "secrets", "http", "tokens", "limits", "surrogates"),
     ("folding", "config"),
     ("dialects",),
     ("replay",),
@@ -52,7 +52,19 @@ FREE = ("testing", "demo")
 PURE = (
     *("types", "errors", "schema", "ids", "framing", "grammar", "arguments", "folding"),
     *("dialects", "replay", "translate", "providers", "catalogue", "exchange"),
-    *("secrets", "http", "tokens", "limits", "config", "addressing", "retry", "losses", "calls", "fitting"),
+    *(
+        "secrets",
+        "http",
+        "tokens",
+        "limits",
+        "surrogates",
+        "config",
+        "addressing",
+        "retry",
+        "losses",
+        "calls",
+        "fitting",
+    ),
 )
 IMPURE = {
     "a clock": (

@@ -32,7 +32,7 @@ from interlingua import (
 )
 from interlingua.tools import McpTools, Toolbox, tool
 from tools import mcp_toy
-from tools.tool_support import refused, said
+from tools.tool_support import GIVEN_UP, refused, said
 
 COMMAND = [sys.executable, str(Path(mcp_toy.__file__))]
 PNG = ImageBlock(source=Base64Source(media_type="image/png", data=mcp_toy.DOT))
@@ -178,7 +178,7 @@ def test_a_destructive_tool_of_a_server_needs_approval():
 def test_a_call_that_takes_too_long_is_given_up_and_the_server_is_told():
     mcp_toy.stopped.clear()
     (result,) = answer(call("slow", seconds=30), timeout=0.1)
-    assert result == text("`slow` did not answer within 0.1 seconds and was given up.", is_error=True)
+    assert result == text(GIVEN_UP.format("slow", "0.1"), is_error=True)
     assert mcp_toy.stopped == ["slow"]
 
 

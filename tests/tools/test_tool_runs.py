@@ -14,7 +14,7 @@ import pytest
 
 from interlingua import ToolAnnotations, ToolDefinition, ToolResultBlock, ToolUseBlock
 from interlingua.tools import Toolbox, ToolContext, tool
-from tools.tool_support import said
+from tools.tool_support import GIVEN_UP, said
 
 DESTRUCTIVE = ToolAnnotations(destructive=True)
 PATIENCE = 30.0  # seconds, where a failure would otherwise be a test that hangs
@@ -279,8 +279,8 @@ def test_a_tool_that_takes_too_long_is_given_up(run: Run):
 
     results = run(Toolbox([plain, waiting, good]), [call("plain"), call("waiting"), call("good")])
     end.set()
-    assert said(results[0]) == "`plain` did not answer within 0.05 seconds and was given up."
-    assert said(results[1]) == "`waiting` did not answer within 0.05 seconds and was given up."
+    assert said(results[0]) == GIVEN_UP.format("plain", "0.05")
+    assert said(results[1]) == GIVEN_UP.format("waiting", "0.05")
     assert [result.is_error for result in results] == [True, True, None]
     assert stopped == ["waiting"]  # what can be stopped is stopped
 
@@ -400,6 +400,9 @@ def removing(ran: list[str]) -> Toolbox:
     return Toolbox([remove, look])
 
 
+NO_VERDICT = "`remove` was not run: its approval returned neither True, False nor a reason, but {}."
+
+
 async def later(verdict: Any) -> Any:
     await asyncio.sleep(0)
     return verdict
@@ -415,7 +418,11 @@ async def later(verdict: Any) -> Any:
         (lambda *_: later(False), "The user declined this call of `remove`, so it was not run."),
         (lambda *_: "not on Fridays", "The user declined this call of `remove`, so it was not run: not on Fridays"),
         (lambda *_: "", "The user declined this call of `remove`, so it was not run."),
-        (lambda *_: None, "The user declined this call of `remove`, so it was not run."),
+        (lambda *_: None, NO_VERDICT.format("NoneType")),  # T4
+        (lambda *_: 1, NO_VERDICT.format("int")),
+        (lambda *_: {"approved": False}, NO_VERDICT.format("dict")),
+        (lambda *_: later(1), NO_VERDICT.format("int")),
+        (lambda *_: later(object()), NO_VERDICT.format("object")),
         (
             None,
             "`remove` is destructive and nobody can approve it, so it was not run (the caller must pass approve=).",

@@ -20,3 +20,6 @@ def refused(result: Any) -> str:
     """The words of an error result."""
     assert result.is_error is True
     return said(result)
+
+
+GIVEN_UP = "The call was started; its outcome is unknown: `{}` did not answer within {} seconds and was given up."

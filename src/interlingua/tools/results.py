@@ -15,6 +15,7 @@ import msgspec
 from msgspec.structs import replace
 
 from ..secrets import MASK
+from ..surrogates import clean, clean_text
 from ..types.blocks import (
     Base64Source,
     Block,
@@ -47,9 +48,9 @@ _SECRETS = re.compile(
 
 def result_of(call: ToolUseBlock, value: Any) -> ToolResultBlock:
     """The result that says ``value``; one that says why not, if it cannot be said."""
-    if isinstance(value, ToolResultBlock):
-        return replace(value, tool_use_id=call.id)
     try:
+        if isinstance(value, ToolResultBlock):
+            return clean(replace(value, tool_use_id=call.id))
         return ToolResultBlock(tool_use_id=call.id, content=_blocks(value))
     except Exception as error:  # noqa: BLE001 - hooks of the value's own class are called
         kind = type(value).__name__
@@ -57,7 +58,7 @@ def result_of(call: ToolUseBlock, value: Any) -> ToolResultBlock:
 
 
 def failure(call: ToolUseBlock, text: str) -> ToolResultBlock:
-    return ToolResultBlock(tool_use_id=call.id, content=text, is_error=True)
+    return ToolResultBlock(tool_use_id=call.id, content=clean_text(text), is_error=True)
 
 
 def failure_of(call: ToolUseBlock, error: BaseException) -> ToolResultBlock:
@@ -66,19 +67,30 @@ def failure_of(call: ToolUseBlock, error: BaseException) -> ToolResultBlock:
 
 
 def _told(error: BaseException) -> str:
-    return _SECRETS.sub(lambda found: (found[1] or "") + MASK, str(error))
+    try:
+        text = str(error)
+    except Exception as other:  # noqa: BLE001 - a class of the tool's own
+        return f"(its message cannot be read: {type(other).__name__})"
+    return _SECRETS.sub(lambda found: (found[1] or "") + MASK, text)
 
 
 def _blocks(value: Any) -> tuple[Block, ...]:
     if isinstance(value, str) and not isinstance(value, Enum):
-        return (TextBlock(text=str.__str__(value)),) if value else ()
+        return (TextBlock(text=clean_text(str.__str__(value))),) if value else ()
     if isinstance(value, BlockBase):
-        return (cast("Block", value),)
+        return (cast("Block", clean(value)),)
     if isinstance(value, bytes | bytearray):
         return (_medium(bytes(value)),)
     if isinstance(value, list | tuple) and any(isinstance(item, BlockBase) for item in cast("Sequence[Any]", value)):
         return tuple(block for item in cast("Sequence[Any]", value) for block in _blocks(item))
-    return (TextBlock(text=msgspec.json.encode(value, enc_hook=said).decode()),)
+    return (TextBlock(text=_json(value)),)
+
+
+def _json(value: Any) -> str:
+    try:
+        return msgspec.json.encode(value, enc_hook=said).decode()
+    except UnicodeEncodeError:
+        return msgspec.json.encode(clean(msgspec.to_builtins(value, enc_hook=said))).decode()
 
 
 def _medium(data: bytes) -> Block:

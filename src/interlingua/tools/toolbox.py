@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Protocol, cast, runtime_checkable
 
+from ..limits import Limits
 from ..types.blocks import ToolResultBlock, ToolUseBlock
 from ..types.tools import ServerTool, Tool, ToolDefinition
 from .binding import BoundTool, bind, tool
 from .reading import Ready, read_call
 from .results import failure
-from .running import Approve, OnResult, Turn, run_blocking, together
+from .running import Approve, Batch, OnResult, OnStart, run_blocking
 from .signatures import without_partials
+from .threads import Threads
 
 __all__ = ["ToolSource", "Toolbox", "Toolset"]
 
@@ -31,9 +33,14 @@ ToolSource = Callable[..., Any] | BoundTool[..., Any] | tuple[ToolDefinition, Ca
 class Toolbox:
     """Tools by name. ``prepare`` reads a call, ``run`` and ``run_sync`` answer all calls of a turn at once."""
 
-    def __init__(self, tools: Iterable[ToolSource] = (), *, timeout: float | None = None) -> None:
-        """``timeout``: seconds for each tool that has no limit of its own."""
-        self._timeout = timeout
+    def __init__(
+        self, tools: Iterable[ToolSource] = (), *, timeout: float | None = None, limits: Limits | None = None
+    ) -> None:
+        """``timeout``: seconds for each tool that has no limit of its own. Of ``limits``, ``parallel_tools`` is for the
+        calls of one ``run``, ``threads`` for all functions of this box that are not asynchronous."""
+        limits = limits or Limits()
+        self._timeout, self._parallel = timeout, limits.parallel_tools
+        self._threads = Threads(limits.threads)
         self._tools: dict[str, BoundTool[..., Any]] = {}
         offered: list[Tool] = []
         for found in _opened(tools):
@@ -58,6 +65,8 @@ class Toolbox:
 
     def prepare(self, call: ToolUseBlock) -> Ready | ToolResultBlock:
         """The call with its arguments read, or the error result that says why it cannot be run. Runs nothing."""
+        if call.incomplete:
+            return failure(call, f"This call of `{call.name}` broke off before it was complete, so it was not run.")
         found = self._tools.get(call.name)
         if found is None:
             return failure(
@@ -73,19 +82,40 @@ class Toolbox:
         on_result: OnResult | None = None,
         metadata: Mapping[str, Any] | None = None,
     ) -> tuple[ToolResultBlock, ...]:
-        """A result for each call, in the order of the calls; they run at the same time.
+        """A result for each call, in the order of the calls; they run at the same time, as far as the limits allow.
 
         Whatever goes wrong with a tool is an error result. What ``approve`` or ``on_result`` raise is raised here, and
         cancels the tools that still run, as cancelling this task does. ``metadata`` is for ``ToolContext``.
         """
-        turn = Turn(
-            self.prepare,
+        return await self.batch(calls, approve=approve, on_result=on_result, metadata=metadata).run()
+
+    def batch(
+        self,
+        calls: Iterable[ToolUseBlock],
+        *,
+        refused: Mapping[str, str] | None = None,
+        approve: Approve | None = None,
+        on_result: OnResult | None = None,
+        on_start: OnStart | None = None,
+        metadata: Mapping[str, Any] | None = None,
+    ) -> Batch:
+        """As ``run``, for those who must know how far each call came. ``refused``: by id, why a call may not run."""
+
+        def prepare(call: ToolUseBlock) -> Ready | ToolResultBlock:
+            why = refused.get(call.id) if refused else None
+            return self.prepare(call) if why is None else failure(call, why)
+
+        return Batch(
+            calls,
+            prepare,
+            self._threads,
+            parallel=self._parallel,
+            timeout=self._timeout,
             approve=approve,
             on_result=on_result,
-            metadata=dict(metadata or {}),
-            timeout=self._timeout,
+            on_start=on_start,
+            metadata=metadata,
         )
-        return await together(turn.answer(call) for call in calls)
 
     def run_sync(
         self,
