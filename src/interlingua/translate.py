@@ -105,7 +105,10 @@ def decode_stream(chunks: Iterable[bytes], *, dialect: str, request: Request | N
 
 
 def parse_tool_calls(body: Json, *, dialect: str, strict: bool = False) -> list[ToolUseBlock]:
-    """The calls in an answer. ``strict`` refuses malformed arguments and turns that did not end in their calls."""
+    """The calls in an answer; one that was cut off is ``incomplete``.
+
+    ``strict`` refuses those, malformed arguments, and turns that did not end in their calls.
+    """
     response = find(dialect).decode_response(body)
     calls = list(response.tool_uses)
     if strict:
@@ -117,6 +120,8 @@ def parse_tool_calls(body: Json, *, dialect: str, strict: bool = False) -> list[
 
 
 def _refuse_malformed(call: ToolUseBlock) -> None:
+    if call.incomplete:
+        raise ParseError(f"call {call.id} of {call.name} was cut off before it was finished")
     if call.kind == "json" and call.input_text is not None:
         why = parse_error(call.input_text)
         if why is not None:
@@ -124,11 +129,16 @@ def _refuse_malformed(call: ToolUseBlock) -> None:
 
 
 def build_tool_results(body: Json, outputs: Sequence[ToolOutput], *, dialect: str) -> list[Json]:
-    """What to append to the next request after the model's answer ``body``: the answer itself, then the results."""
+    """What to append to the next request after the model's answer ``body``: the answer itself, then the results.
+
+    A call that was cut off takes no result, and is left out of the answer.
+    """
     speaker = find(dialect)
     response = speaker.decode_response(body)
-    known = {call.id: call.name for call in response.tool_uses}
+    known = {call.id: call.incomplete for call in response.tool_uses}
     for output in outputs:
+        if known.get(output.id):
+            raise ParseError(f"the call {output.id} was cut off before it was finished: it takes no result")
         if output.id not in known:
             raise ParseError(f"no call of the answer has the id {output.id}; it has {', '.join(known) or 'none'}")
     results = Message(Role.tool, tuple(_result(output) for output in outputs))
@@ -196,7 +206,7 @@ def _unanswered(messages: Iterable[Message]) -> dict[str, None]:
     missing: dict[str, None] = {}
     for message in messages:
         for block in message.content:
-            if isinstance(block, ToolUseBlock):
+            if isinstance(block, ToolUseBlock) and not block.incomplete:
                 missing[block.id] = None
             elif isinstance(block, ToolResultBlock):
                 missing.pop(block.tool_use_id, None)

@@ -126,6 +126,8 @@ own server result                  yes      no      ~         ~       no      ye
 foreign server call                no       no      no        no      no      no
 assistant audio                    no       ~       no        ~       no      no
 assistant image                    no       no      no        yes     ~       no
+cut text                           no       no      no        no      no      no
+cut call                           no       no      no        no      no      no
 parallel calls                     yes      yes     yes       yes     yes     yes
 own message residue                yes      yes     yes       yes     yes     yes
 own request residue                yes      yes     yes       yes     yes     yes
@@ -177,6 +179,7 @@ foreign server call                no       no      no        no      no      no
 assistant audio                    no       ~       no        ~       no      no
 assistant image                    yes      no      yes       yes     ~       yes
 parallel calls                     yes      yes     yes       yes     yes     yes
+cut call                           yes      yes     yes       no      no      yes
 nothing said                       yes      yes     yes       yes     yes     yes
 
 stop end_turn                      yes      yes     yes       yes     yes     yes

@@ -39,7 +39,7 @@ SAID = (
     *(Request, Message, Thinking, ToolDefinition, ServerTool, ToolAnnotations, ToolChoice, Response, TokenUsage),
     *(*Block.__args__, Base64Source, UrlSource, FileSource, TextSource, Citation, CacheMark),
 )
-UNSAID = {"extras", "forms", "signature", "cache"}  # any block may carry them; some samples do
+UNSAID = {"extras", "forms", "signature", "cache", "incomplete"}  # any block may carry them; some samples do
 
 
 def structs(value: Any) -> Iterator[msgspec.Struct]:

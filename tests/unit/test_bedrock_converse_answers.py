@@ -348,9 +348,6 @@ ODD: dict[str, tuple[bytes, Wire]] = {
     "a delta": (delta(0, audio="x"), {"contentBlockDelta": {"contentBlockIndex": 0, "delta": {"audio": "x"}}}),
     "no delta": (delta(0), {"contentBlockDelta": {"contentBlockIndex": 0, "delta": {}}}),
     "a number for a text": (delta(0, text=5), {"contentBlockDelta": {"contentBlockIndex": 0, "delta": {"text": 5}}}),
-    "an input of no call": (
-        delta(7, toolUse={"input": "x"}), {"contentBlockDelta": {"contentBlockIndex": 7, "delta": {"toolUse": {
-            "input": "x"}}}}),
     "no JSON": (frame("contentBlockDelta", b"oops"), {"contentBlockDelta": "oops"}),
 }  # fmt: skip
 
@@ -363,12 +360,28 @@ def test_what_nobody_knows_is_handed_on(wire: bytes, raw: Wire) -> None:
     assert fold(events).text == "ab"
 
 
-def test_a_delta_of_another_kind_never_reaches_a_block() -> None:
-    stray = [delta(0, reasoningContent={"text": "t"}), delta(0, toolUse={"input": "x"}), delta(0, text=None)]
-    events, error = read(BEGIN, delta(0, text="a"), *stray, stop(0), delta(0, text="late"), END, META)
+# S4
+STRAY: dict[str, tuple[bytes, ...]] = {
+    "an input of no call": (delta(7, toolUse={"input": "x"}),),
+    "reasoning in a text": (delta(0, reasoningContent={"text": "t"}),),
+    "an input in a text": (delta(0, toolUse={"input": "x"}),),
+    "a text that was stopped": (stop(0), delta(0, text="late")),
+}
+
+
+@pytest.mark.parametrize("stray", STRAY.values(), ids=STRAY)
+def test_what_a_stream_says_of_no_open_block_is_an_error(stray: tuple[bytes, ...]) -> None:
+    """Text that belongs nowhere would be missing from an answer that looks whole."""
+    events, error = read(BEGIN, delta(0, text="a"), *stray, END, META)
+    assert isinstance(error, ParseError)
+    assert fold(events).text == "a"
+
+
+def test_everything_but_usage_after_the_last_word_is_ignored() -> None:
+    late = (start(1, toolUse=CALL), delta(2, text="b"), stop(1), END)
+    events, error = read(BEGIN, delta(0, text="a"), END, *late, META)
     assert error is None
     assert fold(events).content == (TextBlock("a"),)
-    assert sum(isinstance(event, Unknown) for event in events) == 4
 
 
 def test_malformed_arguments_are_kept_as_they_are() -> None:

@@ -247,7 +247,7 @@ def test_an_error_inside_a_stream() -> None:
     events, error = read(line({"thinking": "Hm"}), {"error": "the model crashed"}, answer({}))
     assert isinstance(error, ServerError)
     assert (error.message, error.provider_status) == ("the model crashed", None)
-    assert fold(events).content == (ThinkingBlock(text="Hm"),)
+    assert fold(events).content == (ThinkingBlock(text="Hm", incomplete=True),)
 
 
 def test_the_error_is_raised_after_the_partial_answer() -> None:

@@ -22,6 +22,7 @@ from interlingua import (
     MessageComplete,
     NetworkError,
     OpaqueBlock,
+    ParseError,
     RateLimitError,
     RedactedThinkingBlock,
     RefusalBlock,
@@ -623,6 +624,7 @@ def test_a_response_without_an_id(fields: Json) -> None:
     check(CHAT, sse(*rows), TextBlock("Hello"), id=None)
 
 
+CUT_HELLO = TextBlock("Hello", incomplete=True)
 CHAT_FAULTS: tuple[tuple[str, Json, ErrorClass], ...] = (
     ("a chunk with choices", {"id": "c", "error": {"code": 429, "message": "slow"}, "choices": [
         {"index": 0, "delta": {"content": ""}, "finish_reason": "error"}]}, ErrorClass.rate_limit),
@@ -640,7 +642,7 @@ CHAT_FAULTS: tuple[tuple[str, Json, ErrorClass], ...] = (
     ("fault", "error_class"), [row[1:] for row in CHAT_FAULTS], ids=[row[0] for row in CHAT_FAULTS]
 )
 def test_an_error_inside_a_chat_stream(fault: Json, error_class: ErrorClass) -> None:
-    response = check(CHAT, sse(text("Hel"), text("lo"), fault, text("never")), TextBlock("Hello"), stop="error")
+    response = check(CHAT, sse(text("Hel"), text("lo"), fault, text("never")), CUT_HELLO, stop="error")
     error = response.error
     assert isinstance(error, AdapterError)
     assert error.error_class == error_class
@@ -733,7 +735,8 @@ def test_a_chat_stream_cut_at_any_byte_never_looks_finished() -> None:
 
 def test_a_cut_call_keeps_what_was_written_and_is_not_run() -> None:
     body = sse(calls(call("f", '{"path": "/tm', index=0, id="a")), done=False)
-    response = check(CHAT, body, ToolUseBlock("a", "f", input_text='{"path": "/tm'), stop="error")
+    cut = ToolUseBlock("a", "f", input_text='{"path": "/tm', incomplete=True)
+    response = check(CHAT, body, cut, stop="error")
     assert response.tool_uses[0].input == {}
 
 
@@ -794,13 +797,10 @@ CLAUDE_FRAMES: dict[str, bytes] = {
     "block never stopped": named(start(), *TEXT[:3], last(), STOP),
     "block stopped twice": named(start(), *TEXT, closed(0), last(), STOP),
     "stop of a block never started": named(start(), *TEXT, closed(9), last(), STOP),
-    "delta for a block never started": named(start(), piece(9, "text_delta", text="x"), *TEXT, last(), STOP),
-    "delta after its block was stopped": named(start(), *TEXT, piece(0, "text_delta", text="x"), last(), STOP),
+    "no message_stop": named(*PLAIN[:-1]),
+    "no message_stop, and usage after the stop reason": named(start(), *TEXT, last(), last(None)),
     "unknown event": named(start(), {"type": "brand_new", "x": 1}, *TEXT, last(), STOP),
     "unknown delta": named(start(), *TEXT[:2], piece(0, "brand_new_delta", x=1), *TEXT[2:], last(), STOP),
-    "a delta of another kind of block": named(
-        start(), *TEXT[:2], piece(0, "thinking_delta", thinking="x"), *TEXT[2:], last(), STOP
-    ),
     "two message_deltas": named(start(), *TEXT, last(None, {"output_tokens": 2}), last(), STOP),
     "everything after message_stop is ignored": named(*PLAIN, opened(1, type="text", text="x"), last("refusal")),
 }
@@ -813,6 +813,56 @@ def test_anthropic_framing_and_ends(name: str) -> None:
         CLAUDE, CLAUDE_FRAMES[name], TextBlock("Hello"), usage=usage, raw_stop_reason="end_turn", error=None
     )
     assert (response.id, response.model) == ("m", "claude")
+
+
+# S4
+MISPLACED: dict[str, tuple[Json, ...]] = {
+    "a block that never started": (start(), *TEXT, piece(9, "text_delta", text="x"), last(), STOP),
+    "no block ever started": (start(), piece(0, "text_delta", text="x"), closed(0), last(), STOP),
+    "arguments without a call": (start(), *TEXT, piece(1, "input_json_delta", partial_json="{}"), last(), STOP),
+    "a block that was stopped": (start(), *TEXT, piece(0, "text_delta", text="x"), last(), STOP),
+    "a block of another kind": (start(), *TEXT[:3], piece(0, "thinking_delta", thinking="x"), closed(0), last(), STOP),
+    "a signature of no thought": (start(), *TEXT, piece(1, "signature_delta", signature="x"), last(), STOP),
+}
+
+
+@pytest.mark.parametrize("name", MISPLACED)
+def test_what_an_anthropic_stream_says_of_no_open_block_is_an_error(name: str) -> None:
+    """Text that belongs nowhere would be missing from an answer that looks whole."""
+    events, error = read(CLAUDE, named(*MISPLACED[name]))
+    assert isinstance(error, ParseError)
+    assert fold(events).stop_reason is StopReason.error
+
+
+# S4
+EMPTY_STARTS: dict[str, Json] = {
+    "null": {"input": None},
+    "an empty string": {"input": ""},
+    "nothing": {},
+}
+
+
+@pytest.mark.parametrize("input", EMPTY_STARTS.values(), ids=EMPTY_STARTS)
+def test_a_call_may_begin_with_any_empty_input(input: Json) -> None:
+    block = {"type": "tool_use", "id": "a", "name": "f", **input}
+    pieces = (opened(0, **block), piece(0, "input_json_delta", partial_json='{"x":1}'), closed(0))
+    check(
+        CLAUDE, named(start(), *pieces, last("tool_use"), STOP), ToolUseBlock("a", "f", input={"x": 1}), stop="tool_use"
+    )
+    check(CLAUDE, named(start(), pieces[0], closed(0), last("tool_use"), STOP), ToolUseBlock("a", "f"), stop="tool_use")
+
+
+@pytest.mark.parametrize("text", [{"text": None}, {}], ids=["null", "nothing"])
+def test_a_text_may_begin_without_its_text(text: Json) -> None:
+    rows = (start(), opened(0, type="text", **text), piece(0, "text_delta", text="Hello"), closed(0), last(), STOP)
+    check(CLAUDE, named(*rows), TextBlock("Hello"))
+
+
+def test_a_call_that_does_not_begin_as_one_never_becomes_one() -> None:
+    """Its start was read as a block that we do not know, and events of a call would have no beginning."""
+    block = {"type": "tool_use", "id": 3, "name": "f", "input": {}}
+    rows = (start(), opened(0, **block), piece(0, "input_json_delta", partial_json='{"x":1}'), closed(0), last(), STOP)
+    check(CLAUDE, named(*rows), OpaqueBlock(CLAUDE, {**block, "input": {"x": 1}}))
 
 
 def test_unknown_things_come_through_as_unknown() -> None:
@@ -986,7 +1036,7 @@ def test_message_delta_fields_are_residue() -> None:
 
 def test_an_error_event() -> None:
     fault = {"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}, "request_id": "req_1"}
-    response = check(CLAUDE, named(start(), *TEXT[:3], fault, *PLAIN), TextBlock("Hello"), stop="error")
+    response = check(CLAUDE, named(start(), *TEXT[:3], fault, *PLAIN), CUT_HELLO, stop="error")
     error = response.error
     assert isinstance(error, RateLimitError)
     assert (error.provider_code, error.message, error.request_id) == ("overloaded_error", "Overloaded", "req_1")
@@ -1068,16 +1118,18 @@ def test_an_anthropic_stream_cut_at_any_byte_never_looks_finished() -> None:
         opened(2, type="tool_use", id="a", name="f", input={}), piece(2, "input_json_delta", partial_json='{"x":1}'),
         closed(2), last("tool_use"), STOP,
     )  # fmt: skip
+    finished_at = body.index(named(STOP)) - 2  # a stop reason and no open block
     for cut in range(len(body)):
         events, error = events_of(CLAUDE, [body[:cut]])
         response = fold(events)
         assert "Hello".startswith(response.text)
-        if b'"message_stop"}' not in body[:cut]:
+        if cut < finished_at:
             assert isinstance(error, NetworkError)
             assert response.stop_reason is StopReason.error
             assert error.response == response
         else:
             assert error is None
+        assert all(call.incomplete is (error is not None) for call in response.tool_uses)  # S1
     assert events_of(CLAUDE, [body[:-2]])[1] is None
 
 

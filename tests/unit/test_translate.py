@@ -854,7 +854,7 @@ def test_malformed_arguments_survive_at_home_and_are_a_loss_abroad(text: str) ->
 
 
 def test_malformed_arguments_of_an_anthropic_stream_survive_at_home() -> None:
-    call = ToolUseBlock("toolu_a", "f", input_text='{"x": ')
+    call = ToolUseBlock("toolu_a", "f", input_text='{"x": ', incomplete=True)
     encoder = dialect(CLAUDE).stream_encoder()
     response = Response((call,), StopReason.max_tokens, usage=TokenUsage())
     body = b"".join(map(encoder.feed, unfold(response))) + encoder.close()

@@ -72,7 +72,7 @@ def _is_output(block: Block) -> bool:
 
 
 def _as_text(block: ToolUseBlock) -> TextBlock:
-    return TextBlock(write_arguments(block.input, block.input_text))
+    return TextBlock(write_arguments(block.input, block.input_text), incomplete=block.incomplete)
 
 
 def forcing(encode: Callable[[Request], Encoded], request: Request, target: Target | None) -> Encoded:
@@ -115,8 +115,8 @@ class Spoken(StreamDecoder):
             case ToolUseInputDelta(index=index, partial_json=text) if index in self.texts:
                 self.texts[index].append(text)
                 return TextDelta(index, text)
-            case ToolUseEnd(index=index) if index in self.texts:
-                return BlockComplete(index, TextBlock("".join(self.texts[index])))
+            case ToolUseEnd(index=index, block=block) if index in self.texts:
+                return BlockComplete(index, TextBlock("".join(self.texts[index]), incomplete=block.incomplete))
             case MessageComplete():
                 return self.complete(event)
             case _:
@@ -128,6 +128,6 @@ class Spoken(StreamDecoder):
         content = list(spoken(event.response, self.request).content)
         for place, block in enumerate(event.response.content):
             if _is_output(block):
-                content[place] = TextBlock(next(said, ""))
+                content[place] = TextBlock(next(said, ""), incomplete=block.incomplete)
         whole = replace(spoken(event.response, self.request), content=tuple(content))
         return MessageComplete(whole, event.error)

@@ -1,7 +1,8 @@
 """Writing streams of protocols that have one block open at a time.
 
 A text that is still open when the next block begins is ended there; what it goes on to say waits for a block of its
-own, declared ``moved``. Calls and whole blocks are never cut: what comes while one is open waits for its end.
+own, declared ``moved``. Calls and whole blocks are never cut: what comes while one is open waits for its end. If the
+stream fails before that end, what waits is not written; finished blocks among it are declared ``dropped``.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
+from ..errors import AdapterError
 from ..types.blocks import Block, RefusalBlock, TextBlock, ThinkingBlock
 from ..types.events import (
     BlockComplete,
@@ -25,12 +27,11 @@ from ..types.events import (
     ToolUseInputDelta,
     ToolUseStart,
 )
-from ._stream import GrammaticalEncoder
+from ._stream import Closer, GrammaticalEncoder
 
 __all__ = ["Closer", "Delta", "Opener", "SerialEncoder"]
 
 Opener = BlockStart | ToolUseStart
-Closer = BlockComplete | ToolUseEnd
 Delta = TextDelta | ThinkingDelta | CitationDelta | ToolUseInputDelta
 
 
@@ -51,6 +52,7 @@ class SerialEncoder(GrammaticalEncoder):
     def __init__(self) -> None:
         super().__init__()
         self.current: int | None = None
+        self.last: int | None = None  # the block that was written last
         self.waiting: dict[int, list[Event]] = {}
         self.early: dict[int, Early] = {}
 
@@ -78,14 +80,19 @@ class SerialEncoder(GrammaticalEncoder):
         """Declare what a finished block could not say."""
 
     @abstractmethod
-    def complete(self, event: MessageComplete) -> bytes: ...
+    def complete(self, event: MessageComplete) -> bytes:
+        """The end of an answer that did not fail."""
+
+    @abstractmethod
+    def say_error(self, error: AdapterError) -> bytes:
+        """The protocol's error form."""
 
     def say(self, event: Event) -> bytes:
         match event:
             case MessageStart():
                 return self.start(event)
             case MessageComplete():
-                return self.complete(event)
+                return self.complete(event) if event.error is None else self.fail(event.error)
             case BlockStart() | ToolUseStart():
                 return self.open(event)
             case BlockComplete() | ToolUseEnd():
@@ -128,6 +135,8 @@ class SerialEncoder(GrammaticalEncoder):
             return self.late(event)
         self.ledger.where = ("content", event.index)
         last = self.finish(event.block)
+        if self.said:
+            self.last = event.index
         self.current = None
         return last + self.next_waiting()
 
@@ -146,6 +155,16 @@ class SerialEncoder(GrammaticalEncoder):
         elif isinstance(block, TextBlock) and cited < len(block.citations):
             self.ledger.lose("dropped", "it came when the next block had begun", "citations")
         return self.next_waiting() if self.current is None else b""
+
+    def fail(self, error: AdapterError) -> bytes:
+        if self.ended:
+            return b""
+        self.ended = True
+        self.ledger.where = ()
+        for index, events in self.waiting.items():
+            if isinstance(events[-1], BlockComplete | ToolUseEnd):
+                self.ledger.lose("dropped", "the stream failed before this block could be written", "content", index)
+        return self.say_error(error)
 
     def next_waiting(self) -> bytes:
         """Write the blocks that waited for their turn, until one is still open."""

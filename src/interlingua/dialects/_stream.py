@@ -18,16 +18,17 @@ from typing import Any, Protocol, cast
 import msgspec
 from msgspec.structs import replace
 
-from ..errors import AdapterError, NetworkError, ParseError
+from ..errors import AdapterError, CancelledError, NetworkError, ParseError, ServerError
 from ..folding import Accumulator
 from ..grammar import StreamGrammar
 from ..types.base import Json
-from ..types.blocks import Block, ToolUseBlock
+from ..types.blocks import Block
 from ..types.events import BlockComplete, Event, MessageComplete, MessageStart, ToolUseEnd, Unknown
 from ..types.loss import Loss
 from ..types.response import Response
 from ..types.words import StopReason
 from ._base import StreamDecoder, StreamEncoder
+from ._incomplete import BROKEN, LIMITS, mark_cut_call
 from ._json import Wire, is_array
 from ._tables import Ledger
 
@@ -53,8 +54,7 @@ def lengthen(known: Wire, more: Wire) -> Wire:
     return known
 
 
-ERROR, MAX_TOKENS = StopReason.error, StopReason.max_tokens  # attribute access on an Enum costs 40 ns
-CUT_SHORT = (StopReason.error, StopReason.cancelled)
+ERROR, CANCELLED = StopReason.error, StopReason.cancelled  # attribute access on an Enum costs 40 ns
 ODD = (KeyError, TypeError, AttributeError, ValueError, IndexError)
 """What reading a value of an unexpected shape raises."""
 NOT_JSON = (msgspec.DecodeError, UnicodeError, RecursionError)
@@ -62,17 +62,6 @@ NOT_JSON = (msgspec.DecodeError, UnicodeError, RecursionError)
 _BYTE = re.compile(r" \(byte (\d+)\)$")
 _BEFORE, _AFTER = 80, 40
 """How many bytes around a fault are quoted."""
-
-
-def mark_cut_call(response: Response) -> Response:
-    """The answer, its last block marked incomplete where that is a call and the output limit ended the answer.
-
-    For protocols that write arguments in pieces: such a call may even parse, and still not be what the model meant.
-    """
-    content = response.content
-    if response.stop_reason is not MAX_TOKENS or not content or type(content[-1]) is not ToolUseBlock:
-        return response
-    return replace(response, content=(*content[:-1], replace(content[-1], incomplete=True)))
 
 
 def _not_json(data: bytes, fault: Exception, name: str) -> ParseError:
@@ -239,7 +228,10 @@ class FrameDecoder(StreamDecoder):
         """Close what is open, in order. ``cut``: the stream failed, so these blocks are not finished."""
         for index in [*self.fold.open_indexes]:
             block = self.finished_block(index)
-            out.append(self.fold.close(index, replace(block, incomplete=True) if cut else block))
+            if cut:
+                out.append(self.fold.close(index, replace(block, incomplete=True)))
+            else:
+                self.end_block(index, block, out)
 
     def complete(self, out: list[Event]) -> None:
         """The stream said its last word."""
@@ -248,7 +240,7 @@ class FrameDecoder(StreamDecoder):
         self.close_blocks(out)
         self.done = True
         whole = self.response(finished=True)
-        if whole.stop_reason is MAX_TOKENS:
+        if whole.stop_reason in BROKEN:
             self.release_cut(out)
         else:
             self.release(out)
@@ -272,19 +264,32 @@ class FrameDecoder(StreamDecoder):
         out.append(MessageComplete(response, error))
 
 
+Closer = BlockComplete | ToolUseEnd
+
+
+def _failure(response: Response, cut: Sequence[Closer]) -> AdapterError | None:
+    """The error of an answer that has none, but may not look finished."""
+    if response.stop_reason is CANCELLED:
+        return CancelledError("the answer was cancelled")
+    if response.stop_reason not in LIMITS and any(type(closer) is ToolUseEnd for closer in cut):
+        return ServerError("the answer broke off within a tool call")
+    return None
+
+
 class GrammaticalEncoder(StreamEncoder):
     """An encoder that checks every event it is fed. ``say`` is the dialect's.
 
-    The end of an incomplete block waits for ``message.complete``: after a failure nothing is written for it, no closing
-    word and no finished item. An answer that stopped by its output limit says the end of its last call, as providers
-    do; ``say_cut_block`` is for protocols that have whole calls only.
+    The end of an incomplete block waits for ``message.complete``. After a failure nothing is written for it, no closing
+    word and no finished item, but only the protocol's error form. An answer that reached its limit says the end of its
+    last call, as providers do; ``say_cut_block`` is for protocols that have whole calls only. Once a stream has ended
+    or failed, nothing is written.
     """
 
     def __init__(self) -> None:
         self.grammar = StreamGrammar()
         self.ledger = Ledger()
         self.ended = False
-        self.unfinished: list[BlockComplete | ToolUseEnd] = []
+        self.unfinished: list[Closer] = []
 
     @property
     def losses(self) -> list[Loss]:  # type: ignore[override]
@@ -297,21 +302,26 @@ class GrammaticalEncoder(StreamEncoder):
 
     def feed(self, event: Event) -> bytes:
         self.grammar.check(event)
-        if isinstance(event, BlockComplete | ToolUseEnd) and event.block.incomplete:
-            self.unfinished.append(event)
+        if self.ended:
             return b""
-        if self.unfinished and isinstance(event, MessageComplete):
-            return self.say_cut(event)
+        kind = type(event)
+        if kind is MessageComplete:
+            return self.conclude(cast("MessageComplete", event))
+        if (kind is ToolUseEnd or kind is BlockComplete) and cast("Closer", event).block.incomplete:
+            self.unfinished.append(cast("Closer", event))
+            return b""
         return self.say(event)
 
-    def say_cut(self, event: MessageComplete) -> bytes:
-        """The end of an answer with incomplete blocks."""
+    def conclude(self, event: MessageComplete) -> bytes:
+        """The end of an answer: as it was meant, or in an error where it was cancelled or a call in it was cut off."""
         cut, self.unfinished = self.unfinished, []
-        failed = event.error is not None or event.response.stop_reason in CUT_SHORT
-        return b"".join([b"" if failed else self.say_cut_block(closer) for closer in cut]) + self.say(event)
+        if event.error is None and (error := _failure(event.response, cut)) is not None:
+            event = replace(event, error=error)
+        ends = [] if event.error is not None else [self.say_cut_block(closer) for closer in cut]
+        return b"".join(ends) + self.say(event)
 
-    def say_cut_block(self, event: BlockComplete | ToolUseEnd) -> bytes:
-        """The end of a block that the output limit cut off."""
+    def say_cut_block(self, event: Closer) -> bytes:
+        """The end of a block that the limit of an answer cut off."""
         return self.say(event)
 
     def close(self) -> bytes:

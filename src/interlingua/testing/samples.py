@@ -78,6 +78,7 @@ OPTIONAL = {
 FREE = ToolDefinition("run", "Runs code.", kind="text")
 OPAQUE = {"type": "x_block", "x_block": {"a": 1}}
 CALL = ToolUseBlock(id="call_1", name="add", input={"a": 1, "b": 2})
+CUT_CALL = replace(CALL, incomplete=True)
 RESULT = ToolResultBlock(tool_use_id="call_1", content=(TextBlock("3"),))
 
 
@@ -192,6 +193,8 @@ def _said(dialect: str) -> list[Sample]:
     return [
         *asked,
         *answered,
+        _assistant("cut text", "/incomplete", (TextBlock("so f", incomplete=True),)),
+        _request("cut call", "messages/1/content/0", messages=(*_called(CUT_CALL), USER), tools=(ADD,)),
         _request("parallel calls", "messages/1", messages=(*_called(CALL, replace(CALL, id="call_2")),), tools=(ADD,)),
         _request("own message residue", "messages/0/extras", messages=(own,)),
         _request("own request residue", "extras", extras={dialect: {"x_vendor": {"deep": [1]}}}),
@@ -334,6 +337,7 @@ def answers(dialect: str) -> list[Sample]:
     return [
         *(_finished(sample) for sample in spoken),
         _answer("parallel calls", "content", content=(TextBlock("let me see"), *two), stop_reason=StopReason.tool_use),
+        _answer("cut call", "content/1", content=(TextBlock("so"), CUT_CALL), stop_reason=StopReason.max_tokens),
         _answer("nothing said", "content", content=()),
         *_stops(),
         *_usage(),

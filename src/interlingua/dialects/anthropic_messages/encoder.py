@@ -17,6 +17,7 @@ from ...types.events import (
     ToolUseInputDelta,
 )
 from ...types.request import Request
+from .._incomplete import declare_last_call
 from .._serial import Delta, Opener, SerialEncoder
 from .._stream import dump
 from .._tables import Ledger, marks, merge
@@ -120,10 +121,9 @@ class Encoder(SerialEncoder):
         return _event({"type": "content_block_stop", "index": self.written}) if self.said else b""
 
     def complete(self, event: MessageComplete) -> bytes:
-        if event.error is not None:
-            return self.fail(event.error)
         response, mark = event.response, marks(NAME, event.response)
         self.ledger.where = ()
+        declare_last_call(response, self.last, self.ledger)
         residue = dict(response.extras.get(NAME, {}))
         usage_residue = residue.pop("usage", {})
         delta: Wire = {"stop_reason": None, **say_stop(response, mark, self.ledger), "stop_sequence": None, **residue}
@@ -133,10 +133,7 @@ class Encoder(SerialEncoder):
         self.ended = True
         return _event({"type": "message_delta", "delta": delta, "usage": usage}) + _event({"type": "message_stop"})
 
-    def fail(self, error: AdapterError) -> bytes:
-        if self.ended:
-            return b""
-        self.ended = True
+    def say_error(self, error: AdapterError) -> bytes:
         return _event(encode_error_body(error))
 
 

@@ -17,9 +17,9 @@ from ...types.request import Request
 from ...types.response import Response
 from ...types.usage import TokenUsage
 from ...types.words import StopReason
+from .._incomplete import declare_last_call, mark_cut_call
 from .._json import is_array, is_dict, is_object
 from .._schemas import restorer
-from .._stream import mark_cut_call
 from .._tables import Ledger, Words, kept, marks, own, read_constants, say_constants
 from .answers import read_answer
 from .blocks import BLOCKS, NAME, Wire
@@ -180,12 +180,15 @@ def encode_response(response: Response, request: Request | None) -> Encoded:
 
 def encode_blocks(response: Response, ledger: Ledger) -> list[Wire]:
     said: list[Wire] = []
+    last: int | None = None
     for index, block in enumerate(response.content):
         ledger.where = ("content", index)
         wire = BLOCKS.encode(block, ledger)
         if wire is not None:
             said.append(wire)
+            last = index
     ledger.where = ()
+    declare_last_call(response, last, ledger)
     return said
 
 

@@ -14,9 +14,10 @@ from typing import Any
 from msgspec.structs import replace
 
 from ...arguments import parse_object
+from ...errors import ParseError
 from ...framing import SseDecoder
 from ...types.base import Json
-from ...types.blocks import Block, TextBlock, ThinkingBlock, ToolUseBlock
+from ...types.blocks import Block, OpaqueBlock, TextBlock, ThinkingBlock, ToolUseBlock
 from ...types.events import (
     CitationDelta,
     Event,
@@ -49,6 +50,19 @@ USUAL: dict[type, tuple[str, str, Any]] = {
 
 
 NO_TEXT: Wire = {"type": "text", "text": ""}
+EMPTY: dict[Json, tuple[str, Json]] = {
+    # what a start may leave out or say as null or "": its deltas say it
+    "text": ("text", ""),
+    "thinking": ("thinking", ""),
+    "tool_use": ("input", {}),
+    "server_tool_use": ("input", {}),
+}
+SAYING = {
+    "text_delta": "text",
+    "thinking_delta": "thinking",
+    "input_json_delta": "partial_json",
+    "signature_delta": "signature",
+}
 KNOWN = ("type", "delta", "usage")
 
 
@@ -81,6 +95,7 @@ class Decoder(FrameDecoder):
         self.envelope: Wire = {}
         self.growing: dict[Json, Growing] = {}  # by wire index, which a spliced stream may use twice
         self.places: list[Growing] = []  # by place in the fold
+        self.stopped = False  # a stop reason was told
 
     def read(self, frame: tuple[str, bytes], out: list[Event]) -> None:
         try:
@@ -129,12 +144,14 @@ class Decoder(FrameDecoder):
         if type(block) is not dict or type(place) is not int:
             self.unknown(wire, out)
             return
-        if block.get("type") == "tool_use":
-            block = {"input": {}, **block}  # llama.cpp leaves it out
+        field, value = EMPTY.get(block.get("type"), ("", None))
+        if field and not block.get(field):
+            block = {**block, field: value}
         empty = BLOCKS.decode(block)
         if type(empty) is ToolUseBlock and empty.input:
             empty = replace(empty, input={})
         index = len(self.fold.blocks)
+        self.stopped = False
         self.release(out)
         out.append(self.fold.open(empty))
         growing = Growing(index, block, empty, self.fold.parts[index])
@@ -142,13 +159,17 @@ class Decoder(FrameDecoder):
         self.places.append(growing)
 
     def block_delta(self, wire: Wire, out: list[Event]) -> None:
+        """A delta that is not what nearly all of its block's are. One that says something must have a block for it."""
         delta = wire["delta"]
         handler = DELTAS.get(delta["type"])
         growing = self.growing.get(wire["index"])
-        if handler is None or growing is None or growing.index not in self.fold.open_indexes:
-            self.unknown(wire, out)
-        else:
+        if handler is not None and growing is not None and growing.index in self.fold.open_indexes:
             handler(self, growing, delta, out)
+        elif isinstance(said := delta.get(SAYING.get(delta["type"])), str) and said:
+            problem = f"a {delta['type']} for block {wire['index']}, and no block of that kind is open there"
+            self.fail(ParseError(f"the stream has {problem}"), out)
+        else:
+            self.unknown(wire, out)
 
     def input_delta(self, growing: Growing, delta: Wire, out: list[Event]) -> None:
         """The input of a tool that the provider runs itself; the caller's own calls were told already."""
@@ -192,7 +213,8 @@ class Decoder(FrameDecoder):
             return self.finished_call(wire, said)
         elif growing.input and (value := parse_object("".join(growing.input))) is not None:
             wire["input"] = value
-        return BLOCKS.decode(wire)
+        block = BLOCKS.decode(wire)
+        return OpaqueBlock(NAME, wire) if type(block) is ToolUseBlock else block  # it did not begin as a call
 
     def finished_call(self, wire: Wire, said: str) -> Block:
         value = wire["input"] = parse_object(said) if said else wire["input"]
@@ -216,6 +238,7 @@ class Decoder(FrameDecoder):
         for key, value in delta.items():
             if value is not None or envelope.get(key) is None:  # a later delta may leave the reason out
                 envelope[key] = value
+        self.stopped = self.stopped or delta.get("stop_reason") is not None
         envelope["usage"] = {**before, **now}
         if not self.started:
             self.begin(out, MessageStart())
@@ -225,6 +248,10 @@ class Decoder(FrameDecoder):
         usage = self.envelope.get("usage")
         if is_dict(usage):
             out.append(UsageUpdate(count(usage)))
+
+    def terminal(self) -> bool:
+        """A stop reason is the last word too, once no block is open: some servers send no ``message_stop``."""
+        return self.stopped and not self.fold.open_indexes
 
     def message_stop(self, wire: Wire, out: list[Event]) -> None:
         self.complete(out)

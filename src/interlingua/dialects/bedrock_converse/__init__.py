@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from msgspec.structs import replace
+
 from ...errors import AdapterError
 from ...types.base import Json
 from ...types.blocks import Block
@@ -14,6 +16,7 @@ from ...types.request import Request
 from ...types.response import Response
 from ...types.tools import Tool, ToolChoice
 from .._base import Dialect, Headers, StreamDecoder
+from .._incomplete import cut_answer, cut_history
 from .._output import forcing, speaking, spoken
 from .decoder import Decoder
 from .encoder import Encoder
@@ -31,6 +34,8 @@ class BedrockConverse(Dialect):
     name = NAME
 
     def encode_request(self, request: Request, target: Target | None = None) -> Encoded:
+        if (cut := cut_history(request.messages)) is not None:
+            return cut.tell(self.encode_request(replace(request, messages=cut.value), target))
         return forcing(lambda asked: encode_request(asked, target), request, target)
 
     def decode_request(
@@ -39,6 +44,8 @@ class BedrockConverse(Dialect):
         return decode_request(body, model, stream, self.provider)
 
     def encode_response(self, response: Response, request: Request | None = None) -> Encoded:
+        if (cut := cut_answer(response, pieces=True)) is not None:
+            return cut.tell(self.encode_response(cut.value, request))
         return encode_response(response)
 
     def decode_response(self, body: Json, headers: Headers | None = None, request: Request | None = None) -> Response:
@@ -57,6 +64,8 @@ class BedrockConverse(Dialect):
         return decode_error(status, headers, body, self.provider)
 
     def encode_messages(self, messages: Sequence[Message], target: Target | None = None) -> Encoded:
+        if (cut := cut_history(messages)) is not None:
+            return cut.tell(self.encode_messages(cut.value, target))
         ledger = Scribe()
         return Encoded(encode_messages(messages, target, ledger), losses=tuple(ledger.losses))
 

@@ -14,7 +14,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from ...arguments import parse_object
-from ...errors import AdapterError
+from ...errors import AdapterError, ParseError
 from ...framing import Frame
 from ...types.base import Json
 from ...types.blocks import (
@@ -99,10 +99,15 @@ class Decoder(FrameDecoder):
             if not self.broken(payload, fault, out, name):
                 self.carry(name, payload, out)
             return
+        if self.stopped and name != "metadata":
+            return  # the last word was said
         try:
             EVENTS[name](self, wire, out)
         except MALFORMED:
-            self.carry(name, payload, out)
+            if name == "contentBlockDelta" and _says(wire):
+                self.fail(ParseError("the stream goes on with a block that is not open, or is of another kind"), out)
+            else:
+                self.carry(name, payload, out)
 
     def read(self, frame: Frame, out: list[Event]) -> None:
         name = frame.headers.get(":event-type")
@@ -131,6 +136,7 @@ class Decoder(FrameDecoder):
             self.begin(out, MessageStart())
         growing = self.growing[at] = Growing(len(self.fold.blocks), wire)
         self.places.append(growing)
+        self.release(out)
         out.append(self.fold.open(block))
         growing.parts = self.fold.parts[growing.index]
         if type(block) is TextBlock:
@@ -219,7 +225,7 @@ class Decoder(FrameDecoder):
         growing = self.growing.get(at)
         if growing is not None and growing.index in self.fold.open_indexes:
             self.texts.pop(at, None)
-            out.append(self.fold.close(growing.index, self.finished_block(growing.index)))
+            self.end_block(growing.index, self.finished_block(growing.index), out)
 
     def finished_block(self, index: int) -> Block:
         growing, said, start = self.places[index], self.fold.joined(index), self.fold.blocks[index]
@@ -284,6 +290,14 @@ class Decoder(FrameDecoder):
         content = self.fold.content
         calls = ToolUseBlock in map(type, content)
         return Response(content, **read_envelope(dict(self.envelope), {}, calls=calls))
+
+
+def _says(wire: Json) -> bool:
+    """Whether a delta of a kind that we know holds text."""
+    delta = wire.get("delta") if is_object(wire) else None
+    said = next(iter(delta.items()), ("", None)) if is_object(delta) else ("", None)
+    texts = said[1].values() if is_object(said[1]) else said[1:]
+    return said[0] in DELTAS and any(isinstance(text, str) and text for text in texts)
 
 
 def _unpadded(payload: Json) -> Json:

@@ -24,6 +24,7 @@ from ...types.events import (
     ThinkingDelta,
     ToolUseInputDelta,
 )
+from .._incomplete import declare_last_call
 from .._serial import Delta, Opener, SerialEncoder
 from .._tables import Ledger, is_blank, marks, own, say_constants
 from .blocks import BLOCKS
@@ -162,10 +163,9 @@ class Encoder(SerialEncoder):
         self._lose_residue(block, BLOCKS.encode(block, self.ledger) or {})
 
     def complete(self, event: MessageComplete) -> bytes:
-        if event.error is not None:
-            return self.fail(event.error)
         response, mark = event.response, marks(NAME, event.response)
         self.ledger.where = ()
+        declare_last_call(response, self.last, self.ledger)
         stop, metadata = say_stop(response, mark, self.ledger), Wire()
         usage = say_usage(response, mark, self.ledger)
         if usage != "absent":
@@ -181,8 +181,5 @@ class Encoder(SerialEncoder):
         self.ended = True
         return encode_event("messageStop", stop) + (encode_event("metadata", metadata) if metadata else b"")
 
-    def fail(self, error: AdapterError) -> bytes:
-        if self.ended:
-            return b""
-        self.ended = True
+    def say_error(self, error: AdapterError) -> bytes:
         return encode_frame_error(error)

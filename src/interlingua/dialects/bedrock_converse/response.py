@@ -20,6 +20,7 @@ from ...types.request import Request
 from ...types.response import Response
 from ...types.usage import TokenUsage
 from ...types.words import StopReason
+from .._incomplete import declare_last_call, mark_cut_call
 from .._schemas import restorer
 from .._tables import Ledger, Words, kept, marks, own, read_constants, say_constants
 from .blocks import BLOCKS, read_content, scatter
@@ -65,7 +66,7 @@ def decode_response(
     forms: Wire = {}
     blocks = restored(read_message(rest, forms), request)
     calls = any(type(block) is ToolUseBlock for block in blocks)
-    return Response(content=blocks, **read_envelope(rest, forms, calls=calls))
+    return mark_cut_call(Response(content=blocks, **read_envelope(rest, forms, calls=calls)))
 
 
 def read_message(rest: Wire, forms: Wire) -> list[Block]:
@@ -205,12 +206,15 @@ def say_message(response: Response, wire: Wire, mark: Wire, ledger: Ledger) -> N
 
 def encode_blocks(response: Response, ledger: Ledger) -> list[Wire]:
     said: list[Wire] = []
+    last: int | None = None
     for index, block in enumerate(response.content):
         ledger.where = ("content", index)
         wire = BLOCKS.encode(block, ledger)
         if wire is not None:
             said.extend(scatter(wire))
+            last = index
     ledger.where = ()
+    declare_last_call(response, last, ledger)
     return said
 
 

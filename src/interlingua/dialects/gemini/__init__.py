@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from msgspec.structs import replace
+
 from ...errors import AdapterError
 from ...types.base import Json
 from ...types.blocks import Block
@@ -15,6 +17,7 @@ from ...types.response import Response
 from ...types.tools import Tool, ToolChoice
 from ...types.words import Role
 from .._base import Dialect, Headers, StreamDecoder
+from .._incomplete import cut_answer, cut_history
 from .._output import forcing, speaking, spoken
 from .._tables import Ledger
 from .errors import decode_error, encode_error
@@ -34,6 +37,8 @@ class Gemini(Dialect):
     history_key = "contents"
 
     def encode_request(self, request: Request, target: Target | None = None) -> Encoded:
+        if (cut := cut_history(request.messages)) is not None:
+            return cut.tell(self.encode_request(replace(request, messages=cut.value), target))
         if request.output_schema is None:
             return encode_request(request, target)
         return forcing(lambda asked: encode_request(asked, target), request, target)
@@ -44,6 +49,8 @@ class Gemini(Dialect):
         return decode_request(body, model, stream, self.provider)
 
     def encode_response(self, response: Response, request: Request | None = None) -> Encoded:
+        if (cut := cut_answer(response, pieces=False)) is not None:
+            return cut.tell(self.encode_response(cut.value, request))
         return encode_response(response)
 
     def decode_response(self, body: Json, headers: Headers | None = None, request: Request | None = None) -> Response:
@@ -64,6 +71,8 @@ class Gemini(Dialect):
 
     def encode_messages(self, messages: Sequence[Message], target: Target | None = None) -> Encoded:
         """The value of ``contents``. System text has no place there; ``encode_request`` hoists it."""
+        if (cut := cut_history(messages)) is not None:
+            return cut.tell(self.encode_messages(cut.value, target))
         ledger = Ledger()
         for index, message in enumerate(messages):
             if message.role == Role.system:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from msgspec.structs import replace
+
 from ...errors import AdapterError
 from ...types.base import Json
 from ...types.blocks import Block
@@ -14,6 +16,7 @@ from ...types.request import Request
 from ...types.response import Response
 from ...types.tools import Tool, ToolChoice
 from .._base import Dialect, Headers, StreamDecoder
+from .._incomplete import cut_answer, cut_history
 from .._output import forcing, speaking, spoken
 from .._tables import Ledger
 from .errors import decode_error, encode_error
@@ -32,6 +35,8 @@ class OpenAIChat(Dialect):
     name = NAME
 
     def encode_request(self, request: Request, target: Target | None = None) -> Encoded:
+        if (cut := cut_history(request.messages)) is not None:
+            return cut.tell(self.encode_request(replace(request, messages=cut.value), target))
         if request.output_schema is None:
             return encode_request(request, target, self.provider)
         return forcing(lambda asked: encode_request(asked, target, self.provider), request, target)
@@ -42,6 +47,8 @@ class OpenAIChat(Dialect):
         return decode_request(body, model, stream, self.provider)
 
     def encode_response(self, response: Response, request: Request | None = None) -> Encoded:
+        if (cut := cut_answer(response, pieces=True)) is not None:
+            return cut.tell(self.encode_response(cut.value, request))
         return encode_response(response, request)
 
     def decode_response(self, body: Json, headers: Headers | None = None, request: Request | None = None) -> Response:
@@ -64,6 +71,8 @@ class OpenAIChat(Dialect):
         return decode_error(status, headers, body, self.provider)
 
     def encode_messages(self, messages: Sequence[Message], target: Target | None = None) -> Encoded:
+        if (cut := cut_history(messages)) is not None:
+            return cut.tell(self.encode_messages(cut.value, target))
         ledger = Ledger()
         quirks, _ = quirks_of(self.provider, target)
         said = encode_messages(messages, target, quirks, ledger)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from ...arguments import parse_object
 from ...types.base import Json
 from .._json import is_array, is_object
+from .._stream import dump
 from .parts import Wire
 
 GROWING = ("text", "summary", "data", "arguments", "signature")
@@ -18,7 +19,7 @@ GROWING = ("text", "summary", "data", "arguments", "signature")
 class Call:
     """A call on its way."""
 
-    __slots__ = ("arguments", "custom", "id", "index", "name", "place", "rest", "waiting")
+    __slots__ = ("arguments", "custom", "id", "index", "name", "place", "rest", "value", "waiting")
 
     def __init__(self, index: Json) -> None:
         self.index = index
@@ -28,6 +29,7 @@ class Call:
         self.arguments: list[str] = []
         self.waiting: list[str] = []  # fragments that came before the call could be opened
         self.rest: Wire = {}
+        self.value: Json = None  # arguments that came as an object
         self.place: int | None = None  # in the fold
 
     def take(self, wire: Wire) -> str:
@@ -48,15 +50,22 @@ class Call:
         for key, value in rest.items():
             if value is not None:
                 self.rest[key] = value
-        text = piece if isinstance(piece, str) else ""
-        if not isinstance(piece, str) and isinstance(piece, dict):
-            self.rest["function"] = {**self.rest.get("function", {}), "arguments": piece}
+        text = piece if isinstance(piece, str) else "" if piece is None else self._take_value(piece)
+        if text and self.value is not None:
+            self.value, text = None, dump(self.value).decode() + text  # a value and text: it can only be read as text
         self.arguments.append(text)
         return text
 
+    def _take_value(self, value: Json) -> str:
+        """Arguments that are no text stand alone, or are text behind text."""
+        if any(self.arguments):
+            return dump(value).decode()
+        self.value = value
+        return ""
+
     def whole(self) -> Wire:
         kind, key = ("custom", "input") if self.custom else ("function", "arguments")
-        body = {"name": self.name, key: "".join(self.arguments)}
+        body = {"name": self.name, key: "".join(self.arguments) if self.value is None else self.value}
         inner: Wire = self.rest.get(kind) or {}
         wire: Wire = {"type": kind, **self.rest, kind: {**body, **inner}}
         return {"id": self.id, **wire} if self.id else wire
@@ -118,7 +127,7 @@ class Choice:
         if self.calls:
             message["tool_calls"] = [call.whole() for call in self.calls]
         if self.legacy is not None:
-            message["function_call"] = {"name": self.legacy.name, "arguments": "".join(self.legacy.arguments)}
+            message["function_call"] = self.legacy.whole()["function"]
         if self.turn:
             message = {**self.turn, **message}
         return {**self.rest, "index": index, "message": message, "finish_reason": self.finish_reason}

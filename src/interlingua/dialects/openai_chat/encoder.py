@@ -25,6 +25,7 @@ from ...types.events import (
 )
 from ...types.request import Request
 from ...types.response import Response
+from .._incomplete import declare_last_call
 from .._json import is_array, is_dict
 from .._stream import GrammaticalEncoder, dump
 from .._tables import Ledger, marks, merge
@@ -32,7 +33,7 @@ from .assistant import Slots, declare_joined, lose_marks, say_audio, sort_slots
 from .citations import declare_cited, is_url_citation, say_citation
 from .errors import encode_error_body
 from .parts import NAME, PARTS, Wire
-from .response import say_stop, say_whole_usage
+from .response import last_call, say_stop, say_whole_usage
 
 DONE = b"data: [DONE]\n\n"
 
@@ -195,6 +196,7 @@ class Encoder(GrammaticalEncoder):
         self.ended = True
         response = event.response
         self.declare_slots(response)
+        declare_last_call(response, last_call(response), self.ledger)
         self.base |= {"id": response.id or self.base["id"], "model": response.model or self.base["model"]}
         self.base["created"] = response.extras.get(NAME, {}).get("created", self.base["created"])
         self.ledger.foreign(response, NAME)
@@ -257,4 +259,7 @@ class Encoder(GrammaticalEncoder):
         if self.ended:
             return b""
         self.ended = True
+        self.ledger.where = ()
+        if self.annotations:
+            self.ledger.lose("dropped", "the stream failed before its citations could be written", "content")
         return encode_sse(dump(encode_error_body(error)))

@@ -21,6 +21,7 @@ from ...types.messages import Message
 from ...types.request import Request
 from ...types.response import Response
 from ...types.words import StopReason
+from .._incomplete import declare_last_call, mark_cut_call
 from .._json import is_dict, is_object
 from .._schemas import restorer
 from .._tables import Ledger, Words, is_blank, kept, marks, merge, own, read_constants, say_constants, sift
@@ -83,7 +84,7 @@ def decode_response(
 
 def read_response(wire: Wire, request: Request | None) -> Response:
     usual = read_answer(wire, request)
-    return usual if usual is not None else read_tables(dict(wire), request)
+    return mark_cut_call(usual if usual is not None else read_tables(dict(wire), request))
 
 
 def read_tables(rest: Wire, request: Request | None) -> Response:
@@ -247,7 +248,13 @@ def say_message(response: Response, turn: Wire, mark: Wire, ledger: Ledger) -> W
     empty = mark.get("blank", {}).get("choices", [{}])[0].get("message", {})
     blocks = list(enumerate(response.content))
     say_turn(message, blocks, {**turn, "blank": empty}, OPENAI, IdMap(ANY), ledger, answer=True)
+    declare_last_call(response, last_call(response), ledger)
     return message
+
+
+def last_call(response: Response) -> int | None:
+    """The place of the last call: calls stand behind everything else."""
+    return max((index for index, block in enumerate(response.content) if type(block) is ToolUseBlock), default=None)
 
 
 def say_stop(response: Response, mark: Wire, ledger: Ledger) -> Wire:

@@ -251,6 +251,7 @@ class Decoder(FrameDecoder):
         if whole.usage is not None:
             out.append(UsageUpdate(whole.usage))
         super().close_blocks(out, cut=cut)
+        self.release(out)  # ``read_response`` has marked a call that was cut off
         for block in whole.content:
             if type(block) not in TOLD and block not in self.fold.blocks:
                 out.append(self.fold.open(block))

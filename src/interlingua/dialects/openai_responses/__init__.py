@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from msgspec.structs import replace
+
 from ...errors import AdapterError
 from ...types.base import Json
 from ...types.blocks import Block
@@ -14,6 +16,7 @@ from ...types.request import Request
 from ...types.response import Response
 from ...types.tools import Tool, ToolChoice
 from .._base import Dialect, Headers, StreamDecoder
+from .._incomplete import cut_history
 from .._output import forcing, speaking, spoken
 from .encoder import Encoder
 from .errors import decode_error, encode_error
@@ -33,6 +36,8 @@ class OpenAIResponses(Dialect):
     history_key = "input"
 
     def encode_request(self, request: Request, target: Target | None = None) -> Encoded:
+        if (cut := cut_history(request.messages)) is not None:
+            return cut.tell(self.encode_request(replace(request, messages=cut.value), target))
         if request.output_schema is None:
             return encode_request(request, target)
         return forcing(lambda asked: encode_request(asked, target), request, target)
@@ -65,6 +70,8 @@ class OpenAIResponses(Dialect):
         return as_turn(response, super().as_turn(response))
 
     def encode_messages(self, messages: Sequence[Message], target: Target | None = None) -> Encoded:
+        if (cut := cut_history(messages)) is not None:
+            return cut.tell(self.encode_messages(cut.value, target))
         writer = Writer(Scribe(reader=target))
         writer.messages(messages)
         return Encoded(writer.items, losses=tuple(writer.scribe.losses))

@@ -22,6 +22,7 @@ from ...types.request import Request
 from ...types.response import Response
 from ...types.words import StopReason
 from .._schemas import Restore, restorer
+from .._stream import mark_cut_call
 from .._tables import Ledger, kept, marks, merge, own, read_constants, say_constants
 from .answers import read_answer
 from .echo import read_echo, say_echo
@@ -65,7 +66,7 @@ def decode_response(
     restore = finisher(request)
     if restore is not None:
         blocks = [restore(block) if type(block) is ToolUseBlock else block for block in blocks]
-    return Response(content=tuple(blocks), **read_envelope(rest, forms, blocks, provider))
+    return mark_cut_call(Response(content=tuple(blocks), **read_envelope(rest, forms, blocks, provider)))
 
 
 def finisher(request: Request | None) -> Restore | None:

@@ -1,0 +1,145 @@
+"""What becomes of blocks that were open when their answer broke off (``Block.incomplete``).
+
+No protocol has a word for it, and a call that was cut off is never sent as a finished one. In the history of a request
+it is left out together with its result. In an answer it is left out too, but for one case: protocols that write
+arguments in pieces end an answer that reached its limit with the call as far as it came, and their readers know that it
+is not finished. What the model said in text and reasoning stays, without a signature, which proves a whole thought.
+Everything else is left out.
+
+An encoder never sees what is left out. Losses name the places that the caller knows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Generic, NamedTuple, TypeVar
+
+from msgspec.structs import replace
+
+from ..types.blocks import Block, RefusalBlock, TextBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock
+from ..types.loss import Encoded, Loss
+from ..types.messages import Message
+from ..types.response import Response
+from ..types.words import StopReason
+from ._tables import Ledger
+
+__all__ = ["BROKEN", "LIMITS", "Shortened", "cut_answer", "cut_history", "declare_last_call", "mark_cut_call"]
+
+T = TypeVar("T")
+
+LIMITS = (StopReason.max_tokens, StopReason.context_overflow)
+"""The output limit or the context window ended the answer, perhaps within a call."""
+BROKEN = (*LIMITS, StopReason.error)
+"""The last call of such an answer may not be finished."""
+_TEXTS = (TextBlock, ThinkingBlock, RefusalBlock)
+
+_CUT_CALL = "the call was cut off before it was finished, so it was left out"
+_CUT_RESULT = "the call that it answers was cut off before it was finished, so the result was left out"
+_CUT_BLOCK = "the block was cut off before it was finished, so it was left out"
+
+
+def mark_cut_call(response: Response) -> Response:
+    """The answer, its last block marked incomplete where that is a call and a limit or an error ended the answer.
+
+    For protocols that write arguments in pieces: such a call may even parse, and still not be what the model meant.
+    """
+    content = response.content
+    if response.stop_reason not in BROKEN or not content or type(content[-1]) is not ToolUseBlock:
+        return response
+    return replace(response, content=(*content[:-1], replace(content[-1], incomplete=True)))
+
+
+def declare_last_call(response: Response, last: int | None, ledger: Ledger) -> None:
+    """Declare that readers take the block written last for a call that was cut off, where a limit ended the answer."""
+    if last is None or response.stop_reason not in LIMITS:
+        return
+    block = response.content[last]
+    if type(block) is ToolUseBlock and not block.incomplete:
+        why = "readers take the last call of an answer that reached its limit for one that was cut off"
+        ledger.lose("approximated", why, "content", last, "incomplete")
+
+
+class Shortened(NamedTuple, Generic[T]):
+    """A value without what was cut off. ``places`` has the caller's path of everything that is left."""
+
+    value: T
+    places: dict[str, str]
+    losses: list[Loss]
+
+    def tell(self, encoded: Encoded) -> Encoded:
+        """What was encoded, with the losses of both at the caller's places."""
+        return replace(encoded, losses=(*self.losses, *map(self._place, encoded.losses)))
+
+    def _place(self, loss: Loss) -> Loss:
+        path = loss.path.split("/")
+        for end in (4, 2):  # messages/1/content/2, then messages/1 or content/2
+            if (place := self.places.get("/".join(path[:end]))) is not None:
+                return replace(loss, path="/".join([place, *path[end:]]))
+        return loss
+
+
+def cut_history(messages: Sequence[Message]) -> Shortened[tuple[Message, ...]] | None:
+    """The history as it can be sent. None, nearly always: no block is incomplete."""
+    if not [True for message in messages for block in message.content if block.incomplete]:
+        return None
+    ledger, cut = Ledger(), set[str]()
+    kept: list[Message] = []
+    places: dict[str, str] = {}
+    for index, message in enumerate(messages):
+        ledger.where = ("messages", index)
+        told = len(ledger.losses)
+        blocks = _finished(message.content, cut, ledger)
+        if not blocks and any(type(block) is ToolResultBlock for block in message.content):
+            del ledger.losses[told:]
+            ledger.lose("dropped", _CUT_RESULT)  # the message held nothing else
+            continue
+        here = f"messages/{len(kept)}"
+        places[here] = f"messages/{index}"
+        places |= {f"{here}/content/{at}": f"messages/{index}/content/{place}" for at, (place, _) in enumerate(blocks)}
+        kept.append(replace(message, content=tuple([block for _, block in blocks])))
+    return Shortened(tuple(kept), places, ledger.losses)
+
+
+def _finished(content: Sequence[Block], cut: set[str], ledger: Ledger) -> list[tuple[int, Block]]:
+    """The blocks that can be sent, with their places. ``cut`` has the ids of the latest calls that were cut off."""
+    kept: list[tuple[int, Block]] = []
+    for place, block in enumerate(content):
+        if type(block) is ToolUseBlock:
+            (cut.add if block.incomplete else cut.discard)(block.id)
+        if type(block) is ToolResultBlock and block.tool_use_id in cut:
+            ledger.lose("dropped", _CUT_RESULT, "content", place)
+        elif (said := _said(block, ledger, place) if block.incomplete else block) is not None:
+            kept.append((place, said))
+    return kept
+
+
+def _said(block: Block, ledger: Ledger, place: int) -> Block | None:
+    """An incomplete block as it can be sent: text and reasoning as far as they came, anything else not at all."""
+    if not isinstance(block, _TEXTS):
+        ledger.lose("dropped", _CUT_CALL if type(block) is ToolUseBlock else _CUT_BLOCK, "content", place)
+        return None
+    if block.signature is not None:
+        ledger.lose("dropped", "the thought that it proves was cut off", "content", place, "signature")
+    ledger.lose("dropped", "no protocol says that a text was cut off", "content", place, "incomplete", weight="form")
+    return replace(block, incomplete=False, signature=None)
+
+
+def cut_answer(response: Response, *, pieces: bool) -> Shortened[Response] | None:
+    """The answer as it can be written. None, nearly always: nothing has to be left out.
+
+    ``pieces``: the protocol writes arguments in pieces, so the last call of an answer that reached its limit stays.
+    """
+    content = response.content
+    cut = [index for index, block in enumerate(content) if block.incomplete]
+    if not cut:
+        return None
+    last = len(content) - 1
+    stays = pieces and response.stop_reason in LIMITS and type(content[last]) is ToolUseBlock
+    if stays and cut == [last]:
+        return None
+    ledger = Ledger()
+    blocks = _finished(content[:last] if stays else content, set(), ledger)
+    if stays:
+        blocks.append((last, content[last]))
+    places = {f"content/{at}": f"content/{place}" for at, (place, _) in enumerate(blocks)}
+    return Shortened(replace(response, content=tuple([block for _, block in blocks])), places, ledger.losses)
