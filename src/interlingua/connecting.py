@@ -5,7 +5,6 @@ What is configured is read when asked for: ``models.yaml`` if there is one, then
 
 from __future__ import annotations
 
-import logging
 import os
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
@@ -25,8 +24,6 @@ from .providers.table import PROVIDERS, Provider
 from .types.request import Request
 
 __all__ = ["Door", "Partial", "configuration_of", "door_at", "door_to", "laid_over", "place_of", "usual_model"]
-
-log = logging.getLogger("interlingua")
 
 # Asked in this order for a key when no model was named; after them all others, as they stand in the table.
 USUAL = ("anthropic", "openai", "google", "openrouter", "mistral", "deepseek", "xai", "groq")
@@ -63,7 +60,7 @@ def door_to(
     config: Partial | None = None,
     environment: Mapping[str, str] | None = None,
 ) -> Door:
-    """The way to a model; without a name, to that of the first provider with a key, else to the embedded one."""
+    """The way to a model; without a name, to that of the first provider with a key."""
     name = usual_model(configuration) if name is None else name
     adapter, _, model = name.partition(":")
     if adapter == EMBEDDED and EMBEDDED not in configuration.adapters:
@@ -120,15 +117,15 @@ def _prepared(configuration: Configuration, place: Place, settings: AdapterConfi
 
 def usual_model(configuration: Configuration) -> str:
     """The model for those who name none: the first usable one of ``models.yaml``, else of the first provider with a
-    key that has a usual model, else the embedded one."""
+    key that has a usual model. The scripted model answers only who names it: it would call real tools."""
     own = (name for name in configuration.models if configuration.locate(name).configured)
     found = next(own, None) or next((f"{name}:{configuration.default(name)}" for name in _ready(configuration)), None)
     if found is not None:
         return found
     keyed = [name for name, adapter in configuration.adapters.items() if adapter.config.api_key]
-    why = f"{keyed[0]} has a key but no usual model (name one: {keyed[0]}:...)" if keyed else "no key is configured"
-    log.warning("%s, so the embedded model answers; to speak to a real one, %s", why, _keys())
-    return f"{EMBEDDED}:"
+    if keyed:
+        raise NotConfigured(f"{keyed[0]} has a key but no usual model; name one, such as '{keyed[0]}:model'")
+    raise NotConfigured(f"no provider has a key: {_keys()}, or name a model; 'embedded:' is scripted and needs no key")
 
 
 def _keys() -> str:

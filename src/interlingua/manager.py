@@ -25,6 +25,7 @@ from .client import client_at, sync_client_at
 from .config import AdapterConfig, Retry
 from .connecting import DEFAULTS, Door, Partial, door_to, laid_over, place_of, usual_model
 from .dialects import DIALECTS
+from .embedded import Choice, as_script
 from .embedded.row import EMBEDDED
 from .environment import configured
 from .errors import NotConfigured
@@ -104,12 +105,13 @@ class ProviderManager:
         transport: AsyncTransport | None = None,
         sync_transport: Transport | None = None,
         behaviour: str | Preset | None = None,
+        script: Choice = None,
         **settings: Unpack[Settings],
     ) -> None:
         self._environment = os.environ if environment is None else environment
         self._live = LiveConfiguration(models, environ=self._environment)
         self._transport, self._sync_transport, self._settings = transport, sync_transport, settings
-        self.behaviour = behaviour
+        self.behaviour, self._script = behaviour, as_script(script)
         self._own: dict[str, _Own] = {}
         self._entries: dict[str, _Entry] = {}
         self._aliases: dict[str, str] = {}
@@ -191,7 +193,7 @@ class ProviderManager:
                 return entry.adapter
             if entry.client is None:
                 assert entry.door is not None
-                entry.client = client_at(entry.door, self._transport, **self._settings)
+                entry.client = client_at(entry.door, self._transport, self._script, **self._settings)
             return entry.client
 
     def get_client(self, id: str) -> Client:
@@ -201,7 +203,7 @@ class ProviderManager:
             if entry.door is None:
                 raise NotConfigured(f"{id} was registered as an adapter that awaits; it has no synchronous client")
             if entry.sync_client is None:
-                entry.sync_client = sync_client_at(entry.door, self._sync_transport, **self._settings)
+                entry.sync_client = sync_client_at(entry.door, self._sync_transport, self._script, **self._settings)
             return entry.sync_client
 
     def get_config(self, id: str) -> AdapterConfig:

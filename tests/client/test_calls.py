@@ -43,7 +43,7 @@ def test_a_call_in_memory(dialect: str, way: str) -> None:
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_tools_are_called_in_parallel(dialect: str, way: str) -> None:
-    outcome = call(way, PROVIDERS[dialect], Script(), ask(tools=(ADD, SUB)))
+    outcome = call(way, PROVIDERS[dialect], Script(Step(act="auto")), ask(tools=(ADD, SUB)))
     response = outcome.response
     assert response is not None
     assert response.stop_reason is StopReason.tool_use

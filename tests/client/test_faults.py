@@ -64,7 +64,7 @@ def test_it_echoes(dialect: str, way: str) -> None:
 @every_way
 @every_dialect
 def test_it_calls_every_offered_tool_at_once(dialect: str, way: str) -> None:
-    response = say(way, dialect, None, ask(tools=(ADD, SUB)))
+    response = say(way, dialect, Step(act="auto"), ask(tools=(ADD, SUB)))
     assert [(use.name, use.input) for use in response.tool_uses] == [
         ("add", {"a": "example"}),
         ("sub", {"a": "example"}),
@@ -74,7 +74,7 @@ def test_it_calls_every_offered_tool_at_once(dialect: str, way: str) -> None:
 
 @every_dialect
 def test_it_calls_as_often_as_it_is_told(dialect: str) -> None:
-    response = say("stream", dialect, Step(calls=3), ask(tools=(ADD, SUB)))
+    response = say("stream", dialect, Step(act="call", calls=3), ask(tools=(ADD, SUB)))
     assert [use.name for use in response.tool_uses] == ["add", "sub", "add"]
     assert len({use.id for use in response.tool_uses}) == 3
 
@@ -91,7 +91,7 @@ CHOICES = {
 @pytest.mark.parametrize("choice", CHOICES)
 def test_it_keeps_to_the_choice(choice: str) -> None:
     asked, names = CHOICES[choice]
-    response = say("complete", "anthropic-messages", None, ask(tools=(ADD, SUB), tool_choice=asked))
+    response = say("complete", "anthropic-messages", Step(act="auto"), ask(tools=(ADD, SUB), tool_choice=asked))
     assert [use.name for use in response.tool_uses] == names
 
 
@@ -100,7 +100,9 @@ def test_after_the_results_it_speaks(dialect: str) -> None:
     use = ToolUseBlock("call_0_embedded", "add", input={"a": "x"})
     result = ToolResultBlock("call_0_embedded", (TextBlock("42"),), name="add")
     turns = [Message("user", "add"), Message("assistant", (use,)), Message("tool", (result,))]
-    response = say("complete", dialect, None, Request(turns, "some-model", tools=(ADD,), max_output_tokens=100))
+    response = say(
+        "complete", dialect, Step(act="auto"), Request(turns, "some-model", tools=(ADD,), max_output_tokens=100)
+    )
     assert response.text == "You said: 42"
 
 

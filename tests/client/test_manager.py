@@ -355,7 +355,8 @@ def test_without_a_name_or_with_a_tier_alone() -> None:
     assert manager.locate() == ("google", TIERS["google"][1])
     assert manager.locate("deep") == ("google", TIERS["google"][0])
     nobody, _ = managing(NOTHING)
-    assert nobody.locate() == ("embedded", "scripted")
+    with pytest.raises(NotConfigured, match="no provider has a key"):
+        nobody.locate()
     with pytest.raises(NotConfigured, match="set one of ANTHROPIC_API_KEY, OPENAI_API_KEY, GEMINI_API_KEY"):
         nobody.locate("deep")
 

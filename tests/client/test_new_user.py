@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import re
 import subprocess
@@ -12,14 +13,24 @@ from typing import Any
 import pytest
 
 from client.support import CANARY, DIALECTS, PROVIDERS, ask
-from interlingua import AdapterError, AuthError, InvalidRequestError, NetworkError, NotConfigured
+from interlingua import (
+    AdapterError,
+    AuthError,
+    InvalidRequestError,
+    NetworkError,
+    NotConfigured,
+    ProviderManager,
+    Session,
+    SyncSession,
+    TextBlock,
+)
 from interlingua.addressing import Address
 from interlingua.catalogue import ConfigError
 from interlingua.catalogue.tiers import TIERS
 from interlingua.client import connect, connect_sync
 from interlingua.config import AdapterConfig
 from interlingua.connecting import USUAL, configuration_of, usual_model
-from interlingua.embedded import LoopbackServer, Step, deaf_url
+from interlingua.embedded import LoopbackServer, Step, call, deaf_url
 from interlingua.environment import base_url_variable
 from interlingua.providers import PROVIDERS as ROWS
 
@@ -63,13 +74,54 @@ def test_one_key_and_five_lines(code: str, tmp_path: Path) -> None:
 
 
 def test_no_key_and_five_lines(tmp_path: Path) -> None:
-    """The embedded model answers, and the terminal says so."""
+    """Nobody answers, and the error says what to do: a scripted model must not call real tools."""  # T2
     done = run(FIVE_LINES, tmp_path)
-    assert "You |said: |Hello |there!" in done.stdout
-    assert done.stderr == (
-        "no key is configured, so the embedded model answers; to speak to a real one,"
-        " set one of ANTHROPIC_API_KEY, OPENAI_API_KEY, GEMINI_API_KEY\n"
+    assert done.stdout == ""
+    assert done.stderr.endswith(
+        "NotConfigured: no provider has a key: set one of ANTHROPIC_API_KEY, OPENAI_API_KEY, GEMINI_API_KEY,"
+        " or name a model; 'embedded:' is scripted and needs no key\n"
     )
+    with pytest.raises(NotConfigured, match="no provider has a key"):
+        Session(tools=[must_not_run], manager=ProviderManager(environment={}))
+
+
+def must_not_run(path: str) -> str:
+    """Delete a file."""
+    raise AssertionError(f"a model that nobody named called a tool with {path!r}")
+
+
+def test_the_embedded_model_without_a_script_only_echoes() -> None:  # T2
+    with SyncSession("embedded:", tools=[must_not_run]) as session:
+        assert session.run("Delete it all.").text == "You said: Delete it all."
+
+
+def test_the_embedded_model_calls_only_what_its_script_names() -> None:  # T2
+    ran: list[str] = []
+
+    def weather(city: str) -> str:
+        """The weather of a city."""
+        ran.append(city)
+        return "rain"
+
+    script = [[TextBlock("Let me see."), call("weather", city="Oslo"), call("weather", city="Lima")], "It rains."]
+
+    async def scene() -> None:
+        async with Session("embedded:", tools=[weather, must_not_run], script=script) as session:
+            assert (await session.run("How is the weather?")).text == "It rains."
+            assert sorted(ran) == ["Lima", "Oslo"]
+            assert (await session.run("And now?")).text == "You said: And now?"  # the script is over
+
+    asyncio.run(scene())
+    with SyncSession("embedded:gemini", tools=[weather], script=[call("weather", city="Rome")]) as session:
+        session.run("Rome?")
+    assert sorted(ran) == ["Lima", "Oslo", "Rome"]
+
+
+def test_a_script_is_a_list_of_lines() -> None:
+    with pytest.raises(TypeError, match="a list with a line for each answer"):
+        connect_sync("embedded:", script="hello")
+    with pytest.raises(TypeError, match="give it to ProviderManager"):
+        Session("embedded:", manager=ProviderManager(), script=["hello"])
 
 
 @pytest.mark.parametrize("provider", [*USUAL, "cerebras", "perplexity", "zai"])
@@ -109,9 +161,9 @@ def test_models_yaml_comes_before_keys(tmp_path: Path) -> None:
     assert chosen(keys, models=path) == "gpu:ours"
 
 
-def test_a_key_without_a_usual_model_is_said(caplog: pytest.LogCaptureFixture) -> None:
-    assert chosen({"HF_TOKEN": "k"}) == "embedded:"
-    assert "huggingface has a key but no usual model (name one: huggingface:...)" in caplog.text
+def test_a_key_without_a_usual_model_is_said() -> None:
+    with pytest.raises(NotConfigured, match="huggingface has a key but no usual model; name one, such as"):
+        chosen({"HF_TOKEN": "k"})
 
 
 # ------------------------------------------------------------------------------------------------- a wrong key or model

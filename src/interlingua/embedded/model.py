@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Literal, TypeAlias, cast
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ..errors import AdapterError, ContextOverflowError, error_type
 from ..tokens import rough_tokens
@@ -19,7 +20,7 @@ from ..types.tools import ToolChoice, ToolDefinition
 from ..types.usage import TokenUsage
 from ..types.words import ErrorClass, Role, StopReason
 
-__all__ = ["Fault", "Script", "Step", "decide", "failure"]
+__all__ = ["Fault", "Line", "Script", "Step", "call", "decide", "failure"]
 
 Act = Literal["auto", "echo", "call", "think", "refuse", "overflow", "fail"]
 Fault = Literal[
@@ -45,9 +46,10 @@ Fault = Literal[
 
 
 class Step(Struct, frozen=True, kw_only=True):
-    """One answer. ``auto`` calls the offered tools when a user speaks, and echoes otherwise."""
+    """One answer. For tests of tool loops, ``call`` calls the offered tools with example arguments and ``auto`` does so
+    when a user speaks; neither happens unless a script says it."""
 
-    act: Act = "auto"
+    act: Act = "echo"
     text: str | None = None
     """What to say instead of an echo."""
     content: tuple[Block, ...] | None = None
@@ -75,16 +77,30 @@ class Step(Struct, frozen=True, kw_only=True):
 
 
 Choice: TypeAlias = Step | Callable[[Request], Step]
+Line: TypeAlias = Choice | str | Block | Sequence[str | Block]
+"""What a script may say for one answer: text, a call, or several blocks; a step; or a function of the request."""
+
+
+def call(name: str, /, **arguments: Json) -> ToolUseBlock:
+    """A call for a script: ``script=[call("weather", city="Oslo"), "It rains."]``."""
+    return ToolUseBlock("", name, input=arguments)
+
+
+def as_step(line: Line) -> Choice:
+    """One line of a script as a step."""
+    if isinstance(line, Step) or callable(line):
+        return line
+    return Step(content=Message(Role.assistant, line).content)
 
 
 class Script:
-    """Steps, one per request; the last one goes on for ever. A step may be a function of the request.
+    """What the model answers, one line per request; the last one goes on for ever.
 
     ``seen`` are the requests, decoded: the last ``keep``, or all of them.
     """
 
-    def __init__(self, *steps: Choice, keep: int | None = None) -> None:
-        self.steps: tuple[Choice, ...] = steps or (Step(),)
+    def __init__(self, *lines: Line, keep: int | None = None) -> None:
+        self.steps: tuple[Choice, ...] = tuple(map(as_step, lines)) or (Step(),)
         self.seen: list[Request] = []
         self.asked = 0
         self._keep = keep
@@ -105,12 +121,21 @@ def decide(step: Step, request: Request) -> Response | AdapterError:
         return failure(step)
     if step.act == "overflow":
         return ContextOverflowError("prompt is too long: it exceeds the context window of this model")
-    content = step.content if step.content is not None else ACTS[step.act](step, request)
+    content = _with_ids(step.content, request) if step.content is not None else ACTS[step.act](step, request)
     usage = step.usage or TokenUsage(
         input_tokens=10 + rough_tokens(last_words(request)), output_tokens=1 + len(content)
     )
     stop = step.stop or stop_of(content)
     return Response(content, stop, id="msg_embedded", model=request.model or "scripted", usage=usage)
+
+
+def _with_ids(content: tuple[Block, ...], request: Request) -> tuple[Block, ...]:
+    """Calls that a script left without an id get one that no earlier answer of the conversation has."""
+    turn = len(request.messages)
+    return tuple(
+        replace(block, id=f"call_{turn}_{place}") if isinstance(block, ToolUseBlock) and not block.id else block
+        for place, block in enumerate(content)
+    )
 
 
 def stop_of(content: tuple[Block, ...]) -> StopReason:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 from urllib.parse import unquote
 
@@ -18,7 +18,7 @@ from ..types.events import Event, TextDelta
 from ..types.request import Request
 from ..types.response import Response
 from .faults import with_fault
-from .model import Script, Step, decide, failure
+from .model import Line, Script, Step, decide, failure
 from .refusals import refusal
 
 __all__ = ["Choice", "as_script", "handler", "respond"]
@@ -51,7 +51,7 @@ ROUTES = (
         "application/vnd.amazon.eventstream",
     ),
 )
-Choice: TypeAlias = Script | Step | Callable[[Request], Step] | None
+Choice: TypeAlias = Script | Step | Callable[[Request], Step] | Sequence[Line] | None
 
 
 def handler(script: Choice = None) -> Handler:
@@ -61,10 +61,14 @@ def handler(script: Choice = None) -> Handler:
 
 
 def as_script(script: Choice) -> Script:
-    """A script, a single step, or a function of the request."""
+    """A script, a single step, a function of the request, or a list of lines, after which the model echoes."""
     if isinstance(script, Script):
         return script
-    return Script() if script is None else Script(script)
+    if isinstance(script, Step) or callable(script):
+        return Script(script)
+    if isinstance(script, str):
+        raise TypeError(f"a script is a list with a line for each answer, not one string ({script[:60]!r})")
+    return Script(*(script or ()), Step())
 
 
 def respond(script: Script, url: str, headers: Mapping[str, str], body: bytes) -> Answer:

@@ -13,6 +13,7 @@ import msgspec
 
 from ..adapter import Adapter, new_ulid
 from ..behaviour import Preset
+from ..embedded import Choice
 from ..errors import InvalidRequestError, StoreError
 from ..estimate import estimate_input_tokens
 from ..history import CachePolicy, Names, mark_cache, new_message_id
@@ -75,13 +76,16 @@ class Talk:
         active_skills: Iterable[str] = (),
         active_connectors: Iterable[str] = (),
         fetch_media: bool = False,
+        script: Choice = None,
         **wishes: Any,
     ) -> None:
         unknown = sorted(set(wishes) - set(Wishes.__annotations__))
         if unknown:
             raise TypeError(f"a session has no {', '.join(unknown)}; a request can be given {', '.join(WISHES)}")
         self.id = id or f"ses_{new_ulid()}"
-        self.manager, self._owns_manager = manager or ProviderManager(), manager is None
+        if manager is not None and script is not None:
+            raise TypeError("a session with a manager takes no script: give it to ProviderManager(script=…)")
+        self.manager, self._owns_manager = manager or ProviderManager(script=script), manager is None
         self.behaviour, self.cache, self.overflow, self.max_steps = behaviour, cache, overflow, max_steps
         self.approve, self.pricing, self.fetch_media = approve, pricing or Pricing(), fetch_media
         self.active_skills, self.active_connectors = tuple(active_skills), tuple(active_connectors)

@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal, TypedDict
 
 from ..behaviour import Preset
+from ..embedded import Choice
 from ..history import CachePolicy
 from ..manager import ProviderManager
 from ..pricing import Pricing
@@ -66,6 +67,8 @@ class Settings(Wishes, total=False):
     active_connectors: Iterable[str]
     fetch_media: bool
     """Whether media by URL are fetched for a model that takes data only; never from private addresses."""
+    script: Choice
+    """What the model ``"embedded:"`` answers, one line per request; without one it echoes."""
 
 
 WISHES = tuple(Wishes.__annotations__)
