@@ -22,7 +22,7 @@ def server_for(name: str) -> Iterator[str]:
             yield url
     else:
         refusal = Step(act="fail", error=ErrorClass.rate_limit, retry_after=3)
-        with LoopbackServer.in_thread(Script(Step(), Step(), Step(act="think"), refusal)) as server:
+        with LoopbackServer.in_thread(Script(Step(act="auto"), Step(act="auto"), Step(act="think"), refusal)) as server:
             yield server.url
 
 
