@@ -418,7 +418,6 @@ CALLS: list[tuple[list[Wire], list[tuple[str, Wire]]]] = [
         [("f", {"a": [{"b": "xy"}, 2], "n": None, "odd.key": True}), ("g", {})],
     ),
     ([call("f", willContinue=True), call("f", args={"a": 1})], [("f", {"a": 1})]),
-    ([call("f", willContinue=True), call("f", willContinue=True)], [("f", {}), ("f", {})]),
 ]  # fmt: skip
 
 

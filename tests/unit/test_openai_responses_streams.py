@@ -293,7 +293,10 @@ def test_free_text_that_came_inside_json() -> None:
     assert (frames[3]["delta"], frames[5]["item"]["input"]) == ("*** x", "*** x")
 
 
-@pytest.mark.parametrize("block", [TextBlock("so f"), ToolUseBlock("call_1", "f", input_text='{"a":')])
+CUT_CALL = ToolUseBlock("call_1", "f", input_text='{"a":', incomplete=True)
+
+
+@pytest.mark.parametrize("block", [TextBlock("so f"), CUT_CALL])
 def test_the_item_that_was_cut_says_so(block: TextBlock | ToolUseBlock) -> None:
     """In the stream as in the whole, and only the last."""
     meant = Response((TextBlock("hm"), block), id="r", model="m", stop_reason="max_tokens")

@@ -23,7 +23,16 @@ from ..types.response import Response
 from ..types.words import StopReason
 from ._tables import Ledger
 
-__all__ = ["BROKEN", "LIMITS", "Shortened", "cut_answer", "cut_history", "declare_last_call", "mark_cut_call"]
+__all__ = [
+    "BROKEN",
+    "CUT_BLOCK",
+    "LIMITS",
+    "Shortened",
+    "cut_answer",
+    "cut_history",
+    "declare_last_call",
+    "mark_cut_call",
+]
 
 T = TypeVar("T")
 
@@ -35,7 +44,7 @@ _TEXTS = (TextBlock, ThinkingBlock, RefusalBlock)
 
 _CUT_CALL = "the call was cut off before it was finished, so it was left out"
 _CUT_RESULT = "the call that it answers was cut off before it was finished, so the result was left out"
-_CUT_BLOCK = "the block was cut off before it was finished, so it was left out"
+CUT_BLOCK = "the block was cut off before it was finished, so it was left out"
 
 
 def mark_cut_call(response: Response) -> Response:
@@ -51,7 +60,7 @@ def mark_cut_call(response: Response) -> Response:
 
 def declare_last_call(response: Response, last: int | None, ledger: Ledger) -> None:
     """Declare that readers take the block written last for a call that was cut off, where a limit ended the answer."""
-    if last is None or response.stop_reason not in LIMITS:
+    if last is None or last >= len(response.content) or response.stop_reason not in LIMITS:
         return
     block = response.content[last]
     if type(block) is ToolUseBlock and not block.incomplete:
@@ -100,15 +109,22 @@ def cut_history(messages: Sequence[Message]) -> Shortened[tuple[Message, ...]] |
     return Shortened(tuple(kept), places, ledger.losses)
 
 
-def _finished(content: Sequence[Block], cut: set[str], ledger: Ledger) -> list[tuple[int, Block]]:
-    """The blocks that can be sent, with their places. ``cut`` has the ids of the latest calls that were cut off."""
+def _finished(
+    content: Sequence[Block], cut: set[str], ledger: Ledger, as_is: tuple[type, ...] = ()
+) -> list[tuple[int, Block]]:
+    """The blocks that can be sent, with their places. ``cut`` has the ids of the latest calls that were cut off.
+
+    Blocks of the types ``as_is`` stay incomplete.
+    """
     kept: list[tuple[int, Block]] = []
     for place, block in enumerate(content):
         if type(block) is ToolUseBlock:
             (cut.add if block.incomplete else cut.discard)(block.id)
         if type(block) is ToolResultBlock and block.tool_use_id in cut:
             ledger.lose("dropped", _CUT_RESULT, "content", place)
-        elif (said := _said(block, ledger, place) if block.incomplete else block) is not None:
+        elif not block.incomplete or type(block) in as_is:
+            kept.append((place, block))
+        elif (said := _said(block, ledger, place)) is not None:
             kept.append((place, said))
     return kept
 
@@ -116,7 +132,7 @@ def _finished(content: Sequence[Block], cut: set[str], ledger: Ledger) -> list[t
 def _said(block: Block, ledger: Ledger, place: int) -> Block | None:
     """An incomplete block as it can be sent: text and reasoning as far as they came, anything else not at all."""
     if not isinstance(block, _TEXTS):
-        ledger.lose("dropped", _CUT_CALL if type(block) is ToolUseBlock else _CUT_BLOCK, "content", place)
+        ledger.lose("dropped", _CUT_CALL if type(block) is ToolUseBlock else CUT_BLOCK, "content", place)
         return None
     if block.signature is not None:
         ledger.lose("dropped", "the thought that it proves was cut off", "content", place, "signature")
@@ -124,13 +140,16 @@ def _said(block: Block, ledger: Ledger, place: int) -> Block | None:
     return replace(block, incomplete=False, signature=None)
 
 
-def cut_answer(response: Response, *, pieces: bool) -> Shortened[Response] | None:
+def cut_answer(response: Response, *, pieces: bool, texts: bool = False) -> Shortened[Response] | None:
     """The answer as it can be written. None, nearly always: nothing has to be left out.
 
     ``pieces``: the protocol writes arguments in pieces, so the last call of an answer that reached its limit stays.
+    ``texts``: it says of the texts of an answer that broke off that they are incomplete.
     """
     content = response.content
-    cut = [index for index, block in enumerate(content) if block.incomplete]
+    broken = response.stop_reason in (StopReason.error, StopReason.cancelled)
+    as_is = (TextBlock, RefusalBlock) if texts and broken else ()
+    cut = [index for index, block in enumerate(content) if block.incomplete and type(block) not in as_is]
     if not cut:
         return None
     last = len(content) - 1
@@ -138,7 +157,7 @@ def cut_answer(response: Response, *, pieces: bool) -> Shortened[Response] | Non
     if stays and cut == [last]:
         return None
     ledger = Ledger()
-    blocks = _finished(content[:last] if stays else content, set(), ledger)
+    blocks = _finished(content[:last] if stays else content, set(), ledger, as_is)
     if stays:
         blocks.append((last, content[last]))
     places = {f"content/{at}": f"content/{place}" for at, (place, _) in enumerate(blocks)}

@@ -57,6 +57,11 @@ class SseDecoder(FrameDecoder[SseEvent]):
         self._between = not self._open and self._head is None and self._fault is None
         return events
 
+    @property
+    def holds_data(self) -> bool:
+        """Whether an event has begun that is not ended."""
+        return b"data:" in self._open
+
     def _name(self, raw: bytes) -> str:
         """Event names repeat: each is decoded once."""
         name = self._names.get(raw)

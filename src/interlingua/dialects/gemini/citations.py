@@ -11,6 +11,8 @@ where we would lay it out otherwise: ``support`` and ``chunk``, or ``source`` an
 
 from __future__ import annotations
 
+from array import array
+from bisect import bisect_right
 from collections.abc import Sequence
 from copy import deepcopy
 from typing import Any
@@ -26,7 +28,72 @@ from .spelling import Wire, is_array, is_object
 CHUNKS = ("web", "retrievedContext", "maps")
 SOURCES = ("citations", "citationSources")
 KEYS = ("groundingMetadata", "citationMetadata")
+MOST_TEXTS = 256
+"""In how many texts a segment that names no part is looked for."""
 Found = dict[int, list[Citation]]
+
+
+class Text:
+    """A text, and where its characters end in bytes."""
+
+    __slots__ = ("ends", "said", "text")
+
+    def __init__(self, text: str) -> None:
+        self.text, self.said = text, text.encode()
+        self.ends: array[int] | None = None  # None: each has one byte
+        if len(self.said) != len(text):
+            self.ends, end = array("Q"), 0
+            for character in text:
+                end += len(character.encode())
+                self.ends.append(end)
+
+    def character(self, offset: int) -> int:
+        """How many characters end within so many bytes."""
+        offset = min(offset, len(self.said))
+        return offset if self.ends is None else bisect_right(self.ends, offset)
+
+    def byte(self, place: int) -> int:
+        """How many bytes so many characters have."""
+        place = min(place, len(self.text)) if place >= 0 else max(place + len(self.text), 0)
+        return place if self.ends is None or not place else self.ends[place - 1]
+
+    def says(self, start: int, end: int, said: bytes) -> bool:
+        """Whether these bytes stand there."""
+        return min(end, len(self.said)) - start == len(said) and self.said.startswith(said, start)
+
+
+class Texts:
+    """The texts among the blocks of an answer, each measured once."""
+
+    def __init__(self, blocks: Sequence[Block]) -> None:
+        self.blocks = blocks
+        self.places = [index for index, block in enumerate(blocks) if type(block) is TextBlock]
+        self.known: dict[int, Text] = {}
+
+    def at(self, index: int) -> Text:
+        found = self.known.get(index)
+        if found is None:
+            block = self.blocks[index]
+            assert isinstance(block, TextBlock)
+            found = self.known[index] = Text(block.text)
+        return found
+
+    def is_text(self, index: int) -> bool:
+        return 0 <= index < len(self.blocks) and type(self.blocks[index]) is TextBlock
+
+    def find(self, segment: Wire) -> int | None:
+        """The text that a segment is about: the part that it names, else what its words tell."""
+        start, end = segment.get("startIndex", 0), segment.get("endIndex")
+        if type(start) is not int or type(end) is not int or not 0 <= start <= end:
+            return None
+        part = segment.get("partIndex")
+        if type(part) is int and self.is_text(part) and end <= len(self.at(part).said):
+            return part
+        said = segment.get("text")
+        words = said.encode() if type(said) is str else None
+        near = self.places[:MOST_TEXTS]
+        exact = (index for index in near if words is not None and self.at(index).says(start, end, words))
+        return next(exact, next((index for index in near if end <= len(self.at(index).said)), None))
 
 
 # ------------------------------------------------------------------------------------------------------------ reading
@@ -41,9 +108,10 @@ def read_citations(candidate: Wire, blocks: Sequence[Block], blanks: Wire) -> Se
     if not original:
         return blocks
     found: Found = {}
+    texts = Texts(blocks)
     for key, read in zip(KEYS, (read_grounding, read_sources), strict=True):
         if key in original:
-            read(candidate[key], blocks, found)
+            read(candidate[key], texts, found)
             if not candidate[key]:
                 del candidate[key]
     residue = {key: deepcopy(candidate[key]) for key in KEYS if key in candidate}
@@ -59,7 +127,7 @@ def _cited(blocks: Sequence[Block], found: Found) -> list[Block]:
     ]
 
 
-def read_grounding(wire: Wire, blocks: Sequence[Block], found: Found) -> None:
+def read_grounding(wire: Wire, texts: Texts, found: Found) -> None:
     chunks, supports = wire.get("groundingChunks"), wire.get("groundingSupports")
     if not is_array(chunks) or not is_array(supports):
         return
@@ -67,11 +135,11 @@ def read_grounding(wire: Wire, blocks: Sequence[Block], found: Found) -> None:
     kinds = {index: _kind(chunk) for index, chunk in enumerate(chunks)}
     for place, support in enumerate(supports):
         cited = [(index, kinds.get(index, "")) for index in _indices(support)]
-        home = find_text(support["segment"], blocks) if cited and all(kind for _, kind in cited) else None
+        home = texts.find(support["segment"]) if cited and all(kind for _, kind in cited) else None
         if home is None:
             continue
         del support["groundingChunkIndices"]
-        fields, forms = read_segment(support, blocks, home)
+        fields, forms = read_segment(support, texts, home)
         for index, kind in cited:
             if index not in told:
                 told[index] = _told(chunks[index], kind)
@@ -101,55 +169,34 @@ def _told(chunk: Wire, kind: str) -> dict[str, Any]:
     return told
 
 
-def find_text(segment: Wire, blocks: Sequence[Block]) -> int | None:
-    """The text that a segment is about: the part that it names, else what its words tell."""
-    start, end = segment.get("startIndex", 0), segment.get("endIndex")
-    if type(start) is not int or type(end) is not int or not 0 <= start <= end:
-        return None
-    texts = [(index, block.text.encode()) for index, block in enumerate(blocks) if type(block) is TextBlock]
-    part = segment.get("partIndex")
-    if type(part) is int and any(index == part and end <= len(text) for index, text in texts):
-        return part
-    said = segment.get("text")
-    exact = (index for index, text in texts if type(said) is str and text[start:end] == said.encode())
-    return next(exact, next((index for index, text in texts if end <= len(text)), None))
-
-
-def read_segment(support: Wire, blocks: Sequence[Block], home: int) -> tuple[dict[str, Any], Wire]:
+def read_segment(support: Wire, texts: Texts, home: int) -> tuple[dict[str, Any], Wire]:
     """Pops a segment: its offsets in characters, and the mark of one that does not fit its text."""
     segment: Wire = support.pop("segment")
     part = segment.pop("partIndex", None)
-    if part is not None and find_text(segment, blocks) == home:
+    if part is not None and texts.find(segment) == home:
         support["segment"] = {"partIndex": part}  # we would not have named it
-    text = _text(blocks[home])
+    text = texts.at(home)
     start, end = _characters(segment, text)
-    return {"start": start, "end": end}, {} if say_segment(text, start, end) == segment else {"segment": segment}
+    usual = "text" in segment and say_segment(text, start, end) == segment
+    return {"start": start, "end": end}, {} if usual else {"segment": segment}
 
 
-def _text(block: Block) -> str:
-    assert isinstance(block, TextBlock)
-    return block.text
+def _characters(segment: Wire, text: Text) -> tuple[int, int]:
+    return text.character(segment.get("startIndex", 0)), text.character(segment["endIndex"])
 
 
-def _characters(segment: Wire, text: str) -> tuple[int, int]:
-    said = text.encode()
-    start, end = segment.get("startIndex", 0), segment["endIndex"]
-    return len(said[:start].decode("utf-8", "ignore")), len(said[:end].decode("utf-8", "ignore"))
-
-
-def read_sources(wire: Wire, blocks: Sequence[Block], found: Found) -> None:
+def read_sources(wire: Wire, texts: Texts, found: Found) -> None:
     key = next((key for key in SOURCES if is_array(wire.get(key))), None)
-    first = next((index for index, block in enumerate(blocks) if type(block) is TextBlock), None)
-    if key is None or first is None:
+    if key is None or not texts.places:
         return
-    whole = True
+    first, whole = texts.places[0], True
     for place, source in enumerate(wire[key]):
         if not is_object(source) or type(source.get("uri")) is not str:
             whole = False
             continue
         forms: Wire = {"source": place, **({"key": key} if key != SOURCES[0] else {})}
-        home = find_text(source, blocks)
-        spans = read_span(source, _text(blocks[home]), forms) if home is not None else {}
+        home = texts.find(source)
+        spans = read_span(source, texts.at(home), forms) if home is not None else {}
         fields = {ours: source.pop(theirs) for ours, theirs in (("url", "uri"), ("title", "title")) if theirs in source}
         citation = Citation("url", **fields, **spans, forms={NAME: forms})
         found.setdefault(first if home is None else home, []).append(citation)
@@ -157,7 +204,7 @@ def read_sources(wire: Wire, blocks: Sequence[Block], found: Found) -> None:
         del wire[key]
 
 
-def read_span(source: Wire, text: str, forms: Wire) -> dict[str, Any]:
+def read_span(source: Wire, text: Text, forms: Wire) -> dict[str, Any]:
     span: Wire = {key: source.pop(key) for key in ("startIndex", "endIndex") if key in source}
     start, end = _characters(span, text)
     if say_span(text, start, end) != span:
@@ -174,7 +221,8 @@ def say_citations(blocks: Sequence[Block], residue: Wire, ledger: Ledger, places
     ``blocks`` are those that have a part; ``places`` tells where they stood, if some have none.
     """
     left = residue.get(KEYS[0])
-    grounding, sources = Grounding(blocks, left if is_object(left) else {}), Wire()
+    texts = Texts(blocks)
+    grounding, sources = Grounding(texts, left if is_object(left) else {}), Sources()
     for index, block in enumerate(blocks):
         citations = block.citations if type(block) is TextBlock else ()
         last = max((place for place, citation in enumerate(citations) if _supports(citation)), default=-1)
@@ -189,14 +237,14 @@ def say_citations(blocks: Sequence[Block], residue: Wire, ledger: Ledger, places
             if _supports(citation):
                 grounding.say(citation, index, ledger)
                 continue
-            say_source(citation, _text(block), sources, ledger)
+            sources.say(citation, texts.at(index), ledger)
             placed = citation.start is not None and citation.end is not None
-            if not placed and any(type(before) is TextBlock for before in blocks[:index]):
+            if not placed and index != texts.places[0]:
                 ledger.lose("moved", "a source without a place stands with the first text")
             elif place < last:
                 ledger.lose("moved", "sources stand behind what segments cite")
     ledger.where = ()
-    said = {KEYS[0]: grounding.wire(), KEYS[1]: _lists(sources)}
+    said = {KEYS[0]: grounding.wire(), KEYS[1]: _lists(sources.places)}
     return {key: value for key, value in said.items() if value}
 
 
@@ -211,21 +259,38 @@ def _lists(places: Wire) -> Wire:
     return {key: [found.get(i, {}) for i in range(max(found) + 1)] for key, found in places.items() if found}
 
 
-def say_span(text: str, start: int, end: int) -> Wire:
+def say_span(text: Text, start: int, end: int) -> Wire:
     """Offsets in bytes; a start of 0 is left out, as the protocol's default."""
-    first, last = len(text[:start].encode()), len(text[:end].encode())
+    first, last = text.byte(start), text.byte(end)
     return {"startIndex": first, "endIndex": last} if first else {"endIndex": last}
 
 
-def say_segment(text: str, start: int, end: int) -> Wire:
-    return {**say_span(text, start, end), "text": text[start:end]}
+def say_segment(text: Text, start: int, end: int) -> Wire:
+    return {**say_span(text, start, end), "text": text.text[start:end]}
 
 
-def say_source(citation: Citation, text: str, sources: Wire, ledger: Ledger) -> None:
+class Sources:
+    """The recited passages of one answer while they are laid out: by their key, then by their place."""
+
+    def __init__(self) -> None:
+        self.places: Wire = {}
+        self.following: dict[str, int] = {}
+
+    def say(self, citation: Citation, text: Text, ledger: Ledger) -> None:
+        wire = say_source(citation, text, ledger)
+        if wire is not None:
+            mark = marks(NAME, citation)
+            key = mark.get("key", SOURCES[0])
+            place = mark.get("source", self.following.get(key, 0))
+            self.following[key] = max(self.following.get(key, 0), place + 1)
+            self.places.setdefault(key, {})[place] = wire
+
+
+def say_source(citation: Citation, text: Text, ledger: Ledger) -> Wire | None:
     mark = marks(NAME, citation)
     if citation.url is None:
         ledger.lose("dropped", "a source without an address and a place says nothing")
-        return
+        return None
     if citation.text is not None:
         ledger.lose("dropped", "a recited passage is told by its place", "text")
     wire: Wire = {"uri": citation.url} if citation.title is None else {"uri": citation.url, "title": citation.title}
@@ -238,18 +303,17 @@ def say_source(citation: Citation, text: str, sources: Wire, ledger: Ledger) -> 
         span = _standing(mark, text, citation) or say_span(text, citation.start, end)
         _lose_place(citation, span, text, ledger)
         wire |= span
-    places = sources.setdefault(mark.get("key", SOURCES[0]), {})
-    places[mark.get("source", max(places, default=-1) + 1)] = wire
+    return wire
 
 
-def _standing(mark: Wire, text: str, citation: Citation) -> Wire | None:
+def _standing(mark: Wire, text: Text, citation: Citation) -> Wire | None:
     """The offsets as they were read, while they still mean the same."""
     segment = mark.get("segment")
     same = segment is not None and _characters(segment, text) == (citation.start, citation.end)
     return dict(segment) if same and segment is not None else None
 
 
-def _lose_place(citation: Citation, span: Wire, text: str, ledger: Ledger) -> None:
+def _lose_place(citation: Citation, span: Wire, text: Text, ledger: Ledger) -> None:
     for field, said in zip(("start", "end"), _characters(span, text), strict=True):
         if getattr(citation, field) != said:
             ledger.lose("approximated", "a place lies within the text", field)
@@ -258,9 +322,10 @@ def _lose_place(citation: Citation, span: Wire, text: str, ledger: Ledger) -> No
 class Grounding:
     """The sources and segments of one answer while they are laid out."""
 
-    def __init__(self, blocks: Sequence[Block], residue: Wire) -> None:
-        self.blocks = blocks
+    def __init__(self, texts: Texts, residue: Wire) -> None:
+        self.texts = texts
         self.chunks: dict[int, Wire] = {}
+        self.homes: dict[tuple[str | None, ...], int] = {}  # the first place of each source
         self.supports: dict[int, Wire] = {}
         self.last: int | None = None  # the support that was said last: the next citation of its segment joins it
         chunks, supports = residue.get("groundingChunks"), residue.get("groundingSupports")
@@ -268,13 +333,13 @@ class Grounding:
         self.next_support = len(supports) if is_array(supports) else 0
 
     def say(self, citation: Citation, index: int, ledger: Ledger) -> None:
-        mark, text = marks(NAME, citation), _text(self.blocks[index])
+        mark, text = marks(NAME, citation), self.texts.at(index)
         assert citation.start is not None
         assert citation.end is not None
         end = max(citation.start, citation.end)
         segment = _standing(mark, text, citation) or say_segment(text, citation.start, end)
         _lose_place(citation, segment, text, ledger)
-        if find_text(segment, self.blocks) != index:
+        if self.texts.find(segment) != index:
             segment["partIndex"] = index
         place = mark.get("support")
         if place is None or self.supports.get(place, {}).get("segment", segment) != segment:
@@ -291,11 +356,13 @@ class Grounding:
         known = {"uri": citation.url, "title": citation.title}
         known |= {"text": citation.text} if kind == "retrievedContext" else {}
         wire = {kind: {key: value for key, value in known.items() if value is not None}}
+        source = (kind, *known.values())
         place = mark.get("chunk")
         if place is None or self.chunks.get(place, wire) != wire:
-            place = next((at for at, said in self.chunks.items() if said == wire), self.next_chunk)
+            place = self.homes.get(source, self.next_chunk)
         self.next_chunk = max(self.next_chunk, place + 1)
         self.chunks[place] = wire
+        self.homes.setdefault(source, place)
         return int(place)
 
     def wire(self) -> Wire:

@@ -1,4 +1,9 @@
-"""Arguments that arrive piece by piece: ``partialArgs``, each with a path and a value; strings append."""
+"""A call while more of it may come.
+
+Its arguments come whole, or piece by piece: ``partialArgs``, each with a path and a value; strings append. A path can
+name more than it brings: a list's millionth place, a thousand levels. What is built is bounded by what was received. A
+piece that cannot be placed leaves the arguments ``broken``: the call that they belong to is not complete.
+"""
 
 from __future__ import annotations
 
@@ -6,73 +11,195 @@ import re
 from itertools import pairwise
 from typing import Any
 
+from ...limits import Limits
 from ...types.base import Json
+from ...types.blocks import Block
 from .spelling import Wire, is_array, is_object
 
 # One step of a path: .name, ["name"], ['name'] or [3].
-STEP = re.compile(r"\.([^.\[\]]+)|\[(\d+)\]|\[\"((?:[^\"\\]|\\.)*)\"\]|\['((?:[^'\\]|\\.)*)'\]")
+STEP = re.compile(r"\.([^.\[\]]+)|\[(\d{1,18})\]|\[\"((?:[^\"\\]|\\.)*)\"\]|\['((?:[^'\\]|\\.)*)'\]")
+ESCAPED = re.compile(r"\\(.)")
 VALUES = ("stringValue", "numberValue", "boolValue", "nullValue")
-LONGEST_LIST = 100_000
+DEEPEST = Limits().depth or 128
+LONGEST = Limits().arguments or 2**23
+EXACT = 2**53
+"""Up to here a double holds every whole number."""
 
 
 def steps_of(path: str) -> list[str | int] | None:
-    """The steps of a JSON path; None where it is none that we know."""
+    """The steps of a JSON path; None where it is none that we know, or too deep."""
     if not path.startswith("$"):
         return None
     steps: list[str | int] = []
     place = 1
     while place < len(path):
         found = STEP.match(path, place)
-        if found is None:
+        if found is None or len(steps) == DEEPEST:
             return None
         name, index, double, single = found.groups()
         quoted = double if double is not None else single
         if quoted is not None:
-            name = re.sub(r"\\(.)", r"\1", quoted)
+            name = ESCAPED.sub(r"\1", quoted)
         steps.append(name if index is None else int(index))
         place = found.end()
     return steps
 
 
-def add_piece(args: Wire, piece: Wire) -> None:
-    """Write one piece into the arguments so far. A piece that says nothing, or fits nowhere, is passed by."""
-    steps = steps_of(str(piece.get("jsonPath", "")))
-    key = next((key for key in VALUES if key in piece), None)
-    if not steps or key is None:
-        return
-    home = _home(args, steps)
-    if home is None:
-        return
-    value = None if key == "nullValue" else _number(piece[key]) if key == "numberValue" else piece[key]
-    before = _at(home, steps[-1])
-    home[steps[-1]] = before + value if isinstance(before, str) and isinstance(value, str) else value
+class Pieces:
+    """The arguments of one call while pieces of them come."""
+
+    __slots__ = ("args", "broken", "gaps", "left", "received", "texts")
+
+    def __init__(self, args: Wire) -> None:
+        self.args = args
+        self.broken = False
+        self.received = self.gaps = 0
+        self.left = LONGEST
+        self.texts: dict[tuple[int, str | int], tuple[Any, list[str]]] = {}  # strings, by their home and their key
+
+    def add(self, piece: Json) -> None:
+        """Place one piece. One without a value says nothing."""
+        if not is_object(piece):
+            self.broken = True
+            return
+        key = next((key for key in VALUES if key in piece), None)
+        if key is not None and not self.place(piece.get("jsonPath"), key, piece[key]):
+            self.broken = True
+
+    def place(self, path: Json, kind: str, value: Json) -> bool:
+        """Write a value at its path; says whether it could be."""
+        self.received += 1
+        steps = steps_of(path) if isinstance(path, str) else None
+        home = self.home(steps) if steps else None
+        if not steps or home is None:
+            return False
+        self.left -= len(value) if isinstance(value, str) else 1
+        if self.left < 0 or not self.reach(home, steps[-1]):
+            return False
+        self.write(home, steps[-1], None if kind == "nullValue" else _number(value) if kind == "numberValue" else value)
+        return True
+
+    def write(self, home: Any, step: str | int, value: Json) -> None:
+        known = self.texts.get((id(home), step))
+        if isinstance(value, str) and known is not None:
+            known[1].append(value)
+        elif isinstance(value, str):
+            self.texts[id(home), step] = home, [value]
+            home[step] = value
+        else:
+            self.texts.pop((id(home), step), None)
+            home[step] = value
+
+    def home(self, steps: list[str | int]) -> Any:
+        """The object or list that the last step of a path leads into; it is made where it is not there yet."""
+        here: Any = self.args
+        for step, following in pairwise(steps):
+            if not self.reach(here, step):
+                return None
+            if (inner := here[step] if isinstance(step, int) else here.get(step)) is None:
+                inner = here[step] = [] if isinstance(following, int) else {}
+            here = inner
+        return here
+
+    def reach(self, here: Any, step: str | int) -> bool:
+        """Whether a step leads into this: a name into an object, a number into a list, which grows to it.
+
+        A list may have gaps, as empty objects leave them, but no more than there were pieces.
+        """
+        if isinstance(step, str):
+            return is_object(here)
+        if not is_array(here):
+            return False
+        missing = step + 1 - len(here)
+        if missing > 0:
+            self.gaps += missing - 1
+            if self.gaps > self.received:
+                return False
+            here.extend([None] * missing)
+        return True
+
+    def finish(self) -> None:
+        """Put the strings together."""
+        for (_, step), (home, pieces) in self.texts.items():
+            home[step] = "".join(pieces)
+        self.texts.clear()
 
 
 def _number(value: Json) -> Json:
     """JSON has one kind of number, and this protocol sends all of them as doubles."""
-    return int(value) if isinstance(value, float) and value.is_integer() else value
+    whole = isinstance(value, float) and value.is_integer() and abs(value) < EXACT
+    return int(value) if whole else value
 
 
-def _home(args: Wire, steps: list[str | int]) -> Any:
-    """The object or list that the last step of a path leads into; it is made where it is not there yet."""
-    here: Any = args
-    for step, following in pairwise(steps):
-        if not _fits(here, step):
-            return None
-        if _at(here, step) is None:
-            here[step] = [] if isinstance(following, int) else {}
-        here = here[step]
-    return here if _fits(here, steps[-1]) else None
+class OpenCall:
+    """The last call while more of it may come. Its arguments are put together from pieces, or come whole."""
+
+    __slots__ = ("block", "grown", "part", "pieces", "position", "waiting")
+
+    def __init__(self, part: Wire | None = None, position: int = 0) -> None:
+        self.part: Wire = {"functionCall": {}}
+        self.position = position
+        self.block: Block | None = None  # what the part was read as at first
+        self.grown = False
+        self.waiting = False
+        self.pieces: Pieces | None = None
+        if part is not None and part["functionCall"].keys().isdisjoint(("willContinue", "partialArgs")):
+            self.part = part
+        elif part is not None:
+            self.add(part)
+
+    @property
+    def said(self) -> Wire:
+        said: Wire = self.part["functionCall"]
+        return said
+
+    def takes(self, part: Wire, position: int) -> bool:
+        """Whether a part goes on with this call, or is this very call once more."""
+        call: Wire = part["functionCall"]
+        if not call.get("name"):
+            return True
+        ids = {said["id"] for said in (self.said, call) if said.get("id")}
+        if call["name"] != self.said.get("name") or len(ids) > 1:
+            return False
+        if self.waiting:
+            return "args" in call or "partialArgs" in call
+        return position == self.position and extends(call.get("args") or {}, self.said.get("args") or {})
+
+    @property
+    def unfinished(self) -> bool:
+        """Whether more was to come, or something that came could not be placed."""
+        return self.waiting or (self.pieces is not None and self.pieces.broken)
+
+    def add(self, part: Wire) -> None:
+        call, said = dict(part["functionCall"]), dict(self.said)
+        self.waiting = bool(call.pop("willContinue", False))
+        if not is_object(call.get("args", said)):
+            del call["args"]
+        pieces: Json = call.pop("partialArgs", None) or ()
+        if "args" in call:
+            self.pieces = None
+        elif pieces and self.pieces is None:
+            self.pieces = Pieces(said.setdefault("args", {}))
+        if self.pieces is not None:
+            for piece in pieces:
+                self.pieces.add(piece)
+        self.part = {**self.part, **part, "functionCall": {**said, **call}}
+        self.grown = True
+
+    def finish(self) -> Wire:
+        """All of it."""
+        if self.pieces is not None:
+            self.pieces.finish()
+        return self.part
 
 
-def _fits(here: Any, step: str | int) -> bool:
-    """Whether a step leads into this: a name into an object, a number into a list."""
-    return is_object(here) if isinstance(step, str) else is_array(here) and step <= LONGEST_LIST
+NO_CALL = OpenCall()
 
 
-def _at(here: Any, step: str | int) -> Any:
-    """What stands at a step; a list grows to it."""
-    if isinstance(step, int):
-        here.extend([None] * (step + 1 - len(here)))
-        return here[step]
-    return here.get(step)
+def extends(args: Wire, before: Wire) -> bool:
+    """Whether arguments say all that others said, and perhaps more."""
+    return all(key in args and _goes_on(args[key], value) for key, value in before.items())
+
+
+def _goes_on(value: Json, before: Json) -> bool:
+    return value == before or (isinstance(value, str) and isinstance(before, str) and value.startswith(before))

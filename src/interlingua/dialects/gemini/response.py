@@ -12,11 +12,12 @@ from typing import Any
 
 from ...errors import ParseError
 from ...types.base import Json
-from ...types.blocks import Block, JsonBlock, RefusalBlock, TextBlock, ToolUseBlock
+from ...types.blocks import Block, JsonBlock, RefusalBlock, TextBlock, ThinkingBlock, ToolUseBlock
 from ...types.loss import Encoded
 from ...types.request import Request
 from ...types.response import Response
 from ...types.words import StopReason
+from .._incomplete import CUT_BLOCK
 from .._schemas import Restore, restorer
 from .._stream import dump
 from .._tables import Ledger, Words, kept, marks, own, read_constants, say_constants, take
@@ -29,6 +30,7 @@ from .spelling import Wire, camel, is_array, is_object, respell
 from .usage import read_usage, say_usage
 
 CONSTANTS: Wire = {"index": 0}
+Worded = TextBlock | ThinkingBlock | RefusalBlock
 STOP: Words[StopReason] = Words(
     [
         ("STOP", StopReason.end_turn),
@@ -245,7 +247,12 @@ def residue_of(response: Response) -> Wire:
 
 
 def say_block(block: Block, index: int, ledger: Ledger) -> Wire | None:
+    """The part of a block; None and a loss where there is none. Only texts may be incomplete: parts come whole."""
     ledger.where = ("content", index)
+    if block.incomplete and not isinstance(block, Worded):
+        ledger.lose("dropped", CUT_BLOCK)
+        ledger.where = ()
+        return None
     wire = BLOCKS.encode(block, ledger)
     ledger.where = ()
     return spelled(block, wire) if wire is not None and block.forms else wire
@@ -258,7 +265,7 @@ def say_end(response: Response, told: Told, ledger: Ledger) -> Wire:
     if word != "absent":
         wire["finishReason"] = word
     if any(isinstance(block, TextBlock) and block.citations for block in response.content):
-        spoken = [(place, as_read(block)) for place, block in told if BLOCKS.encode(block, Ledger()) is not None]
+        spoken = [(place, as_read(block)) for place, block in told if say_block(block, place, Ledger()) is not None]
         blocks, places = [block for _, block in spoken], [place for place, _ in spoken]
         wire |= say_citations(blocks, residue_of(response), ledger, places)
     return wire

@@ -3,7 +3,11 @@
 Parts append. The first part of a chunk goes on with the last one of the chunk before where both are unsigned texts of
 one kind; parts of one chunk stay apart. The whole is put together on the wire's side and read as any whole answer, so a
 stream cannot say anything else. Texts stay open to the end, since what they cite comes last. The stream ends with the
-connection; it is whole if a finish reason, or that the prompt was blocked, was said by then.
+connection; it is whole if a finish reason, or that the prompt was blocked, was said by then, and nothing after it. One
+that never says why it ends is whole only if the transport saw the end of the HTTP body (``close(clean=True)``).
+
+Calls come whole, or in pieces, of which each says whether more will come. The last call of a stream that broke off is
+incomplete in any case: it could still have been said again with more arguments.
 """
 
 from __future__ import annotations
@@ -20,10 +24,11 @@ from ...types.events import CitationDelta, Event, MessageStart, UsageUpdate
 from ...types.request import Request
 from ...types.response import Response
 from .._schemas import restorer
-from .._stream import NOT_JSON, FrameDecoder, decode_json, lengthen
+from .._stream import NOT_JSON, FrameDecoder, decode_json
 from .errors import decode_error, is_error
 from .media import NAME
-from .partial import add_piece
+from .others import GROWING, PLAIN, Other, grow
+from .partial import NO_CALL, OpenCall
 from .parts import Calls, read_part
 from .response import read_answer
 from .spelling import Wire, camel, is_object
@@ -34,8 +39,6 @@ CANDIDATE = frozenset(
 ) | {"finishMessage", "logprobsResult", "urlContextMetadata", "tokenCount", "continuationToken"}
 AROUND = ENVELOPE - {"promptFeedback"}
 ALONE = frozenset(("content", "index"))
-GROWING = frozenset(("groundingMetadata", "citationMetadata", "logprobsResult"))
-PLAIN = frozenset(("text", "thought"))
 TEXT, THOUGHT, CALL = "text", "thought", "call"
 BLANK = b" \t\r\n"
 BOM = b"\xef\xbb\xbf"
@@ -45,48 +48,59 @@ class Frames:
     """Server-sent events, or one JSON array: the first byte that is not blank tells."""
 
     def __init__(self) -> None:
-        self.head = b""
+        self.head = b""  # at most a byte-order mark, or the beginning of one
         self.inner: SseDecoder | ArrayDecoder | None = None
+        self.alone = False  # one answer, and no array around it
+        self.whole = False  # at the end: nothing of it is missing
 
     def feed(self, chunk: bytes) -> list[Any]:
         if self.inner is not None:
             return self.inner.feed(chunk)
-        self.head += chunk
-        start = self.head.removeprefix(BOM).lstrip(BLANK)
-        if not start or BOM.startswith(start):
+        data = (self.head + chunk).lstrip(BLANK)
+        mark = BOM if data.startswith(BOM) else b""
+        start = data.removeprefix(BOM).lstrip(BLANK)
+        if not start or (not mark and BOM.startswith(start)):
+            self.head = mark or start
             return []
         if start[:1] not in (b"[", b"{"):
             self.inner = SseDecoder()
-            return self.inner.feed(self.head)
+            return self.inner.feed(mark + start)
         self.inner = ArrayDecoder()
         if start.startswith(b"{"):  # one answer where a stream was asked for
+            self.alone = True
             self.inner.feed(b"[")
         return self.inner.feed(start)
 
     def close(self) -> list[Any]:
-        return self.inner.close() if self.inner is not None else []
+        frames = self.inner.close() if self.inner is not None else []
+        if isinstance(self.inner, ArrayDecoder):
+            self.whole = self.alone or self.inner.finished
+        elif self.inner is not None:
+            self.whole = bool(frames) or not self.inner.holds_data
+        return frames
 
 
 class Decoder(FrameDecoder):
     dialect = NAME
 
     def __init__(self, request: Request | None = None, provider: str | None = None) -> None:
-        super().__init__(Frames())
+        self.source = Frames()
+        super().__init__(self.source)
         self.provider = provider
         self.restore = restorer(request, texts=False)
         self.envelope: Wire = {}
         self.candidate: Wire | None = None  # the first one, without its content
         self.around: Wire | None = None  # its content, without the parts
-        self.others: dict[int, Wire] = {}
+        self.others: dict[int, Other] = {}
         self.places: list[Json] = []  # the wire form of each block; of an open text, without the text
         self.growing: str | None = None  # what the last part is that the next may go on with: TEXT, THOUGHT or CALL
-        self.call = _NO_CALL
+        self.call = NO_CALL
         self.code: str | None = None  # the last code that was run
         self.ended = False
         self.answer: dict[str, Any] = {}
 
     def terminal(self) -> bool:
-        return self.ended
+        return self.ended or (self.clean and self.candidate is not None and self.source.whole)
 
     def read(self, frame: tuple[str, bytes] | bytes, out: list[Event]) -> None:
         data = frame[1] if isinstance(frame, tuple) else frame
@@ -95,6 +109,7 @@ class Decoder(FrameDecoder):
         except NOT_JSON as fault:
             if self.broken(data, fault, out):
                 return
+            self.clean = False  # the last chunk is cut, however the body ended
             wire = data.decode("utf-8", "replace")
         if self.growing is not None and self.more_text(wire, out):
             return
@@ -117,6 +132,7 @@ class Decoder(FrameDecoder):
         if candidate.get("index", 0) != 0 or type(text) is not str:
             return False
         del wire["candidates"]
+        self.ended = False
         self.envelope.update(wire)
         index = len(self.places) - 1
         out.append(self.fold.thinking(index, text) if kind == THOUGHT else self.fold.text(index, text))
@@ -142,7 +158,7 @@ class Decoder(FrameDecoder):
             if index == 0:
                 self.first(candidate, out)
             else:
-                grow(self.others.setdefault(index, {}), candidate)
+                self.others.setdefault(index, Other()).add(candidate)
         if "promptFeedback" in wire and wire["promptFeedback"].get("blockReason"):
             self.ended = True
 
@@ -151,10 +167,12 @@ class Decoder(FrameDecoder):
             candidate = camel(candidate, [])
         if self.candidate is None:
             self.candidate = {}
+        spoken: list[Json] = []
         if "content" in candidate:
             content = candidate.pop("content")
             if content:
-                for position, part in enumerate(content.pop("parts", None) or ()):
+                spoken = content.pop("parts", None) or []
+                for position, part in enumerate(spoken):
                     self.part(part, position, out)
                 self.around = content
             elif self.around is None:
@@ -165,6 +183,8 @@ class Decoder(FrameDecoder):
             grow(self.candidate, candidate)
         if candidate.get("finishReason") is not None:
             self.ended = True
+        elif spoken:
+            self.ended = False  # it went on after its finish reason
 
     def part(self, part: Json, position: int, out: list[Event]) -> None:
         if is_object(part):
@@ -233,18 +253,19 @@ class Decoder(FrameDecoder):
         self.code = calls.code
         return block
 
-    def settle(self, out: list[Event]) -> None:
+    def settle(self, out: list[Event], *, cut: bool = False) -> None:
         """Something else follows: a thought or a call is at its end. Texts wait for what they cite."""
         index = len(self.places) - 1
         if self.growing == THOUGHT:
             self.places[index] = {**self.places[index], "text": self.fold.joined(index)}
-            out.append(self.fold.close(index, self.read_part(self.places[index])))
+            block = self.read_part(self.places[index])
+            out.append(self.fold.close(index, replace(block, incomplete=True) if cut else block))
         elif self.growing == CALL:
-            out.extend(self.finish_call(index))
+            out.extend(self.finish_call(index, cut=cut))
         self.growing = None
 
-    def finish_call(self, index: int) -> list[Event]:
-        block = self.read_part(self.call.part) if self.call.grown else self.call.block
+    def finish_call(self, index: int, *, cut: bool) -> list[Event]:
+        block = self.read_part(self.call.finish()) if self.call.grown else self.call.block
         if not isinstance(block, ToolUseBlock):  # what came later cannot be read: what came first still can
             block = self.fold.blocks[index]
             assert isinstance(block, ToolUseBlock)
@@ -252,13 +273,15 @@ class Decoder(FrameDecoder):
         if self.restore is not None:
             block = self.restore(block)
         text = said if block.kind == "json" else block.input_text or ""
+        if cut or self.call.unfinished:
+            block = replace(block, incomplete=True)
         return [self.fold.arguments(index, text), self.fold.close(index, block)]
 
     def finished_block(self, index: int) -> Block:
         return self.fold.blocks[index]
 
     def close_blocks(self, out: list[Event], *, cut: bool = False) -> None:
-        self.settle(out)
+        self.settle(out, cut=cut)
         blocks = self.fold.blocks[:]
         for index in self.fold.open_indexes:
             blocks[index] = self.read_part({**self.places[index], "text": self.fold.joined(index)}, index)
@@ -283,89 +306,8 @@ class Decoder(FrameDecoder):
                 candidate = camel(candidate, [])
             if self.around is not None:
                 candidate["content"] = self.around
-            wire["candidates"] = [candidate, *(self.others[index] for index in sorted(self.others))]
+            wire["candidates"] = [candidate, *(self.others[index].whole() for index in sorted(self.others))]
         return wire
 
     def response(self, *, finished: bool) -> Response:
         return Response(**self.answer)
-
-
-class OpenCall:
-    """The last call while more of it may come. Its arguments are put together from pieces, or come whole."""
-
-    __slots__ = ("block", "grown", "part", "position", "waiting")
-
-    def __init__(self, part: Wire | None = None, position: int = 0) -> None:
-        self.part: Wire = {"functionCall": {}}
-        self.position = position
-        self.block: Block | None = None  # what the part was read as at first
-        self.grown = False
-        self.waiting = False
-        if part is not None and part["functionCall"].keys().isdisjoint(("willContinue", "partialArgs")):
-            self.part = part
-        elif part is not None:
-            self.add(part)
-
-    @property
-    def said(self) -> Wire:
-        said: Wire = self.part["functionCall"]
-        return said
-
-    def takes(self, part: Wire, position: int) -> bool:
-        """Whether a part goes on with this call, or is this very call once more."""
-        call: Wire = part["functionCall"]
-        if not call.get("name"):
-            return True
-        ids = {said["id"] for said in (self.said, call) if said.get("id")}
-        if call["name"] != self.said.get("name") or len(ids) > 1:
-            return False
-        if self.waiting:
-            return "args" in call or "partialArgs" in call
-        return position == self.position and extends(call.get("args") or {}, self.said.get("args") or {})
-
-    def add(self, part: Wire) -> None:
-        call, said = dict(part["functionCall"]), dict(self.said)
-        self.waiting = bool(call.pop("willContinue", False))
-        if not is_object(call.get("args", said)):
-            del call["args"]
-        for piece in call.pop("partialArgs", None) or ():
-            add_piece(said.setdefault("args", {}), piece)
-        self.part = {**self.part, **part, "functionCall": {**said, **call}}
-        self.grown = True
-
-
-_NO_CALL = OpenCall()
-
-
-def extends(args: Wire, before: Wire) -> bool:
-    """Whether arguments say all that others said, and perhaps more."""
-    return all(key in args and _goes_on(args[key], value) for key, value in before.items())
-
-
-def _goes_on(value: Json, before: Json) -> bool:
-    return value == before or (isinstance(value, str) and isinstance(before, str) and value.startswith(before))
-
-
-def grow(candidate: Wire, more: Wire) -> None:
-    """Add a chunk's candidate to what came before: parts and probabilities append, the rest is said anew."""
-    for key, value in more.items():
-        before: Json = candidate.get(key)
-        if key == "content" and value:
-            known: Wire = before or {}
-            candidate[key] = {**known, **value, "parts": joined(known.get("parts"), value.get("parts"))}
-        elif key == "logprobsResult" and value:
-            candidate[key] = lengthen(before or {}, value)
-        elif key in GROWING and before and value:
-            candidate[key] = {**before, **{k: v for k, v in value.items() if v}}
-        elif value or not before:
-            candidate[key] = value
-
-
-def joined(parts: list[Wire] | None, more: list[Wire] | None) -> list[Wire]:
-    """The parts of two chunks: texts that are unsigned and of one kind run together where the chunks meet."""
-    parts, more = list(parts or ()), list(more or ())
-    ends = (parts[-1], more[0]) if parts and more else ()
-    plain = all("text" in part and part.keys() <= PLAIN for part in ends)
-    if ends and plain and ends[0].get("thought") == ends[1].get("thought"):
-        parts[-1] = {**ends[0], "text": ends[0]["text"] + more.pop(0)["text"]}
-    return parts + more

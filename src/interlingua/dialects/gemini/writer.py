@@ -2,18 +2,20 @@
 
 The protocol has no beginning or end of a block: parts follow each other. A text goes out as it comes; all other parts
 go out whole. A text that is still open when the next block begins is at its end for the reader. Calls without ids go
-out together, since a reader could take the second for the first once more.
+out together, since a reader could take the second for the first once more. After a failure only what is finished, and
+the text so far, goes out before the error.
 """
 
 from __future__ import annotations
 
+from heapq import heappop, heappush
 from typing import NamedTuple
 
 from msgspec.structs import replace
 
 from ...errors import AdapterError
 from ...framing import encode_sse
-from ...types.blocks import Block, RefusalBlock, TextBlock, ThinkingBlock, ToolUseBlock
+from ...types.blocks import Block, TextBlock, ThinkingBlock, ToolUseBlock
 from ...types.events import (
     BlockComplete,
     BlockStart,
@@ -28,20 +30,21 @@ from ...types.events import (
     ToolUseStart,
 )
 from ...types.response import Response
+from .._incomplete import CUT_BLOCK
 from .._stream import GrammaticalEncoder, dump
 from .._tables import Ledger
 from .errors import encode_error_body
 from .media import NAME
+from .others import PLAIN
 from .parts import wire_id
-from .response import Told, say_answer, say_block
+from .response import Told, Worded, say_answer, say_block
 from .spelling import Wire, is_object
-from .stream import PLAIN, TEXT, THOUGHT
+from .stream import TEXT, THOUGHT
 from .usual import SIGNATURE
 
 Opener = BlockStart | ToolUseStart
 Closer = BlockComplete | ToolUseEnd
 Delta = TextDelta | ThinkingDelta | CitationDelta | ToolUseInputDelta
-Worded = TextBlock | ThinkingBlock | RefusalBlock
 
 
 class Waiting(NamedTuple):
@@ -70,6 +73,7 @@ class Encoder(GrammaticalEncoder):
         self.last: str | None = None  # what the last part is, if a reader would go on with it
         self.held: list[Wire] = []  # calls without ids
         self.waiting: dict[int, Waiting] = {}
+        self.turns: list[int] = []  # a heap of those who wait
         self.early: dict[int, Early] = {}  # texts ended before they were complete
         self.order: list[int] = []  # of the blocks, as their parts follow each other
         self.split: dict[int, list[str]] = {}  # the parts of texts that have several
@@ -93,9 +97,13 @@ class Encoder(GrammaticalEncoder):
 
     def open(self, event: Opener) -> bytes:
         if self.waiting or (self.current is not None and not isinstance(self.block, Worded)):
-            self.waiting[event.index] = Waiting(event, [])
+            self.wait(event.index, Waiting(event, []))
             return b""
         return self.begin_block(event)
+
+    def wait(self, index: int, waiting: Waiting) -> None:
+        self.waiting[index] = waiting
+        heappush(self.turns, index)
 
     def begin_block(self, event: Opener) -> bytes:
         said = b""
@@ -210,14 +218,16 @@ class Encoder(GrammaticalEncoder):
             late = replace(block, text=rest, signature=None)
             delta = ThinkingDelta if isinstance(block, ThinkingBlock) else TextDelta
             empty = replace(late, text="")
-            self.waiting[index] = Waiting(BlockStart(index, empty), [delta(index, rest), BlockComplete(index, late)])
+            self.wait(index, Waiting(BlockStart(index, empty), [delta(index, rest), BlockComplete(index, late)]))
         return self.next_waiting() if self.current is None else b""
 
     def next_waiting(self) -> bytes:
         """Write the blocks that waited for their turn, until one is still open."""
         said: list[bytes] = []
         while self.current is None and self.waiting:
-            opener, events = self.waiting.pop(min(self.waiting))
+            while self.turns[0] not in self.waiting:
+                heappop(self.turns)
+            opener, events = self.waiting.pop(heappop(self.turns))
             said.append(self.begin_block(opener))
             for event in events:
                 if isinstance(event, Closer):
@@ -229,11 +239,11 @@ class Encoder(GrammaticalEncoder):
 
     def complete(self, event: MessageComplete) -> bytes:
         if event.error is not None:
-            return self.release() + self.fail(event.error)
+            return self.fail(event.error)
         response: Response = event.response
+        said = self.abandon() + self.release()
         self.ended = True
         self.ledger.where = ()
-        said = self.release()
         wire = say_answer(response, [], self.ledger, told=self.told(response))
         return said + encode_sse(dump({**self.envelope, **wire}))
 
@@ -255,5 +265,26 @@ class Encoder(GrammaticalEncoder):
     def fail(self, error: AdapterError) -> bytes:
         if self.ended:
             return b""
+        said = self.abandon() + self.release()
         self.ended = True
-        return encode_sse(dump(encode_error_body(error)))
+        return said + encode_sse(dump(encode_error_body(error)))
+
+    def abandon(self) -> bytes:
+        """The answer ends here: what is still open is left out, and what waited behind it is written."""
+        if self.current is not None and not isinstance(self.block, Worded):
+            self.ledger.lose("dropped", CUT_BLOCK, "content", self.current)
+        self.current = None
+        for index, (opener, events) in list(self.waiting.items()):
+            if not (events and isinstance(events[-1], Closer)) and not isinstance(opener.block, Worded):
+                self.ledger.lose("dropped", CUT_BLOCK, "content", index)
+                del self.waiting[index]
+        for index, early in self.early.items():
+            if early.texts:
+                self.ledger.lose(
+                    "dropped", "the answer ended before the rest of this text could be written", "content", index
+                )
+        said: list[bytes] = []
+        while self.waiting:
+            said.append(self.next_waiting())
+            self.current = None
+        return b"".join(said)

@@ -24,8 +24,9 @@ from .errors import decode_error, encode_error
 from .messages import encode_messages, encode_system
 from .request import decode_request, encode_request
 from .response import decode_response, encode_response
-from .stream import Decoder, Encoder
+from .stream import Decoder
 from .tools import encode_tools, lose_choice
+from .writer import Encoder
 
 __all__ = ["Ollama"]
 

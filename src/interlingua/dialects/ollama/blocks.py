@@ -35,6 +35,7 @@ from ...types.blocks import (
     VideoBlock,
 )
 from .._history import is_plain
+from .._incomplete import CUT_BLOCK
 from .._json import is_object
 from .._stream import dump
 from .._tables import Ledger, kept, marks, own, take
@@ -286,7 +287,13 @@ WORDS: dict[type, Callable[[Any, Ledger], Said] | None] = {
 
 
 def say_block(block: Block, ledger: Ledger) -> Said:
-    """The wire key a block goes under and what it adds there, or nothing after declaring a loss."""
+    """The wire key a block goes under and what it adds there, or nothing after declaring a loss.
+
+    Only texts may be incomplete: everything else comes whole.
+    """
+    if block.incomplete and not isinstance(block, TextBlock | ThinkingBlock | RefusalBlock):
+        ledger.lose("dropped", CUT_BLOCK)
+        return None
     say = WORDS.get(type(block))
     if say is None:
         ledger.lose("dropped", f"{NAME} has no word for a {block.type} block")

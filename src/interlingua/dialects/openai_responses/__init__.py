@@ -16,7 +16,7 @@ from ...types.request import Request
 from ...types.response import Response
 from ...types.tools import Tool, ToolChoice
 from .._base import Dialect, Headers, StreamDecoder
-from .._incomplete import cut_history
+from .._incomplete import cut_answer, cut_history
 from .._output import forcing, speaking, spoken
 from .encoder import Encoder
 from .errors import decode_error, encode_error
@@ -48,6 +48,8 @@ class OpenAIResponses(Dialect):
         return decode_request(body, model, stream, self.provider)
 
     def encode_response(self, response: Response, request: Request | None = None) -> Encoded:
+        if (cut := cut_answer(response, pieces=True, texts=True)) is not None:
+            return cut.tell(self.encode_response(cut.value, request))
         return encode_response(response, request)
 
     def decode_response(self, body: Json, headers: Headers | None = None, request: Request | None = None) -> Response:

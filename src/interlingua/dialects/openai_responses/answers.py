@@ -23,7 +23,7 @@ from .._schemas import Restore
 from .._tables import keep
 from .answered import ABSENT, ITEMS
 from .echo import DEFAULTS, OTHERS
-from .heads import DONE
+from .heads import DONE, is_cut
 from .items import read_item
 from .usage import read_usage
 from .wire import NAME, Wire, is_array, is_object
@@ -125,6 +125,8 @@ def _read_output(output: list[Json]) -> list[Block] | None:
         block = read(item, place)
         if block is not None:
             blocks.append(block)
+        elif is_cut(item, DONE):
+            return None
         else:
             blocks += read_item(item, place, len(blocks))
     return blocks

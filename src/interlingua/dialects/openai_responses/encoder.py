@@ -3,6 +3,9 @@
 Items may interleave, so nothing waits but the end of an item, which comes when no block can join it any more: at the
 next block that begins an item of its own, or at the end. An item is written from its finished blocks as in a whole
 answer, and the last word repeats those very items.
+
+After a failure or a cancellation nothing is written for an item that is not finished, neither an event that ends it nor
+its place in the last word. (A call that the output limit cut off is ended by the provider itself, as ``incomplete``.)
 """
 
 from __future__ import annotations
@@ -31,9 +34,10 @@ from ...types.request import Request
 from ...types.response import Response
 from ...types.tools import ToolDefinition
 from ...types.words import StopReason
+from .._incomplete import declare_last_call
 from .._stream import GrammaticalEncoder, dump
 from .._tables import marks
-from .assembly import CALLS, EMPTY_PARTS, so_far, text_key, text_of
+from .assembly import CALLS, EMPTY_PARTS, text_key, text_of
 from .errors import say_error
 from .heads import CUT, DONE
 from .items import goes_with, say_group
@@ -50,16 +54,17 @@ ENDS = {"completed": "response.completed", "failed": "response.failed"}
 class Draft:
     """An item being written: its wire form at the start, its blocks as they are so far, by place in the stream."""
 
-    __slots__ = ("blocks", "finished", "head", "index", "parts", "said", "wire")
+    __slots__ = ("blocks", "counts", "head", "index", "parts", "said", "unfinished", "wire")
 
     def __init__(self, index: int, wire: Wire) -> None:
         self.index = index
         self.wire = wire
         self.head: Wire = {"item_id": wire.get("id") or "", "output_index": index}
         self.blocks: dict[int, Block] = {}
+        self.counts = {"summary_index": 0, "content_index": 0}  # how many parts of a kind there are
         self.parts: dict[int, Wire] = {}  # where the part of a block is: {"content_index": 0}
         self.said: dict[int, list[str]] = {}  # what deltas said of each block, as the model spelled it
-        self.finished: set[int] = set()
+        self.unfinished = 0  # how many of the blocks are
 
     @property
     def first(self) -> Block:
@@ -75,11 +80,12 @@ class Encoder(GrammaticalEncoder):
         self.free = {tool.name for tool in tools if isinstance(tool, ToolDefinition) and tool.kind == "text"}
         self.number = 0
         self.start: MessageStart | None = None
-        self.drafts: list[Draft] = []  # not yet done
+        self.ready: dict[int, Draft] = {}  # finished, but for blocks that may still join
         self.latest: Draft | None = None
+        self.last: int | None = None  # the latest block that has an item
         self.owner: dict[int, Draft | None] = {}
         self.whole: dict[int, Block] = {}  # finished blocks
-        self.items: list[Wire] = []  # by output index; as they were done
+        self.items: list[Wire | None] = []  # by output index, as they were done; None for one that is not
 
     def say(self, event: Event) -> bytes:
         match event:
@@ -127,10 +133,11 @@ class Encoder(GrammaticalEncoder):
         begun = [self.whole[index] for index in sorted(self.whole)]
         if len(begun) == len(response.content) and begun != list(response.content):
             self.ledger.lose("moved", "items stand in the order in which they began", "content")
+        declare_last_call(response, self.last, self.ledger)
         self.keep_id(wire)
         self.ended = True
         kind = ENDS.get(str(wire.get("status", "completed")), "response.incomplete")
-        return said + self.event(kind, {"response": {**wire, "output": self.items}})
+        return said + self.last_word(kind, wire)
 
     def fail(self, error: AdapterError, response: Response | None = None) -> bytes:
         if self.ended:
@@ -144,7 +151,12 @@ class Encoder(GrammaticalEncoder):
         failed = replace(response or begun, error=error, stop_reason=StopReason.error)
         wire = say_envelope(failed, self.request, Scribe())
         self.keep_id(wire)
-        return said + self.event("response.failed", {"response": {**wire, "output": self.items}})
+        return said + self.last_word("response.failed", wire)
+
+    def last_word(self, kind: str, wire: Wire) -> bytes:
+        """The last word: the envelope, and the items that are finished."""
+        output = [item for item in self.items if item is not None]
+        return self.event(kind, {"response": {**wire, "output": output}})
 
     def keep_id(self, wire: Wire) -> None:
         """Readers refuse an answer whose id changes on the way."""
@@ -156,9 +168,9 @@ class Encoder(GrammaticalEncoder):
     def progress(self, event: Unknown) -> bytes:
         """Our own protocol's further events go on as they came."""
         raw: Json = event.raw
-        if event.dialect != NAME or not is_object(raw) or raw.get("type") in EVENTS:
+        kind: Json = raw.get("type") if is_object(raw) else None
+        if event.dialect != NAME or not isinstance(kind, str) or kind in EVENTS:
             return b""
-        kind = str(raw.get("type", ""))
         left = {key: value for key, value in raw.items() if key not in ("type", "sequence_number")}
         return self.event(kind, left) if kind.startswith("response.") else b""
 
@@ -167,15 +179,17 @@ class Encoder(GrammaticalEncoder):
     def open(self, index: int, block: Block) -> bytes:
         latest, said = self.latest, b""
         if latest is None or "joined" not in marks(NAME, block) or not goes_with(block, latest.first):
-            said = self.settle(finished=True)
+            said = self.settle()
             latest = self.latest = self.draft(index, block)
             if latest is not None:
-                self.drafts.append(latest)
                 added = {"output_index": latest.index, "item": latest.wire}
                 said += self.event("response.output_item.added", added)
         self.owner[index] = latest
         if latest is None:
             return said
+        self.last = index
+        self.ready.pop(latest.index, None)
+        latest.unfinished += 1
         latest.blocks[index] = block
         latest.said[index] = []
         if isinstance(block, TextBlock | RefusalBlock):
@@ -198,13 +212,14 @@ class Encoder(GrammaticalEncoder):
             wire[CALLS[wire["type"]]] = ""
         if wire.get("status") in (DONE, CUT):
             wire["status"] = "in_progress"
-        self.items.append(wire)
+        self.items.append(None)
         return Draft(place, wire)
 
     def add_part(self, draft: Draft, index: int) -> bytes:
         tag = _tag(draft.blocks[index])
         key = "summary_index" if tag == SUMMARY else "content_index"
-        draft.parts[index] = {key: sum(key in part for part in draft.parts.values())}
+        draft.parts[index] = {key: draft.counts[key]}
+        draft.counts[key] += 1
         kind = "reasoning_summary_part" if tag == SUMMARY else "content_part"
         return self.event(f"response.{kind}.added", {**draft.head, **draft.parts[index], "part": EMPTY_PARTS[tag]})
 
@@ -236,7 +251,9 @@ class Encoder(GrammaticalEncoder):
         if draft is None:
             say_group([(index, block)], 0, self.ledger)
             return b""
-        draft.finished.add(index)
+        draft.unfinished -= 1
+        if not draft.unfinished:
+            self.ready[draft.index] = draft
         if isinstance(block, ToolUseBlock):
             return self.end_call(draft, index, block)
         draft.blocks[index] = block
@@ -277,19 +294,13 @@ class Encoder(GrammaticalEncoder):
             whole["name"] = block.name
         return said + self.event(f"{kind}.done", whole)
 
-    def settle(self, *, finished: bool = False, cut: bool = False) -> bytes:
-        """End the items that are open, or only those whose blocks are all finished. ``cut``: the answer ended early."""
-        said: list[bytes] = []
-        for draft in self.drafts[:]:
-            if finished and len(draft.finished) < len(draft.blocks):
-                continue
-            self.drafts.remove(draft)
-            said.append(self.done(draft, cut=cut and draft.index == len(self.items) - 1))
-        return b"".join(said)
+    def settle(self, *, cut: bool = False) -> bytes:
+        """End the items whose blocks are all finished. ``cut``: the answer ended early."""
+        ready, self.ready = self.ready, {}
+        last = len(self.items) - 1
+        return b"".join([self.done(ready[index], cut=cut and index == last) for index in sorted(ready)])
 
     def done(self, draft: Draft, *, cut: bool) -> bytes:
-        for index in draft.blocks.keys() - draft.finished:
-            draft.blocks[index] = so_far(draft.blocks[index], "".join(draft.said[index]))
         group = list(draft.blocks.items())
         self.ledger.where = ("content", group[0][0])
         item = say_group(group, draft.index, self.ledger, cut=cut) or draft.wire

@@ -3,7 +3,7 @@
 A message and a reasoning item may become several blocks, one for each part. Their own marks and residue stand under
 ``item`` on the first block; the others are marked ``joined``. ``place`` is the position in an answer, from which an id
 is made where the issuer gave none; it is None in a request, where ids are never invented. ``cut``: the item is the last
-of an answer that ended early, so we would write that it is incomplete.
+of an answer that ended early, or holds an incomplete block, so we would write that it is incomplete.
 """
 
 from __future__ import annotations
@@ -12,10 +12,12 @@ from collections.abc import Iterator, Sequence
 
 from msgspec.structs import replace
 
+from ...types.base import Json
 from ...types.blocks import Block
 from .._tables import marks
+from .assembly import CALLS
 from .names import Scribe
-from .wire import NAME, Wire
+from .wire import NAME, Wire, is_object
 
 PREFIXES = {
     "message": "msg",
@@ -24,8 +26,23 @@ PREFIXES = {
     "custom_tool_call": "ctc",
     "image_generation_call": "ig",
 }
-DONE, CUT = "completed", "incomplete"
+DONE, CUT, BEGUN, FAILED = "completed", "incomplete", "in_progress", "failed"
+BROKEN_OFF = (FAILED, "cancelled")
 Placed = Sequence[tuple[int, Block]]
+
+
+def is_cut(item: Json, answer: Json) -> bool:
+    """Whether an item was left unfinished. ``answer`` is the status of its answer, None where that is not known.
+
+    Texts that the output limit ended are not: nobody runs a text. A call may be in progress in an answer that is
+    complete, if its caller is a program.
+    """
+    if not is_object(item):
+        return False
+    status = item.get("status")
+    if answer in BROKEN_OFF:
+        return status in (CUT, BEGUN)
+    return item.get("type") in CALLS and (status == CUT or (status == BEGUN and answer not in (DONE, None)))
 
 
 def read_head(rest: Wire, forms: Wire, tag: str, place: int | None, *, cut: bool = False) -> bool:

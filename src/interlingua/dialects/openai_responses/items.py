@@ -246,6 +246,7 @@ def say_group(
     group: Placed, place: int | None, scribe: Scribe, *, border: bool = False, cut: bool = False
 ) -> Wire | None:
     """The item of some blocks that belong together, or nothing and a loss. The ledger's place is on the first."""
+    cut = cut or any(block.incomplete for _, block in group)
     match group[0][1]:
         case ToolUseBlock() as call:
             return say_call(call, place, scribe, cut=cut)

@@ -36,7 +36,7 @@ class Scribe(Ledger):
     """
 
     __slots__ = (
-        *("_answer", "_ids", "_names", "_tools", "_trusted"),
+        *("_answer", "_free", "_ids", "_names", "_tools", "_trusted", "_turns"),
         *("calls", "derived", "namespaces", "reader", "renamed", "taken"),
     )
 
@@ -49,6 +49,8 @@ class Scribe(Ledger):
         self._ids: IdMap | None = None
         self._names: ToolNames | None = None
         self._trusted: Origin | None = None
+        self._turns: dict[str, int] = {}  # how often an id was given anew
+        self._free: set[str] = set()  # calls of free text that have no result
         self.calls: dict[str, bool | None] = {}
         """By id: a call without a result is False, or True if it is of free text. One with a result is None."""
         self.renamed: dict[str, str] = {}  # what a call is called here, where that is not its own id
@@ -70,7 +72,8 @@ class Scribe(Ledger):
         if id != wanted:
             self.lose("approximated", "call ids are of up to 64 characters, and each is given once", "id")
             self.derived.add(own)
-        self.calls[own] = block.kind == "text"
+        self.calls[own] = free = block.kind == "text"
+        (self._free.add if free else self._free.discard)(own)
         return id
 
     def takes(self, id: str) -> bool:
@@ -80,10 +83,10 @@ class Scribe(Ledger):
     def _derived_id(self, wanted: str) -> str:
         if self._ids is None:
             self._ids = IdMap(IdRule(CALL_ID))
-        id, turn = self._ids.fit(wanted), 0
+        id, head = self._ids.fit(wanted), wanted[:48]
         while not self.takes(id):
-            turn += 1
-            id = self._ids.fit(f"{wanted[:48]}_{turn}")
+            self._turns[head] = turn = self._turns.get(head, 0) + 1
+            id = self._ids.fit(f"{head}_{turn}")
         return id
 
     def answers(self, id: str) -> tuple[str, bool]:
@@ -91,8 +94,9 @@ class Scribe(Ledger):
         free = self.calls.get(id)
         if free is not None:
             self.calls[id] = None
+            self._free.discard(id)
         else:
-            free = id not in self.calls and True in self.calls.values()
+            free = id not in self.calls and bool(self._free)
         found = self.renamed.get(id, id)
         if id in self.derived:
             self.lose("approximated", "the call was given another id", "tool_use_id")
@@ -127,6 +131,7 @@ class ToolNames:
 
     def __init__(self, tools: Iterable[Tool]) -> None:
         self._given: dict[str, str] = {}
+        self._numbers: dict[str, int] = {}  # the last number that a name was given with
         names = [t.name for t in tools if isinstance(t, ToolDefinition) and not _verbatim(t)]
         self._taken = {name for name in names if is_name(name)}
         for name in names:
@@ -139,9 +144,9 @@ class ToolNames:
         return self._given[name]
 
     def _free(self, wanted: str) -> str:
-        found, number = wanted, 1
+        found = wanted
         while found in self._taken:
-            number += 1
+            self._numbers[wanted] = number = self._numbers.get(wanted, 1) + 1
             end = f"_{number}"
             found = wanted[: 64 - len(end)] + end
         self._taken.add(found)

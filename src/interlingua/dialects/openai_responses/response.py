@@ -21,13 +21,13 @@ from ...types.messages import Message
 from ...types.request import Request
 from ...types.response import Response
 from ...types.words import StopReason
+from .._incomplete import declare_last_call, mark_cut_call
 from .._schemas import Restore, restorer
-from .._stream import mark_cut_call
 from .._tables import Ledger, kept, marks, merge, own, read_constants, say_constants
 from .answers import read_answer
 from .echo import read_echo, say_echo
 from .errors import decode_error, encode_error_body, say_failure
-from .heads import CUT
+from .heads import CUT, is_cut
 from .hosted import waits_for_caller
 from .items import grouped, read_item, say_group, spelled_out
 from .names import Scribe, namespaces, originals
@@ -41,6 +41,7 @@ INCOMPLETE = {
     "max_messages": StopReason.pause_turn,
     "steered": StopReason.pause_turn,
 }
+ENDING = ("status", "incomplete_details", "error")
 STATUS = {
     "cancelled": StopReason.cancelled,
     "failed": StopReason.error,
@@ -92,14 +93,18 @@ def read_output(rest: Wire, forms: Wire) -> list[Block]:
         return []
     del rest["output"]
     blocks: list[Block] = []
-    last = len(output) - 1 if rest.get("status") == CUT else -1
+    status = rest.get("status")
+    last = len(output) - 1 if status == CUT else -1
     for place, item in enumerate(output):
-        blocks += read_item(item, place, len(blocks), cut=place == last)
+        read = read_item(item, place, len(blocks), cut=place == last)
+        blocks += [replace(block, incomplete=True) for block in read] if is_cut(item, status) else read
     return blocks
 
 
-def read_envelope(rest: Wire, forms: Wire, blocks: list[Block], provider: str | None) -> dict[str, Any]:
-    """Everything but the content. ``rest`` is a private copy."""
+def read_envelope(
+    rest: Wire, forms: Wire, blocks: list[Block], provider: str | None, *, ended: bool = True
+) -> dict[str, Any]:
+    """Everything but the content. ``rest`` is a private copy. Without an end, what it says of one is not read."""
     blanks: Wire = {}
     read_constants(rest, forms, CONSTANTS)
     fields: dict[str, Any] = {}
@@ -109,7 +114,10 @@ def read_envelope(rest: Wire, forms: Wire, blocks: list[Block], provider: str | 
             fields[key] = value
         elif value != "":
             forms[key] = value
-    read_stop(rest, fields, forms, blocks, provider)
+    if ended:
+        read_stop(rest, fields, forms, blocks, provider)
+    else:
+        rest = {key: value for key, value in rest.items() if key not in ENDING}
     usage = rest.get("usage", "absent")
     if is_object(usage):
         counts: Wire = {}
@@ -128,7 +136,7 @@ def read_envelope(rest: Wire, forms: Wire, blocks: list[Block], provider: str | 
 
 
 def read_stop(rest: Wire, fields: dict[str, Any], forms: Wire, blocks: list[Block], provider: str | None) -> None:
-    status, details, failure = (rest.pop(key, "absent") for key in ("status", "incomplete_details", "error"))
+    status, details, failure = (rest.pop(key, "absent") for key in ENDING)
     reason = details.get("reason") if is_object(details) else None
     natural = _natural(blocks)
     stop = STATUS.get(status, natural) if isinstance(status, str) else natural
@@ -178,13 +186,15 @@ def answering(request: Request | None) -> Scribe:
 
 def say_items(response: Response, scribe: Scribe, *, cut: bool) -> list[Wire]:
     said: list[Wire] = []
-    groups = grouped(enumerate(response.content))
+    groups, last = grouped(enumerate(response.content)), None
     for group in groups:
         scribe.where = ("content", group[0][0])
         item = say_group(group, len(said), scribe, cut=cut and group is groups[-1])
         if item is not None:
             said.append(item)
+            last = group[-1][0]
     scribe.where = ()
+    declare_last_call(response, last, scribe)
     return said
 
 

@@ -4,6 +4,8 @@ An item's wire form is put together from its start and its deltas; ``output_item
 for what deltas have already said; the last word's ``output`` fills items that were never finished. Then it is read as
 in a whole answer. Blocks stay open until their item is done. Events that tell only of progress are ``unknown``.
 
+A block is incomplete if its item was not done when the stream failed, or if the item's own status says so.
+
 An event of the envelope that is not JSON makes no hole: the last word says all of it again, and without a last word the
 stream is cut. It is handed on; any other ends the stream. (Recorded once, in a stream that somebody wrote by hand.)
 """
@@ -25,6 +27,7 @@ from ...types.response import Response
 from .._stream import NOT_JSON, FrameDecoder, decode_json
 from .assembly import EMPTY_PARTS, Item, Key, emptied, empty_item, fitting, rank, text_key, text_of, with_part
 from .errors import decode_error
+from .heads import BEGUN, FAILED, is_cut
 from .items import read_item
 from .parts import read_annotation
 from .response import finisher, read_envelope
@@ -106,7 +109,7 @@ class Decoder(FrameDecoder):
         for index, item in self.matched(response.get("output") or []):
             if index not in self.items:
                 self.items[index] = Item(index, item)
-            self.settle(index, item, out)
+            self.settle(index, item, out, cut=is_cut(item, response.get("status")))
         error = response.get("error")
         if response.get("status") == "failed" or is_object(error):
             body = {"error": error} if is_object(error) else {}
@@ -129,11 +132,11 @@ class Decoder(FrameDecoder):
         self.fail(decode_error(None, None, body, self.provider), out)
 
     def fail(self, error: AdapterError, out: list[Event]) -> None:
-        self.settle_all(out)
+        self.settle_all(out, FAILED)
         super().fail(error, out)
 
     def complete(self, out: list[Event]) -> None:
-        self.settle_all(out)
+        self.settle_all(out, self.envelope.get("status"))
         super().complete(out)
 
     def keepalive(self, wire: Wire, out: list[Event]) -> None:
@@ -156,7 +159,7 @@ class Decoder(FrameDecoder):
         index = wire["output_index"]
         if index not in self.items:
             self.items[index] = Item(index, wire["item"])
-        self.settle(index, wire["item"], out)
+        self.settle(index, wire["item"], out, cut=is_cut(wire["item"], None))
 
     def blocks(self, index: Json, item: Wire) -> list[Block]:
         place = index if type(index) is int else 0
@@ -166,6 +169,7 @@ class Decoder(FrameDecoder):
         place = len(self.fold.blocks)
         self.items[key[0]].places[key] = place
         self.keys.append(key)
+        self.release(out)
         out.append(self.fold.open(emptied(block) if isinstance(block, ToolUseBlock) else block))
         return place
 
@@ -241,8 +245,8 @@ class Decoder(FrameDecoder):
 
     # ----------------------------------------------------------------------------------------------------- finishing
 
-    def settle(self, index: Json, wire: Wire, out: list[Event]) -> None:
-        """An item is whole: say what no delta said, and close its blocks."""
+    def settle(self, index: Json, wire: Wire, out: list[Event], *, cut: bool) -> None:
+        """An item is at its end, finished or ``cut`` off: say what no delta said, and close its blocks."""
         item = self.items[index]
         if item.done:
             return
@@ -257,16 +261,16 @@ class Decoder(FrameDecoder):
         if not keys or len(keys) != len(blocks):
             keys = [*keys, *((index, "item", position) for position in range(len(blocks)))][: len(blocks)]
         for key, block in zip(keys, blocks, strict=True):
-            self.close_block(item, key, block, wire, out)
+            self.close_block(item, key, block, wire, out, cut=cut)
         for key, place in item.places.items():
             if place in self.fold.open_indexes:  # the finished item has no such part
-                self.close_block(item, key, OpaqueBlock(NAME, wire), wire, out)
+                self.close_block(item, key, OpaqueBlock(NAME, wire), wire, out, cut=cut)
 
     def said(self, item: Item, key: Key, place: int) -> str:
         part = item.parts.get(key)
         return (part.get(text_key(part)) or "" if part is not None else "") + self.fold.joined(place)
 
-    def close_block(self, item: Item, key: Key, block: Block, wire: Wire, out: list[Event]) -> None:
+    def close_block(self, item: Item, key: Key, block: Block, wire: Wire, out: list[Event], *, cut: bool) -> None:
         place = item.places.get(key)
         if place is None:
             place = self.open(key, emptied(block), out)
@@ -280,7 +284,7 @@ class Decoder(FrameDecoder):
             self.say(place, block, rest, out)
         if type(block) is ToolUseBlock and self.finish is not None:
             block = self.finish(block)
-        out.append(self.fold.close(place, block))
+        self.end_block(place, replace(block, incomplete=True) if cut else block, out)
         if key[1] == "content":
             self.texts.pop((key[0], key[2]), None)
 
@@ -292,11 +296,14 @@ class Decoder(FrameDecoder):
         else:
             out.append(self.fold.text(place, text))
 
-    def settle_all(self, out: list[Event]) -> None:
-        """Close what nobody finished, with what there is; an item that has said nothing yet is nothing."""
+    def settle_all(self, out: list[Event], status: Json) -> None:
+        """Close what nobody finished, with what there is; an item that has said nothing yet is nothing.
+
+        ``status`` is that of the answer.
+        """
         for index, item in self.items.items():
             if item.places:
-                self.settle(index, item.wire, out)
+                self.settle(index, item.wire, out, cut=is_cut({**item.wire, "status": BEGUN}, status))
 
     def finished_block(self, index: int) -> Block:
         """Asked for only where an item ended in a way that no protocol has: what was said stands."""
@@ -311,7 +318,8 @@ class Decoder(FrameDecoder):
 
     def response(self, *, finished: bool) -> Response:
         rest = {key: value for key, value in self.envelope.items() if key != "output"}
-        fields = read_envelope(rest, {}, list(self.content()), self.provider)
+        ended = finished or rest.get("status") == FAILED
+        fields = read_envelope(rest, {}, list(self.content()), self.provider, ended=ended)
         return Response(**{key: value for key, value in fields.items() if key != "error"})
 
 
