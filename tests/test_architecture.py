@@ -23,7 +23,7 @@ LAYERS = (
     ("types",),  # the language
     ("errors",),
     ("schema", "ids", "framing", "grammar", "arguments", "secrets", "http", "tokens", "limits", "surrogates"),
-    ("folding", "config"),
+    ("folding", "config", "lenient"),
     ("dialects",),
     ("replay",),
     ("translate", "detect", "saving"),
@@ -57,6 +57,7 @@ PURE = (
         "http",
         "tokens",
         "limits",
+        "lenient",
         "surrogates",
         "config",
         "addressing",

@@ -266,7 +266,8 @@ class Register(Generic[A]):
 
     def cancel(self, request_id: str) -> bool:
         """End all calls of that id; whether any was still running."""
-        known = [active for active in self._calls.get(request_id, ()) if active.call.response is None]
+        running = self._calls.get(request_id, ())
+        known = [active for active in running if active.call.response is None and not active.call.finished]
         for active in known:
             active.cancel()
         return bool(known)

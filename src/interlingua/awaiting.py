@@ -99,6 +99,9 @@ class AsyncStream:
         return self
 
     async def __anext__(self) -> Event:
+        if self._waiting.call.cancelled and self._ready and self._waiting.call.response is None:
+            self._waiting.call.take_back(self._ready)
+            self._ready.clear()
         while not self._ready:
             if self._over:
                 raise StopAsyncIteration

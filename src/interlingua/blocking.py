@@ -69,6 +69,9 @@ class Stream:
         return self
 
     def __next__(self) -> Event:
+        if self._blocked.call.cancelled and self._ready and self._blocked.call.response is None:
+            self._blocked.call.take_back(self._ready)
+            self._ready.clear()
         while not self._ready:
             if self._over:
                 raise StopIteration

@@ -6,17 +6,17 @@ The two clients differ only in how they wait; everything they decide is decided 
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterable, Mapping
+from typing import Any, cast
 
-from msgspec.structs import force_setattr
+from msgspec.structs import force_setattr, replace
 
 from .bus import Bus, CallCompleted, CallEvent, CallFailed, CallStarted
 from .config import AdapterConfig
 from .errors import AdapterError, CancelledError, RequestTimeoutError
 from .estimate import Learner, estimate_output, estimate_request
 from .exchange import Exchange, Reading
-from .folding import unfold
+from .folding import unfold, without_undelivered
 from .http import HttpRequest, Timeouts
 from .retry import Budget
 from .signing import Signer
@@ -29,6 +29,9 @@ __all__ = ["Call"]
 log = logging.getLogger("interlingua")
 
 CONNECT_SECONDS = 30.0
+
+CLEARLY_MORE = 1.25
+"""Estimates are some 10 % off: one this much above the count of a broken answer shows that the count was not final."""
 
 BEFORE_CONTENT = (MessageStart, UsageUpdate, Unknown)
 """Events that are held until content comes, so that a stream that fails before can begin anew unseen."""
@@ -56,6 +59,8 @@ class Call:
         self._learner = learner
         self.request_id = exchange.request.request_id or ""
         self._held: list[Event] | None = []
+        self._held_bytes = 0
+        self._undelivered: list[Event] = []
         self._last: list[Event] = []
         self._began = self._attempt_began = budget.clock()
 
@@ -94,12 +99,21 @@ class Call:
         if reading.response is not None:
             self._last = events
             return []
-        return self._pass(events) if events and self._held is not None else events
+        return self._pass(events, len(chunk)) if events and self._held is not None else events
+
+    @property
+    def finished(self) -> bool:
+        """Whether the last word of the answer was read; what is not handed out yet still will be."""
+        return self._reading is not None and self._reading.response is not None
 
     @property
     def over(self) -> bool:
         """Whether reading on makes no sense."""
-        return self.cancelled or (self._reading is not None and self._reading.response is not None)
+        return self.cancelled or self.finished
+
+    def take_back(self, events: Iterable[Event]) -> None:
+        """Events that a reader had not seen when the call was cancelled, and never will."""
+        self._undelivered += events
 
     def settle(self, error: AdapterError | None = None) -> list[Event]:
         """The attempt is at its end. The events still owed, or none and a ``delay`` before the next attempt."""
@@ -109,8 +123,11 @@ class Call:
         if failure is not None and not self.cancelled:
             self.delay = self.budget.delay(failure, delivered=self.delivered)
         if self.delay is not None:
-            self._reading, self._last, self._held = None, [], []
+            self._reading, self._last, self._held, self._held_bytes = None, [], [], 0
             return []
+        if self._undelivered and failure is not None:
+            events = without_undelivered(events, self._undelivered)
+            response = failure.response = cast("MessageComplete", events[-1]).response
         self._finish(failure, response, events)
         return events if self._held is None else [*self._held, *events]
 
@@ -129,9 +146,11 @@ class Call:
     def _finish(self, failure: AdapterError | None, response: Response, events: list[Event]) -> None:
         """Write the call's own facts on its response, which nobody else has seen yet, and on its error."""
         assert not events or (type(events[-1]) is MessageComplete and events[-1].response is response)
-        if failure is None and response.usage is None:
+        if failure is not None:
+            force_setattr(response, "usage", self._topped_up(response))
+        elif response.usage is None:
             force_setattr(response, "usage", self._estimate(response))
-        elif failure is None and response.usage is not None and self._learner is not None:
+        elif self._learner is not None:
             self._learner.hear(self.exchange.request, response.usage.total_input_tokens)
         force_setattr(response, "attempts", self.budget.attempts)
         force_setattr(response, "latency_ms", (self.budget.clock() - self._began) * 1000)
@@ -139,14 +158,21 @@ class Call:
         if failure is not None:
             failure.attempts, failure.response = self.budget.attempts, response
 
-    def _pass(self, events: list[Event]) -> list[Event]:
-        """Hold events back until the first that is content."""
+    def _pass(self, events: list[Event], size: int) -> list[Event]:
+        """Hold events back until the first that is content, or until there are too many of them."""
         assert self._held is not None
         self._held += events
-        if all(isinstance(event, BEFORE_CONTENT) for event in events):
+        self._held_bytes += size
+        if all(isinstance(event, BEFORE_CONTENT) for event in events) and self._may_hold():
             return []
         held, self._held, self.delivered = self._held, None, True
         return held
+
+    def _may_hold(self) -> bool:
+        """Whether what is held back is within the limits; beyond them it is handed out, and not retried any more."""
+        limits, held = self.config.limits, self._held or ()
+        events, size = limits.held_events, limits.held_bytes
+        return (events is None or len(held) <= events) and (size is None or self._held_bytes <= size)
 
     # ------------------------------------------------------------------------------------------------- the outcome
 
@@ -175,13 +201,27 @@ class Call:
             self._finish(failure, response, [])
 
     def _estimate(self, response: Response) -> TokenUsage:
+        log.warning("%s sent no usage; it is estimated", self.exchange.provider.name)
+        return TokenUsage(self._sent(), output_tokens=self._received(response), estimated=True)
+
+    def _sent(self) -> int:
         exchange = self.exchange
-        log.warning("%s sent no usage; it is estimated", exchange.provider.name)
-        return TokenUsage(
-            input_tokens=estimate_request(exchange.request, exchange.provider.name, exchange.model),
-            output_tokens=estimate_output(response.content, exchange.provider.name, exchange.model),
-            estimated=True,
-        )
+        return estimate_request(exchange.request, exchange.provider.name, exchange.model)
+
+    def _received(self, response: Response) -> int:
+        return estimate_output(response.content, self.exchange.provider.name, self.exchange.model)
+
+    def _topped_up(self, response: Response) -> TokenUsage | None:
+        """The usage of an answer that broke off. Many providers say the true count only with their last word: what is
+        clearly too little for the content is raised to the estimate, and marked."""
+        usage = response.usage
+        if not response.content:
+            return usage
+        told, received = usage or TokenUsage(), self._received(response)
+        sent = told.input_tokens if told.total_input_tokens else self._sent()
+        if told.total_input_tokens and received <= told.output_tokens * CLEARLY_MORE:
+            return usage
+        return replace(told, input_tokens=sent, output_tokens=max(received, told.output_tokens), estimated=True)
 
     # ------------------------------------------------------------------------------------------------- the bus
 

@@ -18,6 +18,7 @@ from .dialects import Dialect
 from .errors import AdapterError, CancelledError, InvalidRequestError, NetworkError, ParseError
 from .folding import unfold
 from .http import HttpRequest, Timeouts
+from .lenient import NOT_STRICT, strictly
 from .providers.table import Provider
 from .secrets import MASK, masked
 from .types.base import Json
@@ -106,7 +107,7 @@ class Exchange:
         error.response = response
         return response
 
-    def stamp(self, response: Response, raw: Json = None) -> Response:
+    def stamp(self, response: Response, raw: Json = None, *, approximated: bool = False) -> Response:
         """What no wire says: whose answer it is, to which request, and what was lost on the way.
 
         It is written on the response itself, which was just read and which nobody else has seen.
@@ -115,7 +116,7 @@ class Exchange:
         force_setattr(response, "model", model)
         force_setattr(response, "request_id", self.request.request_id)
         force_setattr(response, "origin", Origin(self.provider.name, self.dialect.name, model))
-        force_setattr(response, "losses", self.losses)
+        force_setattr(response, "losses", (*self.losses, NOT_STRICT) if approximated else self.losses)
         force_setattr(response, "raw", raw)
         return response
 
@@ -132,6 +133,7 @@ class Reading:
 
     response: Response | None = None
     error: AdapterError | None = None
+    approximated = False
 
     def __init__(self, exchange: Exchange, status: int, headers: Mapping[str, str]) -> None:
         self.exchange, self.status, self.headers = exchange, status, headers
@@ -179,7 +181,7 @@ class _Refused(Reading):
     def end(self, error: AdapterError | None = None) -> list[Event]:
         if isinstance(error, CancelledError):
             return self.fail(error)
-        body = self.exchange.scrub(b"".join(self.chunks))
+        body = _strict(self.exchange.scrub(b"".join(self.chunks)))
         decoded = self.exchange.dialect.decode_error(self.status, self.headers, body)
         return self.fail(decoded, _raw(body))
 
@@ -199,7 +201,10 @@ class _Whole(Reading):
         try:
             wire = _decode(body)
         except NOT_JSON as error:
-            return self.garbled(body, f"is not JSON ({error})")
+            strict = strictly(body)
+            if strict is None:
+                return self.garbled(body, f"is not JSON ({error})")
+            wire, self.approximated = _decode(strict), True
         if not isinstance(wire, dict | list):
             return self.garbled(body, "is not a JSON object")
         return self.say(wire)
@@ -212,7 +217,7 @@ class _Whole(Reading):
             response.error.response = response
             self.fail(response.error, wire)
         else:
-            self.response = exchange.stamp(response, wire)
+            self.response = exchange.stamp(response, wire, approximated=self.approximated)
         assert self.response is not None
         return list(unfold(self.response)) if exchange.stream else []
 
@@ -223,6 +228,7 @@ class _Streamed(Reading):
     def __init__(self, exchange: Exchange, status: int, headers: Mapping[str, str]) -> None:
         super().__init__(exchange, status, headers)
         self.decoder = exchange.dialect.stream_decoder(exchange.request)
+        self.decoder.tolerant = True
         self.started = False
 
     def feed(self, chunk: bytes) -> list[Event]:
@@ -251,7 +257,7 @@ class _Streamed(Reading):
         if type(last) is MessageComplete:
             self.error = _cause(last.error, error)
             if self.error is None:
-                self.response = self.exchange.stamp(last.response)
+                self.response = self.exchange.stamp(last.response, approximated=self.decoder.approximated)
             else:
                 self.response = self.exchange.partial(last.response, self.error)
             events[-1] = MessageComplete(self.response, self.error, last.extras)
@@ -325,10 +331,20 @@ def _cause(told: Any, error: AdapterError | None) -> AdapterError | None:
 
 
 def _is_json(body: bytes) -> bool:
+    """Whether a body is a JSON object, strict or not."""
     try:
-        return isinstance(_decode(body), dict)
+        return isinstance(_decode(_strict(body)), dict)
     except NOT_JSON:
         return False
+
+
+def _strict(body: bytes) -> bytes:
+    """The body in strict JSON, or as it is where it is not JSON at all."""
+    try:
+        _decode(body)
+    except NOT_JSON:
+        return strictly(body) or body
+    return body
 
 
 def _raw(body: bytes) -> Json:

@@ -12,7 +12,7 @@ from typing import cast
 
 from msgspec.structs import replace
 
-from .arguments import parse_object, says, write_arguments
+from .arguments import parse_object, read_arguments, says, write_arguments
 from .errors import ParseError
 from .grammar import StreamGrammar
 from .types.blocks import Block, Citation, RefusalBlock, TextBlock, ThinkingBlock, ToolUseBlock
@@ -32,7 +32,7 @@ from .types.events import (
 )
 from .types.response import Response
 
-__all__ = ["Accumulator", "fold", "unfold"]
+__all__ = ["Accumulator", "fold", "unfold", "without_undelivered"]
 
 
 class Accumulator:
@@ -144,6 +144,49 @@ def _same_arguments(said: str, block: ToolUseBlock) -> bool:
     if block.kind == "text":  # the free text itself, or the object that carried it
         return said == block.input_text or (parse_object(said) or {}).get("input") == block.input_text
     return said == block.input_text if block.input_text is not None else says(said, block.input)
+
+
+def without_undelivered(closing: list[Event], undelivered: list[Event]) -> list[Event]:
+    """The end of a cancelled stream for a reader who has not seen ``undelivered``: the partial answer holds what the
+    reader saw, so that the deltas still add up to it. ``closing`` ends in ``message.complete``."""
+    opened = {event.index for event in undelivered if isinstance(event, BlockStart | ToolUseStart)}
+    unsaid: dict[int, str] = {}
+    for event in undelivered:
+        if isinstance(event, TextDelta | ThinkingDelta):
+            unsaid[event.index] = unsaid.get(event.index, "") + event.text
+        elif isinstance(event, ToolUseInputDelta):
+            unsaid[event.index] = unsaid.get(event.index, "") + event.partial_json
+    complete, ends = cast("MessageComplete", closing[-1]), list[Event]()
+    seen: dict[int, Block | None] = {}  # what the reader saw of a block, by the block's identity
+    for event in (*undelivered, *closing):
+        if isinstance(event, BlockComplete | ToolUseEnd):
+            seen[id(event.block)] = None
+            if event.index not in opened:
+                block = seen[id(event.block)] = _shortened(event.block, unsaid.get(event.index, ""))
+                ends.append(_closer(event.index, block))
+    content = [seen.get(id(block), block) for block in complete.response.content]
+    response = replace(complete.response, content=tuple(block for block in content if block is not None))
+    return [*ends, MessageComplete(response, complete.error, complete.extras)]
+
+
+def _closer(index: int, block: Block) -> Event:
+    if isinstance(block, ToolUseBlock):
+        return ToolUseEnd(index, block.input, block)
+    return BlockComplete(index, block)
+
+
+def _shortened(block: Block, unsaid: str) -> Block:
+    """A block without the end of its text, which is incomplete then."""
+    if isinstance(block, ToolUseBlock):
+        text = block.input_text if block.kind == "text" else write_arguments(block.input, block.input_text)
+        said = text.removesuffix(unsaid) if text and text.endswith(unsaid) else ""
+        if block.kind == "text":
+            return replace(block, input_text=said, incomplete=True)
+        given, literal = read_arguments(said) if said else ({}, None)
+        return replace(block, input=given, input_text=literal, incomplete=True)
+    if isinstance(block, TextBlock | RefusalBlock | ThinkingBlock):
+        return replace(block, text=block.text.removesuffix(unsaid), incomplete=True)
+    return replace(block, incomplete=True)
 
 
 def unfold(response: Response) -> Iterator[Event]:

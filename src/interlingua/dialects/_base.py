@@ -27,6 +27,10 @@ class StreamDecoder(ABC):
     """Bytes in, events out. Never raises on what the wire says: ``error`` holds what went wrong."""
 
     error: AdapterError | None
+    tolerant: bool = False
+    """Whether events that are not strict JSON are read all the same, as far as they can be. Clients set it."""
+    approximated: bool = False
+    """Whether that was done."""
 
     @abstractmethod
     def feed(self, chunk: bytes) -> list[Event]:

@@ -101,7 +101,13 @@ class Spoken(StreamDecoder):
         """What went wrong, if anything."""
         return self.decoder.error
 
+    @property
+    def approximated(self) -> bool:  # type: ignore[override]
+        """Whether an event was not strict JSON."""
+        return self.decoder.approximated
+
     def feed(self, chunk: bytes) -> list[Event]:
+        self.decoder.tolerant = self.tolerant
         return list(map(self.tell, self.decoder.feed(chunk)))
 
     def close(self, clean: bool = False) -> list[Event]:

@@ -21,6 +21,7 @@ from msgspec.structs import replace
 from ..errors import AdapterError, CancelledError, NetworkError, ParseError, ServerError
 from ..folding import Accumulator
 from ..grammar import StreamGrammar
+from ..lenient import strictly
 from ..types.base import Json
 from ..types.blocks import Block
 from ..types.events import BlockComplete, Event, MessageComplete, MessageStart, ToolUseEnd, Unknown
@@ -197,10 +198,25 @@ class FrameDecoder(StreamDecoder):
 
     def broken(self, data: bytes, fault: Exception, out: list[Event], name: str = "") -> bool:
         """Data that is not JSON: end the stream where an object was garbled, and say whether it was that."""
+        if self.mended(data, name, out):
+            return True
         if data.lstrip()[:1] != b"{" or self.closing or self.terminal():
             return False
         self.fail(_not_json(data, fault, name), out)
         return True
+
+    def mended(self, data: bytes, name: str, out: list[Event]) -> bool:
+        """Read an event once more that is JSON but for NaN, lone surrogates and the like; whether it was that."""
+        strict = strictly(data) if self.tolerant and b"{" in data[:4] else None
+        if strict is None:
+            return False
+        self.approximated = True
+        self.read_data(name, strict, out)
+        return True
+
+    def read_data(self, name: str, data: bytes, out: list[Event]) -> None:
+        """``read``, given the name and the data of a frame."""
+        self.read((name, data), out)
 
     def end_block(self, index: int, block: Block, out: list[Event]) -> None:
         """Close a block that the wire has closed. The end of a call waits if no later block has begun."""

@@ -91,6 +91,9 @@ class Decoder(FrameDecoder):
         self.hear(event[0], event[1], out)
         return out
 
+    def read_data(self, name: str, data: bytes, out: list[Event]) -> None:
+        self.hear(name, data, out)
+
     def hear(self, name: str, payload: bytes, out: list[Event]) -> None:
         """One event that we know."""
         try:

@@ -77,6 +77,9 @@ class Decoder(FrameDecoder):
         self.held: list[Json] = []
         self.forms: Wire = {}
 
+    def read_data(self, name: str, data: bytes, out: list[Event]) -> None:
+        self.read(data, out)
+
     def read(self, frame: bytes, out: list[Event]) -> None:
         try:
             wire = decode_json(frame)

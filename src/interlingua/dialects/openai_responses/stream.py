@@ -91,6 +91,8 @@ class Decoder(FrameDecoder):
             self.unknown(wire, out)
 
     def broken(self, data: bytes, fault: Exception, out: list[Event], name: str = "") -> bool:
+        if self.mended(data, name, out):
+            return True
         return ENVELOPE.match(data) is None and super().broken(data, fault, out, name)
 
     # ----------------------------------------------------------------------------------------------------- lifecycle
