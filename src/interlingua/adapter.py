@@ -183,7 +183,7 @@ class Adapter:
             losses=losses,
         )
         if exchange.losses:
-            judge_losses(exchange, self.on_loss)
+            judge_losses(exchange, self.on_loss, budget)
         return Call(exchange, self.config, budget or self.budget(), self.bus, self._signer, self._learner)
 
     def fitted(self, request: Request, *, stream: bool) -> tuple[Request, Target, tuple[Loss, ...]]:

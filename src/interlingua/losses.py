@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import logging
-from typing import Literal
+from collections.abc import Sequence
+from typing import Literal, TypeVar
 
 import msgspec
 
 from .errors import LossyTranslation
 from .exchange import Exchange
+from .retry import Budget
 from .types.base import Json
+from .types.blocks import Block
 from .types.loss import Loss
+from .types.messages import Message
 from .types.request import Request
 
 __all__ = ["OnLoss", "judge_losses"]
@@ -18,25 +22,27 @@ __all__ = ["OnLoss", "judge_losses"]
 log = logging.getLogger("interlingua")
 
 OnLoss = Literal["warn", "allow", "raise"]
+Told = tuple[str, str, str | None]
+"""Kind, reason and message id of a loss that was logged."""
+
+V = TypeVar("V")
 
 
-def judge_losses(exchange: Exchange, on_loss: OnLoss) -> None:
-    """Raise, log one line, or let it pass. What was only added, by a pinned rule, is no loss of the caller's."""
+def judge_losses(exchange: Exchange, on_loss: OnLoss, budget: Budget | None = None) -> None:
+    """Raise, log one line, or let it pass, before anything is sent.
+
+    Weight ``form`` is neither logged nor a reason to raise; nor is what a pinned rule added. ``budget`` remembers what
+    was logged in the conversation before: two losses are the same if kind, reason and message id agree.
+    """
     if not exchange.losses or on_loss == "allow":
         return
-    lost = [loss for loss in exchange.losses if loss.kind != "added"]
-    if not lost:
-        return
-    if on_loss == "raise":
+    lost = [loss for loss in exchange.losses if loss.weight != "form" and loss.kind != "added"]
+    if lost and on_loss == "raise":
         raise _refusal(exchange, lost)
-    told = {
-        "adapter": exchange.provider.name,
-        "dialect": exchange.dialect.name,
-        "model": exchange.model,
-        "request_id": exchange.request.request_id,
-        "losses": [_tell(loss, exchange.request) for loss in lost],
-    }
-    log.warning("lost in translation: %s", msgspec.json.encode(told).decode(), extra={"interlingua": told})
+    told = budget.told if budget is not None and budget.told is not None else set[Told]()
+    lines = [line for loss in lost if (line := _news(loss, exchange.request, told)) is not None]
+    if lines:
+        _log(exchange, budget.session_id if budget is not None else None, lines)
 
 
 def _refusal(exchange: Exchange, lost: list[Loss]) -> LossyTranslation:
@@ -48,13 +54,41 @@ def _refusal(exchange: Exchange, lost: list[Loss]) -> LossyTranslation:
     return error
 
 
-def _tell(loss: Loss, request: Request) -> dict[str, Json]:
-    """A loss with the message and the kind of block that it hit."""
-    told: dict[str, Json] = {"path": loss.path, "kind": loss.kind, "reason": loss.reason}
-    parts = loss.path.split("/")
-    if parts[0] == "messages" and len(parts) > 1 and parts[1].isdigit() and int(parts[1]) < len(request.messages):
-        message = request.messages[int(parts[1])]
-        told["message_id"] = message.id
-        if len(parts) > 3 and parts[3].isdigit() and int(parts[3]) < len(message.content):
-            told["block"] = message.content[int(parts[3])].type
-    return told
+def _log(exchange: Exchange, session_id: str | None, lines: list[dict[str, Json]]) -> None:
+    told = {
+        "session_id": session_id,
+        "adapter": exchange.provider.name,
+        "dialect": exchange.dialect.name,
+        "model": exchange.model,
+        "request_id": exchange.request.request_id,
+        "losses": lines,
+    }
+    log.warning("lost in translation: %s", msgspec.json.encode(told).decode(), extra={"interlingua": told})
+
+
+def _news(loss: Loss, request: Request, told: set[Told]) -> dict[str, Json] | None:
+    """A loss with the message and the type of the block that it hit; None if it was logged before."""
+    message, block = _hit(loss.path, request)
+    key = (loss.kind, loss.reason, None if message is None else message.id)
+    if key in told:
+        return None
+    told.add(key)
+    line: dict[str, Json] = {"path": loss.path, "kind": loss.kind, "weight": loss.weight, "reason": loss.reason}
+    if message is not None:
+        line["message_id"] = message.id
+    if block is not None:
+        line["block"] = block.type
+    return line
+
+
+def _hit(path: str, request: Request) -> tuple[Message | None, Block | None]:
+    """The message and the block that a path lies in."""
+    parts = path.split("/")
+    if parts[0] == "system":
+        return None, _at(request.system, parts[1:])
+    message = _at(request.messages, parts[1:]) if parts[0] == "messages" else None
+    return message, None if message is None else _at(message.content, parts[3:])
+
+
+def _at(values: Sequence[V], parts: list[str]) -> V | None:
+    return values[int(parts[0])] if parts and parts[0].isdigit() and int(parts[0]) < len(values) else None

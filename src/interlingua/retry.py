@@ -31,9 +31,13 @@ def delay_for(error: AdapterError, retry: Retry, failures: int, chance: float) -
 
 
 class Budget:
-    """Attempts and time for one model call, over adapter and router together."""
+    """Attempts and time for one model call, over adapter and router together.
 
-    __slots__ = ("_reserved", "attempts", "capped", "chance", "clock", "deadline", "most", "retry")
+    ``session_id`` and ``told`` belong to the conversation that the call is part of: its id, and the losses that were
+    logged in it (kind, reason, message id). Without a session each call has its own.
+    """
+
+    __slots__ = ("_reserved", "attempts", "capped", "chance", "clock", "deadline", "most", "retry", "session_id", "told")
 
     def __init__(
         self,
@@ -46,6 +50,8 @@ class Budget:
         self.retry, self.most, self.attempts = retry, 1 + max(max_retries, 0), 0
         self.clock, self.chance = clock, chance
         self._reserved = 0
+        self.session_id: str | None = None
+        self.told: set[tuple[str, str, str | None]] | None = None
         self.deadline = None if seconds is None else clock() + seconds
         self.capped = False
 

@@ -96,6 +96,7 @@ class Talk:
         self._owns_store = isinstance(store, str | os.PathLike)
         self.store = store_at(store) if isinstance(store, str | os.PathLike) else store
         self.report = Report()
+        self.told: set[tuple[str, str, str | None]] = set()
         self.forked_from: str | None = None
         self._set_tools(tools, tool_timeout)
         self._availability = Availability(clock=time.monotonic)

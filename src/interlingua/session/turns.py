@@ -167,6 +167,7 @@ class Turn:
         if not request.messages:
             raise InvalidRequestError("the conversation is empty: say something first")
         budget = shared_budget(route.candidates[0].adapter, len(route.candidates), self.deadline)
+        budget.session_id, budget.told = talk.id, talk.told
         steps = asking(route, request, budget, talk.prepare_with(self.report))
         command: Ask | Fetch | None = None
         try:
