@@ -37,7 +37,18 @@ class Budget:
     logged in it (kind, reason, message id). Without a session each call has its own.
     """
 
-    __slots__ = ("_reserved", "attempts", "capped", "chance", "clock", "deadline", "most", "retry", "session_id", "told")
+    __slots__ = (
+        "_reserved",
+        "attempts",
+        "capped",
+        "chance",
+        "clock",
+        "deadline",
+        "most",
+        "retry",
+        "session_id",
+        "told",
+    )
 
     def __init__(
         self,

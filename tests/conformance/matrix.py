@@ -48,7 +48,6 @@ tool strict                        yes      yes     yes       no      no      ye
 tool not strict                    yes      yes     yes       no      no      yes
 tool strict with optionals         ~        ~       ~         yes     yes     ~
 tool cache                         yes      no      no        no      no      yes
-tool annotations                   no       no      no        no      no      no
 free-text tool                     ~        yes     yes       ~       ~       ~
 own server tool                    yes      yes     yes       yes     yes     yes
 foreign server tool                no       no      no        no      no      no

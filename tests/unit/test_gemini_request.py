@@ -269,7 +269,6 @@ def test_what_a_tool_has_no_word_for() -> None:
     assert [tool["name"] for tool in body["tools"][0]["functionDeclarations"]] == ["f", "free"]
     assert losses == [
         ("dropped", "tools/0/strict"),
-        ("dropped", "tools/0/annotations"),
         ("dropped", "tools/0/cache"),
         ("approximated", "tools/1/kind"),
         ("added", "tools/1/input_schema"),

@@ -201,7 +201,6 @@ def test_what_a_tool_cannot_say_here() -> None:
         "tools/0/kind",
         "tools/0/input_schema",
         "tools/0/strict",
-        "tools/0/annotations",
         "tools/1",
     ]
 
@@ -265,7 +264,11 @@ def test_a_prompt_that_became_a_conversation_goes_to_chat() -> None:
 def test_losses_of_other_dialects() -> None:
     request = Request(model="m", stream=True, extras={"gemini": {"safetySettings": [1], "cachedContent": None}})
     assert OLLAMA.encode_request(request).losses == (
-        Loss("extras/gemini/safetySettings", "dropped", "only gemini has a word for it"),
+        Loss(
+            "extras/gemini/safetySettings",
+            "dropped",
+            "`safetySettings` is a field of gemini that interlingua does not translate; it was left out",
+        ),
     )
 
 

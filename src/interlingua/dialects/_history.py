@@ -22,7 +22,7 @@ from ..types.messages import Message
 from ..types.request import Request
 from ..types.tools import ToolDefinition
 from ..types.words import Role
-from ._issuer import same_issuer
+from ._issuer import issuer_name, same_issuer
 from ._tables import Ledger
 
 __all__ = [
@@ -53,13 +53,15 @@ def speakable(message: Message, dialect: str, target: Target | None, ledger: Led
 
 
 def _of_others(message: Message, ledger: Ledger) -> Iterator[tuple[int, Block]]:
-    where = ledger.where
+    where, issuer = ledger.where, issuer_name(message.origin)
     for index, block in enumerate(message.content):
         ledger.where = (*where, "content", index)
         if isinstance(block, ThinkingBlock | RedactedThinkingBlock):
-            ledger.lose("dropped", "reasoning goes back to its issuer only")
+            why = f"reasoning by {issuer} was left out: another issuer does not accept it"
+            ledger.lose("dropped", why, weight="state")
         elif block.signature is not None:
-            ledger.lose("dropped", "a signature goes back to its issuer only", "signature")
+            why = f"a signature by {issuer} was left out: another issuer does not accept it"
+            ledger.lose("dropped", why, "signature", weight="state")
             yield index, replace(block, signature=None)
         else:
             yield index, block
@@ -112,7 +114,7 @@ def settled(messages: Sequence[Message], ledger: Ledger) -> Sequence[tuple[int, 
             if home is not None:
                 numbered.remove((index, message))
                 numbered.insert(_after_results(numbered, home), (index, message))
-                ledger.lose("moved", "tool results stand right behind the turn that called", "messages", index)
+                ledger.lose("moved", "tool results follow the message that called; moved", "messages", index)
     return numbered
 
 
@@ -141,7 +143,7 @@ def _with_stubs(numbered: list[tuple[int, Message]], ledger: Ledger) -> list[tup
             results = [b for b in message.content if isinstance(b, ToolResultBlock) and b.tool_use_id not in called]
             stubs = tuple(ToolUseBlock(block.tool_use_id, block.name or "tool") for block in results)
             found.append((index, Message(Role.assistant, stubs)))
-            ledger.lose("added", "the calls answered here are held elsewhere: stubs stand for them", "messages", index)
+            ledger.lose("added", "the calls are stored elsewhere; stubs were added", "messages", index, weight="state")
         found.append((index, message))
     return found
 
@@ -214,7 +216,7 @@ def leading_system(request: Request, ledger: Ledger) -> tuple[list[tuple[tuple[s
     for message in request.messages:
         if message.role != Role.system:
             break
-        ledger.lose("moved", "leading system text joins the system prompt", "messages", taken)
+        ledger.lose_form("moved", "leading system messages join the system prompt", "messages", taken)
         found += [(("messages", taken, "content", i), block) for i, block in enumerate(message.content)]
         taken += 1
     return found, taken

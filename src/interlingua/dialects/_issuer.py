@@ -11,7 +11,7 @@ import re
 from ..types.capabilities import Target
 from ..types.messages import Origin
 
-__all__ = ["same_issuer"]
+__all__ = ["issuer_name", "same_issuer"]
 
 _CLOUD = re.compile(r"^(?:[a-z]+\.)*anthropic\.|^.*/")
 _RELEASE = re.compile(r"[-@](?:\d{8}|\d{4}-\d{2}-\d{2}|latest|\d{3}|v\d+(?::\d+)?)$")
@@ -26,6 +26,14 @@ def same_issuer(origin: Origin | None, dialect: str, target: Target | None) -> b
     if origin.provider == target.provider:
         return origin.dialect in (None, dialect) and _same_model(origin, target)
     return origin.provider in target.shares and _same_model(origin, target)
+
+
+def issuer_name(origin: Origin | None) -> str:
+    """Who wrote something, as a sentence names them: ``anthropic:claude-sonnet-5``."""
+    if origin is None:
+        return "somebody else"
+    said = [part for part in (origin.provider or origin.dialect, origin.model) if part]
+    return ":".join(said) or "somebody else"
 
 
 def _same_model(origin: Origin, target: Target | None) -> bool:

@@ -43,7 +43,7 @@ def forced_output(request: Request, target: Target | None, ledger: Ledger) -> Re
     able = target is None or target.capabilities is None or target.capabilities.structured_output
     if request.output_schema is None or able:
         return request
-    ledger.lose("approximated", "the model has no structured output: a forced tool stands for it", "output_schema")
+    ledger.lose("approximated", "the model has no structured output; sent as a forced tool", "output_schema")
     tool = ToolDefinition(OUTPUT_TOOL, _ABOUT, request.output_schema)
     choice = ToolChoice.any() if request.tools else ToolChoice.specific(OUTPUT_TOOL)
     return replace(request, output_schema=None, tools=(*request.tools, tool), tool_choice=choice)

@@ -6,6 +6,7 @@ became of one is remembered, by its text: a schema that has changed since is ano
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -17,7 +18,7 @@ from ..schema import restore_optional, strict_schema
 from ..schema.patches import Change, Copy, changed, difference, weight
 from ..types.base import Json
 from ..types.blocks import ToolUseBlock
-from ..types.loss import Loss, LossKind
+from ..types.loss import Loss, LossKind, LossWeight
 from ..types.request import Request
 from ..types.tools import Tool, ToolDefinition
 from ._stream import decode_json, dump
@@ -31,6 +32,7 @@ __all__ = [
     "Restore",
     "fitted_tools",
     "is_strict_form",
+    "narrowed",
     "restorer",
     "say_changed",
     "say_strict",
@@ -40,8 +42,8 @@ Restore = Callable[[ToolUseBlock], ToolUseBlock]
 Schema = dict[str, Json]
 
 
-Declared = tuple[LossKind, str, str]
-"""A loss to be: its kind, its reason, its path from the tool that the schema belongs to."""
+Declared = tuple[LossKind, str, str, LossWeight]
+"""A loss to be: its kind, its reason, its path from the tool that the schema belongs to, its weight."""
 Judge = Callable[[Schema], tuple[Schema, tuple[Declared, ...]]]
 """What a dialect makes of a schema, and what it has to declare for it."""
 Judged = tuple[Change | None, tuple[Declared, ...]]
@@ -86,7 +88,7 @@ class Plans:
 
     def _plan(self, tool: Tool, place: int, judged: Callable[[Schema], Judged]) -> Plan:
         change, losses = judged(tool.input_schema) if isinstance(tool, ToolDefinition) else (None, ())
-        declared = tuple(Loss(f"tools/{place}/{path}", kind, why) for kind, why, path in losses)
+        declared = tuple(Loss(f"tools/{place}/{path}", kind, why, heavy) for kind, why, path, heavy in losses)
         return Plan(change, declared, self._is_usual(tool))
 
     def _told(self, schema: Schema) -> Judged:
@@ -134,6 +136,19 @@ def say_changed(schema: Schema, change: Change) -> Schema:
     return said
 
 
+def narrowed(dialect: str, changes: Sequence[str]) -> tuple[str, LossWeight]:
+    """The reason for what a dialect's subset of JSON Schema changed, and its weight."""
+    return f"{dialect} takes a subset of JSON Schema: {'; '.join(changes) or 'respelled'}", _weight(changes)
+
+
+def _weight(changes: Sequence[str]) -> LossWeight:
+    """Whether an object is closed, and the word for the language: no model misses either."""
+    return "form" if all(map(_UNMISSED.fullmatch, changes)) else "content"
+
+
+_UNMISSED = re.compile(r".*: (?:dropped (?:additionalProperties|\$schema|, )+|closed: no other properties)")
+
+
 class Verdict(NamedTuple):
     """What became of a schema: ``change`` makes it strict, None where it is that already."""
 
@@ -155,11 +170,13 @@ def say_strict(schema: Schema, dialect: str, ledger: Ledger, *path: str | int) -
     verdict = _judged(dump(schema), dialect)
     if not verdict.strict:
         if path[-1] != "output_schema":  # which is strict by nature: the schema itself comes through
-            ledger.lose("dropped", f"cannot be strict: {'; '.join(verdict.changes)}", *path[:-1], "strict")
+            why = f"the schema cannot be strict in {dialect}: {'; '.join(verdict.changes)}"
+            ledger.lose("dropped", why, *path[:-1], "strict")
         return schema, False
     if verdict.change is None:
         return schema, True
-    ledger.lose("approximated", "; ".join(verdict.changes) or "made strict", *path)
+    why = f"a strict schema of {dialect} takes a subset of JSON Schema: {'; '.join(verdict.changes) or 'respelled'}"
+    ledger.lose("approximated", why, *path, weight=_weight(verdict.changes))
     return say_changed(schema, verdict.change), True
 
 

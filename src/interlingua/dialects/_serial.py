@@ -148,12 +148,14 @@ class SerialEncoder(GrammaticalEncoder):
         self.ledger.where = ("content", index)
         self.declare(block)
         if block.signature is not None:
-            self.ledger.lose("dropped", "a signature proves a whole thought, and this one was ended early", "signature")
+            self.ledger.lose(
+                "dropped", "the signature covers text that was written earlier", "signature", weight="state"
+            )
         if rest:
-            self.ledger.lose("moved", "the rest of a text that went on after the next block had begun")
+            self.ledger.lose_form("moved", "blocks are written one by one; the rest of this follows")
             self.waiting[index] = _rest(index, block, rest, cited)
         elif isinstance(block, TextBlock) and cited < len(block.citations):
-            self.ledger.lose("dropped", "it came when the next block had begun", "citations")
+            self.ledger.lose("dropped", "the citations came after the next block had begun", "citations")
         return self.next_waiting() if self.current is None else b""
 
     def fail(self, error: AdapterError) -> bytes:

@@ -18,9 +18,9 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 from ..types.base import Json, Value
 from ..types.blocks import Block, BlockBase, CacheMark, OpaqueBlock
-from ..types.loss import Loss, LossKind, LossWeight
 from ..types.tools import ToolDefinition
-from ._json import Wire, is_array, is_dict, is_list, is_object
+from ._json import Wire, is_array, is_object
+from ._ledger import Ledger, is_blank
 
 __all__ = [
     "BlockTable",
@@ -46,39 +46,6 @@ __all__ = [
 ]
 
 BLANKS: tuple[Json, ...] = (None, "", [], {})
-
-
-class Ledger:
-    """Collects losses. ``where`` is the place being encoded; loops set it, so a path is built only when needed."""
-
-    __slots__ = ("losses", "where")
-
-    def __init__(self) -> None:
-        self.losses: list[Loss] = []
-        self.where: tuple[str | int, ...] = ()
-
-    def lose(self, kind: LossKind, reason: str, *path: str | int, weight: LossWeight = "content") -> None:
-        """Declare a loss below the present place."""
-        loss = Loss("/".join(map(str, (*self.where, *path))), kind, reason, weight)
-        if loss not in self.losses:
-            self.losses.append(loss)
-
-    def foreign(self, value: Value, dialect: str, *path: str | int) -> None:
-        """Declare the residue that other dialects left on a value: nobody else can say it."""
-        for name, residue in value.extras.items():
-            if name != dialect:
-                for key in residue:
-                    if not is_blank(residue[key]):
-                        self.lose("dropped", f"only {name} has a word for it", *path, "extras", name, key)
-
-
-def is_blank(value: Json) -> bool:
-    """Null or empty all the way down: nothing anyone could miss."""
-    if is_dict(value):
-        return all(map(is_blank, value.values()))
-    if is_list(value):
-        return all(map(is_blank, value))
-    return value is None or value == ""
 
 
 def blank(value: Json) -> bool:
@@ -206,9 +173,7 @@ def say_constants(wire: Wire, forms: Wire, constants: Wire) -> None:
 
 def is_plain_tool(tool: ToolDefinition) -> bool:
     """A tool that says nothing but its name, description and schema: nearly all of them."""
-    return not (
-        tool.extras or tool.forms or tool.cache or tool.annotations or tool.strict is not None or tool.kind != "json"
-    )
+    return not (tool.extras or tool.forms or tool.cache or tool.strict is not None or tool.kind != "json")
 
 
 class Row(NamedTuple):
@@ -291,7 +256,7 @@ class BlockTable:
             return self._opaque(block, ledger)
         row = self._by_type.get(type(block))
         if row is None:
-            ledger.lose("dropped", f"{self.dialect} has no word for a {block.type} block")
+            ledger.lose("dropped", f"{self.dialect} has no {block.type} blocks")
             return None
         fields = row.say(block, ledger)
         if fields is None:
@@ -304,7 +269,9 @@ class BlockTable:
         if block.signature is not None and self.signature is not None:
             wire[self.signature] = block.signature
         elif block.signature is not None and not row.signs:
-            ledger.lose("dropped", f"{self.dialect} does not sign {block.type} blocks", "signature")
+            ledger.lose(
+                "dropped", f"{block.type} blocks of {self.dialect} have no signature", "signature", weight="state"
+            )
         if block.cache is not None:
             self.say_cache(block.cache, wire, ledger)
         if block.forms or block.extras:
@@ -322,11 +289,11 @@ class BlockTable:
 
     def _opaque(self, block: OpaqueBlock, ledger: Ledger) -> Wire | None:
         if block.dialect != self.dialect:
-            ledger.lose("dropped", f"only {block.dialect} understands this block")
+            ledger.opaque(block)
             return None
         for name in ("signature", "cache"):
             if getattr(block, name) is not None:
-                ledger.lose("dropped", "a block carried whole takes no marks", name)
+                ledger.lose("dropped", "a block that is sent as it was read takes no marks", name)
         raw: Wire = block.raw
         return dict(raw) if type(raw) is dict else raw
 
@@ -364,7 +331,7 @@ class FieldTable:
             if said is None or said == () or said == {}:
                 continue
             if field.wire is None:
-                ledger.lose("dropped", f"{self.dialect} has no word for {field.canonical}", field.canonical)
+                ledger.lose("dropped", f"{self.dialect} has no `{field.canonical}`", field.canonical)
             else:
                 wire[field.wire] = [*said] if type(said) is tuple else said
 

@@ -25,6 +25,7 @@ from interlingua.types import (
     Request,
     Response,
     TokenUsage,
+    ToolDefinition,
     ToolUseBlock,
 )
 
@@ -40,6 +41,7 @@ OFF_WIRE: dict[type, frozenset[str]] = {
     ),
     TokenUsage: frozenset({"raw", "estimated"}),
     ToolUseBlock: frozenset({"native_ids"}),
+    ToolDefinition: frozenset({"annotations"}),
     FileSource: frozenset({"dialect"}),
     MessageStart: frozenset({"origin"}),
     MessageComplete: frozenset({"error"}),

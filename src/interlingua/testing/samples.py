@@ -37,7 +37,6 @@ from interlingua.types import (
     Thinking,
     ThinkingBlock,
     TokenUsage,
-    ToolAnnotations,
     ToolChoice,
     ToolDefinition,
     ToolResultBlock,
@@ -142,7 +141,6 @@ def _tools(dialect: str) -> list[Sample]:
     def tool(concept: str, path: str, value: Any) -> Sample:
         return _request(concept, f"tools/0{path}", tools=(value,))
 
-    hints = ToolAnnotations(read_only=True, destructive=False, idempotent=True, open_world=False)
     server = {"x_search": {"deep": 1}}
     return [
         tool("tool", "", ADD),
@@ -152,7 +150,6 @@ def _tools(dialect: str) -> list[Sample]:
         tool("tool not strict", "/strict", replace(ADD, strict=False)),
         tool("tool strict with optionals", "/input_schema", ToolDefinition("w", "Weather.", OPTIONAL, strict=True)),
         tool("tool cache", "/cache", replace(ADD, cache=CacheMark())),
-        tool("tool annotations", "/annotations", replace(ADD, annotations=hints)),
         tool("free-text tool", "/kind", FREE),
         tool("own server tool", "", ServerTool(dialect, server)),
         tool("foreign server tool", "", ServerTool(FOREIGN, server)),

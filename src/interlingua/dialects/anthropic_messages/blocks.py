@@ -41,7 +41,7 @@ def say_cache(mark: CacheMark, ledger: Ledger) -> Wire:
     if mark.ttl in TTLS:
         wire["ttl"] = mark.ttl
     elif mark.ttl is not None:
-        ledger.lose("dropped", f"the only times to live are {', '.join(TTLS)}", "cache", "ttl")
+        ledger.lose("dropped", f"{NAME} caches for {' or '.join(TTLS)} only", "cache", "ttl")
     return wire
 
 
@@ -101,18 +101,18 @@ def say_source(source: Source, ledger: Ledger) -> Wire | None:
         case UrlSource():
             wire = {"type": "url", "url": source.url}
             if source.media_type is not None:
-                ledger.lose("dropped", "a URL source has no media type", "source", "media_type")
+                ledger.lose_form("dropped", f"{NAME} takes no media type beside a URL", "source", "media_type")
         case FileSource():
             if source.dialect not in (None, NAME):
-                ledger.lose("dropped", f"the file is stored with {source.dialect}")
+                ledger.lose("dropped", f"the file is stored elsewhere, with {source.dialect}", weight="state")
                 return None
             wire = {"type": "file", "file_id": source.file_id}
             if source.media_type is not None:
-                ledger.lose("dropped", "a stored file has no media type", "source", "media_type")
+                ledger.lose_form("dropped", f"{NAME} takes no media type beside a file id", "source", "media_type")
         case TextSource():
             wire = {"type": "text", "media_type": source.media_type, "data": source.text}
             if source.media_type != PLAIN and "media_type" not in marks(NAME, source):
-                ledger.lose("approximated", f"a text is {PLAIN}", "source", "media_type")
+                ledger.lose_form("approximated", f"{NAME} takes {PLAIN} only", "source", "media_type")
                 wire["media_type"] = PLAIN
     return own(NAME, wire, source)
 
@@ -120,13 +120,13 @@ def say_source(source: Source, ledger: Ledger) -> Wire | None:
 def say_image(block: ImageBlock, ledger: Ledger) -> Wire | None:
     source = block.source
     if isinstance(source, TextSource) or (isinstance(source, Base64Source) and source.media_type not in IMAGE_TYPES):
-        ledger.lose("dropped", f"images are {', '.join(IMAGE_TYPES)}")
+        ledger.lose("dropped", f"{NAME} takes images of {', '.join(IMAGE_TYPES)} only")
         return None
     wire = say_source(source, ledger)
     if wire is None:
         return None
     if block.detail is not None:
-        ledger.lose("dropped", f"{NAME} has no word for detail", "detail")
+        ledger.lose("dropped", f"{NAME} has no `detail` of images", "detail")
     return {"source": wire}
 
 
@@ -141,7 +141,7 @@ def read_image(rest: Wire) -> dict[str, Any] | None:
 def say_document(block: DocumentBlock, ledger: Ledger) -> Wire | None:
     source = block.source
     if isinstance(source, Base64Source) and source.media_type != "application/pdf":
-        ledger.lose("dropped", f"documents are PDF or plain text, not {source.media_type}")
+        ledger.lose("dropped", f"{NAME} takes PDF and plain text documents, not {source.media_type}")
         return None
     wire = say_source(source, ledger)
     if wire is None:
@@ -152,7 +152,7 @@ def say_document(block: DocumentBlock, ledger: Ledger) -> Wire | None:
     if block.context is not None:
         said["context"] = block.context
     if block.filename is not None:
-        ledger.lose("dropped", f"{NAME} has no word for filename", "filename")
+        ledger.lose("dropped", f"{NAME} has no file names of documents", "filename")
     return said
 
 
@@ -194,12 +194,12 @@ def read_redacted(rest: Wire) -> dict[str, Any]:
 def say_tool_use(block: ToolUseBlock, ledger: Ledger) -> Wire:
     input = block.input
     if block.kind == "text":
-        ledger.lose("approximated", "free text goes as the object {input: text}", "input_text")
+        ledger.lose("approximated", "sent as an object with one string `input`", "input_text")
         ledger.lose("approximated", f"{NAME} has no free-text calls", "kind")
-        ledger.lose("added", "free text goes as the object {input: text}", "input")
+        ledger.lose("added", "sent as an object with one string `input`", "input")
         input = {"input": block.input_text or ""}
     elif block.input_text is not None:
-        ledger.lose("dropped", f"{NAME} takes arguments as an object, not as the text the model wrote", "input_text")
+        ledger.lose_form("dropped", f"{NAME} takes parsed arguments, not the text", "input_text")
     return {"id": block.id, "name": block.name, "input": input}
 
 
@@ -217,7 +217,7 @@ def say_tool_result(block: ToolResultBlock, ledger: Ledger) -> Wire:
     if block.is_error is not None:
         wire["is_error"] = block.is_error
     if block.name is not None:
-        ledger.lose("dropped", "a tool result names its call by id alone", "name")
+        ledger.lose_form("dropped", f"a tool result of {NAME} has no name", "name")
     return wire
 
 
@@ -233,7 +233,7 @@ def say_result_content(block: ToolResultBlock, ledger: Ledger) -> Json:
     for index, inner in enumerate(block.content):
         ledger.where = (*where, "content", index)
         if isinstance(inner, TextBlock) and not inner.text and "verbatim" not in marks(NAME, block):
-            ledger.lose("dropped", "a text block may not be empty")
+            ledger.lose_form("dropped", f"{NAME} accepts no empty text")
             continue
         wire = RESULT_BLOCKS.encode(inner, ledger)
         if wire is not None:
@@ -261,7 +261,7 @@ def read_tool_result(rest: Wire) -> dict[str, Any] | None:
 
 def say_server_call(block: ServerToolUseBlock, ledger: Ledger) -> Wire | None:
     if block.dialect not in ("", NAME):
-        ledger.lose("dropped", f"only {block.dialect} runs this tool")
+        ledger.lose("dropped", f"the call of a hosted tool of {block.dialect} has no form in {NAME}")
         return None
     tag = marks(NAME, block).get("tag", "server_tool_use")
     return {"type": tag, "id": block.id, "name": block.name, "input": block.input}
@@ -279,7 +279,7 @@ def read_mcp_call(rest: Wire) -> dict[str, Any] | None:
 
 def say_server_result(block: ServerToolResultBlock, ledger: Ledger) -> Wire | None:
     if block.dialect not in ("", NAME):
-        ledger.lose("dropped", f"only {block.dialect} ran this tool")
+        ledger.lose("dropped", f"the result of a hosted tool of {block.dialect} has no form in {NAME}")
         return None
     wire: Wire = {"type": f"{block.name}_tool_result", "tool_use_id": block.tool_use_id, "content": block.content}
     if block.is_error is not None:
@@ -299,12 +299,12 @@ def server_result(name: str) -> Row:
 
 
 def say_json(block: JsonBlock, ledger: Ledger) -> Wire:
-    ledger.lose("approximated", "a structured result goes as its JSON text")
+    ledger.lose_form("approximated", f"{NAME} has no JSON here; sent as JSON text")
     return {"type": "text", "text": dump(block.value).decode()}
 
 
 def say_refusal(block: RefusalBlock, ledger: Ledger) -> Wire:
-    ledger.lose("approximated", "a refusal in words goes as text")
+    ledger.lose("approximated", f"{NAME} has no refusals; sent as text")
     return {"type": "text", "text": block.text}
 
 

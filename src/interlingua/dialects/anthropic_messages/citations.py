@@ -48,11 +48,11 @@ def _refused(citation: Citation, names: dict[str, str]) -> str | None:
     """Why the protocol would not take a citation."""
     kind, ours = citation.kind, citation.extras.get(NAME, ())
     if kind not in CITATION_TYPES and not ours:
-        return f"{NAME} has no citation of kind {kind}"
+        return f"{NAME} has no {kind} citations"
     if kind == "url" and "encrypted_index" not in ours:
-        return "a web citation needs the issuer's encrypted_index"
+        return f"a web citation of {NAME} needs its issuer's `encrypted_index`"
     unsaid = [field for field in names if field != "title" and getattr(citation, field) is None]
-    return f"a citation of kind {kind} needs its {', '.join(unsaid)}" if unsaid else None
+    return f"a {kind} citation of {NAME} needs its {', '.join(unsaid)}" if unsaid else None
 
 
 def say_citation(citation: Citation, ledger: Ledger, *path: str | int) -> Wire | None:
@@ -63,7 +63,7 @@ def say_citation(citation: Citation, ledger: Ledger, *path: str | int) -> Wire |
         return None
     for ours in ("url", "title", "text", "index", "start", "end"):
         if ours not in names and getattr(citation, ours) is not None:
-            ledger.lose("dropped", f"a citation of kind {citation.kind} has no {ours}", *path, ours)
+            ledger.lose("dropped", f"a {citation.kind} citation of {NAME} has no {ours}", *path, ours)
     title = names.get("title")
     null = title if "title" not in mark and title not in mark.get("blank", ()) else None
     said = {theirs: getattr(citation, ours) for ours, theirs in names.items()}

@@ -149,7 +149,7 @@ def encode_messages(messages: Sequence[Message], target: Target | None, ledger: 
             continue
         ledger.where = ("messages", index)
         if not turns and message.role not in (Role.user, Role.tool) and "first" not in marks(NAME, message):
-            ledger.lose("added", "the first turn must be the user's")
+            ledger.lose("added", f"{NAME} wants a user message first; a placeholder was added")
             turns.append({"role": "user", "content": [{"type": "text", "text": PLACEHOLDER}]})
         if turns and _same_turn(message, before):
             _join(turns[-1], encode_content(message, target, ids, ledger))
@@ -173,7 +173,7 @@ def trim_prefill(turn: Wire, message: Message, index: int, ledger: Ledger) -> No
     if last["text"] != last["text"].rstrip():
         last["text"] = last["text"].rstrip() or PLACEHOLDER
         ledger.where = ("messages", index, "content", len(message.content) - 1)
-        ledger.lose("approximated", "the last turn may not end in whitespace", "text")
+        ledger.lose("approximated", f"{NAME} accepts no whitespace at the end of the last assistant message", "text")
 
 
 def say_usual_turn(message: Message) -> Wire | None:
@@ -219,7 +219,7 @@ def encode_turn(message: Message, target: Target | None, ids: IdMap, ledger: Led
         wire["content"] = content
     elif message.content or not _was_hollow(message, mark):
         wire["content"] = [{"type": "text", "text": PLACEHOLDER}]
-        ledger.lose("added", "a turn may not be empty", "content")
+        ledger.lose("added", f"{NAME} accepts no empty message; a placeholder was added", "content")
     return own(NAME, wire, message)
 
 
@@ -237,7 +237,7 @@ def encode_content(message: Message, target: Target | None, ids: IdMap, ledger: 
     for index, block in speakable(message, NAME, target, ledger):
         ledger.where = (*where, "content", index)
         if foreign and isinstance(block, ImageBlock | DocumentBlock):
-            ledger.lose("dropped", "pictures and documents stand in turns of the user's")
+            ledger.lose("dropped", f"{NAME} takes images and documents in user messages only")
             continue
         wire = encode_block(block, ids, ledger)
         if wire is not None:
@@ -249,13 +249,13 @@ def encode_content(message: Message, target: Target | None, ids: IdMap, ledger: 
 def encode_block(block: Block, ids: IdMap, ledger: Ledger) -> Wire | None:
     kind = type(block)
     if isinstance(block, TextBlock) and not block.text and "verbatim" not in marks(NAME, block):
-        ledger.lose("dropped", "a text block may not be empty")
+        ledger.lose_form("dropped", f"{NAME} accepts no empty text")
         return None
     if kind is ThinkingBlock and block.signature is None and "verbatim" not in marks(NAME, block):
-        ledger.lose("dropped", "unsigned reasoning cannot be returned")
+        ledger.lose("dropped", f"{NAME} accepts only signed reasoning", weight="state")
         return None
     if isinstance(block, UNCACHED) and block.cache is not None and "verbatim" not in marks(NAME, block):
-        ledger.lose("dropped", "reasoning takes no cache marks", "cache")
+        ledger.lose("dropped", f"thinking blocks of {NAME} take no cache marks", "cache")
         block = replace(block, cache=None)
     wire = BLOCKS.encode(block, ledger)
     if wire is not None and (kind is ToolUseBlock or kind is ToolResultBlock):
@@ -268,7 +268,7 @@ def _fit_id(block: Block, wire: Wire, key: str, ids: IdMap, ledger: Ledger) -> N
         return
     fitted = ids.fit(wire[key])
     if fitted != wire[key]:
-        ledger.lose("approximated", "ids are letters, digits, _ and -: one was derived", key)
+        ledger.lose_form("approximated", f"{NAME} takes ids of letters, digits, _ and -; derived", key)
         wire[key] = fitted
 
 
@@ -290,7 +290,7 @@ def encode_system(blocks: Sequence[tuple[tuple[str | int, ...], Block]], ledger:
         if isinstance(block, OpaqueBlock) and block.dialect == NAME:
             said.append(block.raw)
         elif type(block) is not TextBlock:
-            ledger.lose("dropped", "a system prompt is text")
+            ledger.lose("dropped", f"{NAME} takes only text in a system prompt")
         else:
             wire = say_usual(block) or encode_block(block, ids, ledger)
             if wire is not None:

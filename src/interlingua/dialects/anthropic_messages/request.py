@@ -182,7 +182,7 @@ def encode_request(request: Request, target: Target | None) -> Encoded:
             body.pop(outside, None)
     if body.get("temperature", 0) > 1 and mark.get("temperature") != "verbatim":
         body["temperature"] = 1
-        ledger.lose("approximated", "a temperature is at most 1 here", "temperature")
+        ledger.lose("approximated", f"{NAME} takes a temperature of at most 1", "temperature")
     say_max_tokens(request, body, target, mark, ledger)
     say_history(request, body, target, mark, ledger)
     say_settings(request, body, mark, ledger)
@@ -201,7 +201,7 @@ def say_max_tokens(request: Request, body: Wire, target: Target | None, mark: Wi
     if request.max_output_tokens is None and mark.get("max_tokens") != "absent":
         limit = target.capabilities.max_output_tokens if target is not None and target.capabilities else None
         body["max_tokens"] = limit or DEFAULT_MAX_TOKENS
-        ledger.lose("added", "the protocol demands a limit", "max_output_tokens")
+        ledger.lose("added", f"{NAME} requires `max_tokens`; it was added", "max_output_tokens")
 
 
 def say_history(request: Request, body: Wire, target: Target | None, mark: Wire, ledger: Ledger) -> None:
@@ -217,11 +217,11 @@ def say_history(request: Request, body: Wire, target: Target | None, mark: Wire,
         body["messages"] = encode_messages(request.messages, target, ledger, skip)
     if body.get("messages") == [] and system and mark.get("messages") != "empty":
         body["messages"] = [{"role": "user", "content": [{"type": "text", "text": PLACEHOLDER}]}]
-        ledger.lose("added", "a system prompt alone says nothing to answer", "messages")
+        ledger.lose("added", f"{NAME} requires a message; a placeholder was added", "messages")
     tools = encode_tools(request.tools, ledger)
     if not request.tools and mark.get("tools") != "absent" and _speaks_of_tools(request.messages):
         tools = encode_tools(stub_tools(request.messages), Ledger())
-        ledger.lose("added", "a history with tool calls needs tool definitions: stubs were made", "tools")
+        ledger.lose("added", f"{NAME} requires definitions of tools called before; stubs were added", "tools")
     if tools:
         body["tools"] = tools
     if request.tool_choice is not None:
@@ -239,7 +239,7 @@ def say_settings(request: Request, body: Wire, mark: Wire, ledger: Ledger) -> No
         if request.service_tier in TIERS.write:
             body["service_tier"] = TIERS.write[request.service_tier]
         else:
-            ledger.lose("dropped", f"{NAME} has no tier {request.service_tier}", "service_tier")
+            ledger.lose("dropped", f"{NAME} has no service tier {request.service_tier}", "service_tier")
     if request.metadata:
         say_metadata(request.metadata, body, ledger)
     config: Wire = {}
@@ -256,7 +256,7 @@ def say_metadata(metadata: dict[str, Json], body: Wire, ledger: Ledger) -> None:
         if key == "user_id" and isinstance(value, str):
             body["metadata"] = {"user_id": value}
         else:
-            ledger.lose("dropped", f"{NAME} metadata is a user_id only", "metadata", key)
+            ledger.lose("dropped", f"metadata of {NAME} has `user_id` only", "metadata", key)
 
 
 def say_format(schema: dict[str, Json], body: Wire, config: Wire, mark: Wire, ledger: Ledger) -> None:
@@ -283,7 +283,7 @@ def encode_tools(tools: Sequence[Tool], ledger: Ledger) -> list[Wire]:
         elif tool.dialect == NAME:
             said.append(tool.raw)
         else:
-            ledger.lose("dropped", f"only {tool.dialect} has this tool")
+            ledger.lose("dropped", f"a hosted tool of {tool.dialect} that is not translated to {NAME}")
     ledger.where = ()
     return said
 
@@ -303,8 +303,6 @@ def say_tool(tool: ToolDefinition, ledger: Ledger) -> Wire:
         wire["strict"] = strict
     if tool.cache is not None:
         BLOCKS.say_cache(tool.cache, wire, ledger)
-    if tool.annotations is not None:
-        ledger.lose("dropped", f"{NAME} has no word for annotations", "annotations")
     if tool.extras:
         ledger.foreign(tool, NAME)
     return own(NAME, wire, tool) if tool.extras or tool.forms else wire
@@ -312,15 +310,15 @@ def say_tool(tool: ToolDefinition, ledger: Ledger) -> Wire:
 
 def say_schema(tool: ToolDefinition, ledger: Ledger) -> tuple[Wire, bool | None]:
     if tool.kind == "text":
-        ledger.lose("approximated", "a free-text tool goes as one that takes {input: text}", "kind")
-        ledger.lose("added", "a free-text tool goes as one that takes {input: text}", "input_schema")
+        ledger.lose("approximated", f"{NAME} has no free-text tools; sent as a function of one string", "kind")
+        ledger.lose("added", f"{NAME} has no free-text tools; sent as a function of one string", "input_schema")
         return FREE_TEXT_SCHEMA, tool.strict
     schema, strict = tool.input_schema, tool.strict
     if strict:
         schema, able = say_strict(schema, NAME, ledger, "input_schema")
         strict = True if able else None
     if schema.get("type") != "object":
-        ledger.lose("added", "an input schema is of type object", "input_schema", "type")
+        ledger.lose_form("added", f"{NAME} requires `type: object`; it was added", "input_schema", "type")
         schema = {"type": "object", **{key: value for key, value in schema.items() if key != "type"}}
     return schema, strict
 
@@ -329,7 +327,7 @@ def say_choice(choice: ToolChoice, ledger: Ledger, *, offered: bool = True) -> W
     ledger.where = ("tool_choice",)
     wire: Wire | None = None
     if not offered and "alone" not in marks(NAME, choice):
-        ledger.lose("dropped", "a choice needs tools to choose from")
+        ledger.lose("dropped", f"{NAME} takes a tool choice only beside tools")
     else:
         wire = own(NAME, _choice(choice, ledger), choice)
         ledger.foreign(choice, NAME)
@@ -340,15 +338,15 @@ def say_choice(choice: ToolChoice, ledger: Ledger, *, offered: bool = True) -> W
 def _choice(choice: ToolChoice, ledger: Ledger) -> Wire:
     mode = choice.mode or "auto"
     if choice.mode is None:
-        ledger.lose("added", "a choice needs a mode here", "mode")
+        ledger.lose_form("added", f"a tool choice of {NAME} needs a mode; auto was added", "mode")
     wire: Wire = {"type": CHOICES.write[mode]}
     if choice.name is not None:
         wire["name"] = choice.name
     if choice.allowed:
-        ledger.lose("dropped", f"{NAME} cannot narrow the choice to some tools", "allowed")
+        ledger.lose("dropped", f"{NAME} has no list of allowed tools", "allowed")
     if choice.parallel is not None:
         if mode == "none":
-            ledger.lose("dropped", "without calls there are no parallel calls", "parallel")
+            ledger.lose_form("dropped", "no tool may be called, also not in parallel", "parallel")
         else:
             wire["disable_parallel_tool_use"] = not choice.parallel
     return wire
@@ -363,7 +361,7 @@ def _forced_while_thinking(body: Wire) -> bool:
 
 def loosen_choice(choice: Wire, ledger: Ledger) -> Wire:
     """The protocol refuses a forced call beside a budget of thoughts."""
-    why = "no call can be forced while thinking is enabled: the model decides"
+    why = f"{NAME} cannot force a call while thinking is enabled; sent as auto"
     ledger.lose("approximated", why, "tool_choice", "mode")
     if "name" in choice:
         ledger.lose("dropped", why, "tool_choice", "name")

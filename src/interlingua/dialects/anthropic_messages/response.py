@@ -154,7 +154,7 @@ def encode_response(response: Response, request: Request | None) -> Encoded:
     ledger, mark = Ledger(), marks(NAME, response)
     if response.error is not None:
         if response.content:
-            ledger.lose("dropped", "an error answer has no content", "content")
+            ledger.lose("dropped", f"an error in {NAME} has no content", "content")
         return Encoded(encode_error_body(response.error), None, {}, tuple(ledger.losses))
     wire: Wire = {"id": response.id or "", "model": response.model or ""}
     for key in ("id", "model"):
@@ -203,7 +203,7 @@ def say_stop(response: Response, mark: Wire, ledger: Ledger) -> Wire:
             return {} if word == "absent" else {"stop_reason": word}
     word = STOP.write.get(StopReason(response.stop_reason))
     if word is None:
-        ledger.lose("approximated", f"{NAME} has no word for {response.stop_reason}", "stop_reason")
+        ledger.lose("approximated", f"{NAME} has no stop reason {response.stop_reason}", "stop_reason")
         word = "end_turn"
     return {"stop_reason": word}
 
@@ -213,7 +213,7 @@ def say_usage(response: Response, mark: Wire, ledger: Ledger) -> Json:
         return mark["usage"]
     usage = response.usage or TokenUsage()
     if response.usage is None:
-        ledger.lose("added", "the protocol demands usage", "usage")
+        ledger.lose_form("added", f"{NAME} requires usage; zeros were added", "usage")
     missing = mark.get("no_usage", ())
     wire: Wire = {}
     empty = mark.get("blank", {}).get("usage", {})

@@ -61,13 +61,13 @@ def _say_effort(thinking: Thinking, config: Wire, ledger: Ledger) -> Thinking:
     if thinking.effort in EFFORTS:
         config["effort"] = thinking.effort
     elif thinking.effort == "none" and thinking.mode in (None, "disabled"):
-        ledger.lose("approximated", "effort none is thinking disabled here", "effort")
+        ledger.lose_form("approximated", f"effort none is said as thinking disabled in {NAME}", "effort")
         if thinking.mode is None:
-            ledger.lose("added", "effort none is thinking disabled here", "mode")
+            ledger.lose_form("added", f"effort none is said as thinking disabled in {NAME}", "mode")
         return replace(thinking, mode="disabled", effort=None)
     elif thinking.effort is not None:
         config["effort"] = "low"
-        ledger.lose("approximated", f"the effort words are {', '.join(EFFORTS)}", "effort")
+        ledger.lose("approximated", f"{NAME} has the efforts {', '.join(EFFORTS)}; the nearest was sent", "effort")
     return thinking
 
 
@@ -81,18 +81,18 @@ def _in_bounds(thinking: Thinking, limit: int | None, ledger: Ledger) -> Wire:
     mode, budget, display = thinking.mode, thinking.budget, thinking.display
     if mode is None and (budget is not None or display is not None):
         mode = "enabled" if budget is not None else "adaptive"
-        ledger.lose("added", "thinking needs a mode here", "mode")
+        ledger.lose_form("added", f"thinking in {NAME} needs a mode; one was added", "mode")
     if mode == "enabled" and (budget is None or (limit is not None and limit <= LEAST_BUDGET)):
         mode = "adaptive"
-        ledger.lose("approximated", "enabled needs a budget below the limit: without one the model decides", "mode")
+        ledger.lose("approximated", f"{NAME} enables thinking with a budget only; sent as adaptive", "mode")
     if budget is not None and mode != "enabled":
         budget = None
-        ledger.lose("dropped", "a budget goes with enabled thinking only", "budget")
+        ledger.lose("dropped", f"{NAME} takes a budget only with enabled thinking", "budget")
     if budget is not None:
         budget = _fitted(budget, limit, ledger)
     if display is not None and mode not in SHOWING:
         display = None
-        ledger.lose("dropped", "there is no thinking to show", "display")
+        ledger.lose_form("dropped", "thinking is disabled, so there is none to show", "display")
     return _plainly(Thinking(mode=mode, budget=budget, display=display))
 
 
@@ -100,5 +100,5 @@ def _fitted(budget: int, limit: int | None, ledger: Ledger) -> int:
     most = budget if limit is None else limit - 1
     fitted = max(LEAST_BUDGET, min(budget, most))
     if fitted != budget:
-        ledger.lose("approximated", f"a budget is at least {LEAST_BUDGET} and below the limit", "budget")
+        ledger.lose("approximated", f"{NAME} takes budgets from {LEAST_BUDGET} to below `max_tokens`", "budget")
     return fitted

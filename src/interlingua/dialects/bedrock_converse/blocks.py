@@ -54,7 +54,7 @@ def say_cache(mark: CacheMark, ledger: Ledger) -> Wire:
     if mark.ttl in TTLS:
         wire["ttl"] = mark.ttl
     elif mark.ttl is not None:
-        ledger.lose("dropped", f"the only times to live are {', '.join(TTLS)}", "cache", "ttl")
+        ledger.lose("dropped", f"{NAME} caches for {' or '.join(TTLS)} only", "cache", "ttl")
     return wire
 
 
@@ -151,12 +151,12 @@ def read_call(rest: Wire) -> dict[str, Any] | None:
 def say_call(block: ToolUseBlock, ledger: Ledger) -> Wire:
     mark, input = marks(NAME, block), block.input
     if block.kind == "text":
-        ledger.lose("approximated", "free text goes as the object {input: text}", "input_text")
+        ledger.lose("approximated", "sent as an object with one string `input`", "input_text")
         ledger.lose("approximated", f"{NAME} has no free-text calls", "kind")
-        ledger.lose("added", "free text goes as the object {input: text}", "input")
+        ledger.lose("added", "sent as an object with one string `input`", "input")
         input = {"input": block.input_text or ""}
     elif block.input_text is not None:
-        ledger.lose("dropped", f"{NAME} takes arguments as an object, not as the text the model wrote", "input_text")
+        ledger.lose_form("dropped", f"{NAME} takes parsed arguments, not the text", "input_text")
     wire: Wire = {"toolUseId": fit_id(block.id, "id", mark, ledger), "name": block.name, "input": input}
     if isinstance(ledger, Scribe) and "verbatim" not in mark:
         wire["name"] = fit_tool_name(block.name, ledger, "name")
@@ -171,14 +171,14 @@ def fit_id(original: str, key: str, mark: Wire, ledger: Ledger) -> str:
         return original
     fitted = ledger.ids.fit(original)
     if fitted != original:
-        ledger.lose("approximated", "ids are up to 64 letters, digits and _.:-: one was derived", key)
+        ledger.lose_form("approximated", f"{NAME} takes ids of 64 letters, digits and _.:-; derived", key)
     return fitted
 
 
 def fit_tool_name(name: str, ledger: Scribe, *path: str) -> str:
     fitted = ledger.tools.fit(name)
     if fitted != name:
-        ledger.lose("approximated", "tool names are up to 64 letters, digits, _ and -: one was derived", *path)
+        ledger.lose("approximated", f"tool names of {NAME} are up to 64 of A-Z a-z 0-9 _ -; one was derived", *path)
     return fitted
 
 
@@ -194,7 +194,7 @@ def read_server_call(rest: Wire) -> dict[str, Any] | None:
 
 def say_server_call(block: ServerToolUseBlock, ledger: Ledger) -> Wire | None:
     if block.dialect not in ("", NAME):
-        ledger.lose("dropped", f"only {block.dialect} runs this tool")
+        ledger.lose("dropped", f"the call of a hosted tool of {block.dialect} has no form in {NAME}")
         return None
     return {"toolUse": {"toolUseId": block.id, "name": block.name, "input": block.input, "type": SERVER_CALL}}
 
@@ -218,7 +218,7 @@ def say_result(block: ToolResultBlock, ledger: Ledger) -> Wire:
     if block.is_error is not None:
         inner["status"] = STATUS_WORDS[block.is_error]
     if block.name is not None:
-        ledger.lose("dropped", "a tool result names its call by id alone", "name")
+        ledger.lose_form("dropped", f"a tool result of {NAME} has no name", "name")
     wire: Wire = {"toolResult": inner}
     marked = next((b.cache for b in reversed(block.content) if b.cache is not None), None)
     if marked is not None and block.cache is None:
@@ -231,13 +231,13 @@ def say_result_content(block: ToolResultBlock, ledger: Ledger) -> list[Wire]:
     for index, inner in enumerate(block.content):
         ledger.where = (*where, "content", index)
         if type(inner) is TextBlock and not inner.text and "verbatim" not in marks(NAME, inner):
-            ledger.lose("dropped", "a text may not be empty")
+            ledger.lose_form("dropped", f"{NAME} accepts no empty text")
             continue
         wire = RESULT_BLOCKS.encode(inner, ledger)
         if wire is not None:
             if inner.cache is not None:
                 wire = {key: value for key, value in wire.items() if key != "cachePoint"}
-                ledger.lose("moved", "a cache point stands behind the whole result", "cache")
+                ledger.lose_form("moved", f"{NAME} takes the cache point after the whole result", "cache")
             said.append(wire)
     ledger.where = where
     return said
@@ -245,7 +245,7 @@ def say_result_content(block: ToolResultBlock, ledger: Ledger) -> list[Wire]:
 
 def say_result_text(block: TextBlock, ledger: Ledger) -> Wire:
     if block.citations:
-        ledger.lose("dropped", "only the model's own text cites", "citations")
+        ledger.lose("dropped", f"{NAME} takes citations in assistant messages only", "citations")
         block = replace(block, citations=())
     return say_text(block, ledger)
 
@@ -264,7 +264,7 @@ def read_server_result(rest: Wire) -> dict[str, Any]:
 
 def say_server_result(block: ServerToolResultBlock, ledger: Ledger) -> Wire | None:
     if block.dialect not in ("", NAME):
-        ledger.lose("dropped", f"only {block.dialect} ran this tool")
+        ledger.lose("dropped", f"the result of a hosted tool of {block.dialect} has no form in {NAME}")
         return None
     word = marks(NAME, block).get("type")
     word = word if word == block.name else f"{block.name}_result"
@@ -286,12 +286,12 @@ def say_json(block: JsonBlock, ledger: Ledger) -> Wire:
 
 
 def say_json_text(block: JsonBlock, ledger: Ledger) -> Wire:
-    ledger.lose("approximated", "a structured value goes as its JSON text")
+    ledger.lose_form("approximated", f"{NAME} has no JSON here; sent as JSON text")
     return {"text": dump(block.value).decode()}
 
 
 def say_refusal(block: RefusalBlock, ledger: Ledger) -> Wire:
-    ledger.lose("approximated", "a refusal in words goes as text")
+    ledger.lose("approximated", f"{NAME} has no refusals; sent as text")
     return {"text": block.text}
 
 

@@ -87,7 +87,7 @@ def read_location(rest: Wire) -> dict[str, Any]:
 def say_citation(citation: Citation, ledger: Ledger, *path: str | int) -> Wire | None:
     kind = citation.kind
     if kind not in PLACES and kind != NOWHERE and NAME not in citation.extras:
-        ledger.lose("dropped", f"{NAME} has no citation of kind {kind}", *path)
+        ledger.lose("dropped", f"{NAME} has no {kind} citations", *path)
         return None
     wire: Wire = {}
     _, names = LOCATIONS.get(PLACES.get(kind, ""), ("", dict[str, str]()))
@@ -102,7 +102,7 @@ def say_citation(citation: Citation, ledger: Ledger, *path: str | int) -> Wire |
         wire["sourceContent"] = say_pieces(citation.text, marks(NAME, citation).get("content"))
     for field in ("index", "start", "end"):
         if getattr(citation, field) is not None and field not in names:
-            ledger.lose("dropped", f"a citation of kind {kind} has no {field}", *path, field)
+            ledger.lose("dropped", f"a {kind} citation of {NAME} has no {field}", *path, field)
     ledger.foreign(citation, NAME, *path)
     return own(NAME, wire, citation)
 

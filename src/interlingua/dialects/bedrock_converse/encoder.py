@@ -135,7 +135,7 @@ class Encoder(SerialEncoder):
     def _end_result(self, content: list[Wire]) -> bytes:
         pieces = [piece for piece in content if "text" in piece or "json" in piece]
         if len(pieces) != len(content):
-            self.ledger.lose("dropped", "a streamed result is text or JSON", "content")
+            self.ledger.lose("dropped", f"a streamed result of {NAME} is text or JSON", "content")
         return self.piece({"toolResult": pieces}) if pieces else b""
 
     def _lose_residue(self, block: Block, wire: Wire) -> None:
@@ -143,13 +143,13 @@ class Encoder(SerialEncoder):
         started = next((tag for tag in ("toolUse", "toolResult", "image") if tag in wire), None)
         for key, value in block.extras.get(NAME, {}).items():
             if key != started and not is_blank(value):
-                self.ledger.lose("dropped", "a stream has no place for it", "extras", NAME, key)
+                self.ledger.lose("dropped", f"a stream of {NAME} has no such field", "extras", NAME, key)
         if block.cache is not None:
-            self.ledger.lose("dropped", "a stream has no cache points", "cache")
+            self.ledger.lose("dropped", f"a stream of {NAME} has no cache points", "cache")
 
     def lost(self, block: Block) -> bytes:
         if BLOCKS.encode(block, self.ledger) is not None:
-            self.ledger.lose("dropped", f"a stream has no word for a {block.type} block")
+            self.ledger.lose("dropped", f"streams of {NAME} have no {block.type} blocks")
         return b""
 
     def stop_block(self) -> bytes:
@@ -172,7 +172,7 @@ class Encoder(SerialEncoder):
             metadata["usage"] = usage
         own(NAME, metadata, response)
         if metadata.pop("output", None) is not None:
-            self.ledger.lose("dropped", "a stream has no place for it", "extras", NAME, "output")
+            self.ledger.lose("dropped", f"a stream of {NAME} has no such field", "extras", NAME, "output")
         if "additionalModelResponseFields" in metadata:
             stop["additionalModelResponseFields"] = metadata.pop("additionalModelResponseFields")
         if metadata:

@@ -96,7 +96,7 @@ def say_source(tag: str, block: Media, ledger: Ledger) -> Wire | None:
     if not _stands(tag, word, source.media_type):
         word = _word(tag, source, ledger)
     if word is None and (tag != "document" or isinstance(source, Base64Source)):
-        ledger.lose("dropped", f"{tag}s are {', '.join(FORMATS[tag])}, not {source.media_type}")
+        ledger.lose("dropped", f"{NAME} takes {tag}s as {', '.join(FORMATS[tag])}, not {source.media_type}")
         return None
     ledger.foreign(source, NAME, "source")
     said: Wire = {"format": word} if word not in (None, "absent") else {}
@@ -112,14 +112,14 @@ def _place(source: Source, block: Media, ledger: Ledger) -> Wire | None:
         case FileSource() if source.dialect in (None, NAME) and source.file_id.startswith("s3://"):
             return {"s3Location": {"uri": source.file_id}}
         case UrlSource() if source.url.startswith("s3://"):
-            ledger.lose("approximated", "a place in S3 is read as a stored file", "source")
+            ledger.lose_form("approximated", f"{NAME} reads a place in S3 as a stored file", "source")
             return {"s3Location": {"uri": source.url}}
         case TextSource() if isinstance(block, DocumentBlock):
             return {"text": source.text}
         case FileSource() if source.dialect not in (None, NAME):
-            ledger.lose("dropped", f"the file is stored with {source.dialect}")
+            ledger.lose("dropped", f"the file is stored elsewhere, with {source.dialect}", weight="state")
         case _:
-            ledger.lose("dropped", f"{NAME} takes bytes or a place in S3")
+            ledger.lose("dropped", f"{NAME} takes media as data or from S3, not by URL or file id")
     return None
 
 
@@ -132,7 +132,7 @@ def _bytes(data: str, block: Media, ledger: Ledger) -> str | None:
     if not is_base64(plain):
         ledger.lose("dropped", "the data is not base64")
         return None
-    ledger.lose("approximated", "the same bytes in standard base64", "source", "data")
+    ledger.lose_form("approximated", f"{NAME} takes standard base64; written so", "source", "data")
     return plain
 
 
@@ -153,7 +153,7 @@ def _word(tag: str, source: Source, ledger: Ledger) -> str | None:
         if not isinstance(source, TextSource):
             return None
         found = "txt"
-    ledger.lose("approximated", f"the format is called {found} here", "source", "media_type")
+    ledger.lose_form("approximated", f"{NAME} calls the format {found}", "source", "media_type")
     return found
 
 
@@ -161,7 +161,7 @@ def _by_extension(tag: str, source: Source, ledger: Ledger) -> str | None:
     place = source.file_id if isinstance(source, FileSource) else source.url if isinstance(source, UrlSource) else ""
     word = _extension(tag, place)
     if word is not None:
-        ledger.lose("added", "the format, by the extension of the place", "source", "media_type")
+        ledger.lose_form("added", f"{NAME} requires a format; taken from the extension", "source", "media_type")
     return word
 
 
@@ -188,7 +188,7 @@ def say_image(block: ImageBlock, ledger: Ledger) -> Wire | None:
     if said is None:
         return None
     if block.detail is not None:
-        ledger.lose("dropped", f"{NAME} has no word for detail", "detail")
+        ledger.lose("dropped", f"{NAME} has no `detail` of images", "detail")
     guarded = marks(NAME, block).get("tag") == "guardContent"
     return {"guardContent": {"image": said}} if guarded else {"image": said}
 
@@ -203,7 +203,7 @@ def say_audio(block: AudioBlock, ledger: Ledger) -> Wire | None:
     if said is None:
         return None
     if block.transcript is not None:
-        ledger.lose("dropped", f"{NAME} has no word for transcript", "transcript")
+        ledger.lose("dropped", f"audio of {NAME} has no transcript", "transcript")
     return {"audio": said}
 
 
@@ -243,13 +243,13 @@ def _say_name(block: DocumentBlock, ledger: Ledger) -> str | None:
     wanted = block.title
     if wanted is None and block.filename is not None:
         wanted = block.filename.rpartition(".")[0] or block.filename
-        ledger.lose("moved", "a document has a name, not a filename", "filename")
-        ledger.lose("added", "the name is taken from the filename", "title")
+        ledger.lose_form("moved", f"documents of {NAME} have a name; the file name was taken", "filename")
+        ledger.lose_form("added", f"documents of {NAME} have a name; the file name was taken", "title")
     elif block.filename is not None:
-        ledger.lose("dropped", "a document has one name", "filename")
+        ledger.lose_form("dropped", f"documents of {NAME} have one name, and the title was taken", "filename")
     name = document_name(wanted or NO_NAME, taken)
     if wanted is None:
-        ledger.lose("added", "a document needs a name", "title")
+        ledger.lose_form("added", f"{NAME} requires a document name; one was added", "title")
     elif name != block.title and block.title is not None:
-        ledger.lose("approximated", "names are letters, digits, -_()[] and single spaces, each given once", "title")
+        ledger.lose("approximated", f"{NAME} takes unique document names of A-Z a-z 0-9 -_()[]", "title")
     return name

@@ -158,7 +158,7 @@ def encode_messages(messages: Sequence[Message], target: Target | None, ledger: 
         follower = history[position + 1][1] if position + 1 < len(history) else None
         if not message.content and _gives_way(message, follower):
             ledger.where = ("messages", index)
-            ledger.lose("dropped", "an empty turn beside another of the same role")
+            ledger.lose_form("dropped", f"{NAME} merges turns of one role, and this one is empty")
             continue
         last, word = word, role_word(message)
         usual = say_usual(message)
@@ -169,7 +169,7 @@ def encode_messages(messages: Sequence[Message], target: Target | None, ledger: 
             ledger.where = ("messages", index)
             content = list(encode_content(message, target, ledger)) if usual is None else usual
             if not content and before is None and _gives_way(message, follower):
-                ledger.lose("dropped", "nothing of it is left to say")
+                ledger.lose_form("dropped", f"nothing of the message can be said in {NAME}")
                 continue
             if add_turn(message, content, before, turns, ledger):
                 opener = message
@@ -197,13 +197,13 @@ def add_turn(message: Message, content: list[Wire], before: Message | None, turn
     ledger.foreign(message, NAME)
     if before is not None and turns[-1].get("role", "absent") == word and "apart" not in mark:
         if not content:
-            ledger.lose("dropped", "nothing of it is left to say")
+            ledger.lose_form("dropped", f"nothing of the message can be said in {NAME}")
         elif before.role == message.role:
-            ledger.lose("moved", "turns alternate: it joins the one before")
+            ledger.lose_form("moved", f"{NAME} alternates roles; joined to the message before")
         turns[-1].setdefault("content", []).extend(content)
         return False
     if before is None and message.role not in (Role.user, Role.tool) and "first" not in mark:
-        ledger.lose("added", "the first turn must be the user's")
+        ledger.lose("added", f"{NAME} wants a user message first; a placeholder was added")
         turns.append({"role": "user", "content": [{"text": PLACEHOLDER}]})
     turns.append(encode_turn(message, word, content, ledger))
     return True
@@ -227,7 +227,7 @@ def encode_turn(message: Message, word: Json, content: list[Wire], ledger: Ledge
         wire["content"] = content
     elif message.content or not _was_hollow(message, mark):
         wire["content"] = [{"text": PLACEHOLDER}]
-        ledger.lose("added", "a turn may not be empty", "content")
+        ledger.lose("added", f"{NAME} accepts no empty message; a placeholder was added", "content")
     return own(NAME, wire, message)
 
 
@@ -239,7 +239,7 @@ def _was_hollow(message: Message, mark: Wire) -> bool:
 def _beside_documents(message: Message, turn: Wire, ledger: Ledger) -> None:
     if _wants_text(turn.get("content")) and "textless" not in marks(NAME, message):
         turn["content"].append({"text": PLACEHOLDER})
-        ledger.lose("added", "a document needs a text beside it", "content")
+        ledger.lose("added", f"{NAME} requires a text beside a document; a placeholder was added", "content")
 
 
 def encode_content(message: Message, target: Target | None, ledger: Ledger) -> Iterator[Wire]:
@@ -256,14 +256,14 @@ def encode_block(block: Block, role: Role, ledger: Ledger) -> Wire | None:
     verbatim = "verbatim" in marks(NAME, block)
     if isinstance(block, TextBlock):
         if block.citations and role is not Role.assistant:
-            ledger.lose("dropped", "only the model's own text cites", "citations")
+            ledger.lose("dropped", f"{NAME} takes citations in assistant messages only", "citations")
             block = replace(block, citations=())
     elif isinstance(block, MEDIA) and role in (Role.assistant, Role.system) and not verbatim:
-        ledger.lose("dropped", "media stand in user turns only")
+        ledger.lose("dropped", f"{NAME} takes media in user messages only")
         return None
     wire = BLOCKS.encode(block, ledger)
     if isinstance(block, TextBlock | RefusalBlock) and wire is not None and wire.get("text") == "" and not verbatim:
-        ledger.lose("dropped", "a text block may not be empty")
+        ledger.lose_form("dropped", f"{NAME} accepts no empty text")
         return None
     return wire
 
@@ -285,7 +285,7 @@ def encode_system(blocks: Sequence[tuple[tuple[str | int, ...], Block]], ledger:
         ledger.where = where
         guarded = marks(NAME, block).get("tag") == "guardContent"
         if not isinstance(block, TextBlock | OpaqueBlock) and not guarded:
-            ledger.lose("dropped", "a system prompt is text")
+            ledger.lose("dropped", f"{NAME} takes only text in a system prompt")
             continue
         wire = encode_block(block, Role.user if guarded else Role.system, ledger)
         if wire is not None:

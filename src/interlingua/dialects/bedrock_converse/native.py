@@ -135,7 +135,7 @@ def say_native(request: Request, native: Wire, config: Wire, way: Way | None, le
     if request.betas and way in (None, CLAUDE):
         native["anthropic_beta"] = list(request.betas)
     elif request.betas:
-        ledger.lose("dropped", "only Anthropic's models have betas", "betas")
+        ledger.lose("dropped", "this model has no betas", "betas")
 
 
 def say_thinking(thinking: Thinking, native: Wire, config: Wire, way: Way | None, ledger: Ledger) -> None:
@@ -149,7 +149,7 @@ def say_thinking(thinking: Thinking, native: Wire, config: Wire, way: Way | None
     else:
         for field in ("mode", "budget", "display"):
             if getattr(thinking, field) is not None:
-                ledger.lose("dropped", "the model has no word for it", field)
+                ledger.lose("dropped", "this model has no such setting", field)
     if effort is not None and effort_at == "outputConfig":
         config["effort"] = effort
     elif effort is not None and effort_at != mode_at:
@@ -161,24 +161,26 @@ def _said_mode(thinking: Thinking, mode_at: str | None, effort_at: str, ledger: 
     mode = thinking.mode
     if mode is not None:
         if mode_at is not None and mode not in MODES[mode_at]:
-            ledger.lose("approximated", f"the modes are {', '.join(MODES[mode_at])}", "mode")
+            ledger.lose(
+                "approximated", f"this model has the modes {', '.join(MODES[mode_at])}; sent as enabled", "mode"
+            )
             return "enabled"
         budget = thinking.budget or marks(NAME, thinking).get("budget")
         if mode == "enabled" and budget is None and mode_at in BUDGETED:
-            ledger.lose("approximated", "enabled needs a budget: without one the model decides", "mode")
+            ledger.lose("approximated", "enabled thinking needs a budget on this model; sent as adaptive", "mode")
             return "adaptive"
         return mode
     if mode_at is None:
         return None
     if thinking.effort == "none":
-        ledger.lose("added", "effort none is thinking disabled here", "mode")
+        ledger.lose_form("added", f"effort none is said as thinking disabled in {NAME}", "mode")
         return "disabled"
     if thinking.budget is not None or (mode_at == effort_at and thinking.effort is not None):
         mode = "enabled"
     elif thinking.display is not None:
         mode = "adaptive" if "adaptive" in MODES[mode_at] else "enabled"
     if mode is not None:
-        ledger.lose("added", "thinking needs a mode here", "mode")
+        ledger.lose_form("added", f"thinking in {NAME} needs a mode; one was added", "mode")
     return mode
 
 
@@ -187,9 +189,11 @@ def _said_effort(thinking: Thinking, mode: str | None, effort_at: str, ledger: L
     if effort is None or effort in EFFORTS[effort_at]:
         return effort
     if effort == "none" and mode == "disabled":
-        ledger.lose("approximated", "effort none is thinking disabled here", "effort")
+        ledger.lose_form("approximated", f"effort none is said as thinking disabled in {NAME}", "effort")
         return None
-    ledger.lose("approximated", f"the effort words are {', '.join(EFFORTS[effort_at])}", "effort")
+    ledger.lose(
+        "approximated", f"this model has the efforts {', '.join(EFFORTS[effort_at])}; sent as the nearest", "effort"
+    )
     return NEAREST.get(effort, "low")
 
 
@@ -200,7 +204,7 @@ def _said_object(thinking: Thinking, mode: str, effort: str | None, mode_at: str
             wire["maxReasoningEffort"] = effort
         for field in ("budget", "display"):
             if getattr(thinking, field) is not None:
-                ledger.lose("dropped", "the model has no word for it", field)
+                ledger.lose("dropped", "this model has no such setting", field)
         return wire
     if thinking.budget is not None:
         wire["budget_tokens"] = thinking.budget

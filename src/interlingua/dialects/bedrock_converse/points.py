@@ -18,7 +18,7 @@ from .._tables import Ledger, marks
 from .names import NAME
 
 TOOL = Role.tool
-TOGETHER = "results stand together: one cache point comes behind them all"
+TOGETHER = f"{NAME} takes one cache point after all results of a turn"
 History = Sequence[tuple[int, Message]]
 Place = tuple[int, int]  # in the history, then in the content of the message
 
@@ -57,12 +57,12 @@ def _gather(
     free = wanted(last) is None
     if free:
         moved[home] = replace(last, cache=wanted(early[-1][1]))
-        ledger.lose("added", "the cache point of a result before it", *_path(history, home), "cache")
+        ledger.lose_form("added", TOGETHER, *_path(history, home), "cache")
     for at, block in early:
         moved[at] = _unmarked(block)
         kind: LossKind = "moved" if free and block is early[-1][1] else "dropped"
         for inner in _marked(block):
-            ledger.lose(kind, TOGETHER, *_path(history, at), *inner, "cache")
+            ledger.lose_form(kind, TOGETHER, *_path(history, at), *inner, "cache")
 
 
 def _path(history: History, place: Place) -> tuple[str | int, ...]:

@@ -178,7 +178,7 @@ def say_history(request: Request, body: Wire, target: Target | None, mark: Wire,
         body["messages"] = turns
     elif request.messages or not _without_messages(request, mark):
         body["messages"] = [{"role": "user", "content": [{"text": PLACEHOLDER}]}]
-        ledger.lose("added", "a request needs a message", "messages")
+        ledger.lose("added", f"{NAME} requires a message; a placeholder was added", "messages")
 
 
 def _without_messages(request: Request, mark: Wire) -> bool:
@@ -199,7 +199,7 @@ def _fit(name: str, value: Json, ledger: Ledger) -> Json:
     if is_array(value):
         words = [word for word in value if word]
         if len(words) != len(value):
-            ledger.lose("approximated", "a stop sequence may not be empty", name)
+            ledger.lose_form("approximated", f"{NAME} accepts no empty stop sequence", name)
         return words
     least, most = RANGES[name]
     fitted = max(least, value) if most is None else max(least, min(most, value))
@@ -221,12 +221,12 @@ def say_tags(request: Request, body: Wire, mark: Wire, ledger: Ledger) -> None:
     if request.service_tier in TIERS:
         body["serviceTier"] = {"type": request.service_tier}
     elif request.service_tier is not None:
-        ledger.lose("dropped", f"{NAME} has no tier {request.service_tier}", "service_tier")
+        ledger.lose("dropped", f"{NAME} has no service tier {request.service_tier}", "service_tier")
     tags: Wire = {}
     for pair in request.metadata.items():
         if mark.get("metadata") == "verbatim" or (_is_tag(pair) and len(tags) < MOST_TAGS):
             tags[pair[0]] = pair[1]
         else:
-            ledger.lose("dropped", "a tag is up to 256 plain characters, and there are at most 16", "metadata", pair[0])
+            ledger.lose("dropped", f"{NAME} takes at most 16 tags of up to 256 plain characters", "metadata", pair[0])
     if tags:
         body["requestMetadata"] = tags

@@ -173,7 +173,7 @@ def encode_response(response: Response) -> Encoded:
     ledger, mark = Ledger(), marks(NAME, response)
     if response.error is not None:
         if response.content:
-            ledger.lose("dropped", "an error answer has no content", "content")
+            ledger.lose("dropped", f"an error in {NAME} has no content", "content")
         return Encoded(encode_error_body(response.error), None, {}, tuple(ledger.losses))
     wire: Wire = {}
     say_message(response, wire, mark, ledger)
@@ -220,9 +220,9 @@ def encode_blocks(response: Response, ledger: Ledger) -> list[Wire]:
 
 def lose_names(id: str | None, model: str | None, ledger: Ledger) -> None:
     if id is not None:
-        ledger.lose("dropped", "an answer has no id", "id")
+        ledger.lose_form("dropped", f"an answer of {NAME} has no id", "id")
     if model is not None:
-        ledger.lose("dropped", "an answer does not name its model", "model")
+        ledger.lose_form("dropped", f"an answer of {NAME} does not name its model", "model")
 
 
 def say_stop(response: Response, mark: Wire, ledger: Ledger) -> Wire:
@@ -235,7 +235,7 @@ def say_stop(response: Response, mark: Wire, ledger: Ledger) -> Wire:
             return {} if word == "absent" else {"stopReason": word}
     word = STOP.write.get(StopReason(response.stop_reason))
     if word is None:
-        ledger.lose("approximated", f"{NAME} has no word for {response.stop_reason}", "stop_reason")
+        ledger.lose("approximated", f"{NAME} has no stop reason {response.stop_reason}", "stop_reason")
         word = "end_turn"
     return {"stopReason": word}
 
@@ -245,7 +245,7 @@ def say_usage(response: Response, mark: Wire, ledger: Ledger) -> Json:
         return mark["usage"]
     usage = response.usage or TokenUsage()
     if response.usage is None:
-        ledger.lose("added", "the protocol demands usage", "usage")
+        ledger.lose_form("added", f"{NAME} requires usage; zeros were added", "usage")
     wire: Wire = {}
     present, missing = mark.get("counts", ()), mark.get("no_usage", ())
     for ours, theirs, twin in USAGE:
@@ -257,5 +257,5 @@ def say_usage(response: Response, mark: Wire, ledger: Ledger) -> Json:
     if "totalTokens" not in missing:
         wire["totalTokens"] = usage.total_tokens + mark.get("total", 0)
     if usage.reasoning_tokens:
-        ledger.lose("dropped", f"{NAME} does not count reasoning apart", "usage", "reasoning_tokens")
+        ledger.lose("dropped", f"{NAME} does not count reasoning tokens apart", "usage", "reasoning_tokens")
     return wire

@@ -93,14 +93,14 @@ def say_tools(request: Request, mark: Wire, ledger: Scribe) -> Wire:
     history = speaks_of_tools(request.messages)
     choice = request.tool_choice
     if choice is not None and choice.mode == "none" and not history:
-        ledger.lose("approximated", "no tool is offered, since none may be called", "tool_choice")
+        ledger.lose_form("approximated", f"{NAME} has no tool choice none; no tools were sent", "tool_choice")
         for index, _ in enumerate(request.tools):
-            ledger.lose("dropped", "no tool is offered, since none may be called", "tools", index)
+            ledger.lose_form("dropped", f"{NAME} has no tool choice none; no tools were sent", "tools", index)
         return {}
     tools = encode_tools(request.tools, ledger)
     if not tools and history and mark.get("tools") != "absent":
         tools = encode_tools(stub_tools(request.messages), Scribe(stub_tools(request.messages)))
-        ledger.lose("added", "a history with tool calls needs tool definitions: stubs were made", "tools")
+        ledger.lose("added", f"{NAME} requires definitions of tools called before; stubs were added", "tools")
     config: Wire = {"tools": tools} if tools else {}
     if choice is not None and (tools or "alone" in marks(NAME, choice)):
         lost = any(isinstance(tool, ServerTool) and tool.dialect != NAME for tool in request.tools)
@@ -108,7 +108,7 @@ def say_tools(request: Request, mark: Wire, ledger: Scribe) -> Wire:
         if said:
             config["toolChoice"] = said
     elif choice is not None:
-        ledger.lose("dropped", "a choice needs tools to choose from", "tool_choice")
+        ledger.lose("dropped", f"{NAME} takes a tool choice only beside tools", "tool_choice")
     return config
 
 
@@ -138,7 +138,7 @@ def encode_tools(tools: Sequence[Tool], ledger: Scribe) -> list[Wire]:
         elif tool.dialect == NAME:
             said.extend(scatter(tool.raw))
         else:
-            ledger.lose("dropped", f"only {tool.dialect} has this tool")
+            ledger.lose("dropped", f"a hosted tool of {tool.dialect} that is not translated to {NAME}")
     ledger.where = ()
     return said
 
@@ -149,7 +149,7 @@ def say_tool(tool: ToolDefinition, ledger: Scribe) -> Wire:
     if tool.description:
         spec["description"] = tool.description
     elif tool.description is not None:
-        ledger.lose("dropped", "a description may not be empty", "description")
+        ledger.lose_form("dropped", f"{NAME} accepts no empty description", "description")
     schema, strict = tool.input_schema, tool.strict
     if mark.get("schema") != "verbatim":
         schema, strict = say_schema(tool, ledger)
@@ -159,23 +159,21 @@ def say_tool(tool: ToolDefinition, ledger: Scribe) -> Wire:
     wire: Wire = {"toolSpec": spec}
     if tool.cache is not None:
         BLOCKS.say_cache(tool.cache, wire, ledger)
-    if tool.annotations is not None:
-        ledger.lose("dropped", f"{NAME} has no word for annotations", "annotations")
     ledger.foreign(tool, NAME)
     return own(NAME, wire, tool)
 
 
 def say_schema(tool: ToolDefinition, ledger: Ledger) -> tuple[Wire, bool | None]:
     if tool.kind == "text":
-        ledger.lose("approximated", "a free-text tool goes as one that takes {input: text}", "kind")
-        ledger.lose("added", "a free-text tool goes as one that takes {input: text}", "input_schema")
+        ledger.lose("approximated", f"{NAME} has no free-text tools; sent as a function of one string", "kind")
+        ledger.lose("added", f"{NAME} has no free-text tools; sent as a function of one string", "input_schema")
         return FREE_TEXT_SCHEMA, tool.strict
     schema, strict = tool.input_schema, tool.strict
     if strict:
         schema, able = say_strict(schema, NAME, ledger, "input_schema")
         strict = True if able else None
     if schema.get("type") != "object":
-        ledger.lose("added", "an input schema is of type object", "input_schema", "type")
+        ledger.lose_form("added", f"{NAME} requires `type: object`; it was added", "input_schema", "type")
         schema = {"type": "object", **{key: value for key, value in schema.items() if key != "type"}}
     return schema, strict
 
@@ -192,7 +190,7 @@ def say_choice(choice: ToolChoice, ledger: Scribe, offered: Sequence[Json] | Non
 def _choice(choice: ToolChoice, offered: Sequence[Json] | None, mark: Wire, ledger: Scribe) -> Wire:
     wire: Wire = {}
     if choice.mode == "none":
-        ledger.lose("dropped", "a history with tool calls needs tools, and there is no word for none of them", "mode")
+        ledger.lose("dropped", f"{NAME} has no tool choice none, and its history needs the tools", "mode")
     elif choice.mode is not None:
         wire = {CHOICES.write[choice.mode]: {}}
     if choice.name is not None and choice.mode == "specific":
@@ -200,11 +198,16 @@ def _choice(choice: ToolChoice, offered: Sequence[Json] | None, mark: Wire, ledg
         wire = {"tool": {"name": name}}
         if offered is not None and name not in offered:
             wire = {}
-            ledger.lose("dropped", "the chosen tool is not offered")
+            ledger.lose("dropped", "the chosen tool is not among the tools that are sent")
     elif choice.name is not None:
-        ledger.lose("dropped", "only a specific choice has a name", "name")
+        ledger.lose("dropped", f"a tool choice of {NAME} has a name only if it is specific", "name")
     if choice.allowed:
-        ledger.lose("dropped", f"{NAME} cannot narrow the choice to some tools", "allowed")
+        ledger.lose("dropped", f"{NAME} has no list of allowed tools", "allowed")
     if choice.parallel is not None:
-        ledger.lose("dropped", f"{NAME} cannot forbid parallel calls", "parallel")
+        ledger.lose(
+            "dropped",
+            f"{NAME} has no setting for parallel calls",
+            "parallel",
+            weight="form" if choice.parallel else "content",
+        )
     return wire

@@ -142,7 +142,7 @@ def say_tool(tool: Tool) -> Wire | None:
     """A definition with nothing but a name, a description and a schema."""
     if type(tool) is not ToolDefinition or tool.extras or tool.forms or tool.cache is not None:
         return None
-    if tool.annotations is not None or tool.strict is not None:
+    if tool.strict is not None:
         return None
     if tool.kind != "json" or not tool.description or tool.input_schema.get("type") != "object" or not TOOL(tool.name):
         return None

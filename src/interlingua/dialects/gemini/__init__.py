@@ -76,7 +76,7 @@ class Gemini(Dialect):
         ledger = Ledger()
         for index, message in enumerate(messages):
             if message.role == Role.system:
-                ledger.lose("dropped", "system text goes into the system instruction", "messages", index)
+                ledger.lose("dropped", f"{NAME} has system text in `systemInstruction`", "messages", index)
         signing = target is not None and signs_calls(target.model)
         said = encode_contents(messages, target, ledger, signing=signing)
         return Encoded(said, losses=tuple(ledger.losses))

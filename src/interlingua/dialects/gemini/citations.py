@@ -229,10 +229,10 @@ def say_citations(blocks: Sequence[Block], residue: Wire, ledger: Ledger, places
         for place, citation in enumerate(citations):
             ledger.where = ("content", index if places is None else places[index], "citations", place)
             if citation.kind != "url":
-                ledger.lose("dropped", f"{NAME} has no citation of kind {citation.kind}")
+                ledger.lose("dropped", f"{NAME} has no {citation.kind} citations")
                 continue
             if citation.index is not None:
-                ledger.lose("dropped", "sources have no numbers", "index")
+                ledger.lose_form("dropped", f"citations of {NAME} have no index", "index")
             ledger.foreign(citation, NAME)
             if _supports(citation):
                 grounding.say(citation, index, ledger)
@@ -240,9 +240,9 @@ def say_citations(blocks: Sequence[Block], residue: Wire, ledger: Ledger, places
             sources.say(citation, texts.at(index), ledger)
             placed = citation.start is not None and citation.end is not None
             if not placed and index != texts.places[0]:
-                ledger.lose("moved", "a source without a place stands with the first text")
+                ledger.lose_form("moved", f"{NAME} has citations without a position on the first text")
             elif place < last:
-                ledger.lose("moved", "sources stand behind what segments cite")
+                ledger.lose_form("moved", f"{NAME} has these citations after those with a segment")
     ledger.where = ()
     said = {KEYS[0]: grounding.wire(), KEYS[1]: _lists(sources.places)}
     return {key: value for key, value in said.items() if value}
@@ -289,15 +289,15 @@ class Sources:
 def say_source(citation: Citation, text: Text, ledger: Ledger) -> Wire | None:
     mark = marks(NAME, citation)
     if citation.url is None:
-        ledger.lose("dropped", "a source without an address and a place says nothing")
+        ledger.lose("dropped", f"a citation of {NAME} needs a URL or a position")
         return None
     if citation.text is not None:
-        ledger.lose("dropped", "a recited passage is told by its place", "text")
+        ledger.lose("dropped", f"a citation of {NAME} has a position, not the quoted text", "text")
     wire: Wire = {"uri": citation.url} if citation.title is None else {"uri": citation.url, "title": citation.title}
     if citation.start is None or citation.end is None:
         for field in ("start", "end"):
             if getattr(citation, field) is not None:
-                ledger.lose("dropped", "a place has a start and an end", field)
+                ledger.lose("dropped", f"a position in {NAME} has both start and end", field)
     else:
         end = max(citation.start, citation.end)
         span = _standing(mark, text, citation) or say_span(text, citation.start, end)
@@ -316,7 +316,7 @@ def _standing(mark: Wire, text: Text, citation: Citation) -> Wire | None:
 def _lose_place(citation: Citation, span: Wire, text: Text, ledger: Ledger) -> None:
     for field, said in zip(("start", "end"), _characters(span, text), strict=True):
         if getattr(citation, field) != said:
-            ledger.lose("approximated", "a place lies within the text", field)
+            ledger.lose("approximated", f"a position in {NAME} lies within the text", field)
 
 
 class Grounding:

@@ -28,6 +28,7 @@ from .._tables import Ledger, Row, Words, kept, marks, own
 from .spelling import Wire, is_object
 
 NAME = "gemini"
+FAILURES_ONLY = f"{NAME} marks only failed results; false says the same as none"
 
 Media = ImageBlock | AudioBlock | VideoBlock | DocumentBlock
 KEYS = ("inlineData", "fileData")
@@ -138,19 +139,19 @@ def say_source(block: Media, ledger: Ledger) -> Wire | None:
     match source:
         case Base64Source():
             if source.media_type == "text/plain" and read_text(source.data) is not None:
-                ledger.lose("approximated", "plain text is read as text", "source")
+                ledger.lose_form("approximated", f"{NAME} reads base64 of plain text as text", "source")
             wire = say_inline(source, source.data, source.data, ledger, "data")
         case TextSource():
             if source.media_type != "text/plain":
-                ledger.lose("approximated", "a text document goes as its bytes", "source")
+                ledger.lose_form("approximated", f"{NAME} has no text documents; sent as base64 data", "source")
             wire = say_inline(source, b64encode(source.text.encode()).decode(), source.text, ledger, "text")
         case FileSource() if source.dialect not in (None, NAME):
-            ledger.lose("dropped", f"the file is stored with {source.dialect}")
+            ledger.lose("dropped", f"the file is stored elsewhere, with {source.dialect}", weight="state")
             return None
         case FileSource():
             wire = say_file(source.file_id, source.media_type)
             if not STORED.match(source.file_id):
-                ledger.lose("approximated", "an address is read as one", "source")
+                ledger.lose_form("approximated", f"{NAME} reads a file id of this form as a URL", "source")
         case UrlSource():
             said = say_url(source, ledger)
             if said is None:
@@ -158,14 +159,14 @@ def say_source(block: Media, ledger: Ledger) -> Wire | None:
             wire = said
     inner = next(iter(wire.values()))
     if kind_of(inner.get("mimeType"), inner.get("fileUri", "")) is not type(block):
-        ledger.lose("approximated", f"the media type tells what it is: {inner.get('mimeType')}")
+        ledger.lose_form("approximated", f"{NAME} tells the kind by the media type {inner.get('mimeType')}")
     return own(NAME, wire, source)
 
 
 def say_inline(source: Base64Source | TextSource, data: str, said: str, ledger: Ledger, field: str) -> Wire:
     mark = marks(NAME, source)
     if "read" in mark and mark["read"] != crc32(said.encode()):
-        ledger.lose("approximated", "it goes as base64 of the standard alphabet", "source", field)
+        ledger.lose_form("approximated", f"{NAME} takes standard base64; written so", "source", field)
         mark = {}
     return {"inlineData": {"mimeType": source.media_type, "data": say_base64(data, mark.get("base64", ""))}}
 
@@ -179,11 +180,11 @@ def say_url(source: UrlSource, ledger: Ledger) -> Wire | None:
     if media_type is None and marks(NAME, source).get("mimeType") != "absent" and not YOUTUBE.match(source.url):
         media_type = media_type_of(source.url)
         if media_type is None:
-            ledger.lose("dropped", "a URL needs a media type, and its end does not tell")
+            ledger.lose("dropped", f"{NAME} requires the media type of a URL, and its extension does not tell")
             return None
-        ledger.lose("added", "a URL needs a media type: its end tells", "source", "media_type")
+        ledger.lose_form("added", f"{NAME} requires a media type; taken from the extension", "source", "media_type")
     if STORED.match(source.url):
-        ledger.lose("approximated", "an address of the provider's own is read as a file", "source")
+        ledger.lose_form("approximated", f"{NAME} reads a URL of its own files as a file id", "source")
     return say_file(source.url, media_type)
 
 
@@ -193,7 +194,7 @@ def say_image(block: ImageBlock, ledger: Ledger) -> Wire | None:
         if block.detail in DETAILS.write:
             wire["mediaResolution"] = {"level": DETAILS.write[block.detail]}
         else:
-            ledger.lose("dropped", f"the details are {', '.join(DETAILS.write)}", "detail")
+            ledger.lose("dropped", f"{NAME} has the details {', '.join(DETAILS.write)} only", "detail")
     return wire
 
 
@@ -222,7 +223,7 @@ def say_document(block: DocumentBlock, ledger: Ledger) -> Wire | None:
         next(iter(wire.values()))["displayName"] = block.filename
     for field in ("title", "context"):
         if getattr(block, field) is not None:
-            ledger.lose("dropped", f"{NAME} has no word for {field}", field)
+            ledger.lose("dropped", f"documents of {NAME} have no {field}", field)
     return wire
 
 

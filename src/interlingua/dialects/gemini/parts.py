@@ -180,17 +180,17 @@ def wire_id(block: ToolUseBlock) -> str | None:
 def say_call(block: ToolUseBlock, ledger: Ledger) -> Wire:
     mark, args = marks(NAME, block), block.input
     if block.kind == "text":
-        ledger.lose("approximated", "free text goes as the object {input: text}", "input_text")
-        ledger.lose("added", "free text goes as the object {input: text}", "input")
+        ledger.lose("approximated", "sent as an object with one string `input`", "input_text")
+        ledger.lose("added", "sent as an object with one string `input`", "input")
         ledger.lose("approximated", f"{NAME} has no free-text calls", "kind")
         args = {"input": block.input_text or ""}
     elif block.input_text is not None:
-        ledger.lose("dropped", f"{NAME} takes arguments as an object, not as the text the model wrote", "input_text")
+        ledger.lose_form("dropped", f"{NAME} takes parsed arguments, not the text", "input_text")
     wire: Wire = {"name": block.name}
     if (issued := wire_id(block)) is not None:
         wire["id"] = issued
     elif mark["id"] != block.native_ids.get(NAME, block.id):
-        ledger.lose("dropped", "the provider gave this call no id, and gets none", "id")
+        ledger.lose_form("dropped", f"{NAME} gave this call no id, so none is sent", "id")
     if args or not ("args" in mark or "args" in mark.get("blank", {}).get("functionCall", ())):
         wire["args"] = args
     return {"functionCall": wire}
@@ -229,7 +229,7 @@ def _id(wire: Wire, blanks: Wire) -> str:
 
 def say_server_call(block: ServerToolUseBlock, ledger: Ledger) -> Wire | None:
     if block.dialect not in ("", NAME):
-        ledger.lose("dropped", f"only {block.dialect} runs this tool")
+        ledger.lose("dropped", f"the call of a hosted tool of {block.dialect} has no form in {NAME}")
         return None
     wire = _issued(block, block.id, "id", ledger)
     if _is_code(block, block.input, "code", ledger):
@@ -245,14 +245,14 @@ def _issued(block: Block, id: str, field: str, ledger: Ledger) -> Wire:
     if "id" not in mark:
         return {"id": id}
     if mark["id"] != id:
-        ledger.lose("dropped", "the provider gave no id, and gets none", field)
+        ledger.lose_form("dropped", f"{NAME} gave no id, so none is sent", field)
     return {}
 
 
 def _is_code(block: ServerToolUseBlock | ServerToolResultBlock, value: Json, word: str, ledger: Ledger) -> bool:
     """Code that was run has parts of its own, told by what they hold; these have no name."""
     if block.name != CODE and is_object(value) and word in value:
-        ledger.lose("dropped", f"code that was run is {CODE}", "name")
+        ledger.lose_form("dropped", f"code that {NAME} ran is named {CODE}", "name")
         return True
     return block.name == CODE
 
@@ -278,10 +278,10 @@ def read_tool_call(rest: Wire) -> dict[str, Any]:
 
 def say_server_result(block: ServerToolResultBlock, ledger: Ledger) -> Wire | None:
     if block.dialect not in ("", NAME):
-        ledger.lose("dropped", f"only {block.dialect} ran this tool")
+        ledger.lose("dropped", f"the result of a hosted tool of {block.dialect} has no form in {NAME}")
         return None
     if block.is_error is not None:
-        ledger.lose("dropped", f"{NAME} tells failure in the result itself", "is_error")
+        ledger.lose_form("dropped", f"{NAME} has no error flag; the result itself says it", "is_error")
     wire = _issued(block, block.tool_use_id, "tool_use_id", ledger)
     if _is_code(block, block.content, "outcome", ledger):
         return {"codeExecutionResult": {**wire, **(block.content if is_object(block.content) else {})}}
@@ -308,12 +308,12 @@ def read_tool_response(rest: Wire) -> dict[str, Any]:
 
 
 def say_json(block: JsonBlock, ledger: Ledger) -> Wire:
-    ledger.lose("approximated", "a structured value goes as its JSON text")
+    ledger.lose_form("approximated", f"{NAME} has no JSON here; sent as JSON text")
     return {"text": dump(block.value).decode()}
 
 
 def say_refusal(block: RefusalBlock, ledger: Ledger) -> Wire:
-    ledger.lose("approximated", "a refusal in words goes as text")
+    ledger.lose("approximated", f"{NAME} has no refusals; sent as text")
     return {"text": block.text}
 
 

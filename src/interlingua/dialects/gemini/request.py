@@ -229,7 +229,7 @@ def say_history(request: Request, body: Wire, target: Target | None, mark: Wire,
     system, taken = leading_system(request, ledger)
     for index, message in enumerate(request.messages):
         if message.role is SYSTEM and index >= taken:
-            ledger.lose("moved", "system text stands before the conversation", "messages", index)
+            ledger.lose("moved", f"{NAME} has no system messages; moved to the system prompt", "messages", index)
             system += [(("messages", index, "content", i), block) for i, block in enumerate(message.content)]
     say_system(encode_system(system, ledger), body, mark)
     signing = target is not None and signs_calls(target.model or request.model)
@@ -237,7 +237,7 @@ def say_history(request: Request, body: Wire, target: Target | None, mark: Wire,
     if request.messages or mark.get("contents") != "absent":
         body["contents"] = contents[0] if mark.get("contents") == "object" and len(contents) == 1 else contents
     if not contents and "contents" in body:
-        ledger.lose("added", "there must be something to answer", "messages")
+        ledger.lose("added", f"{NAME} requires a message; a placeholder was added", "messages")
         body["contents"] = [{"role": "user", "parts": [{"text": PLACEHOLDER}]}]
     tools = encode_tools(request.tools, ledger)
     if tools:
@@ -258,7 +258,7 @@ def say_config(request: Request, mark: Wire, ledger: Ledger) -> Wire:
     if mark.get("topK") == "float" and "topK" in config:
         config["topK"] = float(config["topK"])
     for index in range(MAX_STOPS, len(request.stop_sequences) if mark.get("stops") != "verbatim" else 0):
-        ledger.lose("dropped", f"at most {MAX_STOPS} stop sequences", "stop_sequences", index)
+        ledger.lose("dropped", f"{NAME} takes at most {MAX_STOPS} stop sequences", "stop_sequences", index)
         config["stopSequences"] = list(request.stop_sequences[:MAX_STOPS])
     if request.output_schema is not None:
         residue = request.extras.get(NAME, {}).get("generationConfig", {})
@@ -279,11 +279,11 @@ def say_thinking(thinking: Thinking, ledger: Ledger) -> Wire:
     if thinking.display is not None:
         wire["includeThoughts"] = thinking.display != DISPLAYS[False]
         if thinking.display not in DISPLAYS.values():
-            ledger.lose("approximated", "thoughts are shown or not", "display")
+            ledger.lose("approximated", f"{NAME} shows thoughts or not; sent as shown", "display")
     budget = say_budget(thinking, ledger)
     level = say_level(thinking, mark, ledger)
     if budget is not None and level is not None and "both" not in mark:
-        ledger.lose("dropped", "a budget and a level exclude each other", "effort")
+        ledger.lose("dropped", f"{NAME} takes a thinking budget or a level, not both", "effort")
         level = None
     if budget is not None:
         wire["thinkingBudget"] = budget
@@ -299,23 +299,23 @@ def say_budget(thinking: Thinking, ledger: Ledger) -> int | None:
     """0 is off, -1 is up to the model."""
     if thinking.budget is not None and thinking.mode != "disabled":
         if thinking.mode is None:
-            ledger.lose("added", "a budget is thinking enabled here", "mode")
+            ledger.lose_form("added", f"a budget in {NAME} means that thinking is enabled", "mode")
         elif thinking.mode != "enabled":
-            ledger.lose("approximated", "a budget is thinking enabled here", "mode")
+            ledger.lose_form("approximated", f"a budget in {NAME} means that thinking is enabled", "mode")
         return thinking.budget
     if thinking.mode == "disabled" or (thinking.mode is None and thinking.effort == "none"):
         if thinking.budget is not None:
-            ledger.lose("dropped", "without thinking there is no budget", "budget")
+            ledger.lose_form("dropped", "thinking is disabled, so no budget was sent", "budget")
         if thinking.mode is None:
-            ledger.lose("added", "effort none is thinking disabled here", "mode")
+            ledger.lose_form("added", f"effort none is said as thinking disabled in {NAME}", "mode")
         return 0
     if thinking.mode is None:
         return None
     if thinking.effort is not None and "both" not in marks(NAME, thinking):
-        ledger.lose("dropped", "an effort is thinking already", "mode")
+        ledger.lose_form("dropped", f"a level in {NAME} means that thinking is enabled", "mode")
         return None
     if thinking.mode != "adaptive":
-        ledger.lose("approximated", "without a budget the model decides", "mode")
+        ledger.lose("approximated", f"enabled thinking without a budget is sent to {NAME} as up to the model", "mode")
     return -1
 
 
@@ -324,10 +324,10 @@ def say_level(thinking: Thinking, mark: Wire, ledger: Ledger) -> str | None:
     if effort is None:
         return None
     if effort == "none":
-        ledger.lose("approximated", "effort none is thinking disabled here", "effort")
+        ledger.lose_form("approximated", f"effort none is said as thinking disabled in {NAME}", "effort")
         return None
     if effort not in LEVELS:
-        ledger.lose("approximated", f"the levels are {', '.join(LEVELS)}", "effort")
+        ledger.lose("approximated", f"{NAME} has the levels {', '.join(LEVELS)}; the nearest was sent", "effort")
         effort = LEVELS[-1]
     word = mark.get("level")
     return word if isinstance(word, str) and word.lower() == effort else effort.upper()
@@ -342,12 +342,12 @@ def say_settings(request: Request, body: Wire, mark: Wire, ledger: Ledger) -> No
         if request.service_tier in TIERS.write:
             body["serviceTier"] = TIERS.write[request.service_tier]
         else:
-            ledger.lose("dropped", f"{NAME} has no tier {request.service_tier}", "service_tier")
+            ledger.lose("dropped", f"{NAME} has no service tier {request.service_tier}", "service_tier")
     if request.metadata:
         labels = {k: v for k, v in request.metadata.items() if is_label(k, v) or mark.get("labels") == "verbatim"}
         if labels:
             body["labels"] = labels
         for key in request.metadata:
             if key not in labels:
-                ledger.lose("dropped", "labels are short words in lower case", "metadata", key)
+                ledger.lose("dropped", f"labels of {NAME} are short words in lower case", "metadata", key)
     NO_WORD.encode(request, body, ledger)

@@ -185,7 +185,7 @@ def encode_response(response: Response) -> Encoded:
     ledger = Ledger()
     if response.error is not None:
         if response.content:
-            ledger.lose("dropped", "an error answer has no content", "content")
+            ledger.lose("dropped", f"an error in {NAME} has no content", "content")
         return Encoded(encode_error_body(response.error), None, {}, tuple(ledger.losses))
     said = [say_block(block, index, ledger) for index, block in enumerate(response.content)]
     parts = [part for part in said if part is not None]
@@ -286,7 +286,7 @@ def say_stop(response: Response, ledger: Ledger) -> Json:
         return word
     word = STOP.write.get(reason) or NEAREST[reason]
     if stop_reason(word, calls=calls) is not reason:
-        ledger.lose("approximated", f"{NAME} has no word for {reason} here", "stop_reason")
+        ledger.lose("approximated", f"{NAME} has no stop reason {reason} for this content", "stop_reason")
     return word
 
 

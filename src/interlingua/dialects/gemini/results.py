@@ -30,7 +30,7 @@ from ...types.blocks import (
 from .._history import is_plain
 from .._stream import dump
 from .._tables import BlockTable, Ledger, kept, marks
-from .media import KEYS, NAME, ROWS, tag_of
+from .media import FAILURES_ONLY, KEYS, NAME, ROWS, tag_of
 from .spelling import Wire, is_array, is_object
 
 PARTS = BlockTable(NAME, *ROWS, tagged="key")
@@ -115,7 +115,7 @@ def say_result(block: ToolResultBlock, ledger: Ledger) -> Wire:
     mark = marks(NAME, block)
     wire: Wire = {} if "id" in mark else {"id": block.tool_use_id}
     if mark.get("id", block.tool_use_id) != block.tool_use_id:
-        ledger.lose("dropped", "the provider gave this call no id, and gets none", "tool_use_id")
+        ledger.lose_form("dropped", f"{NAME} gave this call no id, so none is sent", "tool_use_id")
     if block.name is not None:
         wire["name"] = block.name
     words: list[tuple[int, Block]] = [(i, b) for i, b in enumerate(block.content) if not isinstance(b, MEDIA)]
@@ -126,7 +126,7 @@ def say_result(block: ToolResultBlock, ledger: Ledger) -> Wire:
     if parts:
         wire["parts"] = parts
     if block.is_error is False:
-        ledger.lose("dropped", f"{NAME} marks failures only", "is_error")
+        ledger.lose_form("dropped", FAILURES_ONLY, "is_error")
     return {"functionResponse": wire}
 
 
@@ -140,7 +140,7 @@ def say_parts(block: ToolResultBlock, first_word: int, ledger: Ledger) -> Iterat
             if wire is not None:
                 yield wire
                 if index < first_word:
-                    ledger.lose("moved", "the media of a result come after its words")
+                    ledger.lose_form("moved", f"media in a result of {NAME} come after its text")
     ledger.where = where
 
 
@@ -148,7 +148,7 @@ def _bare(block: Block, ledger: Ledger) -> Block:
     """Media inside a result have no words beside them, unless they were read so."""
     for field in ("detail", "transcript"):
         if getattr(block, field, None) is not None and "detailed" not in marks(NAME, block):
-            ledger.lose("dropped", f"media of a result have no {field}", field)
+            ledger.lose("dropped", f"media in a result of {NAME} have no {field}", field)
             block = replace(block, **{field: None})
     return block
 
@@ -159,7 +159,7 @@ def say_response(block: ToolResultBlock, words: list[tuple[int, Block]], ledger:
         lose_attributes(inner, ledger, "content", index)
     if not words:
         if block.is_error:
-            ledger.lose("added", "a failure needs a word", "content")
+            ledger.lose_form("added", f"a failed result of {NAME} needs a text; added", "content")
         return {"error": ""} if block.is_error else {}
     if len(words) == 1:
         index, only = words[0]
@@ -168,9 +168,9 @@ def say_response(block: ToolResultBlock, words: list[tuple[int, Block]], ledger:
         if type(only) is TextBlock:
             return say_text(only, key, marks(NAME, block), ledger, index)
     for index, inner in words:
-        ledger.lose("approximated", "a result is one text", "content", index)
+        ledger.lose_form("approximated", f"a result of {NAME} is one text; joined", "content", index)
         if type(inner) is not JsonBlock and not isinstance(inner, TextBlock | RefusalBlock):
-            ledger.lose("dropped", f"a result has no {inner.type} block", "content", index)
+            ledger.lose("dropped", f"a result of {NAME} has no {inner.type} blocks", "content", index)
     return {key: "\n".join(said for _, inner in words if (said := as_text(inner)) is not None)}
 
 
@@ -180,7 +180,13 @@ def lose_attributes(block: Block, ledger: Ledger, *path: str | int) -> None:
         return
     for field in ("citations", "cache", "signature"):
         if getattr(block, field, None):
-            ledger.lose("dropped", f"the words of a result have no {field}", *path, field)
+            ledger.lose(
+                "dropped",
+                f"text in a result of {NAME} has no {field}",
+                *path,
+                field,
+                weight="state" if field == "signature" else "content",
+            )
     ledger.foreign(block, "", *path)
 
 
@@ -192,7 +198,7 @@ def as_text(block: Block) -> str | None:
 
 def say_json(block: JsonBlock, key: str, ledger: Ledger, index: int) -> Wire:
     if isinstance(block.value, str):
-        ledger.lose("approximated", "a text is read as text", "content", index)
+        ledger.lose_form("approximated", f"{NAME} reads a JSON string in a result as text", "content", index)
     value: Json = block.value
     return {key: value} if key == "error" or is_wrapped(value) else value
 
@@ -201,5 +207,5 @@ def say_text(block: TextBlock, key: str, mark: Wire, ledger: Ledger, index: int)
     value = spelled_object(block.text) if key == "output" and mark.get("response") != "output" else None
     if value is None:
         return {key: block.text}
-    ledger.lose("approximated", "a text that spells an object goes as that object", "content", index)
+    ledger.lose_form("approximated", f"{NAME} reads text that is a JSON object as that", "content", index)
     return value

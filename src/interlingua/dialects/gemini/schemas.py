@@ -13,7 +13,7 @@ from typing import NamedTuple
 from ...schema import Projection, from_gemini_schema, project_schema, to_gemini_schema
 from ...types.base import Json
 from ...types.tools import Tool, ToolDefinition
-from .._schemas import Declared, Plans
+from .._schemas import Declared, Plans, narrowed
 from .._stream import decode_json, dump
 from .._tables import Ledger, is_plain_tool
 from .media import NAME
@@ -77,7 +77,8 @@ def say_schema(
     older = form is not None
     projection = project(schema, older=older)
     if projection.changes:
-        ledger.lose("approximated", "; ".join(projection.changes), *path)
+        why, weight = narrowed(NAME, projection.changes)
+        ledger.lose("approximated", why, *path, weight=weight)
     return fields.older if older else fields.json, projection.schema
 
 
@@ -90,7 +91,10 @@ def project(schema: dict[str, Json], *, older: bool) -> Projection:
 def judge(schema: dict[str, Json]) -> tuple[dict[str, Json], tuple[Declared, ...]]:
     """A schema of parameters as JSON Schema of the protocol's own subset, and what to declare."""
     said, changes = project_schema(schema, NAME)
-    return said, (("approximated", "; ".join(changes), "input_schema"),) if changes else ()
+    if not changes:
+        return said, ()
+    why, weight = narrowed(NAME, changes)
+    return said, (("approximated", why, "input_schema", weight),)
 
 
 def is_usual(tool: Tool) -> bool:

@@ -122,7 +122,7 @@ def encode_tools(tools: Sequence[Tool], ledger: Ledger) -> list[Wire]:
         if isinstance(tool, ToolDefinition):
             home = objects.setdefault(_home(objects, mark), {})
             if _is_late(tools, index, mark):
-                ledger.lose("moved", "declarations stand together in one tool object")
+                ledger.lose_form("moved", f"{NAME} has all function declarations in one tool object")
             home.setdefault(mark.get("key", DECLARATIONS[0]), []).append(say_declaration(tool, plans[index], ledger))
         elif tool.dialect == NAME and not is_object(tool.raw):
             objects[mark.get("place", ("own", index))] = tool.raw
@@ -132,7 +132,7 @@ def encode_tools(tools: Sequence[Tool], ledger: Ledger) -> list[Wire]:
             for key, value in tool.raw.items():
                 home[key] = [*home[key], *value] if key in DECLARATIONS and key in home else value
         else:
-            ledger.lose("dropped", f"only {tool.dialect} has this tool")
+            ledger.lose("dropped", f"a hosted tool of {tool.dialect} that is not translated to {NAME}")
             continue
         home |= mark.get("object", {})
     ledger.where = ()
@@ -162,7 +162,7 @@ def say_declaration(tool: ToolDefinition, plan: Plan, ledger: Ledger) -> Wire:
         wire["description"] = tool.description
     schema = tool.input_schema
     if tool.kind == "text":
-        why = "a free-text tool goes as one that takes {input: text}"
+        why = f"{NAME} has no free-text tools; sent as a function with one string `input`"
         ledger.lose("approximated", why, "kind")
         ledger.lose("approximated" if schema else "added", why, "input_schema")
         schema = FREE_TEXT_SCHEMA
@@ -174,9 +174,7 @@ def say_declaration(tool: ToolDefinition, plan: Plan, ledger: Ledger) -> Wire:
         key, wire_schema = say_schema(schema, PARAMETERS, mark, ledger, "input_schema")
         wire[key] = wire_schema
     if tool.strict is not None:
-        ledger.lose("dropped", f"{NAME} has no strict flag", "strict")
-    if tool.annotations is not None:
-        ledger.lose("dropped", f"{NAME} has no word for annotations", "annotations")
+        ledger.lose("dropped", f"{NAME} has no strict tools", "strict", weight="content" if tool.strict else "form")
     if tool.cache is not None:
         BLOCKS.say_cache(tool.cache, wire, ledger)
     ledger.foreign(tool, NAME)
@@ -199,10 +197,15 @@ def say_choice(choice: ToolChoice, ledger: Ledger, tools: Sequence[Tool] | None 
     mark, wire = marks(NAME, choice), None
     ledger.foreign(choice, NAME)
     if choice.parallel is not None:
-        ledger.lose("dropped", f"{NAME} cannot steer parallel calls", "parallel")
+        ledger.lose(
+            "dropped",
+            f"{NAME} has no setting for parallel calls",
+            "parallel",
+            weight="form" if choice.parallel else "content",
+        )
     offered = tools is None or "alone" in mark or any(isinstance(tool, ToolDefinition) for tool in tools)
     if not offered:
-        ledger.lose("dropped", "a choice needs tools to choose from")
+        ledger.lose("dropped", f"{NAME} takes a tool choice only beside tools")
     elif choice.mode is not None or choice.allowed:
         wire = _choice(choice, mark, ledger, _unsayable(tools or ()))
     ledger.where = ()
@@ -219,12 +222,14 @@ def _choice(choice: ToolChoice, mark: Wire, ledger: Ledger, unsayable: set[Json]
     names = _names(choice, ledger)
     known = [name for name in names if name not in unsayable]
     if known != names:
-        ledger.lose("dropped", "only declared tools can be chosen", "name" if choice.mode == "specific" else "allowed")
+        ledger.lose(
+            "dropped", f"{NAME} chooses among declared functions", "name" if choice.mode == "specific" else "allowed"
+        )
         if not known:
-            ledger.lose("dropped", "only declared tools can be chosen")
+            ledger.lose("dropped", f"{NAME} chooses among declared functions")
             return None
     if choice.mode is None:
-        ledger.lose("added", "a choice needs a mode here", "mode")
+        ledger.lose_form("added", f"a tool choice of {NAME} needs a mode; auto was added", "mode")
     word, usual = mark.get("mode"), mode_word(choice)
     stands = isinstance(word, str) and MODES.read[word.upper()] == MODES.read[usual]
     wire: Wire = {"mode": word if stands else usual}
@@ -238,11 +243,11 @@ def _names(choice: ToolChoice, ledger: Ledger) -> list[str]:
     names = list(choice.allowed)
     if choice.mode == "specific":
         if names and names != [choice.name]:
-            ledger.lose("dropped", "one tool is named: no others are allowed", "allowed")
+            ledger.lose("dropped", "one tool is named, so no list of allowed tools was sent", "allowed")
         return [choice.name] if choice.name is not None else []
     if choice.mode == "none" and names:
-        ledger.lose("dropped", "without calls no tool is allowed", "allowed")
+        ledger.lose_form("dropped", "no tool may be called, so no list of allowed tools was sent", "allowed")
         return []
     if choice.mode == "any" and len(names) == 1:
-        ledger.lose("approximated", "a choice of one is that one")
+        ledger.lose_form("approximated", f"{NAME} reads a choice among one tool as that tool")
     return names

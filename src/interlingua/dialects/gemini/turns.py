@@ -58,7 +58,7 @@ class History(Calls):
             if name is None:
                 raise ToolStateError(f"no call in the history has the id {block.tool_use_id!r}", retryable=False)
             response["name"] = name
-            ledger.lose("added", NAMED_BY_CALL, "name")
+            ledger.lose_form("added", NAMED_BY_CALL, "name")
 
     def in_call_order(self, message: Message, ledger: Ledger) -> Message:
         """Results that no id tells apart stand in the order of their calls."""
@@ -66,7 +66,7 @@ class History(Calls):
         order = sorted(places, key=places.__getitem__)
         if order == list(places):
             return message
-        ledger.lose("moved", "results without ids stand in the order of their calls", "content")
+        ledger.lose_form("moved", f"{NAME} matches results without ids by order; sorted", "content")
         content = list(message.content)
         for place, taken in zip(places, order, strict=True):
             content[place] = message.content[taken]
@@ -131,7 +131,7 @@ class Turns:
         joins = self.before is not None and shares_turn(message, self.before)
         if not parts[0] and not was_empty(message):
             if joins:
-                self.ledger.lose("dropped", "nothing of it is left to say")
+                self.ledger.lose_form("dropped", f"nothing of the message can be said in {NAME}")
             else:
                 self.empty = message, index
             return
@@ -148,23 +148,23 @@ class Turns:
         (message, index), self.empty = self.empty, None
         self.ledger.where = ("messages", index)
         if following is not None and shares_turn(following, message):
-            self.ledger.lose("dropped", "nothing of it is left to say")
+            self.ledger.lose_form("dropped", f"nothing of the message can be said in {NAME}")
             return
-        self.ledger.lose("added", "a turn may not be empty", "content")
+        self.ledger.lose("added", f"{NAME} accepts no empty message; a placeholder was added", "content")
         self.open(message, index, [{"text": PLACEHOLDER}])
 
     def open(self, message: Message, index: int, parts: list[Wire]) -> None:
         if not self.said and message.role == Role.assistant and "first" not in marks(NAME, message):
-            self.ledger.lose("added", "the first turn must be the user's")
+            self.ledger.lose("added", f"{NAME} wants a user message first; a placeholder was added")
             self.said.append({"role": "user", "parts": [{"text": PLACEHOLDER}]})
         self.begin(message, index, encode_turn(message, parts))
 
     def join(self, message: Message, index: int, parts: list[Wire]) -> None:
         """Results and what the user says are told apart again; other neighbours are not."""
         if self.before is not None and message.role == self.before.role:
-            self.ledger.lose("moved", "turns alternate: this one joins the one before")
+            self.ledger.lose_form("moved", f"{NAME} alternates roles; joined to the message before")
             self.ledger.where = ("messages", self.home)
-            self.ledger.lose("added", "turns alternate: the next one joins it", "content")
+            self.ledger.lose_form("added", f"{NAME} alternates roles; joined to the message before", "content")
         turn = self.said[-1]
         known = turn.get("parts", [])
         turn["parts"] = [*([known] if is_object(known) else known), *parts]
@@ -220,10 +220,10 @@ def encode_parts(message: Message, target: Target | None, history: History, ledg
 def encode_block(block: Block, history: History, ledger: Ledger) -> Wire | None:
     if type(block) is TextBlock:
         if not block.text and block.signature is None and "verbatim" not in marks(NAME, block):
-            ledger.lose("dropped", "a text may not be empty")
+            ledger.lose_form("dropped", f"{NAME} accepts no empty text")
             return None
         if block.citations:
-            ledger.lose("dropped", "citations stand in answers only", "citations")
+            ledger.lose("dropped", f"{NAME} takes no citations in a request", "citations")
     wire = BLOCKS.encode(block, ledger)
     return wire if wire is None else history.told(block, wire, ledger)
 
@@ -238,7 +238,7 @@ def encode_system(blocks: Iterable[Placed], ledger: Ledger) -> list[Wire]:
             continue
         ledger.where = where
         if type(block) is not TextBlock and "verbatim" not in marks(NAME, block):
-            ledger.lose("dropped", "a system prompt is text")
+            ledger.lose("dropped", f"{NAME} takes only text in a system prompt")
             continue
         wire = encode_block(block, history, ledger)
         if wire is not None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from ...types.usage import TokenUsage
 from .._tables import Ledger
+from .media import NAME
 from .spelling import Wire
 
 PROMPT, CACHED, TOOLS = "promptTokenCount", "cachedContentTokenCount", "toolUsePromptTokenCount"
@@ -64,12 +65,12 @@ def from_counts(counts: dict[str, int], mark: Wire) -> TokenUsage:
 
 def say_usage(usage: TokenUsage, mark: Wire, ledger: Ledger) -> Wire:
     if usage.cache_creation_input_tokens:
-        ledger.lose("approximated", "what was written to the cache counts as input", "usage")
+        ledger.lose("approximated", f"{NAME} counts what was written to the cache as input", "usage")
     tools = min(mark.get("tools", 0), usage.input_tokens)
     prompt = usage.total_input_tokens - tools
     thoughts = min(usage.reasoning_tokens, usage.output_tokens)
     if thoughts != usage.reasoning_tokens:
-        ledger.lose("approximated", "thoughts are part of the output", "usage", "reasoning_tokens")
+        ledger.lose("approximated", f"{NAME} counts reasoning as part of the output", "usage", "reasoning_tokens")
     whole = usage.total_tokens
     cached = usage.cached_input_tokens
     if cached == prompt:

@@ -26,7 +26,7 @@ from ...types.tools import Tool, ToolDefinition
 from ...types.words import Role
 from .._issuer import same_issuer
 from .._schemas import Plan, fitted_tools
-from .media import NAME
+from .media import FAILURES_ONLY, NAME
 from .schemas import all_fit
 from .spelling import Wire, is_array, is_object
 
@@ -35,9 +35,8 @@ PLACEHOLDERS = ("skip_thought_signature_validator", "context_engineering_is_the_
 
 USER, ASSISTANT, TOOL = Role.user, Role.assistant, Role.tool  # looked up once: an enum's members are slow to reach
 
-NAMED_BY_CALL = "a result needs the name of its call"
-SIGNED_FIRST = "the first call of a turn is signed: the documented placeholder"
-FAILURES_ONLY = f"{NAME} marks failures only"
+NAMED_BY_CALL = f"a tool result of {NAME} names its tool; the name was taken from the call"
+SIGNED_FIRST = f"{NAME} wants the first call of a turn signed; the documented placeholder was added"
 
 
 def read_turn(
@@ -249,7 +248,7 @@ def say_result(block: ToolResultBlock, index: int, place: int, history: History,
     if called is not None and called[2] is not None:
         id = called[2]
     if block.is_error is False:
-        losses.append(Loss(f"messages/{index}/content/{place}/is_error", "dropped", FAILURES_ONLY))
+        losses.append(Loss(f"messages/{index}/content/{place}/is_error", "dropped", FAILURES_ONLY, weight="form"))
     response = {"error" if block.is_error else "output": only.text}
     if name is not None:
         return {"id": id, "name": name, "response": response}
@@ -261,4 +260,4 @@ def say_result(block: ToolResultBlock, index: int, place: int, history: History,
 
 @lru_cache(maxsize=4096)
 def _named_by_call(index: int, place: int) -> Loss:
-    return Loss(f"messages/{index}/content/{place}/name", "added", NAMED_BY_CALL)
+    return Loss(f"messages/{index}/content/{place}/name", "added", NAMED_BY_CALL, weight="form")

@@ -195,7 +195,7 @@ class Encoder(GrammaticalEncoder):
         if block.signature is None:
             return b""
         self.ledger.where = ("content", index)
-        self.ledger.lose("moved", "the signature came after its text: it has a part of its own", "signature")
+        self.ledger.lose_form("moved", f"a late signature of {NAME} has its own part", "signature")
         self.ledger.where = ()
         self.order.append(index)
         self.split[index] = [block.text if isinstance(block, Worded) else "", ""]
@@ -209,10 +209,10 @@ class Encoder(GrammaticalEncoder):
         rest = "".join(early.texts)
         say_block(block, index, self.ledger)
         if block.signature != early.signature:
-            why = "a signature proves a whole part, and this one was ended early"
-            self.ledger.lose("dropped", why, "content", index, "signature")
+            why = "the signature covers all of the part, and some of it was written earlier"
+            self.ledger.lose("dropped", why, "content", index, "signature", weight="state")
         if rest:
-            why = "the rest of a text that went on after the next block had begun"
+            why = "blocks are written one after another; the rest of this one follows later"
             self.ledger.lose("moved", why, "content", index)
             self.split[index] = [block.text[: -len(rest)], rest]
             late = replace(block, text=rest, signature=None)

@@ -84,5 +84,5 @@ class Ollama(Dialect):
 
     def encode_tool_choice(self, choice: ToolChoice, target: Target | None = None) -> Encoded:
         ledger = Ledger()
-        lose_choice(ledger)
+        lose_choice(choice, ledger)
         return Encoded(None, losses=tuple(ledger.losses))

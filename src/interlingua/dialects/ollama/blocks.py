@@ -169,7 +169,7 @@ Said = tuple[str, Json] | None
 def say_attributes(block: Block, ledger: Ledger) -> None:
     """Declare what no block can carry here."""
     if block.signature is not None:
-        ledger.lose("dropped", f"{NAME} signs nothing", "signature")
+        ledger.lose("dropped", f"{NAME} has no signatures", "signature", weight="state")
     if block.cache is not None:
         ledger.lose("dropped", f"{NAME} has no cache marks", "cache")
     if block.extras:
@@ -180,14 +180,14 @@ def say_text(block: TextBlock, ledger: Ledger) -> Said:
     if block.citations:
         ledger.lose("dropped", f"{NAME} has no citations", "citations")
     if not block.text:
-        ledger.lose("dropped", "an empty text is no text here")
+        ledger.lose_form("dropped", f"{NAME} has no empty texts")
         return None
     return "content", block.text
 
 
 def say_thinking(block: ThinkingBlock, ledger: Ledger) -> Said:
     if not block.text:
-        ledger.lose("dropped", "an empty thought is none here")
+        ledger.lose("dropped", f"{NAME} has no empty thinking", weight="state")
         return None
     return "thinking", block.text
 
@@ -195,12 +195,12 @@ def say_thinking(block: ThinkingBlock, ledger: Ledger) -> Said:
 def say_image(block: ImageBlock, ledger: Ledger) -> Said:
     source = block.source
     if not isinstance(source, Base64Source):
-        ledger.lose("dropped", "pictures go inside the message only")
+        ledger.lose("dropped", f"{NAME} takes images as data only, not by URL or file id")
         return None
     if source.media_type != media_type(source.data):
-        ledger.lose("dropped", "a picture has no media type here", "source", "media_type")
+        ledger.lose_form("dropped", f"images of {NAME} have no media type", "source", "media_type")
     if block.detail is not None:
-        ledger.lose("dropped", f"{NAME} has no word for detail", "detail")
+        ledger.lose("dropped", f"{NAME} has no `detail` of images", "detail")
     ledger.foreign(source, NAME, "source")
     return "images", source.data
 
@@ -209,23 +209,23 @@ def say_document(block: DocumentBlock, ledger: Ledger) -> Said:
     if not isinstance(block.source, TextSource) or not block.source.text:
         ledger.lose("dropped", f"{NAME} takes no documents")
         return None
-    ledger.lose("approximated", "a plain text document goes as its text")
+    ledger.lose("approximated", f"{NAME} takes no documents; sent as text")
     return "content", block.source.text
 
 
 def say_json(block: JsonBlock, ledger: Ledger) -> Said:
-    ledger.lose("approximated", "a structured result goes as its JSON text")
+    ledger.lose_form("approximated", f"{NAME} has no JSON here; sent as JSON text")
     return "content", dump(block.value).decode()
 
 
 def say_refusal(block: RefusalBlock, ledger: Ledger) -> Said:
-    ledger.lose("approximated", "a refusal in words goes as text")
+    ledger.lose("approximated", f"{NAME} has no refusals; sent as text")
     return ("content", block.text) if block.text else None
 
 
 def say_opaque(block: OpaqueBlock, ledger: Ledger) -> Said:
     if block.dialect != NAME or not is_object(block.raw) or len(block.raw) != 1:
-        ledger.lose("dropped", f"only {block.dialect} understands this block")
+        ledger.opaque(block)
         return None
     key = next(iter(block.raw))
     return key, block.raw[key]
@@ -251,19 +251,21 @@ def say_id(id: str, mark: Wire, wire: Wire, key: str, ledger: Ledger) -> None:
     elif id:
         wire[key] = id
     else:
-        ledger.lose("added", "a call without an id is named by its place", "id" if key == "id" else "tool_use_id")
+        ledger.lose_form(
+            "added", f"a call of {NAME} without an id goes by position", "id" if key == "id" else "tool_use_id"
+        )
 
 
 def say_arguments(block: ToolUseBlock, mark: Wire, ledger: Ledger) -> Json:
     if block.kind == "text":
-        ledger.lose("approximated", "free text goes as the object {input: text}", "input_text")
-        ledger.lose("added", "free text goes as the object {input: text}", "input")
+        ledger.lose("approximated", "sent as an object with one string `input`", "input_text")
+        ledger.lose("added", "sent as an object with one string `input`", "input")
         ledger.lose("approximated", f"{NAME} has no free-text calls", "kind")
         return {"input": block.input_text or ""}
     if mark.get("arguments") == "string":
         return write_arguments(block.input, block.input_text)
     if block.input_text is not None:
-        ledger.lose("dropped", f"{NAME} takes arguments as an object, not as the text the model wrote", "input_text")
+        ledger.lose_form("dropped", f"{NAME} takes parsed arguments, not the text", "input_text")
     return block.input
 
 
@@ -296,7 +298,7 @@ def say_block(block: Block, ledger: Ledger) -> Said:
         return None
     say = WORDS.get(type(block))
     if say is None:
-        ledger.lose("dropped", f"{NAME} has no word for a {block.type} block")
+        ledger.lose("dropped", f"{NAME} has no {block.type} blocks")
         return None
     said = say(block, ledger)
     if said is not None:
@@ -320,7 +322,7 @@ def say_blocks(
             continue
         key, value = said
         if key not in PLACES or (key == "context" and not context):
-            ledger.lose("dropped", f"a message has no {key} here")
+            ledger.lose("dropped", f"a message of {NAME} has no {key}")
             continue
         if key == "tool_calls" and type(block) is ToolUseBlock:
             say_number(value["function"], marks(NAME, block), len(parts[key]), answer=answer)
@@ -336,7 +338,7 @@ def lose_order(order: list[tuple[int, Place]], ledger: Ledger) -> None:
     for before, after in zip(order, sorted(order, key=lambda member: member[0]), strict=True):
         if before is not after:
             ledger.where = before[1]
-            ledger.lose("moved", "a message says its thought, its text, its pictures and then its calls")
+            ledger.lose("moved", f"a message of {NAME} holds thinking, text, images and calls in that order")
 
 
 def say_parts(parts: dict[str, list[tuple[Place, Json]]], ledger: Ledger) -> Wire:
@@ -361,5 +363,5 @@ def joined(texts: list[tuple[Place, str]], ledger: Ledger) -> str:
     if len(texts) > 1:
         for place, _ in texts:
             ledger.where = place
-            ledger.lose("approximated", "there is one string: texts are joined by a blank line")
+            ledger.lose_form("approximated", f"{NAME} has one text per message; joined by blank lines")
     return JOINT.join(text for _, text in texts)

@@ -71,7 +71,14 @@ def leave_out(body: Wire, ledger: Ledger) -> None:
     """What came as a prompt and has become a conversation loses what only a prompt can have."""
     for key in ONLY_HERE:
         if key in body and not is_blank(body.pop(key)):
-            ledger.lose("dropped", f"only {PATH} takes it", "extras", NAME, key)
+            ledger.lose(
+                "dropped",
+                f"`{key}` is a field of {PATH}, and the request goes to /api/chat",
+                "extras",
+                NAME,
+                key,
+                weight="state" if key == "context" else "content",
+            )
 
 
 def as_chat(body: Wire) -> Wire:

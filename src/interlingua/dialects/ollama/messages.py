@@ -208,7 +208,7 @@ def encode_system(placed: Sequence[tuple[Place, Block]], ledger: Ledger) -> list
             continue
         ledger.where = place
         if type(block) is not TextBlock:
-            ledger.lose("dropped", "a system prompt is text")
+            ledger.lose("dropped", f"{NAME} takes only text in a system prompt")
             continue
         if block.citations:
             ledger.lose("dropped", f"{NAME} has no citations", "citations")
@@ -283,9 +283,9 @@ def in_runs(messages: Sequence[Message], ledger: Ledger, skip: int) -> list[Run]
             continue
         before = runs[-1][-1][1].role if runs else None
         if before == message.role == Role.tool:
-            ledger.lose("moved", "adjacent results are one message", "messages", index)
+            ledger.lose_form("moved", f"neighbouring tool messages read as one in {NAME}", "messages", index)
         if before == message.role == Role.assistant and joins(message, runs[-1]):
-            ledger.lose("moved", "what follows calls before they are answered is one turn with them", "messages", index)
+            ledger.lose_form("moved", f"{NAME} wants results right after calls; joined to them", "messages", index)
             runs[-1].append((index, message))
         else:
             runs.append([(index, message)])
@@ -310,23 +310,25 @@ def part(
     for index, block in speakable(message, NAME, target, ledger):
         ledger.where = (*where, "content", index)
         if (type(block) is ToolResultBlock) is not (message.role == Role.tool):
-            ledger.lose("moved", "results are turns of their own")
+            ledger.lose_form("moved", f"tool results of {NAME} are messages of their own")
         if type(block) is ToolResultBlock:
             results.append((ledger.where, block))
         else:
             others.append((ledger.where, block))
     ledger.where = where
     if results and not others and message.role != Role.tool:
-        ledger.lose("moved", "results are turns of their own", "role")
+        ledger.lose_form("moved", f"tool results of {NAME} are messages of their own", "role")
     if others and not results and message.role == Role.tool:
-        ledger.lose("moved", "what is no result is a turn of the user's", "role")
+        ledger.lose_form(
+            "moved", f"a tool message of {NAME} holds results only; the rest went to a user message", "role"
+        )
 
 
 def say_others(run: Run, placed: list[tuple[Place, Block]], ledger: Ledger, *, context: bool) -> list[Wire]:
     """What a run of messages says beside its results, as one turn."""
     index, first = run[0]
     if first.role == Role.tool and not placed:
-        ledger.lose("dropped", "there are no results", "messages", index)
+        ledger.lose_form("dropped", f"a tool message of {NAME} holds results, and this has none", "messages", index)
         return []
     role = Role.user if first.role == Role.tool else Role(first.role)
     turn = say_turn(role, say_blocks(placed, ledger, context=context), first)
@@ -345,7 +347,7 @@ def in_order(
     ordered = sorted(results, key=lambda result: history.calls.get(result[1].tool_use_id, last)[1])
     for before, after in zip(results, ordered, strict=True):
         if before is not after:
-            ledger.lose("moved", "results without ids stand in the order of their calls", *before[0])
+            ledger.lose_form("moved", f"{NAME} matches results without ids by order; sorted", *before[0])
     return ordered
 
 
@@ -358,11 +360,11 @@ def say_result(block: ToolResultBlock, place: Place, history: History, ledger: L
         for path in ("is_error", "content"):
             ledger.lose("approximated", ERROR_IN_WORDS, path)
     elif block.is_error is not None:
-        ledger.lose("dropped", NO_ERROR_FLAG, "is_error")
+        ledger.lose_form("dropped", NO_ERROR_FLAG, "is_error")
     name = block.name
     if name is None and "tool_name" not in mark.get("absent", ()) and block.tool_use_id in history.calls:
         name = history.calls[block.tool_use_id][0]
-        ledger.lose("added", NAMED_BY_CALL, "name")
+        ledger.lose_form("added", NAMED_BY_CALL, "name")
     if name is not None:
         said["tool_name"] = name
     sent = mark if "derived" in mark else history.derived.get(block.tool_use_id, mark)

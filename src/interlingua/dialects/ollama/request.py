@@ -167,7 +167,7 @@ def say_history(request: Request, body: Wire, target: Target | None, ledger: Led
         if tools:
             body["tools"] = tools
     if request.tool_choice is not None:
-        lose_choice(ledger)
+        lose_choice(request.tool_choice, ledger)
 
 
 def say_options(request: Request, body: Wire, ledger: Ledger) -> None:
@@ -175,7 +175,7 @@ def say_options(request: Request, body: Wire, ledger: Ledger) -> None:
     OPTIONS.encode(request, options, ledger)
     if options.get("num_predict", 1) < 1:
         del options["num_predict"]
-        ledger.lose("dropped", "a limit below 1 means no limit here", "max_output_tokens")
+        ledger.lose("dropped", f"{NAME} reads a limit below 1 as none", "max_output_tokens")
     if options or "options" in blanks_of(NAME, request) or is_object(request.extras.get(NAME, {}).get("options")):
         body["options"] = options  # ours, so that what is merged into it stays here
 
@@ -185,7 +185,7 @@ def say_settings(request: Request, body: Wire, ledger: Ledger) -> None:
         ledger.where = ("thinking",)
         think = say_thinking(request.thinking, ledger)
         if think is None:
-            ledger.lose("dropped", "nothing is left to say of thinking")
+            ledger.lose("dropped", f"nothing of these thinking settings can be said in {NAME}")
         else:
             body["think"] = think
         ledger.foreign(request.thinking, NAME)
@@ -194,7 +194,7 @@ def say_settings(request: Request, body: Wire, ledger: Ledger) -> None:
         body["format"] = request.output_schema
     elif request.output_schema is not None:
         body["format"] = "json"
-        ledger.lose("approximated", "a schema that allows anything is the format json", "output_schema")
+        ledger.lose_form("approximated", f"a schema of anything is format json in {NAME}", "output_schema")
 
 
 def say_thinking(thinking: Thinking, ledger: Ledger) -> bool | str | None:
@@ -202,37 +202,37 @@ def say_thinking(thinking: Thinking, ledger: Ledger) -> bool | str | None:
     if thinking.budget is not None:
         ledger.lose("dropped", f"{NAME} has no thinking budget", "budget")
     if thinking.display is not None:
-        ledger.lose("dropped", f"{NAME} has no word for display", "display")
+        ledger.lose("dropped", f"{NAME} has no setting to show or hide thinking", "display")
     if thinking.effort is not None:
         return say_effort(thinking.effort, thinking.mode, ledger)
     if thinking.mode is None:
         if thinking.budget is None:
             return None
-        ledger.lose("added", "a thinking budget switches thinking on", "mode")
+        ledger.lose_form("added", f"thinking in {NAME} is on or off; a budget was sent as on", "mode")
         return thinking.budget != 0
     if thinking.mode not in ("enabled", "disabled"):
-        ledger.lose("approximated", "thinking is on or off", "mode")
+        ledger.lose("approximated", f"thinking in {NAME} is on or off; sent as on", "mode")
     return thinking.mode != "disabled"
 
 
 def say_effort(effort: str, mode: str | None, ledger: Ledger) -> bool | str:
     if mode == "disabled":
-        ledger.lose("dropped", "thinking is off", "effort")
+        ledger.lose_form("dropped", "thinking is disabled, so no effort was sent", "effort")
         return False
     if effort == "none":
-        ledger.lose("approximated", "effort none is thinking off", "effort")
-        ledger.lose("approximated" if mode else "added", "effort none is thinking off", "mode")
+        ledger.lose_form("approximated", f"effort none is said as thinking off in {NAME}", "effort")
+        ledger.lose_form("approximated" if mode else "added", f"effort none is said as thinking off in {NAME}", "mode")
         return False
     if mode is not None:
-        ledger.lose("dropped", "a level says that thinking is on", "mode")
+        ledger.lose_form("dropped", f"a level in {NAME} means that thinking is on", "mode")
     if effort not in LEVELS:
-        ledger.lose("approximated", f"the levels are {', '.join(LEVELS)}", "effort")
+        ledger.lose("approximated", f"{NAME} has the levels {', '.join(LEVELS)}; the nearest was sent", "effort")
     return effort if effort in LEVELS else NEAREST.get(effort, "medium")
 
 
 def say_stream(request: Request, body: Wire, mark: Wire, ledger: Ledger) -> None:
     if request.stream is None:
         body["stream"] = False
-        ledger.lose("added", "the protocol streams unless it is told not to", "stream")
+        ledger.lose_form("added", f"`stream: false` was added, because {NAME} assumes true", "stream")
     elif not request.stream or "stream" not in mark.get("absent", ()):
         body["stream"] = mark.get("stream", True) if request.stream else False

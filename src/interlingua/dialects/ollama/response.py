@@ -126,7 +126,7 @@ def encode_response(response: Response, request: Request | None) -> Encoded:
     ledger, mark = Ledger(), marks(NAME, response)
     if response.error is not None:
         if response.content:
-            ledger.lose("dropped", "an error answer has no content", "content")
+            ledger.lose("dropped", f"an error in {NAME} has no content", "content")
         return Encoded(encode_error_body(response.error), None, {}, tuple(ledger.losses))
     prompt = generate.is_wanted(response, request)
     placed = [(("content", index), block) for index, block in enumerate(response.content)]
@@ -154,7 +154,7 @@ def say_envelope(response: Response, ledger: Ledger) -> Wire:
     wire |= say_stop(response, mark, ledger)
     wire |= say_usage(response, mark, ledger)
     if response.id is not None:
-        ledger.lose("dropped", f"an answer of {NAME} has no id", "id")
+        ledger.lose_form("dropped", f"an answer of {NAME} has no id", "id")
     ledger.foreign(response, NAME)
     return wire
 
@@ -169,7 +169,7 @@ def say_stop(response: Response, mark: Wire, ledger: Ledger) -> Wire:
         return {}
     word = STOP.write.get(reason) or NEAREST.get(reason, "stop")
     if stands_for(word, calls=calls) is not reason:
-        ledger.lose("approximated", f"{NAME} has no word for {reason}", "stop_reason")
+        ledger.lose("approximated", f"{NAME} has no stop reason {reason}", "stop_reason")
     return {"done_reason": word}
 
 
@@ -179,10 +179,10 @@ def say_usage(response: Response, mark: Wire, ledger: Ledger) -> Wire:
         return {}
     if usage.total_input_tokens != usage.input_tokens:
         for bucket in ("input_tokens", "cached_input_tokens", "cache_creation_input_tokens"):
-            ledger.lose("approximated", "there is one count for the whole prompt", "usage", bucket)
+            ledger.lose("approximated", f"{NAME} has one count for the whole prompt", "usage", bucket)
     for word in ("reasoning_tokens", "estimated"):
         if getattr(usage, word):
-            ledger.lose("dropped", f"{NAME} has no word for {word}", "usage", word)
+            ledger.lose("dropped", f"usage of {NAME} has no {word}", "usage", word)
     counts = {"prompt_eval_count": usage.total_input_tokens, "eval_count": usage.output_tokens}
     absent = mark.get("absent", ())
     return {key: count for key, count in counts.items() if count or key not in absent}

@@ -12,7 +12,7 @@ from ...schema import project_schema
 from ...types.base import Json
 from ...types.tools import Tool, ToolDefinition
 from .._json import Wire, is_array, is_object
-from .._schemas import NO_JSON, Declared, Plans
+from .._schemas import NO_JSON, Declared, Plans, narrowed
 from .._stream import decode_json, dump
 from .._tables import is_plain_tool
 from .blocks import NAME
@@ -53,9 +53,10 @@ def judge(schema: Wire) -> tuple[Wire, tuple[Declared, ...]]:
     said, changes = project_schema(schema, NAME)
     losses: list[Declared] = []
     if said != schema:
-        losses.append(("approximated", "; ".join(changes), "input_schema"))
+        why, weight = narrowed(NAME, changes)
+        losses.append(("approximated", why, "input_schema", weight))
     if said.get("type") != "object":
-        losses.append(("added", "an input schema is of type object", "input_schema/type"))
+        losses.append(("added", f"{NAME} requires `type: object`; it was added", "input_schema/type", "form"))
         said = {"type": "object", **{key: value for key, value in said.items() if key != "type"}}
     return said, tuple(losses)
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...types.base import Json
-from ...types.tools import ServerTool, Tool, ToolDefinition
+from ...types.tools import ServerTool, Tool, ToolChoice, ToolDefinition
 from .._json import is_object
 from .._schemas import Plan, say_changed
 from .._tables import Ledger, kept, marks, own
@@ -61,7 +61,7 @@ def encode_tools(tools: Sequence[Tool], ledger: Ledger) -> list[Wire]:
         elif tool.dialect == NAME:
             said.append(tool.raw)
         else:
-            ledger.lose("dropped", f"only {tool.dialect} has this tool")
+            ledger.lose("dropped", f"a hosted tool of {tool.dialect} that is not translated to {NAME}")
     ledger.where = ()
     return said
 
@@ -73,9 +73,11 @@ def say_tool(tool: ToolDefinition, plan: Plan, ledger: Ledger) -> Wire:
         function["description"] = tool.description
     if tool.input_schema or "parameters" not in absent:
         function["parameters"] = say_schema(tool, plan, ledger)
-    for word in ("strict", "annotations", "cache"):
+    for word in ("strict", "cache"):
         if getattr(tool, word) is not None:
-            ledger.lose("dropped", f"{NAME} has no word for {word}", word)
+            ledger.lose(
+                "dropped", f"tools of {NAME} have no {word}", word, weight="content" if getattr(tool, word) else "form"
+            )
     ledger.foreign(tool, NAME)
     wire: Wire = {"function": function} if "type" in absent else {"type": "function", "function": function}
     return own(NAME, wire, tool)
@@ -83,8 +85,8 @@ def say_tool(tool: ToolDefinition, plan: Plan, ledger: Ledger) -> Wire:
 
 def say_schema(tool: ToolDefinition, plan: Plan, ledger: Ledger) -> Wire:
     if tool.kind == "text":
-        ledger.lose("approximated", "a free-text tool goes as one that takes {input: text}", "kind")
-        ledger.lose("added", "a free-text tool goes as one that takes {input: text}", "input_schema")
+        ledger.lose("approximated", f"{NAME} has no free-text tools; sent as a function of one string", "kind")
+        ledger.lose("added", f"{NAME} has no free-text tools; sent as a function of one string", "input_schema")
         return FREE_TEXT_SCHEMA
     if marks(NAME, tool).get("schema") == "verbatim":
         return tool.input_schema
@@ -94,6 +96,11 @@ def say_schema(tool: ToolDefinition, plan: Plan, ledger: Ledger) -> Wire:
     return say_changed(tool.input_schema, plan.change)
 
 
-def lose_choice(ledger: Ledger) -> None:
+def lose_choice(choice: ToolChoice, ledger: Ledger) -> None:
     """The model always decides: there is no word for any choice."""
-    ledger.lose("dropped", f"{NAME} has no tool choice", "tool_choice")
+    ledger.lose(
+        "dropped",
+        f"{NAME} has no tool choice",
+        "tool_choice",
+        weight="form" if choice == ToolChoice.auto() else "content",
+    )

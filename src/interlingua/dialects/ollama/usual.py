@@ -37,9 +37,9 @@ USER, ASSISTANT, TOOLS = Role.user, Role.assistant, Role.tool
 THOUGHT, TEXT, PICTURES, CALLS = 1, 2, 3, 4  # the order of what a message says
 
 ERROR_PREFIX = "Error: "
-ERROR_IN_WORDS = f"there is no error flag: the text begins with {ERROR_PREFIX!r}"
-NO_ERROR_FLAG = f"{NAME} has no error flag"
-NAMED_BY_CALL = "a result names its tool: taken from the call"
+ERROR_IN_WORDS = f"{NAME} has no error flag; the text begins with {ERROR_PREFIX!r}"
+NO_ERROR_FLAG = f"{NAME} has no error flag; false says the same as none"
+NAMED_BY_CALL = f"a tool result of {NAME} names its tool; the name was taken from the call"
 
 
 def read_turn(turn: Wire, before: Role | None, origin: Origin) -> Message | None:
@@ -287,12 +287,12 @@ def say_result(block: ToolResultBlock, index: int, place: int, history: History,
 
 @lru_cache(maxsize=4096)
 def _named_by_call(index: int, place: int) -> Loss:
-    return Loss(f"messages/{index}/content/{place}/name", "added", NAMED_BY_CALL)
+    return Loss(f"messages/{index}/content/{place}/name", "added", NAMED_BY_CALL, weight="form")
 
 
 def _say_error(text: str, is_error: bool, place: str, losses: list[Loss]) -> str:
     if not is_error:
-        losses.append(Loss(f"{place}/is_error", "dropped", NO_ERROR_FLAG))
+        losses.append(Loss(f"{place}/is_error", "dropped", NO_ERROR_FLAG, weight="form"))
         return text
     losses += [Loss(f"{place}/{field}", "approximated", ERROR_IN_WORDS) for field in ("is_error", "content")]
     return ERROR_PREFIX + text

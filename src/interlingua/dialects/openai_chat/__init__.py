@@ -93,5 +93,5 @@ class OpenAIChat(Dialect):
         quirks, bound = quirks_of(self.provider, target)
         said = say_choice(choice, (), quirks, bound, ledger)
         if "parallel_tool_calls" in said:
-            ledger.lose("dropped", "parallel_tool_calls is a key of its own", "tool_choice", "parallel")
+            ledger.lose("dropped", "`parallel_tool_calls` is a parameter of its own", "tool_choice", "parallel")
         return Encoded(said.get("tool_choice"), losses=tuple(ledger.losses))

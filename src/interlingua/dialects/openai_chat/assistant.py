@@ -202,7 +202,7 @@ def sort_slots(blocks: list[tuple[int, Block]], mark: Wire, ledger: Ledger) -> S
             continue
         mine = slots.put(index, block, refusal_is_part=refusal_is_part(mark))
         if mine < rank:
-            ledger.lose("moved", "reasoning, text and calls have one slot each, in that order", "content", index)
+            ledger.lose("moved", f"{NAME} has reasoning, text and calls in that order", "content", index)
         else:
             rank = mine
     return slots
@@ -212,14 +212,16 @@ def declare_joined(blocks: list[tuple[int, Block]], kind: type[Block], ledger: L
     """A slot holds one text: several lose their bounds."""
     several = [index for index, block in blocks if isinstance(block, kind)]
     for index in several if len(several) > 1 else ():
-        ledger.lose("approximated", f"several {kind.__struct_config__.tag} blocks go as one", "content", index)
+        ledger.lose_form(
+            "approximated", f"{NAME} has one {kind.__struct_config__.tag} per message; joined", "content", index
+        )
 
 
 def lose_marks(block: Block, ledger: Ledger) -> None:
     """A slot holds what a block says, and nothing that it carries."""
     for name in ("signature", "cache"):
         if getattr(block, name) is not None:
-            ledger.lose("dropped", f"{NAME} has no {name} on a {block.type} block of the assistant's", name)
+            ledger.lose("dropped", f"an assistant's {block.type} in {NAME} has no {name}", name)
     ledger.foreign(block, NAME)
 
 
@@ -257,13 +259,13 @@ def say_thinking(slots: Slots, wire: Wire, mark: Wire, quirks: Quirks, ledger: L
     for index, block in slots.thinking:
         ledger.where = (*where, "content", index)
         if not keys:
-            ledger.lose("dropped", f"{NAME} has no word for reasoning in a request")
+            ledger.lose("dropped", f"{NAME} takes no reasoning in a request", weight="state")
             continue
         for key in keys:
             wire[key] = "\n\n".join(filter(None, (wire.get(key), block.text)))
         lose_marks(block, ledger)
         if not block.text:
-            ledger.lose("dropped", "a thought without text says nothing here")
+            ledger.lose("dropped", f"reasoning of {NAME} is text, and this has none", weight="state")
     ledger.where = where
     if quirks.replay_thinking and slots.calls and not answer:
         wire.setdefault(quirks.thinking_key or "reasoning_content", "")
@@ -279,7 +281,7 @@ def say_content(slots: Slots, wire: Wire, mark: Wire, quirks: Quirks, ledger: Le
     for index, block in slots.parts:
         ledger.where = (*where, "content", index)
         if form != "parts" and isinstance(block, MEDIA):
-            ledger.lose("dropped", "the assistant speaks in text alone")
+            ledger.lose("dropped", f"an assistant message of {NAME} takes only text")
         if isinstance(block, RefusalBlock) and not refusal_is_part(mark):
             wire["refusal"] = "\n\n".join(filter(None, (wire.get("refusal"), block.text)))
             lose_marks(block, ledger)
@@ -307,7 +309,7 @@ def say_joined(texts: list[tuple[int, Block]], wire: Wire, where: tuple[str | in
     for index, block in texts:
         ledger.where = (*where, "content", index)
         PARTS.encode(block, ledger)
-        ledger.lose("approximated", "an answer's content is one text")
+        ledger.lose_form("approximated", f"an answer of {NAME} is one text; several were joined")
 
 
 def say_parts(
@@ -332,14 +334,14 @@ def say_audio(slots: Slots, wire: Wire, ledger: Ledger) -> None:
             wire["audio"] = own(NAME, {"id": source.file_id}, block)
             for path, value in ((("transcript",), block.transcript), (("source", "media_type"), source.media_type)):
                 if value is not None:
-                    ledger.lose("dropped", "audio goes back by its id alone", *path)
+                    ledger.lose_form("dropped", f"an assistant's audio in {NAME} is sent by its id alone", *path)
         elif isinstance(source, Base64Source) and "id" in block.extras.get(NAME, ()):
             said = {"data": source.data}
             if block.transcript is not None:
                 said["transcript"] = block.transcript
             wire["audio"] = own(NAME, said, block)
         else:
-            ledger.lose("dropped", "the assistant's audio goes back by the issuer's id only")
+            ledger.lose("dropped", f"an assistant's audio in {NAME} is sent by its issuer's id only", weight="state")
     ledger.where = where
 
 

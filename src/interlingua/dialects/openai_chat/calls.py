@@ -115,15 +115,15 @@ def _say_id(block: ToolUseBlock, mark: Wire, wire: Wire, ids: IdMap, ledger: Led
         return
     wire["id"] = block.id if "verbatim" in mark and ids.rule is OPENAI.ids else ids.fit(block.id)
     if wire["id"] != block.id:
-        ledger.lose("approximated", "the reader takes other ids: one was derived", "id")
+        ledger.lose_form("approximated", "this server takes other ids; one was derived", "id")
 
 
 def _attributes(block: ToolUseBlock, ledger: Ledger) -> None:
     ledger.foreign(block, NAME)
     if block.signature is not None:
-        ledger.lose("dropped", f"{NAME} does not sign calls", "signature")
+        ledger.lose("dropped", f"calls of {NAME} have no signature", "signature", weight="state")
     if block.cache is not None:
-        ledger.lose("dropped", "cache marks stand on content parts only", "cache")
+        ledger.lose("dropped", f"{NAME} takes cache marks on content parts only", "cache")
 
 
 def say_input(block: ToolUseBlock, mark: Wire) -> Wire:
@@ -144,5 +144,5 @@ def read_legacy_call(wire: Wire, index: int) -> ToolUseBlock:
 def say_legacy_call(block: ToolUseBlock, ledger: Ledger) -> Wire:
     _attributes(block, ledger)
     if not OURS.fullmatch(block.id):
-        ledger.lose("dropped", "a function_call has no id", "id")
+        ledger.lose_form("dropped", f"a legacy `function_call` of {NAME} has no id", "id")
     return own(NAME, {"name": block.name, **say_input(block, marks(NAME, block))}, block)

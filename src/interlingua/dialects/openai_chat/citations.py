@@ -50,7 +50,11 @@ def read_citation(wire: Wire) -> Citation:
 def say_annotations(block: TextBlock, offset: int, wire: Wire, ledger: Ledger, *, answer: bool) -> None:
     """Those of one text, whose place in the whole content is ``offset``."""
     if not answer or not block.text:
-        why = "annotations point into the text, and this one is empty" if answer else "a request does not cite"
+        why = (
+            f"citations of {NAME} have a position in the text, and it is empty"
+            if answer
+            else f"{NAME} takes no citations in a request"
+        )
         ledger.lose("dropped", why, "citations")
         return
     span = (offset, offset + len(block.text))
@@ -63,12 +67,12 @@ def say_annotations(block: TextBlock, offset: int, wire: Wire, ledger: Ledger, *
 def say_citation(citation: Citation, span: tuple[int, int], ledger: Ledger, *path: str | int) -> Wire | None:
     """``span`` is where the cited text stands in the whole content: what is cited unless the citation says."""
     if citation.kind != "url" or (citation.url is None and NAME not in citation.forms):
-        ledger.lose("dropped", "annotations cite URLs only", *path)
+        ledger.lose("dropped", f"{NAME} has citations of URLs only", *path)
         return None
     if citation.text is not None:
-        ledger.lose("dropped", "an annotation does not quote", *path, "text")
+        ledger.lose("dropped", f"citations of {NAME} quote no text", *path, "text")
     if citation.index is not None:
-        ledger.lose("dropped", "sources have no numbers", *path, "index")
+        ledger.lose_form("dropped", f"citations of {NAME} have no index", *path, "index")
     mark = marks(NAME, citation)
     hollow = (*mark.get("absent", ()), *mark.get("blank", {}).get("url_citation", ()))
     inner: Wire = {}
@@ -79,7 +83,7 @@ def say_citation(citation: Citation, span: tuple[int, int], ledger: Ledger, *pat
         elif theirs not in hollow:
             inner[theirs] = usual
             if usual != "":
-                ledger.lose("added", "an annotation says where: the whole text", *path, ours)
+                ledger.lose_form("added", f"{NAME} requires a position; that of the text was added", *path, ours)
     ledger.foreign(citation, NAME, *path)
     return own(NAME, {"type": "url_citation", "url_citation": inner}, citation)
 
@@ -89,4 +93,4 @@ def declare_cited(blocks: list[tuple[int, Block]], ledger: Ledger) -> None:
     texts = [(index, block) for index, block in blocks if isinstance(block, TextBlock)]
     for index, text in texts if len(texts) > 1 else ():
         if text.citations:
-            ledger.lose("moved", "annotations stand on the turn, not on a text", "content", index, "citations")
+            ledger.lose_form("moved", f"{NAME} has citations on the message", "content", index, "citations")

@@ -6,7 +6,7 @@ from ...types.blocks import Block, TextBlock
 from .._json import is_array
 from .._tables import Ledger, take
 from .assistant import writes_string
-from .parts import Wire, read_part, say_part
+from .parts import NAME, Wire, read_part, say_part
 from .quirks import Quirks
 
 
@@ -40,7 +40,7 @@ def say_content(
     for index, block in blocks:
         ledger.where = (*where, index)
         if isinstance(block, TextBlock) and block.citations:
-            ledger.lose("dropped", "a request does not cite", "citations")
+            ledger.lose("dropped", f"{NAME} takes no citations in a request", "citations")
         wire = say_part(block, quirks, ledger)
         if wire is not None:
             said.append(wire)

@@ -131,9 +131,9 @@ class Encoder(GrammaticalEncoder):
         self.ledger.where = ("content", event.index)
         self.ledger.foreign(event.block, NAME)
         if event.block.signature is not None:
-            self.ledger.lose("dropped", f"{NAME} does not sign calls", "signature")
+            self.ledger.lose("dropped", f"calls of {NAME} have no signature", "signature", weight="state")
         if event.block.cache is not None:
-            self.ledger.lose("dropped", "cache marks stand on content parts only", "cache")
+            self.ledger.lose("dropped", f"{NAME} takes cache marks on content parts only", "cache")
         if event.index in self.said:
             return b""
         block = event.block
@@ -156,12 +156,12 @@ class Encoder(GrammaticalEncoder):
         elif isinstance(block, RefusalBlock):
             lose_marks(block, self.ledger)
         else:
-            self.ledger.lose("dropped", f"a {NAME} stream has no word for a {block.type} block")
+            self.ledger.lose("dropped", f"streams of {NAME} have no {block.type} blocks")
         return b""
 
     def end_text(self, index: int, block: TextBlock) -> None:
         if not block.text:
-            self.ledger.lose("dropped", "an empty text leaves no trace in a stream")
+            self.ledger.lose_form("dropped", f"streams of {NAME} have no empty texts")
             return
         span = (self.offsets[index], self.offsets[index] + len(block.text))
         said = [say_citation(c, span, self.ledger, "citations", i) for i, c in enumerate(block.citations)]
@@ -175,7 +175,7 @@ class Encoder(GrammaticalEncoder):
             return self.chunk({"content": [{**last, "thinking": [{"type": "text", "text": ""}]}]})
         lose_marks(block, self.ledger)
         if not block.text:
-            self.ledger.lose("dropped", "a thought without text says nothing here")
+            self.ledger.lose("dropped", f"reasoning of {NAME} is text, and this has none", weight="state")
         return b""
 
     def audio(self, index: int, block: AudioBlock) -> bytes:
@@ -183,7 +183,7 @@ class Encoder(GrammaticalEncoder):
         slots.audio.append((index, block))
         self.ledger.where = ()
         if self.heard:
-            self.ledger.lose("dropped", "an answer has one audio", "content", index)
+            self.ledger.lose("dropped", f"an answer of {NAME} has one audio", "content", index)
             return b""
         say_audio(slots, wire, self.ledger)
         self.heard = bool(wire)
@@ -210,7 +210,7 @@ class Encoder(GrammaticalEncoder):
         sort_slots(blocks, mark, self.ledger)
         for said, meant in zip(self.order, sorted(self.order), strict=True):
             if said != meant:
-                self.ledger.lose("moved", "it was said before one that had begun earlier", "content", said)
+                self.ledger.lose_form("moved", f"streams of {NAME} have blocks one by one; moved", "content", said)
         declare_joined(blocks, TextBlock, self.ledger)
         declare_cited(blocks, self.ledger)
         if mark.get("content") != "parts":
@@ -223,7 +223,7 @@ class Encoder(GrammaticalEncoder):
         first = dict(choices[0])
         self.declare_annotations(response, first.get("message"))
         if first.pop("delta", None):
-            self.ledger.lose("dropped", "a whole answer's own delta", "extras", NAME, "choices")
+            self.ledger.lose_form("dropped", f"streams of {NAME} have no such `delta`", "extras", NAME, "choices")
         finish: Wire = {"finish_reason": None, **say_stop(response, marks(NAME, response), self.ledger)}
         choice: Wire = {"index": 0, "delta": first.pop("message", {}), **finish}
         residue.pop("usage", None)
@@ -236,7 +236,7 @@ class Encoder(GrammaticalEncoder):
         several = sum(isinstance(block, TextBlock) for block in response.content) > 1
         if several and is_array(found) and found and all(map(is_url_citation, found)):
             place = ("extras", NAME, "choices", 0, "message", "annotations")
-            self.ledger.lose("moved", "several texts go as one, and it is cited", *place)
+            self.ledger.lose_form("moved", f"{NAME} has one text per message; moved there", *place)
 
     def further(self, choice: Wire) -> bytes:
         """Another choice than the answer: one chunk that says it all."""

@@ -213,10 +213,10 @@ def say_assistant(message: Message, target: Target | None, ids: IdMap, quirks: Q
     said = wire.keys() & {"tool_calls", "function_call", "audio", "refusal"}
     if wire.get("content", "") is None and not said and "content" not in mark:
         wire["content"] = PLACEHOLDER
-        ledger.lose("added", "a turn may not be empty", "content")
+        ledger.lose("added", f"{NAME} accepts no empty message; a placeholder was added", "content")
     if NAME in message.extras and not same_issuer(message.origin, NAME, target):
         for key in message.extras[NAME]:
-            ledger.lose("dropped", "only the server that wrote this turn reads it", "extras", NAME, key)
+            ledger.lose("dropped", "a field of another server, which this one may not know", "extras", NAME, key)
         return wire
     return own(NAME, wire, message)
 
@@ -229,5 +229,5 @@ def say_message(message: Message, quirks: Quirks, ledger: Ledger) -> Wire:
     own(NAME, wire, message)
     if "content" not in wire and mark.get("content") != "absent":
         wire["content"] = PLACEHOLDER
-        ledger.lose("added", "a turn may not be empty", "content")
+        ledger.lose("added", f"{NAME} accepts no empty message; a placeholder was added", "content")
     return wire

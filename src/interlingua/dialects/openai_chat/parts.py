@@ -50,7 +50,7 @@ def say_breakpoint(mark: CacheMark, ledger: Ledger) -> Wire:
     if mark.ttl in TTLS:
         wire["ttl"] = mark.ttl
     elif mark.ttl is not None:
-        ledger.lose("dropped", f"the only times to live are {', '.join(TTLS)}", "cache", "ttl")
+        ledger.lose("dropped", f"{NAME} caches for {' or '.join(TTLS)} only", "cache", "ttl")
     return wire
 
 
@@ -94,7 +94,7 @@ def say_cache(mark: CacheMark | None, wire: Wire, quirks: Quirks, ledger: Ledger
         return
     word = CACHES.get(marks(NAME, mark).get("cache") or (quirks.cache_key if here else None) or "")
     if word is None:
-        ledger.lose("dropped", "cache marks stand on content parts only", "cache")
+        ledger.lose("dropped", f"{NAME} takes cache marks on content parts only", "cache")
     else:
         wire[word.key] = own(NAME, word.say(mark, ledger) or {}, mark)
         ledger.foreign(mark, NAME, "cache")
@@ -113,10 +113,10 @@ def say_url(source: Source, ledger: Ledger) -> str | None:
             return f"data:{source.media_type};base64,{source.data}"
         case UrlSource():
             if source.media_type is not None:
-                ledger.lose("dropped", "a URL has no media type", "source", "media_type")
+                ledger.lose_form("dropped", f"{NAME} takes no media type beside a URL", "source", "media_type")
             return source.url
         case TextSource():
-            ledger.lose("approximated", "a text document goes as base64 data", "source")
+            ledger.lose_form("approximated", f"{NAME} has no text documents; sent as base64 data", "source")
             return f"data:{source.media_type};base64,{base64.b64encode(source.text.encode()).decode()}"
         case FileSource():
             return None
@@ -136,7 +136,7 @@ def read_image(rest: Wire) -> dict[str, Any] | None:
 def say_image(block: ImageBlock, ledger: Ledger) -> Wire | None:
     url = say_url(block.source, ledger)
     if url is None:
-        ledger.lose("dropped", "images are sent as data or by URL, not as stored files")
+        ledger.lose("dropped", f"{NAME} takes images as data or by URL, not by file id", weight="state")
         return None
     if block.detail is None and marks(NAME, block).get("image") == "string":
         return {"image_url": url}
@@ -155,16 +155,16 @@ def read_audio(rest: Wire) -> dict[str, Any]:
 def say_audio(block: AudioBlock, ledger: Ledger) -> Wire | None:
     source = block.source
     if not isinstance(source, Base64Source):
-        ledger.lose("dropped", "audio is sent as data only")
+        ledger.lose("dropped", f"{NAME} takes audio as data only")
         return None
     word = marks(NAME, block).get("format") or AUDIO_WORDS.get(source.media_type)
     if word is None:
-        ledger.lose("dropped", f"audio is {' or '.join(AUDIO)}, not {source.media_type}")
+        ledger.lose("dropped", f"{NAME} takes audio as {' or '.join(AUDIO)}, not {source.media_type}")
         return None
     if AUDIO.get(word, source.media_type) != source.media_type:
-        ledger.lose("approximated", f"{source.media_type} goes as {word}", "source", "media_type")
+        ledger.lose_form("approximated", f"{NAME} calls {source.media_type} {word}", "source", "media_type")
     if block.transcript is not None:
-        ledger.lose("dropped", "audio sent to the model has no transcript", "transcript")
+        ledger.lose("dropped", f"audio in a request of {NAME} has no transcript", "transcript")
     return {"input_audio": {"data": source.data, "format": word}}
 
 
@@ -191,26 +191,26 @@ def say_file(block: DocumentBlock, ledger: Ledger) -> Wire | None:
     mark, source = marks(NAME, block), block.source
     for name in ("title", "context"):
         if getattr(block, name) is not None:
-            ledger.lose("dropped", f"{NAME} has no word for {name}", name)
+            ledger.lose("dropped", f"documents of {NAME} have no {name}", name)
     if isinstance(source, UrlSource) and "part" not in mark:
-        ledger.lose("dropped", "documents are sent as data or as stored files, not by URL")
+        ledger.lose("dropped", f"{NAME} takes documents as data or by file id, not by URL")
         return None
     if isinstance(source, UrlSource) and mark["part"] == "document_url":
         return {"type": "document_url", "document_url": source.url}
     if isinstance(source, FileSource):
         if source.dialect not in (None, NAME):
-            ledger.lose("dropped", f"the file is stored with {source.dialect}")
+            ledger.lose("dropped", f"the file is stored elsewhere, with {source.dialect}", weight="state")
             return None
         inner: Wire = {"file_id": source.file_id}
         if source.media_type is not None:
-            ledger.lose("dropped", "a stored file has no media type", "source", "media_type")
+            ledger.lose_form("dropped", f"{NAME} takes no media type beside a file id", "source", "media_type")
     else:
         inner = {"file_data": say_url(source, ledger)}
     if block.filename is not None:
         inner["filename"] = block.filename
     elif "file_data" in inner and mark.get("filename") != "absent":
         inner["filename"] = f"document.{EXTENSIONS.get(getattr(source, 'media_type', ''), 'bin')}"
-        ledger.lose("added", "a file needs a name", "filename")
+        ledger.lose_form("added", f"{NAME} requires a file name; one was added", "filename")
     return {"file": inner}
 
 
@@ -229,7 +229,7 @@ def read_video(rest: Wire) -> dict[str, Any]:
 def say_video(block: VideoBlock, ledger: Ledger) -> Wire | None:
     url = say_url(block.source, ledger) if marks(NAME, block).get("part") else None
     if url is None:
-        ledger.lose("dropped", f"{NAME} has no word for a video block")
+        ledger.lose("dropped", f"{NAME} has no video blocks")
         return None
     return {"video_url": {"url": url}}
 
@@ -252,7 +252,7 @@ def say_thinking(block: ThinkingBlock, ledger: Ledger) -> Wire:
 
 
 def say_json(block: JsonBlock, ledger: Ledger) -> Wire:
-    ledger.lose("approximated", "a structured result goes as its JSON text")
+    ledger.lose_form("approximated", f"{NAME} has no JSON here; sent as JSON text")
     return {"type": "text", "text": dump(block.value).decode()}
 
 

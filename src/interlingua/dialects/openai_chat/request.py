@@ -267,7 +267,7 @@ def say_chosen(
 ) -> Wire:
     if offered or "alone" in marks(NAME, request):
         return say_choice(choice, request.tools, quirks, bound, ledger)
-    ledger.lose("dropped", "a choice needs tools to choose from", "tool_choice")
+    ledger.lose("dropped", f"{NAME} takes a tool choice only beside tools", "tool_choice")
     return {}
 
 
@@ -280,11 +280,11 @@ def say_numbers(request: Request, body: Wire, mark: Wire, quirks: Quirks, bound:
         if quirks.top_k or (not bound and "top_k_key" in mark):
             body["top_k"] = request.top_k
         else:
-            ledger.lose("dropped", f"{NAME} has no word for top_k", "top_k")
+            ledger.lose("dropped", f"{NAME} has no `top_k`", "top_k")
     tier = request.service_tier
     if tier is not None and tier not in TIERS and NAME not in request.extras and not mark:
         del body["service_tier"]
-        ledger.lose("dropped", f"{NAME} has no tier {tier}", "service_tier")
+        ledger.lose("dropped", f"{NAME} has no service tier {tier}", "service_tier")
 
 
 def say_identity(request: Request, body: Wire, mark: Wire, ledger: Ledger) -> None:
@@ -307,19 +307,19 @@ def say_thinking(thinking: Thinking, body: Wire, mark: Wire, quirks: Quirks, bou
         said_mode = True
     elif thinking.mode == "disabled":
         if effort is not None:
-            ledger.lose("dropped", "thinking is off", "effort")
+            ledger.lose_form("dropped", "thinking is disabled, so no effort was sent", "effort")
         effort, said_mode = "none", True
     elif effort == "none":
-        ledger.lose("approximated", "effort none is thinking disabled", "effort")
-        ledger.lose("added", "effort none is thinking disabled", "mode")
+        ledger.lose_form("approximated", f"effort none is said as thinking disabled in {NAME}", "effort")
+        ledger.lose_form("added", f"effort none is said as thinking disabled in {NAME}", "mode")
     if thinking.budget is not None:
         _say_budget(thinking.budget, form, inner, ledger)
     if effort is not None:
         _say_effort(effort, form, body, inner, ledger)
     if thinking.mode is not None and not said_mode:
-        ledger.lose("dropped", f"{NAME} has no word for mode {thinking.mode}", "mode")
+        ledger.lose("dropped", f"{NAME} has no thinking mode {thinking.mode}", "mode")
     if thinking.display is not None:
-        ledger.lose("dropped", f"{NAME} has no word for display", "display")
+        ledger.lose("dropped", f"{NAME} has no setting to show or hide thinking", "display")
     if inner:
         body[form] = inner
     ledger.foreign(thinking, NAME)
@@ -335,7 +335,7 @@ def _say_budget(budget: int, form: str, inner: Wire, ledger: Ledger) -> None:
 
 def _say_effort(effort: str, form: str, body: Wire, inner: Wire, ledger: Ledger) -> None:
     if effort not in (*EFFORTS, "none"):
-        ledger.lose("dropped", f"the effort words are none, {', '.join(EFFORTS)}", "effort")
+        ledger.lose("dropped", f"{NAME} has the efforts none, {', '.join(EFFORTS)} only", "effort")
     elif form == "reasoning":
         inner["effort"] = effort
     else:

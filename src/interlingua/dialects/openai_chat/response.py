@@ -267,7 +267,7 @@ def say_stop(response: Response, mark: Wire, ledger: Ledger) -> Wire:
             return {} if word == "absent" else {"finish_reason": word}
     word = write_stop(StopReason(response.stop_reason), refused=refused)
     if stands_for(word, calls=calls, refused=refused) is not response.stop_reason:
-        ledger.lose("approximated", f"{NAME} has no word for {response.stop_reason}", "stop_reason")
+        ledger.lose("approximated", f"{NAME} has no stop reason {response.stop_reason}", "stop_reason")
     return {"finish_reason": word}
 
 

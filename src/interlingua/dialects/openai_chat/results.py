@@ -89,7 +89,7 @@ def bring_home(
     assert isinstance(block, ToolResultBlock)
     where = ledger.where
     ledger.where = ("messages", at, "content", place)
-    ledger.lose("moved", "a result stands right behind the turn that called")
+    ledger.lose("moved", f"{NAME} wants tool results right after the message that called")
     wire = say_result(block, ids, quirks, moved, ledger)
     ledger.where = where
     return wire
@@ -110,7 +110,7 @@ def say_results(
             wire = say_part(block, quirks, ledger)
             if wire is not None:
                 moved.append(wire)
-                ledger.lose("moved", "only results stand in a tool message")
+                ledger.lose("moved", f"a tool message of {NAME} holds results only; the rest went to a user message")
     ledger.where = where
     return said
 
@@ -124,16 +124,16 @@ def say_result(block: ToolResultBlock, ids: IdMap, quirks: Quirks, moved: list[W
         verbatim = "verbatim" in mark and ids.rule is OPENAI.ids
         wire["tool_call_id"] = block.tool_use_id if verbatim else ids.fit(block.tool_use_id)
         if wire["tool_call_id"] != block.tool_use_id:
-            ledger.lose("approximated", "the reader takes other ids: one was derived", "tool_use_id")
+            ledger.lose_form("approximated", "this server takes other ids; one was derived", "tool_use_id")
     if block.name is not None:
         if "named" in mark or wire["role"] == "function":
             wire["name"] = block.name
         else:
-            ledger.lose("dropped", "a tool message names its call by id alone", "name")
+            ledger.lose_form("dropped", f"a tool message of {NAME} has no name", "name")
     wire |= say_result_content(block, mark, quirks, moved, ledger)
     say_cache(block.cache, wire, quirks, ledger, here=False)
     if block.signature is not None:
-        ledger.lose("dropped", f"{NAME} does not sign results", "signature")
+        ledger.lose("dropped", f"tool results of {NAME} have no signature", "signature", weight="state")
     ledger.foreign(block, NAME)
     own(NAME, wire, block)
     if "content" not in wire and mark.get("content") != "absent":
@@ -149,20 +149,20 @@ def say_result_content(block: ToolResultBlock, mark: Wire, quirks: Quirks, moved
             texts.append((index, inner))
         elif (wire := say_part(inner, quirks, ledger)) is not None:
             moved.append(wire)
-            ledger.lose("moved", "a tool result is text: media go to a user message behind it")
+            ledger.lose("moved", f"a tool result of {NAME} is text; media were sent in a user message after it")
     ledger.where = where
     if block.is_error:
         texts = _as_error(texts, ledger)
     elif block.is_error is False:
-        ledger.lose("dropped", f"{NAME} has no error flag", "is_error")
+        ledger.lose_form("dropped", f"{NAME} has no error flag; false says the same as none", "is_error")
     return say_content(texts, (*where, "content"), mark, quirks, ledger)
 
 
 def _as_error(texts: list[tuple[int, Block]], ledger: Ledger) -> list[tuple[int, Block]]:
     """There is no flag, so the text says it. Decoding never guesses it back."""
-    ledger.lose("approximated", "an error is the prefix 'Error: '", "is_error")
+    ledger.lose("approximated", f"{NAME} has no error flag; the text begins with 'Error: '", "is_error")
     index, head = texts[0] if texts else (0, None)
     if isinstance(head, TextBlock):
-        ledger.lose("approximated", "an error is the prefix 'Error: '", "content", index)
+        ledger.lose("approximated", f"{NAME} has no error flag; the text begins with 'Error: '", "content", index)
         return [(index, replace(head, text=f"Error: {head.text}")), *texts[1:]]
     return [(0, TextBlock("Error: ")), *texts]

@@ -88,14 +88,12 @@ def encode_tools(tools: Sequence[Tool], quirks: Quirks, ledger: Ledger) -> list[
         elif tool.dialect == NAME:
             said.append(tool.raw)
         else:
-            ledger.lose("dropped", f"only {tool.dialect} has this tool")
+            ledger.lose("dropped", f"a hosted tool of {tool.dialect} that is not translated to {NAME}")
     ledger.where = ()
     return said
 
 
 def say_tool(tool: ToolDefinition, quirks: Quirks, ledger: Ledger) -> Wire:
-    if tool.annotations is not None:
-        ledger.lose("dropped", f"{NAME} has no word for annotations", "annotations")
     if tool.kind == "text":
         wire = _say_custom(tool, ledger)
     else:
@@ -110,9 +108,9 @@ def say_tool(tool: ToolDefinition, quirks: Quirks, ledger: Ledger) -> Wire:
 
 def _say_custom(tool: ToolDefinition, ledger: Ledger) -> Wire:
     if tool.input_schema:
-        ledger.lose("dropped", "a free-text tool has no schema", "input_schema")
+        ledger.lose("dropped", f"a free-text tool of {NAME} has no schema", "input_schema")
     if tool.strict is not None:
-        ledger.lose("dropped", "a free-text tool has no schema to be strict about", "strict")
+        ledger.lose("dropped", f"a free-text tool of {NAME} has no strict flag", "strict")
     inner = {"name": tool.name}
     if tool.description is not None:
         inner["description"] = tool.description
@@ -125,7 +123,7 @@ def say_function(tool: ToolDefinition, quirks: Quirks, ledger: Ledger) -> Wire:
         wire["description"] = tool.description
     schema, strict = tool.input_schema, tool.strict
     if strict and not quirks.strict:
-        ledger.lose("dropped", "this server knows no strict tools", "strict")
+        ledger.lose("dropped", "this server has no strict tools", "strict")
         strict = None
     if strict and marks(NAME, tool).get("schema") != "verbatim":
         schema, able = say_strict(schema, NAME, ledger, "input_schema")
@@ -214,12 +212,19 @@ def say_choice(choice: ToolChoice, tools: Sequence[Tool], quirks: Quirks, bound:
         key = "function_call" if "legacy" in mark else "tool_choice"
         wire[key] = _say_mode(choice, tools, mark, quirks, bound, ledger)
     elif choice.name is not None or choice.allowed:
-        ledger.lose("dropped", "names need a mode", "name" if choice.name is not None else "allowed")
+        ledger.lose(
+            "dropped", f"{NAME} takes names only beside a mode", "name" if choice.name is not None else "allowed"
+        )
     if choice.parallel is not None:
         if quirks.parallel or not bound:
             wire["parallel_tool_calls"] = choice.parallel
         else:
-            ledger.lose("dropped", "this server has no word for parallel calls", "parallel")
+            ledger.lose(
+                "dropped",
+                "this server has no `parallel_tool_calls`",
+                "parallel",
+                weight="form" if choice.parallel else "content",
+            )
     ledger.foreign(choice, NAME)
     ledger.where = ()
     return wire
@@ -239,11 +244,11 @@ def _say_mode(
         kind = "custom" if mark.get("custom", _is_free(choice.name, tools)) else "function"
         return {"type": kind, kind: {"name": choice.name}}
     if choice.name is not None:
-        ledger.lose("dropped", f"mode {choice.mode} names no tool", "name")
+        ledger.lose("dropped", f"a tool choice {choice.mode} of {NAME} names no tool", "name")
     if choice.allowed:
         if choice.mode in ("auto", "any"):
             return _allowed(choice.mode, choice.allowed)
-        ledger.lose("dropped", f"mode {choice.mode} allows none", "allowed")
+        ledger.lose("dropped", f"a tool choice {choice.mode} of {NAME} has no list of allowed tools", "allowed")
     if choice.mode == "any":
         return quirks.any_word if bound else mark.get("any", quirks.any_word)
     return choice.mode

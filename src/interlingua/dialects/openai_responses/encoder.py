@@ -132,7 +132,7 @@ class Encoder(GrammaticalEncoder):
         self.ledger.where = ()
         begun = [self.whole[index] for index in sorted(self.whole)]
         if len(begun) == len(response.content) and begun != list(response.content):
-            self.ledger.lose("moved", "items stand in the order in which they began", "content")
+            self.ledger.lose_form("moved", f"items of {NAME} have the order in which they began", "content")
         declare_last_call(response, self.last, self.ledger)
         self.keep_id(wire)
         self.ended = True
@@ -163,7 +163,7 @@ class Encoder(GrammaticalEncoder):
         begun = (self.start.message_id if self.start is not None else None) or ""
         if "id" in wire and wire["id"] != begun:
             wire["id"] = begun
-            self.ledger.lose("approximated", "an answer keeps the id that it began with", "id")
+            self.ledger.lose_form("approximated", f"{NAME} keeps the id that the stream began with", "id")
 
     def progress(self, event: Unknown) -> bytes:
         """Our own protocol's further events go on as they came."""
@@ -306,7 +306,7 @@ class Encoder(GrammaticalEncoder):
         item = say_group(group, draft.index, self.ledger, cut=cut) or draft.wire
         if item.get("id") != draft.wire.get("id") and "id" in draft.wire:
             item["id"] = draft.wire["id"]
-            self.ledger.lose("approximated", "an item keeps the id that it began with", "extras", NAME)
+            self.ledger.lose_form("approximated", f"{NAME} keeps the id that the item began with", "extras", NAME)
         self.items[draft.index] = item
         return self.event("response.output_item.done", {"output_index": draft.index, "item": item})
 

@@ -170,7 +170,7 @@ def _say_input(block: ServerToolUseBlock, ledger: Ledger) -> Wire:
     """The input stands beside what the item says of itself."""
     taken = [key for key in ("type", *NOT_INPUT, FOUND.get(block.name, "type")) if key in block.input]
     for key in taken:
-        ledger.lose("dropped", "the item says this of itself", "input", key)
+        ledger.lose("dropped", f"the item of {NAME} has a field of this name itself", "input", key)
     return {key: value for key, value in block.input.items() if key not in taken} if taken else block.input
 
 
@@ -178,16 +178,16 @@ def declare_found(call: ServerToolUseBlock, found: ServerToolResultBlock, ledger
     """A result that is said inside its call's item has no id or name of its own."""
     for field, value in (("tool_use_id", call.id), ("name", call.name)):
         if getattr(found, field) != value:
-            ledger.lose("dropped", "it is said inside the item of its call", field)
+            ledger.lose_form("dropped", f"{NAME} has the result inside the item of its call", field)
     if found.is_error is False or (found.is_error and marks(NAME, call).get("tag") != MCP):
-        ledger.lose("dropped", NO_FLAG, "is_error")
+        ledger.lose("dropped", NO_FLAG, "is_error", weight="content" if found.is_error else "form")
     _attributes(found, ledger)
 
 
 def _ours(block: ServerToolUseBlock | ServerToolResultBlock, ledger: Ledger) -> bool:
     if block.dialect in ("", NAME):
         return True
-    ledger.lose("dropped", f"only {block.dialect} runs this tool")
+    ledger.lose("dropped", f"the call of a hosted tool of {block.dialect} has no form in {NAME}")
     return False
 
 
@@ -198,9 +198,9 @@ def _say_status(wire: Wire, mark: Wire) -> None:
 
 def _attributes(block: Block, ledger: Ledger) -> None:
     if block.signature is not None:
-        ledger.lose("dropped", f"{NAME} does not sign {block.type} blocks", "signature")
+        ledger.lose("dropped", f"{block.type} blocks of {NAME} have no signature", "signature", weight="state")
     if block.cache is not None:
-        ledger.lose("dropped", "cache marks stand on what is put in", "cache")
+        ledger.lose("dropped", f"{NAME} takes cache marks on input parts only", "cache")
     ledger.foreign(block, NAME)
 
 
@@ -211,7 +211,7 @@ def say_result(block: ServerToolResultBlock, ledger: Ledger) -> Wire | None:
     if block.content is not None:
         wire[OUTPUT_KEYS.get(block.name, "output")] = block.content
     if block.is_error is not None:
-        ledger.lose("dropped", NO_FLAG, "is_error")
+        ledger.lose("dropped", NO_FLAG, "is_error", weight="content" if block.is_error else "form")
     _attributes(block, ledger)
     return own(NAME, wire, block)
 
@@ -220,14 +220,14 @@ def say_image(block: ImageBlock, place: int | None, ledger: Ledger) -> Wire | No
     """Without an id of the issuer's, a picture can be said in an answer only."""
     residue, mark = block.extras.get(NAME, {}), marks(NAME, block)
     if not isinstance(block.source, Base64Source) or (place is None and "id" not in residue):
-        ledger.lose("dropped", "the assistant's own pictures are known by their ids")
+        ledger.lose("dropped", f"an assistant's image in {NAME} needs its issuer's id", weight="state")
         return None
     kind = block.source.media_type.removeprefix("image/")
     wire: Wire = {"type": IMAGE, "result": block.source.data}
     if kind != "png" or "format" in mark:
         wire["output_format"] = kind
     if block.detail is not None:
-        ledger.lose("dropped", "a picture of the model's has no detail", "detail")
+        ledger.lose("dropped", f"an assistant's image in {NAME} has no `detail`", "detail")
     ledger.foreign(block.source, NAME, "source")
     _attributes(block, ledger)
     own(NAME, wire, block)

@@ -105,13 +105,13 @@ def say_message(group: Placed, place: int | None, scribe: Scribe, *, border: boo
 def _say_string(block: TextBlock | RefusalBlock, ledger: Ledger) -> str:
     """A message put in without an id is plain text."""
     if isinstance(block, RefusalBlock):
-        ledger.lose("approximated", "a refusal put in without its id goes as text")
+        ledger.lose("approximated", f"{NAME} takes a refusal only with its message's id; sent as text")
     elif block.citations:
-        ledger.lose("dropped", "citations go back with the id of their message only", "citations")
+        ledger.lose("dropped", f"{NAME} takes citations only with their message's id", "citations")
     if block.signature is not None:
-        ledger.lose("dropped", f"{NAME} does not sign {block.type} blocks", "signature")
+        ledger.lose("dropped", f"{block.type} blocks of {NAME} have no signature", "signature", weight="state")
     if block.cache is not None:
-        ledger.lose("dropped", "cache marks stand on what is put in", "cache")
+        ledger.lose("dropped", f"{NAME} takes cache marks on input parts only", "cache")
     ledger.foreign(block, NAME)
     return block.text
 
@@ -164,9 +164,9 @@ def say_call(block: ToolUseBlock, place: int | None, scribe: Scribe, *, cut: boo
     else:
         wire |= _say_arguments(block, mark)
     if block.signature is not None:
-        scribe.lose("dropped", f"{NAME} does not sign calls", "signature")
+        scribe.lose("dropped", f"calls of {NAME} have no signature", "signature", weight="state")
     if block.cache is not None:
-        scribe.lose("dropped", "cache marks stand on what is put in", "cache")
+        scribe.lose("dropped", f"{NAME} takes cache marks on input parts only", "cache")
     scribe.foreign(block, NAME)
     own(NAME, wire, block)
     if block.name in scribe.namespaces and NAME not in block.extras:
@@ -266,5 +266,5 @@ def say_group(
         case head if is_part(head):
             return say_message(group, place, scribe, border=border, cut=cut)
         case head:
-            scribe.lose("dropped", f"{NAME} has no word for a {head.type} block of the assistant's")
+            scribe.lose("dropped", f"{NAME} has no {head.type} blocks of an assistant")
             return None

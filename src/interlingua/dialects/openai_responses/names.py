@@ -70,7 +70,7 @@ class Scribe(Ledger):
             self.renamed[own] = id
             self.taken.add(id)
         if id != wanted:
-            self.lose("approximated", "call ids are of up to 64 characters, and each is given once", "id")
+            self.lose_form("approximated", f"{NAME} takes unique ids of up to 64 characters; derived", "id")
             self.derived.add(own)
         self.calls[own] = free = block.kind == "text"
         (self._free.add if free else self._free.discard)(own)
@@ -99,7 +99,7 @@ class Scribe(Ledger):
             free = id not in self.calls and bool(self._free)
         found = self.renamed.get(id, id)
         if id in self.derived:
-            self.lose("approximated", "the call was given another id", "tool_use_id")
+            self.lose_form("approximated", "the call was given another id", "tool_use_id")
         return found, free
 
     def trusts(self, origin: Origin) -> bool:
@@ -116,7 +116,7 @@ class Scribe(Ledger):
         kept = self._answer or (isinstance(owner, ToolUseBlock | ToolDefinition) and _verbatim(owner))
         if kept or is_name(name):
             return name
-        self.lose("approximated", "tool names are letters, digits, _ and -: one was derived", *(path or ("name",)))
+        self.lose("approximated", f"{NAME} takes letters, digits, _ and -; a name was derived", *(path or ("name",)))
         if self._names is None:
             self._names = ToolNames(self._tools)
         return self._names.fit(name)

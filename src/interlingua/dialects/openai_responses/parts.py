@@ -46,7 +46,7 @@ def say_breakpoint(mark: CacheMark, ledger: Ledger) -> Wire:
     if mark.ttl in TTLS:
         wire["ttl"] = mark.ttl
     elif mark.ttl is not None:
-        ledger.lose("dropped", f"the only times to live are {', '.join(TTLS)}", "cache", "ttl")
+        ledger.lose("dropped", f"{NAME} caches for {' or '.join(TTLS)} only", "cache", "ttl")
     return wire
 
 
@@ -69,7 +69,7 @@ def read_url(url: str) -> Source:
 def say_data(source: Base64Source | TextSource, ledger: Ledger) -> str:
     if isinstance(source, Base64Source):
         return f"data:{source.media_type};base64,{source.data}"
-    ledger.lose("approximated", "a text document goes as base64 data", "source")
+    ledger.lose_form("approximated", f"{NAME} has no text documents; sent as base64 data", "source")
     return f"data:{source.media_type};base64,{base64.b64encode(source.text.encode()).decode()}"
 
 
@@ -79,7 +79,7 @@ def say_source(source: Source, ledger: Ledger, *, url: str, data: str) -> Wire |
     match source:
         case FileSource():
             if source.dialect not in (None, NAME):
-                ledger.lose("dropped", f"the file is stored with {source.dialect}")
+                ledger.lose("dropped", f"the file is stored elsewhere, with {source.dialect}", weight="state")
                 return None
             wire = {"file_id": source.file_id}
         case UrlSource():
@@ -87,7 +87,7 @@ def say_source(source: Source, ledger: Ledger, *, url: str, data: str) -> Wire |
         case _:
             return {data: say_data(source, ledger)}
     if source.media_type is not None:
-        ledger.lose("dropped", "a file id or URL has no media type", "source", "media_type")
+        ledger.lose_form("dropped", f"{NAME} takes no media type beside a file id or URL", "source", "media_type")
     return wire
 
 
@@ -111,7 +111,7 @@ def read_image(rest: Wire) -> dict[str, Any] | None:
 
 def say_image(block: ImageBlock, ledger: Ledger) -> Wire | None:
     if isinstance(block.source, TextSource):
-        ledger.lose("dropped", "text is no image")
+        ledger.lose("dropped", f"{NAME} takes images as data, by URL or by file id, not as text")
         return None
     wire = say_source(block.source, ledger, url="image_url", data="image_url")
     if wire is None:
@@ -120,7 +120,7 @@ def say_image(block: ImageBlock, ledger: Ledger) -> Wire | None:
     if block.detail is not None or form != "absent":
         wire["detail"] = block.detail or form
     if block.detail is None and form == DETAIL:
-        ledger.lose("added", NEEDS_DETAIL, "detail")
+        ledger.lose_form("added", NEEDS_DETAIL, "detail")
     return wire
 
 
@@ -152,13 +152,18 @@ def say_file(block: DocumentBlock, ledger: Ledger) -> Wire | None:
     filename, title = block.filename, block.title
     if filename is None and "file_data" in wire and mark.get("filename") != "absent":
         filename = title or f"document.{EXTENSIONS.get(getattr(source, 'media_type', ''), 'bin')}"
-        ledger.lose("added", "file data need a name", "filename")
+        ledger.lose_form("added", f"{NAME} requires a file name; one was added", "filename")
     if filename is not None:
         wire["filename"] = filename
     if title is not None:
-        ledger.lose("approximated" if title == filename else "dropped", f"{NAME} has no word for title", "title")
+        ledger.lose(
+            "approximated" if title == filename else "dropped",
+            f"documents of {NAME} have no title",
+            "title",
+            weight="form" if title == filename else "content",
+        )
     if block.context is not None:
-        ledger.lose("dropped", f"{NAME} has no word for context", "context")
+        ledger.lose("dropped", f"documents of {NAME} have no context", "context")
     return wire
 
 
@@ -190,10 +195,10 @@ def read_annotation(wire: Wire) -> Citation:
 def say_annotation(citation: Citation, text: str, ledger: Ledger, *path: str | int) -> Wire | None:
     """An annotation of a text, or nothing and a loss: only its issuer can cite a file again."""
     if citation.kind != "url" and NAME not in citation.extras and "verbatim" not in marks(NAME, citation):
-        ledger.lose("dropped", f"{NAME} has no citation of kind {citation.kind}", *path)
+        ledger.lose("dropped", f"{NAME} has no {citation.kind} citations", *path)
         return None
     if citation.kind == "url" and citation.url is None and NAME not in citation.forms:
-        ledger.lose("dropped", "a citation of a URL has one", *path)
+        ledger.lose("dropped", f"a URL citation of {NAME} needs a URL", *path)
         return None
     tag = CITATIONS.get(citation.kind, citation.kind)
     _, names = ANNOTATIONS.get(tag, (tag, {}))
@@ -201,7 +206,7 @@ def say_annotation(citation: Citation, text: str, ledger: Ledger, *path: str | i
     wire = {key: value for key, value in wire.items() if value is not None}
     for field in ("text", "index", "url", "title", "start", "end"):
         if field not in names and getattr(citation, field) is not None:
-            ledger.lose("dropped", f"a {tag} has no word for {field}", *path, field)
+            ledger.lose("dropped", f"a {tag} of {NAME} has no {field}", *path, field)
     ledger.foreign(citation, NAME, *path)
     own(NAME, wire, citation)
     if tag == "url_citation":
@@ -209,7 +214,7 @@ def say_annotation(citation: Citation, text: str, ledger: Ledger, *path: str | i
         for key, field, value in (("title", "title", ""), ("start_index", "start", 0), ("end_index", "end", len(text))):
             if key not in wire and key not in absent:
                 wire[key] = value
-                ledger.lose("added", "a citation of a URL has a title and a place", *path, field)
+                ledger.lose_form("added", f"{NAME} requires a title and a position; added", *path, field)
     return wire
 
 
@@ -251,13 +256,13 @@ def say_output_text(block: TextBlock, ledger: Ledger) -> Wire:
 
 
 def say_json(block: JsonBlock, ledger: Ledger) -> Wire:
-    ledger.lose("approximated", "a structured result goes as its JSON text")
+    ledger.lose_form("approximated", f"{NAME} has no JSON here; sent as JSON text")
     return {"type": "input_text", "text": dump(block.value).decode()}
 
 
 def say_input_text(block: TextBlock, ledger: Ledger) -> Wire:
     if block.citations:
-        ledger.lose("dropped", "what is put in cites nothing", "citations")
+        ledger.lose("dropped", f"{NAME} takes no citations in input", "citations")
     return {"text": block.text}
 
 
@@ -266,7 +271,7 @@ def say_refusal(block: RefusalBlock, ledger: Ledger) -> Wire:
 
 
 def say_input_refusal(block: RefusalBlock, ledger: Ledger) -> Wire:
-    ledger.lose("approximated", "a refusal that is put in goes as text")
+    ledger.lose("approximated", f"{NAME} takes no refusals in input; sent as text")
     return {"type": "input_text", "text": block.text}
 
 

@@ -71,7 +71,7 @@ def say_reasoning(group: Placed, place: int | None, scribe: Scribe) -> Wire | No
     """An item, or None and a loss: nobody would know the thought."""
     if place is None and not is_proved(group):
         for _ in walk(group, scribe):
-            scribe.lose("dropped", "reasoning is known by its id or its encrypted content, and this has neither")
+            scribe.lose("dropped", f"{NAME} takes reasoning with an id or encrypted; this is neither", weight="state")
         return None
     head = group[0][1]
     forms = item_marks(head)
@@ -92,11 +92,11 @@ def say_thought(block: Block, wire: Wire, scribe: Scribe, *, alone: bool) -> Non
         part = own(NAME, {"type": tag, "text": block.text}, bare(block))
         wire.setdefault("summary" if tag == SUMMARY else "content", []).append(part)
     elif not alone:
-        scribe.lose("dropped", "an empty thought beside others")
+        scribe.lose_form("dropped", f"empty reasoning beside other has no form in {NAME}")
     if block.signature is not None:
         wire["encrypted_content"] = block.signature
     if block.cache is not None:
-        scribe.lose("dropped", "cache marks stand on what is put in", "cache")
+        scribe.lose("dropped", f"{NAME} takes cache marks on input parts only", "cache")
     if block.extras:
         scribe.foreign(block, NAME)
 
@@ -108,6 +108,6 @@ def is_empty_part(block: ThinkingBlock) -> bool:
 
 
 def say_redacted(block: RedactedThinkingBlock, index: int, place: int | None, scribe: Scribe) -> Wire | None:
-    scribe.lose("approximated", "encrypted reasoning is a reasoning item without text")
+    scribe.lose_form("approximated", f"encrypted reasoning in {NAME} is a reasoning item without text")
     thought = ThinkingBlock(signature=block.data, cache=block.cache, extras=block.extras)
     return say_reasoning([(index, thought)], place, scribe)

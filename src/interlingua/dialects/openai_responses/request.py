@@ -187,7 +187,7 @@ def encode_request(request: Request, target: Target | None) -> Encoded:
     if request.service_tier in TIERS:
         body["service_tier"] = request.service_tier
     elif request.service_tier is not None:
-        scribe.lose("dropped", f"{NAME} has no tier {request.service_tier}", "service_tier")
+        scribe.lose("dropped", f"{NAME} has no service tier {request.service_tier}", "service_tier")
     if request.extras or request.forms:
         own(NAME, body, request)
         scribe.foreign(request, NAME)
@@ -229,7 +229,7 @@ def say_input(request: Request, items: list[Wire], body: Wire, mark: Wire, ledge
         body["input"] = []
     elif mark.get("input") != "absent" and not any(key in request.extras.get(NAME, {}) for key in (*STATE, "input")):
         body["input"] = [{"role": "user", "content": [{"type": "input_text", "text": PLACEHOLDER}]}]
-        ledger.lose("added", "there must be something to answer", "messages")
+        ledger.lose("added", f"{NAME} requires a message; a placeholder was added", "messages")
 
 
 Placed = list[tuple[int, Tool]]
@@ -270,10 +270,10 @@ def say_metadata(metadata: dict[str, Json], ledger: Ledger) -> dict[str, Json]:
     for key, value in metadata.items():
         text = value if isinstance(value, str) else dump(value).decode()
         if len(said) == MOST_METADATA or len(key) > LONGEST_KEY or len(text) > LONGEST_VALUE:
-            ledger.lose("dropped", f"metadata are {MOST_METADATA} short texts at most", "metadata", key)
+            ledger.lose("dropped", f"{NAME} takes at most {MOST_METADATA} short texts as metadata", "metadata", key)
             continue
         if text is not value:
-            ledger.lose("approximated", "metadata are texts", "metadata", key)
+            ledger.lose_form("approximated", f"{NAME} takes metadata as text; sent as JSON text", "metadata", key)
         said[key] = text
     return said
 
@@ -284,16 +284,16 @@ def say_thinking(thinking: Thinking, body: Wire, ledger: Ledger) -> None:
     if thinking.mode == "disabled":
         wire["effort"] = "none"
         if thinking.effort is not None:
-            ledger.lose("dropped", "thinking is off", "effort")
+            ledger.lose_form("dropped", "thinking is disabled, so no effort was sent", "effort")
     else:
         if thinking.mode is not None:
-            ledger.lose("dropped", f"{NAME} has no word for mode {thinking.mode}", "mode")
+            ledger.lose("dropped", f"{NAME} has no thinking mode {thinking.mode}", "mode")
         if thinking.effort is not None:
             say_effort(thinking.effort, wire, ledger)
     if thinking.display == SHOWN:
         wire["summary"] = marks(NAME, thinking).get("summary", SUMMARIES[0])
     elif thinking.display is not None:
-        ledger.lose("dropped", f"{NAME} has no word for display {thinking.display}", "display")
+        ledger.lose("dropped", f"{NAME} has no way to say that thinking is {thinking.display}", "display")
     if thinking.budget is not None:
         ledger.lose("dropped", f"{NAME} has no token budget for reasoning", "budget")
     own(NAME, wire, thinking)
@@ -306,10 +306,10 @@ def say_thinking(thinking: Thinking, body: Wire, ledger: Ledger) -> None:
 def say_effort(effort: str, wire: Wire, ledger: Ledger) -> None:
     """No effort is how the protocol says that thinking is off, and it is read as that."""
     if effort == "none":
-        ledger.lose("approximated", "effort none is thinking disabled", "effort")
-        ledger.lose("added", "effort none is thinking disabled", "mode")
+        ledger.lose_form("approximated", f"effort none is said as thinking disabled in {NAME}", "effort")
+        ledger.lose_form("added", f"effort none is said as thinking disabled in {NAME}", "mode")
     elif effort not in EFFORTS:
-        ledger.lose("dropped", f"the effort words are none, {', '.join(EFFORTS)}", "effort")
+        ledger.lose("dropped", f"{NAME} has the efforts none, {', '.join(EFFORTS)} only", "effort")
         return
     wire["effort"] = effort
 

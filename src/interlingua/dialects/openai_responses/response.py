@@ -262,7 +262,7 @@ def say_stop(stop: StopReason, blocks: list[Block], error: AdapterError | None, 
         wire |= {"status": "incomplete", "incomplete_details": {"reason": "content_filter"}}
     elif stop is StopReason.context_overflow:
         wire |= {"status": "incomplete", "incomplete_details": {"reason": "max_output_tokens"}}
-        ledger.lose("approximated", f"{NAME} has no word for {stop}", "stop_reason")
+        ledger.lose("approximated", f"{NAME} has no stop reason {stop}", "stop_reason")
     elif stop is not natural:
-        ledger.lose("approximated", f"{NAME} has no word for {stop} where the answer tells {natural}", "stop_reason")
+        ledger.lose("approximated", f"{NAME} has no stop reason {stop} here; it reads as {natural}", "stop_reason")
     return wire

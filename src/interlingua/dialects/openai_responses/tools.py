@@ -133,13 +133,11 @@ def say_tool(tool: Tool, scribe: Scribe) -> Wire | None:
         if tool.dialect == NAME:
             raw: Wire = tool.raw
             return raw
-        scribe.lose("dropped", f"only {tool.dialect} has this tool")
+        scribe.lose("dropped", f"a hosted tool of {tool.dialect} that is not translated to {NAME}")
         return None
     wire = _say_custom(tool, scribe) if tool.kind == "text" else _say_function(tool, scribe)
-    if tool.annotations is not None:
-        scribe.lose("dropped", f"{NAME} has no word for annotations", "annotations")
     if tool.cache is not None:
-        scribe.lose("dropped", "cache marks stand on content parts only", "cache")
+        scribe.lose("dropped", f"{NAME} takes cache marks on content parts only", "cache")
     scribe.foreign(tool, NAME)
     own(NAME, wire, tool)
     wire.pop("namespace", None)
@@ -155,9 +153,9 @@ def _head(tool: ToolDefinition, kind: str, scribe: Scribe) -> Wire:
 
 def _say_custom(tool: ToolDefinition, scribe: Scribe) -> Wire:
     if tool.input_schema:
-        scribe.lose("dropped", "a free-text tool has no schema", "input_schema")
+        scribe.lose("dropped", f"a free-text tool of {NAME} has no schema", "input_schema")
     if tool.strict is not None:
-        scribe.lose("dropped", "a free-text tool has no schema to be strict about", "strict")
+        scribe.lose("dropped", f"a free-text tool of {NAME} has no strict flag", "strict")
     return _head(tool, "custom", scribe)
 
 
@@ -175,7 +173,7 @@ def _say_function(tool: ToolDefinition, scribe: Scribe) -> Wire:
     elif "strict" not in mark:
         wire["strict"] = False
         if tool.strict is None:
-            scribe.lose("added", NOT_STRICT, "strict")
+            scribe.lose_form("added", NOT_STRICT, "strict")
     elif mark["strict"] != "absent":
         wire["strict"] = mark["strict"]
     return wire
@@ -189,7 +187,7 @@ def _say_schema(tool: ToolDefinition, ledger: Ledger) -> tuple[Wire, bool | None
     said = _say_object(schema)
     for key in said:
         if key not in schema or said[key] != schema[key]:
-            ledger.lose("added", "parameters are an object with named properties", "input_schema", key)
+            ledger.lose_form("added", f"{NAME} requires it; added", "input_schema", key)
     return said, strict
 
 
@@ -260,13 +258,15 @@ def say_choice(choice: ToolChoice, tools: Sequence[Tool], scribe: Scribe, *, off
     wire: Wire = {}
     if choice.mode is None:
         if choice.name is not None or choice.allowed:
-            scribe.lose("dropped", "names need a mode", "name" if choice.name is not None else "allowed")
+            scribe.lose(
+                "dropped", f"{NAME} takes names only beside a mode", "name" if choice.name is not None else "allowed"
+            )
     elif offered or "alone" in marks(NAME, choice):
         wire["tool_choice"] = _say_mode(choice, tools, scribe)
     else:
         for field in ("mode", "name", "allowed"):
             if getattr(choice, field):
-                scribe.lose("dropped", "a choice needs tools to choose from", field)
+                scribe.lose("dropped", f"{NAME} takes a tool choice only beside tools", field)
     if choice.parallel is not None:
         wire["parallel_tool_calls"] = choice.parallel
     scribe.foreign(choice, NAME)
@@ -278,18 +278,18 @@ def _say_mode(choice: ToolChoice, tools: Sequence[Tool], scribe: Scribe) -> Json
     mode = choice.mode or "auto"
     if mode == "specific":
         if choice.allowed:
-            scribe.lose("dropped", "a single tool is named", "allowed")
+            scribe.lose("dropped", "one tool is named, so no list of allowed tools was sent", "allowed")
         kind = marks(NAME, choice).get("kind") or _kind_of(choice.name, tools)
         return {"type": kind, "name": scribe.tool_name(choice.name or "", _named(choice.name, tools))}
     if choice.name is not None:
-        scribe.lose("dropped", f"mode {mode} names no tool", "name")
+        scribe.lose("dropped", f"a tool choice {mode} of {NAME} names no tool", "name")
     if choice.allowed and mode != "none":
         names = [scribe.tool_name(n, _named(n, tools), "allowed", i) for i, n in enumerate(choice.allowed)]
         kinds = [_kind_of(name, tools) for name in choice.allowed]
         allowed = [{"type": kind, "name": name} for kind, name in zip(kinds, names, strict=True)]
         return {"type": "allowed_tools", "mode": MODE_WORDS[mode], "tools": allowed}
     if choice.allowed:
-        scribe.lose("dropped", f"mode {mode} allows none", "allowed")
+        scribe.lose("dropped", f"a tool choice {mode} of {NAME} has no list of allowed tools", "allowed")
     return MODE_WORDS[mode]
 
 

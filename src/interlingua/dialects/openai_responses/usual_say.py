@@ -164,7 +164,7 @@ def say_results(message: Message, index: int, scribe: Scribe, items: list[Wire])
             wire["name"] = block.name
         if block.is_error is not None:
             place = len(items) - start
-            scribe.losses.append(Loss(f"messages/{index}/content/{place}/is_error", "dropped", NO_FLAG))
+            scribe.losses.append(Loss(f"messages/{index}/content/{place}/is_error", "dropped", NO_FLAG, weight="form"))
         items.append(wire)
     else:
         return len(items) != start
@@ -234,7 +234,9 @@ def _say_image(block: ImageBlock, place: tuple[int, int], scribe: Scribe) -> Wir
     if detail is not None or not silent:
         wire["detail"] = detail or DETAIL
         if detail is None:
-            scribe.losses.append(Loss(f"messages/{place[0]}/content/{place[1]}/detail", "added", NEEDS_DETAIL))
+            scribe.losses.append(
+                Loss(f"messages/{place[0]}/content/{place[1]}/detail", "added", NEEDS_DETAIL, weight="form")
+            )
     return wire
 
 
@@ -250,7 +252,7 @@ def say_tool(tool: Tool, index: int, scribe: Scribe) -> Wire | None:
     """A function whose parameters are an object with named properties."""
     if type(tool) is not ToolDefinition or tool.kind != "json" or tool.extras:
         return None
-    if tool.annotations is not None or tool.cache is not None or not is_name(tool.name):
+    if tool.cache is not None or not is_name(tool.name):
         return None
     schema, strict, description = tool.input_schema, tool.strict, tool.description
     if schema.get("type") != "object" or "properties" not in schema or description is None:
@@ -271,4 +273,4 @@ def say_tool(tool: Tool, index: int, scribe: Scribe) -> Wire | None:
 
 @lru_cache(maxsize=256)
 def _unsaid(index: int) -> Loss:
-    return Loss(f"tools/{index}/strict", "added", NOT_STRICT)
+    return Loss(f"tools/{index}/strict", "added", NOT_STRICT, weight="form")

@@ -15,8 +15,8 @@ DETAIL = "auto"
 
 # Reasons that are given in two places: by the tables, and by the usual path.
 NO_FLAG = f"{NAME} has no error flag"
-NOT_STRICT = "left out, the provider would try strict; what was meant is not strict"
-NEEDS_DETAIL = "an image needs a detail"
+NOT_STRICT = f"`strict: false` was added, because {NAME} assumes `true`"
+NEEDS_DETAIL = f"{NAME} requires `detail` of an image; `auto` was added"
 
 # Who else speaks than the assistant.
 ROLES = {"user": Role.user, "system": Role.system, "developer": Role.system}

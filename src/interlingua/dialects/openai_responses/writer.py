@@ -110,8 +110,8 @@ class Writer:
                 if len(items) == before:
                     continue
             if again and self.reads_as_one(message, before):
-                scribe.lose("moved", "it reads as one turn with the one before", "messages", index)
-                scribe.lose("added", "the next turn reads as one with it", "messages", spoke, "content")
+                scribe.lose_form("moved", f"{NAME} reads neighbouring items as one turn", "messages", index)
+                scribe.lose_form("added", f"{NAME} reads neighbouring items as one turn", "messages", spoke, "content")
             spoke, last = index, role
 
     def message(self, message: Message, index: int, messages: Sequence[Message], *, behind: bool) -> None:
@@ -132,7 +132,9 @@ class Writer:
     def residue(self, message: Message, index: int) -> None:
         self.scribe.foreign(message, NAME, "messages", index)
         if message.role in (ASSISTANT, TOOL) and not is_blank(message.extras.get(NAME)):
-            self.scribe.lose("dropped", "such a turn has no item of its own", "messages", index, "extras", NAME)
+            self.scribe.lose_form(
+                "dropped", f"{NAME} has no item for the message itself", "messages", index, "extras", NAME
+            )
 
     def reads_as_one(self, message: Message, before: int) -> bool:
         """Whether two turns of one role have no border on the wire: only messages that the assistant says do."""
@@ -164,13 +166,13 @@ class Writer:
         while said and isinstance(head := said[-1][0][0][1], _REASONING) and "alone" not in item_marks(head):
             for index, _ in said.pop()[0]:
                 scribe.where = (*where, "content", index)
-                scribe.lose("dropped", "reasoning goes with what it led to, and nothing follows")
+                scribe.lose("dropped", f"{NAME} takes reasoning only before what it led to", weight="state")
         scribe.where = where
         if not said and goes_on:
-            scribe.lose("dropped", "an empty turn before another of the same")
+            scribe.lose_form("dropped", f"an empty message has no item in {NAME}")
         elif not said:
             self.items.append({**({} if border else TYPED), "role": "assistant", "content": PLACEHOLDER})
-            scribe.lose("added", "a turn may not be empty", "content")
+            scribe.lose("added", f"{NAME} accepts no empty message; a placeholder was added", "content")
         self.items += [item for _, item in said]
 
     def without_id(self, block: Block) -> Block:
@@ -179,7 +181,7 @@ class Writer:
         inner = mine.get("item", mine)
         if not isinstance(block, TextBlock | ToolUseBlock) or "id" not in inner:
             return block
-        self.scribe.lose("dropped", "the id goes with the reasoning that led to it", "extras", NAME)
+        self.scribe.lose("dropped", f"{NAME} takes the id only after its reasoning", "extras", NAME, weight="state")
         left = {key: value for key, value in inner.items() if key not in ("id", "status")}
         residue = {**mine, "item": left} if inner is not mine else left
         return replace(block, extras={**block.extras, NAME: residue})
@@ -223,7 +225,7 @@ class Writer:
         wire = own(NAME, say_words(Role(message.role), [], (), mark), message)
         if "content" not in wire and (message.content or mark.get("content") != "absent"):
             wire["content"] = [{"type": "input_text", "text": PLACEHOLDER}]
-            self.scribe.lose("added", "a turn may not be empty", "content")
+            self.scribe.lose("added", f"{NAME} accepts no empty message; a placeholder was added", "content")
         self.items.append(wire)
 
     def other(self, block: Block) -> None:
@@ -235,7 +237,7 @@ class Writer:
             item = say_hosted_result(block, self.scribe)
             self.items += [item] if item is not None else []
         else:
-            self.scribe.lose("dropped", f"{NAME} has no word for a {block.type} block here")
+            self.scribe.lose("dropped", f"{NAME} has no {block.type} blocks here")
 
     def silent(self, block: OpaqueBlock) -> None:
         """An item that is carried whole. Added tools stand among the others and come back to it."""
@@ -243,7 +245,7 @@ class Writer:
         item: Wire = dict(raw) if is_object(raw) else {}
         if is_added(item):
             if not self.added:
-                self.scribe.lose("dropped", "its tools are not here")
+                self.scribe.lose("dropped", "the tools that it added are not in this request")
                 return
             item["tools"] = self.added.pop(0)
         self.items.append(item)
@@ -255,7 +257,7 @@ class Writer:
             scribe.where = (*where, "content", index)
             if is_part(block, put_in=True):
                 moved.append((index, block))
-                scribe.lose("moved", "only results stand among results")
+                scribe.lose("moved", f"tool results of {NAME} stand alone; the rest went to a user message")
             else:
                 self.other(block)
         self.parts(moved, USER, None, where)
@@ -303,9 +305,9 @@ def say_tool_result(block: ToolResultBlock, scribe: Scribe) -> Wire:
         if tag == "function_call_output":
             wire["name"] = block.name
         else:
-            scribe.lose("dropped", "a result of a free-text tool names its call by id alone", "name")
+            scribe.lose_form("dropped", f"a custom tool's output in {NAME} has no name", "name")
     if block.signature is not None:
-        scribe.lose("dropped", f"{NAME} does not sign results", "signature")
+        scribe.lose("dropped", f"tool results of {NAME} have no signature", "signature", weight="state")
     scribe.foreign(block, NAME)
     return own(NAME, wire, block)
 
@@ -316,7 +318,7 @@ def say_output(block: ToolResultBlock, scribe: Scribe) -> Json:
     if block.is_error:
         content = _as_error(content, scribe)
     elif block.is_error is False:
-        scribe.lose("dropped", NO_FLAG, "is_error")
+        scribe.lose_form("dropped", NO_FLAG, "is_error")
     if block.cache is None and marks(NAME, block).get("output") != "list":
         if not content:
             return ""
@@ -342,27 +344,27 @@ def _as_text(content: list[Block], scribe: Scribe) -> str | None:
         return None
     only = content[0]
     if type(only) is JsonBlock and not (only.cache or only.signature or only.extras):
-        scribe.lose("approximated", "a structured result goes as its JSON text", "content", 0)
+        scribe.lose_form("approximated", f"{NAME} has no JSON here; sent as JSON text", "content", 0)
         return dump(only.value).decode()
     return only.text if type(only) is TextBlock and is_plain(only) else None
 
 
 def _as_error(content: list[Block], scribe: Scribe) -> list[Block]:
     """Decoding never guesses it back."""
-    scribe.lose("approximated", "an error is the prefix 'Error: '", "is_error")
+    scribe.lose("approximated", f"{NAME} has no error flag; the text begins with 'Error: '", "is_error")
     head: Any = content[0] if content else None
     if type(head) is TextBlock:
-        scribe.lose("approximated", "an error is the prefix 'Error: '", "content", 0, "text")
+        scribe.lose("approximated", f"{NAME} has no error flag; the text begins with 'Error: '", "content", 0, "text")
         return [replace(head, text=f"Error: {head.text}"), *content[1:]]
     if content:
-        scribe.lose("approximated", "an error is the prefix 'Error: '", "content")
+        scribe.lose("approximated", f"{NAME} has no error flag; the text begins with 'Error: '", "content")
     return [TextBlock("Error: "), *content]
 
 
 def _move_cache(mark: CacheMark, said: list[Wire], last: int, scribe: Scribe) -> None:
     if said and CACHE.key not in said[-1]:
         INPUT.say_cache(mark, said[-1], scribe)
-        scribe.lose("moved", "the cache mark of a result stands on its last part", "cache")
-        scribe.lose("added", "the cache mark of a result stands on its last part", "content", last, "cache")
+        scribe.lose_form("moved", f"{NAME} marks the last part of a result", "cache")
+        scribe.lose_form("added", f"{NAME} marks the last part of a result", "content", last, "cache")
     else:
-        scribe.lose("dropped", "cache marks stand on content parts only", "cache")
+        scribe.lose("dropped", f"{NAME} takes cache marks on content parts only", "cache")
