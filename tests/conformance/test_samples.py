@@ -24,7 +24,6 @@ from interlingua import (
     TextSource,
     Thinking,
     TokenUsage,
-    ToolAnnotations,
     ToolChoice,
     ToolDefinition,
     UrlSource,
@@ -36,7 +35,7 @@ from interlingua.testing.oracles import WARNING, problems
 from interlingua.testing.samples import Sample
 
 SAID = (
-    *(Request, Message, Thinking, ToolDefinition, ServerTool, ToolAnnotations, ToolChoice, Response, TokenUsage),
+    *(Request, Message, Thinking, ToolDefinition, ServerTool, ToolChoice, Response, TokenUsage),
     *(*Block.__args__, Base64Source, UrlSource, FileSource, TextSource, Citation, CacheMark),
 )
 UNSAID = {"extras", "forms", "signature", "cache", "incomplete"}  # any block may carry them; some samples do
