@@ -18,10 +18,10 @@ from .calls import Call
 from .catalogue import Catalogue, Facts, default_catalogue
 from .config import AdapterConfig
 from .dialects import dialect
-from .errors import InvalidRequestError, NotConfigured
+from .errors import InvalidRequestError, NotConfigured, ToolStateError
 from .estimate import Learner
 from .exchange import Exchange
-from .fitting import Fitter, Unsupported, fit_request
+from .fitting import Fitter, Unsupported, fit_request, match_results
 from .losses import OnLoss, judge_losses
 from .providers.table import Provider, provider as find
 from .retry import Budget
@@ -194,14 +194,15 @@ class Adapter:
             model = request.model
         target, fitter = self._readers.get(model or "") or self._reader(model or "")
         request = replace(request, model=target.model, request_id=request.request_id or new_ulid(), stream=stream)
-        if fitter is None or fitter.takes(request):
-            return request, target, ()
         try:
-            fitted, losses = fit_request(request, fitter.facts, fitter.able, self.unsupported)
-        except InvalidRequestError as error:
+            losses: tuple[Loss, ...] = ()
+            if fitter is not None and not fitter.takes(request):
+                request, losses = fit_request(request, fitter.facts, fitter.able, self.unsupported)
+            request, mended = match_results(request)
+        except (InvalidRequestError, ToolStateError) as error:
             error.provider, error.request_id = self.name, request.request_id
             raise
-        return fitted, target, losses
+        return request, target, losses + mended
 
     def _reader(self, model: str) -> tuple[Target, Fitter | None]:
         """Who reads requests for a model of that name, and what is known of it. Remembered: calls repeat themselves."""

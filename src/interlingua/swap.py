@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from msgspec import Struct
 
 from .dialects import dialect
 from .errors import AdapterError
 from .estimate import estimate_request
-from .fitting import problems as refusals
+from .fitting import match_results, problems as refusals, unanswered
 from .pricing import Pricing
 from .providers import Provider, provider
-from .types.blocks import Block, ToolResultBlock, ToolUseBlock
+from .types.blocks import Block
 from .types.capabilities import Target
 from .types.loss import Loss
 from .types.messages import Message
@@ -46,41 +46,38 @@ def plan_swap(
     system: str | Sequence[Block] = (),
     pricing: Pricing | None = None,
     row: Provider | None = None,
+    own: bool = False,
 ) -> SwapPlan:
     """What would be lost, and whether it would work at all, if this conversation went on there.
 
-    ``row`` is for a provider that is in no table.
+    ``row`` is for a provider that is in no table. ``own`` is for an adapter of your own: what it loses, only it knows.
     """
-    row = row or provider(to.provider or "")
+    row = None if own else row or provider(to.provider or "")
+    name = row.name if row is not None else to.provider or ""
     request = Request(messages=tuple(messages), tools=tuple(tools), system=system or (), model=to.model)
-    problems = [*_unanswered(messages), *(refusals(request, to.capabilities) if to.capabilities else ())]
+    problems = [*unanswered(messages), *(refusals(request, to.capabilities) if to.capabilities else ())]
     losses: tuple[Loss, ...] = ()
     try:
-        losses = dialect(row.dialect, row.name).encode_request(request, to).losses
+        if not problems:
+            request, losses = match_results(request)
+        if row is not None:
+            losses += dialect(row.dialect, row.name).encode_request(request, to).losses
     except AdapterError as error:
         problems.append(error.message)
-    tokens = estimate_request(request, row.name, to.model)
+    tokens = estimate_request(request, name, to.model)
     return SwapPlan(
         legal=not problems,
         problems=tuple(problems),
         losses=losses,
         input_tokens=tokens,
-        cost_usd=(pricing or Pricing()).cost(TokenUsage(tokens), row.name, to.model or "").cost_usd,
-        cache_survives=_same_reader(messages, to, row),
+        cost_usd=(pricing or Pricing()).cost(TokenUsage(tokens), name, to.model or "").cost_usd,
+        cache_survives=_same_reader(messages, to, row.shares if row is not None else ()),
     )
 
 
-def _unanswered(messages: Sequence[Message]) -> Iterable[str]:
-    answered = {b.tool_use_id for m in messages for b in m.content if isinstance(b, ToolResultBlock)}
-    for index, message in enumerate(messages):
-        for block in message.content:
-            if isinstance(block, ToolUseBlock) and block.id not in answered:
-                yield f"messages/{index}: call {block.id} of {block.name} was never answered"
-
-
-def _same_reader(messages: Sequence[Message], to: Target, row: Provider) -> bool:
+def _same_reader(messages: Sequence[Message], to: Target, shares: Sequence[str]) -> bool:
     """Caches belong to one provider and model; the last assistant turn tells who filled them."""
     last = next((m.origin for m in reversed(messages) if m.origin is not None), None)
     if last is None or to.provider is None or last.model is None or last.model != to.model:
         return False
-    return last.provider == to.provider or last.provider in row.shares
+    return last.provider == to.provider or last.provider in shares

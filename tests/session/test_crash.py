@@ -5,6 +5,7 @@ A child holds a conversation, says where it is, and waits; then it is killed wit
 
 from __future__ import annotations
 
+import os
 import random
 import subprocess
 import sys
@@ -16,9 +17,10 @@ from typing import NamedTuple
 
 import pytest
 
-from interlingua import validate_tool_results
+from interlingua import ParseError, StoreError, validate_tool_results
 from interlingua.embedded import Script
 from interlingua.session import SyncSession
+from interlingua.session.storing import visited
 from interlingua.testing.integration import transcript
 from session.dying import SCRIPT
 from session.scenes import DIALECTS, scripted
@@ -127,3 +129,59 @@ def test_killed_at_any_moment_nothing_that_was_told_is_lost(store: str, tmp_path
         assert len(validate_tool_results(found.messages, dialect="anthropic-messages")) == (len(lines) % 4 == 2)
         found.send("go on")
         assert validate_tool_results(found.messages, dialect="anthropic-messages") == []
+
+
+# ----------------------------------------------------------------------------------------- the stores, hit harder still
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="the victims are forked")
+@pytest.mark.parametrize("store", STORES)
+def test_stored_sessions_survive_kills_two_writers_and_a_full_disk(store: str, tmp_path: Path) -> None:
+    """After every kill the file loads, with all that was acknowledged. Nothing that one of two writers was told is
+    stored is lost. A full disk loses nothing that is there, and no answer. What is done and checked: ``killing.py``."""
+    command = [sys.executable, "-m", "session.killing", str(tmp_path), store, "1"]  # T11, T12, T13
+    done = subprocess.run(command, cwd=TESTS, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
+    """A stored session of either kind, as bytes."""
+    found: dict[str, bytes] = {}
+    for store in STORES:
+        path = tmp_path_factory.mktemp("whole") / store
+        with SyncSession("anthropic:m", manager=scripted(), store=path) as session:
+            session.send("one")
+            session.send("two")
+        found[store] = path.read_bytes()
+    return found
+
+
+def loads_or_says_why(path: Path, data: bytes) -> bool:
+    """Whether it loads, or one of our own errors names the file."""
+    path.write_bytes(data)
+    for beside in path.parent.glob(f"{path.name}-*"):
+        beside.unlink()
+    try:
+        with visited(path) as found:
+            found.load()
+    except (ParseError, StoreError) as error:
+        return path.name in str(error)
+    return True
+
+
+@pytest.mark.parametrize("store", STORES)
+def test_a_file_that_is_cut_anywhere(store: str, whole: dict[str, bytes], tmp_path: Path) -> None:  # T16
+    data = whole[store]
+    for length in range(0, len(data), 50):
+        assert loads_or_says_why(tmp_path / store, data[:length])
+
+
+@pytest.mark.parametrize("store", STORES)
+def test_a_file_with_flipped_bits(store: str, whole: dict[str, bytes], tmp_path: Path) -> None:  # T16
+    chance = random.Random(12)
+    for _ in range(300):
+        data = bytearray(whole[store])
+        for _ in range(chance.randint(1, 3)):
+            data[chance.randrange(len(data))] ^= 1 << chance.randrange(8)
+        assert loads_or_says_why(tmp_path / store, bytes(data))

@@ -14,6 +14,7 @@ from ..errors import InvalidRequestError
 from ..types.capabilities import AdapterCapabilities
 from ..types.loss import Loss
 from ..types.request import Request
+from .answering import match_results, unanswered
 from .content import problems, unfinished
 from .fitter import Fitter
 from .marks import unmarked
@@ -21,7 +22,7 @@ from .parameters import by_tool, forced, limited, one_call, rejected
 from .reader import Reader
 from .thinking import fit_thinking
 
-__all__ = ["Fitter", "Unsupported", "fit_request", "problems"]
+__all__ = ["Fitter", "Unsupported", "fit_request", "match_results", "problems", "unanswered"]
 
 Unsupported = Literal["drop", "refuse"]
 

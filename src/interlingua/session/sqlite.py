@@ -20,19 +20,24 @@ from .stores import WAIT, encode, missing, refusal
 __all__ = ["SqliteStore"]
 
 SCHEMA = (
+    "BEGIN IMMEDIATE",
     "CREATE TABLE IF NOT EXISTS sessions (id TEXT PRIMARY KEY, head TEXT NOT NULL)",
     """CREATE TABLE IF NOT EXISTS messages (
     session TEXT NOT NULL REFERENCES sessions (id), place INTEGER NOT NULL, body TEXT NOT NULL,
     PRIMARY KEY (session, place)
 ) WITHOUT ROWID""",
+    "SELECT id, head FROM sessions LIMIT 0",  # tables of these names may be somebody else's
+    "SELECT session, place, body FROM messages LIMIT 0",
+    "COMMIT",
 )
-_PUT_HEAD = "INSERT INTO sessions VALUES (?, ?) ON CONFLICT (id) DO UPDATE SET head = excluded.head"
+_PUT_HEAD = "INSERT INTO sessions (id, head) VALUES (?, ?) ON CONFLICT (id) DO UPDATE SET head = excluded.head"
 
 # What SQLite's result codes mean to whoever saves or loads: what happened, and whether it may succeed later.
 _FAILURES: dict[int, tuple[str, bool]] = {
     sqlite3.SQLITE_BUSY: (f"another program has locked it for more than {WAIT:g} seconds", True),
     sqlite3.SQLITE_LOCKED: (f"another program has locked it for more than {WAIT:g} seconds", True),
     sqlite3.SQLITE_FULL: ("the disk is full", True),
+    sqlite3.SQLITE_IOERR: ("it could not be read or written; the disk may be full or broken", True),
     sqlite3.SQLITE_READONLY: ("it may only be read", False),
     sqlite3.SQLITE_CANTOPEN: ("it cannot be opened", True),
 }
@@ -51,22 +56,17 @@ class SqliteStore:
     def save(self, saved: Saved, since: int = 0) -> None:
         """Write the head, and the messages from ``since`` on; all of them where the last save here was another's."""
         id, head = saved.head.id, encode(saved.head)
-        with self._visit(writes=True) as open_:
+        with self._visit(writes=True) as open_, _whole(open_):
             open_.execute("BEGIN IMMEDIATE")
-            try:
-                found = self._found(open_, id)
-                if not may_replace(saved, found):
-                    raise refusal(str(self.path), saved, found)
-                start = since if found is not None and found == self._written.get(id) else 0
-                open_.execute(_PUT_HEAD, (id, head.decode()))
-                open_.execute("DELETE FROM messages WHERE session = ? AND place >= ?", (id, start))
-                rows = ((id, n, encode(m).decode()) for n, m in enumerate(saved.messages[start:], start))
-                open_.executemany("INSERT INTO messages VALUES (?, ?, ?)", rows)
-                open_.execute("COMMIT")
-            except BaseException:
-                if open_.in_transaction:
-                    open_.execute("ROLLBACK")
-                raise
+            found = self._found(open_, id)
+            if not may_replace(saved, found):
+                raise refusal(str(self.path), saved, found)
+            start = since if found is not None and found == self._written.get(id) else 0
+            open_.execute(_PUT_HEAD, (id, head.decode()))
+            open_.execute("DELETE FROM messages WHERE session = ? AND place >= ?", (id, start))
+            rows = ((id, n, encode(m).decode()) for n, m in enumerate(saved.messages[start:], start))
+            open_.executemany("INSERT INTO messages (session, place, body) VALUES (?, ?, ?)", rows)
+            open_.execute("COMMIT")
             self._written[id] = read_mark(head, str(self.path))
 
     def _found(self, open_: sqlite3.Connection, id: str) -> Mark | None:
@@ -76,11 +76,13 @@ class SqliteStore:
     def load(self, id: str | None = None) -> Saved:
         """The session of that id; the only one, if there is but one."""
         known = self.ids()
-        if id is None and len(known) != 1:
-            raise ParseError(f"{self.path} holds {len(known)} sessions; say which: {', '.join(known) or 'none'}")
+        if not known:
+            raise ParseError(f"{self.path} is a SQLite database without saved sessions")
+        if id is None and len(known) > 1:
+            raise ParseError(f"{self.path} holds {len(known)} sessions; say which: {', '.join(known)}")
         id = id or known[0]
         if id not in known:
-            raise ParseError(f"{self.path} holds no session {id}; it has {', '.join(known) or 'none'}")
+            raise ParseError(f"{self.path} holds no session {id}; it has {', '.join(known)}")
         with self._visit() as open_:
             open_.execute("BEGIN")  # head and messages of one moment
             try:
@@ -89,6 +91,8 @@ class SqliteStore:
             finally:
                 open_.execute("COMMIT")
         source = f"{self.path}, session {id}"
+        if row is None:
+            raise ParseError(f"{source}: the database is damaged. Restore it from a backup.")
         return read_parts(parse(_bytes(row[0]), source), [_row(body) for (body,) in rows], source)
 
     def ids(self) -> tuple[str, ...]:
@@ -106,7 +110,7 @@ class SqliteStore:
             raise StoreError(f"{self.path}: another thread has used the store for {2 * WAIT:g} seconds", retryable=True)
         try:
             yield self._open(writes)
-        except sqlite3.Error as error:
+        except (sqlite3.Error, UnicodeDecodeError) as error:  # names of columns that are no UTF-8
             raise _explained(self.path, error) from error
         finally:
             self._lock.release()
@@ -121,9 +125,10 @@ class SqliteStore:
             made.text_factory = bytes  # text that is no UTF-8 is salvaged like anything else
             self._connection, self._writes = made, False
         if writes and not self._writes:
+            with _whole(self._connection):
+                for step in SCHEMA:
+                    self._connection.execute(step)
             self._connection.execute("PRAGMA journal_mode=WAL")
-            for table in SCHEMA:
-                self._connection.execute(table)
             self._writes = True
         return self._connection
 
@@ -138,9 +143,20 @@ class SqliteStore:
             connection.close()
 
 
-def _explained(path: Path, error: sqlite3.Error) -> AdapterError:
+@contextmanager
+def _whole(connection: sqlite3.Connection) -> Generator[None, None, None]:
+    """All of what is done within, or nothing."""
+    try:
+        yield
+    except BaseException:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        raise
+
+
+def _explained(path: Path, error: Exception) -> AdapterError:
     code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF  # the rest of the bits is detail
-    if code in _DAMAGED:
+    if code in _DAMAGED or isinstance(error, UnicodeDecodeError):
         return ParseError(f"{path} is damaged, or no SQLite database: {error}. Restore it from a backup.")
     if code == sqlite3.SQLITE_ERROR and "no such" in str(error):
         return ParseError(f"{path} is a SQLite database without saved sessions: {error}")

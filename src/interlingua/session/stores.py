@@ -31,6 +31,9 @@ __all__ = ["WAIT", "JsonStore", "Store", "encode", "refusal"]
 WAIT = 5.0
 """How many seconds a save waits for another program's save to end."""
 
+STALE = 3600.0
+"""After how many seconds a file that a save left behind belongs to nobody any more."""
+
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _REPLACING = Lock()
 _encode = msgspec.json.Encoder().encode
@@ -49,6 +52,7 @@ class JsonStore:
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
+        self._swept = False
 
     def save(self, saved: Saved, since: int = 0) -> None:
         """Write it all beside the file, then put it in its place: a crash leaves the old file or the new one."""
@@ -57,6 +61,9 @@ class JsonStore:
         path = Path(os.path.realpath(self.path))
         beside = path.with_name(f".{path.name[:40]}.{new_ulid()}.new")
         with _explained(self.path):
+            if not self._swept:
+                _sweep(path)
+                self._swept = True
             try:
                 _write(beside, data, _mode(path))
                 with _REPLACING, _locked(path.parent):
@@ -131,6 +138,15 @@ def _explained(path: Path) -> Generator[None, None, None]:
     except OSError as error:
         why = "the disk is full" if error.errno in _FULL else error.strerror or str(error)
         raise StoreError(f"{path} could not be written: {why}. The session is unchanged.", retryable=True) from error
+
+
+def _sweep(path: Path) -> None:
+    """Remove what saves of this file left beside it when their processes were killed, more than an hour ago."""
+    with suppress(FileNotFoundError):
+        for entry in path.parent.iterdir():
+            if entry.name.startswith(f".{path.name[:40]}.") and entry.name.endswith(".new"):
+                old = time.time() - entry.stat().st_mtime > STALE
+                entry.unlink() if old else None
 
 
 def _mode(path: Path) -> int | None:

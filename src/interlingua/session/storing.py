@@ -13,7 +13,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from ..adapter import new_ulid
-from ..errors import StoreError
+from ..errors import AdapterError, StoreError
 from .book import Book
 from .saved import Head, Saved
 from .stores import JsonStore, Store, encode
@@ -95,4 +95,5 @@ class Writer:
         except StoreError:
             raise
         except Exception as error:
-            raise StoreError(f"the session could not be stored: {error}", retryable=True) from error
+            later = not isinstance(error, AdapterError)  # what is there cannot be read, and that stays so
+            raise StoreError(f"the session could not be stored: {error}", retryable=later) from error

@@ -25,7 +25,7 @@ from ..routing.router import Models
 from ..routing.routes import Candidate
 from ..swap import SwapPlan, plan_swap
 from ..tools import Approve, Toolbox, ToolSource
-from ..translate import as_blocks
+from ..translate import as_blocks, repair_tool_results
 from ..types.base import Json
 from ..types.blocks import Block, TextBlock, ToolResultBlock, ToolUseBlock
 from ..types.capabilities import Target
@@ -128,17 +128,25 @@ class Talk:
         self.router, self._model = router, model
 
     def plan_swap(self, model: str) -> SwapPlan:
-        """What moving the conversation there would mean: legal or not, losses, tokens, cost, cache."""
+        """What moving the conversation there would mean: legal or not, losses, tokens, cost, cache.
+
+        Calls that still wait are taken as answered, as the next turn would answer them; not with ``repair="refuse"``.
+        """
         id, name = self.manager.locate(model)
         adapter = self.manager.get_adapter(id)
+        messages = self.book.to_send()
+        if self.book.repair == "synthesize":
+            messages = tuple(repair_tool_results(messages, dialect="openai-chat"))  # canonical ones know no dialect
         ours = adapter if isinstance(adapter, Adapter) else None
+        able = adapter.capabilities_for(name) if name else adapter.capabilities
         return plan_swap(
-            self.book.to_send(),
+            messages,
             self.definitions,
-            to=ours.target(name) if ours else Target(adapter.name, name),
+            to=ours.target(name) if ours else Target(adapter.name, name, able),
             system=self.system,
             pricing=self.pricing,
             row=ours.provider if ours else None,
+            own=ours is None,
         )
 
     # ---------------------------------------------------------------------------------------------------- the tools
