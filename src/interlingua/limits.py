@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-__all__ = ["Limits"]
+__all__ = ["ERROR_TEXT", "Limits"]
 
 KIB, MIB = 1024, 1024 * 1024
+ERROR_TEXT = 4 * KIB
+"""How much of an error's text is looked at. Dialects read no configuration, so they use this default."""
 
 
 class Limits(Struct, frozen=True, omit_defaults=True):
@@ -16,7 +18,7 @@ class Limits(Struct, frozen=True, omit_defaults=True):
     """A whole answer, after unpacking."""
     error: int | None = MIB
     """The body of an error answer; the rest is not read."""
-    error_text: int | None = 4 * KIB
+    error_text: int | None = ERROR_TEXT
     """How much of an error's text is looked at to classify it."""
     event: int | None = 16 * MIB
     """One event of a stream."""

@@ -210,7 +210,7 @@ REFUSED = (
     ("openai-responses",   429,    2.0,   "rate_limit_exceeded",                 "rate_limit"),
     ("gemini",             429,    2.5,   "RESOURCE_EXHAUSTED",                  "rate_limit"),
     ("gemini",             418,    None,  None,                                  "invalid_request"),
-    ("ollama",             503,    None,  None,                                  "server_error"),
+    ("ollama",             503,    None,  None,                                  "rate_limit"),  # a full queue
     ("bedrock-converse",   424,    None,  "ModelErrorException",                 "server_error"),
 )
 # fmt: on

@@ -468,7 +468,8 @@ def test_an_error_of_another_dialect_speaks_openai_here() -> None:
     ours = dialect("anthropic-messages").decode_error(529, {"retry-after": "3"}, json.dumps(body).encode())
     wire = dialect(NAME).encode_error(ours)
     error = raised(Server(wire.status, wire.headers, wire.body))
-    assert isinstance(error, openai.RateLimitError)
+    assert isinstance(error, openai.InternalServerError)  # P4: never a 429, which would speak of a limit
+    assert (error.status_code, error.code) == (503, "server_is_overloaded")
     assert (error.body["message"], error.request_id) == ("Overloaded", "req_1")
     assert error.response.headers["retry-after"] == "3"
 

@@ -345,10 +345,13 @@ def check_errors(error: AdapterError, cells: dict[str, Failed]) -> None:
             told = dialect(target).encode_error(read)
             again = dialect(target).decode_error(told.status, told.headers, told.body)
             _same_error(error, again, f"translate from {name} to {target}")
-            assert told.status // 100 == cells[target].status // 100, f"translate from {name} to {target}: {told}"
+            kept = told.status == cell.status  # a 504 is one everywhere
+            assert kept or told.status // 100 == cells[target].status // 100, (
+                f"translate from {name} to {target}: {told}"
+            )
 
 
 def _same_error(error: AdapterError, read: AdapterError, how: str) -> None:
-    meant, found = ((e.error_class, e.retryable, e.retry_after) for e in (error, read))
+    meant, found = ((type(e), e.error_class, e.retryable, e.retry_after) for e in (error, read))
     assert found == meant, f"{how}: {read!r}"
     assert error.message in read.message, f"{how}: {read!r}"

@@ -6,6 +6,7 @@ from interlingua import (
     AuthError,
     ContextOverflowError,
     InvalidRequestError,
+    OverloadedError,
     RateLimitError,
     RequestTimeoutError,
     ServerError,
@@ -157,4 +158,31 @@ def test_context_overflow() -> None:
         gemini=failed(413, {"error": {"code": 413, "message": words, "status": "INVALID_ARGUMENT"}}),
         ollama=failed(413, {"error": words}),
         bedrock_converse=failed(400, {"message": words}, x_amzn_errortype="ValidationException"),
+    )
+
+
+def test_overload() -> None:  # P4
+    """Each protocol's own word for a busy service, never a 429, and the hint survives every pair."""
+    busy = {
+        "message": "too much work",
+        "type": "service_unavailable_error",
+        "param": None,
+        "code": "server_is_overloaded",
+    }
+    retry = {"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "2.5s"}
+    told = {"code": 503, "message": "too much work", "status": "UNAVAILABLE", "details": [retry]}
+    check(
+        OverloadedError("too much work", retry_after=2.5),
+        anthropic_messages=failed(
+            529,
+            {"type": "error", "error": {"type": "overloaded_error", "message": "too much work"}},
+            retry_after="2.5",
+        ),
+        openai_chat=failed(503, {"error": busy}, retry_after="2.5"),
+        openai_responses=failed(503, {"error": busy}, retry_after="2.5"),
+        gemini=failed(503, {"error": told}, retry_after="2.5"),
+        ollama=failed(503, {"error": "too much work"}, retry_after="2.5"),
+        bedrock_converse=failed(
+            503, {"message": "too much work"}, x_amzn_errortype="ServiceUnavailableException", retry_after="2.5"
+        ),
     )

@@ -20,6 +20,7 @@ from interlingua import (
     MessageComplete,
     MessageStart,
     NetworkError,
+    OverloadedError,
     ParseError,
     RateLimitError,
     Request,
@@ -492,7 +493,7 @@ def test_an_error_inside_a_stream() -> None:
     array = b"[" + json.dumps(chunk({"text": "a"})).encode() + b"," + json.dumps(failure).encode() + b"]"
     for raw in (sse(chunk({"text": "a"}), failure), array, sse(chunk({"text": "a"}), [failure])):
         events, error = events_of(raw)
-        assert isinstance(error, ServerError)
+        assert isinstance(error, OverloadedError)
         assert (error.provider_status, error.provider_code) == (503, "UNAVAILABLE")
         assert fold(events).text == "a"
 
@@ -523,7 +524,7 @@ ERRORS: list[tuple[int, Any, ErrorClass, bool, float | None]] = [
            "details": [{"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "34.4s"}]},
      ErrorClass.rate_limit, True, 34.4),
     (500, {"code": 500, "message": "oh", "status": "INTERNAL"}, ErrorClass.server_error, True, None),
-    (503, {"code": 503, "message": "busy", "status": "UNAVAILABLE"}, ErrorClass.server_error, True, None),
+    (503, {"code": 503, "message": "busy", "status": "UNAVAILABLE"}, ErrorClass.rate_limit, True, None),
     (504, {"code": 504, "message": "slow", "status": "DEADLINE_EXCEEDED"}, ErrorClass.timeout, True, None),
     (500, {"message": "no code"}, ErrorClass.server_error, True, None),
 ]  # fmt: skip

@@ -283,7 +283,7 @@ def test_what_we_stream_is_what_we_answer() -> None:
         (403, {"error": "this model requires a subscription"}, ErrorClass.auth),
         (429, {"error": "too many requests"}, ErrorClass.rate_limit),
         (400, {"error": "the input length exceeds the context length"}, ErrorClass.context_overflow),
-        (503, {"error": "server busy, please try again. maximum pending requests exceeded"}, ErrorClass.server_error),
+        (503, {"error": "server busy, please try again. maximum pending requests exceeded"}, ErrorClass.rate_limit),
         (502, {"error": "upstream"}, ErrorClass.server_error),
         (500, {"error": {"message": "odd", "code": 5}}, ErrorClass.server_error),
         (404, "404 page not found", ErrorClass.invalid_request),

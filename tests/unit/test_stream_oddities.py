@@ -633,7 +633,7 @@ CHAT_FAULTS: tuple[tuple[str, Json, ErrorClass], ...] = (
     ("numeric code", {"error": {"code": 502, "message": "bad gateway"}}, ErrorClass.server_error),
     ("context", {"error": {"message": "maximum context length is 5", "code": 400}}, ErrorClass.context_overflow),
     ("a plain string", {"error": "model not loaded"}, ErrorClass.server_error),
-    ("under x_groq", {"id": "c", "x_groq": {"error": "over capacity"}, "choices": []}, ErrorClass.server_error),
+    ("under x_groq", {"id": "c", "x_groq": {"error": "over capacity"}, "choices": []}, ErrorClass.rate_limit),
     ("key", {"error": {"message": "bad key", "code": "invalid_api_key"}}, ErrorClass.auth),
 )  # fmt: skip
 

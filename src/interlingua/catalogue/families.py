@@ -180,6 +180,7 @@ RECORDED: tuple[tuple[str | None, str, Facts], ...] = (
 
 _COMPILED = tuple((re.compile(row.pattern), row) for row in FAMILIES)
 _PREFIXES = re.compile(r"^([a-z-]{2,8}\.)?(anthropic|openai|meta|mistral|amazon|deepseek|qwen|zai|moonshotai)\.")
+LONGEST_NAME = 200  # characters that patterns see: a name may come from outside, and some patterns look far ahead
 _NUMBER_FIRST = re.compile(r"claude-([4-9])(-\d)?-(haiku|sonnet|opus)")  # some doors say claude-4-opus
 
 
@@ -189,7 +190,7 @@ def plain(model: str) -> str:
 
     ``us.anthropic.claude-opus-4-7-v1:0``, ``anthropic/claude-opus-4.7`` and ``claude-opus-4-7`` are one family.
     """
-    name = _PREFIXES.sub("", model.lower().rsplit("/", 1)[-1]).replace(".", "-")
+    name = _PREFIXES.sub("", model.lower().rsplit("/", 1)[-1][:LONGEST_NAME]).replace(".", "-")
     return _NUMBER_FIRST.sub(r"claude-\3-\1\2", name)
 
 

@@ -71,6 +71,7 @@ ELSEWHERE = "-elsewhere"
 # Servers that drop the reasoning of earlier turns unread: vLLM, and those who run it (vllm-project/vllm#38488).
 DEAF = ("vllm", "gpustack")
 
+LONGEST_NAME = 200  # characters that patterns see: a name may come from outside, and some patterns look far ahead
 _MODELS = tuple((re.compile(pattern), name) for pattern, name in MODELS)
 _SILENT = re.compile(r"deepseek-chat$|non-reasoning")
 _KEEPS = re.compile(r"gpt(?!-oss)|claude|gemini|grok")
@@ -78,7 +79,7 @@ _KEEPS = re.compile(r"gpt(?!-oss)|claude|gemini|grok")
 
 def family(provider: str, model: str | None) -> str:
     """The family by the model's name, else by who serves it, else that of open models."""
-    name = (model or "").lower()
+    name = (model or "")[:LONGEST_NAME].lower()
     found = next((row for pattern, row in _MODELS if pattern.search(name)), None)
     if found is None:
         return SERVERS.get(provider, "open")
@@ -92,7 +93,7 @@ def door(provider: str) -> str:
 
 def is_silent(model: str) -> bool:
     """Whether the model's name says that it does not think, so that nothing needs to be said of it."""
-    return _SILENT.search(model) is not None
+    return _SILENT.search(model[:LONGEST_NAME]) is not None
 
 
 def hears_thoughts(provider: str) -> bool:

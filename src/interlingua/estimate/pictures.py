@@ -7,6 +7,8 @@ from binascii import a2b_base64
 from collections.abc import Callable
 from struct import calcsize, unpack_from
 
+from .families import LONGEST_NAME
+
 __all__ = ["USUAL_SIZE", "picture_size", "picture_tokens"]
 
 USUAL_SIZE = (1024, 1024)
@@ -120,5 +122,5 @@ OTHERWISE = _tiles(85, 170)
 
 def picture_tokens(width: int, height: int, model: str, *, low: bool = False) -> int:
     """The tokens of one picture. ``low``: the caller asked the model to look only roughly."""
-    rule = next((rule for pattern, rule in RULES if pattern.search(model)), OTHERWISE)
+    rule = next((rule for pattern, rule in RULES if pattern.search(model[:LONGEST_NAME])), OTHERWISE)
     return round(rule(max(1, width), max(1, height), low))

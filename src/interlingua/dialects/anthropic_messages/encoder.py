@@ -134,7 +134,7 @@ class Encoder(SerialEncoder):
         return _event({"type": "message_delta", "delta": delta, "usage": usage}) + _event({"type": "message_stop"})
 
     def say_error(self, error: AdapterError) -> bytes:
-        return _event(encode_error_body(error))
+        return _event({**encode_error_body(error), "type": "error"})
 
 
 def _event(wire: Wire) -> bytes:

@@ -10,41 +10,48 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ...errors import AdapterError
+from ...errors import (
+    AdapterError,
+    AuthError,
+    ContextOverflowError,
+    InvalidRequestError,
+    OverloadedError,
+    RateLimitError,
+    RequestTimeoutError,
+    ServerError,
+    ToolStateError,
+)
 from ...framing import Frame, encode_frame
 from ...types.base import Json
 from ...types.loss import WireError
 from ...types.words import ErrorClass
-from .._errors import ErrorRow, ErrorTable, make_error, parse_body, spoken, wire_error
+from .._errors import ErrorRow, ErrorTable, first_header, make_error, parse_body, text_of, wire_error
 from .._stream import dump
 from .._tables import merge
 from .names import NAME
 from .wire import Wire, is_object
 
-SPENT = ErrorRow(400, "ServiceQuotaExceededException", ErrorClass.rate_limit, False)
 ERRORS = ErrorTable(
     # status      wire word                      canonical                   retry
-    ErrorRow(500, "InternalServerException",     ErrorClass.server_error),
-    ErrorRow(503, "ServiceUnavailableException", ErrorClass.server_error),
-    ErrorRow(424, "ModelErrorException",         ErrorClass.server_error),
-    ErrorRow(424, "ModelStreamErrorException",   ErrorClass.server_error),
-    ErrorRow(400, "ValidationException",         ErrorClass.invalid_request),
-    ErrorRow(404, "ResourceNotFoundException",   ErrorClass.invalid_request),
-    ErrorRow(400, "ValidationException",         ErrorClass.context_overflow),
-    ErrorRow(400, "ValidationException",         ErrorClass.tool_error),
-    ErrorRow(403, "AccessDeniedException",       ErrorClass.auth),
-    ErrorRow(403, "UnrecognizedClientException", ErrorClass.auth),
-    ErrorRow(403, "ExpiredTokenException",       ErrorClass.auth),
-    ErrorRow(403, "InvalidSignatureException",   ErrorClass.auth),
-    ErrorRow(403, "MissingAuthenticationTokenException", ErrorClass.auth),
-    ErrorRow(403, "IncompleteSignatureException", ErrorClass.auth),
-    ErrorRow(429, "ThrottlingException",         ErrorClass.rate_limit),
-    ErrorRow(429, "ModelNotReadyException",      ErrorClass.rate_limit),
-    SPENT,
-    ErrorRow(408, "ModelTimeoutException",       ErrorClass.timeout),
+    ErrorRow(500, "InternalServerException",     ServerError),
+    ErrorRow(503, "ServiceUnavailableException", OverloadedError),
+    ErrorRow(424, "ModelErrorException",         ServerError),
+    ErrorRow(424, "ModelStreamErrorException",   ServerError),
+    ErrorRow(400, "ValidationException",         InvalidRequestError),
+    ErrorRow(404, "ResourceNotFoundException",   InvalidRequestError),
+    ErrorRow(400, "ValidationException",         ContextOverflowError),
+    ErrorRow(400, "ValidationException",         ToolStateError),
+    ErrorRow(403, "AccessDeniedException",       AuthError),
+    ErrorRow(403, "UnrecognizedClientException", AuthError),
+    ErrorRow(403, "ExpiredTokenException",       AuthError),
+    ErrorRow(403, "InvalidSignatureException",   AuthError),
+    ErrorRow(403, "MissingAuthenticationTokenException", AuthError),
+    ErrorRow(403, "IncompleteSignatureException", AuthError),
+    ErrorRow(429, "ThrottlingException",         RateLimitError),
+    ErrorRow(429, "ModelNotReadyException",      RateLimitError),
+    ErrorRow(400, "ServiceQuotaExceededException", RateLimitError, False),
+    ErrorRow(408, "ModelTimeoutException",       RequestTimeoutError),
 )  # fmt: skip
-# A throttled caller reads "Too many tokens, please wait": without the word, the status must say what is meant.
-BY_STATUS: dict[int | None, str] = {429: "ThrottlingException"}
 # What the message must speak of, since no word does.
 PHRASES = {
     ErrorClass.context_overflow: "Input is too long for requested model.",
@@ -66,8 +73,7 @@ def decode_error(
     status: int | None, headers: Mapping[str, str] | None, body: Json, provider: str | None
 ) -> AdapterError:
     wire = parse_body(body)
-    lower = {key.lower(): value for key, value in (headers or {}).items()}
-    told = lower.get("x-amzn-errortype")
+    told = first_header(headers, "x-amzn-errortype")
     rest: Wire = dict(wire) if is_object(wire) else {"text": wire}
     word = _word(told) or _word(rest.get("__type")) or _word(rest.get("code"))
     message = next((rest.pop(key) for key in ("message", "Message") if isinstance(rest.get(key), str)), None)
@@ -77,11 +83,11 @@ def decode_error(
     if is_object(wire) and "message" not in wire and "Message" in wire:
         residue["key"] = "Message"
     if message is None:
-        message = str(wire) if wire else ""
+        message = text_of(wire)
         residue["key"] = None
     error = make_error(
-        ERRORS, status, headers, words=(word or BY_STATUS.get(status),), message=message,
-        provider=provider, request_id=lower.get("x-amzn-requestid"), extras={NAME: residue},
+        ERRORS, status, headers, words=(word,), message=message,
+        provider=provider, request_id=first_header(headers, "x-amzn-requestid"), extras={NAME: residue},
     )  # fmt: skip
     error.provider_code = word
     return error
@@ -92,14 +98,9 @@ def _word(told: Json) -> str | None:
     return told.partition(":")[0].rpartition("#")[2] if isinstance(told, str) and told else None
 
 
-def _row(error: AdapterError) -> ErrorRow:
-    row = ERRORS.row_for(error)
-    return row if error.error_class is not ErrorClass.rate_limit or error.retryable else SPENT
-
-
 def encode_error_body(error: AdapterError) -> Wire:
     residue = error.extras.get(NAME)
-    if residue is None:
+    if residue is None or residue["body"].keys() == {"text"}:
         return {"message": _message(error)}
     key = residue.get("key", "message")
     body: Wire = {} if key is None else {key: error.provider_message or ""}
@@ -109,18 +110,20 @@ def encode_error_body(error: AdapterError) -> Wire:
 def _message(error: AdapterError) -> str:
     """The message; where it alone can tell the class, and does not, a phrase that does stands before it."""
     message = error.provider_message or error.message
-    phrase, row = PHRASES.get(error.error_class), _row(error)
-    if phrase is None or ERRORS.classify(row.status, (row.word,), message)[0] is error.error_class:
+    phrase, row = PHRASES.get(error.error_class), ERRORS.row_for(error)
+    if phrase is None or ERRORS.classify(row.status, (row.word,), message)[0].default_class is error.error_class:
         return message
     return f"{phrase} {message}".strip()
 
 
 def encode_error(error: AdapterError) -> WireError:
-    residue, row = error.extras.get(NAME), _row(error)
-    kind = row.word if residue is None else residue.get("errortype")
-    status = error.provider_status if residue is not None and error.provider_status else row.status
-    text = spoken(residue["body"]) if residue is not None and residue.get("key", "") is None else None
-    return wire_error(error, status, text, encode_error_body, x_amzn_errortype=kind, x_amzn_requestid=error.request_id)
+    residue = error.extras.get(NAME)
+    kind = ERRORS.row_for(error).word if residue is None else residue.get("errortype")
+    came = residue["body"] if residue is not None and residue.get("key", "") is None else None
+    return wire_error(
+        error, ERRORS.status_for(error, NAME), came, encode_error_body,
+        x_amzn_errortype=kind, x_amzn_requestid=error.request_id,
+    )  # fmt: skip
 
 
 def decode_frame_error(frame: Frame, provider: str | None) -> AdapterError:
@@ -135,7 +138,7 @@ def decode_frame_error(frame: Frame, provider: str | None) -> AdapterError:
 
 def encode_frame_error(error: AdapterError) -> bytes:
     residue = error.extras.get(NAME, {})
-    word = _word(residue.get("errortype")) or _row(error).word
+    word = _word(residue.get("errortype")) or ERRORS.row_for(error).word
     if word in IN_STREAM:
         name = word[:1].lower() + word[1:]
         headers = {":exception-type": name, ":content-type": "application/json", ":message-type": "exception"}

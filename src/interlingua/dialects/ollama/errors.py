@@ -4,57 +4,59 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ...errors import AdapterError
+from ...errors import (
+    AdapterError,
+    AuthError,
+    CancelledError,
+    ContextOverflowError,
+    InvalidRequestError,
+    NetworkError,
+    OverloadedError,
+    RateLimitError,
+    RequestTimeoutError,
+    ServerError,
+    ToolStateError,
+)
 from ...types.base import Json
 from ...types.loss import WireError
-from ...types.words import ErrorClass
-from .._errors import ErrorRow, ErrorTable, make_error, parse_body, spoken, wire_error
+from .._errors import ErrorRow, ErrorTable, foreign, make_error, parse_body, reworded, text_of, wire_error
 from .._json import is_object
-from .._tables import merge
 from .blocks import NAME, Wire
 
 ERRORS = ErrorTable(
     # status  (no word)  canonical                   retry
-    ErrorRow(500, "", ErrorClass.server_error),
-    ErrorRow(400, "", ErrorClass.invalid_request),
-    ErrorRow(401, "", ErrorClass.auth),
-    ErrorRow(413, "", ErrorClass.context_overflow),
-    ErrorRow(429, "", ErrorClass.rate_limit),
-    ErrorRow(502, "", ErrorClass.network),
-    ErrorRow(504, "", ErrorClass.timeout),
-    ErrorRow(400, "", ErrorClass.tool_error),
-    ErrorRow(499, "", ErrorClass.cancelled),
+    ErrorRow(500, "", ServerError),
+    ErrorRow(400, "", InvalidRequestError),
+    ErrorRow(401, "", AuthError),
+    ErrorRow(403, "", AuthError),
+    ErrorRow(413, "", ContextOverflowError),
+    ErrorRow(429, "", RateLimitError),
+    ErrorRow(402, "", RateLimitError, False),
+    ErrorRow(503, "", OverloadedError),
+    ErrorRow(502, "", NetworkError),
+    ErrorRow(504, "", RequestTimeoutError),
+    ErrorRow(400, "", ToolStateError),
+    ErrorRow(499, "", CancelledError),
+    statuses={503: OverloadedError},  # its queue is full; the sentence that says so may change
 )
-QUOTA_STATUS = 402
 
 
 def decode_error(
     status: int | None, headers: Mapping[str, str] | None, body: Json, provider: str | None
 ) -> AdapterError:
     wire = parse_body(body)
-    rest: Wire = dict(wire) if is_object(wire) else {"text": wire}
-    words: tuple[Json, ...] = ()
-    message: Json = rest.get("error")
-    if isinstance(message, str):
-        del rest["error"]
-    elif is_object(message):  # a proxy's or another endpoint's; carried whole
-        words, message = (message.get("code"), message.get("type")), message.get("message")
-    if not isinstance(message, str):
-        message = str(wire) if wire else ""
+    residue: Wire = dict(wire) if is_object(wire) else {"text": wire}
+    inner = residue.get("error")  # a proxy's or another endpoint's may be an object
+    words = (inner.get("code"), inner.get("type")) if is_object(inner) else ()
     return make_error(
-        ERRORS, status, headers, words=words, message=message, provider=provider, extras={NAME: rest},
-    )  # fmt: skip
+        ERRORS, status, headers, words=words, message=text_of(wire), provider=provider, extras={NAME: residue}
+    )
 
 
 def encode_error_body(error: AdapterError) -> Wire:
-    residue = error.extras.get(NAME, {})
-    if isinstance(residue.get("error"), dict):
-        return dict(residue)
-    return merge({"error": error.provider_message or error.message}, residue)
+    residue, message = error.extras.get(NAME), error.provider_message or error.message
+    return reworded(residue, message) if is_object(residue) and "error" in residue else {"error": message}
 
 
 def encode_error(error: AdapterError) -> WireError:
-    told = NAME in error.extras and error.provider_status
-    spent = not told and error.error_class is ErrorClass.rate_limit and not error.retryable
-    status = QUOTA_STATUS if spent else ERRORS.status_for(error, NAME)
-    return wire_error(error, status, spoken(error.extras.get(NAME)), encode_error_body)
+    return wire_error(error, ERRORS.status_for(error, NAME), foreign(error, NAME), encode_error_body)
