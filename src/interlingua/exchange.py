@@ -212,7 +212,11 @@ class _Whole(Reading):
     def say(self, wire: Json) -> list[Event]:
         """The answer in a JSON value; an error inside a 200 is an error."""
         exchange = self.exchange
-        response = exchange.dialect.decode_response(wire, self.headers, exchange.request)
+        try:
+            response = exchange.dialect.decode_response(wire, self.headers, exchange.request)
+        except AdapterError as error:
+            error.provider_status = self.status
+            return self.fail(error, wire)
         if isinstance(response.error, AdapterError):
             response.error.response = response
             self.fail(response.error, wire)

@@ -71,12 +71,13 @@ def test_without_a_row() -> None:
 @pytest.mark.parametrize(
     ("row", "times", "base", "cap", "classes"),
     [
-        ("claude", 3, 1, 30, {"rate_limit", "server_error", "timeout"}),
-        ("openai", 5, 2, 60, {"rate_limit", "server_error", "timeout", "tool_error"}),
-        ("gemini", 3, 1, 30, {"rate_limit", "server_error"}),
+        ("claude", 3, 1, 30, {"rate_limit", "server_error", "network", "timeout"}),
+        ("openai", 5, 2, 60, {"rate_limit", "server_error", "network", "timeout", "tool_error"}),
+        ("gemini", 3, 1, 30, {"rate_limit", "server_error", "network", "timeout"}),
     ],
 )
-def test_retries(row: str, times: int, base: float, cap: float, classes: set[str]) -> None:
+def test_retries(row: str, times: int, base: float, cap: float, classes: set[str]) -> None:  # P2
+    """A preset repeats all that is repeated without one."""
     behaviour = CODING.rows[row]
     assert behaviour.retry is not None
     assert (behaviour.max_retries, behaviour.retry.base, behaviour.retry.cap) == (times, base, cap)

@@ -201,6 +201,19 @@ def test_a_garbled_body(dialect_name: str, body: bytes) -> None:
     assert PROVIDERS[dialect_name] in str(reading.error)
 
 
+@pytest.mark.parametrize("body", [b"{}", b'{"detail": "Not Found"}', b'{"choices": null}', b"[]", b'["x"]'])
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize("dialect_name", DIALECTS)
+def test_a_200_that_is_no_answer_is_an_error(dialect_name: str, stream: bool, body: bytes) -> None:  # T17
+    reading, _ = read(exchange(PROVIDERS[dialect_name], stream=stream), 200, "application/json", body)
+    assert isinstance(reading.error, AdapterError)
+    assert reading.response is not None
+    assert (reading.response.stop_reason, reading.response.usage) == (StopReason.error, None)
+    if body.startswith(b"{"):
+        assert isinstance(reading.error, ParseError)
+        assert (reading.error.provider_status, reading.error.provider) == (200, PROVIDERS[dialect_name])
+
+
 @pytest.mark.parametrize("stream", [False, True])
 @pytest.mark.parametrize("dialect_name", DIALECTS)
 def test_a_body_that_is_nested_without_end(dialect_name: str, stream: bool) -> None:

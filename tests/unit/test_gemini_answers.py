@@ -156,7 +156,6 @@ def test_a_blocked_prompt_is_a_refusal() -> None:
 @pytest.mark.parametrize(
     "wire",
     [
-        {},
         {"candidates": []},
         {"candidates": None, "usageMetadata": {"trafficType": "ON_DEMAND"}},
         {"candidates": [{"finishReason": "SAFETY", "index": 0}]},

@@ -8,7 +8,7 @@ from .values import Behaviour, Preset
 
 __all__ = ["PRESETS", "preset"]
 
-RATE_LIMIT, SERVER, TIMEOUT = ErrorClass.rate_limit, ErrorClass.server_error, ErrorClass.timeout
+USUAL = (ErrorClass.rate_limit, ErrorClass.server_error, ErrorClass.network, ErrorClass.timeout)
 MISMATCH = ErrorClass.tool_error  # the provider says that calls and results do not match; often it is only late
 
 TOOL_MANNERS = """\
@@ -30,7 +30,7 @@ CODING_AGENT = Preset(
         "claude": Behaviour(
             max_tools=60,
             max_retries=3,
-            retry=Retry(base=1.0, cap=30.0, classes=(RATE_LIMIT, SERVER, TIMEOUT)),
+            retry=Retry(base=1.0, cap=30.0, classes=USUAL),
         ),
         "openai": Behaviour(
             addendum=TOOL_MANNERS,
@@ -38,12 +38,12 @@ CODING_AGENT = Preset(
             max_tools=20,
             force_first_tool=True,
             max_retries=5,
-            retry=Retry(base=2.0, cap=60.0, classes=(RATE_LIMIT, SERVER, TIMEOUT, MISMATCH)),
+            retry=Retry(base=2.0, cap=60.0, classes=(*USUAL, MISMATCH)),
         ),
         "gemini": Behaviour(
             max_tools=30,
             max_retries=3,
-            retry=Retry(base=1.0, cap=30.0, classes=(RATE_LIMIT, SERVER)),
+            retry=Retry(base=1.0, cap=30.0, classes=USUAL),
         ),
     },
     default=Behaviour(max_tools=20),

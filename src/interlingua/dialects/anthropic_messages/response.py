@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ...errors import ParseError
 from ...types.base import Json
 from ...types.blocks import ToolUseBlock
 from ...types.loss import Encoded
@@ -17,6 +16,7 @@ from ...types.request import Request
 from ...types.response import Response
 from ...types.usage import TokenUsage
 from ...types.words import StopReason
+from .._answers import answer_of, reads_answers
 from .._incomplete import declare_last_call, mark_cut_call
 from .._json import is_array, is_dict, is_object
 from .._schemas import restorer
@@ -50,18 +50,17 @@ COUNTS = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_token
 END, CALLED = StopReason.end_turn, StopReason.tool_use  # an enum's members are slow to reach
 
 
+@reads_answers(NAME)
 def decode_response(
     body: Json, headers: Mapping[str, str] | None, request: Request | None, provider: str | None
 ) -> Response:
-    if not is_object(body):
-        raise ParseError(f"a response body is a JSON object, got {type(body).__name__}")
-    usual = read_answer(body, request)
+    usual = read_answer(body, request) if is_object(body) else None
     if usual is not None:
         return mark_cut_call(usual)
-    if body.get("type") == "error" or "error" in body:
+    if is_object(body) and (body.get("type") == "error" or "error" in body):
         error = decode_error(None, headers, body, provider)
         return Response(stop_reason=StopReason.error, error=error)
-    rest = dict(body)
+    rest = dict(answer_of(body, NAME, "content", "stop_reason"))
     content = rest.pop("content", None)
     blocks = tuple(map(BLOCKS.decode, content)) if is_array(content) else ()
     restore = restorer(request, texts=False)

@@ -12,7 +12,6 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from ...errors import ParseError
 from ...types.base import Json
 from ...types.blocks import Block, ToolUseBlock
 from ...types.loss import Encoded
@@ -20,6 +19,7 @@ from ...types.request import Request
 from ...types.response import Response
 from ...types.usage import TokenUsage
 from ...types.words import StopReason
+from .._answers import answer_of, reads_answers
 from .._incomplete import declare_last_call, mark_cut_call
 from .._schemas import restorer
 from .._tables import Ledger, Words, kept, marks, own, read_constants, say_constants
@@ -55,14 +55,13 @@ COUNTS = ("inputTokens", "cacheReadInputTokens", "cacheWriteInputTokens", "outpu
 END, CALLED = StopReason.end_turn, StopReason.tool_use  # an enum's members are slow to reach
 
 
+@reads_answers(NAME)
 def decode_response(
     body: Json, headers: Mapping[str, str] | None, request: Request | None, provider: str | None
 ) -> Response:
-    if not is_object(body):
-        raise ParseError(f"a response body is a JSON object, got {type(body).__name__}")
-    if "output" not in body and ("message" in body or "__type" in body):
+    if is_object(body) and "output" not in body and ("message" in body or "__type" in body):
         return Response(stop_reason=StopReason.error, error=decode_error(None, headers, body, provider))
-    rest = dict(body)
+    rest = dict(answer_of(body, NAME, "output", "stopReason"))
     forms: Wire = {}
     blocks = restored(read_message(rest, forms), request)
     calls = any(type(block) is ToolUseBlock for block in blocks)

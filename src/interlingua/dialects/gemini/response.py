@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ...errors import ParseError
 from ...types.base import Json
 from ...types.blocks import Block, JsonBlock, RefusalBlock, TextBlock, ThinkingBlock, ToolUseBlock
 from ...types.loss import Encoded
 from ...types.request import Request
 from ...types.response import Response
 from ...types.words import StopReason
+from .._answers import answer_of, reads_answers
 from .._incomplete import CUT_BLOCK
 from .._schemas import Restore, restorer
 from .._stream import dump
@@ -30,6 +30,7 @@ from .spelling import Wire, camel, is_array, is_object, respell
 from .usage import read_usage, say_usage
 
 CONSTANTS: Wire = {"index": 0}
+MARKS = ("candidates", "promptFeedback", "usageMetadata")
 Worded = TextBlock | ThinkingBlock | RefusalBlock
 STOP: Words[StopReason] = Words(
     [
@@ -78,16 +79,15 @@ def stop_reason(word: Json, *, calls: bool) -> StopReason:
 # ------------------------------------------------------------------------------------------------------------ reading
 
 
+@reads_answers(NAME)
 def decode_response(body: Json, request: Request | None, provider: str | None) -> Response:
     usual = read_usual(body, request) if is_object(body) else None
     if usual is not None:
         return usual
     if is_error(body):
         return Response(stop_reason=StopReason.error, error=decode_error(None, None, body, provider))
-    if not is_object(body):
-        raise ParseError(f"a response body is a JSON object, got {type(body).__name__}")
     found: list[str] = []
-    wire = camel(body, found)
+    wire = answer_of(camel(body, found) if is_object(body) else body, NAME, *MARKS)
     return Response(**read_answer(wire, {"snake": found} if found else {}, restorer(request, texts=False)))
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ...errors import ParseError
 from ...types.base import Json
 from ...types.blocks import Block, ToolUseBlock
 from ...types.loss import Encoded
@@ -17,6 +16,7 @@ from ...types.request import Request
 from ...types.response import Response
 from ...types.usage import TokenUsage
 from ...types.words import StopReason
+from .._answers import answer_of, reads_answers
 from .._json import is_object
 from .._schemas import restorer
 from .._tables import Ledger, Words, kept, marks, own, read_constants, say_constants, take
@@ -48,13 +48,13 @@ def mint(place: int) -> str:
     return f"call_{place}"
 
 
+@reads_answers(NAME)
 def decode_response(
     body: Json, headers: Mapping[str, str] | None, request: Request | None, provider: str | None
 ) -> Response:
-    if not is_object(body):
-        raise ParseError(f"a response body is a JSON object, got {type(body).__name__}")
-    if body.get("error"):
+    if is_object(body) and body.get("error"):
         return Response(stop_reason=StopReason.error, error=decode_error(None, headers, body, provider))
+    body = answer_of(body, NAME, "message", "response", "done")
     forms = Wire()
     if generate.is_answer(body):
         forms["endpoint"] = generate.ENDPOINT

@@ -12,7 +12,6 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from ...errors import ParseError
 from ...ids import ANY, IdMap
 from ...types.base import Json
 from ...types.blocks import Block, RefusalBlock, TextBlock, ThinkingBlock, ToolUseBlock
@@ -21,6 +20,7 @@ from ...types.messages import Message
 from ...types.request import Request
 from ...types.response import Response
 from ...types.words import StopReason
+from .._answers import answer_of, reads_answers
 from .._incomplete import declare_last_call, mark_cut_call
 from .._json import is_dict, is_object
 from .._schemas import restorer
@@ -66,12 +66,11 @@ def stands_for(word: Json, *, calls: bool, refused: bool) -> StopReason:
     return found
 
 
+@reads_answers(NAME)
 def decode_response(
     body: Json, headers: Mapping[str, str] | None, request: Request | None, provider: str | None
 ) -> Response:
-    if not is_object(body):
-        raise ParseError(f"a response body is a JSON object, got {type(body).__name__}")
-    if body.get("error") is None:
+    if not is_object(body) or body.get("error") is None:
         return read_response(body, request)
     if body["error"] and not body.get("choices"):
         return Response(stop_reason=StopReason.error, error=decode_error(None, headers, body, provider))
@@ -82,9 +81,11 @@ def decode_response(
     return response
 
 
-def read_response(wire: Wire, request: Request | None) -> Response:
-    usual = read_answer(wire, request)
-    return mark_cut_call(usual if usual is not None else read_tables(dict(wire), request))
+def read_response(wire: Json, request: Request | None) -> Response:
+    usual = read_answer(wire, request) if is_object(wire) else None
+    if usual is None:
+        usual = read_tables(dict(answer_of(wire, NAME, "choices")), request)
+    return mark_cut_call(usual)
 
 
 def read_tables(rest: Wire, request: Request | None) -> Response:

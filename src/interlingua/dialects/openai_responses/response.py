@@ -13,7 +13,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from ...errors import AdapterError, ParseError
+from ...errors import AdapterError
 from ...types.base import Json
 from ...types.blocks import Block, RefusalBlock, ServerToolResultBlock, ToolUseBlock
 from ...types.loss import Encoded
@@ -21,6 +21,7 @@ from ...types.messages import Message
 from ...types.request import Request
 from ...types.response import Response
 from ...types.words import StopReason
+from .._answers import answer_of, reads_answers
 from .._incomplete import declare_last_call, mark_cut_call
 from .._schemas import Restore, restorer
 from .._tables import Ledger, kept, marks, merge, own, read_constants, say_constants
@@ -50,18 +51,17 @@ STATUS = {
 }
 
 
+@reads_answers(NAME)
 def decode_response(
     body: Json, headers: Mapping[str, str] | None, request: Request | None, provider: str | None
 ) -> Response:
-    if not is_object(body):
-        raise ParseError(f"a response body is a JSON object, got {type(body).__name__}")
-    if body.get("error") and "output" not in body and "status" not in body:
+    if is_object(body) and body.get("error") and "output" not in body and "status" not in body:
         error = decode_error(None, headers, body, provider)
         return Response(stop_reason=StopReason.error, error=error, forms={NAME: {"error": "bare"}})
-    usual = read_answer(body, request, finisher)
+    usual = read_answer(body, request, finisher) if is_object(body) else None
     if usual is not None:
         return usual
-    rest = dict(body)
+    rest = dict(answer_of(body, NAME, "output", "status"))
     forms: Wire = {}
     blocks = read_output(rest, forms)
     restore = finisher(request)
