@@ -19,7 +19,7 @@ from .catalogue.tiers import TIER_NAMES
 from .config import AdapterConfig
 from .embedded.row import EMBEDDED, embedded_provider
 from .environment import configured
-from .errors import NotConfigured
+from .errors import InvalidRequestError, NotConfigured
 from .providers.table import PROVIDERS, Provider
 from .types.request import Request
 
@@ -91,7 +91,7 @@ def place_of(name: str, configuration: Configuration) -> Place:
         return configuration.locate(name)
     except ValueError as error:
         if name not in TIER_NAMES:
-            raise NotConfigured(str(error)) from None
+            raise (NotConfigured if ":" in name else InvalidRequestError)(str(error)) from None
         return _tier(name, configuration)
 
 

@@ -28,7 +28,7 @@ from .dialects import DIALECTS
 from .embedded import Choice, as_script
 from .embedded.row import EMBEDDED
 from .environment import configured
-from .errors import NotConfigured
+from .errors import InvalidRequestError, NotConfigured
 from .exchange import Exchange
 from .losses import judge_losses
 from .providers.table import Provider
@@ -266,8 +266,8 @@ class ProviderManager:
     def _place(self, name: str, configuration: Configuration) -> Place:
         try:
             return place_of(name, configuration)
-        except NotConfigured:
-            near = get_close_matches(name.partition(":")[0], (*self._own, *self._aliases), n=1)
+        except (NotConfigured, InvalidRequestError):
+            near = get_close_matches(name.partition(":")[0], (*self._own, *self._aliases), n=1, cutoff=0.7)
             if not near:
                 raise
             raise NotConfigured(f"nothing is called {name!r}; did you mean {near[0]!r}?") from None

@@ -386,3 +386,41 @@ def test_a_file_that_vanishes_changes_nothing_but_is_told(tmp_path: Path) -> Non
     assert not live.refresh()
     assert live.error is not None
     assert live.current.adapters["openai"].config.timeout_seconds == 1
+
+
+# ----------------------------------------------------------------------------------- more than a file should hold
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("a: &a [x]\nb: [*a, *a]\n", r"models.yaml:2: `\*a` refers to another place, which is not supported"),
+        ("[" * 1000 + "]" * 1000, "models.yaml:1: it is nested more than 128 levels deep"),
+        ("\n".join("  " * depth + "a:" for depth in range(300)), "nested more than 128 levels deep"),
+    ],
+    ids=["alias", "lists", "mappings"],
+)
+def test_what_would_explode_is_refused(text: str, said: str) -> None:  # R3
+    with pytest.raises(ConfigError, match=said):
+        parse_models(text)
+
+
+def test_a_billion_laughs_are_not_built() -> None:  # R3
+    lines = ["a0: &a0 [lol]", *(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]" for n in range(1, 12))]
+    with pytest.raises(ConfigError, match="refers to another place"):
+        parse_models("\n".join(lines))
+
+
+def test_all_mistakes_of_one_entry_and_of_several_are_told_at_once() -> None:  # U4
+    text = (
+        "adapters:\n"
+        "  work: {type: openai, max_retries: many, timeout_seconds: soon, colour: red}\n"
+        "  home: {type: opennai}\n"
+        "models:\n"
+        "  writer: {adapter: nowhere, tier: huge}\n"
+    )
+    with pytest.raises(ConfigError) as caught:
+        parse_models(text)
+    told = str(caught.value)
+    for word in ("max_retries", "timeout_seconds", "colour", "opennai", "nowhere", "tier"):
+        assert word in told, word

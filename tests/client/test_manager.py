@@ -341,12 +341,16 @@ def test_the_embedded_model_speaks_every_dialect(name: str) -> None:
         ("min:x", "did you mean 'mine'"),
         ("wittgenstein", r"write adapter:model \(adapters: anthropic"),
         ("llama3:8b", "no adapter or provider is called 'llama3'"),
+        ("gemini:gemini-3-pro", "did you mean 'google'"),  # U3
+        ("zzzzzz:x", "no adapter or provider is called 'zzzzzz'; known: "),
+        ("openai/gpt-5", "write 'openai:gpt-5' for 'openai/gpt-5', or 'openrouter:openai/gpt-5'"),  # U3
     ],
 )
 def test_a_name_that_leads_nowhere(name: str, said: str) -> None:
+    """An unknown provider is not configured; a model that nobody knows is a mistake in the request, not in a key."""
     manager, _ = managing()
     manager.register("mine", "openai")
-    with pytest.raises(NotConfigured, match=said):
+    with pytest.raises(NotConfigured if ":" in name else InvalidRequestError, match=said):
         manager.locate(name)
 
 

@@ -263,7 +263,7 @@ def test_no_key_for_the_model_that_was_named() -> None:
     ],
 )
 def test_a_typo_in_a_name(name: str, said: str) -> None:
-    with pytest.raises(NotConfigured, match=re.escape(said)):
+    with pytest.raises(NotConfigured if ":" in name else InvalidRequestError, match=re.escape(said)):
         connect(name, environment={})
 
 
@@ -282,12 +282,10 @@ def test_a_typo_in_models_yaml(tmp_path: Path) -> None:
     path.write_text(YAML)
     with pytest.raises(ConfigError) as caught:
         connect("writer", environment={"INTERLINGUA_CONFIG": str(path)})
-    assert str(caught.value) == f"{path}:5: adapters.work: unknown key `max_retires`; did you mean `max_retries`?"
-    path.write_text(YAML.replace("retires", "retries"))
-    with pytest.raises(
-        ConfigError, match=r"yaml:7: models\.writer: no adapter is called 'wrok'; did you mean `work`\?"
-    ):
-        connect("writer", environment={"INTERLINGUA_CONFIG": str(path)})
+    assert str(caught.value).split("\n") == [
+        f"{path}:5: adapters.work: unknown key `max_retires`; did you mean `max_retries`?",
+        f"{path}:7: models.writer: no adapter is called 'wrok'; did you mean `work`?",
+    ]
 
 
 @pytest.mark.parametrize(

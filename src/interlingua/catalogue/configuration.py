@@ -6,7 +6,7 @@ place at any time.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any
 
@@ -123,7 +123,7 @@ class Configuration:
         found = self.adapters.get(name)
         if found is None:
             known = sorted(self.adapters)
-            near = "".join(f"did you mean {word!r}? " for word in get_close_matches(name, known, n=1))
+            near = "".join(f"did you mean {word!r}? " for word in _meant(name, known))
             raise ValueError(f"no adapter or provider is called {name!r}; {near}known: {', '.join(known)}")
         return found
 
@@ -136,6 +136,9 @@ class Configuration:
         return None if wire == "balanced" else wire
 
     def _home(self, name: str) -> str:
+        door, slash, model = name.partition("/")
+        if slash and door in self.adapters:
+            raise ValueError(f"write '{door}:{model}' for {name!r}, or 'openrouter:{name}' to reach it there")
         found = ALWAYS_HOME.get(name) or home(name)
         if found is None:
             raise ValueError(f"no model is called {name!r}; {self._instead(name)}")
@@ -143,7 +146,7 @@ class Configuration:
 
     def _instead(self, name: str) -> str:
         known = sorted({*self.models, *self._names})
-        near = get_close_matches(name, [*known, *self.adapters], n=1)
+        near = _meant(name, [*known, *self.adapters])
         if near:
             return f"did you mean {near[0]!r}?"
         doors = f"write adapter:model (adapters: {', '.join(sorted(self.adapters))})"
@@ -201,6 +204,19 @@ class _Overrides:
 
 
 # ------------------------------------------------------------------------------------------------- building an adapter
+
+
+# What people call a provider, where that is not its name here.
+ALSO_CALLED = {
+    "gemini": "google", "claude": "anthropic", "gpt": "openai", "chatgpt": "openai", "grok": "xai", "aws": "bedrock",
+    "amazon": "bedrock", "vertexai": "vertex", "llama.cpp": "llamacpp", "hf": "huggingface",
+}  # fmt: skip
+
+
+def _meant(name: str, known: Sequence[str]) -> list[str]:
+    """The known name that was most likely meant, if any is near."""
+    also = ALSO_CALLED.get(name.lower())
+    return [also] if also in known and also is not None else get_close_matches(name, known, n=1, cutoff=0.7)
 
 
 def _adapter(name: str, entry: AdapterEntry, environ: Mapping[str, str], source: str | None) -> Adapter:

@@ -101,8 +101,12 @@ def capabilities(facts: Facts, dialect: str, provider: str | None = None) -> Ada
     """The facts as capabilities. Facts that no layer states are as for an unknown model."""
     known = structs.asdict(_over(UNKNOWN, facts))
     able: dict[str, Any] = {
-        name: known[name] for name in AdapterCapabilities.__struct_fields__ if known[name] is not None
+        name: known[name] for name in AdapterCapabilities.__struct_fields__ if known.get(name) is not None
     }
+    window, answer = facts.max_context_tokens, facts.max_output_tokens
+    if window is not None and answer is not None:
+        able["max_output_tokens"] = min(window, answer)  # two layers may speak of different versions of a model
+    able["known"] = facts != Facts()
     for ability in LIMITED:
         able[ability] = able[ability] and ability in CEILINGS.get(dialect, LIMITED)
     if provider is not None and provider not in MARKING.get(dialect, (provider,)):

@@ -8,6 +8,8 @@ from typing import Any
 
 from msgspec import Struct
 
+from ..limits import Limits
+
 __all__ = ["ConfigError", "Lines", "Path", "Problem", "read_yaml"]
 
 Path = tuple[str | int, ...]
@@ -49,6 +51,9 @@ def read_yaml(text: str, source: str) -> tuple[Any, Lines]:
             source, [Problem(0, "reading YAML needs PyYAML: pip install 'interlingua[config]'")]
         ) from error
     try:
+        problem = _too_much(yaml, text)
+        if problem is not None:
+            raise ConfigError(source, [problem])
         node = yaml.compose(text, Loader=yaml.SafeLoader)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
@@ -60,6 +65,19 @@ def read_yaml(text: str, source: str) -> tuple[Any, Lines]:
     if reader.problems:
         raise ConfigError(source, reader.problems)
     return value, reader.lines
+
+
+def _too_much(yaml: Any, text: str) -> Problem | None:
+    """What must not be built: nesting beyond ``Limits.depth``, and aliases, of which a few lines can make gigabytes."""
+    depth, most = 0, Limits().depth or 0
+    for event in yaml.parse(text, Loader=yaml.SafeLoader):
+        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+        line = event.start_mark.line + 1
+        if isinstance(event, yaml.AliasEvent):
+            return Problem(line, f"`*{event.anchor}` refers to another place, which is not supported; write it out")
+        if depth > most:
+            return Problem(line, f"it is nested more than {most} levels deep")
+    return None
 
 
 class _Reader:

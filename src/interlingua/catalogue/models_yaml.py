@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from copy import deepcopy
 from difflib import get_close_matches
 from enum import Enum
 from inspect import cleandoc
@@ -136,8 +137,8 @@ def parse_models(text: str, source: str = "models.yaml") -> tuple[ModelsFile, Li
     value, lines = read_yaml(text, source)
     problems: list[Problem] = []
     made = _sections({} if value is None else value, lines, problems)
-    if not problems:
-        problems.extend(_contradictions(made, lines))
+    told = {problem.line for problem in problems}
+    problems.extend(problem for problem in _contradictions(made, lines) if problem.line not in told)
     if problems:
         raise ConfigError(source, problems)
     return made, lines
@@ -161,11 +162,32 @@ def _section(name: str, kind: type[Struct], value: Any, lines: Lines, problems: 
         return {}
     made: dict[str, Any] = {}
     for key, entry in value.items():
-        try:
-            made[key] = msgspec.convert({} if entry is None else entry, kind, str_keys=True)
-        except msgspec.ValidationError as error:
-            problems.append(_explained(str(error), (name, key), kind, lines))
+        found = _entry({} if entry is None else deepcopy(entry), (name, key), kind, lines, problems)
+        if found is not None:
+            made[key] = found
     return made
+
+
+def _entry(value: Any, at: Path, kind: type[Struct], lines: Lines, problems: list[Problem]) -> Any:
+    """One entry. What is wrong in it is reported and taken out, so that the rest is looked at too."""
+    while True:
+        try:
+            return msgspec.convert(value, kind, str_keys=True)
+        except msgspec.ValidationError as error:
+            problem, path = _explained(str(error), at, kind, lines)
+            problems.append(problem)
+            if not _taken_out(value, path[len(at) :]):
+                return None
+
+
+def _taken_out(value: Any, path: Path) -> bool:
+    """Remove what stands at a path; whether there was something."""
+    for step in path[:-1]:
+        value = value[step] if _is_mapping(value) and step in value else None
+    if not path or not _is_mapping(value) or path[-1] not in value:
+        return False
+    del value[path[-1]]
+    return True
 
 
 def _is_mapping(value: object) -> TypeGuard[dict[str, Any]]:
@@ -175,22 +197,24 @@ def _is_mapping(value: object) -> TypeGuard[dict[str, Any]]:
 # ------------------------------------------------------------------------------------------ what msgspec says, told
 
 
-def _explained(message: str, at: Path, kind: type[Struct], lines: Lines) -> Problem:
+def _explained(message: str, at: Path, kind: type[Struct], lines: Lines) -> tuple[Problem, Path]:
+    """A mistake, and the path of what is wrong."""
     said, _, where = message.partition(" - at `")
     path = (*at, *_steps(where.rstrip("`")))
     unknown = re.fullmatch(r"Object contains unknown field `(.*)`", said)
     if unknown:
         path = (*path, unknown[1])
-        return Problem(_line(lines, path), f"{_dotted(path[:-1])}: {_unknown(unknown[1], _fields(kind, path[2:-1]))}")
+        told = _unknown(unknown[1], _fields(kind, path[2:-1]))
+        return Problem(_line(lines, path), f"{_dotted(path[:-1])}: {told}"), path
     missing = re.fullmatch(r"Object missing required field `(.*)`", said)
     if missing:
-        return Problem(_line(lines, path), f"{_dotted(path)}: `{missing[1]}` is missing; add it")
+        return Problem(_line(lines, path), f"{_dotted(path)}: `{missing[1]}` is missing; add it"), path
     wrong = re.fullmatch(r"Invalid enum value '(.*)'", said)
     if wrong:
         told = _unknown(wrong[1], _words(kind, path[2:]), "word")
-        return Problem(_line(lines, path), f"{_dotted(path)}: {told}")
+        return Problem(_line(lines, path), f"{_dotted(path)}: {told}"), path
     hint = "; put it in quotes" if said.startswith("Expected `str") and not said.endswith(("object`", "array`")) else ""
-    return Problem(_line(lines, path), f"{_dotted(path)}: {said[0].lower()}{said[1:]}{hint}")
+    return Problem(_line(lines, path), f"{_dotted(path)}: {said[0].lower()}{said[1:]}{hint}"), path
 
 
 def _steps(where: str) -> Iterator[str | int]:

@@ -10,7 +10,11 @@ __all__ = ["AdapterCapabilities", "Target"]
 
 
 class AdapterCapabilities(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What one model accepts and returns."""
+    """What one model accepts and returns.
+
+    ``known`` is False for a model that nobody knows: then the abilities are those of its protocol, and no request is
+    refused because of them.
+    """
 
     images: bool = False
     documents: bool = False
@@ -27,6 +31,7 @@ class AdapterCapabilities(Struct, frozen=True, kw_only=True, omit_defaults=True)
     max_context_tokens: int | None = None
     max_output_tokens: int | None = None
     image_types: tuple[str, ...] = ()
+    known: bool = True
 
 
 class Target(Struct, frozen=True, omit_defaults=True):
