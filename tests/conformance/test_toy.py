@@ -17,6 +17,7 @@ from interlingua import (
     Encoded,
     Event,
     Message,
+    MessageComplete,
     Request,
     Response,
     StopReason,
@@ -115,6 +116,22 @@ class Optimist(Toy):
         return Decoder(NdjsonDecoder())
 
 
+class Finisher(Toy):
+    """Ends what it was writing when it fails, as if that had been the end."""
+
+    def stream_encoder(self, request: Any = None) -> toy.Encoder:
+        class Encoder(toy.Encoder):
+            def say_cut_block(self, event: Any) -> bytes:
+                return super().say_cut_block(replace(event, block=replace(event.block, incomplete=False)))
+
+            def say(self, event: Any) -> bytes:
+                if isinstance(event, MessageComplete) and event.error is not None:
+                    event = MessageComplete(Response(stop_reason=StopReason.end_turn))
+                return super().say(event)
+
+        return Encoder()
+
+
 class Gossip(Toy):
     """Tells everybody what others have signed."""
 
@@ -163,6 +180,7 @@ class Eternal(Toy):
         (Stutterer, "law 4"),
         (Deaf, "law 5, stream"),
         (Optimist, "law 7"),
+        (Finisher, "law 7, written"),
         (Gossip, "law 9"),
         (Archivist, "law 10"),
         (Shrugger, "law 1, error"),

@@ -175,6 +175,8 @@ class Encoder(GrammaticalEncoder):
             lost = say(event.block, Ledger()) is LOST
             self.places[event.index] = None if lost else sum(place is not None for place in self.places.values())
         if isinstance(event, MessageComplete):
+            if event.error is not None:
+                return self.fail(event.error)
             say(event.response, self.ledger)
         index = getattr(event, "index", None)
         if index is not None:
@@ -184,4 +186,5 @@ class Encoder(GrammaticalEncoder):
         return encode_ndjson(msgspec.json.encode(say(event, Ledger())))
 
     def fail(self, error: AdapterError) -> bytes:
-        return b""
+        self.ended = True
+        return b""  # a stream that breaks off is its only word for an error

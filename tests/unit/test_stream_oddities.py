@@ -733,6 +733,31 @@ def test_a_chat_stream_cut_at_any_byte_never_looks_finished() -> None:
             assert response.tool_uses[0].input == {"x": 1}
 
 
+# S4: pieces of arguments, what the call says, and what of it is text
+MIXED_ARGUMENTS: dict[str, tuple[tuple[Json, ...], dict[str, Json], str | None]] = {
+    "an object": (({"x": 1},), {"x": 1}, None),
+    "nothing, then an object": (("", None, {"x": 1}), {"x": 1}, None),
+    "an object, then nothing": (({"x": 1}, "", None), {"x": 1}, None),
+    "a newer object": (({"x": 1}, {"x": 2}), {"x": 2}, None),
+    "text, then an object": (('{"x": ', {"y": 1}), {}, '{"x": {"y":1}'),
+    "text, then an object that completes it": (('{"x": ', {"y": 1}, "}"), {"x": {"y": 1}}, '{"x": {"y":1}}'),
+    "an object, then text": (({"x": 1}, "!"), {}, '{"x":1}!'),
+    "text, then a list": (("[1", [2]), {}, "[1[2]"),
+}
+
+
+@pytest.mark.parametrize(("pieces", "input", "text"), MIXED_ARGUMENTS.values(), ids=MIXED_ARGUMENTS)
+def test_chat_arguments_that_change_their_type(pieces: tuple[Json, ...], input: Json, text: str | None) -> None:
+    rows = [calls(call("f" if not place else None, piece, index=0, id="a")) for place, piece in enumerate(pieces)]
+    expected = ToolUseBlock("a", "f", input=input, input_text=text)
+    check(CHAT, sse(*rows, chunk(finish="tool_calls")), expected, stop="tool_use")
+
+
+def test_a_choice_below_the_first_is_none() -> None:
+    rows = (text("Hel"), chunk({"content": "x"}, index=-1), text("lo"), chunk(finish="stop"))
+    check(CHAT, sse(*rows), TextBlock("Hello"))
+
+
 def test_a_cut_call_keeps_what_was_written_and_is_not_run() -> None:
     body = sse(calls(call("f", '{"path": "/tm', index=0, id="a")), done=False)
     cut = ToolUseBlock("a", "f", input_text='{"path": "/tm', incomplete=True)

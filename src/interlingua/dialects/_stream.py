@@ -23,7 +23,7 @@ from ..folding import Accumulator
 from ..grammar import StreamGrammar
 from ..lenient import strictly
 from ..types.base import Json
-from ..types.blocks import Block
+from ..types.blocks import Block, RefusalBlock, TextBlock, ThinkingBlock, ToolUseBlock
 from ..types.events import BlockComplete, Event, MessageComplete, MessageStart, ToolUseEnd, Unknown
 from ..types.loss import Loss
 from ..types.response import Response
@@ -170,9 +170,11 @@ class FrameDecoder(StreamDecoder):
         self.closing, self.clean = True, clean
         try:
             self.read_all(self.frames.close(), out)
+            self.end(out)
         except ParseError as error:
             self.fail(error, out)
-        self.end(out)
+        except ODD as fault:
+            self.fail(ParseError(f"the answer cannot be read: {fault}"), out)
         return out
 
     def end(self, out: list[Event]) -> None:
@@ -254,13 +256,13 @@ class FrameDecoder(StreamDecoder):
         if not self.started:
             self.begin(out, MessageStart())
         self.close_blocks(out)
-        self.done = True
         whole = self.response(finished=True)
         if whole.stop_reason in BROKEN:
             self.release_cut(out)
         else:
             self.release(out)
         content = self.content()
+        self.done = True
         out.append(MessageComplete(whole if whole.content == content else replace(whole, content=content)))
 
     def content(self) -> tuple[Block, ...]:
@@ -271,13 +273,26 @@ class FrameDecoder(StreamDecoder):
         """The stream broke or reported an error: close it with what there is."""
         if not self.started:
             self.begin(out, MessageStart())
-        self.close_blocks(out, cut=True)
         self.release_cut(out)
+        try:
+            self.close_blocks(out, cut=True)
+            whole = replace(self.response(finished=False), content=self.content())
+        except ODD:  # it cannot be read as a whole: what its deltas said is left
+            self.close_as_told(out)
+            whole = Response(self.fold.content)
         self.done = True
-        response = replace(self.response(finished=False), content=self.content(), stop_reason=ERROR, error=error)
-        error.response = response
-        self.error = error
-        out.append(MessageComplete(response, error))
+        self.error, error.response = error, replace(whole, stop_reason=ERROR, error=error)
+        out.append(MessageComplete(error.response, error))
+
+    def close_as_told(self, out: list[Event]) -> None:
+        """Close what is open with nothing but what its deltas said."""
+        for index in [*self.fold.open_indexes]:
+            block, said = self.fold.blocks[index], self.fold.joined(index)
+            if isinstance(block, TextBlock | RefusalBlock | ThinkingBlock):
+                block = replace(block, text=block.text + said)
+            elif isinstance(block, ToolUseBlock):
+                block = replace(block, input_text=said)
+            out.append(self.fold.close(index, replace(block, incomplete=True)))
 
 
 Closer = BlockComplete | ToolUseEnd

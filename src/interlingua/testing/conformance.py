@@ -38,6 +38,7 @@ from interlingua.testing.stream_laws import (
     check_any_split,
     check_cut_stream,
     check_events,
+    check_failing_stream,
     check_fold,
     check_stream_is_whole,
     decode_bytes,
@@ -64,6 +65,7 @@ __all__ = [
     "check_edits",
     "check_error",
     "check_events",
+    "check_failing_stream",
     "check_fold",
     "check_home",
     "check_request",
@@ -186,6 +188,7 @@ def checks(dialect: Speaker) -> Iterator[tuple[str, Callable[[], object]]]:
         yield f"law 5: {sample.concept}", partial(check_fold, response)
         yield f"law 5 stream: {sample.concept}", partial(_stream_sample, speaker, response)
         yield f"law 7: {sample.concept}", partial(_cut_sample, speaker, response)
+        yield f"law 7 written: {sample.concept}", partial(check_failing_stream, speaker, response)
     for error in failures.errors():
         yield f"law 1 error: {error}", partial(check_error, speaker, error)
     for other in DIALECTS:

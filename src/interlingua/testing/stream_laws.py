@@ -7,19 +7,37 @@ from collections.abc import Iterable, Sequence
 from itertools import pairwise, zip_longest
 from typing import Any
 
+from msgspec.structs import replace
+
 from interlingua.dialects import DIALECTS, Dialect
-from interlingua.errors import AdapterError
+from interlingua.errors import AdapterError, ServerError
 from interlingua.folding import fold, unfold
 from interlingua.grammar import StreamGrammar
 from interlingua.testing.differences import plain, unexplained
 from interlingua.testing.round_trips import Speaker, as_json, fail, speaker_of
 from interlingua.translate import decode_stream
-from interlingua.types import Event, Loss, MessageComplete, Response, StopReason, ToolUseBlock
+from interlingua.types import (
+    Block,
+    BlockComplete,
+    BlockStart,
+    Event,
+    Loss,
+    MessageComplete,
+    Response,
+    StopReason,
+    TextDelta,
+    ThinkingDelta,
+    ToolUseBlock,
+    ToolUseEnd,
+    ToolUseInputDelta,
+    ToolUseStart,
+)
 
 __all__ = [
     "check_any_split",
     "check_cut_stream",
     "check_events",
+    "check_failing_stream",
     "check_fold",
     "check_stream_is_whole",
     "decode_bytes",
@@ -116,7 +134,8 @@ def check_any_split(dialect: Speaker, data: bytes, cuts: Iterable[int] | None = 
 def check_cut_stream(dialect: Speaker, response: Response, cuts: Iterable[int] | None = None) -> None:
     """Law 7: a stream that was cut never looks finished; it ends in an error, with what was said until then.
 
-    A cut behind the protocol's last word leaves a finished stream, which then must have said all of its content.
+    A cut behind the protocol's last word leaves a finished stream, which then must have said all of its content. A
+    block that was open at the cut is closed as incomplete.
     """
     speaker = speaker_of(dialect)
     said, _ = encode_events(speaker, unfold(response))
@@ -134,6 +153,10 @@ def check_cut_stream(dialect: Speaker, response: Response, cuts: Iterable[int] |
             fail("law 7", speaker, f"cut at {cut} of {len(said)} it looks finished", [repr(last.response)])
         else:
             finished_at = finished_at or cut
+    encoder, said = speaker.stream_encoder(), b""
+    for event in unfold(response):
+        said += encoder.feed(event)
+        _check_open_blocks(speaker, said)
 
 
 def _check_failure(speaker: Dialect, last: MessageComplete, error: AdapterError, whole: Response, said: bytes) -> None:
@@ -152,6 +175,68 @@ def _check_failure(speaker: Dialect, last: MessageComplete, error: AdapterError,
         faults += _raised_faults(speaker, said, partial_)
     if faults:
         fail("law 7", speaker, f"cut at byte {len(said)}", faults)
+
+
+def _check_open_blocks(speaker: Dialect, said: bytes) -> None:
+    """What was open when the bytes ended behind a whole frame is closed as incomplete, unless the stream was over."""
+    decoder = speaker.stream_decoder()
+    fed, tail = decoder.feed(said), decoder.close()
+    if decoder.error is None:
+        return
+    opened = {event.index for event in fed if isinstance(event, BlockStart | ToolUseStart)}
+    faults = [
+        f"block {event.index} was open and is closed as finished: {event.block!r}"
+        for event in tail
+        if isinstance(event, BlockComplete | ToolUseEnd) and event.index in opened and not event.block.incomplete
+    ]
+    if faults:
+        fail("law 7", speaker, f"cut at byte {len(said)}", faults)
+
+
+def check_failing_stream(dialect: Speaker, response: Response) -> None:
+    """Law 7: wherever a stream fails, what was written of it ends in an error and finishes no call that was open.
+
+    An encoder hears of a failure in two ways, by ``fail`` and in the events of a stream that broke off.
+    """
+    speaker, events = speaker_of(dialect), list(unfold(response))
+    for end in range(1, len(events)):
+        told, error = events[:end], ServerError("down")
+        finished = sum(isinstance(event, ToolUseEnd) and not event.block.incomplete for event in told)
+        for way, tail in (("fail", []), ("events", _broken_off(told, error))):
+            encoder = speaker.stream_encoder()
+            said = b"".join([encoder.feed(event) for event in (*told, *tail)])
+            said += b"" if tail else encoder.fail(error)
+            read, found = decode_bytes(speaker, [said + encoder.close()])
+            calls = [call for call in fold(read).tool_uses if not call.incomplete]
+            if found is None or len(calls) > finished:
+                what = f"failed by {way} after {end} events it looks finished"
+                fail("law 7, written", speaker, what, [repr(events[end - 1]), repr(said[-300:])])
+
+
+def _broken_off(told: Sequence[Event], error: AdapterError) -> list[Event]:
+    """The events that end a stream which broke off here: open blocks are closed as incomplete."""
+    opened: dict[int, Block] = {}
+    texts: dict[int, str] = {}
+    for event in told:
+        match event:
+            case BlockStart() | ToolUseStart():
+                opened[event.index], texts[event.index] = event.block, ""
+            case TextDelta() | ThinkingDelta():
+                texts[event.index] += event.text
+            case ToolUseInputDelta():
+                texts[event.index] += event.partial_json
+            case BlockComplete() | ToolUseEnd():
+                del opened[event.index]
+            case _:
+                pass
+    ends = [_closer(index, replace(block, incomplete=True), texts[index]) for index, block in opened.items()]
+    return [*ends, MessageComplete(Response((), StopReason.error, error=error), error)]
+
+
+def _closer(index: int, block: Block, text: str) -> Event:
+    if isinstance(block, ToolUseBlock):
+        return ToolUseEnd(index, {}, replace(block, input_text=text))
+    return BlockComplete(index, replace(block, text=text) if hasattr(block, "text") else block)
 
 
 def _raised_faults(speaker: Dialect, said: bytes, partial_: Response) -> list[str]:

@@ -106,7 +106,7 @@ class Decoder(FrameDecoder):
             choice = self.answer
             if delta:
                 self.delta(delta, out)
-        elif type(index) is int:
+        elif type(index) is int and index > 0:
             choice = self.choices.setdefault(index, Choice())
             _quiet(choice, delta or {})
         else:
