@@ -246,7 +246,7 @@ class _Streamed(Reading):
     def end(self, error: AdapterError | None = None) -> list[Event]:
         if self.over:
             return []
-        events = self.decoder.close()
+        events = self.decoder.close(clean=error is None and _says_its_end(self.headers))
         self.mark(events, error)
         return events
 
@@ -323,6 +323,14 @@ def mask_error(error: AdapterError, secrets: Sequence[str]) -> None:
         for name, value in vars(error).items():
             if name != "response":
                 setattr(error, name, masked(value, secrets))
+
+
+def _says_its_end(headers: Mapping[str, str]) -> bool:
+    """Whether a body has an end of its own, so that a transport raises if it is cut.
+
+    The end of any other body is that of its connection, and nobody can tell whether it was cut.
+    """
+    return "content-length" in headers or "chunked" in headers.get("transfer-encoding", "").lower()
 
 
 def _cause(told: Any, error: AdapterError | None) -> AdapterError | None:
