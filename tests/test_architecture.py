@@ -21,8 +21,8 @@ SOURCE = Path(__file__).resolve().parents[1] / "src" / "interlingua"
 # Read downwards: a row may import the rows above it, and nothing else of ours. Neighbours do not know each other.
 LAYERS = (
     ("types",),  # the language
-    ("errors",),
-    ("schema", "ids", "framing", "grammar", "arguments", "secrets", "http", "tokens", "limits", "surrogates"),
+    ("errors", "limits"),
+    ("schema", "ids", "framing", "grammar", "arguments", "secrets", "http", "tokens", "surrogates"),
     ("folding", "config", "lenient"),
     ("dialects",),
     ("replay",),

@@ -11,10 +11,20 @@ from typing import Any, cast
 
 import msgspec
 
+from .limits import Limits, is_deeper
+
 __all__ = ["parse_error", "parse_object", "read_arguments", "says", "without_nulls", "write_arguments"]
 
-_decode = msgspec.json.decode
 _encode = msgspec.json.encode
+DEEPEST = Limits().depth
+
+
+def _decode(text: str) -> Any:
+    """The value of a text. One that is nested too deeply is no value: nobody could write it again."""
+    value = msgspec.json.decode(text)
+    if len(text) > 256 and text.count("{") + text.count("[") > 128 and is_deeper(value, DEEPEST):
+        raise msgspec.DecodeError(f"it is nested more than {DEEPEST} deep")
+    return value
 
 
 def parse_object(text: str) -> dict[str, Any] | None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from msgspec import Struct
 
-__all__ = ["ERROR_TEXT", "Limits"]
+__all__ = ["ERROR_TEXT", "Limits", "is_deeper"]
 
 KIB, MIB = 1024, 1024 * 1024
 ERROR_TEXT = 4 * KIB
@@ -34,3 +36,12 @@ class Limits(Struct, frozen=True, omit_defaults=True):
     """Calls of one turn that run at the same time."""
     threads: int | None = 16
     """Threads of tools that block, over all turns of a session."""
+
+
+def is_deeper(value: Any, depth: int | None) -> bool:
+    """Whether lists and objects are nested more than ``depth`` deep. Level by level, without recursion."""
+    level: list[Any] = [value] if isinstance(value, dict | list) else []
+    for _ in range(depth or 0):
+        children = (child for one in level for child in (one.values() if isinstance(one, dict) else one))
+        level = [child for child in children if isinstance(child, dict | list)]
+    return depth is not None and bool(level)

@@ -61,8 +61,7 @@ def _read_request(caller: socket.socket) -> None:
     while b"\r\n\r\n" not in asked:
         asked += caller.recv(65536)
     head, _, body = asked.partition(b"\r\n\r\n")
-    lengths = [line for line in head.lower().split(b"
-") if line.startswith(b"content-length:")]
+    lengths = [line for line in head.lower().split(b"\r\n") if line.startswith(b"content-length:")]
     length = int(lengths[0].split(b":")[1])
     while len(body) < length:
         body += caller.recv(65536)

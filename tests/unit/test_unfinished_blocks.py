@@ -22,6 +22,7 @@ from interlingua import (
     MessageComplete,
     MessageStart,
     NetworkError,
+    ParseError,
     Request,
     Response,
     StopReason,
@@ -507,3 +508,39 @@ def test_texts_of_further_candidates_grow_without_being_copied() -> None:  # R4
     events = [*decoder.feed(sse(chunk({"text": "x"}), *wire, chunk(finishReason="STOP"))), *decoder.close()]
     other = fold(events).extras[GEMINI]["candidates"][1]
     assert other["content"]["parts"] == [{"text": "aaaaa"}, {"text": "b", "thought": True}]
+
+
+# -------------------------------------------------------------------------------------------------------------- depth
+
+
+def deep(levels: int) -> str:
+    return '{"a":' * levels + "1" + "}" * levels
+
+
+FRAMES = {
+    RESPONSES: 'data: {"type":"response.output_item.added","output_index":0,"item":{"type":"x","x":%s}}\n\n',
+    GEMINI: 'data: {"candidates":[{"content":{"parts":[{"text":"a"}]},"x_y":%s}]}\n\n',
+    OLLAMA: '{"model":"m","message":{"role":"assistant","content":"a","x":%s},"done":false}\n',
+}
+
+
+@pytest.mark.parametrize("levels", [100, 127, 400, 600, 990, 5000])
+@pytest.mark.parametrize("name", ALL)
+def test_json_that_is_nested_too_deeply_ends_a_stream(name: str, levels: int) -> None:  # R3
+    """In an error of ours, and never in a RecursionError, whoever writes it."""
+    decoder = dialect(name).stream_decoder()
+    events = [*decoder.feed((FRAMES[name] % deep(levels)).encode()), *decoder.close()]
+    assert isinstance(decoder.error, ParseError if levels > 128 - 2 else NetworkError)
+    fold(events)
+    for target in ALL:
+        write(target, events)
+
+
+@pytest.mark.parametrize("levels", [600, 5000])
+def test_arguments_that_are_nested_too_deeply_are_malformed(levels: int) -> None:  # R3
+    done = {"type": "response.output_item.done", "output_index": 0, "item": {**CALL, "arguments": deep(levels)}}
+    last = {"type": "response.completed", "response": {"id": "r", "model": "m", "status": "completed", "output": []}}
+    response, error = read(RESPONSES, sse(done, last))
+    (call,) = response.tool_uses
+    assert error is None
+    assert (call.input, call.input_text) == ({}, deep(levels))

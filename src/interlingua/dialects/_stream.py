@@ -22,6 +22,7 @@ from ..errors import AdapterError, CancelledError, NetworkError, ParseError, Ser
 from ..folding import Accumulator
 from ..grammar import StreamGrammar
 from ..lenient import strictly
+from ..limits import Limits, is_deeper
 from ..types.base import Json
 from ..types.blocks import Block, RefusalBlock, TextBlock, ThinkingBlock, ToolUseBlock
 from ..types.events import BlockComplete, Event, MessageComplete, MessageStart, ToolUseEnd, Unknown
@@ -33,10 +34,32 @@ from ._incomplete import BROKEN, LIMITS, mark_cut_call
 from ._json import Wire, is_array
 from ._tables import Ledger
 
-__all__ = ["NOT_JSON", "FrameDecoder", "GrammaticalEncoder", "decode_json", "dump", "lengthen", "mark_cut_call"]
+__all__ = [
+    "NOT_JSON",
+    "FrameDecoder",
+    "GrammaticalEncoder",
+    "decode_frame",
+    "decode_json",
+    "dump",
+    "lengthen",
+    "mark_cut_call",
+]
 
 decode_json = msgspec.json.Decoder().decode
+DEEPEST = Limits().depth
 _encode_json = msgspec.json.Encoder().encode
+
+
+class TooDeep(msgspec.DecodeError):
+    """JSON that is nested deeper than is read."""
+
+
+def decode_frame(data: bytes) -> Any:
+    """The JSON of one frame. A level takes two bytes, so what is short cannot be deep."""
+    value = decode_json(data)
+    if len(data) > 256 and data.count(b"{") + data.count(b"[") > 128 and is_deeper(value, DEEPEST):
+        raise TooDeep(f"it is nested more than {DEEPEST} deep")
+    return value
 
 
 def dump(value: Json) -> bytes:
@@ -200,7 +223,7 @@ class FrameDecoder(StreamDecoder):
 
     def broken(self, data: bytes, fault: Exception, out: list[Event], name: str = "") -> bool:
         """Data that is not JSON: end the stream where an object was garbled, and say whether it was that."""
-        if self.mended(data, name, out):
+        if not isinstance(fault, TooDeep) and self.mended(data, name, out):
             return True
         if data.lstrip()[:1] != b"{" or self.closing or self.terminal():
             return False

@@ -31,7 +31,7 @@ from ...types.request import Request
 from ...types.response import Response
 from .._json import is_dict
 from .._schemas import restorer
-from .._stream import NOT_JSON, FrameDecoder, decode_json
+from .._stream import NOT_JSON, FrameDecoder, decode_frame
 from .blocks import BLOCKS, NAME, Wire
 from .citations import read_citation
 from .encoder import Encoder
@@ -99,7 +99,7 @@ class Decoder(FrameDecoder):
 
     def read(self, frame: tuple[str, bytes], out: list[Event]) -> None:
         try:
-            wire = decode_json(frame[1])
+            wire = decode_frame(frame[1])
         except NOT_JSON as fault:
             if not self.broken(frame[1], fault, out, frame[0]):
                 self.other(frame[1].decode("utf-8", "replace"), out)

@@ -32,7 +32,7 @@ from ...types.events import CitationDelta, Event, MessageStart, TextDelta, Usage
 from ...types.request import Request
 from ...types.response import Response
 from .._schemas import restorer
-from .._stream import NOT_JSON, FrameDecoder, decode_json
+from .._stream import NOT_JSON, FrameDecoder, decode_frame
 from .blocks import read_block
 from .citations import read_citation
 from .errors import decode_frame_error
@@ -77,7 +77,7 @@ class Decoder(FrameDecoder):
         """Nearly all chunks are more of an open text, and the others one event; anything else goes the general way."""
         if self.texts and (payload := self.delta(chunk)) is not None:
             try:
-                wire = decode_json(payload)
+                wire = decode_frame(payload)
                 growing, text = self.texts[wire["contentBlockIndex"]], wire["delta"]["text"]
             except MALFORMED:
                 return super().feed(chunk)
@@ -97,7 +97,7 @@ class Decoder(FrameDecoder):
     def hear(self, name: str, payload: bytes, out: list[Event]) -> None:
         """One event that we know."""
         try:
-            wire = decode_json(payload)
+            wire = decode_frame(payload)
         except NOT_JSON as fault:
             if not self.broken(payload, fault, out, name):
                 self.carry(name, payload, out)
@@ -126,7 +126,7 @@ class Decoder(FrameDecoder):
     def carry(self, name: Json, payload: bytes, out: list[Event]) -> None:
         """An event that we have no phrase for, under its name."""
         try:
-            wire = decode_json(payload)
+            wire = decode_frame(payload)
         except NOT_JSON:
             wire = payload.decode("utf-8", "replace")
         self.unknown({str(name): _unpadded(wire)}, out)

@@ -24,7 +24,7 @@ from ...types.events import CitationDelta, Event, MessageStart, UsageUpdate
 from ...types.request import Request
 from ...types.response import Response
 from .._schemas import restorer
-from .._stream import NOT_JSON, FrameDecoder, decode_json
+from .._stream import NOT_JSON, FrameDecoder, decode_frame
 from .errors import decode_error, is_error
 from .media import NAME
 from .others import GROWING, PLAIN, Other, grow
@@ -105,7 +105,7 @@ class Decoder(FrameDecoder):
     def read(self, frame: tuple[str, bytes] | bytes, out: list[Event]) -> None:
         data = frame[1] if isinstance(frame, tuple) else frame
         try:
-            wire = decode_json(data)
+            wire = decode_frame(data)
         except NOT_JSON as fault:
             if self.broken(data, fault, out):
                 return

@@ -29,7 +29,7 @@ from ...types.request import Request
 from ...types.response import Response
 from .._json import is_array, is_object
 from .._schemas import restorer
-from .._stream import NOT_JSON, FrameDecoder, decode_json, dump
+from .._stream import NOT_JSON, FrameDecoder, decode_frame, dump
 from . import generate
 from .blocks import (
     NAME,
@@ -82,7 +82,7 @@ class Decoder(FrameDecoder):
 
     def read(self, frame: bytes, out: list[Event]) -> None:
         try:
-            wire = decode_json(frame)
+            wire = decode_frame(frame)
         except NOT_JSON as fault:
             if not self.broken(frame, fault, out):
                 self.unknown(frame.decode("utf-8", "replace"), out)

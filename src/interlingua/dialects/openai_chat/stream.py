@@ -21,7 +21,7 @@ from ...types.events import Event, MessageStart, UsageUpdate
 from ...types.request import Request
 from ...types.response import Response
 from .._json import is_object
-from .._stream import NOT_JSON, FrameDecoder, decode_json, lengthen
+from .._stream import NOT_JSON, FrameDecoder, decode_frame, lengthen
 from .._tables import marks
 from .assembly import Call, Choice, one_text
 from .assistant import THINKING_KEYS, Slots, refusal_is_part
@@ -53,7 +53,7 @@ class Decoder(FrameDecoder):
 
     def read(self, frame: tuple[str, bytes], out: list[Event]) -> None:
         try:
-            chunk = decode_json(frame[1])
+            chunk = decode_frame(frame[1])
             choices = chunk.pop("choices", None)
         except NOT_JSON as fault:
             if not self.broken(frame[1], fault, out, frame[0]):

@@ -24,7 +24,7 @@ from ...types.blocks import Block, OpaqueBlock, RefusalBlock, TextBlock, Thinkin
 from ...types.events import CitationDelta, Event, MessageStart, TextDelta, UsageUpdate
 from ...types.request import Request
 from ...types.response import Response
-from .._stream import NOT_JSON, FrameDecoder, decode_json
+from .._stream import NOT_JSON, FrameDecoder, decode_frame
 from .assembly import EMPTY_PARTS, Item, Key, emptied, empty_item, fitting, rank, text_key, text_of, with_part
 from .errors import decode_error
 from .heads import BEGUN, FAILED, is_cut
@@ -52,7 +52,7 @@ class Decoder(FrameDecoder):
 
     def read(self, frame: tuple[str, bytes], out: list[Event]) -> None:
         try:
-            wire = decode_json(frame[1])
+            wire = decode_frame(frame[1])
         except NOT_JSON as fault:
             if not self.broken(frame[1], fault, out, frame[0]):
                 self.other(frame[1].decode("utf-8", "replace"), out)
