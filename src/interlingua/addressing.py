@@ -26,6 +26,8 @@ HOLE = re.compile(r"{(\w+)}")
 PRINTABLE = re.compile(r"[\x20-\x7e]*")
 SHORTEST_KEY = 8
 NOT_FOUND, NETWORK = 404, ErrorClass.network
+UNREACHED = frozenset({ErrorClass.network, ErrorClass.timeout})
+PORTS = {"http": 80, "https": 443}
 MOST_REMEMBERED = 64
 KEYLESS = frozenset({"none", "sigv4", "google"})
 KEY_WORDS = frozenset({"key", "api_key", "api-key", "apikey", "token", "access_token"})
@@ -79,12 +81,12 @@ class Address:
                 self._headers[key] = headers
         return headers
 
-    def advise(self, error: AdapterError, model: str | None) -> None:
-        """Note on an error what its reader may do about it. Nothing is repeated that may be a key."""
-        told = getattr(error, "__notes__", ())
-        for note in _advice(self.provider, self.config, error, model):
-            if note not in told:
-                error.add_note(note)
+    def explain(self, error: AdapterError, url: str, model: str | None) -> None:
+        """Say in the message where the call failed and what its reader may do, and nothing that may be a key."""
+        message = _placed(error, url)
+        advice = (note for note in _advice(self.provider, self.config, error, model) if note not in message)
+        error.message = "; ".join([message, *advice])
+        error.args = (error.message,)
 
 
 class Nowhere(Address):
@@ -248,6 +250,32 @@ def key_sentence(provider: Provider) -> str:
     return f"no key for {provider.name}: set {where} in the environment, or give AdapterConfig(api_key=...)"
 
 
+def _placed(error: AdapterError, url: str) -> str:
+    """The message with the status and the URL that it came from, or with the address that was not reached."""
+    status, place = error.provider_status, _without_query(url)
+    if place in error.message or _with_port(place) in error.message:
+        return error.message
+    if status is not None:
+        words = error.message.removeprefix(f"HTTP {status}")
+        return f"{words} (HTTP {status} from {place})" if words else f"HTTP {status} from {place}"
+    if error.error_class in UNREACHED:
+        return f"{error.message}, calling {_with_port(place)}"
+    return error.message
+
+
+def _without_query(url: str) -> str:
+    """A URL as it may be shown: a query or a user name may be a secret."""
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
+
+
+def _with_port(url: str) -> str:
+    """The same with its port, which is what a reader looks for when nobody answers."""
+    parts = urlsplit(url)
+    default = "" if parts.netloc.rpartition("]")[2].count(":") else f":{PORTS.get(parts.scheme, '')}"
+    return f"{parts.scheme}://{parts.netloc}{default}{parts.path}"
+
+
 def _advice(provider: Provider, config: AdapterConfig, error: AdapterError, model: str | None) -> Iterator[str]:
     if isinstance(error, AuthError) and not isinstance(error, NotConfigured) and provider.auth.keys:
         where = " or ".join(provider.auth.keys)
@@ -257,7 +285,7 @@ def _advice(provider: Provider, config: AdapterConfig, error: AdapterError, mode
         instead = f"; {provider.name}:balanced is {usual}" if usual else ""
         yield f"{provider.name} was asked for the model {model!r}, as written{instead}"
     elif error.error_class is NETWORK and provider.local:
-        yield f"is {provider.name} running at {config.base_url or provider.base_url}?"
+        yield f"is {provider.name} running at {_without_query(config.base_url or provider.base_url)}?"
 
 
 SCHEMES = ("bearer ", "basic ", "token ", "apikey ")

@@ -121,11 +121,11 @@ class Exchange:
         return response
 
     def name(self, error: AdapterError) -> None:
-        """Who failed, and in which call; the provider's own id of the call and what may help become notes."""
+        """Say who failed, where, in which call and what may help; the provider's own id of the call is a note."""
         if error.request_id not in (None, self.request.request_id):
             error.add_note(f"{self.provider.name} calls this request {error.request_id}")
         error.provider, error.request_id = self.provider.name, self.request.request_id
-        self.address.advise(error, self.model)
+        self.address.explain(error, self.url, self.model)
 
 
 class Reading:

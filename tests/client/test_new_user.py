@@ -16,10 +16,13 @@ from client.support import CANARY, DIALECTS, PROVIDERS, ask
 from interlingua import (
     AdapterError,
     AuthError,
+    CancelledError,
     InvalidRequestError,
     NetworkError,
     NotConfigured,
     ProviderManager,
+    RequestTimeoutError,
+    ServerError,
     Session,
     SyncSession,
     TextBlock,
@@ -170,7 +173,7 @@ def test_a_key_without_a_usual_model_is_said() -> None:
 
 
 def failing(dialect: str, status: int, message: str) -> tuple[AdapterError, str]:
-    """What a new user sees when the provider refuses in its own words: the error, and all that a traceback shows."""
+    """What a new user sees when the provider refuses in its own words: the error, and its message."""
     provider = PROVIDERS[dialect]
     with LoopbackServer.in_thread(Step(act="fail", status=status, message=message)) as server:
         key = ROWS[provider].auth.keys[0]
@@ -178,7 +181,7 @@ def failing(dialect: str, status: int, message: str) -> tuple[AdapterError, str]
         with connect_sync(f"{provider}:some-model", environment=environment) as client:
             with pytest.raises(AdapterError) as caught:
                 client.complete(ask(model=None))
-            return caught.value, "\n".join([caught.value.message, *getattr(caught.value, "__notes__", ())])
+            return caught.value, str(caught.value)
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
@@ -215,14 +218,20 @@ def test_a_wrong_model_says_what_was_asked_for() -> None:
     )
 
 
+URL = "https://host.example/v1/things"
+
+
 def advice(
     provider: str, error: AdapterError, model: str | None = "m", config: AdapterConfig | None = None
 ) -> list[str]:
-    Address(ROWS[provider], config or AdapterConfig(CANARY)).advise(error, model)
-    return getattr(error, "__notes__", [])
+    """What the message says beyond the words and the place of the failure."""
+    Address(ROWS[provider], config or AdapterConfig(CANARY)).explain(error, URL, model)
+    assert error.args == (error.message,)
+    _, mark, told = error.message.partition("; ")
+    return [told] if mark else []
 
 
-def test_advice() -> None:
+def test_advice() -> None:  # U3
     (key,) = advice("anthropic", AuthError("invalid x-api-key", provider_status=401))
     assert (
         key
@@ -238,11 +247,44 @@ def test_advice() -> None:
         assert advice("anthropic", error) == []
 
 
-def test_nobody_listens() -> None:
-    environment = {"OLLAMA_HOST": deaf_url()}
-    client = connect_sync("ollama:llama3:8b", {"max_retries": 0}, environment=environment)
-    with client, pytest.raises(NetworkError):
+# fmt: off
+PLACES = (
+    # error                                         url                         said
+    (ServerError("no", provider_status=500),        "https://a.example/x?k=1",  "no (HTTP 500 from https://a.example/x)"),
+    (ServerError("HTTP 500", provider_status=500),  "http://a.example:81/x",    "HTTP 500 from http://a.example:81/x"),
+    (NetworkError("reset"),                         "https://a.example/v1",     "reset, calling https://a.example:443/v1"),
+    (NetworkError("reset"),                         "http://[::1]:81/v1",       "reset, calling http://[::1]:81/v1"),
+    (NetworkError("reset"),                         "http://[::1]/v1",          "reset, calling http://[::1]:80/v1"),
+    (RequestTimeoutError("too slow"),               "http://u:p@b:9/v1?sig=s",  "too slow, calling http://b:9/v1"),
+    (CancelledError("the call was cancelled"),      "http://b:9/v1",            "the call was cancelled"),
+)
+# fmt: on
+
+
+@pytest.mark.parametrize(("error", "url", "said"), PLACES)
+def test_a_message_says_where_the_call_failed(error: AdapterError, url: str, said: str) -> None:  # U3
+    """Status and URL of an answer, host and port of a connection; no query and no user name, which may be secrets."""
+    address = Address(ROWS["anthropic"], AdapterConfig(CANARY))
+    for _ in range(2):  # a second time adds nothing
+        address.explain(error, url, None)
+        assert str(error) == error.message == said
+
+
+def test_nobody_listens() -> None:  # U3
+    """The message names the port and asks whether the server runs."""
+    url = deaf_url()
+    client = connect_sync("ollama:llama3:8b", {"max_retries": 0}, environment={"OLLAMA_HOST": url})
+    with client, pytest.raises(NetworkError) as caught:
         client.complete(ask(model=None))
+    assert f"calling {url}/api/chat" in str(caught.value)
+    assert f"is ollama running at {url}?" in str(caught.value)
+
+
+def test_a_wrong_path_says_its_status_and_url() -> None:  # U3
+    error, shown = failing("openai-chat", 404, "Not Found")
+    assert "HTTP 404 from http://127.0.0.1:" in shown
+    assert "/chat/completions" in shown
+    assert error.provider_message == "Not Found"
 
 
 def test_no_key_for_the_model_that_was_named() -> None:

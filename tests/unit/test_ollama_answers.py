@@ -138,6 +138,7 @@ def test_usage_of_others_is_one_count_for_the_prompt() -> None:
         {**ENDS, "message": {"content": "x"}},
         {"message": {"role": "assistant"}, "done": False},
         {"model": "", "message": {"role": "assistant", "content": "x"}, "done": True, "done_reason": ""},
+        {"id": "chatcmpl-1", "model": "m", "choices": [{"message": {"content": "x"}}], "usage": {"prompt_tokens": 1}},
         {**ENDS, "response": "x", "context": [1, 2]},
         {**ENDS, "response": "", "context": [], "thinking": "t"},
         answer({"content": "x"}, remote_model="r", logprobs=[{"token": "x", "logprob": -0.1}]),

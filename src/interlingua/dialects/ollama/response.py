@@ -48,13 +48,21 @@ def mint(place: int) -> str:
     return f"call_{place}"
 
 
+MARKS = (
+    "message",
+    "response",
+    "done",
+    "choices",
+)  # the last is its other protocol's, and is carried: recordings have it
+
+
 @reads_answers(NAME)
 def decode_response(
     body: Json, headers: Mapping[str, str] | None, request: Request | None, provider: str | None
 ) -> Response:
     if is_object(body) and body.get("error"):
         return Response(stop_reason=StopReason.error, error=decode_error(None, headers, body, provider))
-    body = answer_of(body, NAME, "message", "response", "done")
+    body = answer_of(body, NAME, *MARKS)
     forms = Wire()
     if generate.is_answer(body):
         forms["endpoint"] = generate.ENDPOINT
