@@ -189,10 +189,7 @@ def offered(request: Request) -> list[ToolDefinition]:
     """The tools that the model may call, as the choice narrows them."""
     tools = [tool for tool in request.tools if isinstance(tool, ToolDefinition)]
     choice = request.tool_choice or ToolChoice()
-    names = (choice.name,) if choice.mode == "specific" else choice.allowed
-    if choice.mode == "none":
-        return []
-    return [tool for tool in tools if not names or tool.name in names]
+    return [tool for tool in tools if choice.allows(tool.name)]
 
 
 def _one_at_a_time(request: Request) -> bool:

@@ -53,6 +53,9 @@ class Steps(Generic[R]):
             self._steps.close()
             self.command = None
 
+    def __del__(self) -> None:
+        self.close()
+
     def done(self) -> R:
         """The result."""
         assert self.command is None
@@ -64,6 +67,9 @@ async def drive(steps: Steps[R], perform: Callable[[Any], Awaitable[Any]]) -> R:
     while steps.command is not None:
         try:
             value = await perform(steps.command)
+        except GeneratorExit:  # nobody waits any more, and nothing can be waited for
+            steps.close()
+            raise
         except BaseException as error:  # noqa: BLE001  # whoever decides also cleans up
             steps.fail(error)
         else:

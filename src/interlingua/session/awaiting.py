@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator
 from inspect import isawaitable
-from typing import Any, Unpack
+from typing import Any, Self, Unpack
+from weakref import ref
 
 from ..adapter import Adapter
+from ..errors import CancelledError
 from ..media import fetch_media
 from ..routing.asking import Ask, Fetch
 from ..routing.driving import Steps, answer, drive, drive_stream
-from ..types.blocks import ToolResultBlock
+from ..tools.running import Batch
 from ..types.events import Event
 from ..types.response import Response
+from .calls import BY_CALLER
 from .talking import Talk
 from .turns import Persist, RunTools, Shorten, Turn
 from .wishes import Content, Wishes
@@ -21,8 +24,31 @@ from .wishes import Content, Wishes
 __all__ = ["Session", "SessionStream"]
 
 
+class Cancelling:
+    """Whoever cancels the task gets asyncio's own CancelledError, also where the turn ended otherwise meanwhile."""
+
+    __slots__ = ("_before", "_task")
+
+    def __enter__(self) -> Self:
+        self._task = asyncio.current_task()
+        self._before = 0 if self._task is None else self._task.cancelling()
+        return self
+
+    @property
+    def is_cancelled(self) -> bool:
+        """Whether the task was cancelled since."""
+        return self._task is not None and self._task.cancelling() > self._before
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: object) -> None:
+        if self.is_cancelled and (error is None or isinstance(error, CancelledError | StopAsyncIteration)):
+            raise asyncio.CancelledError from None
+
+
 class SessionStream:
-    """The events of a turn as they come. Leaving early keeps what there is, and the history stays legal."""
+    """The events of a turn as they come. Leaving early keeps what there is, and the history stays legal.
+
+    Leave early inside ``async with``: only then is the connection closed at once.
+    """
 
     def __init__(self, events: AsyncGenerator[Event, None], steps: Steps[Response]) -> None:
         self._events, self._steps = events, steps
@@ -36,7 +62,8 @@ class SessionStream:
         return self
 
     async def __anext__(self) -> Event:
-        return await anext(self._events)
+        with Cancelling():
+            return await anext(self._events)
 
     async def __aenter__(self) -> SessionStream:
         return self
@@ -54,19 +81,22 @@ class Session(Talk):
     """``send`` asks once, ``run`` goes on until the model wants no more tools; ``stream`` and ``run_stream`` tell the
     same as it comes. ``session.model = …`` moves the conversation between any two turns."""
 
-    _running: asyncio.Task[Any] | None = None
+    _running: Batch | None = None
+    _left: tuple[ref[SessionStream], Steps[Response]] | None = None
 
     async def send(self, content: Content | None = None, **wishes: Unpack[Wishes]) -> Response:
         """One answer. Calls in it are left to the caller: ``answer`` them, or ``run()`` on."""
         turn = self.begin(content, wishes, loop=False, seconds=None)
-        return await drive(Steps(turn.steps()), self._perform)
+        with Cancelling():
+            return await drive(Steps(turn.steps()), self._perform)
 
     async def run(
         self, content: Content | None = None, *, seconds: float | None = None, **wishes: Unpack[Wishes]
     ) -> Response:
         """Answers and tools in turn, until the model is done; the last answer. ``seconds``: for all of it."""
         turn = self.begin(content, wishes, loop=True, seconds=seconds)
-        return await drive(Steps(turn.steps()), self._perform)
+        with Cancelling():
+            return await drive(Steps(turn.steps()), self._perform)
 
     def stream(self, content: Content | None = None, **wishes: Unpack[Wishes]) -> SessionStream:
         """As ``send``, event by event."""
@@ -80,7 +110,15 @@ class Session(Talk):
 
     def _stream(self, turn: Turn) -> SessionStream:
         steps = Steps(turn.steps())
-        return SessionStream(drive_stream(steps, self._perform), steps)
+        stream = SessionStream(drive_stream(steps, self._perform), steps)
+        self._left = ref(stream), steps
+        return stream
+
+    def _close_left(self) -> bool:
+        if self._left is None or self._left[0]() is not None:
+            return False
+        self._left[1].close()  # asyncio closes the connection as soon as it can
+        return True
 
     async def _perform(self, command: Any) -> Any:
         if isinstance(command, Ask):
@@ -93,7 +131,7 @@ class Session(Talk):
             self.report.losses += lost
             return None
         if isinstance(command, RunTools):
-            return await self._run_tools(command)
+            return await self._run_tools(command.batch)
         if isinstance(command, Shorten):
             assert callable(self.overflow)
             shown = self.overflow(command.messages, command.window)
@@ -114,22 +152,20 @@ class Session(Talk):
                 writing.exception()  # or asyncio complains that nobody looked at it
             raise
 
-    async def _run_tools(self, command: RunTools) -> Sequence[ToolResultBlock]:
-        """All results; if the turn is cancelled meanwhile, those that were there."""
-        found: list[ToolResultBlock] = []
-        running = self.toolbox.run(
-            command.calls, approve=self.approve, on_result=found.append, metadata=self._tool_metadata()
-        )
-        turn, task = self._turn, asyncio.create_task(running)
-        self._running = task
-        try:
-            return await task
-        except asyncio.CancelledError:
-            if turn is None or not turn.cancelled:
-                raise
-            return found
-        finally:
-            self._running = None
+    async def _persist_waiting(self) -> None:
+        await self._persist()
+
+    async def _run_tools(self, batch: Batch) -> None:
+        """Run them all, or until the turn is cancelled."""
+        self._running = batch
+        with Cancelling() as task:
+            try:
+                await batch.run()
+            except asyncio.CancelledError:
+                if self._turn is None or not self._turn.cancelled or task.is_cancelled:
+                    raise
+            finally:
+                self._running = None
 
     async def cancel(self) -> bool:
         """End the turn that runs: what there is of its answer is kept. Whether there was one."""
@@ -138,7 +174,7 @@ class Session(Talk):
             return False
         turn.cancelled = True
         if self._running is not None:
-            self._running.cancel()
+            self._running.stop(BY_CALLER)
             return True
         return await self.router.cancel(turn.request_id)
 

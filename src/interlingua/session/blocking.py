@@ -10,8 +10,10 @@ from ..adapter import Adapter
 from ..media import fetch_media_sync
 from ..routing.asking import Ask, Fetch
 from ..routing.driving import Steps, answer_sync, drive_stream_sync, drive_sync
+from ..tools.running import Batch, run_blocking
 from ..types.events import Event
 from ..types.response import Response
+from .calls import BY_CALLER
 from .talking import Talk
 from .turns import Persist, RunTools, Shorten, Turn
 from .wishes import Content, Wishes
@@ -49,6 +51,7 @@ class SyncSession(Talk):
     """``send``, ``run``, ``stream`` and ``run_stream``, as in ``Session``."""
 
     blocking = True
+    _running: Batch | None = None
 
     def send(self, content: Content | None = None, **wishes: Unpack[Wishes]) -> Response:
         """One answer. Calls in it are left to the caller: ``answer`` them, or ``run()`` on."""
@@ -87,7 +90,7 @@ class SyncSession(Talk):
             self.report.losses += lost
             return None
         if isinstance(command, RunTools):
-            return self.toolbox.run_sync(command.calls, approve=self.approve, metadata=self._tool_metadata())
+            return self._run_tools(command.batch)
         if isinstance(command, Shorten):
             assert callable(self.overflow)
             shown = self.overflow(command.messages, command.window)
@@ -98,12 +101,22 @@ class SyncSession(Talk):
         self.persist()
         return None
 
+    def _run_tools(self, batch: Batch) -> None:
+        self._running = batch
+        try:
+            run_blocking(batch.run())
+        finally:
+            self._running = None
+
     def cancel(self) -> bool:
         """End the turn that runs, from any thread; tools that run are waited for. Whether there was one."""
-        turn = self._turn
+        turn, batch = self._turn, self._running
         if turn is None or turn.over or turn.cancelled:
             return False
         turn.cancelled = True
+        if batch is not None:
+            batch.close(BY_CALLER)
+            return True
         return self.router.cancel_sync(turn.request_id)
 
     def close(self) -> None:

@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal
 
 from msgspec.structs import replace
 
 from ..errors import ToolStateError
 from ..history import new_message_id
+from ..tools.calls import State
+from ..tools.running import Batch
+from ..types.base import Json
 from ..types.blocks import Block, TextBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock
 from ..types.messages import Message
 from ..types.words import Role
+from .calls import entry_of, why_unanswered, with_states
 
 __all__ = ["Book", "Repair"]
 
 Repair = Literal["synthesize", "refuse"]
 
-INTERRUPTED = "The call was interrupted before it was answered."
-ASSISTANT, TOOL = Role.assistant, Role.tool
+USER, TOOL = Role.user, Role.tool
 
 
 class Book:
@@ -35,9 +38,17 @@ class Book:
             self.add(message)
 
     def add(self, message: Message) -> Message:
-        """Append a message; calls that it leaves behind unanswered are answered first, or it is refused."""
+        """Append a message; calls that it leaves behind unanswered are answered first, or it is refused.
+
+        A user's message may hold results too; then those that are missing are put in front of them.
+        """
         if message.role is not TOOL and self._open:
-            self.settle()
+            answered = {block.tool_use_id for block in message.content if type(block) is ToolResultBlock}
+            if message.role is not USER or answered.isdisjoint(self._open):
+                self.settle()
+            elif missing := [id for id in self._open if id not in answered]:
+                self._refuse(missing)
+                message = replace(message, content=(*self._made_up(missing), *message.content))
         if message.id is None:
             message = replace(message, id=new_message_id())
         self.messages.append(message)
@@ -46,7 +57,7 @@ class Book:
 
     def _count(self, content: Sequence[Block]) -> None:
         for block in content:
-            if type(block) is ToolUseBlock:
+            if type(block) is ToolUseBlock and not block.incomplete:
                 self._open[block.id] = block
             elif type(block) is ToolResultBlock:
                 self._open.pop(block.tool_use_id, None)
@@ -56,25 +67,55 @@ class Book:
         """The calls that wait for an answer."""
         return tuple(self._open.values())
 
-    def settle(self, why: str = INTERRUPTED) -> None:
-        """Answer every open call with an error that says why; or refuse to, by policy."""
-        if not self._open:
-            return
-        if self.repair == "refuse":
-            raise ToolStateError(f"these calls were never answered: {', '.join(self._open)}; answer them first")
-        self.answer([], why)
+    def settle(self) -> None:
+        """Answer every open call with what is known of it; or refuse to, by policy."""
+        if self._open:
+            self._refuse(self._open)
+            self.answer([])
 
-    def answer(self, results: Iterable[ToolResultBlock], otherwise: str = INTERRUPTED) -> Message:
-        """Append the results of the last turn's calls, in their order; the rest is answered with an error."""
+    def _refuse(self, ids: Iterable[str]) -> None:
+        if self.repair == "refuse":
+            raise ToolStateError(f"these calls were never answered: {', '.join(ids)}; answer them first")
+
+    def _made_up(self, ids: Iterable[str], cause: str | None = None) -> tuple[ToolResultBlock, ...]:
+        return tuple(error_result(id, why_unanswered(self.entry(id), cause)) for id in ids)
+
+    def entry(self, id: str) -> dict[str, Json]:
+        """What is written of an open call in the answer that made it (``calls.py``)."""
+        place = self._place_of(id)
+        return {} if place is None else entry_of(self.messages[place], id)
+
+    def _place_of(self, id: str) -> int | None:
+        for place in range(len(self.messages) - 1, -1, -1):
+            if any(type(block) is ToolUseBlock and block.id == id for block in self.messages[place].content):
+                return place
+        return None
+
+    def mark(self, states: Mapping[str, State]) -> None:
+        """Write how far calls came into the answer that made them."""
+        places = {place for id in states if (place := self._place_of(id)) is not None}
+        for place in places:
+            self.messages[place] = with_states(self.messages[place], states)
+            self.saved = min(self.saved, place)
+
+    def conclude(self, batch: Batch, cause: str) -> None:
+        """Write what a batch came to: the results that exist, and of the other calls what is known."""
+        results = batch.give_up(cause)
+        self.mark({run.call.id: run.state for run in batch.runs})
+        if given := [result for result in results if result.tool_use_id in self._open]:
+            self.answer(given)
+
+    def answer(self, results: Iterable[ToolResultBlock], cause: str | None = None) -> Message:
+        """Append the results of the last turn's calls, in their order; the rest is answered with what is known."""
         given = {result.tool_use_id: result for result in results}
         unknown = [id for id in given if id not in self._open]
         if unknown:
             waiting = ", ".join(self._open) or "none"
             raise ToolStateError(f"no call with the id {', '.join(unknown)} waits for an answer; open: {waiting}")
-        content = tuple(given.get(id) or error_result(id, otherwise) for id in self._open)
-        return self.add(Message(TOOL, content))
+        known = {result.tool_use_id: result for result in self._made_up(self._open.keys() - given.keys(), cause)}
+        return self.add(Message(TOOL, tuple((given | known)[id] for id in self._open)))
 
-    def add_partial(self, message: Message) -> Message | None:
+    def add_partial(self, message: Message, cause: str | None = None) -> Message | None:
         """Append what there is of an answer that was cut short, and answer its calls; nothing, if nothing is left.
 
         A thought that breaks off is of no use to anybody, and its issuer would refuse it without its signature.
@@ -86,7 +127,7 @@ class Book:
             return None
         added = self.add(replace(message, content=tuple(content)))
         if self._open:
-            self.answer([])
+            self.answer([], cause)
         return added
 
     def state(self) -> tuple[list[Message], dict[str, ToolUseBlock], set[str]]:

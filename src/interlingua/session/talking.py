@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import os
 import time
@@ -16,15 +17,15 @@ from ..behaviour import Preset
 from ..embedded import Choice
 from ..errors import InvalidRequestError, StoreError
 from ..estimate import estimate_input_tokens
-from ..history import CachePolicy, Names, mark_cache, new_message_id
+from ..history import CachePolicy, new_message_id
+from ..limits import Limits
 from ..manager import ProviderManager
 from ..pricing import Pricing
 from ..routing import Availability, Router
-from ..routing.asking import Prepare, Prepared
 from ..routing.router import Models
-from ..routing.routes import Candidate
 from ..swap import SwapPlan, plan_swap
 from ..tools import Approve, Toolbox, ToolSource
+from ..tools.running import Batch
 from ..translate import as_blocks, repair_tool_results
 from ..types.base import Json
 from ..types.blocks import Block, TextBlock, ToolResultBlock, ToolUseBlock
@@ -35,6 +36,7 @@ from ..types.tools import Tool, ToolDefinition, ToolOutput
 from ..types.usage import TokenUsage
 from ..types.words import Role
 from .book import Book, Repair
+from .calls import NOT_STARTED, Starting
 from .reporting import Report, total
 from .saved import FORMAT, VERSION, Head, Saved
 from .stores import JsonStore
@@ -46,6 +48,11 @@ __all__ = ["Content", "Overflow", "Settings", "Talk", "Wishes"]
 
 USER = Role.user
 log = logging.getLogger("interlingua")
+
+STILL_RUNNING = (
+    "a turn of this session is still running: wait for it, or cancel it; to leave a stream early, "
+    "write `{} session.stream(...) as events`"
+)
 
 
 class Talk:
@@ -77,6 +84,7 @@ class Talk:
         active_connectors: Iterable[str] = (),
         fetch_media: bool = False,
         script: Choice = None,
+        limits: Limits | None = None,
         **wishes: Any,
     ) -> None:
         unknown = sorted(set(wishes) - set(Wishes.__annotations__))
@@ -98,7 +106,7 @@ class Talk:
         self.report = Report()
         self.told: set[tuple[str, str, str | None]] = set()
         self.forked_from: str | None = None
-        self._set_tools(tools, tool_timeout)
+        self._set_tools(tools, tool_timeout, limits)
         self._availability = Availability(clock=time.monotonic)
         self._model: Models | None = None
         self._turn: Turn | None = None
@@ -151,17 +159,34 @@ class Talk:
 
     # ---------------------------------------------------------------------------------------------------- the tools
 
-    def _set_tools(self, tools: Iterable[ToolSource | Tool], timeout: float | None) -> None:
+    def _set_tools(self, tools: Iterable[ToolSource | Tool], timeout: float | None, limits: Limits | None) -> None:
         """Tools without a handler are offered too; their calls are handed to the caller."""
         sources = tuple(tools)
-        self.toolbox = Toolbox([tool for tool in sources if not isinstance(tool, ToolDefinition)], timeout=timeout)
+        handled = [tool for tool in sources if not isinstance(tool, ToolDefinition)]
+        self.toolbox = Toolbox(handled, timeout=timeout, limits=limits)
         bare = tuple(tool for tool in sources if isinstance(tool, ToolDefinition))
         self.definitions: tuple[Tool, ...] = (*self.toolbox.definitions, *bare)
         self._bare = frozenset(tool.name for tool in bare)
 
     def runs(self, call: ToolUseBlock) -> bool:
         """Whether the session answers this call itself; one of a tool that nobody knows is answered with an error."""
-        return call.name not in self._bare
+        return call.name not in self._bare or "refused" in self.book.entry(call.id)
+
+    def batch(self, calls: Sequence[ToolUseBlock]) -> Batch:
+        """Open calls, to be run. Those that may not run, and those that were started earlier, are only answered."""
+        known = {call.id: self.book.entry(call.id) for call in calls}
+        return self.toolbox.batch(
+            calls,
+            refused={id: entry["refused"] for id, entry in known.items() if "refused" in entry},
+            started=[id for id, entry in known.items() if entry and entry["state"] not in NOT_STARTED],
+            approve=self.approve,
+            on_start=None if self.store is None else Starting(self.book, self._persist_waiting),
+            metadata={**self.metadata, "session_id": self.id},
+        )
+
+    async def _persist_waiting(self) -> None:
+        """``persist``, without blocking the loop."""
+        await asyncio.to_thread(self.persist)
 
     # -------------------------------------------------------------------------------------------------- the history
 
@@ -214,10 +239,6 @@ class Talk:
         self.book.answer(results)
         self._persist_change()
 
-    def _tool_metadata(self) -> dict[str, Any]:
-        """What tools may know of the session."""
-        return {**self.metadata, "session_id": self.id}
-
     def say(self, content: Content) -> None:
         """Append what the user says."""
         if isinstance(content, Message):
@@ -228,8 +249,8 @@ class Talk:
 
     def begin(self, content: Content | None, wishes: Mapping[str, Any], *, loop: bool, seconds: float | None) -> Turn:
         """A new turn. Without words it goes on from where the history ends: a loop first runs what was called there."""
-        if self._turn is not None and not self._turn.over:
-            raise InvalidRequestError("a turn of this session is still running: wait for it, or cancel it")
+        if self._turn is not None and not self._turn.over and not self._close_left():
+            raise InvalidRequestError(STILL_RUNNING.format("with" if self.blocking else "async with"))
         if wishes and (unknown := sorted(set(wishes) - set(WISHES))):
             raise TypeError(f"a turn has no {', '.join(unknown)}; it can be given {', '.join(WISHES)}")
         self._mark()
@@ -241,37 +262,16 @@ class Talk:
         self.report = turn.report
         return turn
 
+    def _close_left(self) -> bool:
+        """Whether the turn that is not over was a stream that nobody holds any more; then it is over now."""
+        return False
+
     # -------------------------------------------------------------------------------------------------- the request
 
     def request(self, wishes: Mapping[str, Any], request_id: str | None = None) -> Request:
         """What is asked now, before it is prepared for anybody."""
         told: dict[str, Any] = {**self.wishes, **wishes, "request_id": request_id}
         return Request(messages=self.book.to_send(), system=self._system, tools=self.definitions, **told)
-
-    def prepare_with(self, report: Report) -> Prepare:
-        """How a request is made ready for one candidate: behaviour, cache marks, the conversation's own ids."""
-
-        def prepare(candidate: Candidate, request: Request) -> Prepared:
-            adapter = candidate.adapter
-            spoken = adapter.dialect.name if isinstance(adapter, Adapter) else ""
-            behaved = self.manager.behave(
-                candidate.id,
-                adapter.name,
-                request,
-                self.behaviour,
-                active_skills=self.active_skills,
-                active_connectors=self.active_connectors,
-            )
-            report.left_out = behaved.left_out
-            if behaved.warnings:
-                report.warn(*behaved.warnings)
-            request = behaved.request
-            if self.cache == "auto" and candidate.able.prompt_caching:
-                request = mark_cache(request, spoken)
-            fetches = self.fetch_media and isinstance(adapter, Adapter)
-            return Prepared(request, behaved.retry, behaved.max_retries, Names(spoken), fetches)
-
-        return prepare
 
     def count_tokens(self, messages: Sequence[Message]) -> int:
         """Roughly, as the first model counts."""

@@ -19,12 +19,15 @@ from ..estimate import estimate_output, estimate_request
 from ..history import new_message_id, shorten
 from ..routing.asking import Ask, Fetch, asking, shared_budget
 from ..routing.routes import Route
+from ..tools.running import Batch
 from ..types.base import Json
-from ..types.blocks import ToolResultBlock, ToolUseBlock
+from ..types.blocks import ToolUseBlock
 from ..types.messages import Message
 from ..types.response import Response
 from ..types.usage import TokenUsage
 from ..types.words import Role, StopReason
+from .calls import BY_CALLER, cause_of, entries, refusals
+from .preparing import prepare_with
 from .reporting import Report, facts_of
 
 if TYPE_CHECKING:
@@ -33,14 +36,14 @@ if TYPE_CHECKING:
 __all__ = ["Persist", "RunTools", "Shorten", "Turn"]
 
 CANCELLED, PAUSED = StopReason.cancelled, StopReason.pause_turn
-LIMIT = "Not run: the limit of steps for this turn is reached."
-STOPPED = "Not run: the turn was cancelled."
+LIMIT = "the limit of steps for this turn is reached"
+CUT_CALL = "the answer broke off in the middle of a call, which was not run"
 
 
 class RunTools(Struct, frozen=True):
-    """Run these calls; the answer is their results, fewer if the turn was cancelled meanwhile."""
+    """Run these calls; the batch knows at any time how far each came."""
 
-    calls: tuple[ToolUseBlock, ...]
+    batch: Batch
 
 
 class Shorten(Struct, frozen=True):
@@ -82,8 +85,8 @@ class Turn:
                 yield from self._store(response)
                 if over:
                     return response
-                if response.tool_uses:
-                    yield from self._run_tools(response.tool_uses)
+                if calls := _whole(response.tool_uses):
+                    yield from self._run_tools(calls)
                     yield from self._store(response)
             self.report.stopped = "cancelled"
             return response
@@ -91,6 +94,8 @@ class Turn:
             self.report.stopped = "cancelled" if not isinstance(error, AdapterError) else "failed"
             if isinstance(error, CancelledError):
                 self.report.stopped = "cancelled"
+            if self.report.stopped == "cancelled" and talk.book.open_calls and self._is_ours():
+                talk.book.answer([], cause_of(error))
             if not isinstance(error, StoreError):
                 yield from self._store_rest(error)
             raise
@@ -122,31 +127,40 @@ class Turn:
             error.add_note(f"What there is of this turn could not be stored either: {failure}")
 
     def _is_over(self, response: Response) -> bool:
-        calls = response.tool_uses
+        calls, book = _whole(response.tool_uses), self.talk.book
+        if len(calls) < len(response.tool_uses):
+            self.report.warn(CUT_CALL)
         if response.stop_reason is CANCELLED or self.cancelled:
             self.report.stopped = "cancelled"
-            self.talk.book.settle(STOPPED)
+            if book.open_calls:
+                book.answer([], BY_CALLER)
             return True
         if not self.loop or not (calls or response.stop_reason is PAUSED):
             return True
-        if not all(self.talk.runs(call) for call in calls):
+        if not self._is_ours():
             self.report.stopped = "handed_over"
             return True
         if self.report.steps >= self.talk.max_steps:
             self.report.stopped = "limit"
             self.report.warn(f"stopped after {self.talk.max_steps} steps")
-            self.talk.book.settle(LIMIT)
+            if book.open_calls:
+                book.answer([], LIMIT)
             return True
         return False
 
-    def _run_tools(self, calls: tuple[ToolUseBlock, ...]) -> Generator[RunTools, Sequence[ToolResultBlock], None]:
+    def _is_ours(self) -> bool:
+        """Whether all open calls are the session's, to run or to refuse."""
         book = self.talk.book
+        return self.loop and all(book.entry(call.id) for call in book.open_calls)
+
+    def _run_tools(self, calls: tuple[ToolUseBlock, ...]) -> Generator[RunTools, None, None]:
+        batch = self.talk.batch(calls)
         try:
-            results = yield RunTools(calls)
-        except BaseException:
-            book.settle(STOPPED)
+            yield RunTools(batch)
+        except BaseException as error:
+            self.talk.book.conclude(batch, cause_of(error))
             raise
-        book.answer(results, STOPPED)
+        self.talk.book.conclude(batch, BY_CALLER)
 
     # ------------------------------------------------------------------------------------------------------ one answer
 
@@ -168,7 +182,7 @@ class Turn:
             raise InvalidRequestError("the conversation is empty: say something first")
         budget = shared_budget(route.candidates[0].adapter, len(route.candidates), self.deadline)
         budget.session_id, budget.told = talk.id, talk.told
-        steps = asking(route, request, budget, talk.prepare_with(self.report))
+        steps = asking(route, request, budget, prepare_with(talk, self.report))
         command: Ask | Fetch | None = None
         try:
             command = next(steps)
@@ -185,26 +199,31 @@ class Turn:
             steps.close()
             self._keep_partial(error, command if isinstance(command, Ask) else None, route)
             raise
-        self._keep(_counted(response, command), route)
-        return response
-
-    def _keep(self, response: Response, route: Route) -> None:
-        facts = facts_of(response, self.talk.pricing, route.record)
-        self.report.add(response, facts)
-        message = as_turn(response, facts)
+        assert isinstance(command, Ask)
+        message = self._told(response, command, route)
         if response.stop_reason is CANCELLED:
-            self.talk.book.add_partial(message)
+            talk.book.add_partial(message, BY_CALLER)
         elif message.content:
-            self.talk.book.add(message)
+            talk.book.add(message)
+        return response
 
     def _keep_partial(self, error: BaseException, ask: Ask | None, route: Route) -> None:
         partial = error.response if isinstance(error, AdapterError) else ask.partial if ask is not None else None
-        if partial is None or not partial.content:
-            return
-        partial = _counted(partial, ask)
-        facts = facts_of(partial, self.talk.pricing, route.record)
-        self.report.add(partial, facts)
-        self.talk.book.add_partial(as_turn(partial, facts))
+        if partial is not None and partial.content:
+            self.talk.book.add_partial(self._told(partial, ask, route), cause_of(error))
+
+    def _told(self, response: Response, ask: Ask | None, route: Route) -> Message:
+        """An answer as a message, with what is known of it and of its calls."""
+        response = _counted(response, ask)
+        facts = facts_of(response, self.talk.pricing, route.record)
+        self.report.add(response, facts)
+        calls = _whole(response.tool_uses)
+        refused = refusals(calls, ask.request) if calls and ask is not None else {}
+        if not (self.loop and all(call.id in refused or self.talk.runs(call) for call in calls)):
+            calls = tuple(call for call in calls if call.id in refused)  # the others are left to the caller
+        if calls:
+            facts["calls"] = entries(calls, refused)
+        return as_turn(response, facts)
 
     def _make_room(self, route: Route) -> Generator[Shorten, Sequence[Message], bool]:
         """Whether there is less to send now."""
@@ -219,6 +238,11 @@ class Turn:
             self.report.shortened += gone
             self.report.warn(f"the conversation was too long: {gone} of {len(messages)} messages are not sent any more")
         return bool(gone)
+
+
+def _whole(calls: tuple[ToolUseBlock, ...]) -> tuple[ToolUseBlock, ...]:
+    """Without those that broke off: they are never run."""
+    return tuple(call for call in calls if not call.incomplete)
 
 
 def _counted(response: Response, command: Ask | Fetch | None) -> Response:

@@ -8,6 +8,7 @@ from typing import Any, Literal, TypedDict
 from ..behaviour import Preset
 from ..embedded import Choice
 from ..history import CachePolicy
+from ..limits import Limits
 from ..manager import ProviderManager
 from ..pricing import Pricing
 from ..tools import Approve
@@ -65,6 +66,8 @@ class Settings(Wishes, total=False):
     metadata: Mapping[str, Json] | None
     active_skills: Iterable[str]
     active_connectors: Iterable[str]
+    limits: Limits | None
+    """How many tools run at once, and in how many threads."""
     fetch_media: bool
     """Whether media by URL are fetched for a model that takes data only; never from private addresses."""
     script: Choice

@@ -38,9 +38,9 @@ class CallRun:
 
     __slots__ = ("call", "outcome", "result", "state")
 
-    def __init__(self, call: ToolUseBlock) -> None:
+    def __init__(self, call: ToolUseBlock, state: State = "offered") -> None:
         self.call = call
-        self.state: State = "offered"
+        self.state: State = state
         self.result: ToolResultBlock | None = None
         self.outcome: tuple[Any, BaseException | None] | None = None
         """What a handler in a thread returned or raised; set by that thread."""

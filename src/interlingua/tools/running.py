@@ -6,7 +6,7 @@ import asyncio
 import contextvars
 import inspect
 import logging
-from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Container, Coroutine, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractAsyncContextManager, nullcontext
 from functools import partial
@@ -24,6 +24,10 @@ __all__ = ["BLOCKED", "Approve", "Batch", "OnResult", "OnStart", "run_blocking"]
 log = logging.getLogger("interlingua")
 
 T = TypeVar("T")
+
+STOPPED = "the turn was stopped"
+ENDED = "the program ended before the call did"
+"""Why nobody knows what became of a call that was started by an earlier process."""
 
 Approve = Callable[[ToolUseBlock, ToolDefinition], bool | str | Awaitable[bool | str]]
 """Asked before a destructive tool runs: ``True`` to run it, ``False`` or a reason to refuse. Nothing else approves."""
@@ -49,12 +53,13 @@ class Batch:
         *,
         parallel: int | None,
         timeout: float | None,
+        started: Container[str] = (),
         approve: Approve | None = None,
         on_result: OnResult | None = None,
         on_start: OnStart | None = None,
         metadata: Mapping[str, Any] | None = None,
     ) -> None:
-        self.runs = tuple(map(CallRun, calls))
+        self.runs = tuple(CallRun(call, "started" if call.id in started else "offered") for call in calls)
         self.cause: str | None = None
         """Why the calls were stopped, where it is known here and nowhere else."""
         self._prepare, self._threads, self._timeout = prepare, threads, timeout
@@ -70,14 +75,18 @@ class Batch:
 
     async def run(self) -> tuple[ToolResultBlock, ...]:
         """All results, in order. When one call raises or the caller is cancelled, the others are cancelled first."""
-        self._tasks = [asyncio.create_task(_held(self._answer(run))) for run in self.runs]
+        self._tasks = [asyncio.create_task(self._answer_held(run)) for run in self.runs]
         try:
             return tuple(await asyncio.gather(*self._tasks))
-        except _Held as held:
-            raise held.error from None
-        finally:
-            self.stop("the turn was stopped")
+        except GeneratorExit:  # nothing can be awaited any more
+            self.stop(STOPPED)
+            raise
+        except BaseException as error:
+            self.stop(STOPPED)
             await asyncio.gather(*self._tasks, return_exceptions=True)
+            if isinstance(error, _Held):
+                raise error.error from None
+            raise
 
     def close(self, cause: str) -> None:
         """Call no more handlers; those that run are waited for."""
@@ -93,7 +102,15 @@ class Batch:
         """A result for each call: those that exist, and what is known of the others."""
         return tuple(run.give_up(self.cause or cause) for run in self.runs)
 
+    async def _answer_held(self, run: CallRun) -> ToolResultBlock:
+        try:
+            return await self._answer(run)
+        except (KeyboardInterrupt, SystemExit) as error:
+            raise _Held(error) from None
+
     async def _answer(self, run: CallRun) -> ToolResultBlock:
+        if run.state == "started":
+            return run.give_up(ENDED)
         ready = self._prepare(run.call)
         result = run.answer(ready) if isinstance(ready, ToolResultBlock) else await self._result(run, ready)
         if self._on_result is not None:
@@ -227,13 +244,6 @@ class _Held(Exception):
 
     def __init__(self, error: BaseException) -> None:
         self.error = error
-
-
-async def _held(job: Coroutine[Any, Any, T]) -> T:
-    try:
-        return await job
-    except (KeyboardInterrupt, SystemExit) as error:
-        raise _Held(error) from None
 
 
 def run_blocking(job: Coroutine[Any, Any, T]) -> T:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from typing import Any, Protocol, cast, runtime_checkable
 
 from ..limits import Limits
@@ -94,12 +94,14 @@ class Toolbox:
         calls: Iterable[ToolUseBlock],
         *,
         refused: Mapping[str, str] | None = None,
+        started: Container[str] = (),
         approve: Approve | None = None,
         on_result: OnResult | None = None,
         on_start: OnStart | None = None,
         metadata: Mapping[str, Any] | None = None,
     ) -> Batch:
-        """As ``run``, for those who must know how far each call came. ``refused``: by id, why a call may not run."""
+        """As ``run``, for those who must know how far each call came. ``refused``: by id, why a call may not run.
+        ``started``: ids of calls that were started earlier; they are answered, but not run again."""
 
         def prepare(call: ToolUseBlock) -> Ready | ToolResultBlock:
             why = refused.get(call.id) if refused else None
@@ -111,6 +113,7 @@ class Toolbox:
             self._threads,
             parallel=self._parallel,
             timeout=self._timeout,
+            started=started,
             approve=approve,
             on_result=on_result,
             on_start=on_start,

@@ -69,6 +69,12 @@ class ToolChoice(Value, frozen=True):
     def __post_init__(self) -> None:
         check(self)
 
+    def allows(self, name: str) -> bool:
+        """Whether a tool of this name may be called."""
+        if self.mode == "specific":
+            return name == self.name
+        return self.mode != "none" and (not self.allowed or name in self.allowed)
+
     @classmethod
     def auto(cls, *, parallel: bool | None = None) -> ToolChoice:
         """The model decides."""
