@@ -71,8 +71,8 @@ def test_files_of_the_second_version_load_and_are_written_again_as_they_are(tmp_
     session = load(HERE / "saved-v2.json")
     calls = [block for message in session.messages for block in message.content if isinstance(block, ToolUseBlock)]
     assert [call.incomplete for call in calls] == [False, True, False]
-    assert session.messages[1].metadata["calls"] == {calls[0].id: "finished"}
-    assert session.messages[3].metadata["calls"] == {calls[2].id: "started"}
+    assert session.messages[1].metadata["calls"] == {calls[0].id: {"state": "finished"}}
+    assert session.messages[3].metadata["calls"] == {calls[2].id: {"state": "started"}}
     session.save(tmp_path / "again.json")
     again = json.loads((tmp_path / "again.json").read_text())
     assert {**again, "writer": V2["writer"]} == V2

@@ -7,11 +7,12 @@ by hand, or damaged. One such value must not make the whole conversation unreada
 from __future__ import annotations
 
 import re
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 import msgspec
 from msgspec.structs import replace
 
+from ..dialects._json import is_array, is_object
 from ..history import new_message_id
 from ..types.base import Json
 from ..types.blocks import Block, ToolResultBlock, ToolUseBlock
@@ -41,13 +42,13 @@ def read_message(raw: Json) -> tuple[Message, str | None]:
     message, left = read_leniently(fields, Message)
     lost += [{"at": name, "raw": value} for name, value in left.items()]
     before = message.metadata.get(UNREADABLE)
-    kept = [*(before if isinstance(before, list) else ()), *lost]
+    kept: list[Json] = [*(before if is_array(before) else ()), *lost]
     metadata = {**message.metadata, UNREADABLE: kept}
     return replace(message, content=tuple(content), id=message.id or new_message_id(), metadata=metadata), why
 
 
 def _read_blocks(raw: Json, lost: list[Json]) -> list[Block]:
-    if not isinstance(raw, list):
+    if not is_array(raw):
         lost.append({"at": "content", "raw": raw})
         return []
     found: list[Block] = []
@@ -90,7 +91,7 @@ def read_leniently(fields: dict[str, Json], kind: type[S]) -> tuple[S, dict[str,
 
 
 def _object(raw: Json) -> dict[str, Json]:
-    return dict(cast("dict[str, Json]", raw)) if isinstance(raw, dict) else {}
+    return dict(raw) if is_object(raw) else {}
 
 
 _BLOCKS: dict[Any, type[Any]] = {kind.__struct_config__.tag: kind for kind in Block.__args__}

@@ -7,12 +7,12 @@ Version 2 says who wrote the session last (``writer``, ``revision``). It may hol
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import cast
 
 import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
+from ..dialects._json import is_array, is_object
 from ..errors import ParseError
 from ..types.base import Json
 from ..types.blocks import Block
@@ -95,8 +95,7 @@ def may_replace(saved: Saved, found: Mark | None) -> bool:
 def read_saved(data: bytes | str, source: str) -> Saved:
     """A session from JSON, of this version or an older one. What cannot be read is kept as it is, and told."""
     told = parse(data, source)
-    messages = cast("dict[str, Json]", told).pop("messages", []) if isinstance(told, dict) else []
-    return read_parts(told, messages, source)
+    return read_parts(told, told.pop("messages", []) if is_object(told) else [], source)
 
 
 def read_parts(told: Json, messages: Json, source: str) -> Saved:
@@ -104,7 +103,7 @@ def read_parts(told: Json, messages: Json, source: str) -> Saved:
     head, problems = _read_head(_upgraded(told, source), messages, source)
     read: list[Message] = []
     omitted: list[str | None] = []
-    for index, raw in enumerate(messages if isinstance(messages, list) else ()):
+    for index, raw in enumerate(messages if is_array(messages) else ()):
         message, why = read_message(raw)
         read.append(message)
         if why is not None:
@@ -120,7 +119,7 @@ def _read_head(told: dict[str, Json], messages: Json, source: str) -> tuple[Head
         head, left = read_leniently(told, Head)
     except (msgspec.ValidationError, RecursionError) as error:
         raise ParseError(f"{source} does not hold a session: {error}. Restore it from a backup.") from None
-    if not isinstance(messages, list):
+    if not is_array(messages):
         left["messages"] = messages
     problems = [f"{source}: the field {name} could not be read: {str(value)[:80]!r}" for name, value in left.items()]
     return replace(head, unreadable={**head.unreadable, **left}) if left else head, problems
@@ -154,9 +153,9 @@ def parse(data: bytes | str, source: str) -> Json:
 
 
 def _upgraded(told: Json, source: str) -> dict[str, Json]:
-    if not isinstance(told, dict) or cast("dict[str, Json]", told).get("format") != FORMAT:
+    if not is_object(told) or told.get("format") != FORMAT:
         raise ParseError(f"{source} is no saved session: it does not say {FORMAT!r}")
-    found = cast("dict[str, Json]", told)
+    found = told
     version = found.get("version")
     if type(version) is not int or version < 1:
         raise ParseError(f"{source} does not hold a session: its version is {version!r}")

@@ -70,8 +70,8 @@ class SqliteStore:
             self._written[id] = read_mark(head, str(self.path))
 
     def _found(self, open_: sqlite3.Connection, id: str) -> Mark | None:
-        row = open_.execute("SELECT head FROM sessions WHERE id = ?", (id,)).fetchone()
-        return None if row is None else read_mark(_bytes(row[0]), str(self.path))
+        rows = open_.execute("SELECT head FROM sessions WHERE id = ?", (id,)).fetchall()
+        return read_mark(_bytes(rows[0][0]), str(self.path)) if rows else None
 
     def load(self, id: str | None = None) -> Saved:
         """The session of that id; the only one, if there is but one."""
