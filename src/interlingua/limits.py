@@ -42,6 +42,8 @@ def is_deeper(value: Any, depth: int | None) -> bool:
     """Whether lists and objects are nested more than ``depth`` deep. Level by level, without recursion."""
     level: list[Any] = [value] if isinstance(value, dict | list) else []
     for _ in range(depth or 0):
+        if not level:
+            return False
         children = (child for one in level for child in (one.values() if isinstance(one, dict) else one))
         level = [child for child in children if isinstance(child, dict | list)]
     return depth is not None and bool(level)

@@ -255,6 +255,24 @@ def test_rows_that_hold_no_json_are_kept(tmp_path: Path) -> None:  # T16
     assert [m.metadata["unreadable"][0]["raw"] for m in again if "unreadable" in m.metadata] == raws
 
 
+@pytest.mark.parametrize("depth", [120, 140, 600])
+@pytest.mark.parametrize("place", ["messages__3__content__1__input", "metadata", "messages__1__extras"])
+def test_what_is_nested_too_deeply_is_kept_as_text(place: str, depth: int, tmp_path: Path) -> None:
+    """``Limits.depth`` is 128. What is deeper would stop an encoder later on."""
+    deep: Any = {"openai-chat": {"deep": json.loads("[" * depth + "]" * depth)}}
+    path = put(changed(**{place: deep}), tmp_path / "talk.json")
+    session = load(path, store=path)
+    assert bool(session.report.warnings) == (depth > 128)
+    session.send("go on")
+    again = load(path)
+    if depth < 128:
+        return
+    kept: Any = JsonStore(path).load().head.unreadable.get("metadata")
+    if place != "metadata":
+        kept = again.messages[int(place.split("__")[1])].metadata["unreadable"][0]["raw"]
+    assert "[" * depth in kept
+
+
 def test_an_ordinary_message_has_no_mark() -> None:
     assert all("unreadable" not in message.metadata for message in load(HERE / "saved-v2.json").messages)
     assert isinstance(load(HERE / "saved-v1.json").messages[0], Message)

@@ -14,24 +14,30 @@ from msgspec.structs import replace
 
 from ..dialects._json import is_array, is_object
 from ..history import new_message_id
-from ..types.base import Json
+from ..limits import Limits, is_deeper
+from ..types.base import Json, Value
 from ..types.blocks import Block, ToolResultBlock, ToolUseBlock
 from ..types.messages import Message
 from ..types.words import Role
 
-__all__ = ["read_leniently", "read_message"]
+__all__ = ["DEEPEST", "as_text", "read_leniently", "read_message"]
 
 S = TypeVar("S", bound=msgspec.Struct)
 _FIELD = re.compile(r" - at `\$\.(\w+)")
 _ROLES = frozenset(Role)
 UNREADABLE = "unreadable"
+DEEPEST = (Limits().depth or 128) + 8
+"""What is accepted from a provider (``Limits.depth``), and the levels of a message and its blocks around it."""
 
 
 def read_message(raw: Json) -> tuple[Message, str | None]:
     """A message, and why it could not be read whole. Then ``metadata["unreadable"]`` holds what was not read."""
     try:
-        return msgspec.convert(raw, Message), None
-    except (msgspec.ValidationError, RecursionError) as error:
+        if not is_deeper(raw, DEEPEST):
+            return _converted(raw, Message), None
+        why = f"it is nested more than {DEEPEST} deep"
+        raw = as_text(raw)
+    except msgspec.ValidationError as error:
         why = str(error)
     fields = _object(raw)
     lost: list[Json] = []
@@ -47,6 +53,11 @@ def read_message(raw: Json) -> tuple[Message, str | None]:
     return replace(message, content=tuple(content), id=message.id or new_message_id(), metadata=metadata), why
 
 
+def as_text(value: Json) -> str:
+    """What is nested too deeply is kept as text: nobody has to go down into it."""
+    return msgspec.json.encode(value).decode()
+
+
 def _read_blocks(raw: Json, lost: list[Json]) -> list[Block]:
     if not is_array(raw):
         lost.append({"at": "content", "raw": raw})
@@ -54,8 +65,8 @@ def _read_blocks(raw: Json, lost: list[Json]) -> list[Block]:
     found: list[Block] = []
     for index, told in enumerate(raw):
         try:
-            found.append(msgspec.convert(told, Block))
-        except (msgspec.ValidationError, RecursionError):
+            found.append(_converted(told, Block))
+        except msgspec.ValidationError:
             lost.append({"at": f"content/{index}", "raw": told})
             found += _read_block(told)
     return found
@@ -82,12 +93,34 @@ def read_leniently(fields: dict[str, Json], kind: type[S]) -> tuple[S, dict[str,
     fields, left = dict(fields), dict[str, Json]()
     while True:
         try:
-            return msgspec.convert(fields, kind), left
+            return _converted(fields, kind), left
         except msgspec.ValidationError as error:
             named = _FIELD.search(str(error))
             if named is None or named[1] not in fields:
                 raise
             left[named[1]] = fields.pop(named[1])
+
+
+def _converted(raw: Json, kind: Any) -> Any:
+    """The value; it is refused, too, if residue or marks in it are not what dialects expect."""
+    value = msgspec.convert(raw, kind)
+    if isinstance(value, Value) and (field := _unsound(value)) is not None:
+        raise msgspec.ValidationError(f"Expected objects by dialect - at `$.{field}`")
+    return value
+
+
+def _unsound(value: Value) -> str | None:
+    """The first field with residue or marks that are not an object for each dialect."""
+    for name in value.__struct_fields__:
+        held = getattr(value, name)
+        if name in ("extras", "forms"):
+            sound = not held or all(map(is_object, held.values()))
+        else:
+            inner = held if type(held) is tuple else (held,)
+            sound = all(_unsound(one) is None for one in inner if isinstance(one, Value))
+        if not sound:
+            return name
+    return None
 
 
 def _object(raw: Json) -> dict[str, Json]:

@@ -14,10 +14,11 @@ from msgspec.structs import replace
 
 from ..dialects._json import is_array, is_object
 from ..errors import ParseError
+from ..limits import is_deeper
 from ..types.base import Json
 from ..types.blocks import Block
 from ..types.messages import Message
-from .salvaging import read_leniently, read_message
+from .salvaging import DEEPEST, as_text, read_leniently, read_message
 
 __all__ = [
     "FORMAT",
@@ -115,10 +116,12 @@ def read_parts(told: Json, messages: Json, source: str) -> Saved:
 
 
 def _read_head(told: dict[str, Json], messages: Json, source: str) -> tuple[Head, list[str]]:
+    deep = {name: as_text(value) for name, value in told.items() if is_deeper(value, DEEPEST)}
     try:
-        head, left = read_leniently(told, Head)
-    except (msgspec.ValidationError, RecursionError) as error:
+        head, left = read_leniently({name: told[name] for name in told if name not in deep}, Head)
+    except msgspec.ValidationError as error:
         raise ParseError(f"{source} does not hold a session: {error}. Restore it from a backup.") from None
+    left |= deep
     if not is_array(messages):
         left["messages"] = messages
     problems = [f"{source}: the field {name} could not be read: {str(value)[:80]!r}" for name, value in left.items()]

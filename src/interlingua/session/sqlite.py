@@ -78,9 +78,10 @@ class SqliteStore:
         known = self.ids()
         if not known:
             raise ParseError(f"{self.path} is a SQLite database without saved sessions")
-        if id is None and len(known) > 1:
+        first, *others = known
+        if id is None and others:
             raise ParseError(f"{self.path} holds {len(known)} sessions; say which: {', '.join(known)}")
-        id = id or known[0]
+        id = id or first
         if id not in known:
             raise ParseError(f"{self.path} holds no session {id}; it has {', '.join(known)}")
         with self._visit() as open_:
