@@ -22,10 +22,11 @@ PINNED = """
 
     AdapterError RateLimitError AuthError ServerError NetworkError RequestTimeoutError ContextOverflowError
     InvalidRequestError ToolStateError CancelledError ParseError LossyTranslation NotConfigured ErrorClass
+    OverloadedError
 
     DIALECTS dialect detect_dialect Encoded WireError StreamGrammar fold unfold decode_stream
     translate_request translate_response translate_stream
-    parse_tool_calls build_tool_results validate_tool_results ToolOutput strict_schema restore_optional
+    parse_tool_calls build_tool_results validate_request validate_tool_results ToolOutput strict_schema restore_optional
 """.split()
 
 

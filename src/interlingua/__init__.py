@@ -118,6 +118,7 @@ if TYPE_CHECKING:
         translate_request as translate_request,
         translate_response as translate_response,
         translate_stream as translate_stream,
+        validate_request as validate_request,
         validate_tool_results as validate_tool_results,
     )
     from .types import (
@@ -217,7 +218,8 @@ _PLACES: dict[str, tuple[str, ...]] = {
     "tools": ("McpTools", "ToolContext", "Toolbox", "tool"),
     "translate": (
         "build_tool_results", "decode_stream", "parse_tool_calls", "repair_tool_results", "translate_request",
-        "translate_response", "translate_stream", "validate_tool_results",
+        "translate_response", "translate_stream", "validate_request",
+        "validate_tool_results",
     ),
     "types": (
         "AdapterCapabilities", "AudioBlock", "Base64Source", "Block", "BlockBase", "BlockComplete",
@@ -370,6 +372,7 @@ __all__ = [
     "translate_response",
     "translate_stream",
     "unfold",
+    "validate_request",
     "validate_tool_results",
 ]
 

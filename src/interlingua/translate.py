@@ -33,6 +33,7 @@ __all__ = [
     "translate_request",
     "translate_response",
     "translate_stream",
+    "validate_request",
     "validate_tool_results",
 ]
 
@@ -50,6 +51,15 @@ def translate_request(
     """A request body of one dialect in another, with what was lost. ``model``, ``stream``: where the URL has them."""
     request = find(source).decode_request(body, headers, model, stream)
     return find(target).encode_request(request, to)
+
+
+def validate_request(body: Json, dialect: str) -> None:
+    """Raise an ``InvalidRequestError`` for a request body that the dialect's vendor would refuse.
+
+    ``encode_error`` of the same dialect says it as the vendor does: the path of the field and what was expected. What
+    passes is not proven right: models and accounts differ, and only the vendor knows them.
+    """
+    find(dialect).validate_request(body)
 
 
 def translate_response(

@@ -38,6 +38,7 @@ class Row(NamedTuple):
 # fmt: off
 ROWS = (
     #   came  message                  is                    goes out
+    Row(400, "what is that?",         InvalidRequestError,  {}),
     Row(404, "no such thing",          InvalidRequestError,  {}),
     Row(413, "that is too much",       ContextOverflowError, {}),
     Row(429, "slow down",              RateLimitError,       {}),

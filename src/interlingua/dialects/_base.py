@@ -100,6 +100,13 @@ class Dialect(ABC):
     @abstractmethod
     def decode_error(self, status: int, headers: Headers | None, body: bytes) -> AdapterError: ...
 
+    def validate_request(self, body: Json) -> None:
+        """Raise an ``InvalidRequestError``, in the vendor's own form, for a body that the vendor would refuse.
+
+        A dialect that has no rules of its own refuses what it cannot decode.
+        """
+        self.decode_request(body)
+
     def as_turn(self, response: Response) -> Message:
         """An answer as a turn of the history, with what must go back with it."""
         return Message(Role.assistant, response.content, origin=Origin(self.provider, self.name, response.model))

@@ -165,7 +165,7 @@ class ErrorTable:
         """
         kinds = (_kind(error), error_type(error.error_class))
         rows = next(filter(None, ([row for row in self._rows if row.kind is kind] for kind in kinds)), [self._rows[0]])
-        own = next((row for row in rows[1:] if row.word == error.provider_code), None)
+        own = next((row for row in rows if row.word == error.provider_code != rows[0].word), None)
         fits = [row for row in rows if (row.retryable is False) is not error.retryable] or rows
         return own or next((row for row in fits if row.status == error.provider_status), fits[0])
 

@@ -25,6 +25,7 @@ from .messages import encode_messages, encode_system
 from .request import decode_request, encode_request, encode_tools, say_choice
 from .response import decode_response, encode_response
 from .stream import Decoder, Encoder
+from .validate import validate_request
 
 __all__ = ["AnthropicMessages"]
 
@@ -43,6 +44,9 @@ class AnthropicMessages(Dialect):
         self, body: Json, headers: Headers | None = None, model: str | None = None, stream: bool | None = None
     ) -> Request:
         return decode_request(body, headers, model, stream, self.provider)
+
+    def validate_request(self, body: Json) -> None:
+        validate_request(body)
 
     def encode_response(self, response: Response, request: Request | None = None) -> Encoded:
         if (cut := cut_answer(response, pieces=True)) is not None:

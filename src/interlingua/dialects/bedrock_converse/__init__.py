@@ -26,6 +26,7 @@ from .names import NAME, Scribe
 from .request import decode_request, encode_request
 from .response import decode_response, encode_response
 from .tools import encode_tools, say_choice
+from .validate import validate_request
 
 __all__ = ["BedrockConverse"]
 
@@ -42,6 +43,9 @@ class BedrockConverse(Dialect):
         self, body: Json, headers: Headers | None = None, model: str | None = None, stream: bool | None = None
     ) -> Request:
         return decode_request(body, model, stream, self.provider)
+
+    def validate_request(self, body: Json) -> None:
+        validate_request(body)
 
     def encode_response(self, response: Response, request: Request | None = None) -> Encoded:
         if (cut := cut_answer(response, pieces=True)) is not None:

@@ -27,6 +27,7 @@ from .response import decode_response, encode_response
 from .stream import Decoder
 from .tools import encode_tools, say_choice
 from .turns import encode_contents, encode_system, signs_calls
+from .validate import validate_request
 from .writer import Encoder
 
 __all__ = ["Gemini"]
@@ -47,6 +48,9 @@ class Gemini(Dialect):
         self, body: Json, headers: Headers | None = None, model: str | None = None, stream: bool | None = None
     ) -> Request:
         return decode_request(body, model, stream, self.provider)
+
+    def validate_request(self, body: Json) -> None:
+        validate_request(body)
 
     def encode_response(self, response: Response, request: Request | None = None) -> Encoded:
         if (cut := cut_answer(response, pieces=False)) is not None:

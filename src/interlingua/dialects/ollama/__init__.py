@@ -26,6 +26,7 @@ from .request import decode_request, encode_request
 from .response import decode_response, encode_response
 from .stream import Decoder
 from .tools import encode_tools, lose_choice
+from .validate import validate_request
 from .writer import Encoder
 
 __all__ = ["Ollama"]
@@ -45,6 +46,9 @@ class Ollama(Dialect):
         self, body: Json, headers: Headers | None = None, model: str | None = None, stream: bool | None = None
     ) -> Request:
         return decode_request(body, model, stream, self.provider)
+
+    def validate_request(self, body: Json) -> None:
+        validate_request(body)
 
     def encode_response(self, response: Response, request: Request | None = None) -> Encoded:
         if (cut := cut_answer(response, pieces=False)) is not None:

@@ -27,6 +27,7 @@ from .request import decode_request, encode_request, quirks_of
 from .response import as_turn, decode_response, encode_response
 from .stream import Decoder, Encoder
 from .tools import encode_tools, say_choice
+from .validate import validate_request
 
 __all__ = ["QUIRKS", "OpenAIChat", "Quirks"]
 
@@ -45,6 +46,9 @@ class OpenAIChat(Dialect):
         self, body: Json, headers: Headers | None = None, model: str | None = None, stream: bool | None = None
     ) -> Request:
         return decode_request(body, model, stream, self.provider)
+
+    def validate_request(self, body: Json) -> None:
+        validate_request(body)
 
     def encode_response(self, response: Response, request: Request | None = None) -> Encoded:
         if (cut := cut_answer(response, pieces=True)) is not None:

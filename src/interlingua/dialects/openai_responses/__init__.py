@@ -25,6 +25,7 @@ from .request import decode_request, encode_request
 from .response import as_turn, decode_response, encode_response
 from .stream import Decoder
 from .tools import encode_tools, say_choice
+from .validate import validate_request
 from .wire import NAME
 from .writer import Writer
 
@@ -46,6 +47,9 @@ class OpenAIResponses(Dialect):
         self, body: Json, headers: Headers | None = None, model: str | None = None, stream: bool | None = None
     ) -> Request:
         return decode_request(body, model, stream, self.provider)
+
+    def validate_request(self, body: Json) -> None:
+        validate_request(body)
 
     def encode_response(self, response: Response, request: Request | None = None) -> Encoded:
         if (cut := cut_answer(response, pieces=True, texts=True)) is not None:
