@@ -228,3 +228,27 @@ def test_a_history_with_a_cut_call_is_whole() -> None:
     history = [Message("user", "go"), Message("assistant", (CUT,)), Message("user", "well?")]
     assert validate_tool_results(history, dialect="openai-chat") == []
     assert repair_tool_results(history, dialect="openai-chat") == history
+
+
+@pytest.mark.parametrize("word", ["error", "insufficient_system_resource"])
+def test_the_last_call_before_a_word_for_an_error_is_cut_off(word: str) -> None:
+    """A server that was interrupted ends the stream as it ends any: by a finish reason."""
+    function = {"name": "f", "arguments": '{"x":1}'}
+    message = {
+        "role": "assistant",
+        "content": None,
+        "tool_calls": [{"id": "a", "type": "function", "function": function}],
+    }
+    choice: Json = {"index": 0, "message": message, "finish_reason": word}
+    body: Json = {"id": "c", "object": "chat.completion", "created": 0, "model": "m", "choices": [choice]}
+    response = dialect("openai-chat").decode_response(body)
+    assert (response.stop_reason, response.tool_uses[0].incomplete) == ("error", True)
+    said, _ = encode_events("anthropic-messages", unfold(response))
+    assert b"content_block_stop" not in said
+    assert decode_bytes("anthropic-messages", [said])[1] is not None
+
+
+def test_everything_in_a_whole_answer_that_brings_an_error_is_cut_off() -> None:
+    message = {"role": "assistant", "content": "so", "tool_calls": None}
+    body = {"id": "c", "choices": [{"index": 0, "message": message, "finish_reason": None}], "error": {"message": "no"}}
+    assert [block.incomplete for block in dialect("openai-chat").decode_response(body).content] == [True]

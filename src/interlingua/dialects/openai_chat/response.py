@@ -77,7 +77,8 @@ def decode_response(
     response = read_response(body, request)
     if isinstance(body["error"], dict):
         error = decode_error(None, headers, body, provider)
-        return replace(response, stop_reason=StopReason.error, error=error)
+        cut = tuple([replace(block, incomplete=True) for block in response.content])
+        return replace(response, content=cut, stop_reason=StopReason.error, error=error)
     return response
 
 

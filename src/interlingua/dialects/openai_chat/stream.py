@@ -255,7 +255,7 @@ class Decoder(FrameDecoder):
         for block in whole.content:
             if type(block) not in TOLD and block not in self.fold.blocks:
                 out.append(self.fold.open(block))
-                out.append(self.fold.close(len(self.fold.blocks) - 1, block))
+                out.append(self.fold.close(len(self.fold.blocks) - 1, replace(block, incomplete=cut)))
 
     def body(self) -> Wire:
         choices = [self.choices[index].whole(index) for index in sorted(self.choices)]
