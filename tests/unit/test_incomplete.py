@@ -252,3 +252,16 @@ def test_everything_in_a_whole_answer_that_brings_an_error_is_cut_off() -> None:
     message = {"role": "assistant", "content": "so", "tool_calls": None}
     body = {"id": "c", "choices": [{"index": 0, "message": message, "finish_reason": None}], "error": {"message": "no"}}
     assert [block.incomplete for block in dialect("openai-chat").decode_response(body).content] == [True]
+
+
+@pytest.mark.parametrize("name", ["anthropic-messages", "bedrock-converse"])
+def test_nothing_is_written_behind_the_call_that_a_limit_cut_off(name: str) -> None:
+    """Readers know such a call by its place: behind it, the rest of an earlier text would make it a finished one."""
+    encoder = dialect(name).stream_encoder()
+    answer = Response((TextBlock("so it is"), CUT), "max_tokens")
+    start, text, delta, end, call, arguments, cut, stop = unfold(answer)
+    late = (start, text, replace(delta, text="so "), call, replace(delta, text="it is"), end, arguments, cut, stop)  # type: ignore[type-var]
+    said = b"".join(encoder.feed(event) for event in late)
+    (read,) = fold(decode_bytes(name, [said])[0]).tool_uses
+    assert read.incomplete
+    assert ("content/0", "dropped") in {(loss.path, loss.kind) for loss in encoder.losses}

@@ -754,8 +754,9 @@ def test_chat_arguments_that_change_their_type(pieces: tuple[Json, ...], input: 
 
 
 def test_a_choice_below_the_first_is_none() -> None:
-    rows = (text("Hel"), chunk({"content": "x"}, index=-1), text("lo"), chunk(finish="stop"))
-    check(CHAT, sse(*rows), TextBlock("Hello"))
+    stray = chunk({"tool_calls": [call("g", "{}", index=0, id="b")]}, index=-1)
+    rows = (calls(call("f", '{"x":', index=0, id="a")), stray, calls(call(..., "1}", index=0)), chunk(finish="stop"))
+    check(CHAT, sse(*rows), F, stop="tool_use")
 
 
 def test_a_cut_call_keeps_what_was_written_and_is_not_run() -> None:

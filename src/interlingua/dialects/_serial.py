@@ -158,14 +158,25 @@ class SerialEncoder(GrammaticalEncoder):
             self.ledger.lose("dropped", "the citations came after the next block had begun", "citations")
         return self.next_waiting() if self.current is None else b""
 
+    def say_cut_block(self, event: Closer) -> bytes:
+        """Readers know a call that was cut off by its place: it is the last block, and what waits is not written."""
+        if isinstance(event, ToolUseEnd) and event.index not in self.waiting:
+            self.lose_waiting("the answer reached its limit within a call, and nothing can be written behind it")
+        return self.end(event)
+
+    def lose_waiting(self, reason: str) -> None:
+        """Declare finished blocks that will not be written, and forget them."""
+        self.ledger.where = ()
+        for index, events in self.waiting.items():
+            if isinstance(events[-1], BlockComplete | ToolUseEnd):
+                self.ledger.lose("dropped", reason, "content", index)
+        self.waiting.clear()
+
     def fail(self, error: AdapterError) -> bytes:
         if self.ended:
             return b""
         self.ended = True
-        self.ledger.where = ()
-        for index, events in self.waiting.items():
-            if isinstance(events[-1], BlockComplete | ToolUseEnd):
-                self.ledger.lose("dropped", "the stream failed before this block could be written", "content", index)
+        self.lose_waiting("the stream failed before this block could be written")
         return self.say_error(error)
 
     def next_waiting(self) -> bytes:

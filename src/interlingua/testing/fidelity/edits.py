@@ -18,6 +18,7 @@ from interlingua.testing.fidelity.trees import shape
 from interlingua.testing.oracles.leaves import is_array, is_object
 from interlingua.types.base import Json
 from interlingua.types.blocks import ToolUseBlock
+from interlingua.types.response import Response
 
 __all__ = ["Edit", "chosen", "editable", "kind_of", "put"]
 
@@ -95,7 +96,9 @@ def editable(value: Json, path: Path = ()) -> Iterator[Edit]:
 
 
 def _stale(value: Struct, name: str) -> bool:
-    """The text of arguments that an object says too: the object wins."""
+    """The text of arguments that an object says too: the object wins. And why an answer with an open call stopped."""
+    if name == "stop_reason" and isinstance(value, Response):
+        return any(block.incomplete for block in value.content)  # for another reason the call would be left out
     if name != "input_text" or not isinstance(value, ToolUseBlock):
         return False
     return value.kind == "json" and parse_object(value.input_text or "") is not None

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from interlingua.errors import AdapterError, error_type
 from interlingua.folding import unfold
 from interlingua.testing.failures import SPOKEN_CLASSES
-from interlingua.testing.strategies.blocks import answer_blocks, maybe, residue, texts
+from interlingua.testing.strategies.blocks import answer_blocks, cut_short, maybe, residue, texts
 from interlingua.types import (
     Block,
     CitationDelta,
@@ -57,6 +57,8 @@ def responses(draw: st.DrawFn, dialect: str | None = None) -> Response:
     )
     calls = any(isinstance(block, ToolUseBlock) for block in content)
     cut = draw(st.sampled_from([None, None, StopReason.max_tokens, StopReason.context_overflow]))
+    if cut is not None and content and isinstance(content[-1], ToolUseBlock) and draw(st.booleans()):
+        content = cut_short(content)
     other = draw(
         st.sampled_from([StopReason.end_turn, StopReason.stop_sequence, StopReason.pause_turn, StopReason.refusal])
     )

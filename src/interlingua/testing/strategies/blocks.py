@@ -234,3 +234,8 @@ def answer_blocks(dialect: str | None = None) -> SearchStrategy[Block]:
 def result_contents(dialect: str | None) -> SearchStrategy[tuple[Block, ...]]:
     inner = st.builds(TextBlock, texts()) | _media(dialect) | st.builds(JsonBlock, json_values())
     return st.lists(marked(inner), max_size=3).map(tuple)
+
+
+def cut_short(content: tuple[Block, ...]) -> tuple[Block, ...]:
+    """A turn whose last block was cut off."""
+    return (*content[:-1], replace(content[-1], incomplete=True))

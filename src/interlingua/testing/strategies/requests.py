@@ -14,6 +14,7 @@ from interlingua.testing.samples import FOREIGN
 from interlingua.testing.strategies.blocks import (
     CACHES,
     answer_blocks,
+    cut_short,
     marked,
     maybe,
     names,
@@ -45,13 +46,16 @@ from interlingua.types import (
 
 @st.composite
 def conversations(draw: st.DrawFn, dialect: str | None = None, *, turns: int = 4) -> tuple[Message, ...]:
-    """A legal history: the user first, every call answered right behind its turn."""
+    """A legal history: the user first, every call answered right behind its turn, some turns cut off."""
     messages: list[Message] = [draw(_messages(Role.user, dialect))]
     for turn in range(draw(st.integers(0, turns))):
         if draw(st.integers(0, 5)) == 0:
             messages.append(draw(_messages(Role.system, dialect)))
         said = draw(_messages(Role.assistant, dialect))
-        said = replace(said, content=_with_ids(said.content, turn), origin=draw(_origins(dialect)))
+        content = _with_ids(said.content, turn)
+        if draw(st.integers(0, 7)) == 0:
+            content = cut_short(content)
+        said = replace(said, content=content, origin=draw(_origins(dialect)))
         messages.append(said)
         calls = [block for block in said.content if isinstance(block, ToolUseBlock)]
         if calls:
