@@ -35,32 +35,35 @@ class _Waiting:
         self.reply: AsyncReply | None = None
         self.chunks: AsyncIterator[bytes] | None = None
         self.waiter: asyncio.Task[Any] | None = None
-        self.thrown: int | None = None
-        """How often the waiter had been cancelled by others when we did."""
+        self.before = 0
+        """How often the waiter had been cancelled before it waited."""
+        self.thrown = False
+        """Whether we have cancelled it."""
 
     def __enter__(self) -> None:
         """Within, ``cancel`` reaches whoever waits: as our own error, and the task is left uncancelled."""
         self.waiter = asyncio.current_task()
+        self.before = 0 if self.waiter is None else self.waiter.cancelling()
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        ours = self.thrown is not None and self._ours()
+        ours = self.thrown and self._ours()
         self.waiter = None
         if ours and isinstance(error, asyncio.CancelledError):
             raise CancelledError("the call was cancelled") from None
 
     def _ours(self) -> bool:
         """Whether the task was cancelled by ``cancel`` alone; takes that back, as ``asyncio.timeout`` does."""
-        if self.thrown is None or self.waiter is None:
+        if not self.thrown or self.waiter is None:
             return False
-        before, self.thrown = self.thrown, None
-        return self.waiter.uncancel() <= before
+        self.thrown = False
+        return self.waiter.uncancel() <= self.before
 
     def cancel(self) -> None:
         if self.call.cancelled:
             return
         self.call.cancelled = True
         if self.waiter is not None:
-            self.thrown = self.waiter.cancelling()
+            self.thrown = True
             self.waiter.cancel()
         self.close()
 
@@ -129,6 +132,11 @@ class AsyncStream:
             await self._waiting.drain()
         finally:
             self._end()
+
+    def leave(self) -> None:
+        """Stop here without waiting; what there is of the answer is in ``response``."""
+        self._ready.clear()
+        self._end()
 
     def _end(self) -> None:
         self._over = True

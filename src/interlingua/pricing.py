@@ -7,6 +7,7 @@ list is named beside each cost, a saved history can be repriced.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 from decimal import Decimal
@@ -22,6 +23,8 @@ from .providers import PROVIDERS
 from .types.messages import Message
 from .types.response import Response
 from .types.usage import TokenUsage
+
+log = logging.getLogger("interlingua")
 
 __all__ = ["Cost", "Pricing", "detailed_usage", "reprice"]
 
@@ -97,13 +100,20 @@ class Pricing:
         service_tier: str | None = None,
         at: datetime | None = None,
     ) -> Cost:
-        """The cost of one call. ``usage.raw``, the provider's own usage object, refines it where it is kept."""
+        """The cost of one call. ``usage.raw``, the provider's own usage object, refines it where it is kept.
+
+        What a table cannot reckon with, such as counts that contradict each other, has an unknown price.
+        """
         details: Mapping[str, Any] = _object(usage.raw) if usage.raw else NO_DETAILS
         if details:
             billed = _billed(usage, details, service_tier or _word(details.get(TIER)), at)
         else:
             billed = Billed(usage=usage, service_tier=service_tier, at=at)
-        found = self._known(provider, model, billed, details)
+        try:
+            found = self._known(provider, model, billed, details)
+        except Exception as error:  # noqa: BLE001 - a table is somebody else's code, and the answer is paid for already
+            log.warning("no price for an answer of %s:%s: %s: %s", provider, model, type(error).__name__, error)
+            return UNKNOWN
         return structs.replace(found, estimated=True) if usage.estimated and found is not UNKNOWN else found
 
     def _known(self, provider: str, model: str, billed: Billed, details: Mapping[str, Any]) -> Cost:

@@ -72,6 +72,12 @@ class Ask:
         """Where the answer comes from, for those who want to know what there is of it when it is left early."""
         self._stream = stream
 
+    def leave(self) -> None:
+        """Nobody reads the answer any more, and nobody can wait for its end."""
+        leave = getattr(self._stream, "leave", None)
+        if leave is not None:
+            leave()
+
     @property
     def partial(self) -> Response | None:
         """What there is of an answer that nobody reads to its end."""

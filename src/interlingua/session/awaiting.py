@@ -117,7 +117,10 @@ class Session(Talk):
     def _close_left(self) -> bool:
         if self._left is None or self._left[0]() is not None:
             return False
-        self._left[1].close()  # asyncio closes the connection as soon as it can
+        steps = self._left[1]
+        if isinstance(steps.command, Ask):
+            steps.command.leave()
+        steps.close()
         return True
 
     async def _perform(self, command: Any) -> Any:

@@ -98,7 +98,10 @@ def entry_of(message: Message, id: str) -> dict[str, Any]:
     """What is written of a call; nothing, if it is no entry of ours."""
     calls: Any = message.metadata.get(KEY)
     found: Any = cast("dict[str, Any]", calls).get(id) if isinstance(calls, dict) else None
-    return cast("dict[str, Any]", found) if isinstance(found, dict) and found.get("state") in MOVES else {}
+    if not isinstance(found, dict):
+        return {}
+    entry = cast("dict[str, Any]", found)
+    return entry if isinstance(entry.get("state"), str) and entry["state"] in MOVES else {}
 
 
 def with_states(message: Message, states: Mapping[str, State]) -> Message:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, Literal
 
 import msgspec
@@ -11,10 +12,11 @@ from ..pricing import Pricing, detailed_usage
 from ..routing.routes import Choice
 from ..types.base import Json
 from ..types.loss import Loss
+from ..types.messages import Message
 from ..types.response import Response
 from ..types.usage import TokenUsage
 
-__all__ = ["Report", "facts_of", "total"]
+__all__ = ["Report", "cost_of", "facts_of", "total", "usage_of"]
 
 Stopped = Literal["done", "limit", "cancelled", "failed", "handed_over"]
 
@@ -60,6 +62,24 @@ def facts_of(response: Response, pricing: Pricing, record: list[Choice]) -> dict
     if record:
         found["routing"] = [msgspec.to_builtins(choice) for choice in record]
     return found
+
+
+def usage_of(messages: Iterable[Message]) -> TokenUsage:
+    """Of all answers together."""
+    found = TokenUsage()
+    for message in messages:
+        told = message.metadata.get("usage")
+        if told is not None:
+            numbers = {name: value for name, value in told.items() if name != "raw"}
+            found = total(found, TokenUsage(**numbers))
+    return found
+
+
+def cost_of(messages: Iterable[Message]) -> float | None:
+    """Of all answers together; None if the price of one is not known."""
+    costs: list[float | None] = [m.metadata.get("cost_usd") for m in messages if "usage" in m.metadata]
+    known = [cost for cost in costs if cost is not None]
+    return sum(known) if len(known) == len(costs) else None
 
 
 def total(one: TokenUsage, other: TokenUsage | None) -> TokenUsage:

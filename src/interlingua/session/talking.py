@@ -8,7 +8,7 @@ import os
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from copy import deepcopy
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 import msgspec
 
@@ -23,6 +23,7 @@ from ..manager import ProviderManager
 from ..pricing import Pricing
 from ..routing import Availability, Router
 from ..routing.router import Models
+from ..surrogates import REPLACED, clean
 from ..swap import SwapPlan, plan_swap
 from ..tools import Approve, Toolbox, ToolSource
 from ..tools.running import Batch
@@ -37,7 +38,7 @@ from ..types.usage import TokenUsage
 from ..types.words import Role
 from .book import Book, Repair
 from .calls import NOT_STARTED, Starting
-from .reporting import Report, total
+from .reporting import Report, cost_of, usage_of
 from .saved import FORMAT, VERSION, Head, Saved
 from .stores import JsonStore
 from .storing import Place, Writer, close_store, store_at, visited
@@ -48,6 +49,7 @@ __all__ = ["Content", "Overflow", "Settings", "Talk", "Wishes"]
 
 USER = Role.user
 log = logging.getLogger("interlingua")
+T = TypeVar("T")
 
 STILL_RUNNING = (
     "a turn of this session is still running: wait for it, or cancel it; to leave a stream early, "
@@ -97,7 +99,7 @@ class Talk:
         self.behaviour, self.cache, self.overflow, self.max_steps = behaviour, cache, overflow, max_steps
         self.approve, self.pricing, self.fetch_media = approve, pricing or Pricing(), fetch_media
         self.active_skills, self.active_connectors = tuple(active_skills), tuple(active_connectors)
-        self.metadata: dict[str, Json] = dict(metadata or {})
+        self.metadata: dict[str, Json] = clean(dict(metadata or {}))
         self.wishes = wishes
         self.system = system if system is not None else ()
         self.book = Book(messages, repair=repair)
@@ -112,6 +114,8 @@ class Talk:
         self._turn: Turn | None = None
         self._writer, self._unreadable = Writer(), dict[str, Json]()
         self._before: Any = None
+        self._warnings: dict[str, bool] = {}
+        """What was told of the user's words; whether the next report still has to tell it."""
         self.model = model
 
     # ---------------------------------------------------------------------------------------------------- the model
@@ -197,7 +201,8 @@ class Talk:
 
     @system.setter
     def system(self, system: str | Sequence[Block]) -> None:
-        self._system = ((TextBlock(system),) if system else ()) if isinstance(system, str) else tuple(system)
+        blocks = ((TextBlock(system),) if system else ()) if isinstance(system, str) else tuple(system)
+        self._system = tuple(map(clean, blocks))
 
     @property
     def messages(self) -> tuple[Message, ...]:
@@ -207,33 +212,26 @@ class Talk:
     @property
     def usage(self) -> TokenUsage:
         """Of all answers together."""
-        found = TokenUsage()
-        for message in self.book.messages:
-            told = message.metadata.get("usage")
-            if told is not None:
-                numbers = {name: value for name, value in told.items() if name != "raw"}
-                found = total(found, TokenUsage(**numbers))
-        return found
+        return usage_of(self.book.messages)
 
     @property
     def cost_usd(self) -> float | None:
         """Of all answers together; None if the price of one is not known."""
-        costs: list[float | None] = [m.metadata.get("cost_usd") for m in self.book.messages if "usage" in m.metadata]
-        known = [cost for cost in costs if cost is not None]
-        return sum(known) if len(known) == len(costs) else None
+        return cost_of(self.book.messages)
 
     def add(self, *messages: Message) -> None:
         """Append messages as they are, such as an earlier conversation. A session that awaits stores them with the
         next turn, or when it is closed."""
         self._mark()
         for message in messages:
-            self.book.add(message)
+            self.book.add(self._clean(message))
         self._persist_change()
 
     def answer(self, outputs: Iterable[ToolOutput]) -> None:
         """Answer calls that were handed over; the others are answered with an error. Stored as by ``add``."""
         results = [
-            ToolResultBlock(output.id, as_blocks(output.content), is_error=output.is_error) for output in outputs
+            self._clean(ToolResultBlock(output.id, as_blocks(output.content), is_error=output.is_error))
+            for output in outputs
         ]
         self._mark()
         self.book.answer(results)
@@ -241,11 +239,17 @@ class Talk:
 
     def say(self, content: Content) -> None:
         """Append what the user says."""
-        if isinstance(content, Message):
-            self.book.add(content)
-        else:
-            blocks = (content,) if isinstance(content, Block) else content
-            self.book.add(Message(USER, blocks, new_message_id()))
+        self.book.add(
+            self._clean(content if isinstance(content, Message) else Message(USER, content, new_message_id()))
+        )
+
+    def _clean(self, value: T) -> T:
+        """Without lone surrogates, which nobody could be sent and no store could hold; told once."""
+        cleaned = clean(value)
+        if cleaned is not value and REPLACED not in self._warnings:
+            self._warnings[REPLACED] = True
+            log.warning("session %s: %s", self.id, REPLACED)
+        return cleaned
 
     def begin(self, content: Content | None, wishes: Mapping[str, Any], *, loop: bool, seconds: float | None) -> Turn:
         """A new turn. Without words it goes on from where the history ends: a loop first runs what was called there."""
@@ -260,6 +264,8 @@ class Talk:
             self.book.settle()
         turn = self._turn = Turn(self, dict(wishes), loop=loop, seconds=seconds)
         self.report = turn.report
+        self.report.warn(*(warning for warning, is_new in self._warnings.items() if is_new))
+        self._warnings = dict.fromkeys(self._warnings, False)
         return turn
 
     def _close_left(self) -> bool:
