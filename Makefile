@@ -11,7 +11,7 @@ WORKERS ?= auto
 export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check format fidelity cuts docs bench clean
+.PHONY: help demo test check format fidelity cuts fuzz docs bench clean
 
 help:  ## print this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' Makefile
@@ -37,6 +37,9 @@ fidelity: $(VENV)/dev  ## replay the recorded traffic of CORPUS=../shared/corpus
 
 cuts: $(VENV)/dev  ## cut every recorded stream at 200 places: nothing unfinished may look finished (15 minutes)
 	@$(BIN)/python -m interlingua.testing.cuts $(CORPUS) $(ARGS)
+
+fuzz: $(VENV)/dev  ## change recorded traffic at random: nothing but our own errors; ARGS="--minutes 10 --seed 7"
+	@$(BIN)/python -m interlingua.testing.fuzzing $(CORPUS) $(ARGS)
 
 docs: $(VENV)/dev  ## write the generated pages: dialects, reliability, integration, and errors if the recordings are there
 	@$(BIN)/python -m interlingua.testing.phrasebook docs/dialects.md

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
-from typing import ClassVar
+from collections.abc import Callable, Mapping, Sequence
+from functools import wraps
+from typing import Any, ClassVar
 
-from ..errors import AdapterError
+from ..errors import AdapterError, InvalidRequestError, ParseError
 from ..types.base import Json
 from ..types.blocks import Block
 from ..types.capabilities import Target
@@ -62,12 +63,51 @@ class StreamEncoder(ABC):
         """The bytes still owed at the end. A stream that was never completed gets no end marker."""
 
 
+ODD = (KeyError, TypeError, AttributeError, ValueError, IndexError, RecursionError, OverflowError, AssertionError)
+"""What values of an unexpected shape raise."""
+READING = ("decode_request", "decode_response", "decode_error")
+WRITING = ("encode_request", "encode_response", "encode_error", "encode_messages", "encode_system")
+VERBS = (*READING, *WRITING, "encode_tools", "encode_tool_choice", "as_turn")
+
+
+def _guarded(verb: Callable[..., Any], name: str) -> Callable[..., Any]:
+    """A verb that raises nothing but our own errors, whatever it is given."""
+
+    @wraps(verb)
+    def guarded(self: Dialect, *args: Any, **named: Any) -> Any:
+        try:
+            return verb(self, *args, **named)
+        except ODD as odd:
+            if odd.__traceback__ is None or odd.__traceback__.tb_next is None:
+                raise  # the call itself was wrong, not what was in it
+            what = name.partition("_")[2].replace("_", " ")
+            if name in READING:
+                raise ParseError(f"this {what} is not what {self.name} allows: {_why(odd)}") from odd
+            raise InvalidRequestError(f"this {what} cannot be said in {self.name}: {_why(odd)}") from odd
+
+    return guarded
+
+
+def _why(odd: Exception) -> str:
+    return f"{type(odd).__name__}: {str(odd)[:200]}"
+
+
 class Dialect(ABC):
-    """One wire protocol, in both directions: a client codec and a server codec."""
+    """One wire protocol, in both directions: a client codec and a server codec.
+
+    The verbs of every subclass raise ``AdapterError`` and nothing else: what slips through the readers and writers of a
+    dialect, because a value had a shape that nobody foresaw, becomes a ``ParseError`` or an ``InvalidRequestError``.
+    """
 
     name: ClassVar[str]
     history_key: ClassVar[str] = "messages"
     """Where the protocol's request has its history."""
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        for name in VERBS:
+            if name in vars(cls):
+                setattr(cls, name, _guarded(vars(cls)[name], name))
 
     def __init__(self, provider: str | None = None) -> None:
         self.provider = provider

@@ -29,7 +29,7 @@ from ..types.events import BlockComplete, Event, MessageComplete, MessageStart, 
 from ..types.loss import Loss
 from ..types.response import Response
 from ..types.words import StopReason
-from ._base import StreamDecoder, StreamEncoder
+from ._base import ODD, StreamDecoder, StreamEncoder
 from ._incomplete import BROKEN, LIMITS, mark_cut_call
 from ._json import Wire, is_array
 from ._tables import Ledger
@@ -79,8 +79,6 @@ def lengthen(known: Wire, more: Wire) -> Wire:
 
 
 ERROR, CANCELLED = StopReason.error, StopReason.cancelled  # attribute access on an Enum costs 40 ns
-ODD = (KeyError, TypeError, AttributeError, ValueError, IndexError)
-"""What reading a value of an unexpected shape raises."""
 NOT_JSON = (msgspec.DecodeError, UnicodeError, RecursionError)
 """What parsing text that is not JSON raises, or text that is nested deeper than can be read."""
 _BYTE = re.compile(r" \(byte (\d+)\)$")
@@ -359,12 +357,13 @@ class GrammaticalEncoder(StreamEncoder):
         if self.ended:
             return b""
         kind = type(event)
-        if kind is MessageComplete:
-            return self.conclude(cast("MessageComplete", event))
         if (kind is ToolUseEnd or kind is BlockComplete) and cast("Closer", event).block.incomplete:
             self.unfinished.append(cast("Closer", event))
             return b""
-        return self.say(event)
+        try:
+            return self.conclude(cast("MessageComplete", event)) if kind is MessageComplete else self.say(event)
+        except ODD as odd:
+            raise ParseError(f"{event.type} cannot be said in this protocol: {type(odd).__name__}: {odd}") from odd
 
     def conclude(self, event: MessageComplete) -> bytes:
         """The end of an answer: as it was meant, or in an error where it was cancelled or a call in it was cut off."""

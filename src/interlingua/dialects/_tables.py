@@ -43,6 +43,7 @@ __all__ = [
     "say_constants",
     "sift",
     "take",
+    "take_text",
 ]
 
 BLANKS: tuple[Json, ...] = (None, "", [], {})
@@ -62,6 +63,15 @@ def take(rest: Wire, key: str, blanks: Wire) -> Json:
         blanks[key] = value
         return None
     return value
+
+
+def take_text(rest: Wire, key: str, blanks: Wire) -> str | None:
+    """``take`` for what is a string; anything else stays residue."""
+    value = take(rest, key, blanks)
+    if value is None or type(value) is str:
+        return value
+    rest[key] = value
+    return None
 
 
 def sift(rest: Wire, blanks: Wire, empty: tuple[Json, ...] = (None,)) -> None:
@@ -321,6 +331,8 @@ class FieldTable:
                 value = rest[wire]
                 if value is None or value == []:
                     blanks[wire] = rest.pop(wire)
+                elif isinstance(value, list) and not all(type(item) is str for item in value):
+                    continue  # a list of anything else than strings is residue
                 elif isinstance(value, types) and (type(value) is not bool or bool in types):
                     into[canonical] = tuple(rest.pop(wire)) if isinstance(value, list) else rest.pop(wire)
 

@@ -15,7 +15,7 @@ from ...types.tools import ServerTool, Tool, ToolChoice, ToolDefinition
 from .._history import PLACEHOLDER, leading_system, stub_tools
 from .._json import is_array, is_dict, is_object
 from .._schemas import is_strict_form, say_strict
-from .._tables import Field, FieldTable, Ledger, Words, is_plain_tool, keep, kept, marks, own, take
+from .._tables import Field, FieldTable, Ledger, Words, is_plain_tool, keep, kept, marks, own, take, take_text
 from .blocks import BLOCKS, CACHE, NAME, Wire
 from .messages import decode_messages, decode_system, encode_messages, encode_system
 from .thinking import read_thinking, say_thinking
@@ -149,7 +149,12 @@ def read_tool(wire: Wire) -> Tool:
     name, schema = rest.pop("name"), rest.pop("input_schema")
     if "type" in rest:
         forms["type"] = rest.pop("type")
-    description, strict = take(rest, "description", blanks), take(rest, "strict", blanks) if "strict" in rest else None
+    description, strict = (
+        take_text(rest, "description", blanks),
+        take(rest, "strict", blanks) if "strict" in rest else None,
+    )
+    if strict is not None and type(strict) is not bool:
+        rest["strict"], strict = strict, None
     if schema.get("type") != "object" or (strict and not is_strict_form(schema, NAME)):
         forms["schema"] = "verbatim"
     mark = CACHE.read(rest[CACHE.key]) if CACHE.key in rest else None

@@ -22,7 +22,7 @@ from ...types.response import Response
 from ...types.words import StopReason
 from .._answers import answer_of, reads_answers
 from .._incomplete import declare_last_call, mark_cut_call
-from .._json import is_dict, is_object
+from .._json import is_array, is_dict, is_object
 from .._schemas import restorer
 from .._tables import Ledger, Words, is_blank, kept, marks, merge, own, read_constants, say_constants, sift
 from .answers import read_answer
@@ -186,15 +186,23 @@ def read_message(first: Wire, fields: dict[str, Any], marked: Wire, empty: Wire)
 
 def as_turn(response: Response, message: Message) -> Message:
     """The turn with what stood on its own wire object: signed reasoning details and the like go back with it."""
-    choices: list[Wire] = response.extras.get(NAME, {}).get("choices") or [{}]
-    residue = {key: value for key, value in choices[0].get("message", {}).items() if not is_blank(value)}
+    message_rest = _first_message(response.extras.get(NAME, {}))
+    residue = {key: value for key, value in message_rest.items() if not is_blank(value)}
     mark = marks(NAME, response)
     turn = {key: value for key, value in mark.get("turn", {}).items() if key in ("thinking", "content")}
     if any(type(block) is ThinkingBlock for block in response.content):
         turn.setdefault("thinking", [THINKING_KEYS[0]])
-    found: Wire = mark.get("blank", {}).get("choices", [{}])[0].get("message", {})
+    found = _first_message(mark.get("blank", {}))
     empty = {key: value for key, value in found.items() if key in ("content", *THINKING_KEYS) and value == ""}
     return replace(message, **kept(NAME, residue, turn, empty))
+
+
+def _first_message(wire: Wire) -> Wire:
+    """What is left of the message of the first choice, if there is such a thing."""
+    choices = wire.get("choices")
+    first: Json = choices[0] if is_array(choices) and choices else None
+    message: Json = first.get("message") if is_object(first) else None
+    return message if is_object(message) else {}
 
 
 def write_stop(reason: StopReason, *, refused: bool) -> str:

@@ -14,7 +14,7 @@ from ...types.base import Json
 from ...types.tools import ServerTool, Tool, ToolChoice, ToolDefinition
 from .._json import is_dict
 from .._schemas import is_strict_form, say_strict
-from .._tables import Ledger, is_plain_tool, keep, kept, marks, own, take
+from .._tables import Ledger, is_plain_tool, keep, kept, marks, own, take, take_text
 from .parts import NAME, Wire, read_cache, say_cache
 from .quirks import Quirks
 
@@ -38,7 +38,7 @@ def _read_custom(rest: Wire) -> ToolDefinition:
     blanks: Wire = {}
     del rest["type"]
     inner = dict(rest.pop("custom"))
-    fields = {"name": inner.pop("name"), "description": take(inner, "description", blanks)}
+    fields = {"name": inner.pop("name"), "description": take_text(inner, "description", blanks)}
     if inner:
         rest["custom"] = inner
     return ToolDefinition(**fields, kind="text", **kept(NAME, rest, {}, {"custom": blanks} if blanks else {}))
@@ -59,7 +59,7 @@ def _read_function(rest: Wire) -> ToolDefinition:
 
 def read_function(inner: Wire, forms: Wire) -> tuple[dict[str, Any], Wire]:
     blanks: Wire = {}
-    fields: dict[str, Any] = {"name": inner.pop("name"), "description": take(inner, "description", blanks)}
+    fields: dict[str, Any] = {"name": inner.pop("name"), "description": take_text(inner, "description", blanks)}
     schema = take(inner, "parameters", blanks)
     if isinstance(schema, dict):
         fields["input_schema"] = schema

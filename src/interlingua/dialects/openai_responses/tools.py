@@ -19,7 +19,7 @@ from msgspec.structs import replace
 from ...types.base import Json
 from ...types.tools import ServerTool, Tool, ToolChoice, ToolDefinition
 from .._schemas import is_strict_form, say_strict
-from .._tables import Ledger, kept, marks, own, take
+from .._tables import Ledger, kept, marks, own, take, take_text
 from .names import Scribe, is_name
 from .usual_read import read_tool as usual_tool
 from .usual_say import say_tool as say_usual
@@ -68,7 +68,7 @@ def _read_function(rest: Wire) -> ToolDefinition:
     forms: Wire = {}
     blanks: Wire = {}
     del rest["type"]
-    fields: dict[str, Any] = {"name": _read_name(rest, forms), "description": take(rest, "description", blanks)}
+    fields: dict[str, Any] = {"name": _read_name(rest, forms), "description": take_text(rest, "description", blanks)}
     if is_object(rest.get("parameters")):
         fields["input_schema"] = rest.pop("parameters")
     else:
@@ -95,7 +95,7 @@ def _read_custom(rest: Wire) -> ToolDefinition:
     forms: Wire = {}
     blanks: Wire = {}
     del rest["type"]
-    fields = {"name": _read_name(rest, forms), "description": take(rest, "description", blanks)}
+    fields: dict[str, Any] = {"name": _read_name(rest, forms), "description": take_text(rest, "description", blanks)}
     return ToolDefinition(**fields, kind="text", **kept(NAME, rest, forms, blanks))
 
 
