@@ -86,7 +86,7 @@ STREAMS: dict[str, tuple[str, bytes, bool, bool]] = {
         "anthropic-messages", sse(*MESSAGES, MESSAGES_STOP, stopped("x")).replace(b"\n", b"\r\n"), True, True,
     ),
     "chat, open": ("openai-chat", sse(chat_call(0, ARGUMENTS)), False, False),
-    "chat, next": ("openai-chat", sse(chat_call(0, ARGUMENTS), chat_call(1, "")), True, True),
+    "chat, next": ("openai-chat", sse(chat_call(0, ARGUMENTS), chat_call(1, "")), True, False),
     "chat, goes on": ("openai-chat", sse(chat_call(0, "{"), chat_call(1, ""), chat_call(0, '"a":1}')), False, False),
     "chat, stopped": ("openai-chat", sse(chat_call(0, ARGUMENTS), chat({}, "tool_calls")), True, True),
     "chat, limit": ("openai-chat", sse(chat_call(0, ARGUMENTS), chat({}, "length")), False, False),
@@ -166,6 +166,14 @@ def test_the_last_word_and_the_error(dialect: str) -> None:
     assert told(dialect, failure).failed
     assert not told(dialect, b"").is_finished
     assert not told(dialect, end[:-8]).is_finished
+
+
+def test_what_comes_after_an_end_of_gemini_takes_it_back() -> None:
+    first = gemini({"text": "a"}, finishReason="STOP")
+    assert told("gemini", sse(first)).is_finished
+    assert told("gemini", sse(first, gemini({"text": ""}))).is_finished
+    assert not told("gemini", sse(first, gemini({"text": "b"}))).is_finished
+    assert told("gemini", sse(first, gemini({"text": "b"}), gemini(finishReason="STOP"))).is_finished
 
 
 OPEN: dict[str, bytes] = {

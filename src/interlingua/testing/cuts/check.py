@@ -10,7 +10,7 @@ from typing import NamedTuple
 from interlingua.dialects import DIALECTS, dialect
 from interlingua.errors import AdapterError, NetworkError
 from interlingua.testing.cuts.frames import Frame, read_frames
-from interlingua.testing.cuts.told import Told, call_key, dump
+from interlingua.testing.cuts.told import OTHER, TEXT, THOUGHT, Told, call_key, dump
 from interlingua.testing.cuts.words import read_told
 from interlingua.types import (
     Block,
@@ -25,7 +25,19 @@ from interlingua.types import (
     ToolUseEnd,
 )
 
-__all__ = ["WAYS", "Cut", "Recorded", "cut_stream", "event_faults", "target_faults", "ways", "write_cut"]
+__all__ = [
+    "WAYS",
+    "Cut",
+    "Judged",
+    "Recorded",
+    "block_key",
+    "cut_stream",
+    "event_faults",
+    "judge",
+    "target_faults",
+    "ways",
+    "write_cut",
+]
 
 COMPLETED, FAILED = "message.complete", "fail()"
 WAYS = (COMPLETED, FAILED)
@@ -49,6 +61,9 @@ class Recorded:
         self.name, self.data = name, data
         self.frames: Sequence[Frame] = read_frames(name, data)
         self.ends = [frame.end for frame in self.frames]
+
+    def __repr__(self) -> str:
+        return f"Recorded({self.name!r}, {self.data!r})"
 
     def cut(self, place: int) -> Cut:
         """What is left of the stream, read by our decoder."""
@@ -85,7 +100,7 @@ def event_faults(cut: Cut) -> Iterator[str]:
     """What our own events finish that the recorded bytes did not, and an end that is not the end of the bytes."""
     closers = [event.block for event in (*cut.fed, *cut.tail) if isinstance(event, BlockComplete | ToolUseEnd)]
     finished = [block for block in closers if not block.incomplete]
-    calls = Counter(_block_key(block) for block in finished if isinstance(block, ToolUseBlock))
+    calls = Counter(block_key(block) for block in finished if isinstance(block, ToolUseBlock))
     yield from _calls_beyond(calls, cut.source)
     yield from _texts_beyond([_block_text(block) for block in finished], cut.source)
     yield from _end_faults(cut)
@@ -103,7 +118,8 @@ def _end_faults(cut: Cut) -> Iterator[str]:
         yield f"a cut stream looks finished: {stop}, error {cut.error!r}"
 
 
-def _block_key(block: ToolUseBlock) -> str:
+def block_key(block: ToolUseBlock) -> str:
+    """What ``call_key`` says of a call's arguments on the wire."""
     if block.kind == "text":
         return call_key(dump({"input": block.input_text or ""}))
     return call_key(dump(block.input) if block.input_text is None else block.input_text)
@@ -122,7 +138,8 @@ def target_faults(source: Told, target: str, written: bytes, *, failed: bool) ->
     yield from _calls_beyond(told.finished_calls(surely=False), source)
     if not failed:
         return
-    yield from _texts_beyond(told.finished_texts(), source)
+    kinds = (TEXT, THOUGHT, OTHER) if source.dialect == target else (TEXT, THOUGHT)  # others have other names elsewhere
+    yield from _texts_beyond(told.finished_texts(*kinds), source)
     if told.ended:
         yield "a cut stream is written with a last word"
     if not told.failed:
@@ -157,10 +174,11 @@ def cut_stream(recorded: Recorded, places: Sequence[int]) -> Iterator[Judged]:
         state = bisect_right(recorded.ends, place), len(cut.fed), len(cut.tail)
         if state not in seen:
             seen.add(state)
-            yield Judged(place, cut.source.finished_calls(surely=True).total(), list(_judge(cut)))
+            yield Judged(place, cut.source.finished_calls(surely=True).total(), list(judge(cut)))
 
 
-def _judge(cut: Cut) -> Iterator[tuple[str, str, str]]:
+def judge(cut: Cut) -> Iterator[tuple[str, str, str]]:
+    """What looks finished and is not, in our events and in what every encoder writes: ``(target, way, fault)``."""
     for fault in event_faults(cut):
         yield "events", COMPLETED, fault
     for target in DIALECTS:

@@ -35,8 +35,10 @@ def read_responses(told: Told, wire: Wire, _: Frame) -> None:
         _open_item(told, wire.get("output_index"), wire["item"])
     elif kind == "response.output_item.done":
         _close_item(told, wire.get("output_index"), wire["item"])
-    elif kind.endswith("part.done") and "part" in wire:
-        told.close(_part_place(wire, "content_index" if "content_index" in wire else "summary_index"))
+    elif kind.endswith(("part.added", "part.done")):
+        place = _part_place(wire, "content_index" if "content_index" in wire else "summary_index")
+        piece = told.at(place, TEXT if inner(wire, "part").get("type") in ("output_text", "refusal") else THOUGHT)
+        piece.closed = piece.closed or kind.endswith("done")
     else:
         _read_delta(told, kind, wire)
 

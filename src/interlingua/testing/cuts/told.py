@@ -29,12 +29,14 @@ def inner(wire: Wire, key: str) -> Wire:
 class Piece:
     """One block: a call with its arguments, a text, a thought, or something else with its type and id."""
 
-    __slots__ = ("before", "closed", "free", "kind", "parts")
+    __slots__ = ("before", "closed", "followed", "free", "kind", "parts", "signed")
 
     def __init__(self, kind: str, text: str = "") -> None:
-        self.kind, self.closed = kind, False
+        self.kind, self.closed, self.signed = kind, False, False
+        self.followed = False
+        """No frame closed it, but the next call began: it is finished, though no reader may act on that."""
         self.before = ""
-        """What the deltas had said before the wire said the whole; some recordings differ."""
+        """What the wire said before it said the whole; some recordings differ."""
         self.free = False
         """The arguments of a call are free text."""
         self.parts = [text] if text else []
@@ -48,7 +50,7 @@ class Piece:
 
     def became(self, text: Any) -> None:
         """The wire says the whole of it."""
-        self.before = "".join(self.parts)
+        self.before += "".join(self.parts) + "\n"
         self.parts = []
         self.more(text)
 
@@ -62,8 +64,8 @@ class Piece:
 class Told:
     """The pieces of a stream in the order in which they were opened. ``stop`` is the wire's word, None if unknown."""
 
-    def __init__(self, *, holds_calls: bool) -> None:
-        self.holds_calls = holds_calls
+    def __init__(self, dialect: str, *, holds_calls: bool) -> None:
+        self.dialect, self.holds_calls = dialect, holds_calls
         """Arguments come in pieces: a closed call is finished only when a later block or the stop reason has come."""
         self.pieces: list[Piece] = []
         self.places: dict[Any, Piece] = {}
@@ -103,17 +105,18 @@ class Told:
 
         The last call of an answer that its output limit ended is not finished in either sense.
         """
-        calls = [piece for piece in self.pieces if piece.kind == CALL and piece.closed]
-        return Counter(call_key(piece.text) for piece in calls if not self._held(piece, surely=surely))
+        calls = [piece for piece in self.pieces if piece.kind == CALL]
+        closed = [piece for piece in calls if piece.closed or (surely and piece.followed)]
+        return Counter(call_key(piece.text) for piece in closed if not self._held(piece, surely=surely))
 
     def _held(self, call: Piece, *, surely: bool) -> bool:
         if not self.holds_calls or call is not self.pieces[-1]:
             return False
         return self.limited or (surely and self.stop is None)
 
-    def finished_texts(self) -> list[str]:
-        """Texts, thoughts and others that were closed."""
-        return [piece.text for piece in self.pieces if piece.kind != CALL and piece.closed and piece.text]
+    def finished_texts(self, *kinds: str) -> list[str]:
+        """The closed pieces of some kinds."""
+        return [piece.text for piece in self.pieces if piece.kind in kinds and piece.closed]
 
     def settled_text(self) -> str:
         """All that no later delta can change: blocks that were closed, or that a later block follows."""
@@ -128,9 +131,9 @@ class Told:
 
 
 def call_key(arguments: str) -> str:
-    """Arguments so that two spellings of one object are equal; a text that is no JSON stands for itself."""
+    """Arguments so that two spellings of one object are equal; what is no object is said as an empty one by some."""
     try:
         value = msgspec.json.decode(arguments or "{}")
     except (msgspec.DecodeError, UnicodeError):
-        return arguments
-    return msgspec.json.encode(value, order="sorted").decode()
+        return "{}"
+    return msgspec.json.encode(value, order="sorted").decode() if is_object(value) else "{}"

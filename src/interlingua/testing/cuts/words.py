@@ -20,7 +20,7 @@ __all__ = ["read_told"]
 def read_told(dialect: str, frames: Iterable[Frame]) -> Told:
     """What the frames of a stream say. What comes after the end is ignored; after an error there may be no end."""
     read, holds_calls = READERS[dialect]
-    told = Told(holds_calls=holds_calls)
+    told = Told(dialect, holds_calls=holds_calls)
     for frame in frames:
         read(told, frame.value if is_object(frame.value) else {}, frame)
         if told.over:
@@ -116,19 +116,19 @@ def _read_chat_content(told: Told, content: Any) -> None:
 
 
 def _read_chat_call(told: Told, call: Wire) -> None:
-    """The wire closes no call: the next call does. Some servers send two calls with one index and two ids."""
+    """The wire closes no call; one that the next call follows is finished. Some send two calls with one index."""
     index = ("call", call.get("index", 0))
     piece, known = told.places.get(index), told.ids.get(index)
     if piece is None or (call.get("id") and known and call["id"] != known):
         for other in told.pieces:
-            other.closed = other.closed or other.kind == CALL
+            other.followed = True
         piece = told.open(index, CALL)
     told.ids[index] = call.get("id") or known
     if custom := call.get("custom"):
         piece.free = True
         piece.more(custom.get("input"))
     elif (arguments := inner(call, "function").get("arguments")) is not None:
-        piece.closed = piece.closed and not arguments
+        piece.followed = piece.followed and not arguments
         piece.more(arguments)
 
 
@@ -151,12 +151,18 @@ def _read_gemini(told: Told, wire: Wire, _: Frame) -> None:
 
 
 def _read_gemini_part(told: Told, part: Wire) -> None:
+    """Texts of a kind go on from part to part; a signed one is whole. What comes after an end takes the end back."""
+    if part.get("text") or "text" not in part:
+        told.ended, told.stop = False, None
     if "functionCall" in part:
         _read_gemini_call(told, inner(part, "functionCall"))
     elif part.get("text"):
         kind = THOUGHT if part.get("thought") else TEXT
         last = told.pieces[-1] if told.pieces else None
-        (last if last and last.kind == kind else told.open(len(told.pieces), kind)).more(part["text"])
+        if last is None or last.kind != kind or last.signed or part.get("thoughtSignature"):
+            last = told.open(len(told.pieces), kind)
+        last.more(part["text"])
+        last.closed = last.signed = bool(part.get("thoughtSignature"))
     elif "text" not in part:
         told.open(len(told.pieces), OTHER).closed = True
 
