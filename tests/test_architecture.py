@@ -22,7 +22,7 @@ SOURCE = Path(__file__).resolve().parents[1] / "src" / "interlingua"
 LAYERS = (
     ("types",),  # the language
     ("errors", "limits"),
-    ("schema", "ids", "framing", "grammar", "arguments", "secrets", "http", "tokens", "surrogates"),
+    ("schema", "ids", "framing", "grammar", "arguments", "secrets", "http", "tokens", "surrogates", "deadline"),
     ("folding", "config", "lenient"),
     ("dialects",),
     ("replay",),
@@ -57,6 +57,7 @@ PURE = (
         "http",
         "tokens",
         "limits",
+        "deadline",
         "lenient",
         "surrogates",
         "config",

@@ -22,6 +22,7 @@ __all__ = ["DOORS", "Address", "Nowhere", "at_door", "betas_of", "headers_for", 
 VERSION = re.compile(r"v\d+(?:(?:alpha|beta)\d*)?")
 DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 DEPLOYMENTS = "deployments"
+SCHEME = re.compile(r"https?://", re.IGNORECASE)
 HOLE = re.compile(r"{(\w+)}")
 PRINTABLE = re.compile(r"[\x20-\x7e]*")
 SHORTEST_KEY = 8
@@ -188,7 +189,10 @@ def _fill(base: str, provider: Provider, options: dict[str, Json]) -> str:
 
 
 def _split(base: str) -> SplitResult:
-    parts = urlsplit(base if "://" in base else f"https://{base}")
+    if not SCHEME.match(base):
+        shown = base.partition("?")[0].rpartition("@")[2]
+        raise NotConfigured(f"base_url {shown!r} does not begin with http:// or https://; write one of them before it")
+    parts = urlsplit(base)
     asked = {name.lower() for name, _ in parse_qsl(parts.query)}
     if "@" in parts.netloc or asked & KEY_WORDS:
         raise NotConfigured("base_url holds a user name or a key; keys travel in headers: use api_key or extra_headers")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterator
 from importlib import import_module
+from threading import Lock
 from typing import Unpack
 
 from .adapter import Adapter, Register, Settings
@@ -122,7 +123,7 @@ class Client(Adapter):
         **settings: Unpack[Settings],
     ) -> None:
         super().__init__(provider, config, model=model, **settings)
-        self._transport, self._sleep = transport, sleep
+        self._transport, self._sleep, self._lock = transport, sleep, Lock()
         self._calls = Register[_Blocked]()
 
     def complete(self, request: Request, *, budget: Budget | None = None) -> Response:
@@ -169,7 +170,9 @@ class Client(Adapter):
 
     def _network(self) -> Transport:
         if self._transport is None:
-            self._transport = import_module(".transport.blocking", __package__).BlockingTransport()
+            with self._lock:  # or two threads would each make one, and only one of them would ever be closed
+                if self._transport is None:
+                    self._transport = import_module(".transport.blocking", __package__).BlockingTransport()
         assert self._transport is not None
         return self._transport
 

@@ -19,6 +19,7 @@ from .errors import AdapterError, CancelledError, InvalidRequestError, NetworkEr
 from .folding import unfold
 from .http import HttpRequest, Timeouts
 from .lenient import NOT_STRICT, strictly
+from .limits import ERROR_TEXT, is_deep, too_deep, too_long
 from .providers.table import Provider
 from .secrets import MASK, masked
 from .types.base import Json
@@ -57,7 +58,7 @@ class Exchange:
         address: Address | None = None,
         losses: tuple[Loss, ...] = (),
     ) -> None:
-        options = config.options
+        options, self.limits = config.options, config.limits
         betas = betas_of(request.betas, config) if options else request.betas
         if request.stream is not stream or betas is not request.betas:
             request = replace(request, stream=stream, betas=betas)
@@ -138,6 +139,7 @@ class Reading:
     def __init__(self, exchange: Exchange, status: int, headers: Mapping[str, str]) -> None:
         self.exchange, self.status, self.headers = exchange, status, headers
         self.chunks: list[bytes] = []
+        self.size = 0
 
     @property
     def over(self) -> bool:
@@ -146,8 +148,18 @@ class Reading:
 
     def feed(self, chunk: bytes) -> list[Event]:
         """The events that these bytes complete."""
-        self.chunks.append(chunk)
+        self.keep(chunk)
         return []
+
+    def keep(self, chunk: bytes) -> None:
+        """Put bytes by until the whole body is there."""
+        self.chunks.append(chunk)
+        self.size += len(chunk)
+        most = self.exchange.limits.body
+        if most is not None and self.size > most:
+            self.chunks.clear()
+            problem = f"the answer of {self.exchange.provider.name} {too_long('body', most)}"
+            raise ParseError(problem, provider_status=self.status)
 
     def end(self, error: AdapterError | None = None) -> list[Event]:
         """The bytes are over, of themselves or (``error``) because the connection broke or the caller cancelled."""
@@ -176,12 +188,23 @@ class Reading:
 
 
 class _Refused(Reading):
-    """An answer that is not 2xx. A connection that breaks within it does not hide the status."""
+    """An answer that is not 2xx. A connection that breaks within it does not hide the status, nor does its length."""
+
+    def feed(self, chunk: bytes) -> list[Event]:
+        most = self.exchange.limits.error
+        left = None if most is None else most - self.size
+        self.chunks.append(chunk[:left])
+        self.size += len(chunk)
+        return [] if left is None or len(chunk) <= left else self.end()  # the rest is not read
 
     def end(self, error: AdapterError | None = None) -> list[Event]:
+        if self.response is not None:
+            return []
         if isinstance(error, CancelledError):
             return self.fail(error)
         body = _strict(self.exchange.scrub(b"".join(self.chunks)))
+        if is_deep(body, self.exchange.limits.depth):
+            body = body[: min(ERROR_TEXT, len(body) - 1)]  # no JSON any more, so it is kept as a text
         decoded = self.exchange.dialect.decode_error(self.status, self.headers, body)
         return self.fail(decoded, _raw(body))
 
@@ -207,6 +230,8 @@ class _Whole(Reading):
             wire, self.approximated = _decode(strict), True
         if not isinstance(wire, dict | list):
             return self.garbled(body, "is not a JSON object")
+        if is_deep(body, self.exchange.limits.depth, wire):
+            return self.garbled(body, too_deep(self.exchange.limits.depth))
         return self.say(wire)
 
     def say(self, wire: Json) -> list[Event]:
@@ -233,6 +258,7 @@ class _Streamed(Reading):
         super().__init__(exchange, status, headers)
         self.decoder = exchange.dialect.stream_decoder(exchange.request)
         self.decoder.tolerant = True
+        self.decoder.accept(exchange.limits)
         self.started = False
 
     def feed(self, chunk: bytes) -> list[Event]:
@@ -282,7 +308,7 @@ class _Mixed(_Whole):
             self.streamed = _Streamed(self.exchange, self.status, self.headers)
         if self.streamed is None:
             if self.chunks or chunk.strip():  # blank lines before the first word tell nothing
-                self.chunks.append(chunk)
+                self.keep(chunk)
             return []
         events = self.streamed.feed(chunk)
         return events if self.streamed.response is None else self._copy(events)
@@ -343,9 +369,11 @@ def _cause(told: Any, error: AdapterError | None) -> AdapterError | None:
 
 
 def _is_json(body: bytes) -> bool:
-    """Whether a body is a JSON object, strict or not."""
+    """Whether a body is a JSON object, strict or not, or too deep to be read."""
     try:
         return isinstance(_decode(_strict(body)), dict)
+    except RecursionError:
+        return True
     except NOT_JSON:
         return False
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 from msgspec import Struct
 
-__all__ = ["ERROR_TEXT", "Limits", "is_deeper"]
+__all__ = ["ERROR_TEXT", "Limits", "is_deep", "is_deeper", "too_deep", "too_long"]
 
 KIB, MIB = 1024, 1024 * 1024
 ERROR_TEXT = 4 * KIB
@@ -47,3 +48,28 @@ def is_deeper(value: Any, depth: int | None) -> bool:
         children = (child for one in level for child in (one.values() if isinstance(one, dict) else one))
         level = [child for child in children if isinstance(child, dict | list)]
     return depth is not None and bool(level)
+
+
+def is_deep(body: bytes, depth: int | None, value: Any = None) -> bool:
+    """Whether a JSON body is nested more than ``depth`` deep; ``value`` is what it says, if that is known already.
+
+    Most bodies have fewer brackets than that, and are not looked at further.
+    """
+    if depth is None or body.count(b"{") + body.count(b"[") <= depth:
+        return False
+    try:
+        return is_deeper(msgspec.json.decode(body) if value is None else value, depth)
+    except RecursionError:
+        return True
+    except (msgspec.DecodeError, UnicodeError):
+        return False
+
+
+def too_long(name: str, most: int) -> str:
+    """What is wrong with something that is over a limit, and how to lift the limit."""
+    return f"is longer than the limit of {most} bytes; AdapterConfig(limits=Limits({name}=None)) lifts it"
+
+
+def too_deep(most: int | None) -> str:
+    """The same for JSON that is nested too deeply."""
+    return f"is nested more than {most} deep; AdapterConfig(limits=Limits(depth=None)) lifts that limit"

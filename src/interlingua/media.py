@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec.structs import replace
 
+from .deadline import Deadline
 from .dialects import Dialect
 from .transport.guard import Allowance, FetchLimits, Hop, Refusal
 from .types.blocks import (
@@ -105,12 +106,13 @@ async def fetch_media(
     *,
     limits: FetchLimits = LIMITS,
     fetch: Fetch | None = None,
+    deadline: Deadline | None = None,
 ) -> tuple[Request, tuple[Loss, ...]]:
     """The request with media in place of the URLs that ``dialect`` cannot take, and a Loss for each that failed.
 
-    Public addresses only, a few at once, within ``limits``. ``fetch`` replaces the network.
+    Public addresses only, a few at once, within ``limits`` and before ``deadline``. ``fetch`` replaces the network.
     """
-    errand = Errand(request, dialect, target, limits)
+    errand = Errand(request, dialect, target, Allowance(limits, deadline))
     if not errand.urls:
         return request, errand.losses
     get = fetch or import_module(".transport.fetching", __package__).fetch
@@ -134,9 +136,10 @@ def fetch_media_sync(
     *,
     limits: FetchLimits = LIMITS,
     fetch: FetchBlocking | None = None,
+    deadline: Deadline | None = None,
 ) -> tuple[Request, tuple[Loss, ...]]:
     """The twin of ``fetch_media``, one after the other."""
-    errand = Errand(request, dialect, target, limits)
+    errand = Errand(request, dialect, target, Allowance(limits, deadline))
     get = (fetch or import_module(".transport.fetching", __package__).fetch_blocking) if errand.urls else None
     for url in errand.urls:
         assert get is not None
@@ -150,8 +153,8 @@ def fetch_media_sync(
 class Errand:
     """What to fetch for a request, and the request with what was brought. Without I/O."""
 
-    def __init__(self, request: Request, dialect: Dialect, target: Target | None, limits: FetchLimits) -> None:
-        self.request, self.allowance = request, Allowance(limits)
+    def __init__(self, request: Request, dialect: Dialect, target: Target | None, allowance: Allowance) -> None:
+        self.request, self.allowance, limits = request, allowance, allowance.limits
         self.wanted = wanted(request, dialect, target)
         self._brought: dict[str, Fetched | Refusal] = {}
         known = list(dict.fromkeys(place.url for place in self.wanted))

@@ -6,12 +6,14 @@ Libraries above and below repeat too, and budgets multiply; so there is one budg
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import inf
 
 from .config import Retry
+from .deadline import Deadline
 from .errors import RETRYABLE, AdapterError
 from .types.words import ErrorClass
 
-__all__ = ["Budget", "backoff", "delay_for"]
+__all__ = ["Budget", "backoff", "delay_for", "hint"]
 
 LONGEST_HINT = 60.0
 """Seconds; a provider's hint is honoured up to here."""
@@ -23,11 +25,16 @@ def backoff(retry: Retry, failures: int, chance: float) -> float:
     return min(retry.cap, retry.base * 2.0**steps) * (0.5 + chance / 2)
 
 
+def hint(error: AdapterError, longest: float) -> float | None:
+    """How long the provider asks to be left alone, at most ``longest``; None if it does not say, or says nonsense."""
+    after = error.retry_after
+    return None if after is None or not 0 <= after < inf else min(after, longest)
+
+
 def delay_for(error: AdapterError, retry: Retry, failures: int, chance: float) -> float:
     """The provider's hint where there is one, else our own backoff."""
-    if error.retry_after is not None:
-        return min(max(error.retry_after, 0.0), LONGEST_HINT)
-    return backoff(retry, failures, chance)
+    hinted = hint(error, LONGEST_HINT)
+    return backoff(retry, failures, chance) if hinted is None else hinted
 
 
 class Budget:
@@ -63,17 +70,17 @@ class Budget:
         self._reserved = 0
         self.session_id: str | None = None
         self.told: set[tuple[str, str, str | None]] | None = None
-        self.deadline = None if seconds is None else clock() + seconds
+        self.deadline = Deadline(seconds, clock)
         self.capped = False
 
-    def cap(self, deadline: float) -> None:
+    def cap(self, deadline: Deadline) -> None:
         """Somebody else's deadline holds too, a tool loop's for one: for every attempt, and for streams."""
-        self.deadline = deadline if self.deadline is None else min(self.deadline, deadline)
+        self.deadline = self.deadline.within(deadline.left())
         self.capped = True
 
     def left(self) -> float | None:
         """Seconds until the deadline; None without one."""
-        return None if self.deadline is None else max(0.0, self.deadline - self.clock())
+        return self.deadline.left()
 
     def reserve(self, attempts: int) -> None:
         """Leave so many attempts to others who may be asked after this one."""

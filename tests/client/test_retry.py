@@ -33,8 +33,13 @@ def test_backoff(base: float, cap: float, failures: int, chance: float, seconds:
     assert backoff(Retry(base, cap), failures, chance) == seconds
 
 
+# R7: what is no time is no hint
+NONSENSE = (-1.0, float("nan"), float("inf"), -float("inf"))
+
+
 @pytest.mark.parametrize(
-    ("hint", "seconds"), [(None, 1.0), (0.0, 0.0), (7.0, 7.0), (45.0, 45.0), (3600.0, 60.0), (-1.0, 0.0)]
+    ("hint", "seconds"),
+    [(None, 1.0), (0.0, 0.0), (7.0, 7.0), (45.0, 45.0), (3600.0, 60.0), *((wrong, 1.0) for wrong in NONSENSE)],
 )
 def test_a_hint_wins_up_to_a_minute(hint: float | None, seconds: float) -> None:
     assert delay_for(RateLimitError(retry_after=hint), Retry(), 1, 1.0) == seconds

@@ -10,6 +10,7 @@ import pytest
 from client.support import CANARY, ask, config
 from interlingua import NotConfigured, dialect
 from interlingua.addressing import url_for
+from interlingua.client import Client
 from interlingua.config import AdapterConfig
 from interlingua.exchange import Exchange
 from interlingua.providers import PROVIDERS
@@ -83,7 +84,7 @@ OTHERS = (
     # provider      base URL                                        options                      result
     ("openai-chat", "http://proxy.local/llm/v1",                    {},                          "http://proxy.local/llm/v1/chat/completions"),
     ("openai-chat", "https://api.openai.com/v1/chat/completions",   {},                          "https://api.openai.com/v1/chat/completions"),
-    ("anthropic",   "proxy.local/anthropic",                        {},                          "https://proxy.local/anthropic/v1/messages"),
+    ("anthropic",   "HTTPS://proxy.local/anthropic",                {},                          "https://proxy.local/anthropic/v1/messages"),
     ("anthropic",   "https://proxy.local?tenant=7",                 {},                          "https://proxy.local/v1/messages?tenant=7"),
     ("ollama",      "http://localhost:11434/v1",                    {},                          "http://localhost:11434/api/chat"),
     ("ollama",      "http://localhost:11434/api",                   {},                          "http://localhost:11434/api/chat"),
@@ -112,3 +113,10 @@ def test_a_key_in_the_url_is_refused_and_not_repeated(base: str) -> None:
     with pytest.raises(NotConfigured, match="headers") as caught:
         url_for(PROVIDERS["openai"], config(base_url=base), "/v1/responses")
     assert CANARY not in repr(caught.value)
+
+
+# P10: with https:// guessed before it, a plain server was waited for in vain, three times
+@pytest.mark.parametrize("base", ["localhost:8080/v1", "127.0.0.1:8080", "proxy.local/anthropic", "ftp://x.y", "//x.y"])
+def test_a_base_url_without_a_scheme_is_refused_at_once(base: str) -> None:
+    with pytest.raises(NotConfigured, match=r"does not begin with http:// or https://"):
+        Client("openai-chat", config(base_url=base)).complete(ask())

@@ -8,6 +8,7 @@ from functools import wraps
 from typing import Any, ClassVar
 
 from ..errors import AdapterError, InvalidRequestError, ParseError
+from ..limits import Limits
 from ..types.base import Json
 from ..types.blocks import Block
 from ..types.capabilities import Target
@@ -36,6 +37,9 @@ class StreamDecoder(ABC):
     @abstractmethod
     def feed(self, chunk: bytes) -> list[Event]:
         """The events that these bytes complete."""
+
+    def accept(self, limits: Limits) -> None:  # noqa: B027  # somebody else's decoder may have limits of its own
+        """Accept no more than ``limits.event`` and ``limits.arguments``: what is larger ends the stream in an error."""
 
     @abstractmethod
     def close(self, clean: bool = False) -> list[Event]:

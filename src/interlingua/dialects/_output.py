@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from ..arguments import write_arguments
 from ..errors import AdapterError
+from ..limits import Limits
 from ..types.blocks import Block, TextBlock, ToolUseBlock
 from ..types.capabilities import Target
 from ..types.events import (
@@ -105,6 +106,9 @@ class Spoken(StreamDecoder):
     def approximated(self) -> bool:  # type: ignore[override]
         """Whether an event was not strict JSON."""
         return self.decoder.approximated
+
+    def accept(self, limits: Limits) -> None:
+        self.decoder.accept(limits)
 
     def feed(self, chunk: bytes) -> list[Event]:
         self.decoder.tolerant = self.tolerant

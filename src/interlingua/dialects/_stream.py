@@ -11,6 +11,7 @@ begins otherwise (``[DONE]``, a keep-alive) is never a part of an answer, and is
 from __future__ import annotations
 
 import re
+import sys
 from abc import abstractmethod
 from collections.abc import Sequence
 from typing import Any, Protocol, cast
@@ -114,7 +115,9 @@ def _raw(frame: Any) -> Json:
 
 
 class Frames(Protocol):
-    """Any framing: bytes in, frames out."""
+    """Any framing: bytes in, frames out. ``limit`` is the longest frame in bytes."""
+
+    limit: int
 
     def feed(self, chunk: bytes) -> list[Any]: ...
 
@@ -151,6 +154,9 @@ class FrameDecoder(StreamDecoder):
     @abstractmethod
     def response(self, *, finished: bool) -> Response:
         """The whole so far: everything but ``error`` and a forced stop reason. ``content`` may be left out."""
+
+    def accept(self, limits: Limits) -> None:
+        self.frames.limit = sys.maxsize if limits.event is None else limits.event
 
     def terminal(self) -> bool:
         """At the end of the bytes: was the protocol's last word seen, so that the stream is not cut?"""

@@ -38,7 +38,7 @@ class ArrayDecoder(FrameDecoder[bytes]):
                 continue
             end = self._brackets.find_end(chunk, pos)
             self._element += chunk[pos:end] if end >= 0 else chunk[pos:]
-            if len(self._element) > self._limit:
+            if len(self._element) > self.limit:
                 raise self._too_long("an element of the JSON array")
             if end < 0:
                 return

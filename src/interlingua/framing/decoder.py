@@ -10,8 +10,9 @@ from abc import ABC, abstractmethod
 from typing import Generic, TypeVar
 
 from ..errors import ParseError
+from ..limits import Limits, too_long
 
-DEFAULT_LIMIT = 64 * 1024 * 1024
+DEFAULT_LIMIT = Limits().event or 0
 
 F = TypeVar("F")
 
@@ -22,12 +23,12 @@ class FrameDecoder(ABC, Generic[F]):
     ``limit`` is the longest frame in bytes that will be held, its terminator not counted.
     """
 
-    __slots__ = ("_fault", "_limit")
+    __slots__ = ("_fault", "limit")
 
     def __init__(self, limit: int = DEFAULT_LIMIT) -> None:
         if limit < 1:
             raise ValueError(f"limit must be at least 1 byte, not {limit}")
-        self._limit = limit
+        self.limit = limit
         self._fault: ParseError | None = None
 
     def feed(self, chunk: bytes) -> list[F]:
@@ -36,7 +37,7 @@ class FrameDecoder(ABC, Generic[F]):
             raise self._fault
         frames: list[F] = []
         try:
-            if len(chunk) <= self._limit:
+            if len(chunk) <= self.limit:
                 self._read(chunk, frames)
             else:
                 self._read_in_pieces(chunk, frames)
@@ -58,8 +59,8 @@ class FrameDecoder(ABC, Generic[F]):
         return frames
 
     def _read_in_pieces(self, chunk: bytes, frames: list[F]) -> None:
-        for start in range(0, len(chunk), self._limit):
-            self._read(chunk[start : start + self._limit], frames)
+        for start in range(0, len(chunk), self.limit):
+            self._read(chunk[start : start + self.limit], frames)
 
     @abstractmethod
     def _read(self, chunk: bytes, frames: list[F]) -> None:
@@ -72,4 +73,4 @@ class FrameDecoder(ABC, Generic[F]):
         """Append what the end of the stream completes; nothing, for most framings."""
 
     def _too_long(self, noun: str) -> ParseError:
-        return ParseError(f"{noun} is longer than the limit of {self._limit} bytes")
+        return ParseError(f"{noun} {too_long('event', self.limit)}")

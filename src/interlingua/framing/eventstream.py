@@ -71,7 +71,7 @@ class EventStreamDecoder(FrameDecoder[Frame]):
         start, self._needed = 0, _PRELUDE.size
         while len(chunk) - start >= _PRELUDE.size:
             total, headers_length, checksum = _PRELUDE.unpack_from(chunk, start)
-            if crc32(chunk[start : start + 8]) != checksum or not headers_length + _OVERHEAD <= total <= self._limit:
+            if crc32(chunk[start : start + 8]) != checksum or not headers_length + _OVERHEAD <= total <= self.limit:
                 raise self._bad_prelude(chunk[start:])
             end = start + total
             if end > len(chunk):
@@ -86,7 +86,7 @@ class EventStreamDecoder(FrameDecoder[Frame]):
         total, headers_length, checksum = _PRELUDE.unpack_from(frame)
         if crc32(frame[:8]) != checksum:
             return ParseError("the checksum of an event-stream prelude does not match")
-        if total > self._limit:
+        if total > self.limit:
             return self._too_long(f"an event-stream frame of {total} bytes")
         return ParseError(f"an event-stream frame of {total} bytes cannot hold {headers_length} bytes of headers")
 

@@ -22,7 +22,7 @@ class NdjsonDecoder(FrameDecoder[bytes]):
         lines = chunk.split(b"\n")
         if self._open:
             self._open += lines[0]
-            if len(self._open) > self._limit:
+            if len(self._open) > self.limit:
                 raise self._too_long("an NDJSON line")
             if len(lines) == 1:
                 return

@@ -38,7 +38,7 @@ class SseDecoder(FrameDecoder[SseEvent]):
 
     def feed(self, chunk: bytes) -> list[SseEvent]:
         """The events that ``chunk`` completes. One whole event in a chunk, as models send them, is cut out at once."""
-        if self._between and chunk.endswith(b"\n\n") and 13 not in chunk and len(chunk) <= self._limit:
+        if self._between and chunk.endswith(b"\n\n") and 13 not in chunk and len(chunk) <= self.limit:
             end = chunk.find(b"\n")
             if end == len(chunk) - 2 and end > 6 and chunk.startswith(b"data: "):
                 self._after_cr = False
@@ -80,7 +80,7 @@ class SseDecoder(FrameDecoder[SseEvent]):
 
     def _finish(self, frames: list[SseEvent]) -> None:
         lines = bytes(self._open)
-        if len(lines.removesuffix(b"\n")) > self._limit:
+        if len(lines.removesuffix(b"\n")) > self.limit:
             raise self._too_long("an SSE event")
         events: list[SseEvent] = []
         _read_events(lines + b"\n\n", events)
@@ -122,7 +122,7 @@ class SseDecoder(FrameDecoder[SseEvent]):
         self._open += chunk
         end = self._open.find(b"\n\n", held - 1)
         size = len(self._open) - 1 if end < 0 else end  # the last byte may be the first half of the end
-        if size > self._limit:
+        if size > self.limit:
             raise self._too_long("an SSE event")
         if end < 0:
             return b""

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from ..adapter import Adapter, ProviderAdapter
 from ..config import AdapterConfig, Retry
+from ..deadline import Deadline
 from ..errors import AdapterError
 from ..history import Names
 from ..retry import Budget
@@ -150,7 +151,7 @@ def usual_budget() -> Budget:
     return Budget(usual.retry, usual.max_retries, usual.timeout_seconds, time.monotonic, random.random)
 
 
-def shared_budget(adapter: object, candidates: int, deadline: float | None = None) -> Budget:
+def shared_budget(adapter: object, candidates: int, deadline: Deadline | None = None) -> Budget:
     """The budget of one call, by the first candidate's settings."""
     budget = adapter.budget() if isinstance(adapter, Adapter) else usual_budget()
     budget.most = max(budget.most, candidates)

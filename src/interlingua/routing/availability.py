@@ -17,6 +17,7 @@ from typing import Literal
 from msgspec import Struct
 
 from ..errors import AdapterError
+from ..retry import hint
 from ..types.words import ErrorClass
 
 __all__ = ["Availability", "Breaker", "Rules", "State"]
@@ -72,7 +73,7 @@ class Breaker:
         if self.state == "half_open":
             self._open(min(2 * self._pause, self._rules.longest), now)
         elif self.failures >= self._rules.failures or error.error_class in AT_ONCE or not error.retryable:
-            self._open(max(self._rules.cooldown, error.retry_after or 0.0), now)
+            self._open(max(self._rules.cooldown, hint(error, self._rules.longest) or 0.0), now)
 
     def released(self) -> None:
         """The call came to nothing, good or bad (it was cancelled): another may probe."""

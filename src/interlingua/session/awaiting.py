@@ -130,7 +130,9 @@ class Session(Talk):
             adapter = command.ask.adapter
             assert isinstance(adapter, Adapter)
             request = command.ask.request
-            command.ask.request, lost = await fetch_media(request, adapter.dialect, adapter.target(request.model))
+            command.ask.request, lost = await fetch_media(
+                request, adapter.dialect, adapter.target(request.model), deadline=command.ask.budget.deadline
+            )
             self.report.losses += lost
             return None
         if isinstance(command, RunTools):

@@ -86,7 +86,9 @@ class SyncSession(Talk):
             adapter = command.ask.adapter
             assert isinstance(adapter, Adapter)
             request = command.ask.request
-            command.ask.request, lost = fetch_media_sync(request, adapter.dialect, adapter.target(request.model))
+            command.ask.request, lost = fetch_media_sync(
+                request, adapter.dialect, adapter.target(request.model), deadline=command.ask.budget.deadline
+            )
             self.report.losses += lost
             return None
         if isinstance(command, RunTools):

@@ -13,6 +13,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ..adapter import new_ulid
+from ..deadline import Deadline
 from ..dialects import dialect
 from ..errors import AdapterError, CancelledError, ContextOverflowError, InvalidRequestError, StoreError
 from ..estimate import estimate_output, estimate_request
@@ -67,7 +68,7 @@ class Turn:
     def __init__(self, talk: Talk, wishes: dict[str, Any], *, loop: bool, seconds: float | None) -> None:
         self.talk, self.wishes, self.loop = talk, wishes, loop
         self.request_id = new_ulid()
-        self.deadline = None if seconds is None else time.monotonic() + seconds
+        self.deadline = None if seconds is None else Deadline(seconds, time.monotonic)
         self.report = Report()
         self.cancelled = self.over = False
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import AsyncIterator, Awaitable
+import zlib
+from collections.abc import AsyncIterator, Awaitable, Iterator
 from contextlib import suppress
-from io import BytesIO
-from ssl import SSLContext
+from ssl import SSLCertVerificationError, SSLContext
 from typing import Any
 
 import aiohttp
@@ -16,12 +16,15 @@ from yarl import URL
 
 from ..errors import AdapterError, NetworkError, RequestTimeoutError
 from ..http import HttpRequest, Timeouts
-from .base import DRAIN_SECONDS
-from .straight import BUFFER, LONGEST, Answer, Head, converse, goes_straight, spell
+from .base import DRAIN_SECONDS, SLOWEST, certificate_error, no_url
+from .packing import ACCEPTED, Unpacker, unpacker_for
+from .pool import Pool
+from .straight import BUFFER, LONGEST, Answer, Head, converse, goes_straight, spell, wire_of
 from .watch import Watch, Watched
 
 __all__ = ["AioTransport"]
 
+CHUNK = 2**16
 MOST_REMEMBERED = 64
 WRITTEN = re.compile(r"https?://[\w.:\[\]-]+(?:[/?][\w\-.~%!$&'()*+,;=:@/?]*)?", re.ASCII)
 
@@ -46,6 +49,10 @@ CAUGHT = (aiohttp.ClientError, asyncio.TimeoutError, HttpProcessingError, OSErro
 
 def failure(error: BaseException, host: str) -> AdapterError:
     """Our exception for one of the library's, whose own repr may hold headers and is left out."""
+    if isinstance(error, aiohttp.ClientConnectorCertificateError):
+        cause = error.certificate_error
+        if isinstance(cause, SSLCertVerificationError):
+            return certificate_error(host, cause)
     for kind, ours, what in FAILURES:
         if isinstance(error, kind):
             return ours(f"{host}: {what} ({type(error).__name__})")
@@ -57,7 +64,9 @@ class _AioReply:
         self._response, self._content, self._watched, self._url = response, response.content, watched, url
         self.status = response.status
         self.headers = {name.lower(): value for name, value in response.headers.items()}  # cookies come several times
-        watched.close = response.close
+        wire = wire_of(response.connection)
+        self._early = None if wire is None or not wire.get_write_buffer_size() else wire
+        watched.begin(self._cut)
         if watched.patience is not None:
             _unwatched(response)
 
@@ -98,6 +107,13 @@ class _AioReply:
     def close(self) -> None:
         if self._watched.known:
             self._watched.end()
+        self._cut()
+
+    def _cut(self) -> None:
+        """Close the connection, unless the answer was read to its end and its request sent to its end."""
+        wire = self._early or wire_of(self._response.connection)
+        if wire is not None:
+            wire.abort()
         self._response.close()
 
 
@@ -105,6 +121,31 @@ def _unwatched(response: aiohttp.ClientResponse | Answer) -> None:
     """From its head on we listen for silence ourselves: the library would set a timer at every chunk."""
     if response.connection is not None and response.connection.protocol is not None:
         response.connection.protocol.read_timeout = None
+
+
+class _PackedReply(_AioReply):
+    """An answer that is unpacked as it comes, in pieces."""
+
+    def __init__(
+        self, response: aiohttp.ClientResponse | Answer, watched: Watched, url: str, unpacker: Unpacker
+    ) -> None:
+        super().__init__(response, watched, url)
+        self._unpacker = unpacker
+        self._pieces: Iterator[bytes] = iter(())
+
+    async def __anext__(self) -> bytes:
+        try:
+            while (piece := next(self._pieces, None)) is None:
+                self._pieces = self._unpacker.pieces(await super().__anext__())
+        except StopAsyncIteration:
+            if not self._unpacker.is_cut:
+                raise
+        except zlib.error:
+            self.close()
+            raise NetworkError(f"{_host(self._url)}: the answer cannot be unpacked") from None
+        else:
+            return piece
+        raise NetworkError(f"{_host(self._url)}: the answer was cut")
 
 
 class AioTransport:
@@ -139,27 +180,30 @@ class AioTransport:
         timeouts = request.timeouts
         limit = self._limits.get(timeouts) or self._limit(timeouts)
         watched = Watched(watch, timeouts.total, limit.sock_read)
+        if limit.sock_read is not None:
+            watched.head_within((timeouts.connect or 0) + limit.sock_read + len(request.body) / SLOWEST)
         try:
             with watched:
-                response = await self._ask(session, request, limit)
+                response = await self._ask(session, request, limit, watched)
         except aiohttp.InvalidURL:
-            raise _no_url() from None
+            raise no_url() from None
         except CAUGHT as error:
             failed = failure(error, _host(request.url))
         else:
-            return _AioReply(response, watched, request.url)
+            return _reply(response, watched, request.url)
         raise failed  # here, and not above: the library's own error would stay with it, headers and all
 
     def _ask(
-        self, session: aiohttp.ClientSession, request: HttpRequest, limit: aiohttp.ClientTimeout
+        self, session: aiohttp.ClientSession, request: HttpRequest, limit: aiohttp.ClientTimeout, watched: Watched
     ) -> Awaitable[aiohttp.ClientResponse | Answer]:
         if self._direct and session.connector is not None and goes_straight(request):
-            return converse(session.connector, self._head(request), request.body, limit)
+            return converse(session.connector, self._head(request), request.body, limit, watched)
+        is_long = len(request.body) > LONGEST
         return session.request(
             request.method,
             self._url(request.url),
-            data=request.body if len(request.body) <= LONGEST else BytesIO(request.body),
-            headers=request.headers,
+            data=_pieces(request.body) if is_long else request.body,
+            headers={**request.headers, "Content-Length": str(len(request.body))} if is_long else request.headers,
             timeout=limit,
             proxy=self._proxy,
             allow_redirects=False,
@@ -169,9 +213,13 @@ class AioTransport:
         """Connections of another event loop, most likely a closed one, are of no use in this one."""
         old, self._loop = self._session, asyncio.get_running_loop()
         self._heads.clear()
-        connector = aiohttp.TCPConnector(ssl=self._tls, **self._pool)
         session = self._session = aiohttp.ClientSession(
-            connector=connector, trust_env=self._trust_env, cookie_jar=aiohttp.DummyCookieJar(), read_bufsize=BUFFER
+            connector=Pool(ssl=self._tls, **self._pool),
+            headers={"Accept-Encoding": ACCEPTED},
+            auto_decompress=False,
+            trust_env=self._trust_env,
+            cookie_jar=aiohttp.DummyCookieJar(),
+            read_bufsize=BUFFER,
         )
         watch = self._watch = Watch()
         if old is not None:
@@ -194,7 +242,7 @@ class AioTransport:
         try:
             return URL(url, encoded=True) if WRITTEN.fullmatch(url) else URL(url)
         except ValueError:
-            raise _no_url() from None
+            raise no_url() from None
 
     def _limit(self, timeouts: Timeouts) -> aiohttp.ClientTimeout:
         """What the library is to watch: connecting, and the silence before the answer's head. The rest is ours."""
@@ -219,8 +267,24 @@ def _patience(timeouts: Timeouts) -> float | None:
     return None if read is not None and total is not None and total <= read else read
 
 
-def _no_url() -> NetworkError:
-    return NetworkError("the base URL is not a URL", retryable=False)
+async def _pieces(body: bytes) -> AsyncIterator[bytes]:
+    """A long body. Between two pieces the event loop reads, so an early answer is known before writing on fails."""
+    for start in range(0, len(body), CHUNK):
+        yield body[start : start + CHUNK]
+        await asyncio.sleep(0)  # the loop asks which sockets are ready,
+        await asyncio.sleep(0)  # and reads from them
+
+
+def _reply(response: aiohttp.ClientResponse | Answer, watched: Watched, url: str) -> _AioReply:
+    if "Content-Encoding" not in response.headers:
+        return _AioReply(response, watched, url)
+    try:
+        unpacker = unpacker_for({"content-encoding": response.headers["Content-Encoding"]})
+    except NetworkError:
+        watched.end()
+        response.close()
+        raise
+    return _AioReply(response, watched, url) if unpacker is None else _PackedReply(response, watched, url, unpacker)
 
 
 def _host(url: str) -> str:

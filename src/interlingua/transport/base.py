@@ -4,15 +4,31 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from threading import Event
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
+from ..errors import NetworkError
 from ..http import HttpRequest
 
-__all__ = ["DRAIN_SECONDS", "Abort", "AsyncReply", "AsyncTransport", "Reply", "Transport"]
+if TYPE_CHECKING:
+    from ssl import SSLCertVerificationError
+
+__all__ = [
+    "DRAIN_SECONDS",
+    "SLOWEST",
+    "Abort",
+    "AsyncReply",
+    "AsyncTransport",
+    "Reply",
+    "Transport",
+    "certificate_error",
+    "no_url",
+]
 
 
 DRAIN_SECONDS = 0.25
 """How long the end of an answer is waited for after its last word."""
+SLOWEST = 2**16
+"""Bytes that a slow line sends in a second. The time for the head of an answer is longer by what the request needs."""
 
 
 class AsyncReply(Protocol):
@@ -92,3 +108,15 @@ class Transport(Protocol):
     def send(self, request: HttpRequest, abort: Abort) -> Reply: ...
 
     def close(self) -> None: ...
+
+
+def certificate_error(host: str, error: SSLCertVerificationError) -> NetworkError:
+    """What is wrong with a server's certificate. Trying again would not help."""
+    why = error.verify_message or str(error.reason)
+    told = "if you trust it, give the transport tls=ssl.create_default_context(cafile=...)"
+    return NetworkError(f"{host}: its certificate was not accepted: {why}; {told}", retryable=False)
+
+
+def no_url() -> NetworkError:
+    """The base URL is none."""
+    return NetworkError("the base URL is not a URL", retryable=False)

@@ -8,15 +8,17 @@ import ssl
 import time
 import zlib
 from base64 import b64encode
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
-from selectors import EVENT_READ, DefaultSelector
 from threading import Lock
 from urllib.parse import SplitResult, unquote, urlsplit
 
+from ..deadline import Deadline
 from ..errors import AdapterError, NetworkError, RequestTimeoutError
 from ..http import HttpRequest, Timeouts
-from .base import DRAIN_SECONDS, Abort
+from .base import DRAIN_SECONDS, Abort, certificate_error, no_url
+from .connection import Answer, Connection
+from .packing import unpacker_for
 from .proxies import proxy_from_environment
 
 __all__ = ["BlockingTransport"]
@@ -35,130 +37,99 @@ FAILURES: tuple[tuple[type[BaseException], type[AdapterError], str], ...] = (
     (ValueError, NetworkError, "the connection was closed"),  # reading from a file closed meanwhile
 )
 CAUGHT = (OSError, http.client.HTTPException, ValueError, zlib.error)
-CHUNK = 2**16
-PACKED = frozenset({"gzip", "x-gzip", "deflate"})
-"""How some gateways pack an answer, although we ask for it as it is."""
+PORTS = {"http": 80, "https": 443}
 
 
 def failure(error: BaseException, host: str) -> AdapterError:
     """Our exception for one of the library's, whose own text may hold headers and is left out."""
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return certificate_error(host, error)
     for kind, ours, what in FAILURES:
         if isinstance(error, kind):
             return ours(f"{host}: {what} ({type(error).__name__})")
     return NetworkError(f"{host}: {type(error).__name__}")
 
 
-class _Final(http.client.HTTPResponse):
-    """The answer itself: hints that come before it (1xx) are passed over. The library passes over 100 alone."""
+class _Line(Connection):
+    """A connection to a server, perhaps through a proxy, that may serve several requests."""
 
-    def begin(self) -> None:
-        super().begin()
-        while 100 <= self.status < 200 and self.status != 101:
-            self.headers = self.msg = None  # type: ignore[assignment]  # or it would take itself for read
-            super().begin()
+    def __init__(self, url: SplitResult, proxy: SplitResult | None, opened: int) -> None:
+        super().__init__()
+        self.url, self.proxy, self.opened = url, proxy, opened
 
+    @property
+    def key(self) -> tuple[str, str]:
+        """Whose requests it may serve."""
+        return self.url.scheme, self.url.netloc
 
-class _Line:
-    """One connection, and the means to close it while another thread waits on it."""
+    def open(self, timeouts: Timeouts, context: Callable[[], ssl.SSLContext]) -> None:
+        """Connect to the server, or to the proxy and through it."""
+        door, host = self.proxy or self.url, self.url.hostname or ""
+        self.step(timeouts.connect)
+        port = door.port or PORTS[door.scheme]
+        self.connect(socket.getaddrinfo(door.hostname, port, type=socket.SOCK_STREAM))
+        if door.scheme == "https":
+            self.secure(context(), door.hostname or "")
+        if self.proxy and self.url.scheme == "https":
+            self._tunnel(f"{_bracketed(host)}:{self.url.port or 443}", self.proxy, timeouts)
+            self.secure(context(), host)
 
-    def __init__(self, connection: http.client.HTTPConnection, key: tuple[str, str]) -> None:
-        self.connection, self.key = connection, key
-        self.socket: socket.socket | None = None
-        self.read_limit: float | None = None
-        self.deadline: float | None = None
-        connection.response_class = _Final
-        connection._create_connection = self._dial  # type: ignore[attr-defined]
+    def _tunnel(self, target: str, proxy: SplitResult, timeouts: Timeouts) -> None:
+        answer = self.ask("CONNECT", target, {"host": target, **_proxy_key(proxy)}, seconds=timeouts.connect)
+        if not 200 <= answer.status < 300:
+            raise NetworkError(f"{target}: the proxy {proxy.hostname} refused to connect (status {answer.status})")
+        answer.close()
 
-    def _dial(self, address: tuple[str, int], timeout: float | None, *_: object) -> socket.socket:
-        """As ``socket.create_connection``, but the socket is known before it stands, so that it can be closed."""
-        problem: OSError = OSError("the host has no address")
-        for family, kind, protocol, _name, place in socket.getaddrinfo(*address, type=socket.SOCK_STREAM):
-            self.socket = socket.socket(family, kind, protocol)
-            self.socket.settimeout(timeout)
-            try:
-                self.socket.connect(place)
-                return self.socket
-            except OSError as error:
-                self.socket.close()
-                problem = error
-        raise problem
-
-    def open(self, timeouts: Timeouts) -> None:
-        self.read_limit = timeouts.read
-        self.deadline = None if timeouts.total is None else time.monotonic() + timeouts.total
-        if self.connection.sock is None:
-            self.connection.timeout = _least(timeouts.connect, timeouts.total)
-            self.connection.connect()
-            self.socket = self.connection.sock
-
-    def limit(self) -> None:
-        """How long the next read may wait."""
-        left = None if self.deadline is None else self.deadline - time.monotonic()
-        if left is not None and left <= 0:
-            raise TimeoutError
-        assert self.socket is not None
-        self.socket.settimeout(_least(self.read_limit, left))
-
-    def cut(self) -> None:
-        """Close at once. ``shutdown`` wakes a thread that waits in ``recv``; plain ``close`` does not."""
-        if self.socket is not None:
-            with suppress(OSError):  # it never stood, or is closed already
-                socket.socket.shutdown(self.socket, socket.SHUT_RDWR)
-
-    def close(self) -> None:
-        self.cut()
-        self.connection.close()
-
-    def is_stale(self) -> bool:
-        """Whether the server has closed it, or speaks unasked."""
-        assert self.socket is not None
-        with DefaultSelector() as selector:
-            selector.register(self.socket, EVENT_READ)
-            return bool(selector.select(0))
+    def post(self, request: HttpRequest) -> Answer:
+        """Send a request; to a proxy without a tunnel the whole URL is named."""
+        path = (self.url.path or "/") + (f"?{self.url.query}" if self.url.query else "")
+        headers = {"host": self.url.netloc, **request.headers}
+        if self.proxy and self.url.scheme == "http":
+            path, headers = request.url, headers | _proxy_key(self.proxy)
+        return self.ask(request.method, path, headers, request.body, request.timeouts.read)
 
 
 class _BlockingReply:
-    def __init__(self, line: _Line, response: http.client.HTTPResponse, transport: BlockingTransport) -> None:
-        self._line, self._response, self._transport = line, response, transport
+    def __init__(self, line: _Line, answer: Answer, silence: float | None, transport: BlockingTransport) -> None:
+        self._line, self._answer, self._silence, self._transport = line, answer, silence, transport
         self._open = True
-        self.status = response.status
-        self.headers = {name.lower(): value for name, value in response.getheaders()}
+        self.status = answer.status
+        self.headers = answer.fields()
 
     def chunks(self) -> Iterator[bytes]:
-        packed = self.headers.get("content-encoding", "").strip().lower() in PACKED
         try:
-            yield from _unpacked(self._read()) if packed else self._read()
+            unpacker, chunks = unpacker_for(self.headers), self._line.chunks(self._answer, self._silence)
+            if unpacker is None:
+                yield from chunks
+            else:
+                for chunk in chunks:
+                    yield from unpacker.pieces(chunk)
+                if unpacker.is_cut:
+                    raise http.client.IncompleteRead(b"")
         except CAUGHT as error:
-            raise failure(error, self._line.key[1]) from None
+            raise failure(error, self._line.url.netloc) from None
         self._finish()
-
-    def _read(self) -> Iterator[bytes]:
-        self._line.limit()
-        while chunk := self._response.read1(CHUNK):
-            yield chunk
-            self._line.limit()
-        if self._response.length:
-            raise http.client.IncompleteRead(b"", self._response.length)
 
     def drain(self) -> None:
         if self._open:
-            self._line.read_limit = DRAIN_SECONDS
-            with suppress(AdapterError):
-                for _ in self.chunks():
+            self._line.whole = self._line.whole.within(DRAIN_SECONDS)
+            with suppress(AdapterError, *CAUGHT):
+                for _ in self._line.chunks(self._answer):
                     pass
+                self._finish()
 
     def _finish(self) -> None:
         """Read to the end: the connection may serve again."""
-        if self._open and not self._response.will_close:
+        if self._open and not self._answer.closes:
             self._open = False
-            self._response.close()
+            self._answer.close()
             self._transport.keep(self._line)
 
     def close(self) -> None:
         if self._open:
             self._open = False
             self._line.cut()
-            self._response.close()
+            self._answer.close()
             self._line.close()
 
 
@@ -178,96 +149,83 @@ class BlockingTransport:
         self._unchecked = tls is False
         self._idle: list[_Line] = []
         self._lock = Lock()
+        self._closings = 0
 
     def send(self, request: HttpRequest, abort: Abort) -> _BlockingReply:
         url = urlsplit(request.url)
-        if url.hostname is None or url.scheme not in ("http", "https"):
-            raise NetworkError("the base URL is not a URL", retryable=False)
-        proxy = self._proxy_for(request.url)
-        line = self._take((url.scheme, url.netloc)) or self._dial(url, proxy)
+        if url.hostname is None or url.scheme not in PORTS:
+            raise no_url()
+        idle = self._take((url.scheme, url.netloc))
+        line = idle or _Line(url, self._proxy_for(request.url), self._closings)
+        line.url = url
+        line.whole = Deadline(request.timeouts.total, time.monotonic)
         try:
             abort.closes(line.cut)
-            line.open(request.timeouts)
-            abort.closes(line.cut)  # rung while it was opened?
-            line.limit()
-            line.connection.request(request.method, *_target(url, request, proxy))
-            response = line.connection.getresponse()
+            if idle is None:
+                line.open(request.timeouts, self._context)
+                abort.closes(line.cut)  # was it rung before there was anything to close?
+            return _BlockingReply(line, line.post(request), request.timeouts.read, self)
+        except AdapterError:
+            line.close()
+            raise
         except CAUGHT as error:
             line.close()
-            raise failure(error, url.hostname) from None
-        return _BlockingReply(line, response, self)
+            raise failure(error, url.netloc) from None
 
     def _proxy_for(self, url: str) -> SplitResult | None:
         named = self._proxy or (proxy_from_environment(url) if self._trust_env else None)
-        return urlsplit(named) if named else None
-
-    def _dial(self, url: SplitResult, proxy: SplitResult | None) -> _Line:
-        door = proxy or url
-        connection: http.client.HTTPConnection
-        if url.scheme == "https":
-            connection = http.client.HTTPSConnection(door.hostname or "", door.port, context=self._context())
-            if proxy:
-                connection.set_tunnel(url.hostname or "", url.port or 443, _proxy_key(proxy))
-        else:
-            connection = http.client.HTTPConnection(door.hostname or "", door.port)
-        return _Line(connection, (url.scheme, url.netloc))
+        if not named:
+            return None
+        proxy = urlsplit(named if "://" in named else f"http://{named}")
+        if proxy.hostname is None or proxy.scheme not in PORTS:
+            raise NetworkError(f"a proxy must be an http or https URL, not {proxy.scheme}://", retryable=False)
+        return proxy
 
     def _context(self) -> ssl.SSLContext:
-        if self._tls is None:
-            self._tls = ssl.create_default_context()
-            if self._unchecked:
-                self._tls.check_hostname, self._tls.verify_mode = False, ssl.CERT_NONE
-        return self._tls
+        with self._lock:
+            if self._tls is None:
+                self._tls = ssl.create_default_context()
+                if self._unchecked:
+                    self._tls.check_hostname, self._tls.verify_mode = False, ssl.CERT_NONE
+            return self._tls
 
     def _take(self, key: tuple[str, str]) -> _Line | None:
+        """An idle connection on which nothing has come since its last answer, not even its end."""
         while True:
             with self._lock:
                 line = next((line for line in self._idle if line.key == key), None)
                 if line is None:
                     return None
                 self._idle.remove(line)
-            if not line.is_stale():
+            if not line.has_unread():
                 return line
             line.close()
 
     def keep(self, line: _Line) -> None:
-        """Keep a connection for the next request."""
-        with self._lock:
-            self._idle.append(line)
-            spare = self._idle.pop(0) if len(self._idle) > self._most else None
+        """Keep a connection for the next request, unless the transport was closed since it was opened."""
+        spare: _Line | None = line
+        if not line.used_up and not line.has_unread():
+            with self._lock:
+                if line.opened == self._closings:
+                    self._idle.append(line)
+                    spare = self._idle.pop(0) if len(self._idle) > self._most else None
         if spare is not None:
             spare.close()
 
     def close(self) -> None:
         with self._lock:
             idle, self._idle = self._idle, []
+            self._closings += 1
         for line in idle:
             line.close()
 
 
-def _unpacked(chunks: Iterator[bytes]) -> Iterator[bytes]:
-    unpack = zlib.decompressobj(zlib.MAX_WBITS | 32)  # with either head
-    for chunk in chunks:
-        if words := unpack.decompress(chunk):
-            yield words
-    if not unpack.eof:
-        raise http.client.IncompleteRead(b"")
-
-
-def _least(*limits: float | None) -> float | None:
-    return min((limit for limit in limits if limit is not None), default=None)
-
-
-def _target(url: SplitResult, request: HttpRequest, proxy: SplitResult | None) -> tuple[str, bytes, dict[str, str]]:
-    """What stands in the request line: a path, or for a proxy without a tunnel the whole URL."""
-    if proxy and url.scheme == "http":
-        return request.url, request.body, {**request.headers, **_proxy_key(proxy)}
-    path = (url.path or "/") + (f"?{url.query}" if url.query else "")
-    return path, request.body, request.headers
+def _bracketed(host: str) -> str:
+    return f"[{host}]" if ":" in host else host
 
 
 def _proxy_key(proxy: SplitResult) -> dict[str, str]:
     if proxy.username is None:
         return {}
     pair = f"{unquote(proxy.username)}:{unquote(proxy.password or '')}"
-    return {"Proxy-Authorization": f"Basic {b64encode(pair.encode()).decode()}"}
+    return {"proxy-authorization": f"Basic {b64encode(pair.encode()).decode()}"}

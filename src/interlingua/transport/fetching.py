@@ -10,13 +10,14 @@ import asyncio
 import http.client
 import socket
 import ssl
-import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
+from ..deadline import Deadline
+from .connection import Connection
 from .guard import Address, Allowance, Hop, Refusal, check_addresses, check_head, is_public
 
 if TYPE_CHECKING:
@@ -53,6 +54,10 @@ Fetch = Callable[[str, Allowance], Awaitable[Fetched]]
 FetchBlocking = Callable[[str, Allowance], Fetched]
 
 
+def _late(seconds: float | None) -> Refusal:
+    return Refusal(f"it took more than {seconds or 0:.3g} seconds")
+
+
 def _texts(found: Sequence[Any]) -> list[str]:
     return [str(place[4][0]) for place in found]
 
@@ -62,12 +67,12 @@ def _texts(found: Sequence[Any]) -> list[str]:
 
 async def fetch(url: str, allowance: Allowance, network: Network = OPEN) -> Fetched:
     """Fetch; raises ``Refusal`` with the reason whatever goes wrong."""
-    seconds = allowance.limits.seconds
+    seconds = allowance.deadline().left()
     try:
         async with asyncio.timeout(seconds):
             return await _follow(Hop.of(url), allowance, network)
     except TimeoutError:
-        raise Refusal(f"it took more than {seconds:g} seconds") from None
+        raise _late(seconds) from None
 
 
 async def _follow(hop: Hop, allowance: Allowance, network: Network) -> Fetched:
@@ -139,30 +144,19 @@ async def _read(response: ClientResponse, allowance: Allowance) -> bytes:
 # --------------------------------------------------------------------------------------------------------- blocking
 
 
-class _Deadline:
-    def __init__(self, seconds: float) -> None:
-        self.seconds, self._end = seconds, time.monotonic() + seconds
-
-    def left(self) -> float:
-        left = self._end - time.monotonic()
-        if left <= 0:
-            raise TimeoutError
-        return left
-
-
 def fetch_blocking(url: str, allowance: Allowance, network: Network = OPEN) -> Fetched:
-    """The twin of ``fetch``. How long the system looks for a name is the system's own affair."""
-    deadline = _Deadline(allowance.limits.seconds)
-    hop = Hop.of(url)
+    """The twin of ``fetch``. How long the system looks for a name is not limited."""
+    hop, whole = Hop.of(url), allowance.deadline()
+    seconds = whole.left()
     try:
         for _ in range(allowance.limits.redirects + 1):
             addresses = check_addresses(_look_up_blocking(hop, network), network.allowed)
-            outcome = _visit_blocking(hop, addresses, allowance, network, deadline)
+            outcome = _visit_blocking(hop, addresses, allowance, network, whole)
             if isinstance(outcome, Fetched):
                 return outcome
             hop = outcome
     except TimeoutError:
-        raise Refusal(f"it took more than {deadline.seconds:g} seconds") from None
+        raise _late(seconds) from None
     except BROKEN as error:
         raise Refusal(f"{hop.host} cannot be reached ({type(error).__name__})") from None
     raise Refusal(f"it is redirected more than {allowance.limits.redirects} times")
@@ -178,20 +172,25 @@ def _look_up_blocking(hop: Hop, network: Network) -> Sequence[str]:
 
 
 def _visit_blocking(
-    hop: Hop, addresses: Sequence[str], allowance: Allowance, network: Network, deadline: _Deadline
+    hop: Hop, addresses: Sequence[str], allowance: Allowance, network: Network, whole: Deadline
 ) -> Fetched | Hop:
-    connection = http.client.HTTPConnection(hop.host, hop.port)
-    connection.auto_open = 0  # it shall never dial by itself
-    connection.sock = line = _dial(hop, addresses, network, deadline)
+    connection = Connection()
+    connection.whole = connection.until = whole
     try:
-        connection.request("GET", hop.path, headers={**HEADERS, "host": hop.place})
-        response = connection.getresponse()
-        headers = {name.lower(): _utf8(value) for name, value in response.getheaders()}
-        onward = check_head(response.status, headers, hop, allowance.limits)
-        return onward or Fetched(_read_blocking(response, line, allowance, deadline), headers.get("content-type", ""))
+        connection.connect([_place(address, hop.port) for address in addresses])
+        if hop.scheme == "https":
+            connection.secure(network.tls or ssl.create_default_context(), hop.host)
+        answer = connection.ask("GET", hop.path, {**HEADERS, "host": hop.place})
+        headers = {name: _utf8(value) for name, value in answer.fields().items()}
+        onward = check_head(answer.status, headers, hop, allowance.limits)
+        return onward or Fetched(_gathered(connection.chunks(answer), allowance), headers.get("content-type", ""))
     finally:
         connection.close()
-        line.close()
+
+
+def _place(address: str, port: int) -> tuple[Any, ...]:
+    """An address as ``getaddrinfo`` has it; nothing is looked up."""
+    return socket.getaddrinfo(address, port, type=socket.SOCK_STREAM, flags=socket.AI_NUMERICHOST)[0]
 
 
 def _utf8(value: str) -> str:
@@ -199,34 +198,10 @@ def _utf8(value: str) -> str:
     return value.encode("latin-1", "replace").decode("utf-8", "surrogateescape")
 
 
-def _dial(hop: Hop, addresses: Sequence[str], network: Network, deadline: _Deadline) -> socket.socket:
-    problem = OSError()
-    for address in addresses:
-        try:
-            line = socket.create_connection((address, hop.port), timeout=deadline.left())
-        except OSError as error:
-            problem = error
-            continue
-        if hop.scheme == "http":
-            return line
-        context = network.tls or ssl.create_default_context()
-        return context.wrap_socket(line, server_hostname=hop.host)
-    raise problem
-
-
-def _read_blocking(
-    response: http.client.HTTPResponse, line: socket.socket, allowance: Allowance, deadline: _Deadline
-) -> bytes:
-    chunks: list[bytes] = []
-    size = 0
-    while True:
-        line.settimeout(deadline.left())
-        chunk = response.read1(CHUNK)
-        if not chunk:
-            break
+def _gathered(chunks: Iterator[bytes], allowance: Allowance) -> bytes:
+    found, size = list[bytes](), 0
+    for chunk in chunks:
         size += len(chunk)
         allowance.spend(len(chunk), size)
-        chunks.append(chunk)
-    if response.length:
-        raise http.client.IncompleteRead(b"", response.length)
-    return b"".join(chunks)
+        found.append(chunk)
+    return b"".join(found)

@@ -1,4 +1,4 @@
-"""Which addresses somebody else's URL may lead to, and how much may come from there. Pure: nothing is looked up here.
+"""Which addresses somebody else's URL may lead to, and how much may come from there. Nothing is looked up here.
 
 A URL in a conversation may be anybody's, and whoever fetches it stands inside the caller's network. So the addresses
 that a name resolves to are checked, those and no others are connected to, and each redirect is a new URL.
@@ -7,12 +7,15 @@ that a name resolves to are checked, those and no others are connected to, and e
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Callable, Mapping, Sequence
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
 from typing import NamedTuple
 from urllib.parse import quote, urljoin, urlsplit
 
 from msgspec import Struct
+
+from ..deadline import Deadline
 
 __all__ = ["Address", "Allowance", "FetchLimits", "Hop", "Refusal", "check_addresses", "check_head", "is_public"]
 
@@ -57,10 +60,19 @@ class FetchLimits(Struct, frozen=True, kw_only=True):
 
 
 class Allowance:
-    """The bytes that may still come, for one thing and for all of a request; several may be fetched at once."""
+    """The bytes that may still come, for one thing and for all of a request; several may be fetched at once.
 
-    def __init__(self, limits: FetchLimits) -> None:
+    ``until`` is when all must be there, the deadline of a model call or of a tool loop; the time of each thing is
+    limited besides.
+    """
+
+    def __init__(self, limits: FetchLimits, until: Deadline | None = None) -> None:
         self.limits, self.left = limits, limits.all_bytes
+        self._until = until or Deadline(None, time.monotonic)
+
+    def deadline(self) -> Deadline:
+        """When a thing must be there that is asked for now."""
+        return self._until.within(self.limits.seconds)
 
     def spend(self, chunk: int, so_far: int) -> None:
         """Count a chunk of a thing of which ``so_far`` bytes have come, this chunk included."""

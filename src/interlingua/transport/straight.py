@@ -13,23 +13,30 @@ import asyncio
 import aiohttp
 from aiohttp.connector import Connection
 from aiohttp.http import RawResponseMessage
+from multidict import CIMultiDict
 from yarl import URL
 
 from ..http import HttpRequest
+from .base import SLOWEST
+from .packing import ACCEPTED
+from .watch import Watched
 
-__all__ = ["BUFFER", "LONGEST", "Answer", "Head", "converse", "goes_straight", "spell"]
+__all__ = ["BUFFER", "LONGEST", "Answer", "Head", "converse", "goes_straight", "spell", "wire_of"]
 
 BUFFER = 2**18
 """Bytes of an answer that are read ahead."""
 LONGEST = 2**20
 """Bytes of a body that is handed over at once. Of longer ones the library, too, warns if they are plain bytes."""
-SLOWEST = 2**16
-"""Bytes that a slow line sends in a second. The limit on silence runs from the write on, and is longer by that."""
-KNOWN = (3, 11), (4, 0)
-"""The library's versions, from and before, whose connections are as we use them."""
+TESTED = (
+    # minor  what is used of it: connect, set_response_params, transport.write, read, on_eof, release
+    "3.11",
+    "3.12",
+    "3.13",
+    "3.14",
+)
+"""The minor versions of aiohttp whose connections were tested. With any other, requests go through its session."""
 
-_VERSION = tuple(int(part) for part in aiohttp.__version__.split(".")[:2])
-_IS_KNOWN = KNOWN[0] <= _VERSION < KNOWN[1]
+_IS_TESTED = ".".join(aiohttp.__version__.split(".")[:2]) in TESTED
 
 
 class Head:
@@ -61,14 +68,24 @@ class Answer:
             self.connection.close()
 
 
+def wire_of(connection: Connection | None) -> asyncio.Transport | None:
+    """What a connection is made of, unless it was given back. ``abort`` ends it at once.
+
+    ``close`` would wait until all was sent, and in TLS for the other end's farewell.
+    """
+    return None if connection is None else connection.transport
+
+
 def goes_straight(request: HttpRequest) -> bool:
     """Whether such a request may."""
-    return _IS_KNOWN and len(request.body) <= LONGEST and request.method == "POST"
+    return _IS_TESTED and len(request.body) <= LONGEST and request.method == "POST"
 
 
 def spell(request: HttpRequest, url: URL) -> Head:
     """The head, with the headers that the library adds to all requests."""
-    whom = aiohttp.ClientRequest(request.method, url, headers=request.headers, loop=asyncio.get_running_loop())
+    headers = CIMultiDict({"Accept-Encoding": ACCEPTED})
+    headers.update(request.headers)
+    whom = aiohttp.ClientRequest(request.method, url, headers=headers, loop=asyncio.get_running_loop())
     lines = [f"{name}: {value}" for name, value in whom.headers.items() if name.lower() != "content-length"]
     lines = [f"{request.method} {url.raw_path_qs} HTTP/1.1", *lines, "Content-Length: "]
     if any("\r" in line or "\n" in line for line in lines):
@@ -76,30 +93,33 @@ def spell(request: HttpRequest, url: URL) -> Head:
     return Head(whom, "\r\n".join(lines).encode())
 
 
-async def converse(connector: aiohttp.BaseConnector, head: Head, body: bytes, limit: aiohttp.ClientTimeout) -> Answer:
+async def converse(
+    connector: aiohttp.BaseConnector, head: Head, body: bytes, limit: aiohttp.ClientTimeout, watched: Watched
+) -> Answer:
     """Send, and wait for the head of the answer. Raises what a session would."""
     try:
         connection = await connector.connect(head.whom, [], limit)
     except TimeoutError:
         raise aiohttp.ConnectionTimeoutError from None
+    if limit.sock_read is not None:
+        watched.head_within(limit.sock_read + len(body) / SLOWEST)
     try:
-        patience = None if limit.sock_read is None else limit.sock_read + len(body) / SLOWEST
-        message, content = await _ask(connection, b"%b%d\r\n\r\n%b" % (head.text, len(body), body), patience)
+        message, content = await _ask(connection, b"%b%d\r\n\r\n%b" % (head.text, len(body), body))
         return Answer(connection, message, content)
     except BaseException:
+        wire = wire_of(connection)
+        if wire is not None:
+            wire.abort()
         connection.close()
         raise
 
 
-async def _ask(
-    connection: Connection, text: bytes, patience: float | None
-) -> tuple[RawResponseMessage, aiohttp.StreamReader]:
+async def _ask(connection: Connection, text: bytes) -> tuple[RawResponseMessage, aiohttp.StreamReader]:
     protocol = connection.protocol
     if protocol is None or protocol.transport is None:
         raise aiohttp.ServerDisconnectedError
-    protocol.set_response_params(read_until_eof=True, read_timeout=patience, read_bufsize=BUFFER)
+    protocol.set_response_params(read_until_eof=True, auto_decompress=False, read_bufsize=BUFFER)
     protocol.transport.write(text)
-    protocol.start_timeout()
     while True:
         message, content = await protocol.read()
         if not 100 <= message.code < 200 or message.code == 101:  # else more is to come

@@ -56,16 +56,16 @@ class Watch:
 
 
 class Watched:
-    """One request. ``deadline`` ends it in any case, ``patience`` the silence that somebody sits through.
+    """One request: ``total`` seconds for all of it, ``patience`` for each part of the answer's body.
 
-    As a context it is what ``asyncio.timeout`` is, until ``close`` is told how else to end it.
+    As a context it is what ``asyncio.timeout`` is, until the head is there and ``close`` says how else to end it.
     """
 
-    __slots__ = ("_before", "_task", "_watch", "close", "deadline", "known", "late", "patience", "since")
+    __slots__ = ("_before", "_task", "_watch", "close", "deadline", "head", "known", "late", "patience", "since")
 
     def __init__(self, watch: Watch, total: float | None, patience: float | None) -> None:
         self._watch, self.patience = watch, patience
-        self.deadline = inf if total is None else watch.now() + total
+        self.deadline = self.head = inf if total is None else watch.now() + total
         self.since: float | None = None
         self.known, self.late, self._before = False, False, 0
         self._task: asyncio.Task[object] | None = None
@@ -74,7 +74,9 @@ class Watched:
     @property
     def due(self) -> float:
         """When it will have taken too long. A silence that nobody sits through is never too long."""
-        if self.patience is None or self.close is None:
+        if self.close is None:
+            return self.head
+        if self.patience is None:
             return self.deadline
         return inf if self.since is None else min(self.deadline, self.since + self.patience)
 
@@ -86,11 +88,17 @@ class Watched:
         elif self._task is not None:
             self._task.cancel()
 
+    def head_within(self, seconds: float) -> None:
+        """The head of the answer must be there in so many seconds."""
+        self.head = min(self.deadline, self._watch.now() + seconds)
+        if self.known:
+            self._watch.add(self, self.head)
+
     def __enter__(self) -> None:
-        if self.deadline < inf:
+        if self.head < inf:
             self._task = task = asyncio.current_task()
             self._before = 0 if task is None else task.cancelling()
-            self._watch.add(self, self.deadline)
+            self._watch.add(self, self.head)
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         if error is None and not self.late:
@@ -100,6 +108,12 @@ class Watched:
             self.end()
         if ours and isinstance(error, asyncio.CancelledError):
             raise TimeoutError from error
+
+    def begin(self, close: Callable[[], None]) -> None:
+        """The head is there; from now on ``close`` ends it."""
+        self.close = close
+        if self.patience is not None and self.known:
+            self._watch.drop(self)  # it is due anew with each ``wait``
 
     def wait(self) -> None:
         """Somebody with ``patience`` waits for the next bytes."""

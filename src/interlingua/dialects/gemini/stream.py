@@ -17,7 +17,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from ...arguments import write_arguments
-from ...framing import ArrayDecoder, SseDecoder
+from ...framing import DEFAULT_LIMIT, ArrayDecoder, SseDecoder
 from ...types.base import Json
 from ...types.blocks import Block, TextBlock, ThinkingBlock, ToolUseBlock
 from ...types.events import CitationDelta, Event, MessageStart, UsageUpdate
@@ -49,6 +49,7 @@ class Frames:
 
     def __init__(self) -> None:
         self.head = b""  # at most a byte-order mark, or the beginning of one
+        self.limit = DEFAULT_LIMIT
         self.inner: SseDecoder | ArrayDecoder | None = None
         self.alone = False  # one answer, and no array around it
         self.whole = False  # at the end: nothing of it is missing
@@ -63,9 +64,9 @@ class Frames:
             self.head = mark or start
             return []
         if start[:1] not in (b"[", b"{"):
-            self.inner = SseDecoder()
+            self.inner = SseDecoder(self.limit)
             return self.inner.feed(mark + start)
-        self.inner = ArrayDecoder()
+        self.inner = ArrayDecoder(self.limit)
         if start.startswith(b"{"):  # one answer where a stream was asked for
             self.alone = True
             self.inner.feed(b"[")

@@ -1,0 +1,251 @@
+"""One blocking HTTP connection on which every read and write is held to a deadline.
+
+The client and the media fetcher use it. The standard library's HTTP client writes requests and parses answers; it gets
+this object in place of a socket.
+"""
+
+from __future__ import annotations
+
+import http.client
+import socket
+import ssl
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from io import BufferedReader, RawIOBase
+from selectors import EVENT_READ, EVENT_WRITE, DefaultSelector
+from typing import TYPE_CHECKING, Any, cast
+
+from ..deadline import Deadline
+from .base import SLOWEST
+
+if TYPE_CHECKING:
+    from _typeshed import WriteableBuffer
+
+__all__ = ["CHUNK", "Answer", "Connection"]
+
+CHUNK = 2**16
+"""Bytes that are read or written at once."""
+NOTHING_YET = (BlockingIOError, ssl.SSLWantReadError)
+CANNOT_SEND = (ConnectionError, ssl.SSLEOFError, ssl.SSLZeroReturnError)
+
+
+class Answer(http.client.HTTPResponse):
+    """The final answer: interim ones (1xx) are skipped. The library skips 100 only.
+
+    ``closes`` says whether the server closes the connection after it; if the library knew, it would do so before.
+    """
+
+    closes = False
+
+    def begin(self) -> None:
+        super().begin()
+        while 100 <= self.status < 200 and self.status != 101:
+            self.headers = self.msg = None  # type: ignore[assignment]  # or it would take itself for read
+            super().begin()
+        self.closes, self.will_close = bool(self.will_close), False
+
+    def fields(self) -> dict[str, str]:
+        """The headers, with names in lower case."""
+        return {name.lower(): value for name, value in self.getheaders()}
+
+
+class Connection:
+    """``until`` is when the current step (connecting, the head, the next bytes) must be done, ``whole`` all of it."""
+
+    def __init__(self) -> None:
+        self.whole = self.until = Deadline(None, time.monotonic)
+        self.used_up = False
+        """Whether a request was not sent to its end, so that no other can follow."""
+        self._waits = True
+        self._wire: socket.socket | None = None
+        self._socket: socket.socket | _InnerTls | None = None
+        self._http = http.client.HTTPConnection("")
+        self._http.auto_open = 0  # it must not connect by itself
+        self._http.response_class = Answer
+        self._raw = _Raw(self)
+        self._reader = _Reader(self._raw)
+
+    # ------------------------------------------------------------------------------------------------ time
+
+    def step(self, seconds: float | None) -> None:
+        """The next step begins, and has so many seconds."""
+        self.until = self.whole.within(seconds)
+
+    def arm(self) -> socket.socket | _InnerTls:
+        """The socket, which waits no longer than the step may still take. Called before every read and write."""
+        assert self._socket is not None
+        left = self.until.left() if self._waits else 0.0
+        if left == 0 and self._waits:
+            raise TimeoutError
+        self._socket.settimeout(left)
+        return self._socket
+
+    # ------------------------------------------------------------------------------------------------ opening
+
+    def connect(self, addresses: Sequence[tuple[Any, ...]]) -> None:
+        """Connect to the first address (as ``getaddrinfo`` gives them) that accepts."""
+        problem: OSError = OSError("the host has no address")
+        for family, kind, protocol, _, place in addresses:
+            self._wire = self._socket = made = socket.socket(family, kind, protocol)  # known, so that it can be cut
+            try:
+                self.arm()
+                made.connect(place)
+                made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+                self._http.sock = self
+                return
+            except OSError as error:
+                made.close()
+                problem = error
+        raise problem
+
+    def secure(self, context: ssl.SSLContext, host: str) -> None:
+        """Speak TLS from now on; inside TLS if it is spoken already. Nothing that came before is read."""
+        if isinstance(self._socket, ssl.SSLSocket):
+            self._socket = _InnerTls(self._socket, context, host, self.arm)
+        else:
+            assert self._wire is not None
+            made = context.wrap_socket(self._wire, server_hostname=host, do_handshake_on_connect=False)
+            self._wire = self._socket = made
+        self._raw = _Raw(self)
+        self._reader = _Reader(self._raw)
+        self.arm()
+        self._socket.do_handshake()
+
+    # ------------------------------------------------------------------------------------------------ speaking
+
+    def ask(
+        self, method: str, target: str, headers: Mapping[str, str], body: bytes = b"", seconds: float | None = None
+    ) -> Answer:
+        """Send a request and read the head of its answer. Slow lines get time for the body."""
+        self.step(None if seconds is None else seconds + len(body) / SLOWEST)
+        self._http.request(method, target, body or None, headers)
+        return cast("Answer", self._http.getresponse())
+
+    def chunks(self, answer: Answer, seconds: float | None = None) -> Iterator[bytes]:
+        """The body of an answer. Each part of it has so many seconds."""
+        self.step(seconds)
+        while chunk := answer.read1(CHUNK):
+            yield chunk
+            self.step(seconds)
+        if answer.length:
+            raise http.client.IncompleteRead(b"", answer.length)
+
+    def has_unread(self) -> bool:
+        """Whether there is something to read, or the connection has ended. Does not wait."""
+        self._waits = False
+        try:
+            return bool(self._reader.peek(1)) or self._raw.ended
+        except OSError:
+            return True
+        finally:
+            self._waits = True
+
+    # ------------------------------------------------------------------------------------------------ as a socket
+
+    def makefile(self, *_: object) -> BufferedReader:
+        """Always the same reader: what it has read ahead is not lost between two answers, and can be noticed."""
+        return self._reader
+
+    def sendall(self, data: bytes) -> None:
+        """Send, unless the server answers first or reads no more: whatever it has said is read then."""
+        view = memoryview(data)
+        try:
+            while view and not self.used_up:
+                view = view[self.arm().send(view[:CHUNK]) :]
+                if view:
+                    self._wait_to_send()
+        except CANNOT_SEND:
+            self.used_up = True
+
+    def _wait_to_send(self) -> None:
+        assert self._wire is not None
+        with DefaultSelector() as selector:
+            selector.register(self._wire, EVENT_READ | EVENT_WRITE)
+            while not self.used_up:
+                ready = selector.select(self.until.left())
+                if not ready:
+                    raise TimeoutError
+                if ready[0][1] & EVENT_READ:
+                    self.used_up = self.has_unread()
+                if ready[0][1] & EVENT_WRITE:
+                    return
+
+    def cut(self) -> None:
+        """End it at once, from any thread. ``shutdown`` wakes a thread that waits in ``recv``; ``close`` does not."""
+        if self._wire is not None:
+            with suppress(OSError):  # it is not connected, or closed already
+                socket.socket.shutdown(self._wire, socket.SHUT_RDWR)
+
+    def close(self) -> None:
+        """End it."""
+        self.cut()
+        if self._wire is not None:
+            self._wire.close()
+
+
+class _Raw(RawIOBase):
+    """The bytes of a connection. ``ended`` is set at the end."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection, self.ended = connection, False
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: WriteableBuffer) -> int | None:
+        try:
+            count = self._connection.arm().recv_into(buffer)
+        except NOTHING_YET:
+            return None
+        self.ended = count == 0
+        return count
+
+
+class _Reader(BufferedReader):
+    """The library closes it after every answer; the connection goes on."""
+
+    def close(self) -> None: ...
+
+
+class _InnerTls:
+    """TLS inside TLS, for a proxy that is spoken to in TLS itself: ``ssl`` can wrap a real socket only."""
+
+    def __init__(self, outer: ssl.SSLSocket, context: ssl.SSLContext, host: str, arm: Callable[[], object]) -> None:
+        self._outer, self._arm = outer, arm
+        self._incoming, self._outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
+        self._tls = context.wrap_bio(self._incoming, self._outgoing, server_hostname=host)
+        self.settimeout = outer.settimeout
+
+    def do_handshake(self) -> None:
+        self._run(self._tls.do_handshake)
+
+    def recv_into(self, buffer: WriteableBuffer) -> int:
+        size = len(memoryview(buffer))
+        try:
+            return int(self._run(lambda: self._tls.read(size, buffer)))
+        except ssl.SSLEOFError:  # as SSLSocket does by default
+            return 0
+
+    def send(self, data: memoryview) -> int:
+        return int(self._run(lambda: self._tls.write(data)))
+
+    def _run(self, act: Callable[[], Any]) -> Any:
+        while True:
+            result, waits = None, False
+            try:
+                result = act()
+            except ssl.SSLWantReadError:
+                waits = True
+            self._flush()
+            if not waits:
+                return result
+            self._arm()
+            if not self._incoming.write(self._outer.recv(CHUNK)):
+                self._incoming.write_eof()
+
+    def _flush(self) -> None:
+        said = memoryview(self._outgoing.read())
+        while said:
+            self._arm()
+            said = said[self._outer.send(said) :]

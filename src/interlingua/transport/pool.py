@@ -1,0 +1,49 @@
+"""The library's pool, without connections on which something came unasked: it would be read as the next answer."""
+
+from __future__ import annotations
+
+import asyncio
+import select
+from typing import Any
+from weakref import WeakSet
+
+import aiohttp
+from aiohttp.connector import Connection
+
+__all__ = ["Pool"]
+
+
+class Pool(aiohttp.TCPConnector):
+    """A used connection is handed out only if nothing has come since its last answer, not even its end."""
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings)
+        self._used: WeakSet[object] = WeakSet()
+
+    async def connect(
+        self,
+        req: aiohttp.ClientRequest,
+        traces: list[Any],
+        timeout: aiohttp.ClientTimeout,  # noqa: ASYNC109  # the library's signature
+    ) -> Connection:
+        while True:
+            connection = await super().connect(req, traces, timeout)
+            protocol = connection.protocol
+            if protocol is None or protocol not in self._used:  # what comes on a new one may be an early answer
+                self._used.add(protocol)
+                return connection
+            if not protocol.should_close and not _is_readable(protocol.transport):
+                return connection
+            connection.close()
+
+
+def _is_readable(transport: asyncio.BaseTransport | None) -> bool:
+    """Whether there are bytes that the event loop has not read yet, or the connection has ended."""
+    wire = None if transport is None else transport.get_extra_info("socket")
+    if wire is None or wire.fileno() < 0:
+        return True
+    if not hasattr(select, "poll"):  # Windows
+        return bool(select.select([wire.fileno()], [], [], 0)[0])
+    poll = select.poll()
+    poll.register(wire.fileno(), select.POLLIN)
+    return bool(poll.poll(0))
