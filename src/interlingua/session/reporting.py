@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from importlib.util import find_spec
 from typing import Any, Literal
 
 import msgspec
@@ -19,6 +20,11 @@ from ..types.usage import TokenUsage
 __all__ = ["Report", "cost_of", "facts_of", "total", "usage_of"]
 
 Stopped = Literal["done", "limit", "cancelled", "failed", "handed_over"]
+
+
+NO_PRICES = (
+    "no price list is installed, so costs are None: pip install 'interlingua[prices]', or set `price` in models.yaml"
+)
 
 
 class Report(Struct):
@@ -42,6 +48,8 @@ class Report(Struct):
         self.usage = total(self.usage, response.usage)
         cost = facts.get("cost_usd")
         self.cost_usd = None if cost is None or self.cost_usd is None else self.cost_usd + cost
+        if cost is None and response.usage is not None and find_spec("genai_prices") is None:
+            self.warn(NO_PRICES)
         self.losses += response.losses
 
     def warn(self, *warnings: str) -> None:

@@ -97,7 +97,8 @@ class Talk:
             raise TypeError("a session with a manager takes no script: give it to ProviderManager(script=…)")
         self.manager, self._owns_manager = manager or ProviderManager(script=script), manager is None
         self.behaviour, self.cache, self.overflow, self.max_steps = behaviour, cache, overflow, max_steps
-        self.approve, self.pricing, self.fetch_media = approve, pricing or Pricing(), fetch_media
+        self.approve, self.fetch_media = approve, fetch_media
+        self._pricing, self._pricing_edition = pricing, -1 if pricing is None else None
         self.active_skills, self.active_connectors = tuple(active_skills), tuple(active_connectors)
         self.metadata: dict[str, Json] = clean(dict(metadata or {}))
         self.wishes = wishes
@@ -138,6 +139,17 @@ class Talk:
         for name in router.models:
             self.manager.locate(name)  # an unknown name is said now, and not in the middle of a turn
         self.router, self._model = router, model
+
+    @property
+    def pricing(self) -> Pricing:
+        """What answers cost: as the caller said, else by the prices of ``models.yaml`` and the installed tables."""
+        if self._pricing is None or self._pricing_edition not in (None, self.manager.edition):
+            self._pricing, self._pricing_edition = Pricing(self.manager.prices), self.manager.edition
+        return self._pricing
+
+    @pricing.setter
+    def pricing(self, pricing: Pricing) -> None:
+        self._pricing, self._pricing_edition = pricing, None
 
     def plan_swap(self, model: str) -> SwapPlan:
         """What moving the conversation there would mean: legal or not, losses, tokens, cost, cache.
