@@ -193,6 +193,8 @@ def limited(*blocks: Block) -> Response:
     return Response(blocks, StopReason.max_tokens, id="r", model="m")
 
 
+HALF_JSON = ToolUseBlock("call_1", "f", input_text=HALF)
+MALFORMED = Response((HALF_JSON,), StopReason.tool_use)
 LIMITED = limited(TextBlock("hm"), ToolUseBlock("call_1", "f", input_text=HALF, incomplete=True))
 
 
@@ -204,6 +206,23 @@ def test_a_call_that_the_limit_cut_off_is_left_out_where_calls_are_whole(name: s
         assert '"f"' not in json.dumps(wire)
         assert ("content/1", "dropped", "content") in [(loss.path, loss.kind, loss.weight) for loss in told]
     assert fold(decode_stream([b"".join(map(dialect(name).stream_encoder().feed, unfold(LIMITED)))], dialect=name)).text
+
+
+@pytest.mark.parametrize("name", WHOLE_CALLS)
+def test_a_call_whose_arguments_are_no_json_is_left_out_where_calls_are_whole(name: str) -> None:  # S1
+    """With invented ones somebody would run it. Recorded: a server that says ``tool_calls`` where the limit cut one."""
+    whole = ToolUseBlock("call_0", "g")
+    for content, stop in (((HALF_JSON,), StopReason.tool_use), ((whole, HALF_JSON), StopReason.tool_use)):
+        response = Response(content, stop, id="r", model="m")
+        frames, losses = write(name, list(unfold(response)))
+        encoded = dialect(name).encode_response(response)
+        place = f"content/{len(content) - 1}"
+        for wire, told in ((frames, losses), (encoded.body, encoded.losses)):
+            assert '"f"' not in json.dumps(wire)
+            assert ('"g"' in json.dumps(wire)) is (whole in content)
+            assert (place, "dropped", "content") in [(loss.path, loss.kind, loss.weight) for loss in told]
+            assert ("stop_reason" in [loss.path for loss in told]) is (whole not in content)
+    assert name == OLLAMA or "MALFORMED_FUNCTION_CALL" in json.dumps(write(name, list(unfold(MALFORMED)))[0])
 
 
 def test_responses_writes_such_a_call_as_the_provider_does() -> None:  # S1
@@ -313,7 +332,8 @@ def test_a_gemini_stream_that_goes_on_after_its_finish_reason_is_not_finished() 
         assert isinstance(read(GEMINI, sse(*wire))[1], NetworkError)
     response, error = read(GEMINI, sse(first, more, chunk({"text": "c"}, finishReason="STOP")))
     assert (response.text, error) == ("abc", None)
-    assert read(GEMINI, sse(first, {"usageMetadata": {"promptTokenCount": 1}}))[1] is None
+    for silent in ({"usageMetadata": {"promptTokenCount": 1}}, chunk({"text": ""})):
+        assert read(GEMINI, sse(first, silent))[1] is None
 
 
 @needs_shared

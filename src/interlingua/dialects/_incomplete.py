@@ -16,12 +16,13 @@ from typing import Generic, NamedTuple, TypeVar
 
 from msgspec.structs import replace
 
+from ..arguments import parse_object
 from ..types.blocks import Block, RefusalBlock, TextBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock
 from ..types.loss import Encoded, Loss
 from ..types.messages import Message
 from ..types.response import Response
 from ..types.words import StopReason
-from ._tables import Ledger
+from ._tables import Ledger, marks
 
 __all__ = [
     "BROKEN",
@@ -31,6 +32,8 @@ __all__ = [
     "cut_answer",
     "cut_history",
     "declare_last_call",
+    "has_whole_calls",
+    "is_left_out",
     "mark_cut_call",
 ]
 
@@ -44,6 +47,7 @@ _TEXTS = (TextBlock, ThinkingBlock, RefusalBlock)
 
 _CUT_CALL = "the call was cut off before it was finished, so it was left out"
 _CUT_RESULT = "the call that it answers was cut off before it was finished, so the result was left out"
+_MALFORMED = "the arguments of the call are not a JSON object, so it was left out"
 CUT_BLOCK = "the block was cut off before it was finished, so it was left out"
 
 
@@ -56,6 +60,28 @@ def mark_cut_call(response: Response) -> Response:
     if response.stop_reason not in BROKEN or not content or type(content[-1]) is not ToolUseBlock:
         return response
     return replace(response, content=(*content[:-1], replace(content[-1], incomplete=True)))
+
+
+def is_left_out(block: Block, dialect: str, ledger: Ledger) -> bool:
+    """Whether an answer of a protocol that has only whole calls leaves a block out. That is declared.
+
+    A call whose arguments are not JSON would go with invented ones, and somebody would run it. The protocol itself may
+    have read them as a string, which it can write again.
+    """
+    if block.incomplete and not isinstance(block, _TEXTS):
+        ledger.lose("dropped", _CUT_CALL if type(block) is ToolUseBlock else CUT_BLOCK)
+        return True
+    if type(block) is not ToolUseBlock or block.input or block.kind != "json" or not (block.input_text or "").strip():
+        return False
+    if marks(dialect, block).get("arguments") == "string" or parse_object(block.input_text or "") is not None:
+        return False
+    ledger.lose("dropped", _MALFORMED)
+    return True
+
+
+def has_whole_calls(response: Response, dialect: str) -> bool:
+    """Whether an answer has calls that are not left out."""
+    return any(not is_left_out(block, dialect, Ledger()) for block in response.tool_uses)
 
 
 def declare_last_call(response: Response, last: int | None, ledger: Ledger) -> None:

@@ -17,7 +17,7 @@ from ...types.request import Request
 from ...types.response import Response
 from ...types.words import StopReason
 from .._answers import answer_of, reads_answers
-from .._incomplete import CUT_BLOCK
+from .._incomplete import has_whole_calls, is_left_out
 from .._schemas import Restore, restorer
 from .._stream import dump
 from .._tables import Ledger, Words, kept, marks, own, read_constants, say_constants, take
@@ -56,6 +56,7 @@ STOP: Words[StopReason] = Words(
     ]
 )
 # What we write for a reason without a word of its own; the first is no loss, since calls tell it.
+MALFORMED = "MALFORMED_FUNCTION_CALL"
 NEAREST = {
     StopReason.tool_use: "STOP",
     StopReason.stop_sequence: "STOP",
@@ -247,13 +248,9 @@ def residue_of(response: Response) -> Wire:
 
 
 def say_block(block: Block, index: int, ledger: Ledger) -> Wire | None:
-    """The part of a block; None and a loss where there is none. Only texts may be incomplete: parts come whole."""
+    """The part of a block; None and a loss where there is none."""
     ledger.where = ("content", index)
-    if block.incomplete and not isinstance(block, Worded):
-        ledger.lose("dropped", CUT_BLOCK)
-        ledger.where = ()
-        return None
-    wire = BLOCKS.encode(block, ledger)
+    wire = None if is_left_out(block, NAME, ledger) else BLOCKS.encode(block, ledger)
     ledger.where = ()
     return spelled(block, wire) if wire is not None and block.forms else wire
 
@@ -280,11 +277,13 @@ def as_read(block: Block) -> Block:
 
 def say_stop(response: Response, ledger: Ledger) -> Json:
     """The provider's own word while it still stands for the stop reason, else ours for it."""
-    mark, calls, reason = marks(NAME, response), bool(response.tool_uses), StopReason(response.stop_reason)
+    mark, calls, reason = marks(NAME, response), has_whole_calls(response, NAME), StopReason(response.stop_reason)
     word = mark.get("finishReason")
     if word is not None and stop_reason(word, calls=calls) is reason:
         return word
     word = STOP.write.get(reason) or NEAREST[reason]
+    if reason is StopReason.tool_use and response.tool_uses and not calls:
+        word = MALFORMED
     if stop_reason(word, calls=calls) is not reason:
         ledger.lose("approximated", f"{NAME} has no stop reason {reason} for this content", "stop_reason")
     return word

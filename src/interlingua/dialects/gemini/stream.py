@@ -184,7 +184,7 @@ class Decoder(FrameDecoder):
             grow(self.candidate, candidate)
         if candidate.get("finishReason") is not None:
             self.ended = True
-        elif spoken:
+        elif self.ended and any(not is_object(part) or part.get("text") != "" for part in spoken):
             self.ended = False  # it went on after its finish reason
 
     def part(self, part: Json, position: int, out: list[Event]) -> None:

@@ -35,7 +35,7 @@ from ...types.blocks import (
     VideoBlock,
 )
 from .._history import is_plain
-from .._incomplete import CUT_BLOCK
+from .._incomplete import is_left_out
 from .._json import is_object
 from .._stream import dump
 from .._tables import Ledger, kept, marks, own, take
@@ -289,13 +289,7 @@ WORDS: dict[type, Callable[[Any, Ledger], Said] | None] = {
 
 
 def say_block(block: Block, ledger: Ledger) -> Said:
-    """The wire key a block goes under and what it adds there, or nothing after declaring a loss.
-
-    Only texts may be incomplete: everything else comes whole.
-    """
-    if block.incomplete and not isinstance(block, TextBlock | ThinkingBlock | RefusalBlock):
-        ledger.lose("dropped", CUT_BLOCK)
-        return None
+    """The wire key a block goes under and what it adds there, or nothing after declaring a loss."""
     say = WORDS.get(type(block))
     if say is None:
         ledger.lose("dropped", f"{NAME} has no {block.type} blocks")
@@ -317,7 +311,7 @@ def say_blocks(
     order: list[tuple[int, Place]] = []
     for place, block in placed:
         ledger.where = place
-        said = say_block(block, ledger)
+        said = None if answer and is_left_out(block, NAME, ledger) else say_block(block, ledger)
         if said is None:
             continue
         key, value = said

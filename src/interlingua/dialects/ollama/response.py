@@ -17,6 +17,7 @@ from ...types.response import Response
 from ...types.usage import TokenUsage
 from ...types.words import StopReason
 from .._answers import answer_of, reads_answers
+from .._incomplete import has_whole_calls
 from .._json import is_object
 from .._schemas import restorer
 from .._tables import Ledger, Words, kept, marks, own, read_constants, say_constants, take
@@ -169,7 +170,7 @@ def say_envelope(response: Response, ledger: Ledger) -> Wire:
 
 def say_stop(response: Response, mark: Wire, ledger: Ledger) -> Wire:
     """The server's own word while it still stands for the stop reason, else ours for it."""
-    calls, reason = bool(response.tool_uses), StopReason(response.stop_reason)
+    calls, reason = has_whole_calls(response, NAME), StopReason(response.stop_reason)
     if "done_reason" in mark and stands_for(mark["done_reason"], calls=calls) is reason:
         return {"done_reason": mark["done_reason"]}
     unsaid = "done_reason" in mark.get("absent", ()) or "done_reason" in mark.get("blank", ())

@@ -33,7 +33,7 @@ from ...types.events import (
     ToolUseStart,
 )
 from ...types.request import Request
-from .._incomplete import CUT_BLOCK
+from .._incomplete import CUT_BLOCK, is_left_out
 from .._stream import GrammaticalEncoder, dump
 from .._tables import Ledger, marks, own, say_constants
 from . import generate
@@ -159,7 +159,10 @@ class Encoder(GrammaticalEncoder):
         return spoken + (self.line(**{lane: following}) if following else b"")
 
     def picture(self, event: BlockComplete) -> bytes:
-        self.pictures[event.index] = event.block
+        if is_left_out(event.block, NAME, Ledger()):
+            del self.pictures[event.index]
+        else:
+            self.pictures[event.index] = event.block
         return self.ready_pictures()
 
     def ready_pictures(self) -> bytes:
@@ -167,7 +170,7 @@ class Encoder(GrammaticalEncoder):
         return b"".join(self.line(images=[said[1]]) for said in found if said is not None and said[0] == "images")
 
     def call(self, event: ToolUseEnd) -> bytes:
-        if event.block.incomplete:  # calls come whole; the loss is declared at the end
+        if is_left_out(event.block, NAME, Ledger()):  # which is declared at the end
             del self.calls[event.index]
         else:
             self.calls[event.index] = event.block
