@@ -147,3 +147,14 @@ def test_a_body_of_another_shape_is_still_an_error_in_a_stream(name: str) -> Non
     decoder.close()
     assert decoder.error is not None
     assert (type(decoder.error), decoder.error.message) == (ServerError, "the proxy failed")
+
+
+@pytest.mark.parametrize(("source", "target"), PAIRS)
+@pytest.mark.parametrize("word", ["true", "false"])
+@pytest.mark.parametrize("status", [400, 429, 500, 503])
+def test_a_header_that_says_whether_to_retry_survives(status: int, word: str, source: str, target: str) -> None:  # P4
+    came = refusal(source, status, "You exceeded your current quota")
+    error = dialect(source).decode_error(came.status, {**came.headers, "x-should-retry": word}, came.body)
+    told = dialect(target).encode_error(error)
+    again = dialect(target).decode_error(told.status, told.headers, told.body)
+    assert (error.retryable, again.retryable) == (word == "true", word == "true")

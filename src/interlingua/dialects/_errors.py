@@ -30,7 +30,6 @@ from ..errors import (
 from ..limits import ERROR_TEXT
 from ..types.base import Json
 from ..types.loss import WireError
-from ..types.words import ErrorClass
 from ._json import Wire, is_dict, is_list, is_object
 from ._stream import dump
 
@@ -169,6 +168,13 @@ class ErrorTable:
         fits = [row for row in rows if (row.retryable is False) is not error.retryable] or rows
         return own or next((row for row in fits if row.status == error.provider_status), fits[0])
 
+    def retries(self, error: AdapterError, status: int) -> bool:
+        """Whether a reader of what we write would try again, if no header told it."""
+        words = (error.provider_code, self.row_for(error).word)
+        message = error.provider_message or error.message
+        kind, retryable = self.classify(status, words, message, hinted=error.retry_after is not None)
+        return kind.default_class in RETRYABLE if retryable is None else retryable
+
     def status_for(self, error: AdapterError, dialect: str) -> int:
         """The status that came, of an error that was read from this dialect or that means the same in all of them."""
         told = error.provider_status
@@ -214,13 +220,19 @@ def _by_message(
 
 
 def wire_error(
-    error: AdapterError, status: int, came: Wire | None, body: Callable[[AdapterError], Json], **headers: str | None
+    table: ErrorTable,
+    error: AdapterError,
+    dialect: str,
+    came: Wire | None,
+    body: Callable[[AdapterError], Json],
+    **headers: str | None,
 ) -> WireError:
     """An error as an HTTP answer. ``came`` is a body that had not the protocol's shape: it goes out as it was."""
+    status = table.status_for(error, dialect)
     told = {name.replace("_", "-"): value for name, value in headers.items() if value is not None}
     if error.retry_after is not None:
         told["retry-after"] = say_seconds(error.retry_after)
-    if error.error_class is not ErrorClass.rate_limit and error.retryable is not (error.error_class in RETRYABLE):
+    if error.retryable is not table.retries(error, status):
         told["x-should-retry"] = "true" if error.retryable else "false"
     if came is None:
         return WireError(status, {"content-type": "application/json", **told}, dump(body(error)))

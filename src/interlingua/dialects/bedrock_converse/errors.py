@@ -121,7 +121,7 @@ def encode_error(error: AdapterError) -> WireError:
     kind = ERRORS.row_for(error).word if residue is None else residue.get("errortype")
     came = residue["body"] if residue is not None and residue.get("key", "") is None else None
     return wire_error(
-        error, ERRORS.status_for(error, NAME), came, encode_error_body,
+        ERRORS, error, NAME, came, encode_error_body,
         x_amzn_errortype=kind, x_amzn_requestid=error.request_id,
     )  # fmt: skip
 

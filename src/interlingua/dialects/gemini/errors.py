@@ -137,4 +137,4 @@ def status_of(error: AdapterError) -> int:
 def encode_error(error: AdapterError) -> WireError:
     residue, kind = error.extras.get(NAME), "application/json; charset=UTF-8"
     came = residue if is_object(residue) and not is_error(residue) else None
-    return wire_error(error, status_of(error), came, encode_error_body, content_type=kind)
+    return wire_error(ERRORS, error, NAME, came, encode_error_body, content_type=kind)

@@ -92,6 +92,4 @@ def encode_error_body(error: AdapterError) -> Wire:
 
 
 def encode_error(error: AdapterError) -> WireError:
-    return wire_error(
-        error, ERRORS.status_for(error, NAME), foreign(error, NAME), encode_error_body, x_request_id=error.request_id
-    )
+    return wire_error(ERRORS, error, NAME, foreign(error, NAME), encode_error_body, x_request_id=error.request_id)
