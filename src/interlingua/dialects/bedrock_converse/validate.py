@@ -82,7 +82,7 @@ def _refusal(wrong: Complaint) -> InvalidRequestError:
 
 
 def _order(body: Wire) -> Iterator[Complaint]:
-    messages = body.get("messages") or []
+    messages: list[Wire] = body.get("messages") or []
     if not messages and not body.get("promptVariables"):
         yield Complaint(("messages",), "missing", OBJECTS)
     yield from unpaired(map(_turn, range(len(messages)), messages))

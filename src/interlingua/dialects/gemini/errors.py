@@ -101,10 +101,10 @@ def _delay(detail: Wire) -> float | None:
 
 def encode_error_body(error: AdapterError) -> Json:
     """The protocol's own shape, with all that came in it."""
-    residue: Any = error.extras.get(NAME)
-    came = is_error(residue)
-    wrapped = came and is_array(residue)
-    rest: Wire = residue[0] if wrapped else residue if came else {}
+    residue: Json = error.extras.get(NAME)
+    came, wrapped = is_error(residue), is_array(residue)
+    whole: Any = residue[0] if came and wrapped else residue
+    rest: Wire = whole if came else {}
     row = ERRORS.row_for(error)
     word = error.provider_code if came and type(error.provider_code) is str else row.word
     inner: Wire = {"code": status_of(error), "message": error.provider_message or error.message, "status": word}
@@ -118,7 +118,7 @@ def encode_error_body(error: AdapterError) -> Json:
     if details is not None:
         inner["details"] = details
     body = merge({"error": inner}, rest)
-    return [body] if wrapped else body
+    return [body] if came and wrapped else body
 
 
 def say_details(details: Json, delay: float | None) -> Json:
