@@ -193,7 +193,7 @@ def repair_tool_results(
     repaired: list[Message] = []
     owed: list[ToolResultBlock] = []
     for message in request.messages:
-        if owed and message.role is not Role.tool:
+        if owed and message.role is not Role.tool and not _has_results(message):
             repaired.append(Message(Role.tool, tuple(owed)))
         elif owed:
             message = replace(message, content=(*message.content, *owed))
@@ -206,6 +206,10 @@ def repair_tool_results(
     speaker = find(dialect)
     said: list[Any] = speaker.encode_request(replace(request, messages=tuple(repaired))).body[speaker.history_key]
     return said
+
+
+def _has_results(message: Message) -> bool:
+    return any(isinstance(block, ToolResultBlock) for block in message.content)
 
 
 def _interrupted(call: ToolUseBlock) -> ToolResultBlock:

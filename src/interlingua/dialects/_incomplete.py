@@ -21,7 +21,7 @@ from ..types.blocks import Block, RefusalBlock, TextBlock, ThinkingBlock, ToolRe
 from ..types.loss import Encoded, Loss
 from ..types.messages import Message
 from ..types.response import Response
-from ..types.words import StopReason
+from ..types.words import Role, StopReason
 from ._tables import Ledger, marks
 
 __all__ = [
@@ -38,12 +38,14 @@ __all__ = [
 ]
 
 T = TypeVar("T")
+Placed = list[tuple[int, Block]]
 
 LIMITS = (StopReason.max_tokens, StopReason.context_overflow)
 """The output limit or the context window ended the answer, perhaps within a call."""
 BROKEN = (*LIMITS, StopReason.error)
 """The last call of such an answer may not be finished."""
 _TEXTS = (TextBlock, ThinkingBlock, RefusalBlock)
+_RESULT, _USER = ToolResultBlock, Role.user
 
 _CUT_CALL = "the call was cut off before it was finished, so it was left out"
 _CUT_RESULT = "the call that it answers was cut off before it was finished, so the result was left out"
@@ -113,9 +115,13 @@ class Shortened(NamedTuple, Generic[T]):
         return loss
 
 
-def cut_history(messages: Sequence[Message]) -> Shortened[tuple[Message, ...]] | None:
-    """The history as it can be sent. None, nearly always: no block is incomplete."""
-    if not [True for message in messages for block in message.content if block.incomplete]:
+def cut_history(messages: Sequence[Message], dialect: str) -> Shortened[tuple[Message, ...]] | None:
+    """The history as it can be sent. None, nearly always: no block is incomplete, and results are in tool messages.
+
+    A user message that holds results, built by hand, is read as a tool message and a user message joined to it.
+    """
+    odd = [b for turn in messages for b in turn.content if b.incomplete or (type(b) is _RESULT and turn.role is _USER)]
+    if not odd:
         return None
     ledger, cut = Ledger(), set[str]()
     kept: list[Message] = []
@@ -128,11 +134,27 @@ def cut_history(messages: Sequence[Message]) -> Shortened[tuple[Message, ...]] |
             del ledger.losses[told:]
             ledger.lose("dropped", _CUT_RESULT)  # the message held nothing else
             continue
-        here = f"messages/{len(kept)}"
-        places[here] = f"messages/{index}"
-        places |= {f"{here}/content/{at}": f"messages/{index}/content/{place}" for at, (place, _) in enumerate(blocks)}
-        kept.append(replace(message, content=tuple([block for _, block in blocks])))
+        for part, said in _parts(message, blocks, dialect):
+            here = f"messages/{len(kept)}"
+            places[here] = f"messages/{index}"
+            places |= {
+                f"{here}/content/{at}": f"messages/{index}/content/{place}" for at, (place, _) in enumerate(said)
+            }
+            kept.append(replace(part, content=tuple([block for _, block in said])))
     return Shortened(tuple(kept), places, ledger.losses)
+
+
+def _parts(message: Message, blocks: Placed, dialect: str) -> list[tuple[Message, Placed]]:
+    """The messages that one is read as, each with its blocks."""
+    results = [placed for placed in blocks if type(placed[1]) is _RESULT] if message.role is _USER else []
+    if not results:
+        return [(message, blocks)]
+    answers = replace(message, role=Role.tool)
+    others = [placed for placed in blocks if type(placed[1]) is not _RESULT]
+    if not others:
+        return [(answers, results)]
+    joined = {**message.forms, dialect: {**message.forms.get(dialect, {}), "joined": True}}
+    return [(replace(answers, extras={}, forms={}), results), (replace(message, forms=joined), others)]
 
 
 def _finished(

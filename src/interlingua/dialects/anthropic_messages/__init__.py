@@ -34,7 +34,7 @@ class AnthropicMessages(Dialect):
     name = NAME
 
     def encode_request(self, request: Request, target: Target | None = None) -> Encoded:
-        if (cut := cut_history(request.messages)) is not None:
+        if (cut := cut_history(request.messages, self.name)) is not None:
             return cut.tell(self.encode_request(replace(request, messages=cut.value), target))
         if request.output_schema is None:
             return encode_request(request, target)
@@ -70,7 +70,7 @@ class AnthropicMessages(Dialect):
         return decode_error(status, headers, body, self.provider)
 
     def encode_messages(self, messages: Sequence[Message], target: Target | None = None) -> Encoded:
-        if (cut := cut_history(messages)) is not None:
+        if (cut := cut_history(messages, self.name)) is not None:
             return cut.tell(self.encode_messages(cut.value, target))
         ledger = Ledger()
         return Encoded(encode_messages(messages, target, ledger), losses=tuple(ledger.losses))

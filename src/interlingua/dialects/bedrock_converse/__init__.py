@@ -35,7 +35,7 @@ class BedrockConverse(Dialect):
     name = NAME
 
     def encode_request(self, request: Request, target: Target | None = None) -> Encoded:
-        if (cut := cut_history(request.messages)) is not None:
+        if (cut := cut_history(request.messages, self.name)) is not None:
             return cut.tell(self.encode_request(replace(request, messages=cut.value), target))
         return forcing(lambda asked: encode_request(asked, target), request, target)
 
@@ -68,7 +68,7 @@ class BedrockConverse(Dialect):
         return decode_error(status, headers, body, self.provider)
 
     def encode_messages(self, messages: Sequence[Message], target: Target | None = None) -> Encoded:
-        if (cut := cut_history(messages)) is not None:
+        if (cut := cut_history(messages, self.name)) is not None:
             return cut.tell(self.encode_messages(cut.value, target))
         ledger = Scribe()
         return Encoded(encode_messages(messages, target, ledger), losses=tuple(ledger.losses))

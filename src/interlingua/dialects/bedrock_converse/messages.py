@@ -215,7 +215,7 @@ def role_word(message: Message) -> str:
 
 def ordered(messages: Sequence[Message], ledger: Ledger) -> Sequence[tuple[int, Message]]:
     """Results right behind the turn that called, unless a turn of this protocol had them elsewhere."""
-    if any(message.forms and "joined" in marks(NAME, message) for message in messages):
+    if any(message.role is Role.tool and "joined" in marks(NAME, message) for message in messages):
         return list(enumerate(messages))
     return settled(messages, ledger)
 

@@ -38,7 +38,7 @@ class Gemini(Dialect):
     history_key = "contents"
 
     def encode_request(self, request: Request, target: Target | None = None) -> Encoded:
-        if (cut := cut_history(request.messages)) is not None:
+        if (cut := cut_history(request.messages, self.name)) is not None:
             return cut.tell(self.encode_request(replace(request, messages=cut.value), target))
         if request.output_schema is None:
             return encode_request(request, target)
@@ -75,7 +75,7 @@ class Gemini(Dialect):
 
     def encode_messages(self, messages: Sequence[Message], target: Target | None = None) -> Encoded:
         """The value of ``contents``. System text has no place there; ``encode_request`` hoists it."""
-        if (cut := cut_history(messages)) is not None:
+        if (cut := cut_history(messages, self.name)) is not None:
             return cut.tell(self.encode_messages(cut.value, target))
         ledger = Ledger()
         for index, message in enumerate(messages):

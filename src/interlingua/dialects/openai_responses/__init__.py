@@ -37,7 +37,7 @@ class OpenAIResponses(Dialect):
     history_key = "input"
 
     def encode_request(self, request: Request, target: Target | None = None) -> Encoded:
-        if (cut := cut_history(request.messages)) is not None:
+        if (cut := cut_history(request.messages, self.name)) is not None:
             return cut.tell(self.encode_request(replace(request, messages=cut.value), target))
         if request.output_schema is None:
             return encode_request(request, target)
@@ -76,7 +76,7 @@ class OpenAIResponses(Dialect):
         return as_turn(response, super().as_turn(response))
 
     def encode_messages(self, messages: Sequence[Message], target: Target | None = None) -> Encoded:
-        if (cut := cut_history(messages)) is not None:
+        if (cut := cut_history(messages, self.name)) is not None:
             return cut.tell(self.encode_messages(cut.value, target))
         writer = Writer(Scribe(reader=target))
         writer.messages(messages)
