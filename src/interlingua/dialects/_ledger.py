@@ -70,6 +70,8 @@ class Ledger:
 
 
 def _untranslated(dialect: str, key: str, value: Json) -> str:
+    if key == "role":
+        return f"{dialect} had the role {value!r} here, which no other protocol knows; sent as user"
     fields = list(_fields(key, value))
     named = ", ".join(f"`{field}`" for field in fields[:NAMED])
     more = f" and {len(fields) - NAMED} more" if len(fields) > NAMED else ""

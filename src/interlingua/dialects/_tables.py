@@ -13,7 +13,7 @@ Three ideas carry all dialects:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from ..types.base import Json, Value
@@ -38,6 +38,7 @@ __all__ = [
     "kept",
     "marks",
     "merge",
+    "note_role",
     "own",
     "read_constants",
     "say_constants",
@@ -162,6 +163,12 @@ def blanks(dialect: str, value: Value) -> Wire:
 
 
 _NONE: Wire = {}
+
+
+def note_role(word: Json, known: Container[Json], rest: Wire) -> None:
+    """A role that we do not know is residue, beside the mark that writes it back: other dialects declare it."""
+    if word is not None and not (type(word) is str and word in known):
+        rest["role"] = word
 
 
 def read_constants(rest: Wire, forms: Wire, constants: Wire) -> None:

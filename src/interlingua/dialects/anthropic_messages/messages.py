@@ -33,7 +33,7 @@ from ...types.messages import Message, Origin
 from ...types.words import Role
 from .._history import PLACEHOLDER, call_ids, is_plain, issued, settled, speakable
 from .._json import is_array
-from .._tables import Ledger, kept, marks, own, take
+from .._tables import Ledger, kept, marks, note_role, own, take
 from .blocks import BLOCKS, NAME, Wire
 from .usual import read_block as read_usual, say_block as say_usual
 
@@ -72,6 +72,7 @@ def decode_turn(turn: Wire, into: list[Message], origin: Origin) -> None:
     role = ROLES.get(word, Role.user) if isinstance(word, str) else Role.user
     if not isinstance(word, str) or word not in ROLES:
         forms["role"] = word
+        note_role(turn.get("role"), ROLES, rest)
     if not into and role is not Role.user:
         forms["first"] = True
     content = take(rest, "content", blanks)

@@ -32,7 +32,7 @@ from ...types.capabilities import Target
 from ...types.messages import Message, Origin
 from ...types.words import Role
 from .._history import PLACEHOLDER, is_plain, issued, settled, speakable
-from .._tables import Ledger, keep, marks, own, take
+from .._tables import Ledger, keep, marks, note_role, own, take
 from .blocks import BLOCKS, read_content, scatter
 from .names import DOCUMENT_NAME, IDS, NAME, TOOL_NAME, Scribe
 from .points import mark_between, points_last
@@ -70,6 +70,7 @@ def decode_turn(turn: Wire, into: list[Message], origin: Origin, *, again: bool)
     role = known or Role.user
     if known is None:
         forms["role"] = word
+        note_role(turn.get("role"), ROLES, rest)
     if again:
         forms["apart"] = True
     if "content" not in rest:

@@ -190,7 +190,7 @@ def say_choice(choice: ToolChoice, ledger: Scribe, offered: Sequence[Json] | Non
 def _choice(choice: ToolChoice, offered: Sequence[Json] | None, mark: Wire, ledger: Scribe) -> Wire:
     wire: Wire = {}
     if choice.mode == "none":
-        ledger.lose("dropped", f"{NAME} has no tool choice none, and its history needs the tools", "mode")
+        ledger.lose("dropped", f"{NAME} has no tool choice none", "mode")
     elif choice.mode is not None:
         wire = {CHOICES.write[choice.mode]: {}}
     if choice.name is not None and choice.mode == "specific":

@@ -18,7 +18,7 @@ from ...types.base import Json
 from ...types.blocks import Block, TextBlock, ToolResultBlock
 from ...types.messages import Message, Origin
 from ...types.words import Role
-from .._tables import kept, marks
+from .._tables import kept, marks, note_role
 from .media import NAME
 from .parts import Calls, read_part
 from .spelling import Wire, is_array, is_object
@@ -67,6 +67,7 @@ def read_turn(turn: Wire, role: Role, *, again: bool, first: bool) -> tuple[list
     rest, forms, blanks = dict(turn), Wire(), Wire()
     if rest.pop("role", None) not in _SIDES:
         forms["role"] = turn.get("role", "absent")
+        note_role(turn.get("role"), ROLES, rest)
     if again:
         forms["apart"] = True
     elif first and role is ASSISTANT:

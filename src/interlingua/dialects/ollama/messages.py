@@ -24,7 +24,7 @@ from ...types.messages import Message, Origin
 from ...types.words import Role
 from .._history import is_plain, issued, settled, speakable
 from .._json import is_array, is_object
-from .._tables import Ledger, kept, marks, own, take
+from .._tables import Ledger, kept, marks, note_role, own, take
 from . import usual
 from .blocks import (
     NAME,
@@ -168,6 +168,9 @@ def read_turn(turn: Wire, role: Role, forms: Wire, pairing: Pairing, messages: l
     before = messages[-1].role if messages else None
     rest, blanks = without_role(turn), Wire()
     blocks = read_blocks(rest, forms, blanks, pairing.mint, answer=False)
+    if "role" in forms:
+        word = turn["role"]
+        note_role(word.lower() if type(word) is str else word, ROLES, rest)
     pairing.call(blocks, len(messages) if role is Role.assistant else None)
     if role is before is Role.assistant and pairing.home in (len(messages) - 1, len(messages)):
         forms["apart"] = True

@@ -98,4 +98,4 @@ class OpenAIChat(Dialect):
         said = say_choice(choice, (), quirks, bound, ledger)
         if "parallel_tool_calls" in said:
             ledger.lose("dropped", "`parallel_tool_calls` is a parameter of its own", "tool_choice", "parallel")
-        return Encoded(said.get("tool_choice"), losses=tuple(ledger.losses))
+        return Encoded(said.get("tool_choice", said.get("function_call")), losses=tuple(ledger.losses))

@@ -19,7 +19,7 @@ from ...types.messages import Message, Origin
 from ...types.words import Role
 from .._history import PLACEHOLDER, call_ids, issued, settled, speakable
 from .._issuer import same_issuer
-from .._tables import Ledger, kept, marks, own
+from .._tables import Ledger, kept, marks, note_role, own
 from . import usual
 from .assistant import read_turn, say_turn
 from .calls import is_derived
@@ -107,6 +107,7 @@ def read_message(word: Json, rest: Wire, origin: Origin) -> Message:
         blocks = read_content(rest, forms, blanks)
     if not isinstance(word, str) or word == "developer" or word not in ROLES:
         forms["role"] = word
+        note_role(word, ROLES, rest)
     by = origin if role is Role.assistant else None
     return Message(role, blocks, origin=by, **kept(NAME, rest, forms, blanks))
 

@@ -95,4 +95,6 @@ class OpenAIResponses(Dialect):
     def encode_tool_choice(self, choice: ToolChoice, target: Target | None = None) -> Encoded:
         scribe = Scribe()
         said = say_choice(choice, (), scribe)
+        if "parallel_tool_calls" in said:
+            scribe.lose("dropped", "`parallel_tool_calls` is a parameter of its own", "tool_choice", "parallel")
         return Encoded(said.get("tool_choice"), losses=tuple(scribe.losses))
