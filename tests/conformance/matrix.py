@@ -30,6 +30,7 @@ service tier                       yes      yes     yes       yes     no      ye
 stream                             yes      yes     yes       yes     yes     yes
 betas                              yes      no      no        no      no      yes
 output schema                      yes      yes     yes       yes     yes     yes
+output name                        no       yes     yes       no      no      yes
 output schema with optionals       ~        ~       ~         yes     yes     ~
 metadata user id                   yes      yes     yes       yes     no      yes
 metadata                           no       yes     yes       yes     no      yes

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import msgspec
 import pytest
 
 from interlingua import (
@@ -74,3 +75,39 @@ def test_the_call_is_the_text_of_a_stream_too(name):
 def test_a_tool_of_that_name_stays_a_tool(name):
     wire = dialect(name).encode_response(ANSWER).body
     assert dialect(name).decode_response(wire).tool_uses[0].input == {"a": 1}
+
+
+NAMED = {
+    "openai-chat": {"response_format": {"type": "json_schema", "json_schema": {
+        "name": "weather_report", "strict": True, "schema": SCHEMA}}},
+    "openai-responses": {"text": {"format": {
+        "type": "json_schema", "name": "weather_report", "strict": True, "schema": SCHEMA}}},
+    "bedrock-converse": {"outputConfig": {"textFormat": {"type": "json_schema", "structure": {"jsonSchema": {
+        "schema": msgspec.json.encode(SCHEMA).decode(), "name": "weather_report"}}}}},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("target", NAMED)
+@pytest.mark.parametrize("source", NAMED)
+def test_the_name_of_a_schema_survives_where_the_target_has_one(source: str, target: str) -> None:
+    # L5
+    request = dialect(source).decode_request(NAMED[source])
+    assert request.output_name == "weather_report"
+    encoded = dialect(target).encode_request(request)
+    (key,) = NAMED[target]
+    assert encoded.body[key] == NAMED[target][key]
+    assert [loss for loss in encoded.losses if "output" in loss.path] == []
+
+
+@pytest.mark.parametrize("target", ["anthropic-messages", "gemini", "ollama"])
+def test_elsewhere_the_name_of_a_schema_is_a_loss_of_form(target: str) -> None:
+    # L5
+    encoded = dialect(target).encode_request(Request((), output_schema=SCHEMA, output_name="weather_report"))
+    assert [(loss.kind, loss.weight) for loss in encoded.losses if loss.path == "output_name"] == [("dropped", "form")]
+
+
+@pytest.mark.parametrize("name", NAMED)
+@pytest.mark.parametrize("request_", [Request((), output_name="x"), Request((), output_schema=SCHEMA, output_name="é")])
+def test_a_name_that_cannot_be_sent_is_declared(name: str, request_: Request) -> None:
+    # L5
+    assert [loss.path for loss in dialect(name).encode_request(request_).losses].count("output_name") == 1

@@ -1,18 +1,24 @@
 """Whose opaque state may be said to whom: signatures and encrypted reasoning mean something to their issuer only.
 
 Same issuer: yes. Providers known to share state, such as one vendor's models on two clouds: yes, for the same model.
-Issuer not told: within one dialect only. Otherwise no.
+Issuer not told: within one dialect, or between the two protocols that Claude speaks if both models are Claude.
+Otherwise no.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
+from msgspec.structs import replace
+
+from ..types.blocks import ThinkingBlock
 from ..types.capabilities import Target
-from ..types.messages import Origin
+from ..types.messages import Message, Origin
 
-__all__ = ["issuer_name", "same_issuer"]
+__all__ = ["issuer_name", "kindred", "same_issuer"]
 
+_CLAUDE_ELSEWHERE = {"anthropic-messages": "bedrock-converse", "bedrock-converse": "anthropic-messages"}
 _CLOUD = re.compile(r"^(?:[a-z]+\.)*anthropic\.|^.*/")
 _RELEASE = re.compile(r"[-@](?:\d{8}|\d{4}-\d{2}-\d{2}|latest|\d{3}|v\d+(?::\d+)?)$")
 
@@ -26,6 +32,36 @@ def same_issuer(origin: Origin | None, dialect: str, target: Target | None) -> b
     if origin.provider == target.provider:
         return origin.dialect in (None, dialect) and _same_model(origin, target)
     return origin.provider in target.shares and _same_model(origin, target)
+
+
+def kindred(
+    messages: Sequence[Message], dialect: str, target: Target | None, model: str | None = None
+) -> Sequence[Message]:
+    """The history, Claude's signed turns of the other protocol as if they were written in this one.
+
+    ``model`` is the request's: of turns that do not name theirs, and of a target that does not.
+    """
+    elsewhere = _CLAUDE_ELSEWHERE[dialect]
+    if not [True for turn in messages if turn.origin is not None and turn.origin.dialect == elsewhere]:
+        return messages
+    reader = target.model if target is not None and target.model is not None else model
+    if reader is None or not _is_claude(reader):
+        return messages
+    known = target is not None and target.provider is not None
+    return [replace(turn, origin=None) if _is_kin(turn, elsewhere, model, known=known) else turn for turn in messages]
+
+
+def _is_kin(turn: Message, elsewhere: str, model: str | None, *, known: bool) -> bool:
+    """``known``: the target's provider is; where the turn's is too, ``same_issuer`` decides."""
+    origin = turn.origin
+    if origin is None or origin.dialect != elsewhere or (known and origin.provider is not None):
+        return False
+    signed = all(block.signature is not None for block in turn.content if type(block) is ThinkingBlock)
+    return signed and _is_claude(origin.model or model or "")
+
+
+def _is_claude(model: str) -> bool:
+    return "claude" in model.lower()
 
 
 def issuer_name(origin: Origin | None) -> str:

@@ -6,7 +6,9 @@ request wanted structured output and offered no tool of that name itself.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -31,11 +33,26 @@ from ..types.response import Response
 from ..types.tools import ToolChoice, ToolDefinition
 from ..types.words import StopReason
 from ._base import StreamDecoder
+from ._json import Wire
 from ._tables import Ledger
 
-__all__ = ["OUTPUT_TOOL", "Spoken", "forced_output", "forcing", "speaking", "spoken", "wants_spoken"]
+__all__ = [
+    "OUTPUT_TOOL",
+    "SCHEMA_NAME",
+    "Spoken",
+    "forced_output",
+    "forcing",
+    "read_name",
+    "say_name",
+    "speaking",
+    "spoken",
+    "wants_spoken",
+]
 
 OUTPUT_TOOL = "structured_output"
+SCHEMA_NAME = "output"
+"""What a schema without a name is called where the protocol requires one."""
+_NAMES = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 _ABOUT = "Give the final answer by calling this tool with it."
 
 
@@ -47,7 +64,29 @@ def forced_output(request: Request, target: Target | None, ledger: Ledger) -> Re
     ledger.lose("approximated", "the model has no structured output; sent as a forced tool", "output_schema")
     tool = ToolDefinition(OUTPUT_TOOL, _ABOUT, request.output_schema)
     choice = ToolChoice.any() if request.tools else ToolChoice.specific(OUTPUT_TOOL)
-    return replace(request, output_schema=None, tools=(*request.tools, tool), tool_choice=choice)
+    if request.output_name is not None:
+        ledger.lose_form("dropped", f"the schema is sent as the tool {OUTPUT_TOOL}", "output_name")
+    return replace(request, output_schema=None, output_name=None, tools=(*request.tools, tool), tool_choice=choice)
+
+
+def read_name(inner: Wire, fields: dict[str, Any]) -> None:
+    """Pop the name of the schema; one that other protocols would not take stays residue."""
+    name = inner.get("name")
+    if type(name) is str and name != SCHEMA_NAME and _NAMES.fullmatch(name):
+        fields["output_name"] = inner.pop("name")
+
+
+def say_name(request: Request, ledger: Ledger) -> Wire:
+    """The name of the schema, where it has one that can be sent."""
+    name = request.output_name
+    if name is None:
+        return {}
+    if request.output_schema is not None and _NAMES.fullmatch(name):
+        return {"name": name}
+    ledger.lose_form(
+        "dropped", "a schema's name is up to 64 letters, digits, _ and -, and needs a schema", "output_name"
+    )
+    return {}
 
 
 def wants_spoken(request: Request | None) -> bool:

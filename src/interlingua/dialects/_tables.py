@@ -18,6 +18,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 from ..types.base import Json, Value
 from ..types.blocks import Block, BlockBase, CacheMark, OpaqueBlock
+from ..types.loss import LossWeight
 from ..types.tools import ToolDefinition
 from ._json import Wire, is_array, is_object
 from ._ledger import Ledger, is_blank
@@ -321,6 +322,8 @@ class Field(NamedTuple):
     canonical: str
     wire: str | None
     types: tuple[type, ...] = (object,)
+    weight: LossWeight = "content"
+    """Of the loss, where there is no word."""
 
 
 class FieldTable:
@@ -350,7 +353,9 @@ class FieldTable:
             if said is None or said == () or said == {}:
                 continue
             if field.wire is None:
-                ledger.lose("dropped", f"{self.dialect} has no `{field.canonical}`", field.canonical)
+                ledger.lose(
+                    "dropped", f"{self.dialect} has no `{field.canonical}`", field.canonical, weight=field.weight
+                )
             else:
                 wire[field.wire] = [*said] if type(said) is tuple else said
 

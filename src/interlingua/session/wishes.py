@@ -43,6 +43,7 @@ class Wishes(TypedDict, total=False):
     stop_sequences: tuple[str, ...]
     seed: int | None
     output_schema: dict[str, Json] | None
+    output_name: str | None
     thinking: Thinking | None
     service_tier: str | None
     betas: tuple[str, ...]

@@ -119,6 +119,7 @@ CONCEPTS: dict[str, dict[str, Concept]] = {
         "stop sequences": setting(stop_sequences=("END",)),
         "seed": setting(seed=7),
         "output schema": setting(output_schema=CLOSED),
+        "output name": setting(output_schema=CLOSED, output_name="city"),
         "effort": setting(thinking=Thinking(effort="low")),
         "thinking budget": setting(thinking=Thinking(mode="enabled", budget=2048)),
         "thinking off": setting(thinking=Thinking(mode="disabled")),

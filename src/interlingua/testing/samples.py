@@ -113,6 +113,7 @@ def _parameters() -> list[Sample]:
         field("stream", True),
         field("betas", ("beta-one", "beta-two")),
         field("output_schema", schema),
+        _request("output name", "output_name", output_schema=schema, output_name="weather"),
         _request("output schema with optionals", "output_schema", output_schema=OPTIONAL),
         _request("metadata user id", "metadata/user_id", metadata={"user_id": "u-1"}),
         _request("metadata", "metadata/team", metadata={"team": "blue"}),

@@ -53,6 +53,8 @@ class Request(Value, frozen=True):
     betas: tuple[str, ...] = ()
     stream: bool | None = None
     request_id: str | None = None
+    output_name: str | None = None
+    """What ``output_schema`` is called, in protocols that name it."""
 
     if TYPE_CHECKING:  # what may be passed is wider than what is stored
 
@@ -76,6 +78,7 @@ class Request(Value, frozen=True):
             betas: Iterable[str] = (),
             stream: bool | None = None,
             request_id: str | None = None,
+            output_name: str | None = None,
             *,
             extras: dict[str, Json] = ...,
             forms: dict[str, Json] = ...,
@@ -86,7 +89,7 @@ class Request(Value, frozen=True):
         if kinds != TUPLES:
             self._as_tuples()
         if not MESSAGE_TYPES.issuperset(map(type, self.messages)) or not TEXTS.issuperset(
-            (type(self.model), type(self.service_tier), type(self.request_id))
+            (type(self.model), type(self.service_tier), type(self.request_id), type(self.output_name))
         ):
             check(self)
         if not NUMBERS.issuperset((type(self.max_output_tokens), type(self.top_k), type(self.seed))) or not (

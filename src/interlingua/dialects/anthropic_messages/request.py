@@ -13,6 +13,7 @@ from ...types.loss import Encoded
 from ...types.request import Request
 from ...types.tools import ServerTool, Tool, ToolChoice, ToolDefinition
 from .._history import PLACEHOLDER, leading_system, stub_tools
+from .._issuer import kindred
 from .._json import is_array, is_dict, is_object
 from .._schemas import is_strict_form, say_strict
 from .._tables import Field, FieldTable, Ledger, Words, is_plain_tool, keep, kept, marks, own, take, take_text
@@ -34,6 +35,7 @@ PARAMS = FieldTable(
     Field("stop_sequences", "stop_sequences", (list,)),
     Field("stream", "stream", (bool,)),
     Field("seed", None),
+    Field("output_name", None, weight="form"),
 )
 CHOICES = Words([("auto", "auto"), ("any", "any"), ("tool", "specific"), ("none", "none")])
 TIERS = Words([("auto", "auto"), ("standard_only", "default")])
@@ -219,7 +221,7 @@ def say_history(request: Request, body: Wire, target: Target | None, mark: Wire,
     if system and (said := encode_system(system, ledger, mark.get("system"))):
         body["system"] = said
     if request.messages or mark.get("messages") != "absent":
-        body["messages"] = encode_messages(request.messages, target, ledger, skip)
+        body["messages"] = encode_messages(kindred(request.messages, NAME, target, request.model), target, ledger, skip)
     if body.get("messages") == [] and system and mark.get("messages") != "empty":
         body["messages"] = [{"role": "user", "content": [{"type": "text", "text": PLACEHOLDER}]}]
         ledger.lose("added", f"{NAME} requires a message; a placeholder was added", "messages")

@@ -17,6 +17,7 @@ from ...types.response import Response
 from ...types.tools import Tool, ToolChoice
 from .._base import Dialect, Headers, StreamDecoder
 from .._incomplete import cut_answer, cut_history
+from .._issuer import kindred
 from .._output import forcing, speaking, spoken
 from .decoder import Decoder
 from .encoder import Encoder
@@ -71,7 +72,9 @@ class BedrockConverse(Dialect):
         if (cut := cut_history(messages, self.name)) is not None:
             return cut.tell(self.encode_messages(cut.value, target))
         ledger = Scribe()
-        return Encoded(encode_messages(messages, target, ledger), losses=tuple(ledger.losses))
+        return Encoded(
+            encode_messages(kindred(messages, self.name, target), target, ledger), losses=tuple(ledger.losses)
+        )
 
     def encode_system(self, system: Sequence[Block], target: Target | None = None) -> Encoded:
         ledger = Scribe()

@@ -17,6 +17,8 @@ from ...types.capabilities import Target
 from ...types.loss import Encoded
 from ...types.request import Request
 from .._history import PLACEHOLDER, leading_system
+from .._issuer import kindred
+from .._output import read_name, say_name
 from .._schemas import is_strict_form, say_strict
 from .._stream import dump
 from .._tables import Field, FieldTable, Ledger, kept, marks, own, take
@@ -119,6 +121,7 @@ def read_format(config: Wire, fields: dict[str, Any], forms: Wire) -> None:
         forms["schema_text"] = text
     if not is_strict_form(schema, NAME):
         forms["schema"] = "verbatim"
+    read_name(inner, fields)
     del config["textFormat"]
     leave(structure, "jsonSchema", inner)
     leave(wire, "structure", structure)
@@ -150,8 +153,10 @@ def encode_request(request: Request, target: Target | None) -> Encoded:
     tools = say_tools(request, mark, ledger)
     native, output = Wire(), Wire()
     say_native(request, native, output, way_of(target), ledger)
+    name = say_name(request, ledger)
     if request.output_schema is not None:
-        output["textFormat"] = say_format(request.output_schema, mark, ledger)
+        output["textFormat"] = said = say_format(request.output_schema, mark, ledger)
+        said["structure"]["jsonSchema"] |= name
     said = {"inferenceConfig": config, "toolConfig": tools}
     said |= {"additionalModelRequestFields": native, "outputConfig": output}
     body |= {key: value for key, value in said.items() if value}
@@ -173,7 +178,7 @@ def say_history(request: Request, body: Wire, target: Target | None, mark: Wire,
         said = encode_system(system, ledger)
     if said:
         body["system"] = said
-    turns = encode_messages(request.messages, target, ledger, skip)
+    turns = encode_messages(kindred(request.messages, NAME, target, request.model), target, ledger, skip)
     if turns:
         body["messages"] = turns
     elif request.messages or not _without_messages(request, mark):

@@ -35,6 +35,7 @@ PARAMS = FieldTable(
     Field("metadata", None),
     Field("service_tier", None),
     Field("betas", None),
+    Field("output_name", None, weight="form"),
 )
 OPTIONS = FieldTable(
     NAME,

@@ -20,6 +20,7 @@ from ...types.tools import ToolChoice, ToolDefinition
 from ...types.words import Role
 from .._history import leading_system
 from .._json import is_array, is_dict, is_list, is_object
+from .._output import SCHEMA_NAME, read_name, say_name
 from .._schemas import is_strict_form, say_strict
 from .._tables import Field, FieldTable, Ledger, kept, marks, own, take
 from .messages import decode_messages, encode_messages, encode_system
@@ -42,7 +43,6 @@ EFFORTS = ("minimal", "low", "medium", "high", "xhigh", "max")
 MODES = ("enabled", "disabled", "adaptive")
 MAX_TOKENS_KEYS = ("max_completion_tokens", "max_tokens")
 SEED_KEYS = ("seed", "random_seed")
-SCHEMA_NAME = "output"
 
 
 def decode_request(body: Json, model: str | None, stream: bool | None, provider: str | None) -> Request:
@@ -177,6 +177,7 @@ def read_format(rest: Wire, fields: dict[str, Any], forms: Wire) -> None:
         del inner["name"]
     elif "name" not in inner:
         forms["name"] = "absent"
+    read_name(inner, fields)
     outer = {key: value for key, value in wire.items() if key not in ("type", "json_schema")}
     left = {**outer, **({"json_schema": inner} if inner else {})}
     del rest["response_format"]
@@ -227,8 +228,10 @@ def encode_request(request: Request, target: Target | None, provider: str | None
     say_identity(request, body, mark, ledger)
     if request.thinking is not None:
         say_thinking(request.thinking, body, mark, quirks, bound, ledger)
+    name = say_name(request, ledger)
     if request.output_schema is not None:
         say_format(request.output_schema, body, mark, ledger)
+        body["response_format"]["json_schema"] |= name
     if request.stream and (quirks.stream_usage if bound else mark.get("stream_options") != "absent"):
         body["stream_options"] = {"include_usage": True}
     if request.betas:

@@ -19,6 +19,7 @@ from ...types.request import Request, Thinking
 from ...types.tools import Tool
 from ...types.words import Role
 from .._history import PLACEHOLDER, is_plain, leading_system
+from .._output import SCHEMA_NAME, read_name, say_name
 from .._schemas import is_strict_form, say_strict
 from .._stream import dump
 from .._tables import Field, FieldTable, Ledger, kept, marks, own, take
@@ -44,7 +45,6 @@ PARAMS = FieldTable(
 TIERS = ("auto", "default", "flex", "scale", "priority", "fast", "ultrafast")
 EFFORTS = ("minimal", "low", "medium", "high", "xhigh", "max")
 SHOWN, SUMMARIES = "summarized", ("auto", "concise", "detailed")
-SCHEMA_NAME = "output"
 MOST_METADATA, LONGEST_KEY, LONGEST_VALUE = 16, 64, 512
 STATE = ("previous_response_id", "conversation", "prompt")
 
@@ -157,6 +157,7 @@ def read_format(rest: Wire, fields: dict[str, Any], forms: Wire, blanks: Wire) -
         del inner["name"]
     elif "name" not in inner:
         forms["name"] = "absent"
+    read_name(inner, fields)
     outer = {key: value for key, value in rest.pop("text").items() if key != "format"}
     if left := {**outer, **({"format": inner} if inner else {})}:
         rest["text"] = left
@@ -182,8 +183,9 @@ def encode_request(request: Request, target: Target | None) -> Encoded:
         say_identity(request, body, mark, scribe)
     if request.thinking is not None:
         say_thinking(request.thinking, body, scribe)
+    name = say_name(request, scribe)
     if request.output_schema is not None:
-        body["text"] = {"format": say_format(request.output_schema, mark, scribe)}
+        body["text"] = {"format": say_format(request.output_schema, mark, scribe) | name}
     if request.service_tier in TIERS:
         body["service_tier"] = request.service_tier
     elif request.service_tier is not None:

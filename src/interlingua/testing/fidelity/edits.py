@@ -54,6 +54,7 @@ AFTER = {
     "file_id": "x",
     "url": "#x",
     "model": "-x",
+    "output_name": "-x",
     "betas": "-x",
     "allowed": "_x",
 }

@@ -189,6 +189,7 @@ def _settings(dialect: str | None) -> dict[str, SearchStrategy[Any]]:
         "stop_sequences": st.lists(texts(empty=False), min_size=1, max_size=3).map(tuple),
         "seed": st.integers(0, 99),
         "output_schema": st.sampled_from([STRICT, LOOSE]),
+        "output_name": st.sampled_from(["city", "no name!"]),
         "thinking": thinking(),
         "metadata": st.sampled_from([{"user_id": "u"}, {"team": "blue"}, {"user_id": "u", "team": "blue"}]),
         "service_tier": st.sampled_from(["auto", "default", "flex", "priority", "unheard-of"]),
