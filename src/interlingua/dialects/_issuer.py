@@ -12,13 +12,14 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from ..types.blocks import ThinkingBlock
+from ..types.blocks import Block, RedactedThinkingBlock, ThinkingBlock
 from ..types.capabilities import Target
 from ..types.messages import Message, Origin
 
 __all__ = ["issuer_name", "kindred", "same_issuer"]
 
 _CLAUDE_ELSEWHERE = {"anthropic-messages": "bedrock-converse", "bedrock-converse": "anthropic-messages"}
+_BASE64 = re.compile(r"[A-Za-z0-9+/]*={0,2}")
 _CLOUD = re.compile(r"^(?:[a-z]+\.)*anthropic\.|^.*/")
 _RELEASE = re.compile(r"[-@](?:\d{8}|\d{4}-\d{2}-\d{2}|latest|\d{3}|v\d+(?::\d+)?)$")
 
@@ -56,8 +57,14 @@ def _is_kin(turn: Message, elsewhere: str, model: str | None, *, known: bool) ->
     origin = turn.origin
     if origin is None or origin.dialect != elsewhere or (known and origin.provider is not None):
         return False
-    signed = all(block.signature is not None for block in turn.content if type(block) is ThinkingBlock)
-    return signed and _is_claude(origin.model or model or "")
+    return all(map(_is_proved, turn.content)) and _is_claude(origin.model or model or "")
+
+
+def _is_proved(block: Block) -> bool:
+    """Whether Claude would know its own reasoning again; what is hidden must be base64 in one of its protocols."""
+    if type(block) is RedactedThinkingBlock:
+        return len(block.data) % 4 == 0 and _BASE64.fullmatch(block.data) is not None
+    return type(block) is not ThinkingBlock or block.signature is not None
 
 
 def _is_claude(model: str) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ..types.base import Json, Value
-from ..types.blocks import OpaqueBlock
+from ..types.blocks import Block, OpaqueBlock
 from ..types.loss import Loss, LossKind, LossWeight
 from ._json import Wire, is_dict, is_list, is_object
 
@@ -68,10 +68,17 @@ class Ledger:
         reason = f"`{word}` is a block of {block.dialect} that interlingua does not translate; it was left out"
         self.lose("dropped", reason, weight=weight)
 
+    def lose_from_system(self, block: Block, dialect: str) -> None:
+        """Declare a block of the system prompt that is no text."""
+        if type(block) is OpaqueBlock:
+            self.opaque(block)
+        else:
+            self.lose("dropped", f"{dialect} takes only text in a system prompt")
+
 
 def _untranslated(dialect: str, key: str, value: Json) -> str:
     if key == "role":
-        return f"{dialect} had the role {value!r} here, which no other protocol knows; sent as user"
+        return f"{dialect} had the role {value!r} here, which interlingua does not know; sent as user"
     fields = list(_fields(key, value))
     named = ", ".join(f"`{field}`" for field in fields[:NAMED])
     more = f" and {len(fields) - NAMED} more" if len(fields) > NAMED else ""

@@ -120,7 +120,7 @@ def _in_mode(asked: Thinking, forms: frozenset[str], reader: Reader, limit: int 
         return replace(asked, mode=None)  # the word says it all
     if forms <= IN_WORDS:
         effort = _nearest(USUAL_BUDGET, reader.facts.efforts or EFFORTS)
-        reader.lose("thinking/mode", "approximated", f"is asked by a word: effort {effort!r}")
+        reader.lose("thinking/mode", "approximated", f"takes an effort instead of a mode: {effort!r}")
         return replace(asked, mode=None, effort=effort)
     if asked.mode == "enabled" and forms.isdisjoint({"toggle", "budget"}):
         reader.lose("thinking/mode", "approximated", "decides for itself how much to think")

@@ -141,7 +141,7 @@ def read_image(rest: Wire) -> dict[str, Any] | None:
 def say_document(block: DocumentBlock, ledger: Ledger) -> Wire | None:
     source = block.source
     if isinstance(source, Base64Source) and source.media_type != "application/pdf":
-        ledger.lose("dropped", f"{NAME} takes PDF and plain text documents, not {source.media_type}")
+        ledger.lose("dropped", f"{NAME} takes documents as data only if they are PDF, not {source.media_type}")
         return None
     wire = say_source(source, ledger)
     if wire is None:
@@ -194,9 +194,9 @@ def read_redacted(rest: Wire) -> dict[str, Any]:
 def say_tool_use(block: ToolUseBlock, ledger: Ledger) -> Wire:
     input = block.input
     if block.kind == "text":
-        ledger.lose("approximated", "sent as an object with one string `input`", "input_text")
-        ledger.lose("approximated", f"{NAME} has no free-text calls", "kind")
-        ledger.lose("added", "sent as an object with one string `input`", "input")
+        ledger.lose("approximated", f"{NAME} has no free-text calls; sent as one string `input`", "input_text")
+        ledger.lose("approximated", f"{NAME} has no free-text calls; sent as one string `input`", "kind")
+        ledger.lose("added", f"{NAME} has no free-text calls; sent as one string `input`", "input")
         input = {"input": block.input_text or ""}
     elif block.input_text is not None:
         ledger.lose_form("dropped", f"{NAME} takes parsed arguments, not the text", "input_text")
@@ -261,7 +261,7 @@ def read_tool_result(rest: Wire) -> dict[str, Any] | None:
 
 def say_server_call(block: ServerToolUseBlock, ledger: Ledger) -> Wire | None:
     if block.dialect not in ("", NAME):
-        ledger.lose("dropped", f"the call of a hosted tool of {block.dialect} has no form in {NAME}")
+        ledger.lose("dropped", f"the call of a hosted tool of {block.dialect} that is not translated to {NAME}")
         return None
     tag = marks(NAME, block).get("tag", "server_tool_use")
     return {"type": tag, "id": block.id, "name": block.name, "input": block.input}
@@ -279,7 +279,7 @@ def read_mcp_call(rest: Wire) -> dict[str, Any] | None:
 
 def say_server_result(block: ServerToolResultBlock, ledger: Ledger) -> Wire | None:
     if block.dialect not in ("", NAME):
-        ledger.lose("dropped", f"the result of a hosted tool of {block.dialect} has no form in {NAME}")
+        ledger.lose("dropped", f"the result of a hosted tool of {block.dialect} that is not translated to {NAME}")
         return None
     wire: Wire = {"type": f"{block.name}_tool_result", "tool_use_id": block.tool_use_id, "content": block.content}
     if block.is_error is not None:

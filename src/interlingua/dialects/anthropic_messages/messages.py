@@ -269,7 +269,7 @@ def _fit_id(block: Block, wire: Wire, key: str, ids: IdMap, ledger: Ledger) -> N
         return
     fitted = ids.fit(wire[key])
     if fitted != wire[key]:
-        ledger.lose_form("approximated", f"{NAME} takes ids of letters, digits, _ and -; derived", key)
+        ledger.lose_form("approximated", f"{NAME} takes ids of letters, digits, _ and -; one derived", key)
         wire[key] = fitted
 
 
@@ -291,7 +291,7 @@ def encode_system(blocks: Sequence[tuple[tuple[str | int, ...], Block]], ledger:
         if isinstance(block, OpaqueBlock) and block.dialect == NAME:
             said.append(block.raw)
         elif type(block) is not TextBlock:
-            ledger.lose("dropped", f"{NAME} takes only text in a system prompt")
+            ledger.lose_from_system(block, NAME)
         else:
             wire = say_usual(block) or encode_block(block, ids, ledger)
             if wire is not None:

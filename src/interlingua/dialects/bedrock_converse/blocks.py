@@ -151,9 +151,9 @@ def read_call(rest: Wire) -> dict[str, Any] | None:
 def say_call(block: ToolUseBlock, ledger: Ledger) -> Wire:
     mark, input = marks(NAME, block), block.input
     if block.kind == "text":
-        ledger.lose("approximated", "sent as an object with one string `input`", "input_text")
-        ledger.lose("approximated", f"{NAME} has no free-text calls", "kind")
-        ledger.lose("added", "sent as an object with one string `input`", "input")
+        ledger.lose("approximated", f"{NAME} has no free-text calls; sent as one string `input`", "input_text")
+        ledger.lose("approximated", f"{NAME} has no free-text calls; sent as one string `input`", "kind")
+        ledger.lose("added", f"{NAME} has no free-text calls; sent as one string `input`", "input")
         input = {"input": block.input_text or ""}
     elif block.input_text is not None:
         ledger.lose_form("dropped", f"{NAME} takes parsed arguments, not the text", "input_text")
@@ -171,7 +171,7 @@ def fit_id(original: str, key: str, mark: Wire, ledger: Ledger) -> str:
         return original
     fitted = ledger.ids.fit(original)
     if fitted != original:
-        ledger.lose_form("approximated", f"{NAME} takes ids of 64 letters, digits and _.:-; derived", key)
+        ledger.lose_form("approximated", f"{NAME} takes ids of 64 letters, digits and _.:-; one derived", key)
     return fitted
 
 
@@ -194,7 +194,7 @@ def read_server_call(rest: Wire) -> dict[str, Any] | None:
 
 def say_server_call(block: ServerToolUseBlock, ledger: Ledger) -> Wire | None:
     if block.dialect not in ("", NAME):
-        ledger.lose("dropped", f"the call of a hosted tool of {block.dialect} has no form in {NAME}")
+        ledger.lose("dropped", f"the call of a hosted tool of {block.dialect} that is not translated to {NAME}")
         return None
     return {"toolUse": {"toolUseId": block.id, "name": block.name, "input": block.input, "type": SERVER_CALL}}
 
@@ -264,7 +264,7 @@ def read_server_result(rest: Wire) -> dict[str, Any]:
 
 def say_server_result(block: ServerToolResultBlock, ledger: Ledger) -> Wire | None:
     if block.dialect not in ("", NAME):
-        ledger.lose("dropped", f"the result of a hosted tool of {block.dialect} has no form in {NAME}")
+        ledger.lose("dropped", f"the result of a hosted tool of {block.dialect} that is not translated to {NAME}")
         return None
     word = marks(NAME, block).get("type")
     word = word if word == block.name else f"{block.name}_result"

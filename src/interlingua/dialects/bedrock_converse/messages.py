@@ -286,7 +286,7 @@ def encode_system(blocks: Sequence[tuple[tuple[str | int, ...], Block]], ledger:
         ledger.where = where
         guarded = marks(NAME, block).get("tag") == "guardContent"
         if not isinstance(block, TextBlock | OpaqueBlock) and not guarded:
-            ledger.lose("dropped", f"{NAME} takes only text in a system prompt")
+            ledger.lose_from_system(block, NAME)
             continue
         wire = encode_block(block, Role.user if guarded else Role.system, ledger)
         if wire is not None:

@@ -165,8 +165,8 @@ def say_tool(tool: ToolDefinition, ledger: Scribe) -> Wire:
 
 def say_schema(tool: ToolDefinition, ledger: Ledger) -> tuple[Wire, bool | None]:
     if tool.kind == "text":
-        ledger.lose("approximated", f"{NAME} has no free-text tools; sent as a function of one string", "kind")
-        ledger.lose("added", f"{NAME} has no free-text tools; sent as a function of one string", "input_schema")
+        ledger.lose("approximated", f"{NAME} has no free-text tools; sent as a function with one string", "kind")
+        ledger.lose("added", f"{NAME} has no free-text tools; sent as a function with one string", "input_schema")
         return FREE_TEXT_SCHEMA, tool.strict
     schema, strict = tool.input_schema, tool.strict
     if strict:

@@ -180,9 +180,9 @@ def wire_id(block: ToolUseBlock) -> str | None:
 def say_call(block: ToolUseBlock, ledger: Ledger) -> Wire:
     mark, args = marks(NAME, block), block.input
     if block.kind == "text":
-        ledger.lose("approximated", "sent as an object with one string `input`", "input_text")
-        ledger.lose("added", "sent as an object with one string `input`", "input")
-        ledger.lose("approximated", f"{NAME} has no free-text calls", "kind")
+        ledger.lose("approximated", f"{NAME} has no free-text calls; sent as one string `input`", "input_text")
+        ledger.lose("added", f"{NAME} has no free-text calls; sent as one string `input`", "input")
+        ledger.lose("approximated", f"{NAME} has no free-text calls; sent as one string `input`", "kind")
         args = {"input": block.input_text or ""}
     elif block.input_text is not None:
         ledger.lose_form("dropped", f"{NAME} takes parsed arguments, not the text", "input_text")
@@ -229,7 +229,7 @@ def _id(wire: Wire, blanks: Wire) -> str:
 
 def say_server_call(block: ServerToolUseBlock, ledger: Ledger) -> Wire | None:
     if block.dialect not in ("", NAME):
-        ledger.lose("dropped", f"the call of a hosted tool of {block.dialect} has no form in {NAME}")
+        ledger.lose("dropped", f"the call of a hosted tool of {block.dialect} that is not translated to {NAME}")
         return None
     wire = _issued(block, block.id, "id", ledger)
     if _is_code(block, block.input, "code", ledger):
@@ -278,7 +278,7 @@ def read_tool_call(rest: Wire) -> dict[str, Any]:
 
 def say_server_result(block: ServerToolResultBlock, ledger: Ledger) -> Wire | None:
     if block.dialect not in ("", NAME):
-        ledger.lose("dropped", f"the result of a hosted tool of {block.dialect} has no form in {NAME}")
+        ledger.lose("dropped", f"the result of a hosted tool of {block.dialect} that is not translated to {NAME}")
         return None
     if block.is_error is not None:
         ledger.lose_form("dropped", f"{NAME} has no error flag; the result itself says it", "is_error")

@@ -168,7 +168,7 @@ def say_response(block: ToolResultBlock, words: list[tuple[int, Block]], ledger:
         if type(only) is TextBlock:
             return say_text(only, key, marks(NAME, block), ledger, index)
     for index, inner in words:
-        ledger.lose_form("approximated", f"a result of {NAME} is one text; joined", "content", index)
+        ledger.lose_form("approximated", f"a result of {NAME} is one text; several were joined", "content", index)
         if type(inner) is not JsonBlock and not isinstance(inner, TextBlock | RefusalBlock):
             ledger.lose("dropped", f"a result of {NAME} has no {inner.type} blocks", "content", index)
     return {key: "\n".join(said for _, inner in words if (said := as_text(inner)) is not None)}
@@ -207,5 +207,5 @@ def say_text(block: TextBlock, key: str, mark: Wire, ledger: Ledger, index: int)
     value = spelled_object(block.text) if key == "output" and mark.get("response") != "output" else None
     if value is None:
         return {key: block.text}
-    ledger.lose_form("approximated", f"{NAME} reads text that is a JSON object as that", "content", index)
+    ledger.lose_form("approximated", f"{NAME} reads text that is a JSON object as the object", "content", index)
     return value

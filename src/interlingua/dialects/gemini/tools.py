@@ -162,7 +162,7 @@ def say_declaration(tool: ToolDefinition, plan: Plan, ledger: Ledger) -> Wire:
         wire["description"] = tool.description
     schema = tool.input_schema
     if tool.kind == "text":
-        why = f"{NAME} has no free-text tools; sent as a function with one string `input`"
+        why = f"{NAME} has no free-text tools; sent as a function with one string"
         ledger.lose("approximated", why, "kind")
         ledger.lose("approximated" if schema else "added", why, "input_schema")
         schema = FREE_TEXT_SCHEMA

@@ -238,7 +238,7 @@ def encode_system(blocks: Iterable[Placed], ledger: Ledger) -> list[Wire]:
             continue
         ledger.where = where
         if type(block) is not TextBlock and "verbatim" not in marks(NAME, block):
-            ledger.lose("dropped", f"{NAME} takes only text in a system prompt")
+            ledger.lose_from_system(block, NAME)
             continue
         wire = encode_block(block, history, ledger)
         if wire is not None:

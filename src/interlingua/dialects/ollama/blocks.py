@@ -258,9 +258,9 @@ def say_id(id: str, mark: Wire, wire: Wire, key: str, ledger: Ledger) -> None:
 
 def say_arguments(block: ToolUseBlock, mark: Wire, ledger: Ledger) -> Json:
     if block.kind == "text":
-        ledger.lose("approximated", "sent as an object with one string `input`", "input_text")
-        ledger.lose("added", "sent as an object with one string `input`", "input")
-        ledger.lose("approximated", f"{NAME} has no free-text calls", "kind")
+        ledger.lose("approximated", f"{NAME} has no free-text calls; sent as one string `input`", "input_text")
+        ledger.lose("added", f"{NAME} has no free-text calls; sent as one string `input`", "input")
+        ledger.lose("approximated", f"{NAME} has no free-text calls; sent as one string `input`", "kind")
         return {"input": block.input_text or ""}
     if mark.get("arguments") == "string":
         return write_arguments(block.input, block.input_text)

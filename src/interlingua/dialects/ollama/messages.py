@@ -211,7 +211,7 @@ def encode_system(placed: Sequence[tuple[Place, Block]], ledger: Ledger) -> list
             continue
         ledger.where = place
         if type(block) is not TextBlock:
-            ledger.lose("dropped", f"{NAME} takes only text in a system prompt")
+            ledger.lose_from_system(block, NAME)
             continue
         if block.citations:
             ledger.lose("dropped", f"{NAME} has no citations", "citations")

@@ -76,7 +76,10 @@ def say_tool(tool: ToolDefinition, plan: Plan, ledger: Ledger) -> Wire:
     for word in ("strict", "cache"):
         if getattr(tool, word) is not None:
             ledger.lose(
-                "dropped", f"tools of {NAME} have no {word}", word, weight="content" if getattr(tool, word) else "form"
+                "dropped",
+                f"tools of {NAME} have no `{word}`",
+                word,
+                weight="content" if getattr(tool, word) else "form",
             )
     ledger.foreign(tool, NAME)
     wire: Wire = {"function": function} if "type" in absent else {"type": "function", "function": function}
@@ -85,8 +88,8 @@ def say_tool(tool: ToolDefinition, plan: Plan, ledger: Ledger) -> Wire:
 
 def say_schema(tool: ToolDefinition, plan: Plan, ledger: Ledger) -> Wire:
     if tool.kind == "text":
-        ledger.lose("approximated", f"{NAME} has no free-text tools; sent as a function of one string", "kind")
-        ledger.lose("added", f"{NAME} has no free-text tools; sent as a function of one string", "input_schema")
+        ledger.lose("approximated", f"{NAME} has no free-text tools; sent as a function with one string", "kind")
+        ledger.lose("added", f"{NAME} has no free-text tools; sent as a function with one string", "input_schema")
         return FREE_TEXT_SCHEMA
     if marks(NAME, tool).get("schema") == "verbatim":
         return tool.input_schema

@@ -283,7 +283,7 @@ def say_numbers(request: Request, body: Wire, mark: Wire, quirks: Quirks, bound:
         if quirks.top_k or (not bound and "top_k_key" in mark):
             body["top_k"] = request.top_k
         else:
-            ledger.lose("dropped", f"{NAME} has no `top_k`", "top_k")
+            ledger.lose("dropped", f"{NAME} has `top_k` on some servers only", "top_k")
     tier = request.service_tier
     if tier is not None and tier not in TIERS and NAME not in request.extras and not mark:
         del body["service_tier"]

@@ -187,7 +187,7 @@ def declare_found(call: ServerToolUseBlock, found: ServerToolResultBlock, ledger
 def _ours(block: ServerToolUseBlock | ServerToolResultBlock, ledger: Ledger) -> bool:
     if block.dialect in ("", NAME):
         return True
-    ledger.lose("dropped", f"the call of a hosted tool of {block.dialect} has no form in {NAME}")
+    ledger.lose("dropped", f"the call of a hosted tool of {block.dialect} that is not translated to {NAME}")
     return False
 
 

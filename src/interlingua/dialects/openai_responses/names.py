@@ -70,7 +70,7 @@ class Scribe(Ledger):
             self.renamed[own] = id
             self.taken.add(id)
         if id != wanted:
-            self.lose_form("approximated", f"{NAME} takes unique ids of up to 64 characters; derived", "id")
+            self.lose_form("approximated", f"{NAME} takes unique ids of up to 64 characters; one derived", "id")
             self.derived.add(own)
         self.calls[own] = free = block.kind == "text"
         (self._free.add if free else self._free.discard)(own)

@@ -187,7 +187,7 @@ def _say_schema(tool: ToolDefinition, ledger: Ledger) -> tuple[Wire, bool | None
     said = _say_object(schema)
     for key in said:
         if key not in schema or said[key] != schema[key]:
-            ledger.lose_form("added", f"{NAME} requires it; added", "input_schema", key)
+            ledger.lose_form("added", f"{NAME} requires `{key}` of parameters", "input_schema", key)
     return said, strict
 
 

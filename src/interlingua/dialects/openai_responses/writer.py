@@ -237,7 +237,7 @@ class Writer:
             item = say_hosted_result(block, self.scribe)
             self.items += [item] if item is not None else []
         else:
-            self.scribe.lose("dropped", f"{NAME} has no {block.type} blocks here")
+            self.scribe.lose("dropped", f"{NAME} has no {block.type} blocks outside of assistant messages")
 
     def silent(self, block: OpaqueBlock) -> None:
         """An item that is carried whole. Added tools stand among the others and come back to it."""
@@ -364,7 +364,7 @@ def _as_error(content: list[Block], scribe: Scribe) -> list[Block]:
 def _move_cache(mark: CacheMark, said: list[Wire], last: int, scribe: Scribe) -> None:
     if said and CACHE.key not in said[-1]:
         INPUT.say_cache(mark, said[-1], scribe)
-        scribe.lose_form("moved", f"{NAME} marks the last part of a result", "cache")
-        scribe.lose_form("added", f"{NAME} marks the last part of a result", "content", last, "cache")
+        scribe.lose_form("moved", f"{NAME} has cache marks on a result's parts", "cache")
+        scribe.lose_form("added", f"{NAME} has cache marks on a result's parts", "content", last, "cache")
     else:
         scribe.lose("dropped", f"{NAME} takes cache marks on content parts only", "cache")
