@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import copy
 import json
+import sys
+from collections.abc import Callable
+from types import FrameType
 from typing import Any
 
-from interlingua import decode_stream, fold
+import pytest
+
+from interlingua import AudioBlock, Base64Source, Event, decode_stream, dialect, fold
 from interlingua.dialects.openai_chat.assembly import accumulate
 
 
@@ -35,3 +40,56 @@ def test_token_probabilities_of_all_chunks_are_there() -> None:
     response = fold(decode_stream([*map(chunk, "abc"), end], dialect="openai-chat"))
     told = response.extras["openai-chat"]["choices"][0]["logprobs"]
     assert [entry["token"] for entry in told["content"]] == ["a", "b", "c"]
+
+
+# -------------------------------------------------------------------------------------------------------- linear time
+
+
+def steps_of(work: Callable[[], object]) -> int:
+    """How many steps the interpreter took."""
+    count = 0
+
+    def note(frame: FrameType, event: str, argument: object) -> Any:
+        nonlocal count
+        frame.f_trace_opcodes, frame.f_trace_lines = True, False
+        count += event == "opcode"
+        return note
+
+    before = sys.gettrace()
+    sys.settrace(note)
+    try:
+        work()
+    finally:
+        sys.settrace(before)
+    return count
+
+
+def delta_of(delta: Any) -> bytes:
+    return f"data: {json.dumps({'id': 'c', 'choices': [{'index': 0, 'delta': delta}]})}\n\n".encode()
+
+
+def read_calls(number: int, end: bytes) -> object:
+    decoder = dialect("openai-chat").stream_decoder()
+    for place in range(number):
+        function = {"name": "f", "arguments": "{}"}
+        decoder.feed(delta_of({"tool_calls": [{"index": place, "id": f"call_{place}", "function": function}]}))
+    return [*decoder.feed(end), *decoder.close()]
+
+
+@pytest.mark.parametrize("end", [b"data: [DONE]\n\n", b""], ids=["finished", "cut"])
+def test_twice_as_many_calls_are_twice_the_work(end: bytes) -> None:  # R4
+    read_calls(10, end)  # what is loaded and remembered once
+    few, many = steps_of(lambda: read_calls(100, end)), steps_of(lambda: read_calls(200, end))
+    assert many < 2.2 * few
+
+
+def test_sound_grows_without_being_copied() -> None:  # R4
+    decoder: Any = dialect("openai-chat").stream_decoder()
+    pieces = ["AAAA", "BBBB", "CCCC"]
+    events: list[Event] = []
+    for place, piece in enumerate(pieces):
+        events += decoder.feed(delta_of({"audio": {"id": "a", "data": piece, "transcript": str(place), "n": place}}))
+    assert decoder.answer.audio == {"data": pieces, "transcript": ["0", "1", "2"]}
+    (audio,) = fold([*events, *decoder.feed(b"data: [DONE]\n\n")]).content
+    assert isinstance(audio, AudioBlock)
+    assert (audio.source, audio.transcript) == (Base64Source("audio/wav", "".join(pieces)), "012")

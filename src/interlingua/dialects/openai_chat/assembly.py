@@ -74,7 +74,10 @@ class Call:
 class Choice:
     """A choice on its way, as a wire object."""
 
-    __slots__ = ("audio", "calls", "content", "finish_reason", "legacy", "parts", "refusal", "rest", "thinking", "turn")
+    __slots__ = (
+        *("audio", "by_id", "by_index", "calls", "content", "finish_reason", "legacy", "parts", "refusal", "rest"),
+        *("thinking", "turn"),
+    )
 
     def __init__(self) -> None:
         self.content: list[str] = []
@@ -82,6 +85,9 @@ class Choice:
         self.refusal: list[str] = []
         self.thinking: dict[str, list[str]] = {}
         self.calls: list[Call] = []
+        self.by_id: dict[str, Call] = {}
+        self.by_index: dict[Json, Call] = {}  # the latest of each
+        self.audio: dict[str, list[str]] = {}  # sound and its transcript, which grow
         self.legacy: Call | None = None
         self.finish_reason: Json = None
         self.rest: Wire = {}  # of the choice
@@ -90,15 +96,15 @@ class Choice:
     def call_for(self, wire: Wire) -> Call:
         """The call a fragment belongs to: a new one if it brings an id or an index that no call has."""
         index, id = wire.get("index"), wire.get("id")
-        if id:
-            found = next((call for call in self.calls if call.id == id), None)
-            if found is not None:
-                return found
-        same = [call for call in self.calls if index is None or call.index == index]
-        if same and not (id and same[-1].id) and not (index is None and _begins(wire, same[-1])):
-            return same[-1]
-        call = Call(index)
-        self.calls.append(call)
+        key = index if isinstance(index, int | str) else repr(index)
+        if isinstance(id, str) and id in self.by_id:
+            return self.by_id[id]
+        call = (self.calls[-1] if self.calls else None) if index is None else self.by_index.get(key)
+        if call is None or (id and call.id) or (index is None and _begins(wire, call)):
+            call = self.by_index[key] = Call(index)
+            self.calls.append(call)
+        if isinstance(id, str) and id and not call.id:
+            self.by_id[id] = call
         return call
 
     def keep(self, delta: Wire) -> None:
@@ -128,6 +134,8 @@ class Choice:
             message["tool_calls"] = [call.whole() for call in self.calls]
         if self.legacy is not None:
             message["function_call"] = self.legacy.whole()["function"]
+        if self.audio:
+            message["audio"] = {**(self.turn.get("audio") or {}), **_joined(self.audio)}
         if self.turn:
             message = {**self.turn, **message}
         return {**self.rest, "index": index, "message": message, "finish_reason": self.finish_reason}
@@ -136,6 +144,10 @@ class Choice:
         if self.parts:
             return self.parts
         return "".join(self.content) if self.content else None
+
+
+def _joined(texts: dict[str, list[str]]) -> Wire:
+    return {key: "".join(parts) for key, parts in texts.items()}
 
 
 def _begins(wire: Wire, before: Call) -> bool:

@@ -50,6 +50,8 @@ class Decoder(FrameDecoder):
         self.text: int | None = None  # the slot of the text, once it is open
         self.thinking_key: str | None = None
         self.whole: Response | None = None
+        self.read_calls: dict[int, Block] = {}  # the calls of the whole, by place in the fold
+        self.cut = False
 
     def read(self, frame: tuple[str, bytes], out: list[Event]) -> None:
         try:
@@ -166,10 +168,10 @@ class Decoder(FrameDecoder):
     def audio(self, key: str, value: Wire | str, out: list[Event]) -> None:
         """Sound and its transcript grow; the rest is said once."""
         if isinstance(value, dict):
-            known: Wire = self.answer.turn.get("audio") or {}
-            for name in ("data", "transcript"):
-                if isinstance(known.get(name), str) and isinstance(value.get(name), str):
-                    value = {**value, name: known[name] + value[name]}
+            grown = {name: said for name, said in value.items() if name in SOUND and isinstance(said, str)}
+            for name, said in grown.items():
+                self.answer.audio.setdefault(name, []).append(said)
+            value = {name: said for name, said in value.items() if name not in grown}
         self.answer.keep({key: value})
 
     def skip(self, key: str, value: Json, out: list[Event]) -> None:
@@ -244,10 +246,13 @@ class Decoder(FrameDecoder):
     def close_blocks(self, out: list[Event], *, cut: bool = False) -> None:
         """Everything is read as a whole; calls that never got an id or a name open now, with what they have there."""
         whole = self.whole = read_response(self.body(), self.request)
+        self.cut = cut
         calls = self._calls()
         for call, read in zip(calls, whole.tool_uses if calls else (), strict=False):
             if call.place is None:
                 self.open_call(call, read.id, out)
+            if call.place is not None:
+                self.read_calls[call.place] = read
         if whole.usage is not None:
             out.append(UsageUpdate(whole.usage))
         super().close_blocks(out, cut=cut)
@@ -269,9 +274,7 @@ class Decoder(FrameDecoder):
         assert self.whole is not None
         start = self.fold.blocks[index]
         if isinstance(start, ToolUseBlock):
-            place = [call.place for call in self._calls()].index(index)
-            calls = self.whole.tool_uses
-            return calls[place] if place < len(calls) else replace(start, input_text=self.fold.joined(index))
+            return self.read_calls.get(index) or replace(start, input_text=self.fold.joined(index))
         same = [block for block in self.whole.content if type(block) is type(start)]
         said = self.fold.joined(index)
         whole = next((block for block in same if block.text == said), None)  # type: ignore[union-attr]
@@ -284,7 +287,9 @@ class Decoder(FrameDecoder):
         """In the order of the slots, however they were filled."""
         assert self.whole is not None
         mine, whole = self.fold.blocks, self.whole.content
-        ordered = [block for block in whole if block in mine]
+        same = set(map(id, mine)) & set(map(id, whole))  # all of them, mostly
+        others = [block for block in mine if id(block) not in same]
+        ordered = [] if self.cut else [block for block in whole if id(block) in same or block in others]
         if len(ordered) != len(mine):  # texts around another part came as one
             apart = refusal_is_part(marks(NAME, self.whole).get("turn", {}))
             return tuple(sorted(mine, key=lambda block: Slots().put(0, block, refusal_is_part=apart)))
@@ -320,6 +325,7 @@ def _quiet(choice: Choice, delta: Wire) -> None:
             choice.keep({key: value})
 
 
+SOUND = ("data", "transcript")
 TOLD = (TextBlock, ThinkingBlock, RefusalBlock, ToolUseBlock)  # in deltas, as they come
 THOUGHT = ThinkingBlock(forms={NAME: {"part": "thinking"}})
 EMPTY: dict[str, Block] = {"text": TextBlock(""), "thinking": ThinkingBlock(), "refusal": RefusalBlock("")}
