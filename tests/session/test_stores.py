@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from interlingua import AdapterError, ErrorClass, Message, ParseError, SqliteStore, StoreError, TextBlock
+from interlingua import AdapterError, ErrorClass, Message, ParseError, SqliteStore, StoreError, TextBlock, ToolUseBlock
 from interlingua.embedded import Script, Step
 from interlingua.session import JsonStore, Session, SyncSession, sqlite, stores
 from interlingua.session.saved import Saved
@@ -343,6 +343,38 @@ def test_an_answer_that_could_not_be_stored_comes_with_the_error(tmp_path: Path)
     store.broken = False
     session.send("go on")
     assert said(load(store)) == said(session) == ["what is it?", "forty-two", "go on", "You said: go on"]
+
+
+@pytest.mark.parametrize("blocking", [True, False])
+def test_a_call_whose_start_cannot_be_stored_is_not_run(blocking: bool, tmp_path: Path) -> None:  # T13
+    """The answer with the call is stored, then the disk is full: the error has the answer, and the tool did nothing."""
+    ran: list[int] = []
+
+    class Full(Failing):
+        def save(self, saved: Saved, since: int = 0) -> None:
+            self.broken = "started" in str(saved.messages[-1].metadata.get("calls"))
+            super().save(saved, since)
+
+    def pay(euro: int) -> str:
+        """Pay."""
+        ran.append(euro)
+        return "paid"
+
+    store = Full(JsonStore(tmp_path / "talk.json"), OSError(errno.ENOSPC, "No space left on device"))
+    script = Script(Step(content=(ToolUseBlock("c1", "pay", input={"euro": 5}),)), Step(act="echo"))
+    kind: Any = SyncSession if blocking else Session
+
+    async def scene() -> StoreError:
+        session = kind("anthropic:m", [pay], manager=scripted(script), store=store)
+        with pytest.raises(StoreError) as caught:
+            session.run("pay five") if blocking else await session.run("pay five")
+        assert [str(message.role) for message in session.messages] == ["user", "assistant", "tool"]
+        return caught.value
+
+    error = asyncio.run(scene())
+    assert ran == []
+    assert error.response is not None
+    assert [call.name for call in error.response.tool_uses] == ["pay"]
 
 
 @pytest.mark.parametrize("blocking", [True, False])

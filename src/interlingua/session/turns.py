@@ -99,6 +99,8 @@ class Turn:
                 talk.book.answer([], cause_of(error))
             if not isinstance(error, StoreError):
                 yield from self._store_rest(error)
+            elif error.response is None and response.content:
+                error.response = response
             raise
         finally:
             self.over = True
