@@ -80,7 +80,7 @@ def history(size: int) -> list[Message]:
             Message("tool", [ToolResultBlock(id, (TextBlock(WORDS),))]),
             Message("assistant", WORDS),
         ]
-    return found[:size] if size % 4 != 2 else [*found[: size - 2], *found[-2:]]
+    return found[:size] if size % 4 != 2 else [*found[: size - 2], found[-4], found[-1]]
 
 
 async def _measure(url: str, length: int) -> tuple[float, float]:

@@ -11,7 +11,7 @@ from typing import Any, TypeVar, cast
 import msgspec
 from msgspec.structs import replace
 
-from .errors import AdapterError, error_type
+from .errors import AdapterError, ParseError, error_type
 from .types.base import Json
 from .types.events import MessageComplete
 from .types.response import Response
@@ -25,17 +25,24 @@ FIELDS = (
 )  # fmt: skip
 
 
+class UnreadableValue(ParseError, ValueError):
+    """JSON that is not the value that was asked for. A ``ValueError`` too, as ``msgspec`` raises it."""
+
+
 def to_json(value: Any) -> bytes:
     """Compact JSON of any canonical value."""
     return msgspec.json.encode(value, enc_hook=_error_fields)
 
 
 def from_json(data: bytes | str, kind: type[T]) -> T:
-    """The value that ``to_json`` wrote. Unknown words of closed vocabularies raise."""
-    value = msgspec.json.decode(data, type=kind)
-    if isinstance(value, MessageComplete):
-        value = replace(value, response=replace(value.response, error=_rebuilt(value.response.error)))
-    return replace(value, error=_rebuilt(value.error)) if isinstance(value, Response | MessageComplete) else value
+    """The value that ``to_json`` wrote. Anything else is a ``ParseError``, unknown words of closed vocabularies too."""
+    try:
+        value = msgspec.json.decode(data, type=kind)
+        if isinstance(value, MessageComplete):
+            value = replace(value, response=replace(value.response, error=_rebuilt(value.response.error)))
+        return replace(value, error=_rebuilt(value.error)) if isinstance(value, Response | MessageComplete) else value
+    except (ValueError, TypeError, KeyError, RecursionError) as error:
+        raise UnreadableValue(f"this is not the JSON of a {getattr(kind, '__name__', kind)}: {error}") from error
 
 
 def _error_fields(value: Any) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import json
 import os
 import sqlite3
 import stat
@@ -267,6 +268,39 @@ def test_a_holder_in_another_process_is_refused(name: str, tmp_path: Path) -> No
     assert said(load(path)) == said(session)
 
 
+def test_a_session_that_was_only_read_writes_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "talk.json"
+    first = new(path)
+    first.send("one")
+    before = path.read_bytes()
+
+    async def scene() -> None:
+        async with Session.load(path, manager=scripted(), store=path) as reader:
+            assert reader.messages == first.messages
+
+    asyncio.run(scene())
+    assert path.read_bytes() == before
+    first.send("two")
+
+
+def test_a_refused_session_can_be_closed(tmp_path: Path) -> None:
+    """What it could not store it has taken back: nothing is left to be written."""
+    path = tmp_path / "talk.db"
+    new(path).send("one")
+
+    async def scene() -> None:
+        async with Session.load(path, manager=scripted(), store=path) as second:
+            load(path, store=path).send("two")
+            with pytest.raises(StoreError):
+                await second.send("three")
+            second.add(Message("user", "noted, but never stored"))
+            with pytest.raises(StoreError, match="changed by somebody else"):
+                await second.close()
+            second.take_back()
+
+    asyncio.run(scene())
+
+
 def test_a_file_that_holds_something_else_is_not_overwritten(tmp_path: Path) -> None:  # T12
     path, other = tmp_path / "talk.json", new(None)
     new(path).send("one")
@@ -314,9 +348,36 @@ def test_a_session_saves_again_and_again_where_it_likes(name: str, tmp_path: Pat
     assert said(load(tmp_path / f"copy-{name}")) == said(session)
 
 
-def test_a_file_of_the_first_version_is_kept_where_it_was(tmp_path: Path) -> None:
-    path = tmp_path / "talk.json"
-    path.write_bytes((HERE / "saved-v1.json").read_bytes())
+V1_TABLES = """
+CREATE TABLE IF NOT EXISTS sessions (id TEXT PRIMARY KEY, head TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS messages (
+    session TEXT NOT NULL REFERENCES sessions (id), place INTEGER NOT NULL, body TEXT NOT NULL,
+    PRIMARY KEY (session, place)
+) WITHOUT ROWID;
+"""
+
+
+def put_first_version(path: Path) -> None:
+    """The same session as a file of the first version, and as rows of it."""
+    data = (HERE / "saved-v1.json").read_bytes()
+    if path.suffix == ".json":
+        path.write_bytes(data)
+        return
+    head = json.loads(data)
+    messages = head.pop("messages")
+    with sqlite3.connect(path) as open_:
+        open_.executescript(f"PRAGMA journal_mode=WAL; {V1_TABLES}")
+        open_.execute("INSERT INTO sessions VALUES (?, ?)", (head["id"], json.dumps(head)))
+        rows = [(head["id"], place, json.dumps(message)) for place, message in enumerate(messages)]
+        open_.executemany("INSERT INTO messages VALUES (?, ?, ?)", rows)
+    open_.close()
+
+
+@pytest.mark.parametrize("name", STORES)
+def test_a_file_of_the_first_version_is_kept_where_it_was(name: str, tmp_path: Path) -> None:
+    path = tmp_path / name
+    put_first_version(path)
+    assert said(load(path)) == said(load(HERE / "saved-v1.json"))
     first, second = load(path, store=path), load(path, store=path)
     first.send("go on")
     with pytest.raises(StoreError, match="changed by somebody else"):
@@ -519,6 +580,11 @@ def test_a_load_creates_nothing(name: str, tmp_path: Path) -> None:  # T16
     with pytest.raises(FileNotFoundError, match="No saved session here") as caught:
         load(tmp_path / name)
     assert str(tmp_path / name) in str(caught.value)
+    assert os.listdir(tmp_path) == []
+
+
+def test_a_store_without_a_file_holds_no_session(tmp_path: Path) -> None:
+    assert SqliteStore(tmp_path / "talk.db").ids() == ()
     assert os.listdir(tmp_path) == []
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from interlingua import Message, RateLimitError, Request, Response, TextBlock, from_json, to_json
+from interlingua import Message, ParseError, RateLimitError, Request, Response, TextBlock, from_json, to_json
 
 
 def test_a_request():
@@ -29,3 +29,22 @@ def test_what_is_no_canonical_value_is_refused():
 def test_an_unknown_role_is_refused():
     with pytest.raises(ValueError, match="wizard"):
         from_json(b'{"role":"wizard"}', Message)
+
+
+DAMAGED = [
+    b"",
+    b"{",
+    b"\xff",
+    b"7",
+    b"[" * 100_000,
+    b'{"content": "no blocks", "stop_reason": "end_turn"}',
+    b'{"content": [], "stop_reason": "error", "error": {}}',
+    b'{"content": [], "stop_reason": "error", "error": {"error_class": "odd", "message": 7}}',
+    b'{"content": [], "stop_reason": "error", "error": {"error_class": [], "message": ""}}',
+]
+
+
+@pytest.mark.parametrize("data", DAMAGED, ids=range(len(DAMAGED)))
+def test_what_is_damaged_raises_an_error_of_ours(data):  # T10, law 11
+    with pytest.raises(ParseError, match="not the JSON of a Response"):
+        from_json(data, Response)

@@ -23,8 +23,8 @@ Place = tuple[int, int]
 """A message, and a block in it."""
 
 HELD = ("previous_response_id", "conversation")
-ORPHAN = "no call in the conversation has this result's id"
-TWICE = "the call was answered twice: the later result is sent, in the place of the earlier"
+ORPHAN = "no call in the conversation has the id {!r} of this result"
+TWICE = "the call {!r} was answered twice: this later result is sent, in the place of the earlier"
 
 
 def match_results(request: Request) -> tuple[Request, tuple[Loss, ...]]:
@@ -109,10 +109,13 @@ def _mended(request: Request, odd: dict[Place, Place | None]) -> tuple[Request, 
     losses: list[Loss] = []
     content = [list(message.content) for message in request.messages]
     for (index, place), earlier in odd.items():
-        path = f"messages/{index}/content/{place}"
-        if earlier is not None:
-            content[earlier[0]][earlier[1]] = content[index][place]
-        losses.append(Loss(path, "dropped", ORPHAN) if earlier is None else Loss(path, "moved", TWICE))
+        path, result = f"messages/{index}/content/{place}", content[index][place]
+        assert isinstance(result, ToolResultBlock)
+        if earlier is None:
+            losses.append(Loss(path, "dropped", ORPHAN.format(result.tool_use_id)))
+        else:
+            content[earlier[0]][earlier[1]] = result
+            losses.append(Loss(path, "moved", TWICE.format(result.tool_use_id)))
     for index, place in reversed(odd):
         del content[index][place]
     emptied = {index for index, _ in odd if not content[index]}

@@ -187,7 +187,8 @@ class Session(Talk):
         """Cancel what runs, and close connections and store if they are the session's own."""
         await self.cancel()
         try:
-            await self._persist()
+            if self._unsaved:
+                await self._persist()
         finally:
             await asyncio.to_thread(self._close_store)
             if self._owns_manager:

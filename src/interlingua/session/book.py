@@ -137,7 +137,7 @@ class Book:
     def restore(self, state: tuple[list[Message], dict[str, ToolUseBlock], set[str]]) -> None:
         """Undo every change since ``state`` was taken."""
         self.messages, self._open, self.omitted = state
-        self.saved = 0  # what is stored may be newer
+        self.saved = min(self.saved, len(self.messages))
 
     def omit(self, messages: Iterable[Message]) -> None:
         """Send these no more; they stay here."""

@@ -76,6 +76,8 @@ class SqliteStore:
     def load(self, id: str | None = None) -> Saved:
         """The session of that id; the only one, if there is but one."""
         known = self.ids()
+        if not known and not self.path.exists():
+            raise missing(self.path)
         if not known:
             raise ParseError(f"{self.path} is a SQLite database without saved sessions")
         first, *others = known
@@ -97,7 +99,9 @@ class SqliteStore:
         return read_parts(parse(_bytes(row[0]), source), [_row(body) for (body,) in rows], source)
 
     def ids(self) -> tuple[str, ...]:
-        """The sessions that are kept here, the oldest first."""
+        """The sessions that are kept here, the oldest first; none, if there is no file yet."""
+        if self._connection is None and not self.path.exists():
+            return ()
         with self._visit() as open_:
             rows = open_.execute("SELECT id FROM sessions ORDER BY rowid").fetchall()
         return tuple(_bytes(id).decode(errors="replace") for (id,) in rows)
@@ -119,8 +123,6 @@ class SqliteStore:
     def _open(self, writes: bool) -> sqlite3.Connection:
         """Only a save creates the file and its tables."""
         if self._connection is None:
-            if not writes and not self.path.exists():
-                raise missing(self.path)
             where = f"file:{quote(str(self.path.absolute()))}?mode={'rwc' if writes else 'rw'}"
             made = sqlite3.connect(where, uri=True, check_same_thread=False, timeout=WAIT, isolation_level=None)
             made.text_factory = bytes  # text that is no UTF-8 is salvaged like anything else

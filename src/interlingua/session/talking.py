@@ -115,6 +115,7 @@ class Talk:
         self._turn: Turn | None = None
         self._writer, self._unreadable = Writer(), dict[str, Json]()
         self._before: Any = None
+        self._unsaved = False
         self._warnings: dict[str, bool] = {}
         """What was told of the user's words; whether the next report still has to tell it."""
         self.model = model
@@ -318,19 +319,23 @@ class Talk:
     def persist(self) -> None:
         """Write what is new to the session's store, if it has one. Blocks; turns that await call it in a thread."""
         if self.store is not None:
+            self._unsaved = True
             self._writer.persist(self.store, self.book, self.snapshot)
+            self._unsaved = False
 
     def _mark(self) -> None:
         """Remember the history, should the change that follows not be stored."""
-        self._before = None if self.store is None else self.book.state()
+        self._before = None if self.store is None else (self.book.state(), self._unsaved)
 
     def take_back(self) -> None:
         """Undo the change that could not be stored, so that it can be made once more."""
         if self._before is not None:
-            self.book.restore(self._before)
+            state, self._unsaved = self._before
+            self.book.restore(state)
 
     def _persist_change(self) -> None:
         if not self.blocking:
+            self._unsaved = self.store is not None
             return
         try:
             self.persist()
