@@ -17,7 +17,7 @@ from ..tools.running import Batch
 from ..types.events import Event
 from ..types.response import Response
 from .calls import BY_CALLER
-from .talking import Talk
+from .keeping import Kept
 from .turns import Persist, RunTools, Shorten, Turn
 from .wishes import Content, Wishes
 
@@ -77,7 +77,7 @@ class SessionStream:
         self._steps.close()
 
 
-class Session(Talk):
+class Session(Kept):
     """``send`` asks once, ``run`` goes on until the model wants no more tools; ``stream`` and ``run_stream`` tell the
     same as it comes. ``session.model = …`` moves the conversation between any two turns."""
 

@@ -14,7 +14,7 @@ from ..tools.running import Batch, run_blocking
 from ..types.events import Event
 from ..types.response import Response
 from .calls import BY_CALLER
-from .talking import Talk
+from .keeping import Kept
 from .turns import Persist, RunTools, Shorten, Turn
 from .wishes import Content, Wishes
 
@@ -47,7 +47,7 @@ class SyncSessionStream:
         self._steps.close()
 
 
-class SyncSession(Talk):
+class SyncSession(Kept):
     """``send``, ``run``, ``stream`` and ``run_stream``, as in ``Session``."""
 
     blocking = True
