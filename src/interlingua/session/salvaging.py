@@ -116,7 +116,7 @@ def _unsound(value: Value) -> str | None:
         if name in ("extras", "forms"):
             sound = not held or all(map(is_object, held.values()))
         else:
-            inner: tuple[Any, ...] = held if isinstance(held, tuple) else (held,)
+            inner: tuple[Any, ...] = held if isinstance(held, tuple) else (held,)  # pyright: ignore[reportUnknownVariableType]
             sound = all(_unsound(one) is None for one in inner if isinstance(one, Value))
         if not sound:
             return name
