@@ -56,7 +56,7 @@ own tool residue                   yes      yes     yes       yes     yes     ye
 
 choice auto                        yes      yes     yes       yes     no      yes
 choice any                         yes      yes     yes       yes     no      yes
-choice none                        yes      yes     yes       yes     no      ~
+choice none                        yes      yes     yes       yes     ~       ~
 choice specific                    yes      yes     yes       yes     no      yes
 choice allowed                     no       yes     yes       yes     no      no
 choice not parallel                yes      yes     yes       no      no      no

@@ -357,8 +357,8 @@ def test_choice_of_none() -> None:
         openai_chat={"tool_choice": "none"},
         openai_responses={"tool_choice": "none"},
         gemini={"toolConfig": {"functionCallingConfig": {"mode": "NONE"}}},
-        ollama=lossy({}, "tool_choice dropped"),
         # There is no such choice: no tool is offered.
+        ollama=lossy({"tools": GONE}, "tool_choice approximated", "tools/0 dropped"),
         bedrock_converse=lossy({"toolConfig": GONE}, "tool_choice approximated", "tools/0 dropped"),
     )
 

@@ -61,7 +61,7 @@ def cause_of(error: BaseException) -> str:
 
 def refusals(calls: Iterable[ToolUseBlock], request: Request) -> dict[str, str]:
     """Why some calls may not run, by id: the request did not offer such a tool, or did not allow it."""
-    names = [name for tool in request.tools if (name := _name_of(tool)) and _allows(request, name)]
+    names = [name for tool in request.tools if (name := _name_of(tool)) and _allows(request, tool, name)]
     told = f"Offered: {', '.join(names) or 'none'}."
     return {
         call.id: f"`{call.name}` was not offered in this request, so it was not run. {told}"
@@ -70,8 +70,11 @@ def refusals(calls: Iterable[ToolUseBlock], request: Request) -> dict[str, str]:
     }
 
 
-def _allows(request: Request, name: str) -> bool:
-    return request.tool_choice is None or request.tool_choice.allows(name)
+def _allows(request: Request, tool: Tool, name: str) -> bool:
+    choice = request.tool_choice
+    if choice is None:
+        return True
+    return choice.mode != "none" if isinstance(tool, ServerTool) else choice.allows(name)
 
 
 def _name_of(tool: Tool) -> str | None:
@@ -108,9 +111,9 @@ def with_states(message: Message, states: Mapping[str, State]) -> Message:
     """The answer with other states of its calls."""
     own = {block.id for block in message.content if type(block) is ToolUseBlock}
     made = {id: {**entry_of(message, id), "state": state} for id, state in states.items() if id in own}
-    before: Any = message.metadata.get(KEY)
-    told = {**before, **made} if isinstance(before, dict) else made
-    return replace(message, metadata={**message.metadata, KEY: told})
+    told: Any = message.metadata.get(KEY)
+    before = cast("dict[str, Any]", told) if isinstance(told, dict) else {}
+    return replace(message, metadata={**message.metadata, KEY: {**before, **made}})
 
 
 def why_unanswered(entry: Mapping[str, Any], cause: str | None) -> str:

@@ -18,6 +18,7 @@ from ...types.tools import Tool, ToolChoice
 from .._base import Dialect, Headers, StreamDecoder
 from .._incomplete import cut_answer, cut_history
 from .._issuer import kindred
+from .._offered import narrow
 from .._output import forcing, speaking, spoken
 from .._tables import Ledger
 from .blocks import NAME
@@ -37,6 +38,8 @@ class AnthropicMessages(Dialect):
     def encode_request(self, request: Request, target: Target | None = None) -> Encoded:
         if (cut := cut_history(request.messages, self.name)) is not None:
             return cut.tell(self.encode_request(replace(request, messages=cut.value), target))
+        if (fewer := narrow(request, NAME, ("allowed",))) is not None:
+            return fewer.tell(self.encode_request(fewer.value, target))
         if request.output_schema is None:
             return encode_request(request, target)
         return forcing(lambda asked: encode_request(asked, target), request, target)

@@ -17,6 +17,7 @@ from ...types.response import Response
 from ...types.tools import Tool, ToolChoice
 from .._base import Dialect, Headers, StreamDecoder
 from .._incomplete import cut_answer, cut_history
+from .._offered import narrow
 from .._output import forcing, speaking, spoken
 from .._tables import Ledger
 from .blocks import NAME
@@ -38,6 +39,8 @@ class Ollama(Dialect):
     def encode_request(self, request: Request, target: Target | None = None) -> Encoded:
         if (cut := cut_history(request.messages, self.name)) is not None:
             return cut.tell(self.encode_request(replace(request, messages=cut.value), target))
+        if (fewer := narrow(request, NAME, ("none", "specific", "allowed"))) is not None:
+            return fewer.tell(self.encode_request(fewer.value, target))
         if request.output_schema is None:
             return encode_request(request, target)
         return forcing(lambda asked: encode_request(asked, target), request, target)
