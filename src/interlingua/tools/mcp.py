@@ -41,6 +41,8 @@ log = logging.getLogger("interlingua")
 
 _SECONDS = 30.0
 _SILENCE = 300.0
+MOST_PAGES = 1000
+"""Pages of one server's list of tools; a server that never ends would be read for ever."""
 """Seconds to connect, and of silence: what the package sets where no headers are given."""
 
 
@@ -185,11 +187,13 @@ class McpTools:
     # ------------------------------------------------------------------------------------------- listing and calling
 
     async def _listed(self, client: Client | ClientSession) -> tuple[BoundTool[..., Any], ...]:
-        return tuple([self._bound(tool) async for tool in _pages(client)])
+        found = [tool async for tool in _pages(client)]
+        names = _distinct([f"{self._prefix}{tool.name}" for tool in found])
+        return tuple(self._bound(name, tool) for name, tool in zip(names, found, strict=True))
 
-    def _bound(self, tool: Tool) -> BoundTool[..., Any]:
+    def _bound(self, name: str, tool: Tool) -> BoundTool[..., Any]:
         definition = ToolDefinition(
-            name=re.sub(r"[^A-Za-z0-9_-]", "_", f"{self._prefix}{tool.name}")[:64],  # what every vendor takes
+            name=name,
             description=tool.description or tool.title,
             input_schema=tool.input_schema,
             annotations=_annotations(tool.annotations, self._cautious),
@@ -249,6 +253,21 @@ async def _pages(client: Client | ClientSession) -> AsyncIterator[Tool]:
         cursor = page.next_cursor
         if cursor is None:
             return
+        if len(seen) >= MOST_PAGES:
+            raise RuntimeError(f"the MCP server lists its tools on more than {MOST_PAGES} pages; it was given up")
+
+
+def _distinct(names: Sequence[str]) -> list[str]:
+    """Names that every vendor takes. Two that would be the same, such as ``a.b`` and ``a_b``, are numbered."""
+    found: dict[str, None] = {}
+    for name in names:
+        fitting = fit = re.sub(r"[^A-Za-z0-9_-]", "_", name)[:64]
+        number = 2
+        while fit in found:
+            fit = f"{fitting[: 63 - len(str(number))]}_{number}"
+            number += 1
+        found[fit] = None
+    return list(found)
 
 
 def _annotations(hints: Hints | None, cautious: bool) -> ToolAnnotations | None:
