@@ -154,19 +154,28 @@ class Book:
 
         How many messages are not sent any more.
         """
-        known = {message.id for message in self.messages}
-        kept = {message.id for message in shown}
+        known, kept = {message.id for message in self.messages}, {message.id for message in shown}
         before = len(self.omitted)
         self.omit(message for message in self.messages if message.id not in kept)
         gone = len(self.omitted) - before
-        place = 0
+        behind: dict[str | None, list[Message]] = {}  # new messages, by the known one that they stand behind
+        last: str | None = None
         for message in shown:
             if message.id in known and message.id is not None:
-                place = next(i for i, mine in enumerate(self.messages) if mine.id == message.id) + 1
+                last = message.id
             else:
-                self.messages.insert(place, replace(message, id=new_message_id()))
-                self.saved, place = min(self.saved, place), place + 1
+                behind.setdefault(last, []).append(replace(message, id=new_message_id()))
+        if behind:
+            self._write_in(behind)
         return gone
+
+    def _write_in(self, behind: dict[str | None, list[Message]]) -> None:
+        places = [place for place, message in enumerate(self.messages) if message.id in behind]
+        first = 0 if None in behind else places[0] + 1
+        written = list(behind.get(None, ()))
+        for message in self.messages:
+            written += [message, *behind.get(message.id, ())]
+        self.messages, self.saved = written, min(self.saved, first)
 
 
 def error_result(id: str, why: str) -> ToolResultBlock:

@@ -7,6 +7,7 @@ Shapes only: ``type``, ``enum``, ``const``, ``required``, ``properties``, ``addi
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from itertools import islice
 from typing import Any
 
 from ..schema.walk import (
@@ -24,12 +25,15 @@ from ..types.base import Json
 
 __all__ = ["complaints"]
 
+MOST, LONGEST = 20, 2000
+"""How many complaints are told, and how many characters one may have."""
+
 
 def complaints(value: Json, schema: Schema) -> list[str]:
     """What does not fit, each with its place; empty if all fits."""
     try:
         root: Schema = well_formed(schema)
-        return list(_Check(root).complaints(value, root, ""))
+        return _first(_Check(root).complaints(value, root, ""))
     except RecursionError:
         return ["the input is nested deeper than Python's stack"]
 
@@ -55,7 +59,7 @@ class _Check:
         if key not in self._known:
             self._known[key] = []  # for one that leads back to itself
             found = resolve(node["$ref"], self._root)  # None for one that leads elsewhere: it is not followed
-            self._known[key] = list(self.complaints(value, found, at))
+            self._known[key] = _first(self.complaints(value, found, at))
         yield from self._known[key]
 
     def by_type(self, value: Json, node: Schema, at: str) -> Iterator[str]:
@@ -116,10 +120,10 @@ class _Check:
 
     def _by_union(self, value: Json, branches: list[Any], at: str) -> Iterator[str]:
         """One branch must fit; that only one does is not asked, since branches often differ by what we do not check."""
-        tried = [list(self.complaints(value, branch, at)) for branch in branches]
+        tried = [_first(self.complaints(value, branch, at)) for branch in branches]
         if all(tried):
-            why = " / ".join(dict.fromkeys(one for some in tried for one in some))
-            yield f"{_place(at)} fits none of {len(branches)} forms: {why}"
+            why = " / ".join(_first(one for some in tried for one in some))
+            yield f"{_place(at)} fits none of {len(branches)} forms: {why}"[:LONGEST]
 
 
 _Keyword = Callable[[_Check, Json, Schema, str], Iterator[str]]
@@ -137,6 +141,11 @@ _KEYWORDS: dict[str, _Keyword] = {
     "anyOf": _Check.by_any,
     "oneOf": _Check.by_one,
 }
+
+
+def _first(found: Iterator[str]) -> list[str]:
+    """The first different complaints. References that fan out say the same one again and again."""
+    return list(islice(dict.fromkeys(islice(found, MOST * MOST)), MOST))
 
 
 def _place(at: str) -> str:

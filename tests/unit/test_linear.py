@@ -1,0 +1,85 @@
+"""Work that grows with the input and not with its square, counted in lines of Python that run, not in time."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from interlingua import Message, dialect, fold
+from interlingua.session.book import Book
+from interlingua.tools.checking import complaints
+
+
+def events_run(work: Callable[[], object]) -> int:
+    """How many lines of Python a piece of work runs: the same on every machine."""
+    count = 0
+
+    def trace(frame: Any, event: str, arg: Any) -> Any:
+        nonlocal count
+        count += 1
+        return trace
+
+    sys.settrace(trace)
+    try:
+        work()
+    finally:
+        sys.settrace(None)
+    return count
+
+
+def grows(work: Callable[[int], object], small: int) -> float:
+    """How much more work four times as much input is."""
+    work(small)  # imports and caches
+    return events_run(lambda: work(4 * small)) / events_run(lambda: work(small))
+
+
+def chat_calls(count: int) -> None:
+    decoder = dialect("openai-chat").stream_decoder()
+    events = []
+    for index in range(count):
+        call = {"index": index, "id": f"c{index}", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+        chunk = {"id": "1", "choices": [{"index": 0, "delta": {"tool_calls": [call]}, "finish_reason": None}]}
+        events += decoder.feed(f"data: {json.dumps(chunk)}\n\n".encode())
+    events += decoder.feed(
+        b'data: {"choices":[{"index":0,"delta":{},"finish_reason":"tool_calls"}]}\n\ndata: [DONE]\n\n'
+    )
+    assert len(fold(events).tool_uses) == count
+
+
+def rearranged(count: int) -> None:
+    book = Book(Message("user" if n % 2 else "assistant", "x") for n in range(count))
+    shown = [*book.messages[: count // 2], Message("user", "a summary"), *book.messages[count // 2 :]]
+    assert book.rearrange(shown) == 0
+    assert book.messages[count // 2].text == "a summary"
+
+
+@pytest.mark.parametrize("work", [chat_calls, rearranged])
+def test_four_times_as_much_is_not_sixteen_times_the_work(work: Callable[[int], object]) -> None:  # R4
+    assert grows(work, 60) < 6
+
+
+def test_sound_is_joined_once() -> None:  # R4
+    """Each piece was appended to all that had come: 10,000 pieces copied 10,000 times."""
+    decoder = dialect("openai-chat").stream_decoder()
+    for _ in range(100):
+        decoder.feed(b'data: {"choices":[{"index":0,"delta":{"audio":{"id":"a","data":"AAAA"}}}]}\n\n')
+    held: Any = decoder
+    assert held.answer.audio["data"] == ["AAAA"] * 100
+    events = decoder.feed(b'data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n')
+    (block,) = events[-1].response.content  # type: ignore[union-attr]
+    assert block.source.data == "AAAA" * 100  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("word", ["allOf", "anyOf", "oneOf"])
+def test_references_that_fan_out_are_followed_once(word: str) -> None:  # R4
+    """Forty levels, each of which names the next one twice: 2**40 ways to the one complaint."""
+    levels = {f"l{n}": {word: [{"$ref": f"#/$defs/l{n + 1}"}, {"$ref": f"#/$defs/l{n + 1}"}]} for n in range(40)}
+    schema = {"$ref": "#/$defs/l0", "$defs": {**levels, "l40": {"type": "string"}}}
+    found = complaints(5, schema)
+    assert found
+    assert all("expected string, got integer" in one or "fits none" in one for one in found)
+    assert sum(map(len, found)) < 50_000
