@@ -20,7 +20,7 @@ from .addressing import Nowhere
 from .awaiting import AsyncClient
 from .behaviour import Preset, apply, behaviour_from, preset
 from .blocking import Client
-from .catalogue import Configuration, LiveConfiguration, Place, Price
+from .catalogue import Configuration, LiveConfiguration, Place
 from .client import client_at, sync_client_at
 from .config import AdapterConfig, Retry
 from .connecting import DEFAULTS, Door, Partial, door_to, laid_over, place_of, usual_model
@@ -128,11 +128,6 @@ class ProviderManager:
         """The newest usable snapshot of ``models.yaml`` and the environment."""
         self.refresh()
         return self._live.current
-
-    @property
-    def prices(self) -> dict[str, Price]:
-        """The prices of ``models.yaml``, as last read."""
-        return self._live.current.prices
 
     def look(self) -> None:
         """``refresh``, if the last look was not just now: many turns at once need not all ask the file system."""

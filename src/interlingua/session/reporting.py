@@ -9,6 +9,7 @@ from typing import Any, Literal
 import msgspec
 from msgspec import Struct
 
+from ..manager import ProviderManager
 from ..pricing import Pricing, detailed_usage
 from ..routing.routes import Choice
 from ..types.base import Json
@@ -25,6 +26,22 @@ Stopped = Literal["done", "limit", "cancelled", "failed", "handed_over"]
 NO_PRICES = (
     "no price list is installed, so costs are None: pip install 'interlingua[prices]', or set `price` in models.yaml"
 )
+
+
+class Prices:
+    """What a session's answers cost: by the caller's own pricing, else by the prices of ``models.yaml``, which may
+    change, and the installed tables."""
+
+    def __init__(self, manager: ProviderManager, given: Pricing | None) -> None:
+        self._manager, self._given, self._edition = manager, given, -1
+        self._found = given
+
+    @property
+    def pricing(self) -> Pricing:
+        """The one that holds now."""
+        if self._found is None or (self._given is None and self._edition != self._manager.edition):
+            self._found, self._edition = Pricing(self._manager.configuration.prices), self._manager.edition
+        return self._found
 
 
 class Report(Struct):

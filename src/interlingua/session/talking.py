@@ -37,7 +37,7 @@ from ..types.usage import TokenUsage
 from ..types.words import Role
 from .book import Book, Repair
 from .calls import NOT_STARTED, Starting
-from .reporting import Report, cost_of, usage_of
+from .reporting import Prices, Report, cost_of, usage_of
 from .saved import FORMAT, VERSION, Head, Saved
 from .storing import Place, Writer, close_store, store_at
 from .turns import Turn
@@ -95,8 +95,7 @@ class Talk:
             raise TypeError("a session with a manager takes no script: give it to ProviderManager(script=…)")
         self.manager, self._owns_manager = manager or ProviderManager(script=script), manager is None
         self.behaviour, self.cache, self.overflow, self.max_steps = behaviour, cache, overflow, max_steps
-        self.approve, self.fetch_media = approve, fetch_media
-        self._pricing, self._pricing_edition = pricing, -1 if pricing is None else None
+        self.approve, self.fetch_media, self._prices = approve, fetch_media, Prices(self.manager, pricing)
         self.active_skills, self.active_connectors = tuple(active_skills), tuple(active_connectors)
         self.metadata: dict[str, Json] = clean(dict(metadata or {}))
         self.wishes = wishes
@@ -142,13 +141,11 @@ class Talk:
     @property
     def pricing(self) -> Pricing:
         """What answers cost: as the caller said, else by the prices of ``models.yaml`` and the installed tables."""
-        if self._pricing is None or self._pricing_edition not in (None, self.manager.edition):
-            self._pricing, self._pricing_edition = Pricing(self.manager.prices), self.manager.edition
-        return self._pricing
+        return self._prices.pricing
 
     @pricing.setter
     def pricing(self, pricing: Pricing) -> None:
-        self._pricing, self._pricing_edition = pricing, None
+        self._prices = Prices(self.manager, pricing)
 
     def plan_swap(self, model: str) -> SwapPlan:
         """What moving the conversation there would mean: legal or not, losses, tokens, cost, cache.
@@ -240,19 +237,15 @@ class Talk:
 
     def answer(self, outputs: Iterable[ToolOutput]) -> None:
         """Answer calls that were handed over; the others are answered with an error. Stored as by ``add``."""
-        results = [
-            self._clean(ToolResultBlock(output.id, as_blocks(output.content), is_error=output.is_error))
-            for output in outputs
-        ]
+        results = [self._clean(ToolResultBlock(o.id, as_blocks(o.content), is_error=o.is_error)) for o in outputs]
         self._mark()
         self.book.answer(results)
         self._persist_change()
 
     def say(self, content: Content) -> None:
         """Append what the user says."""
-        self.book.add(
-            self._clean(content if isinstance(content, Message) else Message(USER, content, new_message_id()))
-        )
+        said = content if isinstance(content, Message) else Message(USER, content, new_message_id())
+        self.book.add(self._clean(said))
 
     def _clean(self, value: T) -> T:
         """Without lone surrogates, which nobody could be sent and no store could hold; told once."""
