@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from interlingua import Message, dialect, fold
+from interlingua import Message, OpaqueBlock, Request, dialect, fold
 from interlingua.session.book import Book
 from interlingua.tools.checking import complaints
 
@@ -83,3 +83,11 @@ def test_references_that_fan_out_are_followed_once(word: str) -> None:  # R4
     assert found
     assert all("expected string, got integer" in one or "fits none" in one for one in found)
     assert sum(map(len, found)) < 50_000
+
+
+def test_a_reason_quotes_only_the_beginning_of_a_name() -> None:
+    """What stands in the place of a block's type may be a whole document: it does not go to the log."""
+    block = OpaqueBlock("openai-chat", {"type": "secret " * 10_000, "x": 1})
+    request = Request([Message("user", [block, "hello"])])
+    for loss in dialect("anthropic-messages").encode_request(request).losses:
+        assert len(loss.reason) < 300

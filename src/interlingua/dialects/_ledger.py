@@ -24,6 +24,8 @@ KEPT_BY_SERVER = frozenset(
 LABELS = frozenset(("id", "status", "index", "item"))
 # Residue that says what its absence says.
 DEFAULTS: Wire = {"n": 1, "candidateCount": 1, "presence_penalty": 0, "frequency_penalty": 0, "prefix": False}
+QUOTED = 60
+"""How many characters of a name are quoted: a log must not fill with what a wire put in the place of one."""
 NAMED = 4
 """Fields that a reason names."""
 
@@ -65,7 +67,7 @@ class Ledger:
         held = {key: raw[key] for key in raw if key not in ("type", "role", "id")} if is_object(raw) else raw
         word = str(raw.get("type") or next(iter(raw), "")) if is_object(raw) else type(raw).__name__
         weight: LossWeight = "state" if word in KEPT_BY_SERVER else "form" if is_blank(held) else "content"
-        reason = f"`{word}` is a block of {block.dialect} that interlingua does not translate; it was left out"
+        reason = f"`{word[:QUOTED]}` is a block of {block.dialect} that interlingua does not translate; it was left out"
         self.lose("dropped", reason, weight=weight)
 
     def lose_from_system(self, block: Block, dialect: str) -> None:
@@ -78,9 +80,9 @@ class Ledger:
 
 def _untranslated(dialect: str, key: str, value: Json) -> str:
     if key == "role":
-        return f"{dialect} had the role {value!r} here, which interlingua does not know; sent as user"
+        return f"{dialect} had the role {str(value)[:QUOTED]!r} here, which interlingua does not know; sent as user"
     fields = list(_fields(key, value))
-    named = ", ".join(f"`{field}`" for field in fields[:NAMED])
+    named = ", ".join(f"`{field[:QUOTED]}`" for field in fields[:NAMED])
     more = f" and {len(fields) - NAMED} more" if len(fields) > NAMED else ""
     if len(fields) == 1:
         return f"{named} is a field of {dialect} that interlingua does not translate; it was left out"
