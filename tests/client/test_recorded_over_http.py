@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from threading import Event, Thread
@@ -22,6 +23,7 @@ from interlingua.catalogue import Catalogue
 from interlingua.client import AsyncClient, Client
 from shared_data import corpus, needs_shared, stream_bytes
 
+COUNTS = re.compile(r"count.?tokens", re.IGNORECASE)  # another endpoint, whose answers are numbers
 MOST = 40  # of a dialect's recordings, spread over all
 # Cookies and hints come several times, names in any case, some values are empty or not ASCII.
 FRONT = (
@@ -156,7 +158,7 @@ def same(ours: Response | AdapterError, theirs: Response | AdapterError) -> bool
 def test_answers_and_errors(name: str, kind: str) -> None:
     files = [name, *(["bedrock-converse-stream"] if name == "bedrock-converse" else [])]
     wanted = (
-        lambda r: r["status"] == 200 and isinstance(r.get("response"), dict),
+        lambda r: r["status"] == 200 and isinstance(r.get("response"), dict) and not COUNTS.search(r["url_path"]),
         lambda r: r["status"] == 200 and stream_bytes(r) and r.get("stream"),
         lambda r: r["status"] >= 400 and (r.get("response") is not None or stream_bytes(r)),
     )

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple
 
+from msgspec.structs import replace
+
 from ...embedded import Fault, Step
 from ...types.tools import ToolDefinition
 from ...types.words import ErrorClass
@@ -42,6 +44,11 @@ def fail(status: int, fault: Fault = "none", **headers: str) -> Step:
     """The provider's own body under a status."""
     names = {name.replace("_", "-"): value for name, value in headers.items()}
     return Step(act="fail", status=status, fault=fault, headers=names)
+
+
+def busy(**headers: str) -> Step:
+    """A 503 that speaks of overload: without such words it is an overload to some dialects only."""
+    return replace(fail(503, "none", **headers), message="The service is overloaded.")
 
 
 def spoil(fault: Fault, after: int = 5) -> Step:
@@ -87,14 +94,14 @@ STATUSES = (
     Row("status 429",                    fail(429), "rate_limit ×3"),
     Row("status 500",                    fail(500), "server_error ×3"),
     Row("status 502",                    fail(502), "server_error ×3"),
-    Row("status 503",                    fail(503), "server_error ×3"),
+    Row("status 503, overloaded",        busy(), "rate_limit ×3"),
     Row("status 504",                    fail(504), "timeout ×3"),
     Row("status 529",                    fail(529), "rate_limit ×3"),
     Row("status 429, empty body",        fail(429, "empty"), "rate_limit ×3"),
     Row("status 500, half a JSON value", fail(500, "malformed"), "server_error ×3"),
     Row("status 502, a proxy's page",    fail(502, "html"), "server_error ×3"),
     Row("status 401, a proxy's page",    fail(401, "html"), "auth"),
-    Row("status 503, body cut",          fail(503, "cut"), "server_error ×3"),
+    Row("status 502, body cut",          fail(502, "cut"), "server_error ×3"),
     Row("status 429, then an answer",    (fail(429), FINE), "answered ×2"),
 )
 WORDS = (
@@ -113,8 +120,9 @@ HINTS = (
     Row("retry-after-ms wins over seconds", fail(429, retry_after_ms="1500", retry_after="9"), "rate_limit ×3",
         waits=(1.5, 1.5)),
     Row("3 s, in the provider's own way", OWN_HINT, "rate_limit ×3", waits=(3.0, 3.0)),
-    Row("status 503, retry-after: 4",    fail(503, retry_after="4"), "server_error ×3", waits=(4.0, 4.0)),
-    Row("status 503, x-should-retry: false", fail(503, x_should_retry="false"), "server_error"),
+    Row("overloaded, retry-after: 4",    busy(retry_after="4"), "rate_limit ×3", waits=(4.0, 4.0)),
+    Row("overloaded, x-should-retry: false", busy(x_should_retry="false"), "rate_limit"),
+    Row("status 500, x-should-retry: false", fail(500, x_should_retry="false"), "server_error"),
     Row("status 409, x-should-retry: true", fail(409, x_should_retry="true"), "invalid_request ×3"),
     Row("retry-after: 30, but 20 s left", fail(429, retry_after="30"), "rate_limit", seconds=20.0),
 )
