@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterable
+from typing import Any, cast
 
 import msgspec
 from msgspec import Struct
@@ -39,14 +40,17 @@ class Limits(Struct, frozen=True, omit_defaults=True):
     """Threads of tools that block, over all turns of a session."""
 
 
+def _children(value: Any) -> Iterable[Any]:
+    return cast("dict[str, Any]", value).values() if isinstance(value, dict) else cast("list[Any]", value)
+
+
 def is_deeper(value: Any, depth: int | None) -> bool:
     """Whether lists and objects are nested more than ``depth`` deep. Level by level, without recursion."""
     level: list[Any] = [value] if isinstance(value, dict | list) else []
     for _ in range(depth or 0):
         if not level:
             return False
-        children = (child for one in level for child in (one.values() if isinstance(one, dict) else one))
-        level = [child for child in children if isinstance(child, dict | list)]
+        level = [child for one in level for child in _children(one) if isinstance(child, dict | list)]
     return depth is not None and bool(level)
 
 

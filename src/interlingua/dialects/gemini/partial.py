@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from itertools import pairwise
-from typing import Any
+from typing import Any, cast
 
 from ...limits import Limits
 from ...types.base import Json
@@ -96,8 +96,9 @@ class Pieces:
         for step, following in pairwise(steps):
             if not self.reach(here, step):
                 return None
-            if (inner := here[step] if isinstance(step, int) else here.get(step)) is None:
-                inner = here[step] = [] if isinstance(following, int) else {}
+            inner: Any = here[step] if isinstance(step, int) else here.get(step)
+            if inner is None:
+                inner = here[step] = cast("Any", [] if isinstance(following, int) else {})
             here = inner
         return here
 
