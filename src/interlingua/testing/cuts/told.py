@@ -131,9 +131,9 @@ class Told:
 
 
 def call_key(arguments: str) -> str:
-    """Arguments so that two spellings of one object are equal; what is no object is said as an empty one by some."""
+    """Arguments so that two spellings of one object are equal; a text that is no JSON stands for itself."""
     try:
         value = msgspec.json.decode(arguments or "{}")
     except (msgspec.DecodeError, UnicodeError):
-        return "{}"
-    return msgspec.json.encode(value, order="sorted").decode() if is_object(value) else "{}"
+        return arguments
+    return msgspec.json.encode(value, order="sorted").decode()
