@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import threading
 from typing import Any
 
@@ -249,13 +250,17 @@ def test_an_exception_without_words_is_a_result(is_async: bool) -> None:  # T9
         (ToolResultBlock("x", "caf\udce9"), "caf\ufffd"),
     ],
 )
-def test_lone_surrogates_in_results_are_replaced(value: Any, text: str) -> None:  # T9
+def test_lone_surrogates_in_results_are_replaced(value: Any, text: str, caplog: pytest.LogCaptureFixture) -> None:  # T9
+    caplog.set_level(logging.WARNING, "interlingua")
+
     def names() -> Any:
         return value
 
     (result,) = Toolbox([names]).run_sync([call("names")])
     assert said(result) == text
     assert not result.is_error
+    (record,) = caplog.records
+    assert record.getMessage().startswith("a result of names: text held lone surrogates")
 
 
 def test_lone_surrogates_in_the_text_of_an_exception_are_replaced() -> None:  # T9

@@ -54,7 +54,8 @@ class Steps(Generic[R]):
             self.command = None
 
     def __del__(self) -> None:
-        self.close()
+        if self.command is not None:
+            self.close()
 
     def done(self) -> R:
         """The result."""

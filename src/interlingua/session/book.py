@@ -21,7 +21,7 @@ __all__ = ["Book", "Repair"]
 
 Repair = Literal["synthesize", "refuse"]
 
-USER, TOOL = Role.user, Role.tool
+USER, ASSISTANT, TOOL = Role.user, Role.assistant, Role.tool
 
 
 class Book:
@@ -82,19 +82,18 @@ class Book:
 
     def entry(self, id: str) -> dict[str, Json]:
         """What is written of an open call in the answer that made it (``calls.py``)."""
-        place = self._place_of(id)
+        place = self._last_answer()
         return {} if place is None else entry_of(self.messages[place], id)
 
-    def _place_of(self, id: str) -> int | None:
-        for place in range(len(self.messages) - 1, -1, -1):
-            if any(type(block) is ToolUseBlock and block.id == id for block in self.messages[place].content):
-                return place
-        return None
+    def _last_answer(self) -> int | None:
+        """Where the last answer stands. All open calls are its calls."""
+        places = range(len(self.messages) - 1, -1, -1)
+        return next((place for place in places if self.messages[place].role is ASSISTANT), None)
 
     def mark(self, states: Mapping[str, State]) -> None:
-        """Write how far calls came into the answer that made them."""
-        places = {place for id in states if (place := self._place_of(id)) is not None}
-        for place in places:
+        """Write how far calls of the last answer came."""
+        place = self._last_answer()
+        if place is not None:
             self.messages[place] = with_states(self.messages[place], states)
             self.saved = min(self.saved, place)
 

@@ -5,6 +5,8 @@ A success leaves ``is_error`` unsaid and the result unnamed: most protocols have
 
 from __future__ import annotations
 
+import json
+import logging
 import re
 from base64 import b64encode
 from collections.abc import Callable, Sequence
@@ -15,7 +17,7 @@ import msgspec
 from msgspec.structs import replace
 
 from ..secrets import MASK
-from ..surrogates import clean, clean_text
+from ..surrogates import REPLACED, clean
 from ..types.blocks import (
     Base64Source,
     Block,
@@ -27,6 +29,8 @@ from ..types.blocks import (
     ToolUseBlock,
 )
 from .hints import said
+
+log = logging.getLogger("interlingua")
 
 __all__ = ["failure", "failure_of", "result_of"]
 
@@ -50,15 +54,23 @@ def result_of(call: ToolUseBlock, value: Any) -> ToolResultBlock:
     """The result that says ``value``; one that says why not, if it cannot be said."""
     try:
         if isinstance(value, ToolResultBlock):
-            return clean(replace(value, tool_use_id=call.id))
-        return ToolResultBlock(tool_use_id=call.id, content=_blocks(value))
+            return _cleaned(call, replace(value, tool_use_id=call.id))
+        return _cleaned(call, ToolResultBlock(tool_use_id=call.id, content=_blocks(value)))
     except Exception as error:  # noqa: BLE001 - hooks of the value's own class are called
         kind = type(value).__name__
         return failure(call, f"The tool ran, but what it returned ({kind}) cannot be sent: {_told(error)}")
 
 
 def failure(call: ToolUseBlock, text: str) -> ToolResultBlock:
-    return ToolResultBlock(tool_use_id=call.id, content=clean_text(text), is_error=True)
+    return _cleaned(call, ToolResultBlock(tool_use_id=call.id, content=text, is_error=True))
+
+
+def _cleaned(call: ToolUseBlock, result: ToolResultBlock) -> ToolResultBlock:
+    """The result as it can be sent and stored; where something had to be replaced, the log says so."""
+    cleaned = clean(result)
+    if cleaned is not result:
+        log.warning("a result of %s: %s", call.name, REPLACED)
+    return cleaned
 
 
 def failure_of(call: ToolUseBlock, error: BaseException) -> ToolResultBlock:
@@ -76,9 +88,9 @@ def _told(error: BaseException) -> str:
 
 def _blocks(value: Any) -> tuple[Block, ...]:
     if isinstance(value, str) and not isinstance(value, Enum):
-        return (TextBlock(text=clean_text(str.__str__(value))),) if value else ()
+        return (TextBlock(text=str.__str__(value)),) if value else ()
     if isinstance(value, BlockBase):
-        return (cast("Block", clean(value)),)
+        return (cast("Block", value),)
     if isinstance(value, bytes | bytearray):
         return (_medium(bytes(value)),)
     if isinstance(value, list | tuple) and any(isinstance(item, BlockBase) for item in cast("Sequence[Any]", value)):
@@ -89,8 +101,8 @@ def _blocks(value: Any) -> tuple[Block, ...]:
 def _json(value: Any) -> str:
     try:
         return msgspec.json.encode(value, enc_hook=said).decode()
-    except UnicodeEncodeError:
-        return msgspec.json.encode(clean(msgspec.to_builtins(value, enc_hook=said))).decode()
+    except UnicodeEncodeError:  # lone surrogates, which are replaced later
+        return json.dumps(msgspec.to_builtins(value, enc_hook=said), ensure_ascii=False, separators=(",", ":"))
 
 
 def _medium(data: bytes) -> Block:
