@@ -13,7 +13,7 @@ from .catalogue.tiers import tier_model
 from .config import AdapterConfig
 from .errors import AdapterError, AuthError, NotConfigured
 from .providers.table import Provider
-from .secrets import Secret, named_secrets
+from .secrets import MaskedHeaders, Secret, named_secrets
 from .types.base import Json
 from .types.words import ErrorClass
 
@@ -107,7 +107,7 @@ class Nowhere(Address):
 def url_for(provider: Provider, config: AdapterConfig, path: str) -> str:
     """The dialect's path under the base URL, which may or may not bring the version segment along."""
     options = config.options
-    base = _split(_fill(config.base_url or provider.base_url, provider, options))
+    base = _base_of(provider, config)
     own = _parts(urlsplit(provider.base_url).path)
     route, _, query = path.partition("?")
     before, after = _parts(base.path), _parts(route)
@@ -188,22 +188,28 @@ def _fill(base: str, provider: Provider, options: dict[str, Json]) -> str:
     return HOLE.sub(value, base).replace("//global-aiplatform.", "//aiplatform.")
 
 
-def _split(base: str) -> SplitResult:
+def _base_of(provider: Provider, config: AdapterConfig) -> SplitResult:
+    """The base URL. It is held by no local variable where an error is raised: it may hold a key."""
+    problem = _problem(_fill(config.base_url or provider.base_url, provider, config.options))
+    if problem is not None:
+        raise NotConfigured(problem, provider=provider.name)
+    return urlsplit(_fill(config.base_url or provider.base_url, provider, config.options))
+
+
+def _problem(base: str) -> str | None:
+    shown = base.partition("?")[0].rpartition("@")[2]
     if not SCHEME.match(base):
-        shown = base.partition("?")[0].rpartition("@")[2]
-        raise NotConfigured(f"base_url {shown!r} does not begin with http:// or https://; write one of them before it")
+        return f"base_url {shown!r} does not begin with http:// or https://; write one of them before it"
     parts = urlsplit(base)
     asked = {name.lower() for name, _ in parse_qsl(parts.query)}
     if "@" in parts.netloc or asked & KEY_WORDS:
-        raise NotConfigured("base_url holds a user name or a key; keys travel in headers: use api_key or extra_headers")
-    if not parts.netloc:
-        raise NotConfigured(f"base_url {base!r} is not a URL")
-    return parts
+        return "base_url holds a user name or a key; keys travel in headers: use api_key or extra_headers"
+    return None if parts.netloc else f"base_url {shown!r} is not a URL"
 
 
 def headers_for(provider: Provider, config: AdapterConfig, encoded: dict[str, str]) -> dict[str, str]:
     """All headers but a signature, in lower case: the row's, the dialect's, the options', the key, the caller's own."""
-    headers = _public_headers(provider, config, encoded) | _key_header(provider, config)
+    headers = MaskedHeaders(_public_headers(provider, config, encoded) | _key_header(provider, config))
     for name, value in config.extra_headers.items():
         headers[name.lower()] = value.reveal() if isinstance(value, Secret) else value
     _check(headers, provider)
@@ -305,13 +311,13 @@ def _secrets(config: AdapterConfig) -> list[str]:
 
 def _check(headers: dict[str, str], provider: Provider) -> None:
     """HTTP libraries quote a bad value in their message, and the value may be a key; so we look first."""
-    for name, value in headers.items():
-        if not PRINTABLE.fullmatch(value):
-            raise NotConfigured(
-                f"the header {name} for {provider.name} holds a line break or a character that is not ASCII;"
-                " was the key copied with something around it?",
-                provider=provider.name,
-            )
+    unfit = [name for name in headers if not PRINTABLE.fullmatch(headers[name])]
+    if unfit:
+        raise NotConfigured(
+            f"the header {unfit[0]} for {provider.name} holds a line break or a character that is not ASCII;"
+            " was the key copied with something around it?",
+            provider=provider.name,
+        )
 
 
 # ------------------------------------------------------------------------------------------------------- the body

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import re
+from copy import deepcopy
 from typing import Any
 
 from msgspec import Struct
-from msgspec.structs import force_setattr
+from msgspec.structs import force_setattr, replace
 
 from .errors import RETRYABLE
 from .limits import Limits
-from .secrets import MASK, SECRET_NAMES, Secret, masked, named_secrets
+from .secrets import MASK, Secret, masked, named_secrets, shown_url
 from .types.base import Json
 from .types.words import ErrorClass
 
@@ -55,14 +55,18 @@ class AdapterConfig(Struct, frozen=True):
     def __repr__(self) -> str:
         told = {name: getattr(self, name) for name in self.__struct_fields__}
         told["options"] = dict.fromkeys(self.options, MASK)  # a key may hide in any of them
-        told["base_url"] = _without_key(self.base_url)
+        told["base_url"] = _shown(self.base_url)
         return f"AdapterConfig({', '.join(f'{name}={value!r}' for name, value in told.items())})"
 
     def __reduce__(self) -> tuple[Any, ...]:
         values = {name: getattr(self, name) for name in self.__struct_fields__}
-        values |= {"api_key": None, "base_url": _without_key(self.base_url)}
+        values |= {"api_key": None, "base_url": _shown(self.base_url)}
         values["options"] = masked(self.options, list(named_secrets(self.options)))
         return (AdapterConfig, tuple(values.values()))
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> AdapterConfig:
+        """With its key, unlike a pickle: the copy stays in this process."""
+        return replace(self, options=deepcopy(self.options, memo), extra_headers=dict(self.extra_headers))
 
     @property
     def secret(self) -> str | None:
@@ -70,12 +74,8 @@ class AdapterConfig(Struct, frozen=True):
         return _stripped(self.api_key) or None if self.api_key is not None else None
 
 
-def _without_key(url: str | None) -> str | None:
-    """An address to be shown: no user, and no value of a query that is named like a key."""
-    if url is None:
-        return None
-    url = re.sub(r"(?<=//)[^/?#]*@", f"{MASK}@", url)
-    return re.sub(rf"(?<=[?&])([^=&]*(?:{SECRET_NAMES.pattern})[^=&]*)=[^&#]*", rf"\1={MASK}", url, flags=re.IGNORECASE)
+def _shown(url: str | None) -> str | None:
+    return None if url is None else shown_url(url)
 
 
 def _stripped(key: str) -> str:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from msgspec import Struct
 
+from .secrets import shown_url
+
 __all__ = ["HttpRequest", "Timeouts"]
 
 
@@ -29,7 +31,7 @@ class HttpRequest(Struct, frozen=True):
 
     def __repr__(self) -> str:
         names = ", ".join(self.headers)
-        return f"HttpRequest({self.method} {self.url}, headers: {names}; {len(self.body)} bytes)"
+        return f"HttpRequest({self.method} {shown_url(self.url)}, headers: {names}; {len(self.body)} bytes)"
 
     def __reduce__(self) -> tuple[type[HttpRequest], tuple[object, ...]]:
         """Saved without its headers, since a key may be among them."""

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, cast
 
-__all__ = ["MASK", "SECRET_NAMES", "Secret", "masked", "named_secrets"]
+__all__ = ["MASK", "SECRET_NAMES", "MaskedHeaders", "Secret", "masked", "named_secrets", "shown_url"]
 
 MASK = "**********"
 SECRET_NAMES = re.compile(r"key|token|secret|passw|credential|authorization", re.IGNORECASE)
@@ -36,6 +36,19 @@ def named_secrets(options: Mapping[str, Any], *, inside: bool = False) -> Iterat
             yield from named_secrets(cast("dict[str, Any]", value), inside=secret)
         elif isinstance(value, str) and secret:
             yield value
+
+
+def shown_url(url: str) -> str:
+    """An address to be shown: no user, and of a query the names only, since any value may be a key."""
+    url = re.sub(r"^(\w+://)?[^/?#]*@", rf"\g<1>{MASK}@", url)
+    return re.sub(r"(?<=[?&])([^=&#]*)=[^&#]*", rf"\1={MASK}", url)
+
+
+class MaskedHeaders(dict[str, str]):
+    """Headers whose repr shows their names only: tracebacks and debuggers print local variables."""
+
+    def __repr__(self) -> str:
+        return f"<headers: {', '.join(self)}>"
 
 
 class Secret(str):
@@ -72,3 +85,9 @@ class Secret(str):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return (Secret, ("",))
+
+    def __copy__(self) -> Secret:
+        return self
+
+    def __deepcopy__(self, _: object) -> Secret:
+        return self  # a copy within the process keeps the value; only what is saved forgets it

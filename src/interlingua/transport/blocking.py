@@ -167,10 +167,13 @@ class BlockingTransport:
             return _BlockingReply(line, line.post(request), request.timeouts.read, self)
         except AdapterError:
             line.close()
+            del url  # its query may hold a key, and tracebacks may show local variables
             raise
         except CAUGHT as error:
             line.close()
-            raise failure(error, url.netloc) from None
+            host = url.netloc
+            del url
+            raise failure(error, host) from None
 
     def _proxy_for(self, url: str) -> SplitResult | None:
         named = self._proxy or (proxy_from_environment(url) if self._trust_env else None)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from urllib.parse import quote, unquote, urlsplit, urlunsplit
+
+import msgspec
 
 from ...addressing import KEY_WORDS, SHORTEST_KEY
 from ...dialects._json import is_array, is_object
@@ -23,12 +25,16 @@ HARMLESS = frozenset(
 NOISE = frozenset({"user-agent", "content-length", "host", "connection", "accept-encoding"})
 MORE_KEY_WORDS = KEY_WORDS | {"sig", "signature", "secret", "password", "x-amz-signature", "x-amz-security-token"}
 KEY_HEADERS = re.compile("auth|key|token|secret|cookie|signature|credential|password")
+BODY_KEYS = re.compile(
+    r"^(api[-_]?key|key|token|secret|password)$|(api[-_]?key|[-_](secret|password|auth|token))$", re.IGNORECASE
+)
 KEY_LIKE = re.compile(r"(?=.*\d)\S+")
 """No spaces, and a digit: not a word that answers may hold by chance."""
 
 
 class Scrubber:
-    """Knows keys by where they are sent: what stands in a header that is not harmless is masked wherever it stands.
+    """Knows keys by where they are sent: what stands in a header that is not harmless, or in a body under the name of
+    a key, is masked wherever it stands.
 
     ``secrets`` are further strings to mask. ``aliases`` give machines other names: ``{"http://127.0.0.1:41234":
     "http://llama.test"}`` keeps a port that changes out of the file.
@@ -43,6 +49,7 @@ class Scrubber:
         for name, value in request.headers.items():
             if name.lower() not in HARMLESS and name.lower() not in NOISE:
                 self._secrets |= {part for part in _keys(name.lower(), value) if len(part) >= SHORTEST_KEY}
+        self._secrets |= {value for value in _keys_in(_parsed(request.body)) if len(value) >= SHORTEST_KEY}
         self._secrets.discard(MASK)
 
     def text(self, text: str) -> str:
@@ -95,6 +102,26 @@ def _keys(name: str, value: str) -> list[str]:
         return [value] if KEY_LIKE.fullmatch(value) else []
     parts = [part for part in re.split(r"[\s,=]+", value) if KEY_LIKE.fullmatch(part)]
     return [value, *parts, *(part.partition("/")[0] for part in parts)]  # AWS: key id/date/region/service
+
+
+def _parsed(body: bytes) -> Json:
+    try:
+        return msgspec.json.decode(body)
+    except (msgspec.DecodeError, UnicodeError, RecursionError):
+        return None
+
+
+def _keys_in(value: Json) -> Iterator[str]:
+    """The strings of a body that stand under the name of a key: ``options["body"]`` may put some there."""
+    if is_object(value):
+        for name, item in value.items():
+            if isinstance(item, str) and BODY_KEYS.search(name):
+                yield item
+            else:
+                yield from _keys_in(item)
+    elif is_array(value):
+        for item in value:
+            yield from _keys_in(item)
 
 
 def _is_key(name: str) -> bool:
