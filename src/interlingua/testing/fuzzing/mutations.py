@@ -96,7 +96,7 @@ def _added(value: Json, path: Path, random: Random) -> Json:
     new, name = random.choice(ODD), random.choice(KEYS)
 
     def add(container: Any, key: str | int) -> None:
-        if isinstance(container, dict):
+        if is_object(container):
             container.setdefault(name, new)
         else:
             container.insert(key, new)
