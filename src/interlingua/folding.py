@@ -70,6 +70,11 @@ class Accumulator:
         self.parts[index].append(text)
         return ToolUseInputDelta(index, text)
 
+    def longest_input(self) -> int:
+        """The bytes of the longest arguments among the calls that are open."""
+        calls = [index for index in self.open_indexes if type(self.blocks[index]) is ToolUseBlock]
+        return max((sum(len(part.encode()) for part in self.parts[index]) for index in calls), default=0)
+
     def joined(self, index: int) -> str:
         """What the deltas of a block said so far."""
         return "".join(self.parts[index])

@@ -7,13 +7,27 @@ import itertools
 import json
 import socket
 import zlib
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from client.loopback import Loopback, answer, drip, hear
 from client.support import DIALECTS, PROVIDERS, WAYS, ask, call, config, run
-from interlingua import Limits, ParseError, Response, ServerError, TextBlock
+from interlingua import (
+    Event,
+    Limits,
+    ParseError,
+    Response,
+    ServerError,
+    StopReason,
+    TextBlock,
+    ToolUseBlock,
+    ToolUseEnd,
+    ToolUseInputDelta,
+    dialect,
+    unfold,
+)
 from interlingua.client import AsyncClient, Client
 from interlingua.embedded import Script, Step
 from interlingua.http import HttpRequest
@@ -226,3 +240,41 @@ def test_a_deep_error_is_an_error_like_any_other(dialect: str, depth: int, way: 
     assert isinstance(outcome.error, ServerError)
     assert outcome.error.response is not None
     assert isinstance(outcome.error.response.raw, dict) is (depth == 128)
+
+
+# --------------------------------------------------------------------------------------------- arguments of a call (R1)
+
+IN_PIECES = ("anthropic-messages", "openai-chat", "openai-responses", "bedrock-converse")
+
+
+def stream_of(name: str, arguments: str) -> list[bytes]:
+    """A stream with one call, whose arguments come letter by letter."""
+    block = ToolUseBlock(id="call_1", name="f", input=json.loads(arguments))
+    said = stream_of_events(Response((block,), StopReason.tool_use))
+    encoder = dialect(name).stream_encoder()
+    return [*filter(None, map(encoder.feed, said)), encoder.close()]
+
+
+def stream_of_events(response: Response) -> Iterator[Event]:
+    for event in unfold(response):
+        if isinstance(event, ToolUseInputDelta):
+            yield from (ToolUseInputDelta(event.index, letter) for letter in event.partial_json)
+        else:
+            yield event
+
+
+@pytest.mark.parametrize("name", IN_PIECES)
+@pytest.mark.parametrize("spare", [None, 0, -1])
+def test_the_arguments_of_a_call_have_a_limit(spare: int | None, name: str) -> None:
+    arguments = json.dumps({"text": "ä" * 300}, ensure_ascii=False, separators=(",", ":"))
+    most = len(arguments.encode())
+    decoder = dialect(name).stream_decoder()
+    decoder.accept(Limits(arguments=None if spare is None else most + spare))
+    events = [event for chunk in stream_of(name, arguments) for event in decoder.feed(chunk)] + decoder.close()
+    call = next(event for event in events if isinstance(event, ToolUseEnd)).block
+    assert call.incomplete is (spare == -1)
+    if spare == -1:
+        assert isinstance(decoder.error, ParseError)
+        assert "AdapterConfig(limits=Limits(arguments=None))" in str(decoder.error)
+    else:
+        assert (decoder.error, call.input) == (None, json.loads(arguments))

@@ -23,7 +23,7 @@ from ..errors import AdapterError, CancelledError, NetworkError, ParseError, Ser
 from ..folding import Accumulator
 from ..grammar import StreamGrammar
 from ..lenient import strictly
-from ..limits import Limits, is_deeper
+from ..limits import Limits, is_deeper, too_long
 from ..types.base import Json
 from ..types.blocks import Block, RefusalBlock, TextBlock, ThinkingBlock, ToolUseBlock
 from ..types.events import BlockComplete, Event, MessageComplete, MessageStart, ToolUseEnd, Unknown
@@ -142,6 +142,7 @@ class FrameDecoder(StreamDecoder):
         self.done = False
         self.closing = self.clean = False
         self.last_call: ToolUseEnd | None = None
+        self.accept(Limits())
 
     @abstractmethod
     def read(self, frame: Any, out: list[Event]) -> None:
@@ -157,6 +158,7 @@ class FrameDecoder(StreamDecoder):
 
     def accept(self, limits: Limits) -> None:
         self.frames.limit = sys.maxsize if limits.event is None else limits.event
+        self.most = self.room = sys.maxsize if limits.arguments is None else limits.arguments
 
     def terminal(self) -> bool:
         """At the end of the bytes: was the protocol's last word seen, so that the stream is not cut?"""
@@ -178,7 +180,16 @@ class FrameDecoder(StreamDecoder):
                 self.unknown(_raw(frames[0]), out)
         else:
             self.read_all(frames, out)
+        self.room -= len(chunk)
+        if self.room < 0:
+            self.check_arguments(out)
         return out
+
+    def check_arguments(self, out: list[Event]) -> None:
+        """End the stream if the arguments of an open call are too long. Before so many bytes came, none can be."""
+        self.room = self.most - self.fold.longest_input()
+        if self.room < 0 and not self.done:
+            self.fail(ParseError(f"the input of a tool call {too_long('arguments', self.most)}"), out)
 
     def read_all(self, frames: list[Any], out: list[Event]) -> None:
         """Read frames until the last word; one of a shape that no protocol has is handed on as it is."""

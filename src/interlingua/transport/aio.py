@@ -49,10 +49,9 @@ CAUGHT = (aiohttp.ClientError, asyncio.TimeoutError, HttpProcessingError, OSErro
 
 def failure(error: BaseException, host: str) -> AdapterError:
     """Our exception for one of the library's, whose own repr may hold headers and is left out."""
-    if isinstance(error, aiohttp.ClientConnectorCertificateError):
-        cause = error.certificate_error
-        if isinstance(cause, SSLCertVerificationError):
-            return certificate_error(host, cause)
+    cause = getattr(error, "certificate_error", None)
+    if isinstance(cause, SSLCertVerificationError):
+        return certificate_error(host, cause)
     for kind, ours, what in FAILURES:
         if isinstance(error, kind):
             return ours(f"{host}: {what} ({type(error).__name__})")

@@ -17,7 +17,7 @@ class Pool(aiohttp.TCPConnector):
     """A used connection is handed out only if nothing has come since its last answer, not even its end."""
 
     def __init__(self, **settings: Any) -> None:
-        super().__init__(**settings)
+        super().__init__(**settings)  # pyright: ignore[reportUnknownMemberType]
         self._used: WeakSet[object] = WeakSet()
 
     async def connect(

@@ -89,6 +89,9 @@ class Decoder(FrameDecoder):
             return super().feed(chunk)
         out: list[Event] = []
         self.hear(event[0], event[1], out)
+        self.room -= len(chunk)
+        if self.room < 0:
+            self.check_arguments(out)
         return out
 
     def read_data(self, name: str, data: bytes, out: list[Event]) -> None:
