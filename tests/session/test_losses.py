@@ -22,7 +22,7 @@ def add(a: int) -> int:
 
 def told(caplog: pytest.LogCaptureFixture) -> list[tuple[str, str]]:
     """Session and path of every loss that was logged."""
-    lines = [record.interlingua for record in caplog.records if hasattr(record, "interlingua")]
+    lines = [line for record in caplog.records if (line := getattr(record, "interlingua", None)) is not None]
     return [(line["session_id"], loss["path"]) for line in lines for loss in line["losses"]]
 
 

@@ -81,6 +81,8 @@ class Ledger:
 def _untranslated(dialect: str, key: str, value: Json) -> str:
     if key == "role":
         return f"{dialect} had the role {str(value)[:QUOTED]!r} here, which interlingua does not know; sent as user"
+    if not is_object(value):
+        return f"`{key[:QUOTED]}` is a field of {dialect} that interlingua does not translate; it was left out"
     fields = list(_fields(key, value))
     named = ", ".join(f"`{field[:QUOTED]}`" for field in fields[:NAMED])
     more = f" and {len(fields) - NAMED} more" if len(fields) > NAMED else ""
