@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
 from ...types.loss import Loss, LossKind
-from .rows import STRICT, Row
+from .rows import CUT, STRICT, Row
 
 __all__ = ["LOSSES", "WHERE", "Expected", "amiss"]
 
@@ -19,6 +19,7 @@ WHERE: dict[str, Callable[[Row, bool], bool]] = {
     "strict tools": lambda row, streamed: row.name == STRICT.name,
     "failed calls": lambda row, streamed: any(re.match("tool: .* failed ", line) for line in row.outcome),
     "a question that was not answered": lambda row, streamed: row.whole is not None and not streamed,
+    "an answer that broke off": lambda row, streamed: row.name == CUT.name and streamed,
 }
 
 
@@ -46,25 +47,34 @@ NO_STRICT = Expected("dropped", "tools/N/strict", "strict tools", "no strict mod
 JOINED = Expected(
     "moved", "messages/N", "a question that was not answered", "turns must alternate: two of the user's are joined"
 )
+BROKEN = Expected(
+    "dropped", f"{RESULT}/incomplete", "an answer that broke off", "no protocol says that a text was cut off"
+)
 
 LOSSES: dict[str, tuple[Expected, ...]] = {
-    "anthropic-messages": (Expected("added", "max_output_tokens", "everywhere", "a limit is demanded"), CLOSED),
-    "openai-chat": (NO_FLAG, NO_FLAG._replace(path=f"{RESULT}/content/N"), NULLS),
+    "anthropic-messages": (
+        Expected("added", "max_output_tokens", "everywhere", "a limit is demanded"),
+        CLOSED,
+        BROKEN,
+    ),
+    "openai-chat": (BROKEN, NO_FLAG, NO_FLAG._replace(path=f"{RESULT}/content/N"), NULLS),
     "openai-responses": (
+        BROKEN,
         NO_FLAG,
         NO_FLAG._replace(path=f"{RESULT}/content/N/text"),
         NULLS,
         Expected("added", "tools/N/strict", "tools without `strict`", "left out, it would mean strict"),
     ),
-    "gemini": (NAME, NO_STRICT, JOINED, JOINED._replace(kind="added", path="messages/N/content")),
+    "gemini": (BROKEN, NAME, NO_STRICT, JOINED, JOINED._replace(kind="added", path="messages/N/content")),
     "ollama": (
+        BROKEN,
         NAME,
         NO_FLAG,
         NO_FLAG._replace(path=f"{RESULT}/content"),
         NO_STRICT,
         Expected("approximated", SCHEMA, "tools", "no references, no defaults, no closed objects"),
     ),
-    "bedrock-converse": (CLOSED, JOINED),
+    "bedrock-converse": (BROKEN, CLOSED, JOINED),
 }
 
 
