@@ -422,6 +422,8 @@ async def later(verdict: Any) -> Any:
         (lambda *_: 1, NO_VERDICT.format("int")),
         (lambda *_: {"approved": False}, NO_VERDICT.format("dict")),
         (lambda *_: later(1), NO_VERDICT.format("int")),
+        (lambda *_: later(later(False)), "The user declined this call of `remove`, so it was not run."),
+        (lambda *_: later(later(True)), "removed a"),
         (lambda *_: later(object()), NO_VERDICT.format("object")),
         (
             None,

@@ -147,7 +147,10 @@ class Batch:
     async def _verdict(self, ready: Ready) -> Any:
         assert self._approve is not None
         try:
-            return await _settled(self._approve(ready.call, ready.tool.definition))
+            verdict: Any = self._approve(ready.call, ready.tool.definition)
+            while inspect.isawaitable(verdict):  # also what an asynchronous approval returned without awaiting it
+                verdict = await verdict
+            return verdict
         except Exception as error:
             self.cause = self.cause or f"the approval function raised {type(error).__name__}"
             raise
