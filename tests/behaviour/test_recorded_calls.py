@@ -27,7 +27,7 @@ def decoded(name: str) -> Iterator[tuple[Request, tuple[Message, ...]]]:
 
 
 def answer(name: str, wire: Any) -> tuple[Message, ...]:
-    if not isinstance(wire, dict):
+    if not isinstance(wire, dict) or set(wire) & {"input_tokens", "totalTokens"}:  # a count of tokens is no answer
         return ()
     return (Message(role="assistant", content=dialect(name).decode_response(wire).content),)
 
