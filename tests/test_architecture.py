@@ -22,8 +22,8 @@ SOURCE = Path(__file__).resolve().parents[1] / "src" / "interlingua"
 LAYERS = (
     ("types",),  # the language
     ("errors", "limits"),
-    ("schema", "ids", "framing", "grammar", "arguments", "secrets", "http", "tokens", "surrogates", "deadline"),
-    ("folding", "config", "lenient"),
+    ("schema", "ids", "framing", "grammar", "arguments", "secrets", "tokens", "surrogates", "deadline"),
+    ("folding", "config", "http", "lenient"),
     ("dialects",),
     ("replay",),
     ("translate", "detect", "saving"),

@@ -190,7 +190,9 @@ class DocumentBlock(BlockBase, frozen=True, tag="document"):
     filename: str | None = None
 
     def __post_init__(self) -> None:
-        check(self)
+        texts = (type(self.title), type(self.context), type(self.filename))
+        if type(self.source) not in SOURCES or not TEXTS.issuperset(texts):
+            check(self)
 
 
 class AudioBlock(BlockBase, frozen=True, tag="audio"):
@@ -200,7 +202,8 @@ class AudioBlock(BlockBase, frozen=True, tag="audio"):
     transcript: str | None = None
 
     def __post_init__(self) -> None:
-        check(self)
+        if type(self.source) not in SOURCES or type(self.transcript) not in TEXTS:
+            check(self)
 
 
 class VideoBlock(BlockBase, frozen=True, tag="video"):
@@ -209,7 +212,8 @@ class VideoBlock(BlockBase, frozen=True, tag="video"):
     source: Source
 
     def __post_init__(self) -> None:
-        check(self)
+        if type(self.source) not in SOURCES:
+            check(self)
 
 
 class ThinkingBlock(BlockBase, frozen=True, tag="thinking"):
@@ -302,7 +306,10 @@ class ServerToolUseBlock(BlockBase, frozen=True, tag="server_tool_use"):
     dialect: str = ""
 
     def __post_init__(self) -> None:
-        check(self)
+        if type(self.id) is not str or type(self.name) is not str or type(self.dialect) is not str:
+            check(self)
+        if type(self.input) is not dict:
+            check(self)
 
 
 class ServerToolResultBlock(BlockBase, frozen=True, tag="server_tool_result"):
@@ -315,7 +322,10 @@ class ServerToolResultBlock(BlockBase, frozen=True, tag="server_tool_result"):
     is_error: bool | None = None
 
     def __post_init__(self) -> None:
-        check(self)
+        if type(self.tool_use_id) is not str or type(self.name) is not str or type(self.dialect) is not str:
+            check(self)
+        if type(self.is_error) not in FLAGS:
+            check(self)
 
 
 class RefusalBlock(BlockBase, frozen=True, tag="refusal"):

@@ -20,6 +20,9 @@ MESSAGE_TYPES = frozenset({Message})
 SHARES = frozenset({int, float, type(None)})
 
 
+MODES = (None, "adaptive", "enabled", "disabled", "between_tools")
+
+
 class Thinking(Value, frozen=True):
     """How much to reason, in the terms providers have: a mode, an effort word, a token budget, what to show."""
 
@@ -29,7 +32,10 @@ class Thinking(Value, frozen=True):
     display: str | None = None
 
     def __post_init__(self) -> None:
-        check(self)
+        if not TEXTS.issuperset((type(self.mode), type(self.effort), type(self.display))):
+            check(self)
+        if type(self.budget) not in NUMBERS or self.mode not in MODES:
+            check(self)
 
 
 class Request(Value, frozen=True):

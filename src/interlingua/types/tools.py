@@ -13,6 +13,9 @@ from .checking import check
 __all__ = ["ServerTool", "Tool", "ToolAnnotations", "ToolChoice", "ToolDefinition", "ToolOutput"]
 
 
+MODES = (None, "auto", "any", "specific", "none")
+
+
 class ToolAnnotations(Struct, frozen=True, omit_defaults=True):
     """Hints for the caller's own loop; no provider has a word for them."""
 
@@ -67,7 +70,10 @@ class ToolChoice(Value, frozen=True):
     parallel: bool | None = None
 
     def __post_init__(self) -> None:
-        check(self)
+        if type(self.name) not in TEXTS or type(self.parallel) not in FLAGS or self.allowed != ():
+            check(self)
+        if self.mode not in MODES:
+            check(self)
 
     def allows(self, name: str) -> bool:
         """Whether a tool of this name may be called."""
