@@ -161,8 +161,8 @@ class Encoder(GrammaticalEncoder):
     def keep_id(self, wire: Wire) -> None:
         """Readers refuse an answer whose id changes on the way."""
         begun = (self.start.message_id if self.start is not None else None) or ""
-        if "id" in wire and wire["id"] != begun:
-            wire["id"] = begun
+        told, wire["id"] = wire.get("id", begun), begun
+        if told != begun:
             self.ledger.lose_form("approximated", f"{NAME} keeps the id that the stream began with", "id")
 
     def progress(self, event: Unknown) -> bytes:
