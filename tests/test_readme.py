@@ -1,33 +1,68 @@
-"""What the README and the docs show runs: every Python block of every page, in the order of the page.
+"""What the README and the docs show runs: every Python block by itself, in a folder of its own.
 
-A YAML block whose first line is ``# name.yaml`` lies beside it as that file.
+A YAML block whose first line is ``# name.yaml`` lies there as that file.
 """
 
 from __future__ import annotations
 
+import importlib
 import re
+import tomllib
 from pathlib import Path
-from typing import Any
 
 import pytest
+
+import interlingua
 
 HOME = Path(__file__).resolve().parents[1]
 PAGES = [HOME / "README.md", *sorted((HOME / "docs").glob("*.md"))]
 PYTHON = re.compile(r"```python\n(.*?)```", re.DOTALL)
 YAML = re.compile(r"```yaml\n# (\S+\.yaml)\n(.*?)```", re.DOTALL)
-SHOWN = [page for page in PAGES if PYTHON.search(page.read_text())]
+IMPORT = re.compile(r"^from (interlingua(?:\.\w+)+) import (.+)$", re.MULTILINE)
 
 
-@pytest.mark.parametrize("page", SHOWN, ids=lambda page: page.name)
-def test_what_a_page_shows_runs(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def blocks() -> list[tuple[Path, str, int]]:
+    """Every Python block, with its page and the line where it starts."""
+    found: list[tuple[Path, str, int]] = []
+    for page in PAGES:
+        text = page.read_text()
+        found += [(page, block[1], text.count("\n", 0, block.start()) + 2) for block in PYTHON.finditer(text)]
+    return found
+
+
+BLOCKS = [pytest.param(page, code, line, id=f"{page.name}:{line}") for page, code, line in blocks()]
+
+
+@pytest.mark.parametrize(("page", "code", "line"), BLOCKS)
+def test_a_block_runs_alone(page: Path, code: str, line: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever copies one block needs no other.  # U4"""
     monkeypatch.chdir(tmp_path)
-    text = page.read_text()
-    for name, yaml in YAML.findall(text):
+    for name, yaml in YAML.findall(page.read_text()):
         (tmp_path / name).write_text(yaml)
-    namespace: dict[str, Any] = {"__name__": "__main__"}
-    for code in PYTHON.findall(text):
-        exec(compile(code, page.name, "exec"), namespace)
+    shown = "\n" * (line - 1) + code  # so that a traceback names the line of the page
+    exec(compile(shown, page.name, "exec"), {"__name__": "__main__"})
 
 
 def test_the_readme_shows_something() -> None:
-    assert len(PYTHON.findall((HOME / "README.md").read_text())) >= 3
+    assert sum(page.name == "README.md" for page, _, _ in blocks()) >= 3
+
+
+def test_what_blocks_import_is_public() -> None:
+    """From the package, or from a module that its docstring calls public.  # U4"""
+    named = set(re.findall(r"``(interlingua\.[\w.]+)``", interlingua.__doc__ or ""))
+    imported = {(page.name, *found) for page, code, _ in blocks() for found in IMPORT.findall(code)}
+    assert named
+    assert [found for found in sorted(imported) if found[1] not in named] == []
+
+
+def test_modules_that_are_called_public_say_what_is_public_in_them() -> None:
+    for name in re.findall(r"``(interlingua\.[\w.]+)``", interlingua.__doc__ or ""):
+        module = importlib.import_module(name)
+        assert [word for word in module.__all__ if not hasattr(module, word)] == []
+
+
+def test_the_readme_says_how_to_install_the_package_and_its_extras() -> None:  # U4
+    text = (HOME / "README.md").read_text()
+    project = tomllib.loads((HOME / "pyproject.toml").read_text())["project"]
+    assert "pip install " in text
+    assert [extra for extra in project["optional-dependencies"] if extra != "dev" and f"`{extra}`" not in text] == []

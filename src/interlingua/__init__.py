@@ -1,6 +1,11 @@
 """One language for conversations with language models, and exact translators between it and every wire protocol.
 
-Everything public is here, loaded on first use: importing the package loads no dialect and no HTTP library.
+The names that most programs need are here, loaded on first use: importing the package loads no dialect and no HTTP
+library. Public, too, is the ``__all__`` of these modules, of which only the usual names are repeated here:
+``interlingua.behaviour``, ``interlingua.bus``, ``interlingua.catalogue``, ``interlingua.embedded``,
+``interlingua.pricing``, ``interlingua.providers``, ``interlingua.routing``, ``interlingua.schema``,
+``interlingua.session``, ``interlingua.tools``, ``interlingua.testing.cassettes``, ``interlingua.testing.conformance``
+and ``interlingua.testing.strategies``. All other modules are internal and may change without notice.
 """
 
 from __future__ import annotations

@@ -46,7 +46,7 @@ class PresetFile(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def preset_schema() -> dict[str, Any]:
-    """JSON Schema of the file, for editors; committed as ``docs/behaviour.schema.json``."""
+    """JSON Schema of the file, for editors; committed beside this module as ``behaviour.schema.json``."""
     schema = msgspec.json.schema(PresetFile)
     schema["$defs"]["PresetFile"]["properties"]["extends"]["examples"] = sorted(PRESETS)
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "Interlingua preset", **schema}

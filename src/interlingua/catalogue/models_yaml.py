@@ -104,7 +104,7 @@ class ModelEntry(Struct, frozen=True, forbid_unknown_fields=True):
     adapter: Annotated[str, Meta(description="Which adapter serves it; needless if there is only one.")] | None = None
     wire_name: Annotated[str, Meta(description="What the provider calls it; our name if left out.")] | None = None
     tier: Annotated[str, Meta(description="deep (opus), balanced (sonnet) or fast (haiku).")] | None = None
-    can_delegate: bool = False
+    can_delegate: Annotated[bool, Meta(description="For applications; the library does not read it.")] = False
     aliases: tuple[str, ...] = ()
     overrides: Annotated[Facts, Meta(description="Facts that the catalogue has wrong.")] = Facts()
     price: Annotated[Price, Meta(description="US dollars per million tokens.")] | None = None
@@ -123,7 +123,7 @@ ENTRIES: tuple[tuple[str, type[Struct]], ...] = (("adapters", AdapterEntry), ("m
 
 
 def models_schema() -> dict[str, Any]:
-    """JSON Schema of the file, for editors; committed as ``docs/models.schema.json``."""
+    """JSON Schema of the file, for editors; committed beside this module as ``models.schema.json``."""
     schema = msgspec.json.schema(ModelsFile)
     for part in schema["$defs"].values():  # newer Pythons do not keep the indent of docstrings
         part["description"] = cleandoc(part["description"])
