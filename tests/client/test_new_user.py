@@ -401,3 +401,21 @@ def test_words_are_no_request(how: str) -> None:
         pytest.raises(TypeError, match=r"a Request is needed, not str: Request\("),
     ):
         getattr(client, how)("Hello")
+
+
+@pytest.mark.parametrize("nothing", ["", [], (), [TextBlock("")]])
+def test_an_empty_message_is_refused_and_changes_nothing(nothing: Any) -> None:  # T7
+    with SyncSession("embedded:") as session:
+        with pytest.raises(InvalidRequestError, match="the message is empty"):
+            session.send(nothing)
+        assert session.messages == ()
+        assert session.send("hello").text == "You said: hello"
+
+
+@pytest.mark.parametrize("wrong", [5, {"type": "text"}, b"hello", Path("red.png"), [{"type": "text"}], ["hi", 5]])
+def test_a_wrong_message_is_refused_and_changes_nothing(wrong: Any) -> None:  # T7
+    with SyncSession("embedded:") as session:
+        with pytest.raises(TypeError, match=r"Message\.content"):
+            session.send(wrong)
+        assert session.messages == ()
+        assert session.send("hello").text == "You said: hello"

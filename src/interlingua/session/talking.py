@@ -16,7 +16,7 @@ from ..behaviour import Preset
 from ..embedded import Choice
 from ..errors import InvalidRequestError, StoreError
 from ..estimate import estimate_input_tokens
-from ..history import CachePolicy, new_message_id
+from ..history import CachePolicy
 from ..limits import Limits
 from ..manager import ProviderManager
 from ..pricing import Pricing
@@ -34,18 +34,16 @@ from ..types.messages import Message
 from ..types.request import Request
 from ..types.tools import Tool, ToolDefinition, ToolOutput
 from ..types.usage import TokenUsage
-from ..types.words import Role
 from .book import Book, Repair
 from .calls import NOT_STARTED, Starting
 from .reporting import Prices, Report, cost_of, usage_of
 from .saved import FORMAT, VERSION, Head, Saved
 from .storing import Place, Writer, close_store, store_at
 from .turns import Turn
-from .wishes import WISHES, Content, Overflow, Settings, Wishes
+from .wishes import WISHES, Content, Overflow, Settings, Wishes, as_question
 
 __all__ = ["Content", "Overflow", "Settings", "Talk", "Wishes"]
 
-USER = Role.user
 log = logging.getLogger("interlingua")
 T = TypeVar("T")
 
@@ -244,8 +242,7 @@ class Talk:
 
     def say(self, content: Content) -> None:
         """Append what the user says."""
-        said = content if isinstance(content, Message) else Message(USER, content, new_message_id())
-        self.book.add(self._clean(said))
+        self.book.add(self._clean(content if isinstance(content, Message) else as_question(content)))
 
     def _clean(self, value: T) -> T:
         """Without lone surrogates, which nobody could be sent and no store could hold; told once."""

@@ -7,24 +7,35 @@ from typing import Any, Literal, TypedDict
 
 from ..behaviour import Preset
 from ..embedded import Choice
-from ..history import CachePolicy
+from ..errors import InvalidRequestError
+from ..history import CachePolicy, new_message_id
 from ..limits import Limits
 from ..manager import ProviderManager
 from ..pricing import Pricing
 from ..tools import Approve
 from ..types.base import Json
-from ..types.blocks import Block
+from ..types.blocks import Block, TextBlock
 from ..types.messages import Message
 from ..types.request import Request, Thinking
 from ..types.tools import ToolChoice
+from ..types.words import Role
 from .book import Repair
 from .salvaging import read_leniently
 from .storing import Place
 
-__all__ = ["WISHES", "Content", "Overflow", "Settings", "Wishes", "read_wishes"]
+__all__ = ["WISHES", "Content", "Overflow", "Settings", "Wishes", "as_question", "read_wishes"]
 
-Content = str | Block | Sequence[Block] | Message
+Content = str | Block | Sequence[str | Block] | Message
 """What a user can say."""
+
+
+def as_question(content: str | Block | Sequence[str | Block]) -> Message:
+    """What a user says, as a message with an id. Nothing at all is refused: providers would."""
+    message = Message(Role.user, content, new_message_id())
+    if not message.content or message.content == (TextBlock(""),):
+        raise InvalidRequestError("the message is empty: say something, or call without content to go on")
+    return message
+
 
 Strategy = Callable[[tuple[Message, ...], int | None], Sequence[Message] | Awaitable[Sequence[Message]]]
 Overflow = Literal["truncate", "raise"] | Strategy
