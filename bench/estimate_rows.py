@@ -19,6 +19,7 @@ from interlingua import (  # noqa: E402
     Block,
     ImageBlock,
     MessageComplete,
+    ParseError,
     Request,
     Response,
     ToolResultBlock,
@@ -135,7 +136,10 @@ def tally_of(request: Request, place: str, kin: str, model: str | None) -> Tally
 
 def answer(record: dict[str, Any], name: str) -> Response | None:
     if isinstance(record.get("response"), dict):
-        return dialect(name).decode_response(record["response"])
+        try:
+            return dialect(name).decode_response(record["response"])
+        except ParseError:
+            return None  # a count of tokens, for instance
     data = stream_bytes(record)
     if not data:
         return None

@@ -20,7 +20,7 @@ from ..types.base import Json, Value
 from ..types.blocks import Block, BlockBase, CacheMark, OpaqueBlock
 from ..types.loss import LossWeight
 from ..types.tools import ToolDefinition
-from ._json import Wire, is_array, is_object
+from ._json import Wire, is_array, is_list, is_object
 from ._ledger import Ledger, is_blank
 
 __all__ = [
@@ -341,7 +341,7 @@ class FieldTable:
                 value = rest[wire]
                 if value is None or value == []:
                     blanks[wire] = rest.pop(wire)
-                elif isinstance(value, list) and not all(type(item) is str for item in value):
+                elif is_list(value) and not all(type(item) is str for item in value):
                     continue  # a list of anything else than strings is residue
                 elif isinstance(value, types) and (type(value) is not bool or bool in types):
                     into[canonical] = tuple(rest.pop(wire)) if isinstance(value, list) else rest.pop(wire)
