@@ -80,7 +80,8 @@ def _allows(request: Request, tool: Tool, name: str) -> bool:
 def _name_of(tool: Tool) -> str | None:
     if not isinstance(tool, ServerTool):
         return tool.name
-    name = tool.raw.get("name") or tool.raw.get("type")
+    raw: Any = tool.raw if isinstance(tool.raw, dict) else {}
+    name = raw.get("name") or raw.get("type")
     return name if isinstance(name, str) else None
 
 
