@@ -1,6 +1,6 @@
 """``make bench``: the budgets, each as a ratio measured in this run.
 
-``run.py [PAGE] [PART ...] [--no-peers]``; the parts are imports, requests, chunks, clients, sessions and memory.
+``run.py [PAGE] [PART ...] [--no-peers]``; the parts: imports, requests, values, chunks, clients, sessions, memory.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ from measure import Row
 from memory import cancelled, lengths
 from page import told, write
 from sessions import growth, turns
-from translation import chunks, imports, streams, translation
+from translation import chunks, imports, media, streams, translation
+from values import construction
 
 Part = Callable[[], Iterator[Row]]
 
@@ -25,7 +26,8 @@ def parts(clients: Clients) -> dict[str, tuple[Part, ...]]:
     """What can be measured, by name."""
     return {
         "imports": (imports,),
-        "requests": (translation,),
+        "requests": (translation, media),
+        "values": (construction,),
         "chunks": (chunks, streams),
         "clients": (clients.calls, clients.events),
         "sessions": (turns, growth),

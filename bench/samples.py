@@ -1,9 +1,15 @@
-"""What is measured: a request of about 30 kB as a coding agent sends it, and streams as models send them."""
+"""What is measured: a request of about 30 kB as a coding agent sends it, one with media, and streams."""
 
 from __future__ import annotations
 
+import base64
+import random
+
 from interlingua import (
+    Base64Source,
+    DocumentBlock,
     Event,
+    ImageBlock,
     Message,
     Request,
     Response,
@@ -51,6 +57,15 @@ def conversation(turns: int = 12, edition: str = "") -> Request:
         max_output_tokens=4096,
         stream=True,
     )
+
+
+def with_media(size: int = 750_000) -> Request:
+    """Three pictures and a document of ``size`` bytes each, and a question about them."""
+    data = base64.b64encode(random.Random(size).randbytes(size)).decode()
+    pictures = [ImageBlock(Base64Source("image/png", data)) for _ in range(3)]
+    paper = DocumentBlock(Base64Source("application/pdf", data), title="paper.pdf")
+    content = (*pictures, paper, TextBlock("What do these pictures show, and does the paper say the same?"))
+    return Request((Message("user", content),), model="some-model", max_output_tokens=4096, stream=True)
 
 
 def answer(words: int = 200) -> list[Event]:

@@ -17,12 +17,12 @@ from typing import Any
 
 import msgspec
 from measure import Row, best, ratio
-from samples import answer, conversation
+from samples import answer, conversation, with_media
 
 from interlingua import DIALECTS, dialect
 from interlingua.dialects import Dialect
 
-__all__ = ["chunks", "imports", "streams", "translation"]
+__all__ = ["chunks", "imports", "media", "streams", "translation"]
 
 CORPUS = Path(__file__).resolve().parents[2] / "shared" / "corpus"
 STREAMS = {"openai-chat": ("openai-chat", "mistral"), "bedrock-converse": ("bedrock-converse-stream",)}
@@ -70,6 +70,18 @@ def translation() -> Iterator[Row]:
         yield Row(f"{name}: encode a request", made, 4.0, f"{size}, as built by hand, its tools seen before")
         new = _first_time(speaker) / best(lambda w=wire: msgspec.json.encode(w))
         yield Row(f"{name}: encode a request", new, math.inf, f"{size}, as built by hand, its tools never seen before")
+
+
+def media() -> Iterator[Row]:
+    """Wire -> canonical of a request with inline media, JSON included, against msgspec's untyped decode of it."""
+    for name in DIALECTS:
+        speaker = dialect(name)
+        body = msgspec.json.encode(speaker.encode_request(with_media()).body)
+        decode = ratio(
+            lambda s=speaker, b=body: s.decode_request(msgspec.json.decode(b), model="m", stream=True),
+            lambda b=body: msgspec.json.decode(b),
+        )
+        yield Row(f"{name}: decode a request with media", decode, 4.0, f"{len(body) / 1e6:.0f} MB")
 
 
 def _first_time(speaker: Dialect) -> float:

@@ -43,6 +43,7 @@ from interlingua import (
     dialect,
 )
 from interlingua.dialects.bedrock_converse import messages, tools
+from interlingua.dialects.bedrock_converse.media import is_base64
 from interlingua.testing.oracles import problems
 from shared_data import corpus, needs_shared
 
@@ -382,6 +383,16 @@ def test_document_names_differ() -> None:
 def test_document_names_have_single_spaces(title: str, second: str) -> None:
     encoded = encode(TextBlock("?"), DocumentBlock(PDF, title), DocumentBlock(PDF, title))
     assert [block["document"]["name"] for block in encoded.body[-1]["content"][1:]] == [title, second]
+
+
+@pytest.mark.parametrize("text", ["", "AAA", "AB=", "A===", "====", "AB==AB==", "AA-_", "AAA\n", "AAAé", "A\udc80AA"])
+def test_what_is_no_standard_base64(text: str) -> None:
+    assert not is_base64(text)
+
+
+@pytest.mark.parametrize("text", ["AB==", "ABC=", "az09", "+/+/AA=="])
+def test_what_is_standard_base64(text: str) -> None:
+    assert is_base64(text)
 
 
 def test_a_refusal_without_words_is_no_text() -> None:

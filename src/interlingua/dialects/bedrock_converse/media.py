@@ -10,6 +10,8 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+import msgspec
+
 from ...types.blocks import (
     AudioBlock,
     Base64Source,
@@ -53,11 +55,14 @@ ALIASES = {
     "video/x-m4v": "mp4", "text/x-markdown": "md",
 }  # fmt: skip
 UNKNOWN = "application/octet-stream"
-BASE64 = re.compile(r"[A-Za-z0-9+/]+={0,2}")
 
 
 def is_base64(text: str) -> bool:
-    return len(text) % 4 == 0 and BASE64.fullmatch(text) is not None
+    """Whether a text is standard base64, padded and on one line. A regex takes three times as long for megabytes."""
+    try:
+        return bool(msgspec.convert(text, bytes))
+    except (msgspec.ValidationError, UnicodeError):
+        return False
 
 
 def _media_type(tag: str, word: str) -> str:
