@@ -1,9 +1,13 @@
-"""Generated pages say what the code says now."""
+"""Pages and tables say what the code says now."""
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
+from msgspec.structs import asdict
+
+from interlingua import Limits
 from interlingua.testing import phrasebook
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
@@ -12,3 +16,10 @@ DOCS = Path(__file__).resolve().parents[1] / "docs"
 def test_the_phrase_book_is_up_to_date():
     """``make docs`` writes it anew."""
     assert (DOCS / "dialects.md").read_text() == "\n".join(phrasebook.page()) + "\n"
+
+
+def test_the_table_of_limits_has_every_field_and_its_default() -> None:
+    section = (DOCS / "providers.md").read_text().partition("### Limits\n")[2].partition("\n## ")[0]
+    told = re.findall(r"^\| `(\w+)` \| (\d+)(?: ([KM])iB)? \|", section, re.MULTILINE)
+    sizes = {"": 1, "K": 1024, "M": 1024 * 1024}
+    assert {name: int(number) * sizes[unit] for name, number, unit in told} == asdict(Limits())

@@ -23,13 +23,14 @@ class Limits(Struct, frozen=True, omit_defaults=True):
     error: int | None = MIB
     """The body of an error answer; the rest is not read."""
     error_text: int | None = ERROR_TEXT
-    """How much of an error's text is looked at to classify it."""
+    """How much of an error's text is looked at to classify it. This field has no effect: dialects use its default."""
     event: int | None = 16 * MIB
     """One event of a stream."""
     arguments: int | None = 8 * MIB
     """The arguments of one tool call."""
     depth: int | None = 128
-    """How deeply JSON and YAML may be nested."""
+    """How deeply the JSON of a whole answer or an error may be nested. Elsewhere (events of a stream, arguments, saved
+    sessions, YAML) the default holds."""
     held_events: int | None = 1000
     """Events held back before the first content of a stream."""
     held_bytes: int | None = 4 * MIB
