@@ -45,7 +45,7 @@ LIMITS = (StopReason.max_tokens, StopReason.context_overflow)
 BROKEN = (*LIMITS, StopReason.error)
 """The last call of such an answer may not be finished."""
 _TEXTS = (TextBlock, ThinkingBlock, RefusalBlock)
-_RESULT, _USER = ToolResultBlock, Role.user
+_RESULT, _TOOL, _USER = ToolResultBlock, Role.tool, Role.user
 
 _CUT_CALL = "the call was cut off before it was finished, so it was left out"
 _CUT_RESULT = "the call that it answers was cut off before it was finished, so the result was left out"
@@ -120,9 +120,15 @@ def cut_history(messages: Sequence[Message], dialect: str) -> Shortened[tuple[Me
 
     A user message that holds results, built by hand, is read as a tool message and a user message joined to it.
     """
-    odd = [b for turn in messages for b in turn.content if b.incomplete or (type(b) is _RESULT and turn.role is _USER)]
-    if not odd:
-        return None
+    for turn in messages:
+        if turn.role is not _TOOL:
+            for block in turn.content:
+                if block.incomplete or type(block) is _RESULT:
+                    return _cut_history(messages, dialect)
+    return None
+
+
+def _cut_history(messages: Sequence[Message], dialect: str) -> Shortened[tuple[Message, ...]]:
     ledger, cut = Ledger(), set[str]()
     kept: list[Message] = []
     places: dict[str, str] = {}

@@ -45,6 +45,8 @@ TEXTS = frozenset({str, type(None)})
 NUMBERS = frozenset({int, type(None)})
 FLAGS = frozenset({bool, type(None)})
 KINDS = ("json", "text")
+NOTHING: tuple[()] = ()
+"""The empty tuple, of which there is one: guards compare by identity, which is cheapest."""
 
 
 class CacheMark(Value, frozen=True):
@@ -166,7 +168,9 @@ class TextBlock(BlockBase, frozen=True, tag="text"):
     citations: tuple[Citation, ...] = ()
 
     def __post_init__(self) -> None:
-        if type(self.text) is not str or type(self.signature) not in TEXTS or not _are_citations(self.citations):
+        if type(self.text) is not str or (self.signature is not None and type(self.signature) is not str):
+            check(self)
+        if self.citations is not NOTHING and not _are_citations(self.citations):
             check(self)
 
 
@@ -222,7 +226,7 @@ class ThinkingBlock(BlockBase, frozen=True, tag="thinking"):
     text: str = ""
 
     def __post_init__(self) -> None:
-        if type(self.text) is not str or type(self.signature) not in TEXTS:
+        if type(self.text) is not str or (self.signature is not None and type(self.signature) is not str):
             check(self)
 
 
@@ -254,7 +258,9 @@ class ToolUseBlock(BlockBase, frozen=True, tag="tool_use"):
     def __post_init__(self) -> None:
         if type(self.id) is not str or type(self.name) is not str or type(self.input) is not dict:
             check(self)
-        if type(self.input_text) not in TEXTS or type(self.signature) not in TEXTS or self.kind not in KINDS:
+        if (self.input_text is not None and type(self.input_text) is not str) or self.kind not in KINDS:
+            check(self)
+        if self.signature is not None and type(self.signature) is not str:
             check(self)
 
 
@@ -285,9 +291,14 @@ class ToolResultBlock(BlockBase, frozen=True, tag="tool_result"):
     def __post_init__(self) -> None:
         if type(self.content) is not tuple:
             check_content(self, "content", self.content, TextBlock)
-        if type(self.tool_use_id) is not str or not BLOCK_TYPES.issuperset(map(type, self.content)):
+        for block in self.content:
+            if type(block) not in BLOCK_TYPES:
+                check(self)
+        if type(self.tool_use_id) is not str or (self.name is not None and type(self.name) is not str):
             check(self)
-        if not TEXTS.issuperset((type(self.name), type(self.signature))) or type(self.is_error) not in FLAGS:
+        if type(self.is_error) not in FLAGS:
+            check(self)
+        if self.signature is not None and type(self.signature) is not str:
             check(self)
 
 

@@ -59,7 +59,10 @@ class Message(Value, frozen=True):
             force_setattr(self, "role", Role(self.role))
         if type(self.content) is not tuple:
             check_content(self, "content", self.content, TextBlock)
-        if not BLOCK_TYPES.issuperset(map(type, self.content)) or type(self.metadata) is not dict:
+        for block in self.content:
+            if type(block) not in BLOCK_TYPES:
+                check(self)
+        if type(self.metadata) is not dict:
             check(self)
 
     def __eq__(self, other: object) -> bool:

@@ -37,9 +37,11 @@ class ToolDefinition(Value, frozen=True, tag_field="type", tag="tool"):
     kind: Literal["json", "text"] = "json"
 
     def __post_init__(self) -> None:
-        if type(self.name) is not str or type(self.input_schema) is not dict or type(self.description) not in TEXTS:
+        if type(self.name) is not str or type(self.input_schema) is not dict or self.kind not in KINDS:
             check(self)
-        if type(self.strict) not in FLAGS or self.kind not in KINDS or self.annotations is not None:
+        if self.description is not None and type(self.description) is not str:
+            check(self)
+        if (self.strict is not None and type(self.strict) is not bool) or self.annotations is not None:
             check(self)
 
 
