@@ -161,9 +161,9 @@ def _begins(wire: Wire, before: Call) -> bool:
 
 def one_text(part: Wire) -> bool:
     inner: list[Json] | None = part.get("thinking")
-    return (
-        type(inner) is list and len(inner) == 1 and isinstance(inner[0], dict) and inner[0].keys() == {"type", "text"}
-    )
+    if type(inner) is not list or len(inner) != 1 or not is_object(only := inner[0]):
+        return False
+    return only.keys() == {"type", "text"} and isinstance(only["text"], str)
 
 
 def _private(part: Wire) -> Wire:
