@@ -43,7 +43,10 @@ def check(value: Struct) -> None:
 
 def check_content(value: Struct, name: str, content: Any, text_block: Any) -> None:
     """Store what may stand for blocks: a string, a block, or an iterable of both."""
-    if isinstance(content, str | Struct):
+    if isinstance(content, str):
+        force_setattr(value, name, (text_block(content),))
+        return
+    if isinstance(content, Struct):
         content = (content,)
     elif isinstance(content, bytes | dict) or not isinstance(content, Iterable):
         raise TypeError(f"{type(value).__name__}.{name} must be a string or a list of blocks, not {_shown(content)}")
