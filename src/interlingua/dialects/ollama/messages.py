@@ -114,11 +114,11 @@ def decode_messages(turns: Json, provider: str | None) -> tuple[tuple[Block, ...
             apart = apart or pairing.home != len(messages) - 1
             continue
         if results:
-            messages.append(Message(TOOL, results))
+            messages.append(Message(TOOL, tuple(results)))
             results = []
         read_any(turn, system, messages, pairing, origin)
     if results:
-        messages.append(Message(TOOL, results))
+        messages.append(Message(TOOL, tuple(results)))
     return tuple(system), mark_apart(messages) if apart else tuple(messages)
 
 
