@@ -16,7 +16,7 @@ from interlingua import (
     VideoBlock,
     dialect,
 )
-from interlingua.catalogue import Catalogue, Facts, Families
+from interlingua.catalogue import Catalogue, Facts, Families, capabilities_for
 from interlingua.catalogue.facts import CEILINGS, capabilities
 from interlingua.catalogue.families import FAMILIES, family_facts, home
 from interlingua.catalogue.tiers import TIERS
@@ -218,3 +218,18 @@ def test_aliases_and_tiers_can_be_overridden() -> None:
 def test_tiers_are_of_known_providers_and_known_models() -> None:
     assert set(TIERS) <= set(PROVIDERS)
     assert [model for row in TIERS.values() for model in row if family_facts(model) is None] == []
+
+
+def test_capabilities_say_whether_anybody_knows_the_model() -> None:  # P9
+    assert capabilities_for("anthropic", "claude-sonnet-5").known
+    assert not capabilities_for("openai", "a-model-of-next-year").known
+    assert not capabilities_for("ollama", "my-own").known
+
+
+def test_no_model_answers_more_than_its_window() -> None:  # P9
+    """Layers may speak of different versions of a model: one says its window, another how much it answers."""
+    facts = Facts(max_context_tokens=64_000, max_output_tokens=384_000)
+    assert capabilities(facts, "openai-chat").max_output_tokens == 64_000
+    able = capabilities_for("deepseek", "deepseek-reasoner")
+    if able.max_output_tokens is not None and able.max_context_tokens is not None:
+        assert able.max_output_tokens <= able.max_context_tokens

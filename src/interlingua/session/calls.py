@@ -80,8 +80,9 @@ def _allows(request: Request, tool: Tool, name: str) -> bool:
 def _name_of(tool: Tool) -> str | None:
     if not isinstance(tool, ServerTool):
         return tool.name
-    raw: Any = tool.raw if isinstance(tool.raw, dict) else {}
-    name = raw.get("name") or raw.get("type")
+    raw: Json = tool.raw
+    told = cast("dict[str, Json]", raw) if isinstance(raw, dict) else {}
+    name = told.get("name") or told.get("type")
     return name if isinstance(name, str) else None
 
 
