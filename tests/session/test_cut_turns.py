@@ -385,6 +385,15 @@ def test_an_approval_that_raises_at_any_moment(kind: type[Session] | type[SyncSe
 # ------------------------------------------------------------------------------------------------- sessions that block
 
 
+@pytest.fixture
+def _sigint() -> Iterator[None]:
+    """Ctrl-C as in a terminal: a shell starts background jobs with the signal ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("_sigint")
 @pytest.mark.parametrize("act", ["KeyboardInterrupt", "SystemExit"])
 def test_a_session_that_blocks_is_cut_at_every_step(act: str, monkeypatch: pytest.MonkeyPatch) -> None:
     made: list[Stepping] = []

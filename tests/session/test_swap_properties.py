@@ -105,7 +105,7 @@ calls = st.one_of(
 answers = st.builds(Said, words, words, st.lists(calls, max_size=3).map(tuple))
 users = st.one_of(
     st.none(),
-    st.builds(lambda text: [TextBlock(text)], words),
+    st.builds(lambda text: [TextBlock(text or "hm")], words),  # nothing at all would be refused
     st.builds(lambda text: [PICTURE, TextBlock(text)], words),
     st.builds(lambda text: [TextBlock(text), TextBlock("?"), PICTURE], words),
 )
