@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
-from interlingua import Message, OpaqueBlock, Request, dialect, fold
+from interlingua import Loss, Message, OpaqueBlock, Request, dialect, fold
+from interlingua.dialects._ledger import Ledger
 from interlingua.session.book import Book
 from interlingua.tools.checking import complaints
 
@@ -72,6 +73,43 @@ def test_sound_is_joined_once() -> None:  # R4
     events = decoder.feed(b'data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n')
     (block,) = events[-1].response.content  # type: ignore[union-attr]
     assert block.source.data == "AAAA" * 100  # type: ignore[union-attr]
+
+
+class Compared(Loss, frozen=True):
+    """A loss that counts how often it is compared."""
+
+    count: ClassVar[int] = 0
+
+    def __eq__(self, other: object) -> bool:
+        Compared.count += 1
+        return super().__eq__(other)
+
+    __hash__ = Loss.__hash__
+
+
+def test_a_loss_is_not_compared_with_every_other() -> None:
+    """A history of 8,000 pictures for a protocol without pictures took 8,000 times 4,000 comparisons."""
+    ledger = Ledger()
+    ledger.losses.extend(Compared(f"messages/{place}", "dropped", "why") for place in range(1000))
+    for place in range(1000, 1100):
+        ledger.lose("dropped", "why", "messages", place)
+    ledger.lose("dropped", "why", "messages", 1050)
+    assert len(ledger.losses) == 1100
+    assert Compared.count < 1100
+
+
+def test_a_loss_is_told_once_however_it_was_told() -> None:
+    ledger = Ledger()
+    ledger.lose("dropped", "why", "a")
+    ledger.losses.append(Loss("b", "dropped", "why"))
+    ledger.lose("dropped", "why", "b")
+    ledger.lose("dropped", "why", "c")
+    assert [loss.path for loss in ledger.losses] == ["a", "b", "c"]
+    del ledger.losses[1:]
+    ledger.losses += [Loss("d", "dropped", "why"), Loss("e", "dropped", "why")]
+    for path in "edcba":
+        ledger.lose("dropped", "why", path)
+    assert [loss.path for loss in ledger.losses] == ["a", "d", "e", "c", "b"]
 
 
 @pytest.mark.parametrize("word", ["allOf", "anyOf", "oneOf"])

@@ -31,12 +31,16 @@ NAMED = 4
 
 
 class Ledger:
-    """Collects losses. ``where`` is the place being encoded; loops set it, so a path is built only when needed."""
+    """Collects losses. ``where`` is the place being encoded; loops set it, so a path is built only when needed.
 
-    __slots__ = ("losses", "where")
+    Whoever encodes may also append to ``losses``, and remove what was appended last.
+    """
+
+    __slots__ = ("_places", "losses", "where")
 
     def __init__(self) -> None:
         self.losses: list[Loss] = []
+        self._places: dict[Loss, int] = {}  # where the losses stand that were found so far, in their order
         self.where: tuple[str | int, ...] = ()
 
     def lose(self, kind: LossKind, reason: str, *path: str | int, weight: LossWeight | None = None) -> None:
@@ -44,8 +48,22 @@ class Ledger:
         if weight is None:
             weight = "state" if kind == "dropped" and path and path[-1] == "signature" else "content"
         loss = Loss("/".join(map(str, (*self.where, *path))), kind, reason, weight)
-        if loss not in self.losses:
+        if not self._has(loss):
             self.losses.append(loss)
+
+    def _has(self, loss: Loss) -> bool:
+        """``loss in self.losses``, without a search: thousands of losses would be compared with each other."""
+        losses, places = self.losses, self._places
+        start = 0
+        while places:
+            latest, place = next(reversed(places.items()))
+            if place < len(losses) and losses[place] is latest:
+                start = place + 1
+                break
+            del places[latest]  # it was removed meanwhile
+        for place in range(start, len(losses)):
+            places.setdefault(losses[place], place)
+        return loss in places
 
     def lose_form(self, kind: LossKind, reason: str, *path: str | int) -> None:
         """Declare a loss that only a comparison of bytes would notice."""
