@@ -6,12 +6,14 @@ import asyncio
 import errno
 import json
 import os
+import socket
 import sqlite3
 import stat
 import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -637,8 +639,8 @@ DAMAGED: dict[str, tuple[str, Any, str]] = {
     "a database cut short":      ("a.db",      truncated,                             "damaged|could not be used"),
     "other tables":              ("a.db",      table_without_columns,                 "without saved sessions"),
     "a row without a session":   ("a.db",      row_without_head,                      "is not JSON"),
-    "a folder":                  ("a.json",    Path.mkdir,                            "cannot be read"),
-    "a folder for a database":   ("a.db",      Path.mkdir,                            "could not be used"),
+    "a folder":                  ("a.json",    Path.mkdir,                            "is a directory"),
+    "a folder for a database":   ("a.db",      Path.mkdir,                            "is a directory"),
 }
 # fmt: on
 
@@ -680,3 +682,39 @@ def test_what_is_nested_too_deeply_is_not_saved(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="cannot be saved as JSON"):
         session.persist()
     assert said(load(tmp_path / "talk.json")) == said(session)
+
+
+def directory(path: Path) -> None:
+    path.mkdir()
+
+
+def device(path: Path) -> None:
+    path.symlink_to("/dev/full")
+
+
+def opened_socket(path: Path) -> None:
+    with socket.socket(socket.AF_UNIX) as made:
+        made.bind(str(path))
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the system has no such files")
+@pytest.mark.parametrize("name", STORES)
+@pytest.mark.parametrize(
+    ("make", "kind"),
+    [(directory, "a directory"), (device, "a device"), (os.mkfifo, "a pipe"), (opened_socket, "a socket")],
+)
+def test_what_is_no_file_is_neither_read_nor_replaced(
+    make: Callable[[Path], None], kind: str, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A device may have no end, and a pipe may never say anything: ``/dev/full`` was read until memory was full."""
+    monkeypatch.chdir(tmp_path)  # the path of a socket must be short
+    path = Path(name)
+    make(path)
+    before = path.lstat()
+    session = new(None)
+    for use in (lambda: session.save(path), lambda: session.save(path, overwrite=True), lambda: load(path)):
+        with pytest.raises(StoreError, match=f"{name} is {kind}, not a file; nothing was read or written") as caught:
+            use()
+        assert not caught.value.retryable
+    assert path.lstat() == before
+    assert os.listdir(tmp_path) == [name]

@@ -15,7 +15,7 @@ from urllib.parse import quote
 from ..errors import AdapterError, ParseError, StoreError
 from ..types.base import Json
 from .saved import Mark, Saved, may_replace, parse, read_mark, read_parts
-from .stores import WAIT, encode, missing, refusal
+from .stores import WAIT, check_is_file, encode, missing, refusal
 
 __all__ = ["SqliteStore"]
 
@@ -123,6 +123,7 @@ class SqliteStore:
     def _open(self, writes: bool) -> sqlite3.Connection:
         """Only a save creates the file and its tables."""
         if self._connection is None:
+            check_is_file(self.path)
             where = f"file:{quote(str(self.path.absolute()))}?mode={'rwc' if writes else 'rw'}"
             made = sqlite3.connect(where, uri=True, check_same_thread=False, timeout=WAIT, isolation_level=None)
             made.text_factory = bytes  # text that is no UTF-8 is salvaged like anything else

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import errno
 import os
+import stat
 import sys
 import time
 from collections.abc import Generator
@@ -26,7 +27,7 @@ from .saved import Mark, Saved, may_replace, read_mark, read_saved
 if sys.platform != "win32":  # there, two processes that write one file at the very same moment are not told apart
     import fcntl
 
-__all__ = ["WAIT", "JsonStore", "Store", "encode", "refusal"]
+__all__ = ["WAIT", "JsonStore", "Store", "check_is_file", "encode", "refusal"]
 
 WAIT = 5.0
 """How many seconds a save waits for another program's save to end."""
@@ -34,6 +35,7 @@ WAIT = 5.0
 STALE = 3600.0
 """After how many seconds a file that a save left behind belongs to nobody any more."""
 
+_KINDS = ((stat.S_ISDIR, "a directory"), (stat.S_ISFIFO, "a pipe"), (stat.S_ISSOCK, "a socket"))
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _REPLACING = Lock()
 _encode = msgspec.json.Encoder().encode
@@ -58,6 +60,7 @@ class JsonStore:
         """Write it all beside the file, then put it in its place: a crash leaves the old file or the new one."""
         data = encode(saved.head)[:-1] + b',"messages":[' + b",".join(map(encode, saved.messages)) + b"]}"
         data = msgspec.json.format(data, indent=1) + b"\n"
+        check_is_file(self.path)
         path = Path(os.path.realpath(self.path))
         beside = path.with_name(f".{path.name[:40]}.{new_ulid()}.new")
         with _explained(self.path):
@@ -88,6 +91,7 @@ class JsonStore:
 
     def load(self, id: str | None = None) -> Saved:
         """The session; ``id``, if given, must be its own."""
+        check_is_file(self.path)
         try:
             data = self.path.read_bytes()
         except FileNotFoundError:
@@ -107,6 +111,17 @@ def encode(value: Any) -> bytes:
     except (TypeError, ValueError, RecursionError) as error:
         who = f"message {value.id}" if hasattr(value, "role") else "the session's settings or metadata"
         raise StoreError(f"{who} cannot be saved as JSON: {error}. Change or remove that value.") from error
+
+
+def check_is_file(path: Path) -> None:
+    """Refuse what is there and is no file: a device may have no end, and a pipe may never say anything."""
+    try:
+        mode = path.stat().st_mode
+    except (OSError, ValueError):  # nothing is there, or whoever opens it is told why it cannot be
+        return
+    if not stat.S_ISREG(mode):
+        kind = next((name for is_kind, name in _KINDS if is_kind(mode)), "a device")
+        raise StoreError(f"{path} is {kind}, not a file; nothing was read or written. Choose another path.")
 
 
 def missing(path: Path) -> FileNotFoundError:
