@@ -978,6 +978,44 @@ def test_an_index_used_twice_by_a_spliced_stream() -> None:
     check(CLAUDE, body, TextBlock("Hello"), F, stop="tool_use", id="m")
 
 
+HALF_CALL = (opened(0, type="tool_use", id="a", name="f", input={}), piece(0, "input_json_delta", partial_json='{"x'))
+WHOLE_CALL = (
+    opened(0, type="tool_use", id="b", name="g", input={}), piece(0, "input_json_delta", partial_json='{"y":2}'),
+    closed(0),
+)  # fmt: skip
+HALF_F = ToolUseBlock("a", "f", input_text='{"x', incomplete=True)
+
+
+def test_a_stream_that_begins_anew_finishes_nothing_of_what_had_come() -> None:
+    """A gateway that lost its provider asks again and goes on with the new answer in the same stream."""
+    body = named(start(), *HALF_CALL, start(id="second"), *WHOLE_CALL, last("tool_use"), STOP)
+    response = check(CLAUDE, body, HALF_F, G, stop="tool_use", id="m")
+    assert [call.incomplete for call in response.tool_uses] == [True, False]
+    body = named(start(), *TEXT[:2], start(id="second"), *TEXT, last(), STOP)
+    check(CLAUDE, body, TextBlock("Hel", incomplete=True), TextBlock("Hello"))
+    body = named(start(), *TEXT[:2], start(id="second"), last(), STOP)
+    check(CLAUDE, body, TextBlock("Hel", incomplete=True))
+
+
+def test_a_call_whose_answer_had_no_end_before_the_next_began_is_incomplete() -> None:
+    """The output limit may have cut it off: an answer that is over says so."""
+    other = (opened(0, type="tool_use", id="a", name="f", input={}),
+             piece(0, "input_json_delta", partial_json='{"x":1}'), closed(0))  # fmt: skip
+    body = named(start(), *other, start(id="second"), *WHOLE_CALL, last("tool_use"), STOP)
+    check(CLAUDE, body, replace(F, incomplete=True), G, stop="tool_use")
+    body = named(start(), *other, last("max_tokens"), start(id="second"), *WHOLE_CALL, last("tool_use"), STOP)
+    check(CLAUDE, body, replace(F, incomplete=True), G, stop="tool_use")
+    body = named(start(), *other, last("tool_use"), start(id="second"), *WHOLE_CALL, last("tool_use"), STOP)
+    check(CLAUDE, body, F, G, stop="tool_use")
+
+
+def test_what_goes_on_for_a_block_of_the_answer_before_is_an_error() -> None:
+    half = (opened(1, type="text", text=""), piece(1, "text_delta", text="x"))
+    events, error = read(CLAUDE, named(start(), *half, start(), *TEXT, half[1], last(), STOP))
+    assert isinstance(error, ParseError)
+    assert fold(events).content == (TextBlock("x", incomplete=True), TextBlock("Hello"))
+
+
 def test_anthropic_citations() -> None:
     cited = {"type": "char_location", "cited_text": "c", "document_index": 0, "document_title": "D",
              "start_char_index": 0, "end_char_index": 1, "file_id": None}  # fmt: skip

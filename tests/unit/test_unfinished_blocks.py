@@ -25,6 +25,7 @@ from interlingua import (
     ParseError,
     Request,
     Response,
+    ServerError,
     StopReason,
     TextBlock,
     TextDelta,
@@ -38,6 +39,7 @@ from interlingua import (
     fold,
     unfold,
 )
+from interlingua.dialects import DIALECTS
 from interlingua.testing.differences import plain
 from shared_data import corpus, needs_shared, stream_bytes
 
@@ -174,6 +176,25 @@ def test_a_finished_call_behind_an_open_one_is_written(name: str, way: str) -> N
     assert said.count('"name": "f"') == 1
     assert '{"a": 1}' in said
     assert [(loss.path, loss.kind, loss.weight) for loss in losses] == [("content/0", "dropped", "content")]
+
+
+@pytest.mark.parametrize("way", ["text", "call"])
+@pytest.mark.parametrize("name", DIALECTS)
+def test_an_answer_that_goes_on_behind_a_cut_call_fails_there(name: str, way: str) -> None:
+    """Whoever reads the stream cannot know that the call is not finished: it ran with what had come of it."""
+    cut = ToolUseBlock("call_0", "f", input_text='{"x":1', incomplete=True)
+    more = text_events(1, "Hello") if way == "text" else call_events(1, '{"x":2}')
+    end = BlockComplete(1, TextBlock("Hello")) if way == "text" else end_call(1, {"x": 2})
+    encoder = dialect(name).stream_encoder()
+    said = b"".join(map(encoder.feed, [MessageStart("m", "x"), *call_events(0, '{"x":1'), ToolUseEnd(0, {}, cut)]))
+    said += encoder.feed(more[0])
+    whole = Response((cut, TextBlock("Hello")), StopReason.tool_use if way == "call" else StopReason.end_turn)
+    for event in (*more[1:], end, MessageComplete(whole)):
+        assert encoder.feed(event) == b""
+    response, error = read(name, said + encoder.close())
+    assert isinstance(error, ServerError)
+    assert "broke off within a tool call" in str(error)
+    assert all(call.incomplete for call in response.tool_uses)
 
 
 def test_a_failed_answer_of_responses_says_so() -> None:  # S1

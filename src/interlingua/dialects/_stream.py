@@ -10,7 +10,6 @@ begins otherwise (``[DONE]``, a keep-alive) is never a part of an answer, and is
 
 from __future__ import annotations
 
-import re
 import sys
 from abc import abstractmethod
 from collections.abc import Sequence
@@ -26,25 +25,26 @@ from ..lenient import strictly
 from ..limits import Limits, is_deeper, too_long
 from ..types.base import Json
 from ..types.blocks import Block, RefusalBlock, TextBlock, ThinkingBlock, ToolUseBlock
-from ..types.events import BlockComplete, Event, MessageComplete, MessageStart, ToolUseEnd, Unknown
+from ..types.events import (
+    BlockComplete,
+    BlockStart,
+    Event,
+    MessageComplete,
+    MessageStart,
+    ToolUseEnd,
+    ToolUseStart,
+    Unknown,
+)
 from ..types.loss import Loss
 from ..types.response import Response
 from ..types.words import StopReason
 from ._base import ODD, StreamDecoder, StreamEncoder
-from ._incomplete import BROKEN, LIMITS, mark_cut_call
+from ._garbled import not_json
+from ._incomplete import BROKEN, LIMITS
 from ._json import Wire, is_array
 from ._tables import Ledger
 
-__all__ = [
-    "NOT_JSON",
-    "FrameDecoder",
-    "GrammaticalEncoder",
-    "decode_frame",
-    "decode_json",
-    "dump",
-    "lengthen",
-    "mark_cut_call",
-]
+__all__ = ["NOT_JSON", "FrameDecoder", "GrammaticalEncoder", "decode_frame", "decode_json", "dump", "lengthen"]
 
 decode_json = msgspec.json.Decoder().decode
 DEEPEST = Limits().depth
@@ -82,31 +82,6 @@ def lengthen(known: Wire, more: Wire) -> Wire:
 ERROR, CANCELLED = StopReason.error, StopReason.cancelled  # attribute access on an Enum costs 40 ns
 NOT_JSON = (msgspec.DecodeError, UnicodeError, RecursionError)
 """What parsing text that is not JSON raises, or text that is nested deeper than can be read."""
-_BYTE = re.compile(r" \(byte (\d+)\)$")
-_BEFORE, _AFTER = 80, 40
-"""How many bytes around a fault are quoted."""
-
-
-def _not_json(data: bytes, fault: Exception, name: str) -> ParseError:
-    place = _place(data, fault)
-    why = "it is not UTF-8" if isinstance(fault, UnicodeError) else _BYTE.sub("", str(fault))
-    quote = data[max(0, place - _BEFORE) : place + _AFTER].decode("utf-8", "replace")
-    event = f"the event {name[:40]!r}" if name else "an event"
-    return ParseError(f"{event} of the stream is not JSON: {why} at byte {place}, near {quote!r}")
-
-
-def _place(data: bytes, fault: Exception) -> int:
-    """Where the fault is: as the parser says, or the first byte that is no text, or the end, where more is missing.
-
-    A byte that is no text is counted by the parser within its string; one that gave up (too deep) counts nothing.
-    """
-    if said := _BYTE.search(str(fault)):
-        return int(said[1])
-    try:
-        data.decode()
-    except UnicodeDecodeError as wrong:
-        return wrong.start
-    return len(data) if type(fault) is msgspec.DecodeError else 0
 
 
 def _raw(frame: Any) -> Json:
@@ -242,7 +217,7 @@ class FrameDecoder(StreamDecoder):
             return True
         if data.lstrip()[:1] != b"{" or self.closing or self.terminal():
             return False
-        self.fail(_not_json(data, fault, name), out)
+        self.fail(not_json(data, fault, name), out)
         return True
 
     def mended(self, data: bytes, name: str, out: list[Event]) -> bool:
@@ -334,15 +309,18 @@ class FrameDecoder(StreamDecoder):
 
 
 Closer = BlockComplete | ToolUseEnd
+_CUT_CALL = "the answer broke off within a tool call"
 
 
 def _failure(response: Response, cut: Sequence[Closer]) -> AdapterError | None:
     """The error of an answer that has none, but may not look finished."""
     if response.stop_reason is CANCELLED:
         return CancelledError("the answer was cancelled")
-    if response.stop_reason not in LIMITS and any(type(closer) is ToolUseEnd for closer in cut):
-        return ServerError("the answer broke off within a tool call")
-    return None
+    return ServerError(_CUT_CALL) if response.stop_reason not in LIMITS and _has_call(cut) else None
+
+
+def _has_call(cut: Sequence[Closer]) -> bool:
+    return any(type(closer) is ToolUseEnd for closer in cut)
 
 
 class GrammaticalEncoder(StreamEncoder):
@@ -350,7 +328,8 @@ class GrammaticalEncoder(StreamEncoder):
 
     The end of an incomplete block waits for ``message.complete``. After a failure nothing is written for it, no closing
     word and no finished item, but only the protocol's error form. An answer that reached its limit says the end of its
-    last call, as providers do; ``say_cut_block`` is for protocols that have whole calls only. Once a stream has ended
+    last call, as providers do; ``say_cut_block`` is for protocols that have whole calls only. An answer that goes on
+    behind a call that was cut off fails there: readers would take that call for a finished one. Once a stream has ended
     or failed, nothing is written.
     """
 
@@ -378,6 +357,8 @@ class GrammaticalEncoder(StreamEncoder):
             self.unfinished.append(cast("Closer", event))
             return b""
         try:
+            if self.unfinished and (kind is BlockStart or kind is ToolUseStart) and _has_call(self.unfinished):
+                return self.fail(ServerError(_CUT_CALL))
             return self.conclude(cast("MessageComplete", event)) if kind is MessageComplete else self.say(event)
         except ODD as odd:
             raise ParseError(f"{event.type} cannot be said in this protocol: {type(odd).__name__}: {odd}") from odd

@@ -96,6 +96,7 @@ class Decoder(FrameDecoder):
         self.growing: dict[Json, Growing] = {}  # by wire index, which a spliced stream may use twice
         self.places: list[Growing] = []  # by place in the fold
         self.stopped = False  # a stop reason was told
+        self.restarted = False  # another message_start came, and nothing yet that tells what it means
 
     def read(self, frame: tuple[str, bytes], out: list[Event]) -> None:
         try:
@@ -132,6 +133,7 @@ class Decoder(FrameDecoder):
 
     def message_start(self, wire: Wire, out: list[Event]) -> None:
         message = wire["message"]
+        self.restarted = self.started
         self.envelope = {**message, **self.envelope}
         self.begin(out, MessageStart(message.get("id") or None, message.get("model") or None))
         self.usage(out)
@@ -150,6 +152,8 @@ class Decoder(FrameDecoder):
         empty = BLOCKS.decode(block)
         if type(empty) is ToolUseBlock and empty.input:
             empty = replace(empty, input={})
+        if self.restarted:
+            self.begin_anew(out)
         index = len(self.fold.blocks)
         self.stopped = False
         self.release(out)
@@ -157,6 +161,18 @@ class Decoder(FrameDecoder):
         growing = Growing(index, block, empty, self.fold.parts[index])
         self.growing[place] = growing
         self.places.append(growing)
+
+    def begin_anew(self, out: list[Event]) -> None:
+        """The answer began again from its first block: what had come of it is never finished.
+
+        A second ``message_start`` alone does not say so: some gateways send it twice, and the open block goes on.
+        """
+        self.restarted = False
+        if self.stopped and self.envelope.get("stop_reason") == "tool_use":
+            self.release(out)  # one answer was over, and another one follows
+        self.release_cut(out)
+        self.close_blocks(out, cut=True)
+        self.growing.clear()
 
     def block_delta(self, wire: Wire, out: list[Event]) -> None:
         """A delta that is not what nearly all of its block's are. One that says something must have a block for it."""
@@ -194,6 +210,7 @@ class Decoder(FrameDecoder):
         index = growing.index
         if index in self.fold.open_indexes:
             growing.delta = ""
+            self.restarted = False
             self.end_block(index, self.finished_block(index), out)
 
     def finished_block(self, index: int) -> Block:
@@ -254,6 +271,8 @@ class Decoder(FrameDecoder):
         return self.stopped and not self.fold.open_indexes
 
     def message_stop(self, wire: Wire, out: list[Event]) -> None:
+        if self.restarted:
+            self.close_blocks(out, cut=True)
         self.complete(out)
 
     def failed(self, wire: Wire, out: list[Event]) -> None:

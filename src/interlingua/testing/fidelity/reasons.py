@@ -64,6 +64,12 @@ REASONS: tuple[Reason, ...] = (
         measure="law 3: fold is the recorded whole",
         record="vercel-ai/openai/responses/openai-shell-container.1.stream",
     ),
+    Reason(
+        "a second answer begins within a tool call of the first: that call is left out of a whole answer, and a stream"
+        " ends there in an error, because whoever reads it would run the call as far as it came",
+        where="anthropic-messages",
+        record="vercel-ai/anthropic/spliced-message-start.stream",
+    ),
     Reason("the recorded request has the same fault", measure="valid (recorded body is not)"),
 )
 
