@@ -33,26 +33,26 @@ format: $(VENV)/dev  ## let ruff format and fix what it safely can
 	@$(BIN)/ruff format --quiet .
 
 fidelity: $(VENV)/dev  ## replay the recorded traffic of CORPUS=../shared/corpus and report what is exact
-	@$(BIN)/python -m interlingua.testing.fidelity $(CORPUS) $(ARGS)
+	@$(BIN)/python -m lab.fidelity $(CORPUS) $(ARGS)
 
 cuts: $(VENV)/dev  ## cut every recorded stream at 200 places: nothing unfinished may look finished (15 minutes)
-	@$(BIN)/python -m interlingua.testing.cuts $(CORPUS) $(ARGS)
+	@$(BIN)/python -m lab.cuts $(CORPUS) $(ARGS)
 
 fuzz: $(VENV)/dev  ## change recorded traffic at random: nothing but our own errors; ARGS="--minutes 10 --seed 7"
-	@$(BIN)/python -m interlingua.testing.fuzzing $(CORPUS) $(ARGS)
+	@$(BIN)/python -m lab.fuzzing $(CORPUS) $(ARGS)
 
 docs: $(VENV)/dev  ## write the generated pages: dialects, reliability, integration, and errors if the recordings are there
-	@$(BIN)/python -m interlingua.testing.phrasebook docs/dialects.md
-	@$(BIN)/python -m interlingua.testing.faults docs/reliability.md
-	@$(BIN)/python -m interlingua.testing.integration docs/integration.md
-	@test ! -d $(CORPUS) || $(BIN)/python -m interlingua.testing.recorded_errors $(CORPUS) docs/errors.md
+	@$(BIN)/python -m lab.phrasebook docs/dialects.md
+	@$(BIN)/python -m lab.faults docs/reliability.md
+	@$(BIN)/python -m lab.integration docs/integration.md
+	@test ! -d $(CORPUS) || $(BIN)/python -m lab.recorded_errors $(CORPUS) docs/errors.md
 
 bench: $(VENV)/dev  ## measure the budgets, as ratios in one run
 	@$(BIN)/python bench/run.py docs/performance.md $(ARGS)
 
 clean:  ## remove .venv, caches and reports
 	@rm -rf $(VENV) build dist htmlcov .coverage* .hypothesis .mypy_cache .pytest_cache .ruff_cache
-	@find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
+	@find src lab tests -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(BIN)/python:
 	@test -n "$(PYTHON)" || { echo "Python 3.11 or newer is needed; name one with PYTHON=..." >&2; exit 1; }

@@ -1,4 +1,4 @@
-"""How the weights of ``interlingua.estimate`` are fitted, and how far off they are."""
+"""How the weights of ``interlingua.models.estimate`` are fitted, and how far off they are."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Any
 
 from estimate_rows import Row, group_of  # pyright: ignore[reportMissingImports]
 
-from interlingua.estimate.counting import FEATURES
-from interlingua.estimate.families import ELSEWHERE, HOUSED, MODELS, SERVERS
-from interlingua.estimate.text import TEXT
+from interlingua.models.estimate.counting import FEATURES
+from interlingua.models.estimate.families import ELSEWHERE, HOUSED, MODELS, SERVERS
+from interlingua.models.estimate.text import TEXT
 
 # ------------------------------------------------------------------------------------------------ what is known before
 

@@ -25,8 +25,8 @@ from interlingua import (  # noqa: E402
     ToolResultBlock,
     dialect,
 )
-from interlingua.estimate.counting import Tally, answer_counts, counts  # noqa: E402
-from interlingua.estimate.families import door, family, hears_thoughts, keeps_idle_tools  # noqa: E402
+from interlingua.models.estimate.counting import Tally, answer_counts, counts  # noqa: E402
+from interlingua.models.estimate.families import door, family, hears_thoughts, keeps_idle_tools  # noqa: E402
 from shared_data import corpus, stream_bytes  # noqa: E402  # pyright: ignore[reportMissingImports]
 
 FILES = (

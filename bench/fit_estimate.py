@@ -1,4 +1,4 @@
-"""Fits the coefficients of ``interlingua.estimate`` on half the sources of the recorded traffic.
+"""Fits the coefficients of ``interlingua.models.estimate`` on half the sources of the recorded traffic.
 
     python bench/fit_estimate.py            the errors on the other half, per provider
     python bench/fit_estimate.py --write    the same, and writes the weights and docs/estimates.md
@@ -33,9 +33,9 @@ from estimate_fit import (  # noqa: E402  # pyright: ignore[reportMissingImports
 from estimate_rows import Row, answers, exchanges, rows  # noqa: E402  # pyright: ignore[reportMissingImports]
 from msgspec.structs import replace  # noqa: E402
 
-from interlingua.estimate import Learner, estimate_request, estimating, tokenizer  # noqa: E402
-from interlingua.estimate.counting import Tally  # noqa: E402
-from interlingua.estimate.learning import CLOSE  # noqa: E402
+from interlingua.models.estimate import Learner, estimate_request, estimating, tokenizer  # noqa: E402
+from interlingua.models.estimate.counting import Tally  # noqa: E402
+from interlingua.models.estimate.learning import CLOSE  # noqa: E402
 
 Judged = tuple[Row, float]
 
@@ -152,7 +152,7 @@ def write_weights(made: dict[str, Weights], beyond: Answers) -> None:
     lines += ["}", "# an answer beyond its text: once, and per call", "ANSWERS: dict[str, tuple[float, float]] = {"]
     lines += [f'    "{name}": {beyond[name]},' for name in sorted(beyond)]
     text = "\n".join([*lines, "}", "# fmt: on", ""])
-    (HERE / "src/interlingua/estimate/weights.py").write_text(text)
+    (HERE / "src/interlingua/models/estimate/weights.py").write_text(text)
 
 
 # Why a provider is above ten per cent, where the recordings of the fitted half tell.
@@ -196,7 +196,7 @@ Above ten per cent in the middle:
 ## After an answer
 
 The table above is of a first estimate. A client's own `estimate_input_tokens` learns from the counts that come with
-answers (`interlingua/estimate/learning.py`): what the last prompts of a model were off by corrects the next, if it was
+answers (`models/estimate/learning.py`): what the last prompts of a model were off by corrects the next, if it was
 more than {close:.0%}. The same other half, as a client of each source would live through it: model by model, in the
 order of the recordings, prompts asked before left out, and so the first of each model. How it is corrected was chosen
 on the fitted half (with the weights of the other).

@@ -26,8 +26,8 @@ from interlingua import (
     dialect,
     unfold,
 )
-from interlingua.embedded import LoopbackServer, Script, Step
-from interlingua.transport.memory import Answer, AsyncMemoryTransport
+from interlingua.client.embedded import LoopbackServer, Script, Step
+from interlingua.client.transport.memory import Answer, AsyncMemoryTransport
 
 __all__ = ["cancelled", "lengths"]
 

@@ -22,7 +22,7 @@ from interlingua import (
     ToolResultBlock,
     ToolUseBlock,
 )
-from interlingua.embedded import LoopbackServer, Script, Step
+from interlingua.client.embedded import LoopbackServer, Script, Step
 
 __all__ = ["growth", "turns"]
 

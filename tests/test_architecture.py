@@ -18,55 +18,45 @@ SOURCE = Path(__file__).resolve().parents[1] / "src" / "interlingua"
 
 # ------------------------------------------------------------------------------------------------ the tables
 
-# Read downwards: a row may import the rows above it, and nothing else of ours. Neighbours do not know each other.
-LAYERS = (
+# Read downwards: a room may import the rooms above it, and nothing else of ours. Neighbours do not know each other.
+ROOMS = (
     ("types",),  # the language
-    ("errors", "limits"),
-    ("schema", "ids", "framing", "grammar", "arguments", "secrets", "tokens", "surrogates", "deadline"),
-    ("folding", "config", "http", "lenient"),
-    ("dialects",),
-    ("replay",),
-    ("translate", "detect", "saving"),
-    ("providers", "estimate"),
-    ("catalogue",),
-    ("pricing",),
-    ("addressing", "environment", "signing", "retry"),
-    ("exchange", "transport", "behaviour", "bus"),
-    ("embedded", "export", "media"),
-    ("losses", "calls", "fitting", "connecting"),
-    ("swap",),
-    ("adapter",),
-    ("awaiting", "blocking"),
-    ("client",),
-    ("manager",),
-    ("tools", "history"),
-    ("routing",),
-    ("session",),
-    ("",),  # interlingua/__init__.py: the public names
+    ("errors",),
+    ("codec",),  # what every dialect is made with
+    ("dialects",),  # one folder per wire protocol
+    ("models",),  # what is known of providers and models
+    ("client",),  # one provider, called
+    ("agent",),  # a conversation, held
+    ("", "behaviour", "bus", "catalogue", "embedded", "providers"),  # the public names, and documented module names
 )
 
-# These may import anything, and nothing above imports them.
+# The order inside a room, where there is one, read the same way. Every module and package of such a room has a row.
+INSIDE = {
+    "models": (("providers", "estimate"), ("catalogue",), ("pricing",)),
+    "client": (
+        ("secrets", "deadline", "bus"),
+        ("config", "http"),
+        ("models_file", "addressing", "environment", "signing", "retry", "fitting"),
+        ("exchange", "transport", "behaviour", "export"),
+        ("embedded", "media"),
+        ("calls", "loss_policy", "connecting"),
+        ("adapter",),
+        ("async_client", "sync_client"),
+        ("connect",),
+        ("manager",),
+    ),
+    "agent": (("tools", "history", "swap"), ("routing",), ("session",)),
+}
+
+# These may import anything, and nothing above imports them. `lab` is outside the package.
 FREE = ("testing", "demo")
+OUTSIDE = ("lab",)
 
 # What may not appear from the exchange downwards: one call must give the same answer twice, in any loop or none.
 PURE = (
-    *("types", "errors", "schema", "ids", "framing", "grammar", "arguments", "folding"),
-    *("dialects", "replay", "translate", "providers", "catalogue", "exchange"),
-    *(
-        "secrets",
-        "http",
-        "tokens",
-        "limits",
-        "deadline",
-        "lenient",
-        "surrogates",
-        "config",
-        "addressing",
-        "retry",
-        "losses",
-        "calls",
-        "fitting",
-    ),
+    *("types", "errors", "codec", "dialects", "models"),
+    *("client.secrets", "client.deadline", "client.config", "client.http", "client.addressing", "client.models_file"),
+    *("client.retry", "client.fitting", "client.exchange", "client.calls", "client.loss_policy"),
 )
 IMPURE = {
     "a clock": (
@@ -78,12 +68,12 @@ IMPURE = {
     "an event loop": ("asyncio", "anyio", "trio", "threading", "concurrent"),
 }
 
-# The network is behind transport/.
+# The network is behind client/transport/.
 HTTP = (
     *("aiohttp", "httpx", "httpcore", "requests", "niquests", "urllib3", "websockets", "h11", "h2"),
     *("http.client", "http.server", "urllib.request", "socket", "ssl"),
 )
-HTTP_AT_HOME = ("transport", "embedded", "media", *FREE)
+HTTP_AT_HOME = ("client.transport", "client.embedded", "client.media", *FREE)
 
 # Names that say nothing, so that everything ends up under them.
 SHAPELESS = ("utils", "util", "helpers", "helper", "common", "misc")
@@ -115,17 +105,30 @@ class Module(NamedTuple):
         return self.name.split(".")
 
     @property
-    def area(self) -> str:
-        """The name under which the module stands in LAYERS; empty for the package itself."""
-        return area_of(self.name)
+    def room(self) -> str:
+        """The name under which the module stands in ROOMS; empty for the package itself."""
+        return room_of(self.name)
+
+    @property
+    def place(self) -> str:
+        """The room, and the module or package in it: ``client.transport``."""
+        return place_of(self.name)
 
 
 Source = tuple[Module, ...]
 Check = Callable[[Source], Iterator[str]]
 
 
-def area_of(name: str) -> str:
+def room_of(name: str) -> str:
     return name.split(".")[1] if "." in name else ""
+
+
+def place_of(name: str) -> str:
+    return ".".join(name.split(".")[1:3])
+
+
+def one_of(module: Module, places: tuple[str, ...]) -> bool:
+    return module.room in places or module.place in places
 
 
 @cache
@@ -169,7 +172,7 @@ def our_imports(source: Source) -> Iterator[tuple[Module, int, str]]:
     known = frozenset(module.name for module in source)
     for module in source:
         for line, target in imports(module, known):
-            if target == "interlingua" or target.startswith("interlingua."):
+            if within(target, ("interlingua", *OUTSIDE)):
                 yield module, line, target
 
 
@@ -209,57 +212,70 @@ def within(name: str, roots: tuple[str, ...]) -> bool:
 
 def homeless(source: Source) -> Iterator[str]:
     """A module without a row: nobody has said what it may import."""
-    rows = {area for row in LAYERS for area in row} | set(FREE)
+    rooms = {room for row in ROOMS for room in row} | set(FREE)
     for module in source:
-        if module.area not in rows:
-            yield f"{module.file}: `{module.area}` has no row in LAYERS"
+        if module.room not in rooms:
+            yield f"{module.file}: `{module.room}` has no row in ROOMS"
+        elif module.place not in (module.room, *INSIDE_HEIGHTS) and module.room in INSIDE:
+            yield f"{module.file}: `{module.place}` has no row in INSIDE"
+
+
+def heights(rows: tuple[tuple[str, ...], ...], room: str = "") -> dict[str, int]:
+    return {f"{room}.{name}" if room else name: index for index, row in enumerate(rows) for name in row}
+
+
+ROOM_HEIGHTS = heights(ROOMS)
+INSIDE_HEIGHTS = {name: height for room, rows in INSIDE.items() for name, height in heights(rows, room).items()}
 
 
 def back_arrows(source: Source) -> Iterator[str]:
     """An import that points back, sideways, or at something that only stands outside."""
-    height = {area: index for index, row in enumerate(LAYERS) for area in row}
     for module, line, target in our_imports(source):
-        here, there = module.area, area_of(target)
-        if here in FREE or here == there or here not in height:
+        here, there = module.room, room_of(target)
+        if here in FREE and not within(target, OUTSIDE):
             continue
-        if there in FREE:
+        if there in FREE or within(target, OUTSIDE):
             yield f"{module.file}:{line}: imports {target}, which nothing may import"
-        elif there in height and height[there] >= height[here]:
+        elif here == there:
+            ours, theirs = INSIDE_HEIGHTS.get(module.place), INSIDE_HEIGHTS.get(place_of(target))
+            if module.place != place_of(target) and ours is not None and theirs is not None and theirs >= ours:
+                yield f"{module.file}:{line}: imports {target}, which is not below `{module.place}`"
+        elif here in ROOM_HEIGHTS and ROOM_HEIGHTS.get(there, -1) >= ROOM_HEIGHTS[here]:
             yield f"{module.file}:{line}: imports {target}, which is not below `{here or 'interlingua'}`"
 
 
 def dialects_that_know_each_other(source: Source) -> Iterator[str]:
-    """A dialect folder, the registry or a shared table that imports a (or another) dialect."""
+    """A dialect's folder, or the package of all of them, that imports a (or another) dialect."""
     for module, line, target in our_imports(source):
         wanted = target.split(".")[1:3]
-        if module.area != "dialects" or wanted[:1] != ["dialects"] or len(wanted) < 2 or wanted[1].startswith("_"):
+        if module.room != "dialects" or wanted[:1] != ["dialects"] or len(wanted) < 2:
             continue
         if module.parts[2:3] != wanted[1:]:
-            yield f"{module.file}:{line}: imports the dialect {wanted[1]}; a shared idea moves to dialects/_tables.py"
+            yield f"{module.file}:{line}: imports the dialect {wanted[1]}; a shared idea moves to codec/"
 
 
 def http_abroad(source: Source) -> Iterator[str]:
-    """An HTTP or socket library outside transport/."""
+    """An HTTP or socket library outside client/transport/."""
     for module in source:
-        if module.area not in HTTP_AT_HOME:
+        if not one_of(module, HTTP_AT_HOME):
             for line, name in uses(module):
                 if within(name, HTTP):
-                    yield f"{module.file}:{line}: uses {name}; the network is behind transport/"
+                    yield f"{module.file}:{line}: uses {name}; the network is behind client/transport/"
 
 
 def impurity(source: Source) -> Iterator[str]:
     """``await``, a clock, chance, the environment or an event loop where only values may be."""
     asynchronous = (ast.AsyncFunctionDef, ast.AsyncFor, ast.AsyncWith, ast.Await)
     for module in source:
-        if module.area not in PURE:
+        if not one_of(module, PURE):
             continue
         for node in ast.walk(module.tree):
             if isinstance(node, asynchronous):
-                yield f"{module.file}:{node.lineno}: async code in `{module.area}`"
+                yield f"{module.file}:{node.lineno}: async code in `{module.place}`"
         for line, name in uses(module):
             for what, roots in IMPURE.items():
                 if within(name, roots):
-                    yield f"{module.file}:{line}: uses {what} ({name}) in `{module.area}`"
+                    yield f"{module.file}:{line}: uses {what} ({name}) in `{module.place}`"
 
 
 def shapeless_names(source: Source) -> Iterator[str]:
@@ -391,64 +407,75 @@ def test_providers_are_rows_and_not_branches() -> None:
 
 GUILTY = (
     # the check, a file, its code, what the check says of it
-    (homeless, "wherever.py", "", "`wherever` has no row"),
+    (homeless, "wherever.py", "", "`wherever` has no row in ROOMS"),
+    (homeless, "client/wherever.py", "", "`client.wherever` has no row in INSIDE"),
     (back_arrows, "types/blocks.py", "from interlingua.errors import ParseError", "not below `types`"),
     (back_arrows, "types/blocks.py", "from ..errors import ParseError", "not below `types`"),
     (back_arrows, "types/__init__.py", "from .. import errors", "not below `types`"),
-    (back_arrows, "folding.py", "import interlingua.dialects", "not below `folding`"),
-    (back_arrows, "folding.py", "def f():\n    from .translate import fold", "not below `folding`"),
-    (back_arrows, "folding.py", "from importlib import import_module\nimport_module('interlingua.client')", "client"),
-    (back_arrows, "folding.py", "from interlingua import TextBlock", "imports interlingua,"),
-    (back_arrows, "ids.py", "from .schema import strict", "not below `ids`"),
-    (back_arrows, "exchange.py", "from .transport import aio", "not below `exchange`"),
-    (back_arrows, "client.py", "from .testing import cassette", "which nothing may import"),
+    (back_arrows, "codec/fold.py", "import interlingua.dialects", "not below `codec`"),
+    (back_arrows, "codec/tables.py", "from ..dialects.ollama.blocks import BLOCKS", "not below `codec`"),
+    (back_arrows, "codec/fold.py", "def f():\n    from ..models.pricing import Pricing", "not below `codec`"),
+    (back_arrows, "codec/fold.py", "import importlib\nimportlib.import_module('interlingua.client')", "client"),
+    (back_arrows, "codec/fold.py", "from interlingua import TextBlock", "imports interlingua,"),
+    (back_arrows, "dialects/gemini/facts.py", "from ...models.catalogue import Facts", "not below `dialects`"),
+    (back_arrows, "models/pricing.py", "from ..client.config import Retry", "not below `models`"),
+    (back_arrows, "models/estimate/text.py", "from ..providers import PROVIDERS", "not below `models.estimate`"),
+    (back_arrows, "client/manager.py", "from ..agent.session import Session", "not below `client`"),
+    (back_arrows, "client/exchange.py", "from .transport import aio", "not below `client.exchange`"),
+    (back_arrows, "client/exchange.py", "from .connect import connect", "not below `client.exchange`"),
+    (back_arrows, "client/adapter.py", "from ..embedded import call", "not below `client`"),
+    (back_arrows, "agent/tools/mcp.py", "from ..session import Session", "not below `agent.tools`"),
+    (back_arrows, "client/connect.py", "from ..testing import cassette", "which nothing may import"),
+    (back_arrows, "testing/conformance.py", "from lab.oracles import problems", "which nothing may import"),
     (back_arrows, "__init__.py", "from .demo import main", "which nothing may import"),
     (dialects_that_know_each_other, "dialects/gemini/request.py", "from ..ollama import BLOCKS", "dialect ollama"),
     (dialects_that_know_each_other, "dialects/gemini/request.py", "from .. import ollama", "dialect ollama"),
-    (dialects_that_know_each_other, "dialects/_tables.py", "from .ollama.blocks import BLOCKS", "dialect ollama"),
     (dialects_that_know_each_other, "dialects/__init__.py", "from . import ollama", "dialect ollama"),
-    (http_abroad, "client.py", "import aiohttp", "aiohttp"),
-    (http_abroad, "catalogue/fetch.py", "def f():\n    from urllib.request import urlopen", "urllib.request"),
-    (http_abroad, "providers/auth.py", "import http.client as wire", "http.client"),
+    (http_abroad, "client/connect.py", "import aiohttp", "aiohttp"),
+    (http_abroad, "models/catalogue/fetch.py", "def f():\n    from urllib.request import urlopen", "urllib.request"),
+    (http_abroad, "models/providers.py", "import http.client as wire", "http.client"),
     (impurity, "dialects/gemini/stream.py", "async def feed(): ...", "async code"),
-    (impurity, "exchange.py", "async def f(a):\n    return await a", "async code"),
-    (impurity, "ids.py", "from time import time", "a clock"),
-    (impurity, "ids.py", "import datetime as dt\nx = dt.datetime.now()", "a clock"),
-    (impurity, "ids.py", "import uuid\nx = uuid.uuid4()", "chance"),
-    (impurity, "ids.py", "from random import choice", "chance"),
-    (impurity, "schema/strict.py", "import os\nx = os.environ['HOME']", "the environment"),
-    (impurity, "schema/strict.py", "from os import getenv as ask", "the environment"),
-    (impurity, "folding.py", "import asyncio", "an event loop"),
+    (impurity, "client/exchange.py", "async def f(a):\n    return await a", "async code"),
+    (impurity, "codec/ids.py", "from time import time", "a clock"),
+    (impurity, "codec/ids.py", "import datetime as dt\nx = dt.datetime.now()", "a clock"),
+    (impurity, "codec/ids.py", "import uuid\nx = uuid.uuid4()", "chance"),
+    (impurity, "codec/ids.py", "from random import choice", "chance"),
+    (impurity, "codec/schema/strict.py", "import os\nx = os.environ['HOME']", "the environment"),
+    (impurity, "codec/schema/strict.py", "from os import getenv as ask", "the environment"),
+    (impurity, "codec/fold.py", "import asyncio", "an event loop"),
     (shapeless_names, "dialects/gemini/utils.py", "", "`utils` says nothing"),
     (shapeless_names, "_helpers/__init__.py", "", "`_helpers` says nothing"),
-    (long_functions, "folding.py", "def fold():\n" + "    x = 1\n" * 60, "`fold` has 61 lines, at most 60"),
-    (long_modules, "folding.py", "x = 1\n" * 401, "401 lines, at most 400"),
-    (branches_by_provider, "client.py", "if a.provider == 'x':\n  1\nelif a.provider == 'y':\n  2", "2 branches"),
-    (branches_by_provider, "client.py", "if n in ('groq',):\n  1\nelif n == 'qwen':\n  2\nelif m:\n  3", "2 branches"),
-    (branches_by_provider, "client.py", "if m.startswith('openai'):\n  1\nelif m == 'mistral':\n  2", "2 branches"),
-    (branches_by_provider, "client.py", "match dialect:\n  case 'a' | 'b': 1\n  case 'c': 2", "2 branches"),
+    (long_functions, "codec/fold.py", "def fold():\n" + "    x = 1\n" * 60, "`fold` has 61 lines, at most 60"),
+    (long_modules, "codec/fold.py", "x = 1\n" * 401, "401 lines, at most 400"),
+    (branches_by_provider, "codec/x.py", "if a.provider == 'x':\n  1\nelif a.provider == 'y':\n  2", "2 branches"),
+    (branches_by_provider, "codec/x.py", "if n in ('groq',):\n  1\nelif n == 'qwen':\n  2\nelse:\n  3", "2 branches"),
+    (branches_by_provider, "codec/x.py", "if m.startswith('openai'):\n  1\nelif m == 'mistral':\n  2", "2 branches"),
+    (branches_by_provider, "codec/x.py", "match dialect:\n  case 'a' | 'b': 1\n  case 'c': 2", "2 branches"),
 )
 
 INNOCENT = (
     # a file, its code
-    ("__init__.py", "from .types import TextBlock\nfrom .session import Session"),
+    ("__init__.py", "from .types import TextBlock\nfrom .agent.session import Session"),
     ("errors.py", "from interlingua import types\nfrom .types.words import ErrorClass"),
-    ("folding.py", "from . import grammar\nfrom datetime import datetime\nx = datetime.fromisoformat('2026-01-01')"),
-    ("ids.py", "import os.path\nfrom uuid import UUID, uuid5\nfrom http import HTTPStatus\nx = request.time"),
-    ("dialects/__init__.py", "from importlib import import_module\nfrom ._base import Dialect\nimport_module(name)"),
-    ("dialects/gemini/__init__.py", "from . import stream\nfrom .._tables import Row\nfrom ...folding import fold"),
+    ("codec/fold.py", "from . import grammar\nfrom datetime import datetime\nx = datetime.fromisoformat('2026-01-01')"),
+    ("codec/ids.py", "import os.path\nfrom uuid import UUID, uuid5\nfrom http import HTTPStatus\nx = request.time"),
+    ("dialects/__init__.py", "import importlib\nfrom ..codec.base import Dialect\nimportlib.import_module(name)"),
+    ("dialects/gemini/__init__.py", "from . import stream\nfrom ...codec.tables import Row"),
     ("dialects/gemini/stream.py", "from interlingua.dialects.gemini.blocks import BLOCKS"),
-    ("providers/table.py", "from ..dialects.openai_chat.quirks import Quirks"),
-    ("transport/aio.py", "import aiohttp, time\nasync def send(): ..."),
+    ("models/providers.py", "from ..dialects.openai_chat.quirks import Quirks"),
+    ("client/connect.py", "from .exchange import Exchange\nfrom .transport.aio import AioTransport"),
+    ("embedded.py", "from .client.embedded import call"),
+    ("client/transport/aio.py", "import aiohttp, time\nasync def send(): ..."),
     ("testing/fidelity.py", "import time, httpx\nfrom interlingua import client, dialects, fold"),
-    ("client.py", "if event.type == 'text':\n  1\nelif event.type == 'call':\n  2\nelif provider == 'x':\n  3"),
-    ("session/store.py", "def save():\n" + "    x = 1\n" * 59),
+    ("client/connect.py", "if event.type == 'text':\n  1\nelif event.type == 'call':\n  2\nelif provider == 'x':\n  3"),
+    ("agent/session/store.py", "def save():\n" + "    x = 1\n" * 59),
 )
 
 # Modules that the snippets name, so that `from .. import errors` is known for the import of a module.
 FURNITURE = (
-    *("types/__init__.py", "errors.py", "schema/__init__.py", "grammar.py", "folding.py", "translate.py", "client.py"),
-    *("dialects/ollama/__init__.py", "dialects/gemini/stream.py", "transport/aio.py", "demo.py"),
+    *("types/__init__.py", "errors.py", "codec/schema/__init__.py", "codec/grammar.py", "codec/fold.py"),
+    *("dialects/ollama/__init__.py", "dialects/gemini/stream.py", "models/pricing.py", "client/connect.py"),
+    *("client/transport/aio.py", "client/embedded/__init__.py", "embedded.py", "agent/session/__init__.py", "demo.py"),
 )
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from msgspec.structs import asdict
 
 from interlingua import Limits
-from interlingua.testing import phrasebook
+from lab import phrasebook
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import ast
 import importlib
 import inspect
 import pkgutil
+import re
 from collections.abc import Iterator
+from pathlib import Path
 
 import msgspec
+import pytest
 
 import interlingua
 import interlingua.errors
@@ -80,3 +84,28 @@ def test_the_same_name_is_the_same_thing() -> None:
 
 def test_pinned_names_are_exported() -> None:
     assert sorted(set(PINNED) - set(interlingua.__all__)) == []
+
+
+def stub_names() -> dict[str, str]:
+    """The names of ``__init__.pyi``, each with the module that it comes from."""
+    tree = ast.parse(Path(interlingua.__file__).with_suffix(".pyi").read_text(encoding="utf-8"))
+    found = [node for node in tree.body if isinstance(node, ast.ImportFrom)]
+    aliases = [(alias, node.module or "") for node in found for alias in node.names]
+    assert all(alias.asname == alias.name for alias, _ in aliases), "without `as` a name is private"
+    return {alias.name: module for alias, module in aliases}
+
+
+def test_type_checkers_see_the_same_names() -> None:
+    assert stub_names() == vars(interlingua)["_MODULES"]
+
+
+ALIASES = ("behaviour", "bus", "catalogue", "embedded", "providers")
+
+
+@pytest.mark.parametrize("name", ALIASES)
+def test_a_documented_module_has_all_names_of_the_modules_it_stands_for(name: str) -> None:
+    alias = importlib.import_module(f"interlingua.{name}")
+    homes = re.findall(r"``(interlingua\.[\w.]+)``", alias.__doc__ or "")
+    assert homes
+    for home in map(importlib.import_module, homes):
+        assert [public for public in home.__all__ if getattr(alias, public) is not getattr(home, public)] == []

@@ -9,9 +9,9 @@ import pytest
 
 from behaviour.recorded_tools import recorded_requests
 from interlingua import DIALECTS, Message, Request, ServerTool, TextBlock, ToolChoice, ToolDefinition, dialect
-from interlingua.behaviour import Behaviour, apply, is_first_turn, preset
-from interlingua.testing.oracles import problems
+from interlingua.client.behaviour import Behaviour, apply, is_first_turn, preset
 from interlingua.types import CacheMark
+from lab.oracles import problems
 from shared_data import needs_shared
 
 CODING = preset("coding-agent")

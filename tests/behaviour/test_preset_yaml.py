@@ -10,9 +10,9 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from interlingua.behaviour import CORE_TOOLS, Behaviour, behaviour_from, load_preset, preset, preset_schema
-from interlingua.catalogue import ConfigError
-from interlingua.config import Retry
+from interlingua.client.behaviour import CORE_TOOLS, Behaviour, behaviour_from, load_preset, preset, preset_schema
+from interlingua.client.config import Retry
+from interlingua.client.models_file import ConfigError
 
 yaml = pytest.importorskip("yaml")
 
@@ -173,7 +173,7 @@ def test_a_single_behaviour_from_plain_fields() -> None:
 
 def test_the_committed_schema_is_up_to_date() -> None:
     """It is in the package. To renew it: ``python -m interlingua.behaviour``, into that file.  # U4"""
-    committed = files("interlingua.behaviour").joinpath("behaviour.schema.json").read_text(encoding="utf-8")
+    committed = files("interlingua.client.behaviour").joinpath("behaviour.schema.json").read_text(encoding="utf-8")
     assert json.loads(committed) == preset_schema()
 
 

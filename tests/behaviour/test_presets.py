@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from interlingua.behaviour import CORE_TOOLS, PRESETS, Behaviour, Preset, preset
-from interlingua.config import Retry
+from interlingua.client.behaviour import CORE_TOOLS, PRESETS, Behaviour, Preset, preset
+from interlingua.client.config import Retry
 
 CODING = preset("coding-agent")
 

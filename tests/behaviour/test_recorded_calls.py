@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from interlingua import DIALECTS, Message, Request, ToolDefinition, ToolUseBlock, dialect
-from interlingua.behaviour import relevance
+from interlingua.client.behaviour import relevance
 from shared_data import corpus, needs_shared
 
 # Not tools that a question could be about: frameworks put structured answers into them.

@@ -11,10 +11,10 @@ import pytest
 from behaviour.questions import QUESTIONS, Asked
 from behaviour.recorded_tools import recorded_tools
 from interlingua import Message, Request, ToolDefinition
-from interlingua.behaviour import CORE_TOOLS, apply, preset, relevance
-from interlingua.behaviour.relevance import scores
-from interlingua.behaviour.thesaurus import KIN
-from interlingua.behaviour.words import STOP_WORDS, content_words, stem
+from interlingua.client.behaviour import CORE_TOOLS, apply, preset, relevance
+from interlingua.client.behaviour.relevance import scores
+from interlingua.client.behaviour.thesaurus import KIN
+from interlingua.client.behaviour.words import STOP_WORDS, content_words, stem
 from shared_data import needs_shared
 
 NAMED = [asked.named for asked in QUESTIONS]

@@ -29,14 +29,14 @@ from interlingua import (
     UrlSource,
 )
 from interlingua.dialects import DIALECTS
-from interlingua.estimate import estimate_input_tokens, estimate_output, estimate_request, tokenizer
-from interlingua.estimate.counting import FEATURES, counts
-from interlingua.estimate.families import MODELS, SERVERS
-from interlingua.estimate.media import media_tokens
-from interlingua.estimate.pictures import USUAL_SIZE, picture_size, picture_tokens
-from interlingua.estimate.text import TEXT, add_text
-from interlingua.estimate.weights import ANSWERS, WEIGHTS
-from interlingua.providers import PROVIDERS
+from interlingua.models.estimate import estimate_input_tokens, estimate_output, estimate_request, tokenizer
+from interlingua.models.estimate.counting import FEATURES, counts
+from interlingua.models.estimate.families import MODELS, SERVERS
+from interlingua.models.estimate.media import media_tokens
+from interlingua.models.estimate.pictures import USUAL_SIZE, picture_size, picture_tokens
+from interlingua.models.estimate.text import TEXT, add_text
+from interlingua.models.estimate.weights import ANSWERS, WEIGHTS
+from interlingua.models.providers import PROVIDERS
 from interlingua.types.request import Thinking
 from shared_data import needs_shared
 

@@ -16,12 +16,12 @@ from interlingua import (
     VideoBlock,
     dialect,
 )
-from interlingua.catalogue import Catalogue, Facts, Families, capabilities_for
-from interlingua.catalogue.facts import CEILINGS, capabilities
-from interlingua.catalogue.families import FAMILIES, family_facts, home
-from interlingua.catalogue.tiers import TIERS
 from interlingua.dialects import DIALECTS
-from interlingua.providers import PROVIDERS
+from interlingua.models.catalogue import Catalogue, Facts, Families, capabilities_for
+from interlingua.models.catalogue.facts import CEILINGS, capabilities
+from interlingua.models.catalogue.families import FAMILIES, family_facts, home
+from interlingua.models.catalogue.tiers import TIERS
+from interlingua.models.providers import PROVIDERS
 
 BARE = Catalogue([Families()])
 SAMPLING = {"temperature", "top_p", "top_k"}

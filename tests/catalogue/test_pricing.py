@@ -10,10 +10,10 @@ import msgspec
 import pytest
 
 from interlingua import Message, Origin, Response, TextBlock, TokenUsage
-from interlingua.catalogue.layers import GENAI_NAMES, FetchedModels
-from interlingua.catalogue.prices import GenaiPriceTable, ModelsDevPrices, OwnPrices, Price, Rates
-from interlingua.pricing import Cost, Pricing, detailed_usage, reprice
-from interlingua.saving import from_json, to_json
+from interlingua.codec.saving import from_json, to_json
+from interlingua.models.catalogue.layers import GENAI_NAMES, FetchedModels
+from interlingua.models.catalogue.prices import GenaiPriceTable, ModelsDevPrices, OwnPrices, Price, Rates
+from interlingua.models.pricing import Cost, Pricing, detailed_usage, reprice
 from recorded_usage import FILES, Heard, heard
 from shared_data import needs_shared
 

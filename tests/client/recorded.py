@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 from msgspec.structs import replace
 
 from interlingua import AdapterError, Message, Request, Response, ToolDefinition, ToolResultBlock, ToolUseBlock
-from interlingua.client import AsyncClient, Client
-from interlingua.config import AdapterConfig
-from interlingua.providers.table import Provider, provider
+from interlingua.client.config import AdapterConfig
+from interlingua.client.connect import AsyncClient, Client
+from interlingua.models.providers import Provider, provider
 from interlingua.testing.cassettes import Cassette, Mode
 
 CASSETTES = Path(__file__).parent / "cassettes"

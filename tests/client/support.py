@@ -7,10 +7,10 @@ from collections.abc import Callable, Coroutine
 from typing import Any
 
 from interlingua import AdapterError, Event, Message, Request, Response, StreamGrammar
-from interlingua.client import AsyncClient, Client
-from interlingua.config import AdapterConfig
-from interlingua.embedded import Script, handler
-from interlingua.transport.memory import AsyncMemoryTransport, Handler, MemoryTransport
+from interlingua.client.config import AdapterConfig
+from interlingua.client.connect import AsyncClient, Client
+from interlingua.client.embedded import Script, handler
+from interlingua.client.transport.memory import AsyncMemoryTransport, Handler, MemoryTransport
 
 CANARY = "sk-canary-3f9a"
 

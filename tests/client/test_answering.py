@@ -18,8 +18,8 @@ from interlingua import (
     ToolUseBlock,
     repair_tool_results,
 )
-from interlingua.embedded import Script, Step
-from interlingua.session import SyncSession
+from interlingua.agent.session import SyncSession
+from interlingua.client.embedded import Script, Step
 from session.scenes import DIALECTS, PROVIDERS, scripted
 
 ADD = ToolDefinition("add", "Adds.", {"type": "object", "properties": {"a": {"type": "integer"}}})

@@ -8,8 +8,8 @@ import pytest
 
 from client.support import WAYS, ask, call
 from interlingua import ErrorClass
-from interlingua.bus import BUS, Bus, CallCompleted, CallFailed, CallStarted, subscribe
-from interlingua.embedded import Script, Step
+from interlingua.client.bus import BUS, Bus, CallCompleted, CallFailed, CallStarted, subscribe
+from interlingua.client.embedded import Script, Step
 
 
 @pytest.mark.parametrize("way", WAYS)

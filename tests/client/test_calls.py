@@ -10,9 +10,9 @@ import pytest
 
 from client.support import CANARY, DIALECTS, PROVIDERS, WAYS, ask, call, config, run
 from interlingua import Message, Origin, Request, StopReason, TextBlock, ToolDefinition, ToolUseBlock, fold
-from interlingua.client import AsyncClient, Client
-from interlingua.embedded import LoopbackServer, Script, Step
-from interlingua.transport.aio import AioTransport
+from interlingua.client.connect import AsyncClient, Client
+from interlingua.client.embedded import LoopbackServer, Script, Step
+from interlingua.client.transport.aio import AioTransport
 
 ADD = ToolDefinition(
     name="add", input_schema={"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]}
@@ -83,8 +83,8 @@ def test_a_conversation_goes_on_with_what_the_client_gave(dialect: str) -> None:
     asked = Message("user", "hello")
 
     async def scene() -> None:
-        from interlingua.embedded import handler
-        from interlingua.transport.memory import AsyncMemoryTransport
+        from interlingua.client.embedded import handler
+        from interlingua.client.transport.memory import AsyncMemoryTransport
 
         transport = AsyncMemoryTransport(handler(script))
         client = AsyncClient(PROVIDERS[dialect], config(), model="m", transport=transport, on_loss="allow")
@@ -113,7 +113,7 @@ def test_streams_ask_for_usage() -> None:
 
 
 def test_usage_that_was_not_sent_is_estimated(caplog: pytest.LogCaptureFixture) -> None:
-    from interlingua.transport.memory import Answer
+    from interlingua.client.transport.memory import Answer
 
     body = b'{"id":"x","object":"chat.completion","model":"m","choices":[{"index":0,"finish_reason":"stop",'
     body += b'"message":{"role":"assistant","content":"a rather long answer"}}]}'
@@ -126,7 +126,7 @@ def test_usage_that_was_not_sent_is_estimated(caplog: pytest.LogCaptureFixture) 
 
 
 def test_the_protocol_is_kept() -> None:
-    from interlingua.client import ProviderAdapter
+    from interlingua.client.connect import ProviderAdapter
 
     adapter: ProviderAdapter = AsyncClient("anthropic", config(), model="m")
     assert adapter.name == "anthropic"

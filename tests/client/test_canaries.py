@@ -20,18 +20,18 @@ from msgspec.structs import replace
 
 from client.support import DIALECTS, PROVIDERS, ask, run
 from interlingua import AdapterError, NotConfigured
-from interlingua.catalogue import load_configuration
-from interlingua.client import AsyncClient, Client, connect_sync
-from interlingua.config import AdapterConfig
-from interlingua.embedded import LoopbackServer, Step, deaf_url, handler
-from interlingua.export import log_calls
-from interlingua.providers.table import PROVIDERS as ROWS_OF_PROVIDERS
+from interlingua.client.config import AdapterConfig
+from interlingua.client.connect import AsyncClient, Client, connect_sync
+from interlingua.client.embedded import LoopbackServer, Step, deaf_url, handler
+from interlingua.client.export import log_calls
+from interlingua.client.models_file import load_configuration
+from interlingua.client.transport.aio import AioTransport
+from interlingua.client.transport.blocking import BlockingTransport
+from interlingua.client.transport.memory import Answer, Handler, MemoryTransport
+from interlingua.models.providers import PROVIDERS as ROWS_OF_PROVIDERS
 from interlingua.testing.cassettes import Cassette, CassetteError
-from interlingua.testing.faults import CELLS, ROWS, Row, in_memory, make_call
-from interlingua.testing.faults.ways import Call
-from interlingua.transport.aio import AioTransport
-from interlingua.transport.blocking import BlockingTransport
-from interlingua.transport.memory import Answer, Handler, MemoryTransport
+from lab.faults import CELLS, ROWS, Row, in_memory, make_call
+from lab.faults.ways import Call
 
 # Where a key is configured, and the key.
 KEYS = {

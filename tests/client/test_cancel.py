@@ -11,9 +11,9 @@ import pytest
 
 from client.support import DIALECTS, PROVIDERS, ask, config, run
 from interlingua import CancelledError, ErrorClass, Event, StopReason, StreamGrammar, ToolDefinition
-from interlingua.bus import Bus, CallFailed
-from interlingua.client import AsyncClient, Client
-from interlingua.embedded import LoopbackServer, Script, Step
+from interlingua.client.bus import Bus, CallFailed
+from interlingua.client.connect import AsyncClient, Client
+from interlingua.client.embedded import LoopbackServer, Script, Step
 from interlingua.types import MessageComplete, TextDelta
 
 GUARD = 20  # seconds after which a hanging test is a failed one

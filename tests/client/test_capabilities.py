@@ -35,11 +35,11 @@ from interlingua import (
     ToolUseStart,
     VideoBlock,
 )
-from interlingua.catalogue import Catalogue, Facts
-from interlingua.catalogue.facts import CEILINGS, MARKING
+from interlingua.client.embedded import Script, Step
 from interlingua.dialects.openai_chat.quirks import QUIRKS
-from interlingua.embedded import Script, Step
-from interlingua.providers import PROVIDERS as ROWS
+from interlingua.models.catalogue import Catalogue, Facts
+from interlingua.models.catalogue.facts import CEILINGS, MARKING
+from interlingua.models.providers import PROVIDERS as ROWS
 
 MODEL = "some-model"
 SCHEMA: dict[str, Any] = {

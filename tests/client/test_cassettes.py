@@ -30,15 +30,15 @@ from interlingua import (
     Unknown,
     dialect,
 )
-from interlingua.client import AsyncClient, Client
-from interlingua.config import AdapterConfig
-from interlingua.embedded import LoopbackServer, Script, Step, handler
-from interlingua.http import HttpRequest
-from interlingua.secrets import MASK
+from interlingua.client.config import AdapterConfig
+from interlingua.client.connect import AsyncClient, Client
+from interlingua.client.embedded import LoopbackServer, Script, Step, handler
+from interlingua.client.http import HttpRequest
+from interlingua.client.secrets import MASK
+from interlingua.client.transport.base import Abort
+from interlingua.client.transport.memory import Answer, AsyncMemoryTransport, Handler, MemoryTransport
 from interlingua.testing.cassettes import Cassette, CassetteError, UnusedRecordings
 from interlingua.testing.cassettes.recording import chunks_of
-from interlingua.transport.base import Abort
-from interlingua.transport.memory import Answer, AsyncMemoryTransport, Handler, MemoryTransport
 
 
 def call(way: str, provider: str, cassette: Cassette, request: Any, answers: Handler | None = None) -> Outcome:

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from interlingua import AsyncClient, Client, MessageComplete, NetworkError, StopReason, TextBlock
-from interlingua.transport.aio import AioTransport
+from interlingua.client.transport.aio import AioTransport
 
 from .support import Outcome, ask, config, run
 

@@ -9,14 +9,14 @@ import pytest
 
 from client.support import CANARY, ask, run
 from interlingua import NotConfigured, TextBlock
-from interlingua.client import connect, connect_sync
-from interlingua.config import AdapterConfig
-from interlingua.embedded import Script, handler
-from interlingua.environment import configured
-from interlingua.http import HttpRequest
-from interlingua.providers import PROVIDERS
-from interlingua.signing import signer_for
-from interlingua.transport.memory import AsyncMemoryTransport, MemoryTransport
+from interlingua.client.config import AdapterConfig
+from interlingua.client.connect import connect, connect_sync
+from interlingua.client.embedded import Script, handler
+from interlingua.client.environment import configured
+from interlingua.client.http import HttpRequest
+from interlingua.client.signing import signer_for
+from interlingua.client.transport.memory import AsyncMemoryTransport, MemoryTransport
+from interlingua.models.providers import PROVIDERS
 
 
 def test_five_lines() -> None:

@@ -14,12 +14,12 @@ import pytest
 from client.loopback import Loopback, answer, hear, make_certificate, until_left
 from client.support import ask, config, run
 from interlingua import ContextOverflowError, NetworkError
-from interlingua.client import AsyncClient, Client
-from interlingua.http import HttpRequest, Timeouts
-from interlingua.transport import aio, straight
-from interlingua.transport.aio import AioTransport
-from interlingua.transport.base import Abort
-from interlingua.transport.blocking import BlockingTransport
+from interlingua.client.connect import AsyncClient, Client
+from interlingua.client.http import HttpRequest, Timeouts
+from interlingua.client.transport import aio, direct as straight
+from interlingua.client.transport.aio import AioTransport
+from interlingua.client.transport.base import Abort
+from interlingua.client.transport.blocking import BlockingTransport
 
 TRANSPORTS = ("aio", "session", "blocking")
 LIMITS = Timeouts(10, 10, 30)

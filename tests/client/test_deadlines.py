@@ -17,14 +17,14 @@ import pytest
 from client.loopback import Loopback, Play, drip, hear
 from client.support import ask, config, run
 from interlingua import RequestTimeoutError, TextBlock
-from interlingua.client import AsyncClient, Client
-from interlingua.deadline import Deadline
-from interlingua.http import HttpRequest, Timeouts
-from interlingua.transport.aio import AioTransport
-from interlingua.transport.base import Abort
-from interlingua.transport.blocking import BlockingTransport
-from interlingua.transport.fetching import Network, fetch, fetch_blocking
-from interlingua.transport.guard import Allowance, FetchLimits, Refusal
+from interlingua.client.connect import AsyncClient, Client
+from interlingua.client.deadline import Deadline
+from interlingua.client.http import HttpRequest, Timeouts
+from interlingua.client.transport.aio import AioTransport
+from interlingua.client.transport.base import Abort
+from interlingua.client.transport.blocking import BlockingTransport
+from interlingua.client.transport.fetching import Network, fetch, fetch_blocking
+from interlingua.client.transport.guard import Allowance, FetchLimits, Refusal
 
 TRANSPORTS = ("aio", "session", "blocking")
 CHUNKED = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"

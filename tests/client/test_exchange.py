@@ -22,11 +22,11 @@ from interlingua import (
     dialect,
     fold,
 )
-from interlingua.config import AdapterConfig
-from interlingua.embedded import Script, handler
-from interlingua.exchange import Exchange, Reading
-from interlingua.http import Timeouts
-from interlingua.providers import PROVIDERS as ROWS
+from interlingua.client.config import AdapterConfig
+from interlingua.client.embedded import Script, handler
+from interlingua.client.exchange import Exchange, Reading
+from interlingua.client.http import Timeouts
+from interlingua.models.providers import PROVIDERS as ROWS
 
 
 def exchange(name: str, settings: AdapterConfig | None = None, *, stream: bool = False, **fields: Any) -> Exchange:

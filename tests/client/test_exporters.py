@@ -22,11 +22,11 @@ from opentelemetry.trace import SpanKind, StatusCode
 
 from client.support import CANARY, DIALECTS, PROVIDERS, WAYS, ask, call
 from interlingua import ErrorClass, NotConfigured, StopReason, TokenUsage
-from interlingua.bus import Bus, CallCompleted, CallFailed, CallStarted
-from interlingua.client import AsyncClient
-from interlingua.embedded import Script, Step, handler
-from interlingua.export import log_calls, otel, trace_calls
-from interlingua.transport.memory import AsyncMemoryTransport
+from interlingua.client.bus import Bus, CallCompleted, CallFailed, CallStarted
+from interlingua.client.connect import AsyncClient
+from interlingua.client.embedded import Script, Step, handler
+from interlingua.client.export import log_calls, otel, trace_calls
+from interlingua.client.transport.memory import AsyncMemoryTransport
 
 SAID = "an entirely private sentence"
 
@@ -267,7 +267,7 @@ def test_nothing_that_was_said_and_no_key_is_told(
 WITHOUT = """
 import sys
 sys.modules["opentelemetry"] = None
-from interlingua.export import log_calls, trace_calls
+from interlingua.client.export import log_calls, trace_calls
 log_calls()
 try:
     trace_calls()
@@ -285,7 +285,7 @@ def test_without_the_extra_it_says_what_to_install() -> None:
 
 
 def test_the_package_does_not_load_opentelemetry() -> None:
-    code = "import sys, interlingua, interlingua.export; print('opentelemetry' in sys.modules)"
+    code = "import sys, interlingua, interlingua.client.export; print('opentelemetry' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"
 

@@ -12,25 +12,12 @@ from typing import Any
 import pytest
 
 from interlingua import CancelledError, ErrorClass, MessageComplete, MessageStart, NetworkError, Response, TextBlock
-from interlingua.bus import CallCompleted, CallFailed, CallStarted
-from interlingua.embedded import Step
-from interlingua.testing.faults import (
-    CELLS,
-    MEDIA,
-    PROVIDERS,
-    ROWS,
-    WAYS,
-    Row,
-    Seen,
-    agrees,
-    differences,
-    expected,
-    rewrite,
-    table,
-)
-from interlingua.testing.faults.look import ECHO, look, outcome
-from interlingua.testing.faults.ways import Call
+from interlingua.client.bus import CallCompleted, CallFailed, CallStarted
+from interlingua.client.embedded import Step
 from interlingua.types import BlockStart, StopReason, Unknown
+from lab.faults import CELLS, MEDIA, PROVIDERS, ROWS, WAYS, Row, Seen, agrees, differences, expected, rewrite, table
+from lab.faults.look import ECHO, look, outcome
+from lab.faults.ways import Call
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "reliability.md"
 

@@ -27,11 +27,11 @@ from interlingua import (
     ToolUseBlock,
     dialect as speak,
 )
-from interlingua.client import AsyncClient, Client
-from interlingua.embedded import LoopbackServer, Script, Step, deaf_url, handler
-from interlingua.embedded.refusals import refusal
-from interlingua.http import HttpRequest
-from interlingua.transport.memory import CUT, STALL, Answer
+from interlingua.client.connect import AsyncClient, Client
+from interlingua.client.embedded import LoopbackServer, Script, Step, deaf_url, handler
+from interlingua.client.embedded.refusals import refusal
+from interlingua.client.http import HttpRequest
+from interlingua.client.transport.memory import CUT, STALL, Answer
 
 SCHEMA = {"type": "object", "properties": {"a": {"type": "string"}, "b": {"type": "integer"}}, "required": ["a"]}
 ADD = ToolDefinition(name="add", input_schema=SCHEMA)

@@ -30,15 +30,15 @@ from interlingua import (
     ToolUseBlock,
     dialect,
 )
-from interlingua.catalogue import Catalogue, Families
-from interlingua.catalogue.facts import capabilities
-from interlingua.catalogue.families import Recorded
-from interlingua.embedded import Script, Step
-from interlingua.fitting import Fitter, fit_request
-from interlingua.providers import PROVIDERS as ROWS
+from interlingua.client.embedded import Script, Step
+from interlingua.client.fitting import Fitter, fit_request
+from interlingua.models.catalogue import Catalogue, Families
+from interlingua.models.catalogue.facts import capabilities
+from interlingua.models.catalogue.families import Recorded
+from interlingua.models.providers import PROVIDERS as ROWS
 from interlingua.testing import strategies
-from interlingua.testing.oracles import WARNING, problems
 from interlingua.types.base import Json
+from lab.oracles import WARNING, problems
 from shared_data import corpus, needs_shared
 
 BARE = Catalogue([Families(), Recorded()])  # what an install without the packaged data knows

@@ -6,9 +6,9 @@ import pytest
 
 from client.support import DIALECTS, PROVIDERS, ask, config, run
 from interlingua import NetworkError, StopReason, fold
-from interlingua.client import AsyncClient, Client
-from interlingua.embedded import Script, Step, handler
-from interlingua.transport.memory import AsyncMemoryTransport, MemoryTransport
+from interlingua.client.connect import AsyncClient, Client
+from interlingua.client.embedded import Script, Step, handler
+from interlingua.client.transport.memory import AsyncMemoryTransport, MemoryTransport
 
 WHOLE = Script(Step(act="echo"))
 CUT = Script(Step(act="echo", fault="cut", after=5))

@@ -13,12 +13,12 @@ import pytest
 
 from client.support import CANARY, ask, run
 from interlingua import AdapterConfig, NetworkError, NotConfigured
-from interlingua.client import connect, connect_sync
-from interlingua.embedded import Script, Step, handler
-from interlingua.http import HttpRequest
-from interlingua.providers import PROVIDERS
-from interlingua.signing import GOOGLE_SCOPE, signer_for
-from interlingua.transport.memory import AsyncMemoryTransport, MemoryTransport
+from interlingua.client.connect import connect, connect_sync
+from interlingua.client.embedded import Script, Step, handler
+from interlingua.client.http import HttpRequest
+from interlingua.client.signing import GOOGLE_SCOPE, signer_for
+from interlingua.client.transport.memory import AsyncMemoryTransport, MemoryTransport
+from interlingua.models.providers import PROVIDERS
 
 google_auth = pytest.importorskip("google.auth")
 credentials = pytest.importorskip("google.auth.credentials")

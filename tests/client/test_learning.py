@@ -10,11 +10,11 @@ import pytest
 
 from client.support import ask, config, run
 from interlingua import Base64Source, DocumentBlock, Message, Request, ServerTool, ToolDefinition
-from interlingua.client import AsyncClient, Client, connect_sync
-from interlingua.estimate import Learner, estimate_request
-from interlingua.estimate.learning import LAST, Told, corrected
-from interlingua.http import HttpRequest
-from interlingua.transport.memory import Answer, AsyncMemoryTransport, MemoryTransport
+from interlingua.client.connect import AsyncClient, Client, connect_sync
+from interlingua.client.http import HttpRequest
+from interlingua.client.transport.memory import Answer, AsyncMemoryTransport, MemoryTransport
+from interlingua.models.estimate import Learner, estimate_request
+from interlingua.models.estimate.learning import LAST, Told, corrected
 
 HIDDEN = 200
 SHORT = "What is the capital of France?"

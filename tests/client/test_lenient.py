@@ -9,8 +9,8 @@ import pytest
 
 from client.support import PROVIDERS, WAYS, ask, call
 from interlingua import RateLimitError, Response, TextBlock, dialect, unfold
-from interlingua.lenient import NOT_STRICT, read_lenient, strictly
-from interlingua.transport.memory import Answer
+from interlingua.client.transport.memory import Answer
+from interlingua.codec.lenient import NOT_STRICT, read_lenient, strictly
 
 DIALECTS = ("anthropic-messages", "openai-chat", "openai-responses", "gemini", "ollama")
 ODD = {

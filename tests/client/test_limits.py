@@ -28,11 +28,11 @@ from interlingua import (
     dialect,
     unfold,
 )
-from interlingua.client import AsyncClient, Client
-from interlingua.embedded import Script, Step
-from interlingua.http import HttpRequest
-from interlingua.transport.memory import Answer, Handler
-from interlingua.transport.packing import Unpacker
+from interlingua.client.connect import AsyncClient, Client
+from interlingua.client.embedded import Script, Step
+from interlingua.client.http import HttpRequest
+from interlingua.client.transport.memory import Answer, Handler
+from interlingua.client.transport.packing import Unpacker
 
 KINDS = ("async", "sync")
 

@@ -17,7 +17,7 @@ from interlingua import (
     ToolResultBlock,
     ToolUseBlock,
 )
-from interlingua.embedded import Script, Step
+from interlingua.client.embedded import Script, Step
 
 FINE = Step(act="echo")
 

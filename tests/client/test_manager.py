@@ -38,17 +38,17 @@ from interlingua import (
     ToolDefinition,
     unfold,
 )
-from interlingua.catalogue import ConfigError, capabilities_for
-from interlingua.catalogue.tiers import TIERS
-from interlingua.connecting import USUAL
-from interlingua.embedded import LoopbackServer, Script, Step, handler
-from interlingua.environment import OPTIONS, base_url_variable
-from interlingua.http import HttpRequest
-from interlingua.manager import LOOK_SECONDS, ProviderManager
-from interlingua.providers import PROVIDERS as ROWS, Provider
-from interlingua.providers.table import bearer
-from interlingua.signing import signer_for
-from interlingua.transport.memory import AsyncMemoryTransport, MemoryTransport
+from interlingua.client.connecting import USUAL
+from interlingua.client.embedded import LoopbackServer, Script, Step, handler
+from interlingua.client.environment import OPTIONS, base_url_variable
+from interlingua.client.http import HttpRequest
+from interlingua.client.manager import LOOK_SECONDS, ProviderManager
+from interlingua.client.models_file import ConfigError
+from interlingua.client.signing import signer_for
+from interlingua.client.transport.memory import AsyncMemoryTransport, MemoryTransport
+from interlingua.models.catalogue import capabilities_for
+from interlingua.models.catalogue.tiers import TIERS
+from interlingua.models.providers import PROVIDERS as ROWS, Provider, bearer
 from interlingua.types.capabilities import AdapterCapabilities
 
 NOTHING: dict[str, str] = {}
@@ -466,7 +466,7 @@ def test_options_that_nobody_knows_pass_through(dialect: str) -> None:
 
 def test_turns_that_begin_together_look_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     now = [100.0]
-    monkeypatch.setattr("interlingua.manager.time", SimpleNamespace(monotonic=lambda: now[0]))
+    monkeypatch.setattr("interlingua.client.manager.time", SimpleNamespace(monotonic=lambda: now[0]))
     path = write(tmp_path / "models.yaml", "adapters:\n  openai: {timeout_seconds: 1}\n", 1)
     manager, _ = managing(models=path)
     manager.look()
@@ -677,7 +677,7 @@ def test_azure(environment: dict[str, str], settings: dict[str, Any], url: str) 
 
 # ruff: noqa: E501
 def test_what_an_address_lacks_is_named_with_its_variable() -> None:
-    from interlingua.addressing import HOLES
+    from interlingua.client.addressing import HOLES
 
     for provider, holes in HOLES.items():
         manager, _ = managing(KEYS)
@@ -878,7 +878,7 @@ def test_the_page_says_who_is_asked_first() -> None:
 
 
 def test_the_page_names_every_option() -> None:
-    from interlingua.addressing import OPTION_HEADERS
+    from interlingua.client.addressing import OPTION_HEADERS
 
     known = {option for table in (*OPTIONS.values(), *OPTION_HEADERS.values()) for option in table}
     assert all(f"`{option}`" in PAGE for option in known)

@@ -36,13 +36,13 @@ from interlingua import (
     VideoBlock,
     dialect,
 )
-from interlingua.client import Client
-from interlingua.config import AdapterConfig
-from interlingua.embedded import Script, Step, handler
-from interlingua.media import FetchLimits, fetch_media, fetch_media_sync, media_type_of
-from interlingua.transport.fetching import Fetched, Network, fetch, fetch_blocking
-from interlingua.transport.guard import Address, Allowance, Hop, Refusal, is_public
-from interlingua.transport.memory import MemoryTransport
+from interlingua.client.config import AdapterConfig
+from interlingua.client.connect import Client
+from interlingua.client.embedded import Script, Step, handler
+from interlingua.client.media import FetchLimits, fetch_media, fetch_media_sync, media_type_of
+from interlingua.client.transport.fetching import Fetched, Network, fetch, fetch_blocking
+from interlingua.client.transport.guard import Address, Allowance, Hop, Refusal, is_public
+from interlingua.client.transport.memory import MemoryTransport
 
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(100)
 PDF = b"%PDF-1.7 and so on"

@@ -27,15 +27,15 @@ from interlingua import (
     SyncSession,
     TextBlock,
 )
-from interlingua.addressing import Address
-from interlingua.catalogue import ConfigError
-from interlingua.catalogue.tiers import TIERS
-from interlingua.client import connect, connect_sync
-from interlingua.config import AdapterConfig
-from interlingua.connecting import USUAL, configuration_of, usual_model
-from interlingua.embedded import LoopbackServer, Step, call, deaf_url
-from interlingua.environment import base_url_variable
-from interlingua.providers import PROVIDERS as ROWS
+from interlingua.client.addressing import Address
+from interlingua.client.config import AdapterConfig
+from interlingua.client.connect import connect, connect_sync
+from interlingua.client.connecting import USUAL, configuration_of, usual_model
+from interlingua.client.embedded import LoopbackServer, Step, call, deaf_url
+from interlingua.client.environment import base_url_variable
+from interlingua.client.models_file import ConfigError
+from interlingua.models.catalogue.tiers import TIERS
+from interlingua.models.providers import PROVIDERS as ROWS
 
 FIVE_LINES = """
 import interlingua as il

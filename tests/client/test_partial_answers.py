@@ -27,8 +27,8 @@ from interlingua import (
     fold,
     unfold,
 )
-from interlingua.estimate import estimate_output
-from interlingua.transport.memory import Answer, AsyncMemoryTransport, MemoryTransport
+from interlingua.client.transport.memory import Answer, AsyncMemoryTransport, MemoryTransport
+from interlingua.models.estimate import estimate_output
 from interlingua.types.usage import TokenUsage
 
 PROSE = "The quick brown fox jumps over the lazy dog. " * 130  # some 6,000 characters

@@ -19,8 +19,8 @@ import pytest
 
 from client.support import DIALECTS, PROVIDERS, config
 from interlingua import AdapterError, Message, MessageComplete, Request, Response, dialect
-from interlingua.catalogue import Catalogue
-from interlingua.client import AsyncClient, Client
+from interlingua.client.connect import AsyncClient, Client
+from interlingua.models.catalogue import Catalogue
 from shared_data import corpus, needs_shared, stream_bytes
 
 COUNTS = re.compile(r"count.?tokens", re.IGNORECASE)  # another endpoint, whose answers are numbers

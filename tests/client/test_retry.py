@@ -6,9 +6,9 @@ import pytest
 
 from client.support import DIALECTS, PROVIDERS, WAYS, ask, call, config
 from interlingua import AdapterError, ErrorClass, NetworkError, RateLimitError, ServerError, TextBlock, error_type
-from interlingua.config import Retry
-from interlingua.embedded import Script, Step
-from interlingua.retry import Budget, backoff, delay_for
+from interlingua.client.config import Retry
+from interlingua.client.embedded import Script, Step
+from interlingua.client.retry import Budget, backoff, delay_for
 
 FINE = Step(act="echo")
 

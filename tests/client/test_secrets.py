@@ -13,13 +13,13 @@ import pytest
 
 from client.support import CANARY, DIALECTS, PROVIDERS, WAYS, ask, call, config
 from interlingua import AdapterError, ErrorClass, NetworkError
-from interlingua.bus import Bus
-from interlingua.client import AsyncClient, Client
-from interlingua.config import AdapterConfig
-from interlingua.embedded import Script, Step
-from interlingua.http import HttpRequest
-from interlingua.secrets import MASK, Secret
-from interlingua.transport.memory import Answer
+from interlingua.client.bus import Bus
+from interlingua.client.config import AdapterConfig
+from interlingua.client.connect import AsyncClient, Client
+from interlingua.client.embedded import Script, Step
+from interlingua.client.http import HttpRequest
+from interlingua.client.secrets import MASK, Secret
+from interlingua.client.transport.memory import Answer
 
 
 def test_a_secret_reads_as_asterisks() -> None:

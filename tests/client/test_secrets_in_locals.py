@@ -14,12 +14,12 @@ import pytest
 
 from client.support import ask
 from interlingua import AdapterConfig, AdapterError, AsyncClient, Client
-from interlingua.embedded import LoopbackServer
-from interlingua.http import HttpRequest
-from interlingua.secrets import MASK, MaskedHeaders, shown_url
+from interlingua.client.embedded import LoopbackServer
+from interlingua.client.http import HttpRequest
+from interlingua.client.secrets import MASK, MaskedHeaders, shown_url
+from interlingua.client.transport.aio import AioTransport
+from interlingua.client.transport.blocking import BlockingTransport
 from interlingua.testing.cassettes import Cassette
-from interlingua.transport.aio import AioTransport
-from interlingua.transport.blocking import BlockingTransport
 
 CLOSED = "http://127.0.0.1:9/v1"
 SECRET = "-".join(("sk", "canary", "3f9a77"))  # never written out in a line that a traceback quotes

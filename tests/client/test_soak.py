@@ -20,8 +20,8 @@ import pytest
 
 from client.support import DIALECTS, PROVIDERS, ask, config, run
 from interlingua import CancelledError, Event, Request, Response, StopReason
-from interlingua.client import AsyncClient, Client
-from interlingua.embedded import LoopbackServer, Script, Step
+from interlingua.client.connect import AsyncClient, Client
+from interlingua.client.embedded import LoopbackServer, Script, Step
 from interlingua.types import MessageComplete, TextDelta
 
 STREAMS, WARM, AT_ONCE = 10_000, 2_000, 32

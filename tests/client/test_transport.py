@@ -19,11 +19,11 @@ from yarl import URL
 
 from client.support import run
 from interlingua import AdapterError, NetworkError, RequestTimeoutError
-from interlingua.http import HttpRequest, Timeouts
-from interlingua.transport.aio import AioTransport
-from interlingua.transport.base import Abort
-from interlingua.transport.blocking import BlockingTransport
-from interlingua.transport.straight import spell
+from interlingua.client.http import HttpRequest, Timeouts
+from interlingua.client.transport.aio import AioTransport
+from interlingua.client.transport.base import Abort
+from interlingua.client.transport.blocking import BlockingTransport
+from interlingua.client.transport.direct import spell
 
 TRANSPORTS = ("aio", "session", "blocking")
 Play = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]

@@ -9,11 +9,11 @@ import pytest
 
 from client.support import CANARY, ask, config
 from interlingua import NotConfigured, dialect
-from interlingua.addressing import url_for
-from interlingua.client import Client
-from interlingua.config import AdapterConfig
-from interlingua.exchange import Exchange
-from interlingua.providers import PROVIDERS
+from interlingua.client.addressing import url_for
+from interlingua.client.config import AdapterConfig
+from interlingua.client.connect import Client
+from interlingua.client.exchange import Exchange
+from interlingua.models.providers import PROVIDERS
 
 OPTIONS = {"region": "eu-west-1", "project": "p1", "resource": "res"}
 VERTEX = "https://eu-west-1-aiplatform.googleapis.com/v1/projects/p1/locations/eu-west-1/publishers"

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from client.support import run
-from interlingua.transport.watch import Watch, Watched
+from interlingua.client.transport.timeouts import Watch, Watched
 
 Scene = Callable[["Clock"], Awaitable[None]]
 

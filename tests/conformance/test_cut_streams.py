@@ -12,9 +12,9 @@ import pytest
 from conformance.matrix import SPOKEN
 from interlingua import DIALECTS, BlockComplete, BlockStart, Event, ToolUseEnd, ToolUseStart, dialect, fold, unfold
 from interlingua.testing import samples
-from interlingua.testing.cuts.frames import read_frames
 from interlingua.testing.stream_laws import decode_bytes, encode_events
 from interlingua.types import Response, TextBlock, ThinkingBlock, ToolUseBlock
+from lab.cuts.frames import read_frames
 
 CONCEPTS = ("call", "call before text", "malformed call", "free-text call", "parallel calls", "cut call", "thinking")
 

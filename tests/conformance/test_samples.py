@@ -31,8 +31,8 @@ from interlingua import (
 )
 from interlingua.testing import samples
 from interlingua.testing.differences import OFF_WIRE
-from interlingua.testing.oracles import WARNING, problems
 from interlingua.testing.samples import Sample
+from lab.oracles import WARNING, problems
 
 SAID = (
     *(Request, Message, Thinking, ToolDefinition, ServerTool, ToolChoice, Response, TokenUsage),

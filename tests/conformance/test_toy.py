@@ -25,8 +25,8 @@ from interlingua import (
     WireError,
     register_dialect,
 )
-from interlingua.dialects import _registered
-from interlingua.framing import NdjsonDecoder
+from interlingua.codec.framing import NdjsonDecoder
+from interlingua.codec.registry import _registered
 from interlingua.testing import conformance
 
 

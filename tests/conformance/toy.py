@@ -35,10 +35,10 @@ from interlingua import (
     WireError,
     error_type,
 )
-from interlingua.dialects._history import speakable
-from interlingua.dialects._stream import FrameDecoder, GrammaticalEncoder
-from interlingua.dialects._tables import Ledger
-from interlingua.framing import NdjsonDecoder, encode_ndjson
+from interlingua.codec.framing import NdjsonDecoder, encode_ndjson
+from interlingua.codec.history import speakable
+from interlingua.codec.stream import FrameDecoder, GrammaticalEncoder
+from interlingua.codec.tables import Ledger
 from interlingua.testing.differences import plain
 
 NAME = "toy"

@@ -8,7 +8,7 @@ import re
 import pytest
 
 from interlingua import DIALECTS, dialect
-from interlingua.testing.oracles import WARNING, problems
+from lab.oracles import WARNING, problems
 from shared_data import SHARED, needs_shared
 
 # what the path of a request tells of its protocol

@@ -8,8 +8,8 @@ from __future__ import annotations
 import pytest
 
 from interlingua.dialects import DIALECTS
-from interlingua.testing.cuts.cli import as_text, main
-from interlingua.testing.cuts.run import Options, Report, measure
+from lab.cuts.cli import as_text, main
+from lab.cuts.run import Options, Report, measure
 from shared_data import CORPUS, needs_shared
 
 pytestmark = needs_shared

@@ -9,12 +9,12 @@ import msgspec
 import pytest
 
 from interlingua.dialects import DIALECTS
-from interlingua.testing.fidelity import Options, Report, measure, verdicts
-from interlingua.testing.fidelity.bars import DIALECT_BARS, PAIR_BARS
-from interlingua.testing.fidelity.cli import main
-from interlingua.testing.fidelity.console import as_json, as_text
-from interlingua.testing.fidelity.markdown import as_markdown
-from interlingua.testing.fidelity.reasons import reason_for
+from lab.fidelity import Options, Report, measure, verdicts
+from lab.fidelity.bars import DIALECT_BARS, PAIR_BARS
+from lab.fidelity.cli import main
+from lab.fidelity.console import as_json, as_text
+from lab.fidelity.markdown import as_markdown
+from lab.fidelity.reasons import reason_for
 from shared_data import CORPUS, needs_shared
 
 PER_FILE = 24

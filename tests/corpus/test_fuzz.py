@@ -14,8 +14,8 @@ import pytest
 
 from interlingua import AdapterError, dialect
 from interlingua.dialects import DIALECTS
-from interlingua.testing.fidelity.records import Record, read_record
-from interlingua.testing.fuzzing import near_miss, try_record
+from lab.fidelity.records import Record, read_record
+from lab.fuzzing import near_miss, try_record
 from shared_data import corpus, needs_shared
 
 RECORDS, NEAR_MISSES, SEED = 60, 1500, 20261116

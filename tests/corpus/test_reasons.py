@@ -10,14 +10,7 @@ from pathlib import Path
 import msgspec
 
 from interlingua import DIALECTS, AdapterError, Loss, dialect
-from interlingua.testing.fidelity.records import (
-    Record,
-    corpus_files,
-    file_protocol,
-    has_history,
-    read_lines,
-    read_record,
-)
+from lab.fidelity.records import Record, corpus_files, file_protocol, has_history, read_lines, read_record
 from shared_data import CORPUS, needs_shared
 from unit.test_reasons import BANNED
 

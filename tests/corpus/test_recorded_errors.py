@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from interlingua import ErrorClass, dialect
-from interlingua.testing.recorded_errors import BEGIN, END, Failure, recorded, rewrite, row_of
+from lab.recorded_errors import BEGIN, END, Failure, recorded, rewrite, row_of
 from shared_data import CORPUS, needs_shared
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "errors.md"
@@ -48,7 +48,7 @@ def by_the_rules(failure: Failure) -> str:
 
 @needs_shared
 def test_the_committed_table_is_what_was_recorded() -> None:
-    """Keys and classes, exactly. To write it anew: ``python -m interlingua.testing.recorded_errors CORPUS PAGE``."""
+    """Keys and classes, exactly. To write it anew: ``python -m lab.recorded_errors CORPUS PAGE``."""
     found = Counter(map(row_of, failures()))
     assert PAGE.read_text() == rewrite(PAGE, found)
     assert committed() == {row[:4] for row in found}

@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 
 from interlingua import ErrorClass, Message, Request, TextBlock, ToolUseBlock
-from interlingua.behaviour import preset
-from interlingua.embedded import Script, Step
-from interlingua.session import SyncSession
-from interlingua.testing.oracles import problems
-from interlingua.tools import tool
+from interlingua.agent.session import SyncSession
+from interlingua.agent.tools import tool
+from interlingua.client.behaviour import preset
+from interlingua.client.embedded import Script, Step
+from lab.oracles import problems
 from session.scenes import PROVIDERS, scripted
 
 CODING = "coding-agent"

@@ -14,23 +14,10 @@ import pytest
 from msgspec.structs import replace
 
 from interlingua import DIALECTS, Loss, Message, TextBlock, ToolResultBlock, ToolUseBlock
-from interlingua.embedded import LoopbackServer, Step
-from interlingua.testing.integration import (
-    CELLS,
-    ROWS,
-    WAYS,
-    Readers,
-    Row,
-    Seen,
-    play,
-    play_all,
-    promised,
-    rewrite,
-    table,
-    transcript,
-)
-from interlingua.testing.integration.losses import LOSSES, amiss
-from interlingua.testing.integration.rows import SIMPLE, STRICT, WRITE
+from interlingua.client.embedded import LoopbackServer, Step
+from lab.integration import CELLS, ROWS, WAYS, Readers, Row, Seen, play, play_all, promised, rewrite, table, transcript
+from lab.integration.losses import LOSSES, amiss
+from lab.integration.rows import SIMPLE, STRICT, WRITE
 
 SDKS = ("anthropic", "openai", "google.genai", "ollama", "botocore")
 for name in SDKS:
@@ -54,7 +41,7 @@ def test_the_matrix_has_every_dialect_and_every_way() -> None:
 
 
 def test_the_page_is_up_to_date() -> None:
-    """``python -m interlingua.testing.integration docs/integration.md`` writes it anew."""
+    """``python -m lab.integration docs/integration.md`` writes it anew."""
     assert PAGE.read_text(encoding="utf-8") == rewrite(PAGE)
 
 
@@ -127,7 +114,7 @@ def test_an_answer_that_says_something_else_is_seen(
 def test_a_body_that_the_vendor_would_refuse_is_seen(
     stage: tuple[LoopbackServer, Readers], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from interlingua.testing.integration import stage as module
+    from lab.integration import stage as module
 
     real = module.faults_of
     monkeypatch.setattr(module, "faults_of", lambda body, dialect: real({**body, "new": 1}, dialect))

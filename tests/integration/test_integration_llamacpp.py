@@ -18,14 +18,14 @@ import pytest
 from msgspec.structs import replace
 
 from interlingua import Message, TokenUsage, ToolUseBlock
-from interlingua.config import Retry
-from interlingua.manager import ProviderManager
-from interlingua.providers.table import provider
-from interlingua.testing.integration import ROWS as MATRIX, WAYS, Readers, Scene, Turn, transcript
-from interlingua.testing.integration.reading import STOPS, Answer, read_last_event
-from interlingua.testing.integration.tape import Tape
-from interlingua.testing.integration.transcript import said
-from interlingua.testing.oracles import problems
+from interlingua.client.config import Retry
+from interlingua.client.manager import ProviderManager
+from interlingua.models.providers import provider
+from lab.integration import ROWS as MATRIX, WAYS, Readers, Scene, Turn, transcript
+from lab.integration.reading import STOPS, Answer, read_last_event
+from lab.integration.tape import Tape
+from lab.integration.transcript import said
+from lab.oracles import problems
 from live.llama import NotImportable, running
 from live.tiny_model import ANSWER, TICKS
 
@@ -42,7 +42,7 @@ def add(a: int, b: int) -> int:
 
 
 def many() -> list[Callable[..., Any]]:
-    from interlingua.tools import tool
+    from interlingua.agent.tools import tool
 
     others = [tool(lambda: "", name=f"tool_{number:02}", description="Does nothing.") for number in range(29)]
     return [*others, add]

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from client.recorded import SCENES, play, tape
 from interlingua import ErrorClass
-from interlingua.embedded import LoopbackServer, Script, Step
+from interlingua.client.embedded import LoopbackServer, Script, Step
 from live.llama import running
 
 

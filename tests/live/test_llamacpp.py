@@ -36,9 +36,9 @@ from interlingua import (
     ToolUseInputDelta,
     Unknown,
 )
-from interlingua.client import AsyncClient, Client
-from interlingua.config import AdapterConfig
-from interlingua.providers.table import provider
+from interlingua.client.config import AdapterConfig
+from interlingua.client.connect import AsyncClient, Client
+from interlingua.models.providers import provider
 from live.llama import NotImportable, running
 from live.tiny_model import ANSWER, TICKS
 

@@ -15,8 +15,8 @@ from typing import Any
 
 import pytest
 
-from interlingua.testing.oracles import DIALECTS, WARNING, check_order, problems, validate_request
-from interlingua.testing.oracles.order import rules_of
+from lab.oracles import DIALECTS, WARNING, check_order, problems, validate_request
+from lab.oracles.order import rules_of
 from shared_data import corpus, needs_shared
 
 Body = dict[str, Any]

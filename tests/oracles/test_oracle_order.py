@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from interlingua.testing.oracles import DIALECTS, WARNING, check_order
-from interlingua.testing.oracles.order import rules_of
+from lab.oracles import DIALECTS, WARNING, check_order
+from lab.oracles.order import rules_of
 
 Body = dict[str, Any]
 

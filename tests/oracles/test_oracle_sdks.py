@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from interlingua.testing import oracles
-from interlingua.testing.oracles import DIALECTS, MissingSdkError, problems, validate_request
+from lab import oracles
+from lab.oracles import DIALECTS, MissingSdkError, problems, validate_request
 
 Body = dict[str, Any]
 
@@ -265,7 +265,7 @@ def converted() -> set[tuple[str, str, str, tuple[str, ...]]]:
 def test_the_layout_is_that_of_the_converters() -> None:
     from google.genai import types
 
-    from interlingua.testing.oracles import sdk_google
+    from lab.oracles import sdk_google
 
     config = {(field, place) for owner, field, place, _ in converted() if owner == "GenerateContentConfig"}
     assert {field for field, place in config if place == "parent_object"} == set(sdk_google.TOP)
@@ -277,7 +277,7 @@ def test_the_layout_is_that_of_the_converters() -> None:
 def test_the_names_are_those_of_the_converters() -> None:
     from google.genai import types
 
-    from interlingua.testing.oracles import sdk_google
+    from lab.oracles import sdk_google
 
     other = {
         (owner, field, keys)
@@ -293,7 +293,7 @@ def test_header_parameters_are_not_in_anthropics_bodies() -> None:
     import anthropic
     import httpx2
 
-    from interlingua.testing.oracles import sdk_anthropic
+    from lab.oracles import sdk_anthropic
 
     sent: list[Body] = []
 
@@ -317,14 +317,14 @@ def test_header_parameters_are_not_in_anthropics_bodies() -> None:
 def test_sampling_is_gone_from_anthropics_types() -> None:
     from anthropic.types.message_create_params import MessageCreateParamsBase
 
-    from interlingua.testing.oracles import sdk_anthropic
+    from lab.oracles import sdk_anthropic
 
     assert not set(sdk_anthropic.SAMPLING) & set(MessageCreateParamsBase.__annotations__)
 
 
 def test_ollamas_sdk_still_lacks_what_the_server_reads() -> None:
     """When it no longer does, the row in SERVER can go."""
-    from interlingua.testing.oracles import sdk_ollama
+    from lab.oracles import sdk_ollama
 
     for model, extra in sdk_ollama.SERVER.items():
         assert not set(extra) & set(model.model_fields), model

@@ -10,9 +10,9 @@ import pytest
 from pydantic import BaseModel, Field
 from typing_extensions import TypedDict
 
-from interlingua.testing.oracles.hints import Compiler
-from interlingua.testing.oracles.leaves import OBJECT, STRING
-from interlingua.testing.oracles.typed import record, run
+from lab.oracles.hints import Compiler
+from lab.oracles.leaves import OBJECT, STRING
+from lab.oracles.typed import record, run
 
 
 class Text(TypedDict, total=False):

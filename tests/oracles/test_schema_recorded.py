@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Any, NamedTuple
 
-from interlingua.schema import from_gemini_schema, project_schema, strict_schema, to_gemini_schema
+from interlingua.codec.schema import from_gemini_schema, project_schema, strict_schema, to_gemini_schema
 from shared_data import CLIENTS, corpus, needs_shared
 
 Schema = dict[str, Any]

@@ -9,7 +9,7 @@ from google.genai import types as google
 from openai.lib._pydantic import _ensure_strict_json_schema, to_strict_json_schema
 from pydantic import BaseModel, Field
 
-from interlingua.schema import from_gemini_schema, strict_schema, to_gemini_schema
+from interlingua.codec.schema import from_gemini_schema, strict_schema, to_gemini_schema
 
 Schema = dict[str, Any]
 STRING: Schema = {"type": "string"}

@@ -60,7 +60,7 @@ from interlingua import (
     dialect,
     unfold,
 )
-from interlingua.testing.oracles import problems
+from lab.oracles import problems
 from shared_data import corpus, needs_shared, stream_bytes
 
 pytest.importorskip("botocore", reason="the oracle is the official client: pip install 'interlingua[dev]'")

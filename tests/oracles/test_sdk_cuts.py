@@ -12,12 +12,12 @@ from typing import Any
 import pytest
 
 from interlingua import DIALECTS, NetworkError, Response, StopReason, TextBlock, ToolUseBlock, dialect, unfold
-from interlingua.testing.cuts.run import Options
+from lab.cuts.run import Options
 from shared_data import CORPUS, needs_shared
 
 REASON = "the oracles are the official clients: pip install 'interlingua[dev]'"
-sdks = pytest.importorskip("interlingua.testing.cuts.sdks", reason=REASON)
-sdk_run = pytest.importorskip("interlingua.testing.cuts.sdk_run", reason=REASON)
+sdks = pytest.importorskip("lab.cuts.sdks", reason=REASON)
+sdk_run = pytest.importorskip("lab.cuts.sdk_run", reason=REASON)
 
 ADD, SUB = ToolUseBlock("call_1", "add", input={"a": 1, "b": [2, "x"]}), ToolUseBlock("call_2", "sub", input={"c": 3})
 KEYS = Counter(['{"a":1,"b":[2,"x"]}', '{"c":3}'])

@@ -20,7 +20,7 @@ from interlingua import (
     ServerError,
     dialect,
 )
-from interlingua.embedded.refusals import refusal
+from interlingua.client.embedded.refusals import refusal
 
 PAIRS = list(itertools.permutations(SPOKEN, 2))
 

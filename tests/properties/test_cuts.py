@@ -18,7 +18,7 @@ from interlingua import (
     ToolUseStart,
 )
 from interlingua.testing import conformance, strategies
-from interlingua.testing.cuts.check import Cut, Recorded, block_key, event_faults, judge, ways, write_cut
+from lab.cuts.check import Cut, Recorded, block_key, event_faults, judge, ways, write_cut
 
 THOROUGH = settings.get_current_profile_name() == "thorough"
 odd = settings(suppress_health_check=(HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.large_base_example))

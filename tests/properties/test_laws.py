@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from conformance.matrix import SPOKEN
 from interlingua import AdapterError, Event, Request, Response, StreamGrammar, dialect, fold, unfold
 from interlingua.testing import conformance, strategies
-from interlingua.testing.oracles import WARNING, problems
+from lab.oracles import WARNING, problems
 
 # Known and not yet mended: a property that sometimes fails for a dialect, and why. Take the row out when it is mended.
 OPEN: dict[str, dict[str, str]] = {}

@@ -16,11 +16,11 @@ import pytest
 
 from conformance.matrix import SPOKEN
 from interlingua import MessageComplete, StopReason, StreamGrammar, dialect, fold, unfold
-from interlingua.framing import encode_frame, encode_ndjson, encode_sse
+from interlingua.codec.framing import encode_frame, encode_ndjson, encode_sse
 from interlingua.testing import samples
-from interlingua.testing.cuts.frames import Frame, read_frames
-from interlingua.testing.cuts.run import Options, streams
 from interlingua.testing.stream_laws import encode_events
+from lab.cuts.frames import Frame, read_frames
+from lab.cuts.run import Options, streams
 from shared_data import CORPUS, needs_shared
 
 Json = Any

@@ -5,8 +5,8 @@ from __future__ import annotations
 import sys
 
 from interlingua import TextBlock, ToolUseBlock
-from interlingua.embedded import Script, Step
-from interlingua.session import SyncSession
+from interlingua.agent.session import SyncSession
+from interlingua.client.embedded import Script, Step
 from session.scenes import scripted
 
 

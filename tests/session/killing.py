@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from interlingua import Message, ParseError, StoreError, TextBlock
-from interlingua.embedded import Script, Step
-from interlingua.session import SqliteStore, SyncSession, stores
+from interlingua.agent.session import SqliteStore, SyncSession, stores
+from interlingua.client.embedded import Script, Step
 from session.scenes import scripted
 
 KILLS, WRITES = 20, 25

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from interlingua import AdapterConfig, Event, StreamGrammar
-from interlingua.client import AsyncClient, Client
-from interlingua.embedded import Script, Step, handler
-from interlingua.manager import ProviderManager
-from interlingua.transport.memory import AsyncMemoryTransport, MemoryTransport
+from interlingua.client.connect import AsyncClient, Client
+from interlingua.client.embedded import Script, Step, handler
+from interlingua.client.manager import ProviderManager
+from interlingua.client.transport.memory import AsyncMemoryTransport, MemoryTransport
 
 PROVIDERS = {
     # dialect             a provider that speaks it

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from interlingua import RateLimitError, Request, TextBlock, Tool, ToolDefinition, ToolUseBlock
-from interlingua.behaviour import preset
-from interlingua.embedded import Script, Step
-from interlingua.session import Session
+from interlingua.agent.session import Session
+from interlingua.client.behaviour import preset
+from interlingua.client.embedded import Script, Step
 from session.scenes import scripted
 
 ADDENDUM = preset("coding-agent").behaviour_for("openai", "gpt-5").addendum or ""

@@ -18,9 +18,9 @@ from interlingua import (
     ToolUseBlock,
     dialect,
 )
-from interlingua.embedded import Script, Step
-from interlingua.history import mark_cache
-from interlingua.session import SyncSession
+from interlingua.agent.history import mark_cache
+from interlingua.agent.session import SyncSession
+from interlingua.client.embedded import Script, Step
 from session.scenes import DIALECTS, PROVIDERS, scripted
 
 MARKS = {"cache_control", "cachePoint"}

@@ -31,8 +31,8 @@ from interlingua import (
     ToolUseBlock,
     validate_tool_results,
 )
-from interlingua.embedded import Script, Step
-from interlingua.session import Session, SyncSession
+from interlingua.agent.session import Session, SyncSession
+from interlingua.client.embedded import Script, Step
 from session.scenes import DIALECTS, PROVIDERS, scripted
 
 

@@ -18,10 +18,10 @@ from typing import NamedTuple
 import pytest
 
 from interlingua import ParseError, StoreError, validate_tool_results
-from interlingua.embedded import Script
-from interlingua.session import SyncSession
-from interlingua.session.storing import visited
-from interlingua.testing.integration import transcript
+from interlingua.agent.session import SyncSession
+from interlingua.agent.session.storing import visited
+from interlingua.client.embedded import Script
+from lab.integration import transcript
 from session.dying import SCRIPT
 from session.scenes import DIALECTS, scripted
 

@@ -26,10 +26,10 @@ from interlingua import (
     ToolUseBlock,
     validate_tool_results,
 )
-from interlingua.embedded import Script, Step
-from interlingua.session import Session, SyncSession
-from interlingua.session.saved import Saved
-from interlingua.tools import tool
+from interlingua.agent.session import Session, SyncSession
+from interlingua.agent.session.saved import Saved
+from interlingua.agent.tools import tool
+from interlingua.client.embedded import Script, Step
 from session.scenes import scripted
 
 DESTRUCTIVE = ToolAnnotations(destructive=True)

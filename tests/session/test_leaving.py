@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from interlingua import AdapterCapabilities, AdapterError, ErrorClass, NotConfigured, SqliteStore
-from interlingua.embedded import Script, Step
-from interlingua.routing import Router, Rules
-from interlingua.session import Session, SyncSession
+from interlingua.agent.routing import Router, Rules
+from interlingua.agent.session import Session, SyncSession
+from interlingua.client.embedded import Script, Step
 from session.scenes import DIALECTS, PROVIDERS, scripted
 
 SLOW = Step(act="echo", fault="stall", after=6)

@@ -7,8 +7,8 @@ import asyncio
 import pytest
 
 from interlingua import ToolUseBlock
-from interlingua.embedded import Script, Step
-from interlingua.session import Session, SyncSession
+from interlingua.agent.session import Session, SyncSession
+from interlingua.client.embedded import Script, Step
 from session.scenes import scripted
 
 CALL = Step(content=(ToolUseBlock("c1", "add", input={"a": 1}),))

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from interlingua import Price, Pricing, ProviderManager, SyncSession
-from interlingua.embedded import LoopbackServer, Step
-from interlingua.session import reporting
+from interlingua.agent.session import reporting
+from interlingua.client.embedded import LoopbackServer, Step
 from interlingua.types.usage import TokenUsage
 
 USED = TokenUsage(1_000_000, output_tokens=1_000_000)

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from interlingua import AdapterConfig, AdapterError, Base64Source, ErrorClass, Message, Request, error_type
-from interlingua.client import AsyncClient
-from interlingua.embedded import Script, Step, handler
-from interlingua.manager import ProviderManager
-from interlingua.routing import Breaker, Router, Rules
-from interlingua.transport.memory import AsyncMemoryTransport, MemoryTransport
+from interlingua.agent.routing import Breaker, Router, Rules
+from interlingua.client.connect import AsyncClient
+from interlingua.client.embedded import Script, Step, handler
+from interlingua.client.manager import ProviderManager
+from interlingua.client.transport.memory import AsyncMemoryTransport, MemoryTransport
 from interlingua.types import ImageBlock, MessageComplete, TextDelta
 
 RULES = Rules(failures=3, cooldown=30.0, longest=100.0)

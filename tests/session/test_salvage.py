@@ -23,7 +23,7 @@ from interlingua import (
     ToolUseBlock,
     validate_tool_results,
 )
-from interlingua.session import JsonStore, SyncSession
+from interlingua.agent.session import JsonStore, SyncSession
 from session.scenes import DIALECTS, PROVIDERS, scripted
 
 HERE = Path(__file__).parent

@@ -34,9 +34,9 @@ from interlingua import (
     UrlSource,
     validate_tool_results,
 )
-from interlingua.embedded import LoopbackServer, Script, Step
-from interlingua.session import Session, SqliteStore, SyncSession
-from interlingua.transport.fetching import Fetched
+from interlingua.agent.session import Session, SqliteStore, SyncSession
+from interlingua.client.embedded import LoopbackServer, Script, Step
+from interlingua.client.transport.fetching import Fetched
 from session.scenes import DIALECTS, PROVIDERS, check_grammar, scripted
 
 HERE = Path(__file__).parent
@@ -608,7 +608,7 @@ def test_media_are_fetched_only_if_asked_for(monkeypatch: pytest.MonkeyPatch) ->
         asked.append(url)
         return Fetched(PNG, "image/png")
 
-    monkeypatch.setattr("interlingua.transport.fetching.fetch_blocking", fetch)
+    monkeypatch.setattr("interlingua.client.transport.fetching.fetch_blocking", fetch)
     script = Script(Step(act="echo"))
     left = SyncSession("ollama:llava", manager=scripted(script))
     left.send([TextBlock("what is this?"), PICTURE])

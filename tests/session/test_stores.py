@@ -20,9 +20,9 @@ from typing import Any
 import pytest
 
 from interlingua import AdapterError, ErrorClass, Message, ParseError, SqliteStore, StoreError, TextBlock, ToolUseBlock
-from interlingua.embedded import Script, Step
-from interlingua.session import JsonStore, Session, SyncSession, sqlite, stores
-from interlingua.session.saved import Saved
+from interlingua.agent.session import JsonStore, Session, SyncSession, sqlite, stores
+from interlingua.agent.session.saved import Saved
+from interlingua.client.embedded import Script, Step
 from session.scenes import scripted
 
 HERE = Path(__file__).parent
@@ -242,7 +242,7 @@ HOLDER = r"""
 import sys
 sys.path.insert(0, sys.argv[1])
 from interlingua import StoreError
-from interlingua.session import SyncSession
+from interlingua import SyncSession
 from session.scenes import scripted
 session = SyncSession.load(sys.argv[2], manager=scripted(), store=sys.argv[2])
 print("loaded", flush=True)

@@ -28,11 +28,11 @@ from interlingua import (
     dialect as find,
     validate_tool_results,
 )
-from interlingua.embedded import Step
-from interlingua.session import Session, SyncSession
-from interlingua.session.saved import Saved, read_saved
-from interlingua.testing.oracles import WARNING, problems
+from interlingua.agent.session import Session, SyncSession
+from interlingua.agent.session.saved import Saved, read_saved
+from interlingua.client.embedded import Step
 from interlingua.types import ErrorClass
+from lab.oracles import WARNING, problems
 from session.scenes import DIALECTS, check_grammar
 from session.travels import (
     PICTURE,

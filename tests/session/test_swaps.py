@@ -29,9 +29,9 @@ from interlingua import (
     dialect as find,
     validate_tool_results,
 )
-from interlingua.session import SyncSession
-from interlingua.testing.integration import transcript
-from interlingua.testing.oracles import problems
+from interlingua.agent.session import SyncSession
+from lab.integration import transcript
+from lab.oracles import problems
 from session.scenes import DIALECTS
 from session.travels import SHARED, TOOLS, TURNS, VOICES, Said, World, expected, model_of, proof
 
@@ -323,7 +323,7 @@ def test_what_was_told_is_told_the_same_again(home: str, away: str) -> None:
 CONTINUE = r"""
 import sys
 sys.path.insert(0, sys.argv[1])
-from interlingua.session import SyncSession
+from interlingua import SyncSession
 from session.travels import TOOLS, TURNS, World, model_of
 
 for path in sys.argv[3:]:

@@ -22,11 +22,11 @@ from interlingua import (
     ToolResultBlock,
     ToolUseBlock,
 )
-from interlingua.embedded import Script, Step
-from interlingua.embedded.speaking import ROUTES, respond
-from interlingua.http import HttpRequest
-from interlingua.manager import ProviderManager
-from interlingua.transport.memory import Answer, AsyncMemoryTransport, MemoryTransport
+from interlingua.client.embedded import Script, Step
+from interlingua.client.embedded.speaking import ROUTES, respond
+from interlingua.client.http import HttpRequest
+from interlingua.client.manager import ProviderManager
+from interlingua.client.transport.memory import Answer, AsyncMemoryTransport, MemoryTransport
 from session.scenes import PROVIDERS
 
 PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from interlingua import ToolAnnotations, ToolResultBlock, ToolStateError, ToolUseBlock
-from interlingua.tools import Toolbox, tool
-from interlingua.tools.calls import MOVES, CallRun
+from interlingua.agent.tools import Toolbox, tool
+from interlingua.agent.tools.calls import MOVES, CallRun
 from tools.tool_support import said
 
 DESTRUCTIVE = ToolAnnotations(destructive=True)

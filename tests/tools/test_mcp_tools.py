@@ -30,7 +30,7 @@ from interlingua import (
     ToolUseBlock,
     strict_schema,
 )
-from interlingua.tools import McpTools, Toolbox, tool
+from interlingua.agent.tools import McpTools, Toolbox, tool
 from tools import mcp_toy
 from tools.tool_support import GIVEN_UP, refused, said
 

@@ -9,8 +9,8 @@ from hypothesis import given, strategies as st
 from jsonschema import Draft202012Validator
 
 from interlingua import ToolDefinition, ToolResultBlock, ToolUseBlock
-from interlingua.tools import Ready, Toolbox, tool
-from interlingua.tools.checking import complaints
+from interlingua.agent.tools import Ready, Toolbox, tool
+from interlingua.agent.tools.checking import complaints
 from tools.tool_support import said
 
 

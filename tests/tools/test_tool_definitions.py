@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import pytest
 
 from interlingua import ServerTool, ToolAnnotations, ToolDefinition, ToolUseBlock
-from interlingua.tools import BoundTool, Ready, Toolbox, ToolContext, bind, tool
+from interlingua.agent.tools import BoundTool, Ready, Toolbox, ToolContext, bind, tool
 
 if TYPE_CHECKING:
     from decimal import Decimal as OnlyForCheckers

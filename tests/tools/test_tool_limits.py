@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from interlingua import Limits, ToolAnnotations, ToolUseBlock
-from interlingua.tools import Toolbox, tool
+from interlingua.agent.tools import Toolbox, tool
 from tools.tool_support import GIVEN_UP, said
 
 PATIENCE = 30.0

@@ -13,7 +13,7 @@ from hypothesis import given, strategies as st
 from jsonschema import Draft202012Validator
 
 from interlingua import ToolUseBlock, restore_optional, strict_schema
-from interlingua.tools import Ready, Toolbox, tool
+from interlingua.agent.tools import Ready, Toolbox, tool
 
 
 class Colour(enum.Enum):

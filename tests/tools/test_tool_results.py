@@ -27,8 +27,8 @@ from interlingua import (
     ToolUseBlock,
     dialect,
 )
-from interlingua.tools import Toolbox, tool
-from interlingua.tools.results import failure_of, result_of
+from interlingua.agent.tools import Toolbox, tool
+from interlingua.agent.tools.results import failure_of, result_of
 from tools.tool_support import refused
 
 CALL = ToolUseBlock(id="c1", name="t")

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from interlingua import ToolAnnotations, ToolDefinition, ToolResultBlock, ToolUseBlock
-from interlingua.tools import Toolbox, ToolContext, tool
+from interlingua.agent.tools import Toolbox, ToolContext, tool
 from tools.tool_support import GIVEN_UP, said
 
 DESTRUCTIVE = ToolAnnotations(destructive=True)
@@ -304,7 +304,7 @@ def test_an_abandoned_thread_keeps_neither_the_loop_nor_the_program():
     code = """
 import threading
 from interlingua.types import ToolUseBlock
-from interlingua.tools import Toolbox, tool
+from interlingua.agent.tools import Toolbox, tool
 
 @tool(timeout=0.05)
 def hang() -> str:
@@ -476,8 +476,7 @@ def test_a_blocking_question_is_asked_in_the_callers_thread():
 
 
 def test_the_tools_bring_no_extra_along():
-    code = (
-        "import sys, interlingua.tools; print([m for m in ('mcp', 'pydantic', 'anyio', 'aiohttp') if m in sys.modules])"
-    )
+    extras = "('mcp', 'pydantic', 'anyio', 'aiohttp')"
+    code = f"import sys, interlingua.agent.tools; print([m for m in {extras} if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"

@@ -21,7 +21,7 @@ from jsonschema import Draft202012Validator
 from msgspec import Meta
 
 from interlingua import ToolResultBlock, ToolUseBlock, strict_schema
-from interlingua.tools import Ready, Toolbox, tool
+from interlingua.agent.tools import Ready, Toolbox, tool
 from tools.tool_support import refused
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from interlingua import TextBlock, ToolResultBlock
-from interlingua.tools import Ready
+from interlingua.agent.tools import Ready
 
 
 def said(result: Ready | ToolResultBlock) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from interlingua import Message, Request, Thinking, ToolChoice, ToolDefinition, dialect
-from interlingua.testing.oracles import problems
+from lab.oracles import problems
 
 NAME = "anthropic-messages"
 CLAUDE = dialect(NAME)

@@ -46,7 +46,7 @@ from interlingua import (
     fold,
     unfold,
 )
-from interlingua.framing import EventStreamDecoder, encode_frame
+from interlingua.codec.framing import EventStreamDecoder, encode_frame
 from shared_data import corpus, needs_shared, stream_bytes
 
 NAME = "bedrock-converse"

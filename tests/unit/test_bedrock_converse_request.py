@@ -44,7 +44,7 @@ from interlingua import (
 )
 from interlingua.dialects.bedrock_converse import messages, tools
 from interlingua.dialects.bedrock_converse.media import is_base64
-from interlingua.testing.oracles import problems
+from lab.oracles import problems
 from shared_data import corpus, needs_shared
 
 NAME = "bedrock-converse"

@@ -21,7 +21,7 @@ from interlingua import (
     unfold,
 )
 from interlingua.testing.conformance import check_events, check_response, check_stream_is_whole, encode_events
-from interlingua.testing.oracles import problems
+from lab.oracles import problems
 
 CHAT, RESPONSES, CLAUDE = map(dialect, ("openai-chat", "openai-responses", "anthropic-messages"))
 GEMINI, BEDROCK = map(dialect, ("gemini", "bedrock-converse"))

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from interlingua.framing import encode_frame
-from interlingua.testing.cuts.check import target_faults
-from interlingua.testing.cuts.frames import read_frames
-from interlingua.testing.cuts.told import Told
-from interlingua.testing.cuts.words import read_told
+from interlingua.codec.framing import encode_frame
+from lab.cuts.check import target_faults
+from lab.cuts.frames import read_frames
+from lab.cuts.told import Told
+from lab.cuts.words import read_told
 
 Json = Any
 ARGUMENTS = '{"a":1}'

@@ -19,12 +19,12 @@ from interlingua import (
     RateLimitError,
     dialect,
 )
-from interlingua.catalogue.families import family_facts
-from interlingua.dialects import _errors
-from interlingua.estimate.families import family as estimate_family
-from interlingua.estimate.pictures import picture_tokens
-from interlingua.limits import ERROR_TEXT, Limits
-from interlingua.testing.recorded_errors import recorded
+from interlingua.codec import error_tables as _errors
+from interlingua.codec.limits import ERROR_TEXT, Limits
+from interlingua.models.catalogue.families import family_facts
+from interlingua.models.estimate.families import family as estimate_family
+from interlingua.models.estimate.pictures import picture_tokens
+from lab.recorded_errors import recorded
 from shared_data import CORPUS, needs_shared
 
 CHAT, RESPONSES, CLAUDE, GEMINI = "openai-chat", "openai-responses", "anthropic-messages", "gemini"

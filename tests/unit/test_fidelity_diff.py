@@ -7,17 +7,6 @@ from typing import Any
 
 import pytest
 
-from interlingua.testing.fidelity import bars, reasons, same, streams
-from interlingua.testing.fidelity.align import align
-from interlingua.testing.fidelity.edits import Edit, editable, put
-from interlingua.testing.fidelity.losses import Comparison
-from interlingua.testing.fidelity.pairs import oracle_faults
-from interlingua.testing.fidelity.records import Record, called, read_record
-from interlingua.testing.fidelity.run import Work, measure_work
-from interlingua.testing.fidelity.shows import show_faults
-from interlingua.testing.fidelity.tally import Failure, Fault, Tally
-from interlingua.testing.fidelity.trees import count_leaves, pattern, plain
-from interlingua.testing.fidelity.usages import usage_faults, wire_usage
 from interlingua.types import (
     BlockComplete,
     BlockStart,
@@ -36,6 +25,17 @@ from interlingua.types import (
     TokenUsage,
     ToolUseBlock,
 )
+from lab.fidelity import bars, reasons, same, streams
+from lab.fidelity.align import align
+from lab.fidelity.edits import Edit, editable, put
+from lab.fidelity.losses import Comparison
+from lab.fidelity.pairs import oracle_faults
+from lab.fidelity.records import Record, called, read_record
+from lab.fidelity.run import Work, measure_work
+from lab.fidelity.shows import show_faults
+from lab.fidelity.tally import Failure, Fault, Tally
+from lab.fidelity.trees import count_leaves, pattern, plain
+from lab.fidelity.usages import usage_faults, wire_usage
 
 # ------------------------------------------------------------------------------------------------ the generic diff
 

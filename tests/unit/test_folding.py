@@ -45,7 +45,7 @@ from interlingua import (
     to_json,
     unfold,
 )
-from interlingua.folding import Accumulator
+from interlingua.codec.fold import Accumulator
 
 START = MessageStart("id", "m")
 

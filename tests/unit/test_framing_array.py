@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
+from interlingua.codec.framing import ArrayDecoder, encode_array_close, encode_array_element, encode_array_open
+from interlingua.codec.framing.brackets import is_whole_value
 from interlingua.errors import ParseError
-from interlingua.framing import ArrayDecoder, encode_array_close, encode_array_element, encode_array_open
-from interlingua.framing.brackets import is_whole_value
 from shared_data import corpus, needs_shared
 
 SCALARS = st.none() | st.booleans() | st.integers() | st.text(st.sampled_from('ab"\\{}[],\n é'), max_size=6)

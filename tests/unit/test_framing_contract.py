@@ -12,9 +12,8 @@ from typing import Any, SupportsIndex
 import pytest
 from hypothesis import given, strategies as st
 
-import interlingua.framing as framing
-from interlingua.errors import ParseError
-from interlingua.framing import (
+import interlingua.codec.framing as framing
+from interlingua.codec.framing import (
     DEFAULT_LIMIT,
     ArrayDecoder,
     EventStreamDecoder,
@@ -28,6 +27,7 @@ from interlingua.framing import (
     ndjson,
     sse,
 )
+from interlingua.errors import ParseError
 
 DECODERS: list[type[FrameDecoder[Any]]] = [ArrayDecoder, EventStreamDecoder, NdjsonDecoder, SseDecoder]
 

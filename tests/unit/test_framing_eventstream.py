@@ -14,17 +14,8 @@ import pytest
 from botocore.eventstream import EventStreamBuffer
 from hypothesis import given, strategies as st
 
+from interlingua.codec.framing import Byte, EventStreamDecoder, Frame, HeaderValue, Long, Short, Timestamp, encode_frame
 from interlingua.errors import ParseError
-from interlingua.framing import (
-    Byte,
-    EventStreamDecoder,
-    Frame,
-    HeaderValue,
-    Long,
-    Short,
-    Timestamp,
-    encode_frame,
-)
 from shared_data import corpus, needs_shared
 
 

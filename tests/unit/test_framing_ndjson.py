@@ -6,8 +6,8 @@ from contextlib import suppress
 
 import pytest
 
+from interlingua.codec.framing import NdjsonDecoder, encode_ndjson
 from interlingua.errors import ParseError
-from interlingua.framing import NdjsonDecoder, encode_ndjson
 from shared_data import corpus, needs_shared
 
 # fmt: off

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
+from interlingua.codec.framing import SseDecoder, SseEvent, encode_sse
 from interlingua.errors import ParseError
-from interlingua.framing import SseDecoder, SseEvent, encode_sse
 from shared_data import corpus, needs_shared
 
 WHOLE = b'{"a":{"b":"}"}}'

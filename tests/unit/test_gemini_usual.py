@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from interlingua import dialect
+from interlingua.codec.schema import project_schema, to_gemini_schema
 from interlingua.dialects.gemini import contents, parts, schemas, tools, turns
-from interlingua.schema import project_schema, to_gemini_schema
 from shared_data import corpus, needs_shared
 
 GEMINI = dialect("gemini")

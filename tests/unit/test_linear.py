@@ -10,9 +10,9 @@ from typing import Any, ClassVar
 import pytest
 
 from interlingua import Loss, Message, OpaqueBlock, Request, dialect, fold
-from interlingua.dialects._ledger import Ledger
-from interlingua.session.book import Book
-from interlingua.tools.checking import complaints
+from interlingua.agent.session.history import Book
+from interlingua.agent.tools.checking import complaints
+from interlingua.codec.ledger import Ledger
 
 
 def events_run(work: Callable[[], object]) -> int:

@@ -35,7 +35,7 @@ from interlingua import (
     translate_stream,
     validate_tool_results,
 )
-from interlingua.testing.oracles import check_order, problems
+from lab.oracles import check_order, problems
 
 Json = Any
 CHAT, CLAUDE, GEMINI, RESPONSES, BEDROCK = (
@@ -458,7 +458,7 @@ def test_40_importing_is_light_and_silent() -> None:
 
 def test_42_no_key_in_a_url() -> None:
     """A dialect knows no key, and no provider's key travels in the URL."""
-    from interlingua.providers import PROVIDERS
+    from interlingua.models.providers import PROVIDERS
 
     rows = PROVIDERS.values() if isinstance(PROVIDERS, dict) else PROVIDERS
     for row in rows:

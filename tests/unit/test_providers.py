@@ -6,7 +6,7 @@ import pytest
 
 from interlingua import DIALECTS, PROVIDERS, dialect
 from interlingua.dialects.openai_chat import QUIRKS
-from interlingua.providers import provider
+from interlingua.models.providers import provider
 
 WANTED = (
     "azure mistral deepseek groq xai together fireworks openrouter cerebras perplexity vllm llamacpp lmstudio cohere "

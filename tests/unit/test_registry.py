@@ -7,7 +7,7 @@ import importlib.metadata
 import pytest
 
 from interlingua import DIALECTS, dialect, register_dialect
-from interlingua.dialects import ENTRY_POINTS, _registered
+from interlingua.codec.registry import ENTRY_POINTS, _registered
 from interlingua.dialects.ollama import Ollama
 
 
@@ -29,7 +29,7 @@ def test_an_entry_point_brings_a_dialect(monkeypatch):
 
 
 def test_a_registered_dialect_is_listed(monkeypatch):
-    monkeypatch.setattr("interlingua.dialects.DIALECTS", dict(DIALECTS))
+    monkeypatch.setattr("interlingua.codec.registry.DIALECTS", dict(DIALECTS))
     register_dialect("mine", Ollama)
     assert isinstance(dialect("mine"), Ollama)
     monkeypatch.delitem(_registered, "mine")

@@ -15,7 +15,7 @@ from interlingua import (
     repair_tool_results,
     validate_tool_results,
 )
-from interlingua.testing.oracles import check_order
+from lab.oracles import check_order
 
 CALLS = (ToolUseBlock("call_a", "add", input={"a": 1}), ToolUseBlock("call_b", "add", input={"a": 2}))
 HISTORY = (

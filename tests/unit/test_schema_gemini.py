@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from interlingua.schema import from_gemini_schema, to_gemini_schema
+from interlingua.codec.schema import from_gemini_schema, to_gemini_schema
 
 Schema = dict[str, Any]
 CITY: Schema = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}

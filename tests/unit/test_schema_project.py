@@ -6,7 +6,13 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
-from interlingua.schema import from_gemini_schema, project_schema, restore_optional, strict_schema, to_gemini_schema
+from interlingua.codec.schema import (
+    from_gemini_schema,
+    project_schema,
+    restore_optional,
+    strict_schema,
+    to_gemini_schema,
+)
 
 Schema = dict[str, Any]
 

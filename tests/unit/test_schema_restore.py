@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 from jsonschema import Draft202012Validator
 
-from interlingua.schema import restore_optional, strict_schema
+from interlingua.codec.schema import restore_optional, strict_schema
 
 Schema = dict[str, Any]
 ABSENT = object()

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from interlingua.schema import StrictSchema, project_schema, strict_schema
+from interlingua.codec.schema import StrictSchema, project_schema, strict_schema
 
 Schema = dict[str, Any]
 NULL: Schema = {"type": "null"}

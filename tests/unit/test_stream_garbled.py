@@ -32,7 +32,7 @@ from interlingua import (
     fold,
     unfold,
 )
-from interlingua.framing import EventStreamDecoder, encode_array_element, encode_frame
+from interlingua.codec.framing import EventStreamDecoder, encode_array_element, encode_frame
 
 GARBLED: dict[str, Callable[[bytes], bytes]] = {
     "without its last brace": lambda data: data.strip()[:-1],

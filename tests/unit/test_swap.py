@@ -18,9 +18,9 @@ from interlingua import (
     dialect,
     plan_swap,
 )
-from interlingua.catalogue.prices import Price
-from interlingua.dialects._issuer import same_issuer
-from interlingua.pricing import Pricing
+from interlingua.codec.issuer import same_issuer
+from interlingua.models.catalogue.prices import Price
+from interlingua.models.pricing import Pricing
 
 THOUGHT = ThinkingBlock("Hm.", signature="c2ln")
 CALL = ToolUseBlock("toolu_1", "add", input={"a": 1})

@@ -50,7 +50,7 @@ from interlingua import (
     unfold,
     validate_tool_results,
 )
-from interlingua.testing.oracles import check_order, problems
+from lab.oracles import check_order, problems
 from shared_data import corpus, needs_shared
 
 Json = Any

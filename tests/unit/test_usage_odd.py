@@ -13,7 +13,7 @@ import pytest
 from msgspec.structs import replace
 
 from interlingua import DIALECTS, TokenUsage, UsageUpdate, dialect, fold
-from interlingua.framing import encode_frame, encode_ndjson, encode_sse
+from interlingua.codec.framing import encode_frame, encode_ndjson, encode_sse
 
 Wire = dict[str, Any]
 ODD: tuple[Any, ...] = (-1, -(10**20), 1.5, -0.5, True, "12", [3], {})

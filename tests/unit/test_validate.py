@@ -13,9 +13,9 @@ import pytest
 
 from conformance.matrix import SPOKEN
 from interlingua import InvalidRequestError, dialect, validate_request
-from interlingua.testing.fidelity.records import corpus_files, file_protocol, read_lines, read_record
-from interlingua.testing.oracles import WARNING, check_order
 from interlingua.testing.samples import requests
+from lab.fidelity.records import corpus_files, file_protocol, read_lines, read_record
+from lab.oracles import WARNING, check_order
 from pairs.frames import HISTORY, REQUESTS, TOOLS, calls, laid_over, request_frame
 from shared_data import CORPUS, needs_shared
 

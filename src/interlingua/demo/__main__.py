@@ -7,12 +7,12 @@ import logging
 import os
 import sys
 
-from ..catalogue import Price
-from ..embedded import LoopbackServer, Script
-from ..manager import ProviderManager
-from ..pricing import Pricing
-from ..providers import provider
-from ..session import Session
+from ..agent.session import Session
+from ..client.embedded import LoopbackServer, Script
+from ..client.manager import ProviderManager
+from ..models.catalogue import Price
+from ..models.pricing import Pricing
+from ..models.providers import provider
 from ..types.blocks import ThinkingBlock
 from .showing import transcript, wire_forms
 from .task import SYSTEM, THOUGHT, TURNS, Desk, script

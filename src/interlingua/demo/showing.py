@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 
+from ..agent.session import Report
 from ..dialects import DIALECTS, dialect
-from ..session import Report
 from ..types.blocks import Block, TextBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock
 from ..types.loss import Loss
 from ..types.messages import Message

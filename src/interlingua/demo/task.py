@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ..embedded import Script, Step
+from ..client.embedded import Script, Step
 from ..types.blocks import Block, TextBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock
 from ..types.messages import Message
 from ..types.request import Request

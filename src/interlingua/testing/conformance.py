@@ -19,8 +19,8 @@ from typing import Literal
 
 import msgspec
 
+from interlingua.codec.fold import unfold
 from interlingua.dialects import DIALECTS, Dialect
-from interlingua.folding import unfold
 from interlingua.testing import failures, samples
 from interlingua.testing.differences import says, unexplained
 from interlingua.testing.edits import changed_nodes, edits

@@ -13,7 +13,7 @@ from typing import Any, TypeGuard
 
 import msgspec
 
-from interlingua.dialects._json import is_array, is_object
+from interlingua.codec.json import is_array, is_object
 from interlingua.errors import AdapterError
 from interlingua.types import (
     FileSource,

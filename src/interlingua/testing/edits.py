@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from interlingua.dialects._json import is_array, is_object
+from interlingua.codec.json import is_array, is_object
 from interlingua.types import Json, Request
 
 __all__ = ["Edit", "Node", "changed_nodes", "edits"]

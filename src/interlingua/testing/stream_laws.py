@@ -9,13 +9,13 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from interlingua.codec.fold import fold, unfold
+from interlingua.codec.grammar import StreamGrammar
+from interlingua.codec.translate import decode_stream
 from interlingua.dialects import DIALECTS, Dialect
 from interlingua.errors import AdapterError, ServerError
-from interlingua.folding import fold, unfold
-from interlingua.grammar import StreamGrammar
 from interlingua.testing.differences import plain, unexplained
 from interlingua.testing.round_trips import Speaker, as_json, fail, speaker_of
-from interlingua.translate import decode_stream
 from interlingua.types import (
     Block,
     BlockComplete,

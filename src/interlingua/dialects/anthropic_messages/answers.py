@@ -6,16 +6,16 @@ here has an opinion of its own. A test holds both ways against each other over a
 
 from __future__ import annotations
 
+from ...codec.json import is_array, is_object
+from ...codec.offered_tools import is_plainly_offered
+from ...codec.schemas import restorer
+from ...codec.tables import keep
 from ...types.base import Json
 from ...types.blocks import Block, ToolUseBlock
 from ...types.request import Request
 from ...types.response import Response
 from ...types.usage import TokenUsage
 from ...types.words import StopReason
-from .._json import is_array, is_object
-from .._offered import is_plainly_offered
-from .._schemas import restorer
-from .._tables import keep
 from .blocks import BLOCKS, NAME, Wire
 from .usual import read_block
 

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...codec.json import is_array, is_dict
+from ...codec.stream import dump
+from ...codec.tables import BlockTable, CacheWord, Ledger, Row, kept, marks, own, take
 from ...types.base import Json
 from ...types.blocks import (
     Base64Source,
@@ -24,9 +27,6 @@ from ...types.blocks import (
     ToolUseBlock,
     UrlSource,
 )
-from .._json import is_array, is_dict
-from .._stream import dump
-from .._tables import BlockTable, CacheWord, Ledger, Row, kept, marks, own, take
 from .citations import NAME, Wire, read_citation, say_citation
 
 __all__ = ["BLOCKS", "CACHE", "NAME", "Wire"]

@@ -6,9 +6,9 @@ it, and it was read here).
 
 from __future__ import annotations
 
+from ...codec.tables import Ledger, kept, marks, own, take
 from ...types.base import Json
 from ...types.blocks import Citation
-from .._tables import Ledger, kept, marks, own, take
 
 NAME = "anthropic-messages"
 Wire = dict[str, Json]

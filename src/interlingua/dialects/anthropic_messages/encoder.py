@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from ...arguments import parse_object, write_arguments
+from ...codec.arguments import parse_object, write_arguments
+from ...codec.framing import encode_sse
+from ...codec.incomplete import declare_last_call
+from ...codec.serial import Delta, Opener, SerialEncoder
+from ...codec.stream import dump
+from ...codec.tables import Ledger, marks, merge
 from ...errors import AdapterError
-from ...framing import encode_sse
 from ...types.blocks import Block, Citation, OpaqueBlock, ServerToolUseBlock, TextBlock, ThinkingBlock, ToolUseBlock
 from ...types.events import (
     CitationDelta,
@@ -17,10 +21,6 @@ from ...types.events import (
     ToolUseInputDelta,
 )
 from ...types.request import Request
-from .._incomplete import declare_last_call
-from .._serial import Delta, Opener, SerialEncoder
-from .._stream import dump
-from .._tables import Ledger, marks, merge
 from .blocks import BLOCKS, NAME, Wire
 from .citations import say_citation
 from .errors import encode_error_body

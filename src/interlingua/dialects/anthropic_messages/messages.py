@@ -14,8 +14,11 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from ...codec.history import PLACEHOLDER, call_ids, is_plain, issued, settled, speakable
+from ...codec.ids import IdMap, IdRule
+from ...codec.json import is_array
+from ...codec.tables import Ledger, kept, marks, note_role, own, take
 from ...errors import ParseError
-from ...ids import IdMap, IdRule
 from ...types.base import Json
 from ...types.blocks import (
     Block,
@@ -31,9 +34,6 @@ from ...types.blocks import (
 from ...types.capabilities import Target
 from ...types.messages import Message, Origin
 from ...types.words import Role
-from .._history import PLACEHOLDER, call_ids, is_plain, issued, settled, speakable
-from .._json import is_array
-from .._tables import Ledger, kept, marks, note_role, own, take
 from .blocks import BLOCKS, NAME, Wire
 from .usual import read_block as read_usual, say_block as say_usual
 

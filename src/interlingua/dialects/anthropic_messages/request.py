@@ -5,6 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ...codec.history import PLACEHOLDER, leading_system, stub_tools
+from ...codec.issuer import kindred
+from ...codec.json import is_array, is_dict, is_object
+from ...codec.schemas import is_strict_form, say_strict
+from ...codec.tables import Field, FieldTable, Ledger, Words, is_plain_tool, keep, kept, marks, own, take, take_text
 from ...errors import ParseError
 from ...types.base import Json
 from ...types.blocks import Block, ToolResultBlock, ToolUseBlock
@@ -12,11 +17,6 @@ from ...types.capabilities import Target
 from ...types.loss import Encoded
 from ...types.request import Request
 from ...types.tools import ServerTool, Tool, ToolChoice, ToolDefinition
-from .._history import PLACEHOLDER, leading_system, stub_tools
-from .._issuer import kindred
-from .._json import is_array, is_dict, is_object
-from .._schemas import is_strict_form, say_strict
-from .._tables import Field, FieldTable, Ledger, Words, is_plain_tool, keep, kept, marks, own, take, take_text
 from .blocks import BLOCKS, CACHE, NAME, Wire
 from .messages import decode_messages, decode_system, encode_messages, encode_system
 from .thinking import read_thinking, say_thinking

@@ -13,9 +13,12 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from ...arguments import parse_object
+from ...codec.arguments import parse_object
+from ...codec.framing import SseDecoder
+from ...codec.json import is_dict
+from ...codec.schemas import restorer
+from ...codec.stream import NOT_JSON, FrameDecoder, decode_frame
 from ...errors import ParseError
-from ...framing import SseDecoder
 from ...types.base import Json
 from ...types.blocks import Block, OpaqueBlock, TextBlock, ThinkingBlock, ToolUseBlock
 from ...types.events import (
@@ -29,9 +32,6 @@ from ...types.events import (
 )
 from ...types.request import Request
 from ...types.response import Response
-from .._json import is_dict
-from .._schemas import restorer
-from .._stream import NOT_JSON, FrameDecoder, decode_frame
 from .blocks import BLOCKS, NAME, Wire
 from .citations import read_citation
 from .encoder import Encoder

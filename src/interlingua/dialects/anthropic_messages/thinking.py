@@ -10,9 +10,9 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from ...codec.json import is_dict
+from ...codec.tables import Ledger, kept, marks, own, take
 from ...types.request import Thinking
-from .._json import is_dict
-from .._tables import Ledger, kept, marks, own, take
 from .blocks import NAME, Wire
 
 MODES = ("adaptive", "enabled", "disabled", "between_tools")

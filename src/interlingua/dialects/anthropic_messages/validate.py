@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ...errors import InvalidRequestError
-from ...types.base import Json
-from .._json import is_dict, is_list
-from .._validate import (
+from ...codec.json import is_dict, is_list
+from ...codec.validate import (
     ARRAY,
     BOOLEAN,
     INTEGER,
@@ -23,6 +21,8 @@ from .._validate import (
     refused,
     unpaired,
 )
+from ...errors import InvalidRequestError
+from ...types.base import Json
 from .blocks import NAME, Wire
 
 BLOCK = "messages.*.content.*"

@@ -11,6 +11,8 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from ...codec.stream import dump
+from ...codec.tables import BlockTable, CacheWord, Ledger, Row, kept, marks
 from ...types.base import Json
 from ...types.blocks import (
     AudioBlock,
@@ -29,8 +31,6 @@ from ...types.blocks import (
     ToolUseBlock,
     VideoBlock,
 )
-from .._stream import dump
-from .._tables import BlockTable, CacheWord, Ledger, Row, kept, marks
 from .citations import read_cited, read_text, say_text
 from .media import (
     read_document,

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...codec.tables import Ledger, kept, marks, own, take
 from ...types.base import Json
 from ...types.blocks import Citation, TextBlock
-from .._tables import Ledger, kept, marks, own, take
 from .names import NAME, Scribe
 from .wire import Wire, is_array, leave, opened, pop_text, take_text
 

@@ -13,9 +13,11 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from ...arguments import parse_object
+from ...codec.arguments import parse_object
+from ...codec.framing import Frame
+from ...codec.schemas import restorer
+from ...codec.stream import NOT_JSON, FrameDecoder, decode_frame
 from ...errors import AdapterError, ParseError
-from ...framing import Frame
 from ...types.base import Json
 from ...types.blocks import (
     Block,
@@ -31,8 +33,6 @@ from ...types.blocks import (
 from ...types.events import CitationDelta, Event, MessageStart, TextDelta, UsageUpdate
 from ...types.request import Request
 from ...types.response import Response
-from .._schemas import restorer
-from .._stream import NOT_JSON, FrameDecoder, decode_frame
 from .blocks import read_block
 from .citations import read_citation
 from .errors import decode_frame_error

@@ -7,7 +7,10 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from ...arguments import parse_object, write_arguments
+from ...codec.arguments import parse_object, write_arguments
+from ...codec.incomplete import declare_last_call
+from ...codec.serial import Delta, Opener, SerialEncoder
+from ...codec.tables import Ledger, is_blank, marks, own, say_constants
 from ...errors import AdapterError
 from ...types.blocks import (
     Block,
@@ -24,9 +27,6 @@ from ...types.events import (
     ThinkingDelta,
     ToolUseInputDelta,
 )
-from .._incomplete import declare_last_call
-from .._serial import Delta, Opener, SerialEncoder
-from .._tables import Ledger, is_blank, marks, own, say_constants
 from .blocks import BLOCKS
 from .citations import say_citation
 from .errors import encode_frame_error

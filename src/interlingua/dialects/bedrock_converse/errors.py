@@ -10,6 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from ...codec.error_tables import ErrorRow, ErrorTable, first_header, make_error, parse_body, text_of, wire_error
+from ...codec.framing import Frame, encode_frame
+from ...codec.stream import dump
+from ...codec.tables import merge
 from ...errors import (
     AdapterError,
     AuthError,
@@ -21,13 +25,9 @@ from ...errors import (
     ServerError,
     ToolStateError,
 )
-from ...framing import Frame, encode_frame
 from ...types.base import Json
 from ...types.loss import WireError
 from ...types.words import ErrorClass
-from .._errors import ErrorRow, ErrorTable, first_header, make_error, parse_body, text_of, wire_error
-from .._stream import dump
-from .._tables import merge
 from .names import NAME
 from .wire import Wire, is_object
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 from struct import Struct
 from zlib import crc32
 
-from ...framing import EventStreamDecoder, HeaderValue, encode_frame
-from .._stream import dump
+from ...codec.framing import EventStreamDecoder, HeaderValue, encode_frame
+from ...codec.stream import dump
 
 _PRELUDE, _CHECKSUM = Struct(">III"), Struct(">I")
 EVENT_NAMES = ("messageStart", "contentBlockStart", "contentBlockDelta", "contentBlockStop", "messageStop", "metadata")

@@ -12,6 +12,7 @@ from typing import Any
 
 import msgspec
 
+from ...codec.tables import Ledger, kept, marks, own
 from ...types.blocks import (
     AudioBlock,
     Base64Source,
@@ -23,7 +24,6 @@ from ...types.blocks import (
     UrlSource,
     VideoBlock,
 )
-from .._tables import Ledger, kept, marks, own
 from .names import NAME, NO_NAME, Scribe, document_name
 from .wire import Wire, leave, opened, pop_text, take_text
 

@@ -13,6 +13,8 @@ from collections.abc import Iterator, Sequence
 
 from msgspec.structs import replace
 
+from ...codec.history import PLACEHOLDER, is_plain, issued, settled, speakable
+from ...codec.tables import Ledger, keep, marks, note_role, own, take
 from ...errors import ParseError
 from ...types.base import Json
 from ...types.blocks import (
@@ -31,8 +33,6 @@ from ...types.blocks import (
 from ...types.capabilities import Target
 from ...types.messages import Message, Origin
 from ...types.words import Role
-from .._history import PLACEHOLDER, is_plain, issued, settled, speakable
-from .._tables import Ledger, keep, marks, note_role, own, take
 from .blocks import BLOCKS, read_content, scatter
 from .names import DOCUMENT_NAME, IDS, NAME, TOOL_NAME, Scribe
 from .points import mark_between, points_last

@@ -9,10 +9,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from ...ids import IdMap, IdRule
+from ...codec.ids import IdMap, IdRule
+from ...codec.tables import Ledger, marks
 from ...types.request import Request
 from ...types.tools import Tool, ToolDefinition
-from .._tables import Ledger, marks
 
 NAME = "bedrock-converse"
 

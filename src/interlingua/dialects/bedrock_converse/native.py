@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from ...codec.tables import Ledger, kept, marks, own, take
 from ...types.base import Json
 from ...types.capabilities import Target
 from ...types.request import Request, Thinking
-from .._tables import Ledger, kept, marks, own, take
 from .names import NAME
 from .wire import Wire, is_array, is_object
 

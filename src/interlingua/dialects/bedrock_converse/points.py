@@ -10,11 +10,11 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
+from ...codec.tables import Ledger, marks
 from ...types.blocks import Block, CacheMark, ToolResultBlock
 from ...types.loss import LossKind
 from ...types.messages import Message
 from ...types.words import Role
-from .._tables import Ledger, marks
 from .names import NAME
 
 TOOL = Role.tool

@@ -10,18 +10,18 @@ import re
 from typing import Any
 from urllib.parse import quote
 
-from ...arguments import parse_object
+from ...codec.arguments import parse_object
+from ...codec.history import PLACEHOLDER, leading_system
+from ...codec.issuer import kindred
+from ...codec.output import read_name, say_name
+from ...codec.schemas import is_strict_form, say_strict
+from ...codec.stream import dump
+from ...codec.tables import Field, FieldTable, Ledger, kept, marks, own, take
 from ...errors import ParseError
 from ...types.base import Json
 from ...types.capabilities import Target
 from ...types.loss import Encoded
 from ...types.request import Request
-from .._history import PLACEHOLDER, leading_system
-from .._issuer import kindred
-from .._output import read_name, say_name
-from .._schemas import is_strict_form, say_strict
-from .._stream import dump
-from .._tables import Field, FieldTable, Ledger, kept, marks, own, take
 from .messages import decode_messages, decode_system, encode_messages, encode_system
 from .names import NAME, Scribe
 from .native import read_native, say_native, way_of

@@ -12,6 +12,10 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from ...codec.answers import answer_of, reads_answers
+from ...codec.incomplete import declare_last_call, mark_cut_call
+from ...codec.schemas import restorer
+from ...codec.tables import Ledger, Words, kept, marks, own, read_constants, say_constants
 from ...types.base import Json
 from ...types.blocks import Block, ToolUseBlock
 from ...types.loss import Encoded
@@ -19,10 +23,6 @@ from ...types.request import Request
 from ...types.response import Response
 from ...types.usage import TokenUsage
 from ...types.words import StopReason
-from .._answers import answer_of, reads_answers
-from .._incomplete import declare_last_call, mark_cut_call
-from .._schemas import restorer
-from .._tables import Ledger, Words, kept, marks, own, read_constants, say_constants
 from .blocks import BLOCKS, read_content, scatter
 from .errors import decode_error, encode_error_body
 from .names import NAME, originals

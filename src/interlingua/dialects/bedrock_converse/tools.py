@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from ...codec.history import stub_tools
+from ...codec.schemas import is_strict_form, say_strict
+from ...codec.tables import Ledger, Words, keep, kept, marks, own, take
 from ...types.base import Json
 from ...types.blocks import ToolResultBlock, ToolUseBlock
 from ...types.messages import Message
 from ...types.request import Request
 from ...types.tools import ServerTool, Tool, ToolChoice, ToolDefinition
-from .._history import stub_tools
-from .._schemas import is_strict_form, say_strict
-from .._tables import Ledger, Words, keep, kept, marks, own, take
 from .blocks import BLOCKS, CACHE, fit_tool_name, gather, scatter
 from .names import NAME, TOOL_NAME, Scribe
 from .usual import say_tool as say_usual

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ...errors import InvalidRequestError
-from ...types.base import Json
-from .._validate import (
+from ...codec.validate import (
     INTEGER,
     NUMBER,
     OBJECT,
@@ -20,6 +18,8 @@ from .._validate import (
     refused,
     unpaired,
 )
+from ...errors import InvalidRequestError
+from ...types.base import Json
 from .names import NAME
 from .wire import Wire, is_object
 

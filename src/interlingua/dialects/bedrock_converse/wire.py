@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from .._json import Wire, is_array, is_object
-from .._tables import take
+from ...codec.json import Wire, is_array, is_object
+from ...codec.tables import take
 
 __all__ = ["Wire", "is_array", "is_object", "leave", "opened", "pop_text", "take_text"]
 

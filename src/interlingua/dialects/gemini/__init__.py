@@ -6,6 +6,10 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
+from ...codec.base import Dialect, Headers, StreamDecoder
+from ...codec.incomplete import cut_answer, cut_history
+from ...codec.output import forcing, speaking, spoken
+from ...codec.tables import Ledger
 from ...errors import AdapterError
 from ...types.base import Json
 from ...types.blocks import Block
@@ -16,10 +20,6 @@ from ...types.request import Request
 from ...types.response import Response
 from ...types.tools import Tool, ToolChoice
 from ...types.words import Role
-from .._base import Dialect, Headers, StreamDecoder
-from .._incomplete import cut_answer, cut_history
-from .._output import forcing, speaking, spoken
-from .._tables import Ledger
 from .errors import decode_error, encode_error
 from .media import NAME
 from .request import decode_request, encode_request

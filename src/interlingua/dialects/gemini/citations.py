@@ -19,11 +19,11 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from ...codec.tables import Ledger, marks, merge
 from ...types.base import Json
 from ...types.blocks import Block, Citation, TextBlock
-from .._tables import Ledger, marks, merge
+from .key_case import Wire, is_array, is_object
 from .media import NAME
-from .spelling import Wire, is_array, is_object
 
 CHUNKS = ("web", "retrievedContext", "maps")
 SOURCES = ("citations", "citationSources")

@@ -13,15 +13,15 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from ...codec.tables import kept, marks, note_role
 from ...errors import ParseError
 from ...types.base import Json
 from ...types.blocks import Block, TextBlock, ToolResultBlock
 from ...types.messages import Message, Origin
 from ...types.words import Role
-from .._tables import kept, marks, note_role
+from .key_case import Wire, is_array, is_object
 from .media import NAME
 from .parts import Calls, read_part
-from .spelling import Wire, is_array, is_object
 from .usual import ASSISTANT, USER, read_turn as read_usual
 
 ROLES = {"user": USER, "model": ASSISTANT, "function": USER}

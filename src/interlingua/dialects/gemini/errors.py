@@ -6,6 +6,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from ...codec.error_tables import ErrorRow, ErrorTable, make_error, parse_body, say_seconds, text_of, usable, wire_error
+from ...codec.tables import merge
 from ...errors import (
     AdapterError,
     AuthError,
@@ -21,10 +23,8 @@ from ...errors import (
 )
 from ...types.base import Json
 from ...types.loss import WireError
-from .._errors import ErrorRow, ErrorTable, make_error, parse_body, say_seconds, text_of, usable, wire_error
-from .._tables import merge
+from .key_case import Wire, is_array, is_object
 from .media import NAME
-from .spelling import Wire, is_array, is_object
 
 ERRORS = ErrorTable(
     # status  wire word             canonical

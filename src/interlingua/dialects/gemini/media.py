@@ -12,6 +12,7 @@ from base64 import b64decode, b64encode
 from typing import Any
 from zlib import crc32
 
+from ...codec.tables import Ledger, Row, Words, kept, marks, own
 from ...types.base import Json
 from ...types.blocks import (
     AudioBlock,
@@ -24,8 +25,7 @@ from ...types.blocks import (
     UrlSource,
     VideoBlock,
 )
-from .._tables import Ledger, Row, Words, kept, marks, own
-from .spelling import Wire, is_object
+from .key_case import Wire, is_object
 
 NAME = "gemini"
 FAILURES_ONLY = f"{NAME} marks only failed results; false says the same as none"

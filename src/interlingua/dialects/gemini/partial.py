@@ -11,10 +11,10 @@ import re
 from itertools import pairwise
 from typing import Any, cast
 
-from ...limits import Limits
+from ...codec.limits import Limits
 from ...types.base import Json
 from ...types.blocks import Block
-from .spelling import Wire, is_array, is_object
+from .key_case import Wire, is_array, is_object
 
 # One step of a path: .name, ["name"], ['name'] or [3].
 STEP = re.compile(r"\.([^.\[\]]+)|\[(\d{1,18})\]|\[\"((?:[^\"\\]|\\.)*)\"\]|\['((?:[^'\\]|\\.)*)'\]")

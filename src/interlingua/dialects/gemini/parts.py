@@ -3,7 +3,7 @@
 A part is told by its key, with three exceptions: media, which their type tells; thoughts, which are texts with a flag;
 and a part that is nothing but a signature. Those are given a tag in parentheses before the table reads them.
 
-Marks: ``snake`` (spelling.py), ``id`` (the id that we gave a call: the wire had none, and gets none), ``args`` and
+Marks: ``snake`` (key_case.py), ``id`` (the id that we gave a call: the wire had none, and gets none), ``args`` and
 ``text`` (absent), ``signature`` (the documented placeholder stood in its place).
 """
 
@@ -13,6 +13,8 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from ...codec.stream import dump
+from ...codec.tables import BlockTable, Ledger, Row, kept, marks
 from ...types.base import Json
 from ...types.blocks import (
     Block,
@@ -26,11 +28,9 @@ from ...types.blocks import (
     ToolResultBlock,
     ToolUseBlock,
 )
-from .._stream import dump
-from .._tables import BlockTable, Ledger, Row, kept, marks
+from .key_case import Wire, camel, is_object, respell
 from .media import KEYS, NAME, ROWS, tag_of
 from .results import read_result, say_result
-from .spelling import Wire, camel, is_object, respell
 from .usual import PLACEHOLDERS, SIGNATURE, read_block as read_usual
 
 CODE = "code_execution"

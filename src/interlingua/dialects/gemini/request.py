@@ -1,6 +1,6 @@
 """The request of Gemini: parameters, thinking, structured output. The model and streaming are in its path.
 
-Marks: ``snake`` (spelling.py), ``model`` (the body named it too), ``contents`` and ``tools`` (one object, or absent),
+Marks: ``snake`` (key_case.py), ``model`` (the body named it too), ``contents`` and ``tools`` (one object, or absent),
 ``system_role`` and ``system_parts``, ``topK`` (a float), ``stops`` and ``labels`` (more, or others, than are allowed),
 ``mime`` (absent beside a schema), ``schema`` (schemas.py); on thinking: ``level`` (its spelling), ``both`` (a budget
 and a level).
@@ -13,6 +13,8 @@ from functools import lru_cache
 from typing import Any
 from urllib.parse import quote
 
+from ...codec.history import PLACEHOLDER, leading_system
+from ...codec.tables import Field, FieldTable, Ledger, Words, kept, marks, own
 from ...errors import ParseError
 from ...types.base import Json
 from ...types.capabilities import Target
@@ -20,12 +22,10 @@ from ...types.loss import Encoded
 from ...types.request import Request, Thinking
 from ...types.tools import ToolDefinition
 from ...types.words import Role
-from .._history import PLACEHOLDER, leading_system
-from .._tables import Field, FieldTable, Ledger, Words, kept, marks, own
 from .contents import decode_contents, decode_system
+from .key_case import Wire, camel, is_array, is_object, respell
 from .media import NAME
 from .schemas import OUTPUT, read_schema, say_schema
-from .spelling import Wire, camel, is_array, is_object, respell
 from .tools import encode_tools, read_choice, read_tools, say_choice
 from .turns import Placed, encode_contents, encode_system, signs_calls
 

@@ -1,6 +1,6 @@
 """The answer of Gemini: its first candidate, its usage, and what stands around them.
 
-A stream is put together as a whole answer and read here, too. Marks: ``snake`` (spelling.py), ``candidates``,
+A stream is put together as a whole answer and read here, too. Marks: ``snake`` (key_case.py), ``candidates``,
 ``content``, ``parts`` and ``finishReason`` (absent, or another word), ``blocked`` (the prompt was refused), ``usage``
 (how the counts were written), ``absent`` (of the constants).
 """
@@ -10,23 +10,23 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from ...codec.answers import answer_of, reads_answers
+from ...codec.incomplete import has_whole_calls, is_left_out
+from ...codec.schemas import Restore, restorer
+from ...codec.stream import dump
+from ...codec.tables import Ledger, Words, kept, marks, own, read_constants, say_constants, take
 from ...types.base import Json
 from ...types.blocks import Block, JsonBlock, RefusalBlock, TextBlock, ThinkingBlock, ToolUseBlock
 from ...types.loss import Encoded
 from ...types.request import Request
 from ...types.response import Response
 from ...types.words import StopReason
-from .._answers import answer_of, reads_answers
-from .._incomplete import has_whole_calls, is_left_out
-from .._schemas import Restore, restorer
-from .._stream import dump
-from .._tables import Ledger, Words, kept, marks, own, read_constants, say_constants, take
 from .answers import read_usual
 from .citations import KEYS as CITING, read_citations, say_citations
 from .errors import decode_error, encode_error_body, is_error
+from .key_case import Wire, camel, is_array, is_object, respell
 from .media import NAME
 from .parts import BLOCKS, Calls, read_part, spelled
-from .spelling import Wire, camel, is_array, is_object, respell
 from .usage import read_usage, say_usage
 
 CONSTANTS: Wire = {"index": 0}

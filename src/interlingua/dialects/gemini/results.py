@@ -13,7 +13,10 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from ...arguments import parse_object
+from ...codec.arguments import parse_object
+from ...codec.history import is_plain
+from ...codec.stream import dump
+from ...codec.tables import BlockTable, Ledger, kept, marks
 from ...types.base import Json
 from ...types.blocks import (
     AudioBlock,
@@ -27,11 +30,8 @@ from ...types.blocks import (
     ToolResultBlock,
     VideoBlock,
 )
-from .._history import is_plain
-from .._stream import dump
-from .._tables import BlockTable, Ledger, kept, marks
+from .key_case import Wire, is_array, is_object
 from .media import FAILURES_ONLY, KEYS, NAME, ROWS, tag_of
-from .spelling import Wire, is_array, is_object
 
 PARTS = BlockTable(NAME, *ROWS, tagged="key")
 MEDIA = (ImageBlock, AudioBlock, VideoBlock, DocumentBlock, OpaqueBlock)

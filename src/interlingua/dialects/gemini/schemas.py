@@ -10,14 +10,14 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import NamedTuple
 
-from ...schema import Projection, from_gemini_schema, project_schema, to_gemini_schema
+from ...codec.schema import Projection, from_gemini_schema, project_schema, to_gemini_schema
+from ...codec.schemas import Declared, Plans, narrowed
+from ...codec.stream import decode_json, dump
+from ...codec.tables import Ledger, is_plain_tool
 from ...types.base import Json
 from ...types.tools import Tool, ToolDefinition
-from .._schemas import Declared, Plans, narrowed
-from .._stream import decode_json, dump
-from .._tables import Ledger, is_plain_tool
+from .key_case import Wire, is_array, is_object
 from .media import NAME
-from .spelling import Wire, is_array, is_object
 
 
 class Fields(NamedTuple):

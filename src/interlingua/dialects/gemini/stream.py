@@ -16,22 +16,22 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from ...arguments import write_arguments
-from ...framing import DEFAULT_LIMIT, ArrayDecoder, SseDecoder
+from ...codec.arguments import write_arguments
+from ...codec.framing import DEFAULT_LIMIT, ArrayDecoder, SseDecoder
+from ...codec.schemas import restorer
+from ...codec.stream import NOT_JSON, FrameDecoder, decode_frame
 from ...types.base import Json
 from ...types.blocks import Block, TextBlock, ThinkingBlock, ToolUseBlock
 from ...types.events import CitationDelta, Event, MessageStart, UsageUpdate
 from ...types.request import Request
 from ...types.response import Response
-from .._schemas import restorer
-from .._stream import NOT_JSON, FrameDecoder, decode_frame
+from .candidates import GROWING, PLAIN, Other, grow
 from .errors import decode_error, is_error
+from .key_case import Wire, camel, is_object
 from .media import NAME
-from .others import GROWING, PLAIN, Other, grow
 from .partial import NO_CALL, OpenCall
 from .parts import Calls, read_part
 from .response import read_answer
-from .spelling import Wire, camel, is_object
 
 ENVELOPE = frozenset(("candidates", "usageMetadata", "modelVersion", "responseId", "createTime", "promptFeedback"))
 CANDIDATE = frozenset(

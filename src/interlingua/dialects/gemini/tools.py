@@ -13,14 +13,14 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from ...codec.schemas import Plan, say_changed
+from ...codec.tables import Ledger, Words, kept, marks, own, take
 from ...types.base import Json
 from ...types.tools import ServerTool, Tool, ToolChoice, ToolDefinition
-from .._schemas import Plan, say_changed
-from .._tables import Ledger, Words, kept, marks, own, take
+from .key_case import Wire, camel, is_array, is_object, respell
 from .media import NAME
 from .parts import BLOCKS
 from .schemas import PARAMETERS, PLANS, read_schema, say_schema
-from .spelling import Wire, camel, is_array, is_object, respell
 from .usual import read_tools as read_usual, say_tools as say_usual
 
 DECLARATIONS = ("functionDeclarations", "function_declarations")

@@ -7,17 +7,17 @@ from collections.abc import Iterable, Sequence
 
 from msgspec.structs import replace
 
+from ...codec.history import PLACEHOLDER, is_plain, settled, speakable
+from ...codec.tables import Ledger, marks, own
 from ...errors import ToolStateError
 from ...types.blocks import Block, TextBlock, ToolResultBlock, ToolUseBlock
 from ...types.capabilities import Target
 from ...types.messages import Message
 from ...types.words import Role
-from .._history import PLACEHOLDER, is_plain, settled, speakable
-from .._tables import Ledger, marks, own
 from .contents import ROLE_WORDS
+from .key_case import Wire, is_object
 from .media import NAME
 from .parts import BLOCKS, spelled, wire_id
-from .spelling import Wire, is_object
 from .usual import NAMED_BY_CALL, PLACEHOLDERS, SIGNATURE, SIGNED_FIRST, History as Calls, say_parts as say_usual
 
 SYSTEM, ASSISTANT, TOOL = Role.system, Role.assistant, Role.tool

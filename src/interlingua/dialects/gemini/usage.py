@@ -7,10 +7,10 @@ The marks under ``usage``: ``tools`` (how much of the input that is), ``absent``
 
 from __future__ import annotations
 
+from ...codec.tables import Ledger
 from ...types.usage import TokenUsage
-from .._tables import Ledger
+from .key_case import Wire
 from .media import NAME
-from .spelling import Wire
 
 PROMPT, CACHED, TOOLS = "promptTokenCount", "cachedContentTokenCount", "toolUsePromptTokenCount"
 ANSWER, THOUGHTS, TOTAL = "candidatesTokenCount", "thoughtsTokenCount", "totalTokenCount"

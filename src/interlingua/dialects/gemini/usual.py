@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import lru_cache
 
+from ...codec.issuer import same_issuer
+from ...codec.schemas import Plan, fitted_tools
 from ...types.base import Json
 from ...types.blocks import (
     Base64Source,
@@ -24,11 +26,9 @@ from ...types.loss import Loss
 from ...types.messages import Message
 from ...types.tools import Tool, ToolDefinition
 from ...types.words import Role
-from .._issuer import same_issuer
-from .._schemas import Plan, fitted_tools
+from .key_case import Wire, is_array, is_object
 from .media import FAILURES_ONLY, NAME
 from .schemas import all_fit
-from .spelling import Wire, is_array, is_object
 
 SIGNATURE = "thoughtSignature"
 PLACEHOLDERS = ("skip_thought_signature_validator", "context_engineering_is_the_way_to_go")

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ...errors import InvalidRequestError
-from ...types.base import Json
-from .._validate import (
+from ...codec.validate import (
     INTEGER,
     NUMBER,
     OBJECT,
@@ -19,8 +17,10 @@ from .._validate import (
     first_complaint,
     refused,
 )
+from ...errors import InvalidRequestError
+from ...types.base import Json
+from .key_case import Wire, camel, is_array, is_object
 from .media import NAME
-from .spelling import Wire, camel, is_array, is_object
 
 PART, CONFIG = "contents.*.parts.*", "generationConfig"
 # fmt: off

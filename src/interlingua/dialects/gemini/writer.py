@@ -13,8 +13,11 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
+from ...codec.framing import encode_sse
+from ...codec.incomplete import CUT_BLOCK
+from ...codec.stream import GrammaticalEncoder, dump
+from ...codec.tables import Ledger
 from ...errors import AdapterError
-from ...framing import encode_sse
 from ...types.blocks import Block, TextBlock, ThinkingBlock, ToolUseBlock
 from ...types.events import (
     BlockComplete,
@@ -30,15 +33,12 @@ from ...types.events import (
     ToolUseStart,
 )
 from ...types.response import Response
-from .._incomplete import CUT_BLOCK
-from .._stream import GrammaticalEncoder, dump
-from .._tables import Ledger
+from .candidates import PLAIN
 from .errors import encode_error_body
+from .key_case import Wire, is_object
 from .media import NAME
-from .others import PLAIN
 from .parts import wire_id
 from .response import Told, Worded, say_answer, say_block
-from .spelling import Wire, is_object
 from .stream import TEXT, THOUGHT
 from .usual import SIGNATURE
 

@@ -6,6 +6,11 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
+from ...codec.base import Dialect, Headers, StreamDecoder
+from ...codec.incomplete import cut_answer, cut_history
+from ...codec.offered_tools import narrow
+from ...codec.output import forcing, speaking, spoken
+from ...codec.tables import Ledger
 from ...errors import AdapterError
 from ...types.base import Json
 from ...types.blocks import Block
@@ -15,11 +20,6 @@ from ...types.messages import Message
 from ...types.request import Request
 from ...types.response import Response
 from ...types.tools import Tool, ToolChoice
-from .._base import Dialect, Headers, StreamDecoder
-from .._incomplete import cut_answer, cut_history
-from .._offered import narrow
-from .._output import forcing, speaking, spoken
-from .._tables import Ledger
 from .blocks import NAME
 from .errors import decode_error, encode_error
 from .messages import encode_messages, encode_system

@@ -13,7 +13,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ...arguments import read_arguments, write_arguments
+from ...codec.arguments import read_arguments, write_arguments
+from ...codec.history import is_plain
+from ...codec.incomplete import is_left_out
+from ...codec.json import is_object
+from ...codec.stream import dump
+from ...codec.tables import Ledger, kept, marks, own, take
 from ...types.base import Json
 from ...types.blocks import (
     AudioBlock,
@@ -34,11 +39,6 @@ from ...types.blocks import (
     ToolUseBlock,
     VideoBlock,
 )
-from .._history import is_plain
-from .._incomplete import is_left_out
-from .._json import is_object
-from .._stream import dump
-from .._tables import Ledger, kept, marks, own, take
 
 NAME = "ollama"
 Wire = dict[str, Json]

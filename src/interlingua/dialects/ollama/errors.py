@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from ...codec.error_tables import ErrorRow, ErrorTable, foreign, make_error, parse_body, reworded, text_of, wire_error
+from ...codec.json import is_object
 from ...errors import (
     AdapterError,
     AuthError,
@@ -19,8 +21,6 @@ from ...errors import (
 )
 from ...types.base import Json
 from ...types.loss import WireError
-from .._errors import ErrorRow, ErrorTable, foreign, make_error, parse_body, reworded, text_of, wire_error
-from .._json import is_object
 from .blocks import NAME, Wire
 
 ERRORS = ErrorTable(

@@ -7,12 +7,12 @@ model's turn) and written back as it came, while the request still is one prompt
 
 from __future__ import annotations
 
+from ...codec.json import is_array
+from ...codec.tables import Ledger, is_blank, marks
 from ...types.blocks import OpaqueBlock
 from ...types.request import Request
 from ...types.response import Response
 from ...types.words import Role
-from .._json import is_array
-from .._tables import Ledger, is_blank, marks
 from .blocks import NAME, Wire
 
 PATH = "/api/generate"

@@ -16,15 +16,15 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from ...codec.history import is_plain, issued, settled, speakable
+from ...codec.json import is_array, is_object
+from ...codec.tables import Ledger, kept, marks, note_role, own, take
 from ...errors import ParseError
 from ...types.base import Json
 from ...types.blocks import Block, TextBlock, ToolResultBlock, ToolUseBlock
 from ...types.capabilities import Target
 from ...types.messages import Message, Origin
 from ...types.words import Role
-from .._history import is_plain, issued, settled, speakable
-from .._json import is_array, is_object
-from .._tables import Ledger, kept, marks, note_role, own, take
 from . import usual
 from .blocks import (
     NAME,

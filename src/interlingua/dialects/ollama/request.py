@@ -12,6 +12,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...codec.history import leading_system
+from ...codec.json import is_array, is_object
+from ...codec.tables import Field, FieldTable, Ledger, blank, blanks as blanks_of, kept, marks, own
 from ...errors import ParseError
 from ...types.base import Json
 from ...types.capabilities import Target
@@ -19,9 +22,6 @@ from ...types.loss import Encoded
 from ...types.messages import Message, Origin
 from ...types.request import Request, Thinking
 from ...types.words import Role
-from .._history import leading_system
-from .._json import is_array, is_object
-from .._tables import Field, FieldTable, Ledger, blank, blanks as blanks_of, kept, marks, own
 from . import generate
 from .blocks import NAME, Place, Wire, take_typed
 from .messages import decode_messages, encode_messages, encode_system

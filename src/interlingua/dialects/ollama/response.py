@@ -9,6 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from ...codec.answers import answer_of, reads_answers
+from ...codec.incomplete import has_whole_calls
+from ...codec.json import is_object
+from ...codec.schemas import restorer
+from ...codec.tables import Ledger, Words, kept, marks, own, read_constants, say_constants, take
 from ...types.base import Json
 from ...types.blocks import Block, ToolUseBlock
 from ...types.loss import Encoded
@@ -16,11 +21,6 @@ from ...types.request import Request
 from ...types.response import Response
 from ...types.usage import TokenUsage
 from ...types.words import StopReason
-from .._answers import answer_of, reads_answers
-from .._incomplete import has_whole_calls
-from .._json import is_object
-from .._schemas import restorer
-from .._tables import Ledger, Words, kept, marks, own, read_constants, say_constants, take
 from . import generate
 from .blocks import NAME, Wire, read_blocks, say_blocks
 from .errors import decode_error, encode_error_body

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ...schema import project_schema
+from ...codec.json import Wire, is_array, is_object
+from ...codec.schema import project_schema
+from ...codec.schemas import NO_JSON, Declared, Plans, narrowed
+from ...codec.stream import decode_json, dump
+from ...codec.tables import is_plain_tool
 from ...types.base import Json
 from ...types.tools import Tool, ToolDefinition
-from .._json import Wire, is_array, is_object
-from .._schemas import NO_JSON, Declared, Plans, narrowed
-from .._stream import decode_json, dump
-from .._tables import is_plain_tool
 from .blocks import NAME
 
 MOST, LONGEST = 256, 16_384  # schemas that are remembered, and the bytes of one

@@ -10,7 +10,10 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from ...framing import NdjsonDecoder
+from ...codec.framing import NdjsonDecoder
+from ...codec.json import is_array, is_object
+from ...codec.schemas import restorer
+from ...codec.stream import NOT_JSON, FrameDecoder, decode_frame, dump
 from ...types.base import Json
 from ...types.blocks import (
     Block,
@@ -27,9 +30,6 @@ from ...types.events import (
 )
 from ...types.request import Request
 from ...types.response import Response
-from .._json import is_array, is_object
-from .._schemas import restorer
-from .._stream import NOT_JSON, FrameDecoder, decode_frame, dump
 from . import generate
 from .blocks import (
     NAME,

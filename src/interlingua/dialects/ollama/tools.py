@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from ...codec.json import is_object
+from ...codec.schemas import Plan, say_changed
+from ...codec.tables import Ledger, kept, marks, own
 from ...types.base import Json
 from ...types.tools import ServerTool, Tool, ToolChoice, ToolDefinition
-from .._json import is_object
-from .._schemas import Plan, say_changed
-from .._tables import Ledger, kept, marks, own
 from . import usual
 from .blocks import NAME, Wire, take_typed
 from .schemas import PLANS, is_ours

@@ -9,6 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 
+from ...codec.issuer import same_issuer
+from ...codec.json import Wire, is_array, is_object
+from ...codec.schemas import Plan, fitted_tools
+from ...codec.tables import marks
 from ...types.base import Json
 from ...types.blocks import (
     Base64Source,
@@ -24,10 +28,6 @@ from ...types.loss import Loss
 from ...types.messages import Message, Origin
 from ...types.tools import Tool, ToolDefinition
 from ...types.words import Role
-from .._issuer import same_issuer
-from .._json import Wire, is_array, is_object
-from .._schemas import Plan, fitted_tools
-from .._tables import marks
 from .blocks import NAME, media_type
 from .schemas import is_ours
 

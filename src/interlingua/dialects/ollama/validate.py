@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ...types.base import Json
-from .._validate import (
+from ...codec.validate import (
     ARRAY,
     BOOLEAN,
     NUMBER,
@@ -18,6 +17,7 @@ from .._validate import (
     first_complaint,
     refused,
 )
+from ...types.base import Json
 from .blocks import NAME, Wire
 
 CALL = "messages.*.tool_calls.*"

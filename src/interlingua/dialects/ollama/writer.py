@@ -8,8 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ...codec.framing import encode_ndjson
+from ...codec.incomplete import CUT_BLOCK, is_left_out
+from ...codec.stream import GrammaticalEncoder, dump
+from ...codec.tables import Ledger, marks, own, say_constants
 from ...errors import AdapterError
-from ...framing import encode_ndjson
 from ...types.base import Json
 from ...types.blocks import (
     Block,
@@ -33,9 +36,6 @@ from ...types.events import (
     ToolUseStart,
 )
 from ...types.request import Request
-from .._incomplete import CUT_BLOCK, is_left_out
-from .._stream import GrammaticalEncoder, dump
-from .._tables import Ledger, marks, own, say_constants
 from . import generate
 from .blocks import JOINT, NAME, Wire, say_block, say_blocks, say_number
 from .errors import encode_error_body

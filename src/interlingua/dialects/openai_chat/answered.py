@@ -5,12 +5,12 @@ Each function does exactly what ``assistant.py`` would do with such a message, o
 
 from __future__ import annotations
 
+from ...codec.json import is_array
+from ...codec.offered_tools import is_plainly_offered
+from ...codec.schemas import Restore, restorer
 from ...types.base import Json
 from ...types.blocks import Block, TextBlock, ThinkingBlock, ToolUseBlock
 from ...types.request import Request
-from .._json import is_array
-from .._offered import is_plainly_offered
-from .._schemas import Restore, restorer
 from .assistant import THINKING_KEYS
 from .calls import read_call
 from .parts import Wire

@@ -6,14 +6,14 @@ here has an opinion of its own. A test holds both ways against each other over a
 
 from __future__ import annotations
 
+from ...codec.json import is_array, is_object
+from ...codec.tables import keep, sift
 from ...types.base import Json
 from ...types.blocks import Block
 from ...types.request import Request
 from ...types.response import Response
 from ...types.usage import TokenUsage
 from ...types.words import StopReason
-from .._json import is_array, is_object
-from .._tables import keep, sift
 from .answered import read_message
 from .parts import NAME, Wire
 from .usage import read_usage

@@ -7,10 +7,10 @@ lists merge, texts of indexed entries grow, anything else is replaced by the new
 
 from __future__ import annotations
 
-from ...arguments import parse_object
+from ...codec.arguments import parse_object
+from ...codec.json import is_array, is_object
+from ...codec.stream import dump
 from ...types.base import Json
-from .._json import is_array, is_object
-from .._stream import dump
 from .parts import Wire
 
 GROWING = ("text", "summary", "data", "arguments", "signature")

@@ -12,7 +12,9 @@ from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
-from ...ids import IdMap
+from ...codec.ids import IdMap
+from ...codec.json import is_array, is_dict
+from ...codec.tables import Ledger, kept, marks, own, take
 from ...types.base import Json
 from ...types.blocks import (
     AudioBlock,
@@ -29,8 +31,6 @@ from ...types.blocks import (
     ToolUseBlock,
     VideoBlock,
 )
-from .._json import is_array, is_dict
-from .._tables import Ledger, kept, marks, own, take
 from .calls import read_call, read_legacy_call, say_call, say_legacy_call
 from .citations import declare_cited, read_annotations, say_annotations
 from .parts import NAME, PARTS, Wire, as_listed, read_part, say_part

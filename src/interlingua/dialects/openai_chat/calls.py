@@ -10,12 +10,12 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from ...arguments import read_arguments, write_arguments
-from ...ids import IdMap
+from ...codec.arguments import read_arguments, write_arguments
+from ...codec.ids import IdMap
+from ...codec.json import is_object
+from ...codec.tables import Ledger, kept, marks, own
 from ...types.base import Json
 from ...types.blocks import Block, OpaqueBlock, ToolUseBlock
-from .._json import is_object
-from .._tables import Ledger, kept, marks, own
 from .parts import NAME, Wire
 from .quirks import OPENAI
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
+from ...codec.json import is_array, is_dict
+from ...codec.tables import Ledger, kept, marks, own, take
 from ...types.base import Json
 from ...types.blocks import Block, Citation, TextBlock
-from .._json import is_array, is_dict
-from .._tables import Ledger, kept, marks, own, take
 from .parts import NAME, Wire
 
 # canonical -> wire; an annotation has a title, if an empty one, and says where

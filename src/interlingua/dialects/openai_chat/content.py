@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from ...codec.json import is_array
+from ...codec.tables import Ledger, take
 from ...types.blocks import Block, TextBlock
-from .._json import is_array
-from .._tables import Ledger, take
 from .assistant import writes_string
 from .parts import NAME, Wire, read_part, say_part
 from .quirks import Quirks

@@ -5,9 +5,13 @@ Residue of the answer rides on the finishing chunk, where a reader merges it lik
 
 from __future__ import annotations
 
-from ...arguments import write_arguments
+from ...codec.arguments import write_arguments
+from ...codec.framing import encode_sse
+from ...codec.incomplete import declare_last_call
+from ...codec.json import is_array, is_dict
+from ...codec.stream import GrammaticalEncoder, dump
+from ...codec.tables import Ledger, marks, merge
 from ...errors import AdapterError
-from ...framing import encode_sse
 from ...types.base import Json
 from ...types.blocks import AudioBlock, Block, OpaqueBlock, RefusalBlock, TextBlock, ThinkingBlock, ToolUseBlock
 from ...types.events import (
@@ -25,10 +29,6 @@ from ...types.events import (
 )
 from ...types.request import Request
 from ...types.response import Response
-from .._incomplete import declare_last_call
-from .._json import is_array, is_dict
-from .._stream import GrammaticalEncoder, dump
-from .._tables import Ledger, marks, merge
 from .assistant import Slots, declare_joined, lose_marks, say_audio, sort_slots
 from .citations import declare_cited, is_url_citation, say_citation
 from .errors import encode_error_body

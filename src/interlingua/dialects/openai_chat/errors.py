@@ -4,6 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from ...codec.error_tables import (
+    ErrorRow,
+    ErrorTable,
+    error_object,
+    first_header,
+    foreign,
+    make_error,
+    parse_body,
+    reworded,
+    text_of,
+    wire_error,
+)
+from ...codec.json import is_dict
 from ...errors import (
     AdapterError,
     AuthError,
@@ -17,19 +30,6 @@ from ...errors import (
 )
 from ...types.base import Json
 from ...types.loss import WireError
-from .._errors import (
-    ErrorRow,
-    ErrorTable,
-    error_object,
-    first_header,
-    foreign,
-    make_error,
-    parse_body,
-    reworded,
-    text_of,
-    wire_error,
-)
-from .._json import is_dict
 from .parts import NAME, Wire
 
 ERRORS = ErrorTable(

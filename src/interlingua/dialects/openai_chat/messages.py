@@ -10,16 +10,16 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
+from ...codec.history import PLACEHOLDER, call_ids, issued, settled, speakable
+from ...codec.ids import IdMap
+from ...codec.issuer import same_issuer
+from ...codec.tables import Ledger, kept, marks, note_role, own
 from ...errors import ParseError
-from ...ids import IdMap
 from ...types.base import Json
 from ...types.blocks import AudioBlock, Block, FileSource, RefusalBlock, ToolUseBlock
 from ...types.capabilities import Target
 from ...types.messages import Message, Origin
 from ...types.words import Role
-from .._history import PLACEHOLDER, call_ids, issued, settled, speakable
-from .._issuer import same_issuer
-from .._tables import Ledger, kept, marks, note_role, own
 from . import usual
 from .assistant import read_turn, say_turn
 from .calls import is_derived

@@ -12,6 +12,9 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from ...codec.json import is_dict
+from ...codec.stream import dump
+from ...codec.tables import BlockTable, CacheWord, Ledger, Row, kept, marks, own, take
 from ...types.base import Json
 from ...types.blocks import (
     AudioBlock,
@@ -30,9 +33,6 @@ from ...types.blocks import (
     UrlSource,
     VideoBlock,
 )
-from .._json import is_dict
-from .._stream import dump
-from .._tables import BlockTable, CacheWord, Ledger, Row, kept, marks, own, take
 from .quirks import Quirks
 
 NAME = "openai-chat"

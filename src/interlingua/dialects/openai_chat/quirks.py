@@ -11,7 +11,7 @@ import re
 
 from msgspec import Struct
 
-from ...ids import IdRule
+from ...codec.ids import IdRule
 
 __all__ = ["OPENAI", "QUIRKS", "Quirks"]
 

@@ -11,6 +11,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...codec.history import leading_system
+from ...codec.json import is_array, is_dict, is_list, is_object
+from ...codec.output import SCHEMA_NAME, read_name, say_name
+from ...codec.schemas import is_strict_form, say_strict
+from ...codec.tables import Field, FieldTable, Ledger, kept, marks, own, take
 from ...errors import ParseError
 from ...types.base import Json
 from ...types.capabilities import Target
@@ -18,11 +23,6 @@ from ...types.loss import Encoded
 from ...types.request import Request, Thinking
 from ...types.tools import ToolChoice, ToolDefinition
 from ...types.words import Role
-from .._history import leading_system
-from .._json import is_array, is_dict, is_list, is_object
-from .._output import SCHEMA_NAME, read_name, say_name
-from .._schemas import is_strict_form, say_strict
-from .._tables import Field, FieldTable, Ledger, kept, marks, own, take
 from .messages import decode_messages, encode_messages, encode_system
 from .parts import NAME, Wire
 from .quirks import OPENAI, QUIRKS, Quirks

@@ -12,7 +12,12 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from ...ids import ANY, IdMap
+from ...codec.answers import answer_of, reads_answers
+from ...codec.ids import ANY, IdMap
+from ...codec.incomplete import declare_last_call, mark_cut_call
+from ...codec.json import is_array, is_dict, is_object
+from ...codec.schemas import restorer
+from ...codec.tables import Ledger, Words, is_blank, kept, marks, merge, own, read_constants, say_constants, sift
 from ...types.base import Json
 from ...types.blocks import Block, RefusalBlock, TextBlock, ThinkingBlock, ToolUseBlock
 from ...types.loss import Encoded
@@ -20,11 +25,6 @@ from ...types.messages import Message
 from ...types.request import Request
 from ...types.response import Response
 from ...types.words import StopReason
-from .._answers import answer_of, reads_answers
-from .._incomplete import declare_last_call, mark_cut_call
-from .._json import is_array, is_dict, is_object
-from .._schemas import restorer
-from .._tables import Ledger, Words, is_blank, kept, marks, merge, own, read_constants, say_constants, sift
 from .answers import read_answer
 from .assistant import THINKING_KEYS, read_turn, say_turn
 from .errors import decode_error, encode_error_body

@@ -12,12 +12,12 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from ...ids import IdMap
+from ...codec.history import scattered
+from ...codec.ids import IdMap
+from ...codec.tables import Ledger, kept, marks, own, take
 from ...types.blocks import Block, JsonBlock, TextBlock, ToolResultBlock, ToolUseBlock
 from ...types.messages import Message
 from ...types.words import Role
-from .._history import scattered
-from .._tables import Ledger, kept, marks, own, take
 from .calls import quirky_id
 from .content import read_content, say_content
 from .parts import NAME, Wire, read_cache, say_cache, say_part

@@ -14,15 +14,15 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from ...framing import SseDecoder
+from ...codec.framing import SseDecoder
+from ...codec.json import is_object
+from ...codec.stream import NOT_JSON, FrameDecoder, decode_frame, lengthen
+from ...codec.tables import marks
 from ...types.base import Json
 from ...types.blocks import Block, RefusalBlock, TextBlock, ThinkingBlock, ToolUseBlock
 from ...types.events import Event, MessageStart, UsageUpdate
 from ...types.request import Request
 from ...types.response import Response
-from .._json import is_object
-from .._stream import NOT_JSON, FrameDecoder, decode_frame, lengthen
-from .._tables import marks
 from .assembly import Call, Choice, one_text
 from .assistant import THINKING_KEYS, Slots, refusal_is_part
 from .encoder import Encoder

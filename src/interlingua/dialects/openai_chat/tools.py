@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from ...codec.json import is_dict
+from ...codec.schemas import is_strict_form, say_strict
+from ...codec.tables import Ledger, is_plain_tool, keep, kept, marks, own, take, take_text
 from ...types.base import Json
 from ...types.tools import ServerTool, Tool, ToolChoice, ToolDefinition
-from .._json import is_dict
-from .._schemas import is_strict_form, say_strict
-from .._tables import Ledger, is_plain_tool, keep, kept, marks, own, take, take_text
 from .parts import NAME, Wire, read_cache, say_cache
 from .quirks import Quirks
 

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 
+from ...codec.json import is_dict
+from ...codec.tables import sift
 from ...types.usage import TokenUsage
-from .._json import is_dict
-from .._tables import sift
 from .parts import Wire
 
 ECHOES: dict[str, Callable[[TokenUsage], int]] = {

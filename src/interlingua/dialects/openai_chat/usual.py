@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from ...arguments import read_arguments, write_arguments
+from ...codec.arguments import read_arguments, write_arguments
 from ...types.blocks import Block, TextBlock, ToolResultBlock, ToolUseBlock
 from ...types.messages import Message, Origin
 from ...types.words import Role

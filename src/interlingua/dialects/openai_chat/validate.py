@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ...types.base import Json
-from .._openai_complaints import complain
-from .._validate import (
+from ...codec.openai_complaints import complain
+from ...codec.validate import (
     ARRAY,
     BOOLEAN,
     INTEGER,
@@ -20,6 +19,7 @@ from .._validate import (
     first_complaint,
     unpaired,
 )
+from ...types.base import Json
 from .parts import NAME, Wire
 
 CALL = "messages.*role=assistant.tool_calls.*"

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ...arguments import read_arguments
+from ...codec.arguments import read_arguments
+from ...codec.tables import blank
 from ...types.base import Json
 from ...types.blocks import Block, TextBlock, ThinkingBlock, ToolUseBlock
-from .._tables import blank
-from .heads import DONE
+from .item_fields import DONE
 from .wire import NAME, SUMMARY, Wire, is_array, is_object
 
 ABSENT = ("", "absent")

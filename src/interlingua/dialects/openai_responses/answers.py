@@ -13,17 +13,17 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import NamedTuple
 
+from ...codec.offered_tools import is_plainly_offered
+from ...codec.schemas import Restore
+from ...codec.tables import keep
 from ...types.base import Json
 from ...types.blocks import Block, TextBlock, ThinkingBlock, ToolUseBlock
 from ...types.request import Request
 from ...types.response import Response
 from ...types.words import StopReason
-from .._offered import is_plainly_offered
-from .._schemas import Restore
-from .._tables import keep
 from .answered import ABSENT, ITEMS
 from .echo import DEFAULTS, OTHERS
-from .heads import DONE, is_cut
+from .item_fields import DONE, is_cut
 from .items import read_item
 from .usage import read_usage
 from .wire import NAME, Wire, is_array, is_object

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from ...arguments import read_arguments, write_arguments
+from ...codec.arguments import read_arguments, write_arguments
 from ...types.base import Json
 from ...types.blocks import Block, OpaqueBlock, RefusalBlock, TextBlock, ThinkingBlock, ToolUseBlock
 from .wire import NAME, REASON, SUMMARY, Wire, is_array, is_object

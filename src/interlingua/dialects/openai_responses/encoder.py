@@ -12,9 +12,12 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from ...arguments import says
+from ...codec.arguments import says
+from ...codec.framing import encode_sse
+from ...codec.incomplete import declare_last_call
+from ...codec.stream import GrammaticalEncoder, dump
+from ...codec.tables import marks
 from ...errors import AdapterError
-from ...framing import encode_sse
 from ...types.base import Json
 from ...types.blocks import Block, RefusalBlock, TextBlock, ThinkingBlock, ToolUseBlock
 from ...types.events import (
@@ -34,12 +37,9 @@ from ...types.request import Request
 from ...types.response import Response
 from ...types.tools import ToolDefinition
 from ...types.words import StopReason
-from .._incomplete import declare_last_call
-from .._stream import GrammaticalEncoder, dump
-from .._tables import marks
 from .assembly import CALLS, EMPTY_PARTS, text_key, text_of
 from .errors import say_error
-from .heads import CUT, DONE
+from .item_fields import CUT, DONE
 from .items import goes_with, say_group
 from .names import Scribe
 from .parts import say_output

@@ -5,21 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from ...errors import (
-    AdapterError,
-    AuthError,
-    ContextOverflowError,
-    InvalidRequestError,
-    OverloadedError,
-    RateLimitError,
-    RequestTimeoutError,
-    ServerError,
-    ToolStateError,
-)
-from ...limits import ERROR_TEXT
-from ...types.base import Json
-from ...types.loss import WireError
-from .._errors import (
+from ...codec.error_tables import (
     ErrorRow,
     ErrorTable,
     error_object,
@@ -31,6 +17,20 @@ from .._errors import (
     text_of,
     wire_error,
 )
+from ...codec.limits import ERROR_TEXT
+from ...errors import (
+    AdapterError,
+    AuthError,
+    ContextOverflowError,
+    InvalidRequestError,
+    OverloadedError,
+    RateLimitError,
+    RequestTimeoutError,
+    ServerError,
+    ToolStateError,
+)
+from ...types.base import Json
+from ...types.loss import WireError
 from .wire import NAME, Wire, is_object
 
 ERRORS = ErrorTable(

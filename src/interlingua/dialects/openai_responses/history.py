@@ -17,18 +17,18 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from ...codec.history import is_plain, mark_orphans
+from ...codec.tables import kept, marks, take
 from ...errors import ParseError
 from ...types.base import Json
 from ...types.blocks import Block, OpaqueBlock, TextBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock
 from ...types.messages import Message
 from ...types.tools import Tool
 from ...types.words import Role
-from .._history import is_plain, mark_orphans
-from .._tables import kept, marks, take
-from .drafts import Draft, Drafts
-from .heads import item_marks
+from .item_fields import item_marks
 from .items import read_item
 from .names import CALL_ID, is_name
+from .open_messages import Draft, Drafts
 from .parts import read_input
 from .tools import read_tools
 from .usual_read import USUAL

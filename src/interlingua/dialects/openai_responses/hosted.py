@@ -11,7 +11,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...arguments import read_arguments, write_arguments
+from ...codec.arguments import read_arguments, write_arguments
+from ...codec.tables import Ledger, kept, marks, own
 from ...types.base import Json
 from ...types.blocks import (
     Base64Source,
@@ -21,7 +22,6 @@ from ...types.blocks import (
     ServerToolResultBlock,
     ServerToolUseBlock,
 )
-from .._tables import Ledger, kept, marks, own
 from .wire import NAME, NO_FLAG, Wire, take_text
 
 # By canonical name; what is not here is "<name>_call", has an "id", and says what it found in an item of its own.

@@ -4,7 +4,7 @@ Items have two spellings: in an answer, or with an id, they carry ``id`` and ``s
 is a type, a role and a string. The type is optional in the protocol and demanded by llama.cpp; it is left out only at
 the border of two turns, which nothing else tells.
 
-What all items have is in ``heads.py``, reasoning in ``reasoning.py``.
+What all items have is in ``item_fields.py``, reasoning in ``reasoning.py``.
 
 Marks under ``item``: ``type`` (False: absent though there is no border), ``content`` (``string`` or ``list``),
 ``absent`` (keys we would write), ``status`` (completed or not, otherwise than the answer tells). On a call:
@@ -19,7 +19,8 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from ...arguments import read_arguments, write_arguments
+from ...codec.arguments import read_arguments, write_arguments
+from ...codec.tables import Ledger, kept, marks, merge, own
 from ...types.base import Json
 from ...types.blocks import (
     Block,
@@ -33,9 +34,8 @@ from ...types.blocks import (
     ThinkingBlock,
     ToolUseBlock,
 )
-from .._tables import Ledger, kept, marks, merge, own
-from .heads import DONE, Placed, bare, item_marks, item_residue, read_head, say_head, walk, with_item
 from .hosted import IMAGE, declare_found, read_hosted, say_call as say_hosted, say_image, say_result
+from .item_fields import DONE, Placed, bare, item_marks, item_residue, read_head, say_head, walk, with_item
 from .names import Scribe
 from .parts import is_part, read_output, say_output
 from .reasoning import read_reasoning, say_reasoning, say_redacted

@@ -6,14 +6,14 @@ import re
 from collections.abc import Iterable
 from functools import lru_cache
 
-from ...ids import IdMap, IdRule
+from ...codec.ids import IdMap, IdRule
+from ...codec.issuer import same_issuer
+from ...codec.tables import Ledger, marks
 from ...types.blocks import ToolUseBlock
 from ...types.capabilities import Target
 from ...types.messages import Origin
 from ...types.request import Request
 from ...types.tools import Tool, ToolDefinition
-from .._issuer import same_issuer
-from .._tables import Ledger, marks
 from .wire import NAME, is_object
 
 LONGEST_ID = 64

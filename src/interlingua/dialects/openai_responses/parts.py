@@ -13,6 +13,8 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from ...codec.stream import dump
+from ...codec.tables import BlockTable, CacheWord, Ledger, Row, kept, marks, own, read_constants, take
 from ...types.base import Json
 from ...types.blocks import (
     Base64Source,
@@ -30,8 +32,6 @@ from ...types.blocks import (
     TextSource,
     UrlSource,
 )
-from .._stream import dump
-from .._tables import BlockTable, CacheWord, Ledger, Row, kept, marks, own, read_constants, take
 from .wire import DETAIL, NAME, NEEDS_DETAIL, Wire, is_array, is_object, take_text
 
 DATA_URL = re.compile(r"data:([^;,]+);base64,(.*)", re.DOTALL)

@@ -10,9 +10,9 @@ would leave out).
 
 from __future__ import annotations
 
+from ...codec.tables import blank, marks, merge, own
 from ...types.blocks import Block, RedactedThinkingBlock, ThinkingBlock
-from .._tables import blank, marks, merge, own
-from .heads import Placed, bare, item_marks, item_residue, read_head, say_head, walk, with_item
+from .item_fields import Placed, bare, item_marks, item_residue, read_head, say_head, walk, with_item
 from .names import Scribe
 from .wire import NAME, REASON, SUMMARY, Wire, take_text
 

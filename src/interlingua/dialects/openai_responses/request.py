@@ -9,6 +9,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...codec.history import PLACEHOLDER, is_plain, leading_system
+from ...codec.output import SCHEMA_NAME, read_name, say_name
+from ...codec.schemas import is_strict_form, say_strict
+from ...codec.stream import dump
+from ...codec.tables import Field, FieldTable, Ledger, kept, marks, own, take
 from ...errors import ParseError
 from ...types.base import Json
 from ...types.blocks import Block, OpaqueBlock, TextBlock
@@ -18,11 +23,6 @@ from ...types.messages import Message
 from ...types.request import Request, Thinking
 from ...types.tools import Tool
 from ...types.words import Role
-from .._history import PLACEHOLDER, is_plain, leading_system
-from .._output import SCHEMA_NAME, read_name, say_name
-from .._schemas import is_strict_form, say_strict
-from .._stream import dump
-from .._tables import Field, FieldTable, Ledger, kept, marks, own, take
 from .history import Reader, is_added, plain_text, read_system
 from .names import Scribe
 from .tools import encode_tools, read_choice, read_tools, say_choice

@@ -13,6 +13,10 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from ...codec.answers import answer_of, reads_answers
+from ...codec.incomplete import declare_last_call, mark_cut_call
+from ...codec.schemas import Restore, restorer
+from ...codec.tables import Ledger, kept, marks, merge, own, read_constants, say_constants
 from ...errors import AdapterError
 from ...types.base import Json
 from ...types.blocks import Block, RefusalBlock, ServerToolResultBlock, ToolUseBlock
@@ -21,15 +25,11 @@ from ...types.messages import Message
 from ...types.request import Request
 from ...types.response import Response
 from ...types.words import StopReason
-from .._answers import answer_of, reads_answers
-from .._incomplete import declare_last_call, mark_cut_call
-from .._schemas import Restore, restorer
-from .._tables import Ledger, kept, marks, merge, own, read_constants, say_constants
 from .answers import read_answer
 from .echo import read_echo, say_echo
 from .errors import decode_error, encode_error_body, say_failure
-from .heads import CUT, is_cut
 from .hosted import waits_for_caller
+from .item_fields import CUT, is_cut
 from .items import grouped, read_item, say_group, spelled_out
 from .names import Scribe, namespaces, originals
 from .usage import read_usage, say_usage

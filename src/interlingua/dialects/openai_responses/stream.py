@@ -17,17 +17,17 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from ...codec.framing import SseDecoder
+from ...codec.stream import NOT_JSON, FrameDecoder, decode_frame
 from ...errors import AdapterError
-from ...framing import SseDecoder
 from ...types.base import Json
 from ...types.blocks import Block, OpaqueBlock, RefusalBlock, TextBlock, ThinkingBlock, ToolUseBlock
 from ...types.events import CitationDelta, Event, MessageStart, TextDelta, UsageUpdate
 from ...types.request import Request
 from ...types.response import Response
-from .._stream import NOT_JSON, FrameDecoder, decode_frame
 from .assembly import EMPTY_PARTS, Item, Key, emptied, empty_item, fitting, rank, text_key, text_of, with_part
 from .errors import decode_error
-from .heads import BEGUN, FAILED, is_cut
+from .item_fields import BEGUN, FAILED, is_cut
 from .items import read_item
 from .parts import read_annotation
 from .response import finisher, read_envelope

@@ -16,10 +16,10 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from ...codec.schemas import is_strict_form, say_strict
+from ...codec.tables import Ledger, kept, marks, own, take, take_text
 from ...types.base import Json
 from ...types.tools import ServerTool, Tool, ToolChoice, ToolDefinition
-from .._schemas import is_strict_form, say_strict
-from .._tables import Ledger, kept, marks, own, take, take_text
 from .names import Scribe, is_name
 from .usual_read import read_tool as usual_tool
 from .usual_say import say_tool as say_usual

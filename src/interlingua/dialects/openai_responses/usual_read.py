@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ...arguments import read_arguments
+from ...codec.arguments import read_arguments
 from ...types.base import Json
 from ...types.blocks import Block, TextBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock
 from ...types.tools import ToolDefinition
 from ...types.words import Role
-from .drafts import ASSISTANT, Drafts
 from .names import LONGEST_ID, is_name
+from .open_messages import ASSISTANT, Drafts
 from .wire import NAME, SUMMARY, Wire, is_array, is_object
 
 USER, TOOL = Role.user, Role.tool

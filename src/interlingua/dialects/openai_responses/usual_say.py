@@ -10,7 +10,8 @@ from functools import lru_cache
 
 from msgspec.json import encode
 
-from ...arguments import write_arguments
+from ...codec.arguments import write_arguments
+from ...codec.schemas import say_strict
 from ...types.base import Json
 from ...types.blocks import (
     Base64Source,
@@ -25,7 +26,6 @@ from ...types.blocks import (
 from ...types.loss import Loss
 from ...types.messages import Message
 from ...types.tools import Tool, ToolDefinition
-from .._schemas import say_strict
 from .names import LONGEST_ID, Scribe, is_name
 from .wire import DETAIL, NAME, NEEDS_DETAIL, NO_FLAG, NOT_STRICT, SUMMARY, Wire
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ...types.base import Json
-from .._openai_complaints import complain
-from .._validate import (
+from ...codec.openai_complaints import complain
+from ...codec.validate import (
     BOOLEAN,
     INTEGER,
     NUMBER,
@@ -19,6 +18,7 @@ from .._validate import (
     first_complaint,
     unpaired,
 )
+from ...types.base import Json
 from .wire import NAME, Wire, is_array
 
 ROLES = ("system", "developer", "user", "assistant", "tool", "critic", "discriminator", "unknown")

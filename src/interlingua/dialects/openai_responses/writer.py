@@ -7,6 +7,9 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from ...codec.history import PLACEHOLDER, is_plain, speakable
+from ...codec.stream import dump
+from ...codec.tables import is_blank, marks, merge, own
 from ...types.base import Json
 from ...types.blocks import (
     Block,
@@ -22,12 +25,9 @@ from ...types.blocks import (
 )
 from ...types.messages import Message
 from ...types.words import Role
-from .._history import PLACEHOLDER, is_plain, speakable
-from .._stream import dump
-from .._tables import is_blank, marks, merge, own
-from .heads import Placed, bare, item_marks, item_residue
 from .history import is_added, plain_text
 from .hosted import say_result as say_hosted_result
+from .item_fields import Placed, bare, item_marks, item_residue
 from .items import grouped, say_group
 from .names import Scribe
 from .parts import CACHE, INPUT, is_part, say_input

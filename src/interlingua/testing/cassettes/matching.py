@@ -10,7 +10,7 @@ from typing import NamedTuple
 import msgspec
 from msgspec import UNSET
 
-from ...dialects._json import is_array, is_object
+from ...codec.json import is_array, is_object
 from ...types.base import Json
 from .recording import Asked
 

@@ -8,10 +8,10 @@ from urllib.parse import quote, unquote, urlsplit, urlunsplit
 
 import msgspec
 
-from ...addressing import KEY_WORDS, SHORTEST_KEY
-from ...dialects._json import is_array, is_object
-from ...http import HttpRequest
-from ...secrets import MASK
+from ...client.addressing import KEY_WORDS, SHORTEST_KEY
+from ...client.http import HttpRequest
+from ...client.secrets import MASK
+from ...codec.json import is_array, is_object
 from ...types.base import Json
 
 __all__ = ["Scrubber"]

@@ -12,9 +12,9 @@ from typing import Literal
 
 import msgspec
 
+from ...client.http import HttpRequest
+from ...client.transport.base import AsyncTransport, Transport
 from ...errors import AdapterError
-from ...http import HttpRequest
-from ...transport.base import AsyncTransport, Transport
 from .matching import Difference, differences, nearest
 from .recording import Asked, CassetteError, File, Problem, Recording, Told, form_of
 from .scrubbing import Scrubber

@@ -6,9 +6,9 @@ from collections.abc import AsyncIterator, Iterator, Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from ...client.http import HttpRequest
+from ...client.transport.base import Abort, AsyncReply, AsyncTransport, Reply, Transport
 from ...errors import AdapterError
-from ...http import HttpRequest
-from ...transport.base import Abort, AsyncReply, AsyncTransport, Reply, Transport
 from .recording import CassetteError, Told, chunks_of
 
 if TYPE_CHECKING:
@@ -132,7 +132,7 @@ class AsyncTapeTransport:
         if not self._tape.records:
             return _AsyncPlayed(_answer(self._tape, request), self._tape)
         if self._inner is None:
-            self._inner = import_module("interlingua.transport.aio").AioTransport()
+            self._inner = import_module("interlingua.client.transport.aio").AioTransport()
         assert self._inner is not None
         take = self._tape.take(request)
         try:
@@ -156,7 +156,7 @@ class TapeTransport:
         if not self._tape.records:
             return _BlockingPlayed(_answer(self._tape, request), self._tape)
         if self._inner is None:
-            self._inner = import_module("interlingua.transport.blocking").BlockingTransport()
+            self._inner = import_module("interlingua.client.transport.blocking").BlockingTransport()
         assert self._inner is not None
         take = self._tape.take(request)
         try:

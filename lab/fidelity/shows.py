@@ -1,0 +1,182 @@
+"""Law 10: changing one canonical leaf changes exactly that place on the wire.
+
+The wire (body, headers, path) is compared before and after an edit, leaf by leaf. The rule:
+
+- something changed, or a Loss says that the place has no word here;
+- a *text* changed one leaf, which says the new text where it said the old one, or holds JSON in which exactly that
+  value changed (a call's arguments), or holds it as base64;
+- a *number* changed one leaf, by as much; a usage count may change several, each by as much (totals, further names);
+- a *flag* changed one leaf, which is a boolean or a word before and after, or comes and goes (under another key,
+  perhaps);
+- a *word* of a closed vocabulary changed at most `WORD_LEAVES` leaves;
+- the model may stand in the body and in the URL;
+- neighbours that said the same before and after are echoes of each other and count as one leaf;
+- a value that stood nowhere may bring the object that it stands in;
+- a *citation* may change all that the wire says of it and its neighbours, and nothing else;
+- what follows from the edit by the protocol's own rule (`DERIVED`) is left out.
+"""
+
+from __future__ import annotations
+
+import binascii
+from collections.abc import Callable, Iterator
+from typing import Any, TypeAlias
+from urllib.parse import unquote
+
+import msgspec
+
+from interlingua.types.base import Json
+from interlingua.types.loss import Encoded
+from lab.fidelity.edits import Edit, chosen, kind_of, put
+from lab.fidelity.tally import Fault, raised
+from lab.fidelity.trees import ABSENT, brief, covers, differences, is_blank, leaves, pattern, same_scalar
+
+__all__ = ["edit_faults", "show_faults"]
+
+WORD_LEAVES = 4
+MANY = 99
+Changes: TypeAlias = dict[str, tuple[Json, Json]]
+"""What the leaves of the wire said before and after, by their paths."""
+
+# By canonical place, what else on the wire follows from it: only streams may have options, strict tools want closed
+# objects.
+DERIVED: dict[str, tuple[str, ...]] = {
+    "stream": ("/stream_options",),
+    "tools/strict": ("/input_schema", "/parameters", "/inputSchema"),
+}
+CITED = ("citation", "annotation", "grounding")
+"""Where protocols keep citations: some count bytes, repeat the passage, and gather those of one passage."""
+
+
+def edit_faults(
+    record: str, value: Json, say: Callable[[Any], Encoded], encoded: Encoded
+) -> Iterator[tuple[str, list[Fault]]]:
+    """Each edit of a record, by kind of place, with what is wrong about how it shows."""
+    for edit in chosen(record, value):
+        try:
+            said = say(put(value, edit.path, edit.new))
+            faults = show_faults(edit, encoded, said)
+        except Exception as error:  # noqa: BLE001 - whatever a dialect raises is a finding
+            faults = [raised(error)]
+        yield kind_of(edit), faults
+
+
+def show_faults(edit: Edit, before: Encoded, after: Encoded) -> list[Fault]:
+    """What the edit did to the wire that it should not have done, or did not do."""
+    changed = own_changes(edit, wire_changes(before, after))
+    if not changed:
+        unseen = Fault(f"{kind_of(edit)} does not show", f"{edit.place}: {brief(edit.new)}")
+        return [] if _declared(edit, after) else [unseen]
+    if "citations" in edit.path:
+        strays = [path for path in changed if not any(word in path.lower() for word in CITED)]
+    else:
+        strays = [path for path, (old, new) in changed.items() if not RULES[edit.rule](edit, old, new)]
+    if strays and not _declared(edit, after):
+        return [Fault(f"{kind_of(edit)} changes {pattern(strays[0])}", _shown(edit, strays[0], changed[strays[0]]))]
+    if len(voices(changed)) > most(edit):
+        return [Fault(f"{kind_of(edit)} changes {len(changed)} places", f"{edit.place}: {', '.join(changed)}")]
+    return []
+
+
+def own_changes(edit: Edit, changed: Changes) -> Changes:
+    """The changes without what follows from them: see `DERIVED`; and a new value may need an object to stand in."""
+    follows = DERIVED.get(kind_of(edit), ())
+    homes = {path.rpartition("/")[0] for path, (old, new) in changed.items() if is_blank(old) and new == edit.new}
+    return {
+        path: (old, new)
+        for path, (old, new) in changed.items()
+        if not any(place in path for place in follows)
+        and not (old is ABSENT and new != edit.new and path.rpartition("/")[0] in homes)
+    }
+
+
+def _declared(edit: Edit, after: Encoded) -> bool:
+    return any(covers(loss.path, edit.place) for loss in after.losses)
+
+
+def voices(changed: Changes) -> set[tuple[str, str]]:
+    """The changed leaves, echoes taken together: neighbours that say the same, or all that went to another key."""
+    gone, came = (sorted(repr(c[side]) for c in changed.values() if c[1 - side] is ABSENT) for side in (0, 1))
+    if gone and gone == came:
+        changed = {path: change for path, change in changed.items() if ABSENT not in change} | {"": (gone, came)}
+    return {(path.rpartition("/")[0], repr(change)) for path, change in changed.items()}
+
+
+def _shown(edit: Edit, path: str, change: tuple[Json, Json]) -> str:
+    return f"{edit.place} -> {brief(edit.new)}; {path}: {brief(change[0])} -> {brief(change[1])}"
+
+
+def most(edit: Edit) -> int:
+    """How many leaves of the wire an edit may change."""
+    if edit.rule == "word":
+        return WORD_LEAVES
+    if edit.path == ("model",):
+        return 2  # the body and the URL
+    return MANY if "citations" in edit.path or (edit.rule == "number" and edit.path[0] == "usage") else 1
+
+
+def wire_changes(before: Encoded, after: Encoded) -> Changes:
+    """The leaves of the wire that differ; blanks that only come or go are no leaves."""
+    one, other = (
+        dict(leaves({"body": said.body, "headers": said.headers, "path": unquote(said.path or "")}))
+        for said in (before, after)
+    )
+    pairs = {path: (one.get(path, ABSENT), other.get(path, ABSENT)) for path in {**one, **other}}
+    return {
+        path: (old, new)
+        for path, (old, new) in pairs.items()
+        if not same_scalar(old, new) and not (is_blank(old) and is_blank(new))
+    }
+
+
+def _text(edit: Edit, old: Json, new: Json) -> bool:
+    if not isinstance(new, str):
+        return False
+    if is_blank(old):
+        return edit.new in new
+    return isinstance(old, str) and any(says(edit, old, new) for says in (_literally, _json, _base64))
+
+
+def _literally(edit: Edit, old: str, new: str) -> bool:
+    return new.replace(edit.new, edit.old, 1) == old
+
+
+def _base64(edit: Edit, old: str, new: str) -> bool:
+    """A text that travels as bytes."""
+    try:
+        return [binascii.a2b_base64(side) for side in (old, new)] == [edit.old.encode(), edit.new.encode()]
+    except ValueError:
+        return False
+
+
+def _json(edit: Edit, old: str, new: str) -> bool:
+    """JSON inside a text, in which exactly this value changed."""
+    try:
+        found = list(differences(msgspec.json.decode(old), msgspec.json.decode(new)))
+    except msgspec.DecodeError:
+        return False
+    return len(found) == 1 and found[0].before == edit.old and found[0].after == edit.new
+
+
+def _number(edit: Edit, old: Json, new: Json) -> bool:
+    if old is ABSENT and new == edit.new:
+        return True
+    old, new = (0 if is_blank(side) else side for side in (old, new))
+    if isinstance(old, int | float) and isinstance(new, int | float):
+        return bool(abs(abs(new - old) - abs(edit.new - edit.old)) < 1e-9)
+    return isinstance(old, str) and isinstance(new, str) and _json(edit, old, new)
+
+
+def _flag(edit: Edit, old: Json, new: Json) -> bool:
+    if isinstance(old, str) and isinstance(new, str):
+        # A URL says it with another verb, a protocol with another word.
+        return _json(edit, old, new) or ("/" in old and "/" in new) or (old + new).isidentifier()
+    return ABSENT in (old, new) or all(isinstance(side, bool) or is_blank(side) for side in (old, new))
+
+
+RULES: dict[str, Callable[[Edit, Json, Json], bool]] = {
+    "text": _text,
+    "number": _number,
+    "flag": _flag,
+    "word": lambda edit, old, new: True,
+}

@@ -1,0 +1,89 @@
+"""Gemini's request types. The SDK's parameters are flat; its converters lay them out as the REST body checked here.
+
+Both surfaces, the Gemini API and Vertex, are read as one: a body does not say to which of them it goes.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from typing import Any
+
+from google.genai import types
+from pydantic.fields import FieldInfo
+
+from lab.oracles.hints import Compiler
+from lab.oracles.leaves import INTEGER, NULL, OBJECT, STRING, Check
+from lab.oracles.typed import Choice, ListOf, Record, record, run
+
+TOP = (
+    *(
+        "system_instruction",
+        "safety_settings",
+        "tools",
+        "tool_config",
+        "labels",
+        "cached_content",
+        "model_armor_config",
+    ),
+    *("service_tier", "continuation_token", "store", "generation_output_config"),
+)
+"""Fields of ``GenerateContentConfig`` that the converters put beside ``contents``, not into ``generationConfig``."""
+
+IN_PYTHON_ONLY = ("http_options", "should_return_http_response", "automatic_function_calling", "automatic_continuation")
+"""Fields of ``GenerateContentConfig`` that steer the SDK and are never sent."""
+
+RENAMED = {"model_selection_config": "modelConfig", "generation_output_config": "outputConfig"}
+"""Fields that the converters send under another name than their own."""
+
+IMAGE_OUTPUT = {"output_mime_type": "mimeType", "output_compression_quality": "compressionQuality"}
+"""Fields of ``ImageConfig`` that the converters move into an ``imageOutputOptions`` of their own."""
+
+
+@cache
+def request() -> Check:
+    compiler = Compiler({types.Schema: OBJECT})
+    nest_image_output(compiler)
+    content = compiler.compile(types.Content)
+    # Where the SDK also takes functions, strings, files, … the wire has this and nothing else.
+    wire = {"system_instruction": content, "tools": ListOf(compiler.compile(types.Tool))}
+    fields: dict[str, Check] = {"contents": ListOf(content)}
+    for name in TOP:
+        field = types.GenerateContentConfig.model_fields[name]
+        check = Choice((wire.get(name) or compiler.compile(field.annotation), NULL))
+        fields.update(dict.fromkeys(spellings(name, field), check))
+    config = Choice((generation_config(compiler), NULL))
+    return record(
+        "GenerateContentRequest", {**fields, "generationConfig": config, "generation_config": config}, ["contents"]
+    )
+
+
+def generation_config(compiler: Compiler) -> Record:
+    """The SDK's own ``GenerationConfig``, and what only the flat configuration has."""
+    found = Record("GenerationConfig")
+    for model in (types.GenerateContentConfig, types.GenerationConfig):
+        for name, field in model.model_fields.items():
+            if name not in TOP and name not in IN_PYTHON_ONLY:
+                found.fields.update(dict.fromkeys(spellings(name, field), compiler.compile(field.annotation)))
+    return found
+
+
+def spellings(name: str, field: FieldInfo) -> tuple[str, str]:
+    """A field on the wire, in camelCase and in the snake_case that the server reads too."""
+    camel = RENAMED.get(name) or field.alias or name
+    return camel, re.sub(r"[A-Z]", lambda letter: f"_{letter[0].lower()}", camel)
+
+
+def nest_image_output(compiler: Compiler) -> None:
+    image = compiler.compile(types.ImageConfig)
+    options = {"mimeType": STRING, "mime_type": STRING, "compressionQuality": INTEGER, "compression_quality": INTEGER}
+    if isinstance(image, Record):
+        for name in IMAGE_OUTPUT:
+            for spelling in spellings(name, types.ImageConfig.model_fields[name]):
+                image.fields.pop(spelling)
+        nested = record("ImageOutputOptions", options)
+        image.fields.update({"imageOutputOptions": nested, "image_output_options": nested})
+
+
+def validate(body: Any) -> list[str]:
+    return run(request(), body)

@@ -1,0 +1,138 @@
+"""The public names for type checkers. ``tests/test_public_names.py`` compares them with ``__init__.py``."""
+
+from .agent.routing import Router as Router
+from .agent.session import (
+    JsonStore as JsonStore,
+    Session as Session,
+    SqliteStore as SqliteStore,
+    SyncSession as SyncSession,
+)
+from .agent.swap import SwapPlan as SwapPlan, plan_swap as plan_swap
+from .agent.tools import McpTools as McpTools, Toolbox as Toolbox, ToolContext as ToolContext, tool as tool
+from .client.behaviour import Behaviour as Behaviour, Preset as Preset, load_preset as load_preset, preset as preset
+from .client.bus import subscribe as subscribe
+from .client.config import AdapterConfig as AdapterConfig, Retry as Retry
+from .client.connect import (
+    AsyncClient as AsyncClient,
+    Client as Client,
+    ProviderAdapter as ProviderAdapter,
+    connect as connect,
+    connect_sync as connect_sync,
+)
+from .client.export import log_calls as log_calls, trace_calls as trace_calls
+from .client.manager import ProviderManager as ProviderManager
+from .client.media import FetchLimits as FetchLimits, fetch_media as fetch_media, fetch_media_sync as fetch_media_sync
+from .client.models_file import ConfigError as ConfigError
+from .client.secrets import Secret as Secret
+from .codec.detect import detect_dialect as detect_dialect
+from .codec.fold import fold as fold, unfold as unfold
+from .codec.grammar import StreamGrammar as StreamGrammar
+from .codec.limits import Limits as Limits
+from .codec.saving import from_json as from_json, to_json as to_json
+from .codec.schema import restore_optional as restore_optional, strict_schema as strict_schema
+from .codec.translate import (
+    build_tool_results as build_tool_results,
+    decode_stream as decode_stream,
+    parse_tool_calls as parse_tool_calls,
+    repair_tool_results as repair_tool_results,
+    translate_request as translate_request,
+    translate_response as translate_response,
+    translate_stream as translate_stream,
+    validate_request as validate_request,
+    validate_tool_results as validate_tool_results,
+)
+from .dialects import (
+    DIALECTS as DIALECTS,
+    Dialect as Dialect,
+    StreamDecoder as StreamDecoder,
+    StreamEncoder as StreamEncoder,
+    dialect as dialect,
+    register_dialect as register_dialect,
+)
+from .errors import (
+    AdapterError as AdapterError,
+    AuthError as AuthError,
+    CancelledError as CancelledError,
+    ContextOverflowError as ContextOverflowError,
+    InvalidRequestError as InvalidRequestError,
+    LossyTranslation as LossyTranslation,
+    NetworkError as NetworkError,
+    NotConfigured as NotConfigured,
+    OverloadedError as OverloadedError,
+    ParseError as ParseError,
+    RateLimitError as RateLimitError,
+    RequestTimeoutError as RequestTimeoutError,
+    ServerError as ServerError,
+    StoreError as StoreError,
+    ToolStateError as ToolStateError,
+    error_type as error_type,
+)
+from .models.catalogue import Catalogue as Catalogue, Price as Price
+from .models.pricing import Pricing as Pricing, reprice as reprice
+from .models.providers import PROVIDERS as PROVIDERS, Auth as Auth, Provider as Provider
+from .types import (
+    AdapterCapabilities as AdapterCapabilities,
+    AudioBlock as AudioBlock,
+    Base64Source as Base64Source,
+    Block as Block,
+    BlockBase as BlockBase,
+    BlockComplete as BlockComplete,
+    BlockStart as BlockStart,
+    CacheMark as CacheMark,
+    Citation as Citation,
+    CitationDelta as CitationDelta,
+    DocumentBlock as DocumentBlock,
+    Encoded as Encoded,
+    ErrorClass as ErrorClass,
+    Event as Event,
+    EventBase as EventBase,
+    FileSource as FileSource,
+    ImageBlock as ImageBlock,
+    Json as Json,
+    JsonBlock as JsonBlock,
+    Loss as Loss,
+    LossKind as LossKind,
+    LossWeight as LossWeight,
+    Message as Message,
+    MessageComplete as MessageComplete,
+    MessageStart as MessageStart,
+    OpaqueBlock as OpaqueBlock,
+    Origin as Origin,
+    RedactedThinkingBlock as RedactedThinkingBlock,
+    RefusalBlock as RefusalBlock,
+    Request as Request,
+    Response as Response,
+    Role as Role,
+    ServerTool as ServerTool,
+    ServerToolResultBlock as ServerToolResultBlock,
+    ServerToolUseBlock as ServerToolUseBlock,
+    Source as Source,
+    StopReason as StopReason,
+    Target as Target,
+    TextBlock as TextBlock,
+    TextDelta as TextDelta,
+    TextSource as TextSource,
+    Thinking as Thinking,
+    ThinkingBlock as ThinkingBlock,
+    ThinkingDelta as ThinkingDelta,
+    TokenUsage as TokenUsage,
+    Tool as Tool,
+    ToolAnnotations as ToolAnnotations,
+    ToolChoice as ToolChoice,
+    ToolDefinition as ToolDefinition,
+    ToolOutput as ToolOutput,
+    ToolResultBlock as ToolResultBlock,
+    ToolUseBlock as ToolUseBlock,
+    ToolUseEnd as ToolUseEnd,
+    ToolUseInputDelta as ToolUseInputDelta,
+    ToolUseStart as ToolUseStart,
+    Unknown as Unknown,
+    UrlSource as UrlSource,
+    UsageUpdate as UsageUpdate,
+    Value as Value,
+    VideoBlock as VideoBlock,
+    WireError as WireError,
+)
+
+__version__: str
+__all__: list[str]

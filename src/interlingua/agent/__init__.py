@@ -1,0 +1,1 @@
+"""Holding a conversation: sessions, tools, routing between models, and moving from one model to another."""

@@ -1,0 +1,100 @@
+"""Whether a model can be counted on: a state machine per (provider, model). Pure: the time is handed in.
+
+state        what happened                         next
+closed       a success                             closed, failures forgotten
+closed       the n-th failure in a row             open, for the cooldown or the provider's hint
+closed       a failure that waiting cannot mend    open
+open         the time is over                      half_open: one probe may pass
+half_open    the probe succeeds                    closed
+half_open    the probe fails                       open, for twice as long as before
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Literal
+
+from msgspec import Struct
+
+from ...client.retry import hint
+from ...errors import AdapterError
+from ...types.words import ErrorClass
+
+__all__ = ["Availability", "Breaker", "Rules", "State"]
+
+State = Literal["closed", "open", "half_open"]
+
+FAILURES = frozenset(
+    {ErrorClass.rate_limit, ErrorClass.server_error, ErrorClass.network, ErrorClass.timeout, ErrorClass.auth}
+)
+"""What tells against the model. Anything else tells against the request."""
+AT_ONCE = frozenset({ErrorClass.auth})
+"""What no second try in a row would mend."""
+
+
+class Rules(Struct, frozen=True):
+    """When to stop counting on a model, and for how long; seconds."""
+
+    failures: int = 3
+    cooldown: float = 30.0
+    longest: float = 600.0
+
+
+class Breaker:
+    """The state of one model."""
+
+    __slots__ = ("_pause", "_probing", "_rules", "failures", "state", "until")
+
+    def __init__(self, rules: Rules) -> None:
+        self._rules = rules
+        self.state: State = "closed"
+        self.failures, self.until = 0, 0.0
+        self._pause, self._probing = rules.cooldown, False
+
+    def allows(self, now: float) -> bool:
+        """Whether a call may be made. In ``half_open`` the first to ask is the probe; the others wait for it."""
+        if self.state == "open" and now >= self.until:
+            self.state, self._probing = "half_open", False
+        if self.state == "half_open":
+            allowed, self._probing = not self._probing, True
+            return allowed
+        return self.state == "closed"
+
+    def succeeded(self) -> None:
+        """A call was answered."""
+        self.state, self.failures, self._pause, self._probing = "closed", 0, self._rules.cooldown, False
+
+    def failed(self, error: AdapterError, now: float) -> None:
+        """A call failed, all its attempts included. What tells against the request leaves the state as it was."""
+        if error.error_class not in FAILURES:
+            self._probing = False
+            return
+        self.failures += 1
+        if self.state == "half_open":
+            self._open(min(2 * self._pause, self._rules.longest), now)
+        elif self.failures >= self._rules.failures or error.error_class in AT_ONCE or not error.retryable:
+            self._open(max(self._rules.cooldown, hint(error, self._rules.longest) or 0.0), now)
+
+    def released(self) -> None:
+        """The call came to nothing, good or bad (it was cancelled): another may probe."""
+        self._probing = False
+
+    def _open(self, pause: float, now: float) -> None:
+        self.state, self._pause, self._probing = "open", pause, False
+        self.until = now + pause
+
+
+class Availability:
+    """All breakers, by (provider, model)."""
+
+    def __init__(self, rules: Rules | None = None, clock: Callable[[], float] = lambda: 0.0) -> None:
+        self.rules, self.clock = rules or Rules(), clock
+        self._breakers: dict[tuple[str, str | None], Breaker] = {}
+
+    def of(self, provider: str, model: str | None) -> Breaker:
+        """The breaker of one model."""
+        return self._breakers.setdefault((provider, model), Breaker(self.rules))
+
+    def states(self) -> dict[tuple[str, str | None], State]:
+        """What is known of every model that was ever asked."""
+        return {who: breaker.state for who, breaker in self._breakers.items()}

@@ -1,0 +1,188 @@
+"""The history of a session: messages with ids, the calls that wait for an answer, and what is not sent any more."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Literal
+
+from msgspec.structs import replace
+
+from ...errors import ToolStateError
+from ...types.base import Json
+from ...types.blocks import Block, TextBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock
+from ...types.messages import Message
+from ...types.words import Role
+from ..history import new_message_id
+from ..tools.calls import State
+from ..tools.running import Batch
+from .calls import entry_of, why_unanswered, with_states
+
+__all__ = ["Book", "Repair"]
+
+Repair = Literal["synthesize", "refuse"]
+
+USER, ASSISTANT, TOOL = Role.user, Role.assistant, Role.tool
+
+
+class Book:
+    """Always legal: every call is answered before anything else is said."""
+
+    def __init__(self, messages: Iterable[Message] = (), omitted: Iterable[str] = (), repair: Repair = "synthesize"):
+        self.repair: Repair = repair
+        self.messages: list[Message] = []
+        self.omitted = set(omitted)
+        self.saved = 0
+        """How many messages are stored already."""
+        self._open: dict[str, ToolUseBlock] = {}
+        for message in messages:
+            self.add(message)
+
+    def add(self, message: Message) -> Message:
+        """Append a message; calls that it leaves behind unanswered are answered first, or it is refused.
+
+        A user's message may hold results too; then those that are missing are put in front of them.
+        """
+        if message.role is not TOOL and self._open:
+            answered = {block.tool_use_id for block in message.content if type(block) is ToolResultBlock}
+            if message.role is not USER or answered.isdisjoint(self._open):
+                self.settle()
+            elif missing := [id for id in self._open if id not in answered]:
+                self._refuse(missing)
+                message = replace(message, content=(*self._made_up(missing), *message.content))
+        if message.id is None:
+            message = replace(message, id=new_message_id())
+        self.messages.append(message)
+        self._count(message.content)
+        return message
+
+    def _count(self, content: Sequence[Block]) -> None:
+        for block in content:
+            if type(block) is ToolUseBlock and not block.incomplete:
+                self._open[block.id] = block
+            elif type(block) is ToolResultBlock:
+                self._open.pop(block.tool_use_id, None)
+
+    @property
+    def open_calls(self) -> tuple[ToolUseBlock, ...]:
+        """The calls that wait for an answer."""
+        return tuple(self._open.values())
+
+    def settle(self) -> None:
+        """Answer every open call with what is known of it; or refuse to, by policy."""
+        if self._open:
+            self._refuse(self._open)
+            self.answer([])
+
+    def _refuse(self, ids: Iterable[str]) -> None:
+        if self.repair == "refuse":
+            raise ToolStateError(f"these calls were never answered: {', '.join(ids)}; answer them first")
+
+    def _made_up(self, ids: Iterable[str], cause: str | None = None) -> tuple[ToolResultBlock, ...]:
+        return tuple(error_result(id, why_unanswered(self.entry(id), cause)) for id in ids)
+
+    def entry(self, id: str) -> dict[str, Json]:
+        """What is written of an open call in the answer that made it (``calls.py``)."""
+        place = self._last_answer()
+        return {} if place is None else entry_of(self.messages[place], id)
+
+    def _last_answer(self) -> int | None:
+        """Where the last answer stands. All open calls are its calls."""
+        places = range(len(self.messages) - 1, -1, -1)
+        return next((place for place in places if self.messages[place].role is ASSISTANT), None)
+
+    def mark(self, states: Mapping[str, State]) -> None:
+        """Write how far calls of the last answer came."""
+        place = self._last_answer()
+        if place is not None:
+            self.messages[place] = with_states(self.messages[place], states)
+            self.saved = min(self.saved, place)
+
+    def conclude(self, batch: Batch, cause: str) -> None:
+        """Write what a batch came to: the results that exist, and of the other calls what is known."""
+        results = batch.give_up(cause)
+        self.mark({run.call.id: run.state for run in batch.runs})
+        if given := [result for result in results if result.tool_use_id in self._open]:
+            self.answer(given)
+
+    def answer(self, results: Iterable[ToolResultBlock], cause: str | None = None) -> Message:
+        """Append the results of the last turn's calls, in their order; the rest is answered with what is known."""
+        given = {result.tool_use_id: result for result in results}
+        unknown = [id for id in given if id not in self._open]
+        if unknown:
+            waiting = ", ".join(self._open) or "none"
+            raise ToolStateError(f"no call with the id {', '.join(unknown)} waits for an answer; open: {waiting}")
+        known = {result.tool_use_id: result for result in self._made_up(self._open.keys() - given.keys(), cause)}
+        return self.add(Message(TOOL, tuple((given | known)[id] for id in self._open)))
+
+    def add_partial(self, message: Message, cause: str | None = None) -> Message | None:
+        """Append what there is of an answer that was cut short, and answer its calls; nothing, if nothing is left.
+
+        A thought that breaks off is of no use to anybody, and its issuer would refuse it without its signature.
+        """
+        content = list(message.content)
+        while content and _is_nothing(content[-1]):
+            content.pop()
+        if not content:
+            return None
+        added = self.add(replace(message, content=tuple(content)))
+        if self._open:
+            self.answer([], cause)
+        return added
+
+    def state(self) -> tuple[list[Message], dict[str, ToolUseBlock], set[str]]:
+        """What ``restore`` needs to undo all later changes."""
+        return self.messages.copy(), self._open.copy(), self.omitted.copy()
+
+    def restore(self, state: tuple[list[Message], dict[str, ToolUseBlock], set[str]]) -> None:
+        """Undo every change since ``state`` was taken."""
+        self.messages, self._open, self.omitted = state
+        self.saved = min(self.saved, len(self.messages))
+
+    def omit(self, messages: Iterable[Message]) -> None:
+        """Send these no more; they stay here."""
+        self.omitted.update(message.id for message in messages if message.id is not None)
+
+    def to_send(self) -> tuple[Message, ...]:
+        """What the model is told."""
+        if not self.omitted:
+            return tuple(self.messages)
+        return tuple(message for message in self.messages if message.id not in self.omitted)
+
+    def rearrange(self, shown: Sequence[Message]) -> int:
+        """Let only ``shown`` be sent from now on; new ones among them (a summary) are written in where they stand.
+
+        How many messages are not sent any more.
+        """
+        known, kept = {message.id for message in self.messages}, {message.id for message in shown}
+        before = len(self.omitted)
+        self.omit(message for message in self.messages if message.id not in kept)
+        gone = len(self.omitted) - before
+        behind: dict[str | None, list[Message]] = {}  # new messages, by the known one that they stand behind
+        last: str | None = None
+        for message in shown:
+            if message.id in known and message.id is not None:
+                last = message.id
+            else:
+                behind.setdefault(last, []).append(replace(message, id=new_message_id()))
+        if behind:
+            self._write_in(behind)
+        return gone
+
+    def _write_in(self, behind: dict[str | None, list[Message]]) -> None:
+        places = [place for place, message in enumerate(self.messages) if message.id in behind]
+        first = 0 if None in behind else places[0] + 1
+        written = list(behind.get(None, ()))
+        for message in self.messages:
+            written += [message, *behind.get(message.id, ())]
+        self.messages, self.saved = written, min(self.saved, first)
+
+
+def error_result(id: str, why: str) -> ToolResultBlock:
+    """An answer to a call that never ran."""
+    return ToolResultBlock(id, (TextBlock(why),), is_error=True)
+
+
+def _is_nothing(block: Block) -> bool:
+    if type(block) is ThinkingBlock:
+        return block.signature is None
+    return type(block) is TextBlock and not block.text

@@ -1,0 +1,121 @@
+"""What a turn came to, beside its answer: how many calls, what they cost, what was lost, left out or shortened."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from importlib.util import find_spec
+from typing import Any, Literal
+
+import msgspec
+from msgspec import Struct
+
+from ...client.manager import ProviderManager
+from ...models.pricing import Pricing, detailed_usage
+from ...types.base import Json
+from ...types.loss import Loss
+from ...types.messages import Message
+from ...types.response import Response
+from ...types.usage import TokenUsage
+from ..routing.routes import Choice
+
+__all__ = ["Report", "cost_of", "facts_of", "total", "usage_of"]
+
+Stopped = Literal["done", "limit", "cancelled", "failed", "handed_over"]
+
+
+NO_PRICES = (
+    "no price list is installed, so costs are None: pip install 'interlingua[prices]', or set `price` in models.yaml"
+)
+
+
+class Prices:
+    """What a session's answers cost: by the caller's own pricing, else by the prices of ``models.yaml``, which may
+    change, and the installed tables."""
+
+    def __init__(self, manager: ProviderManager, given: Pricing | None) -> None:
+        self._manager, self._given, self._edition = manager, given, -1
+        self._found = given
+
+    @property
+    def pricing(self) -> Pricing:
+        """The one that holds now."""
+        if self._found is None or (self._given is None and self._edition != self._manager.edition):
+            self._found, self._edition = Pricing(self._manager.configuration.prices), self._manager.edition
+        return self._found
+
+
+class Report(Struct):
+    """One turn. ``stopped``: of itself, at the step limit, by the caller, by an error, or for a tool of the caller's.
+
+    ``left_out`` are tools that a behaviour filtered; ``shortened`` counts messages that are not sent any more.
+    """
+
+    steps: int = 0
+    usage: TokenUsage = TokenUsage()
+    cost_usd: float | None = 0.0
+    losses: tuple[Loss, ...] = ()
+    left_out: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+    shortened: int = 0
+    stopped: Stopped = "done"
+
+    def add(self, response: Response, facts: dict[str, Json]) -> None:
+        """Count an answer."""
+        self.steps += 1
+        self.usage = total(self.usage, response.usage)
+        cost = facts.get("cost_usd")
+        self.cost_usd = None if cost is None or self.cost_usd is None else self.cost_usd + cost
+        if cost is None and response.usage is not None and find_spec("genai_prices") is None:
+            self.warn(NO_PRICES)
+        self.losses += response.losses
+
+    def warn(self, *warnings: str) -> None:
+        """Say something once."""
+        self.warnings += tuple(warning for warning in warnings if warning not in self.warnings)
+
+
+def facts_of(response: Response, pricing: Pricing, record: list[Choice]) -> dict[str, Json]:
+    """What is kept with an answer: its usage as the provider told it, its cost, and who was asked."""
+    found: dict[str, Any] = {"stop_reason": str(response.stop_reason), "latency_ms": response.latency_ms}
+    if response.usage is not None:
+        usage = detailed_usage(response)
+        cost = pricing.of(response, usage=usage)
+        found["usage"] = msgspec.to_builtins(usage)
+        found["cost_usd"], found["pricing_version"] = cost.cost_usd, cost.pricing_version
+    if response.attempts:
+        found["attempts"] = response.attempts
+    if record:
+        found["routing"] = [msgspec.to_builtins(choice) for choice in record]
+    return found
+
+
+def usage_of(messages: Iterable[Message]) -> TokenUsage:
+    """Of all answers together."""
+    found = TokenUsage()
+    for message in messages:
+        told = message.metadata.get("usage")
+        if told is not None:
+            numbers = {name: value for name, value in told.items() if name != "raw"}
+            found = total(found, TokenUsage(**numbers))
+    return found
+
+
+def cost_of(messages: Iterable[Message]) -> float | None:
+    """Of all answers together; None if the price of one is not known."""
+    costs: list[float | None] = [m.metadata.get("cost_usd") for m in messages if "usage" in m.metadata]
+    known = [cost for cost in costs if cost is not None]
+    return sum(known) if len(known) == len(costs) else None
+
+
+def total(one: TokenUsage, other: TokenUsage | None) -> TokenUsage:
+    """Both together."""
+    if other is None:
+        return one
+    return TokenUsage(
+        one.input_tokens + other.input_tokens,
+        one.cached_input_tokens + other.cached_input_tokens,
+        one.cache_creation_input_tokens + other.cache_creation_input_tokens,
+        one.output_tokens + other.output_tokens,
+        one.reasoning_tokens + other.reasoning_tokens,
+        one.estimated or other.estimated,
+    )

@@ -1,0 +1,99 @@
+"""How a session writes itself to its store: one write at a time, and never over what it does not know."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from importlib import import_module
+from pathlib import Path
+from threading import Lock
+from typing import Any
+
+from msgspec.structs import replace
+
+from ...client.adapter import new_ulid
+from ...errors import AdapterError, StoreError
+from .history import Book
+from .saved import Head, Saved
+from .stores import JsonStore, Store, encode
+
+__all__ = ["Place", "Writer", "close_store", "store_at", "visited"]
+
+Place = Store | str | os.PathLike[str]
+"""A store, or the path of one."""
+
+
+def store_at(path: str | os.PathLike[str]) -> Store:
+    """The store that a path means: SQLite for ``.db``, ``.sqlite`` and ``.sqlite3``, JSON for anything else."""
+    if Path(path).suffix not in (".db", ".sqlite", ".sqlite3"):
+        return JsonStore(path)
+    made: Store = import_module(".sqlite", __package__).SqliteStore(path)
+    return made
+
+
+@contextmanager
+def visited(place: Place) -> Generator[Store, None, None]:
+    """The store that is meant. One that is opened for this visit is closed after it."""
+    if not isinstance(place, str | os.PathLike):
+        yield place
+        return
+    store = store_at(place)
+    try:
+        yield store
+    finally:
+        close_store(store)
+
+
+def close_store(store: Any) -> None:
+    """Close a store, if it is of a kind that is closed."""
+    close = getattr(store, "close", None)
+    if close is not None:
+        close()
+
+
+class Writer:
+    """Writes one session. It may replace what it has read or written itself, and nothing else."""
+
+    def __init__(self) -> None:
+        self.id, self.revision = new_ulid(), 0
+        self._seen: dict[str, int] = {}
+        self._lock = Lock()
+        self._stored: tuple[Store, bytes] | None = None
+
+    def saw(self, head: Head) -> None:
+        """The session was loaded from this state."""
+        self._seen[head.writer] = head.revision
+
+    def save(self, store: Store, saved: Saved, *, overwrite: bool = False) -> None:
+        """Write the whole session."""
+        with self._lock:
+            self._write(store, saved, 0, overwrite=overwrite)
+
+    def persist(self, store: Store, book: Book, snapshot: Callable[[], Saved]) -> None:
+        """Write what is new since the last time. ``book`` may change meanwhile: that is written the next time."""
+        with self._lock:
+            since, book.saved = book.saved, len(book.messages)
+            try:
+                saved = snapshot()
+                state = store, encode(saved.head)
+                if self._stored == state and since >= len(saved.messages):
+                    return
+                same = self._stored is not None and self._stored[0] is store
+                self._write(store, saved, since if same else 0)
+            except BaseException:
+                book.saved = min(book.saved, since)
+                raise
+            self._stored = state
+
+    def _write(self, store: Store, saved: Saved, since: int, *, overwrite: bool = False) -> None:
+        self.revision += 1
+        self._seen[self.id] = self.revision  # also if it fails: it may have been written all the same
+        head = replace(saved.head, writer=self.id, revision=self.revision)
+        try:
+            store.save(Saved(head, saved.messages, None if overwrite else self._seen), since)
+        except StoreError:
+            raise
+        except Exception as error:
+            later = not isinstance(error, AdapterError)  # what is there cannot be read, and that stays so
+            raise StoreError(f"the session could not be stored: {error}", retryable=later) from error

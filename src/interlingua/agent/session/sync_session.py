@@ -1,0 +1,135 @@
+"""``SyncSession``: the twin of ``Session`` for code that does not await. Another thread may end a turn."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator
+from inspect import isawaitable
+from typing import Any, Unpack
+
+from ...client.adapter import Adapter
+from ...client.media import fetch_media_sync
+from ...types.events import Event
+from ...types.response import Response
+from ..routing.attempts import Ask, Fetch
+from ..routing.drivers import Steps, answer_sync, drive_stream_sync, drive_sync
+from ..tools.running import Batch, run_blocking
+from .calls import BY_CALLER
+from .options import Content, Wishes
+from .persistence import Kept
+from .turns import Persist, RunTools, Shorten, Turn
+
+__all__ = ["SyncSession", "SyncSessionStream"]
+
+
+class SyncSessionStream:
+    """The events of a turn as they come; the twin of ``SessionStream``."""
+
+    def __init__(self, events: Generator[Event, None, None], steps: Steps[Response]) -> None:
+        self._events, self._steps = events, steps
+
+    @property
+    def response(self) -> Response | None:
+        """The last answer, once the turn is over."""
+        return self._steps.result
+
+    def __iter__(self) -> Iterator[Event]:
+        return self._events
+
+    def __enter__(self) -> SyncSessionStream:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Stop here, also where nobody has begun to read."""
+        self._events.close()
+        self._steps.close()
+
+
+class SyncSession(Kept):
+    """``send``, ``run``, ``stream`` and ``run_stream``, as in ``Session``."""
+
+    blocking = True
+    _running: Batch | None = None
+
+    def send(self, content: Content | None = None, **wishes: Unpack[Wishes]) -> Response:
+        """One answer. Calls in it are left to the caller: ``answer`` them, or ``run()`` on."""
+        turn = self.begin(content, wishes, loop=False, seconds=None)
+        return drive_sync(Steps(turn.steps()), self._perform)
+
+    def run(
+        self, content: Content | None = None, *, seconds: float | None = None, **wishes: Unpack[Wishes]
+    ) -> Response:
+        """Answers and tools in turn, until the model is done; the last answer. ``seconds``: for all of it."""
+        turn = self.begin(content, wishes, loop=True, seconds=seconds)
+        return drive_sync(Steps(turn.steps()), self._perform)
+
+    def stream(self, content: Content | None = None, **wishes: Unpack[Wishes]) -> SyncSessionStream:
+        """As ``send``, event by event."""
+        return self._stream(self.begin(content, wishes, loop=False, seconds=None))
+
+    def run_stream(
+        self, content: Content | None = None, *, seconds: float | None = None, **wishes: Unpack[Wishes]
+    ) -> SyncSessionStream:
+        """As ``run``, event by event."""
+        return self._stream(self.begin(content, wishes, loop=True, seconds=seconds))
+
+    def _stream(self, turn: Turn) -> SyncSessionStream:
+        steps = Steps(turn.steps())
+        return SyncSessionStream(drive_stream_sync(steps, self._perform), steps)
+
+    def _perform(self, command: Any) -> Any:
+        if isinstance(command, Ask):
+            return answer_sync(command)
+        if isinstance(command, Fetch):
+            adapter = command.ask.adapter
+            assert isinstance(adapter, Adapter)
+            request = command.ask.request
+            command.ask.request, lost = fetch_media_sync(
+                request, adapter.dialect, adapter.target(request.model), deadline=command.ask.budget.deadline
+            )
+            self.report.losses += lost
+            return None
+        if isinstance(command, RunTools):
+            return self._run_tools(command.batch)
+        if isinstance(command, Shorten):
+            assert callable(self.overflow)
+            shown = self.overflow(command.messages, command.window)
+            if isawaitable(shown):
+                raise TypeError("a session that blocks needs an overflow strategy that does not await")
+            return shown
+        assert isinstance(command, Persist)
+        self.persist()
+        return None
+
+    def _run_tools(self, batch: Batch) -> None:
+        self._running = batch
+        try:
+            run_blocking(batch.run())
+        finally:
+            self._running = None
+
+    def cancel(self) -> bool:
+        """End the turn that runs, from any thread; tools that run are waited for. Whether there was one."""
+        turn, batch = self._turn, self._running
+        if turn is None or turn.over or turn.cancelled:
+            return False
+        turn.cancelled = True
+        if batch is not None:
+            batch.close(BY_CALLER)
+            return True
+        return self.router.cancel_sync(turn.request_id)
+
+    def close(self) -> None:
+        """Cancel what runs, and close connections and store if they are the session's own."""
+        self.cancel()
+        self._close_store()
+        if self._owns_manager:
+            self.manager.close_sync()
+
+    def __enter__(self) -> SyncSession:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()

@@ -1,0 +1,145 @@
+"""Tools that can be run: a definition for the model, a handler for the call. ``tool`` makes one of a function."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Generic, ParamSpec, TypeVar, cast, overload
+
+from ...types.tools import ToolAnnotations, ToolDefinition
+from .context import ToolContext
+from .docstrings import read_docstring
+from .signatures import Parameter, name_of, read_signature, without_partials
+
+__all__ = ["BoundTool", "bind", "tool"]
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")  # what every vendor takes
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BoundTool(Generic[P, R]):
+    """A tool and who answers its calls. It can still be called like the function that it was made of."""
+
+    definition: ToolDefinition
+    handler: Callable[P, R]
+    timeout: float | None = None
+    """Seconds; None for no limit of its own."""
+    context: str | None = None
+    """The parameter that is given the ``ToolContext``, if the handler wants it."""
+    parameters: tuple[Parameter, ...] | None = None
+    """What arguments are read by. None: the handler gets the whole input, or the text, as its one argument."""
+
+    @property
+    def name(self) -> str:
+        return self.definition.name
+
+    @property
+    def wants_context(self) -> bool:
+        return self.context is not None
+
+    @property
+    def is_async(self) -> bool:
+        """Whether the handler is known to be awaited; one that is not runs in a thread."""
+        called = getattr(self.handler, "__call__", None)  # noqa: B004 - an object may be called asynchronously
+        return inspect.iscoroutinefunction(self.handler) or inspect.iscoroutinefunction(called)
+
+    @property
+    def is_destructive(self) -> bool:
+        """Whether somebody must approve a call."""
+        annotations = self.definition.annotations
+        return annotations is not None and annotations.destructive is True
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
+        return self.handler(*args, **kwargs)
+
+
+@overload
+def tool(
+    function: Callable[P, R],
+    *,
+    name: str | None = None,
+    description: str | None = None,
+    timeout: float | None = None,
+    annotations: ToolAnnotations | None = None,
+    strict: bool | None = None,
+) -> BoundTool[P, R]: ...
+
+
+@overload
+def tool(
+    *,
+    name: str | None = None,
+    description: str | None = None,
+    timeout: float | None = None,
+    annotations: ToolAnnotations | None = None,
+    strict: bool | None = None,
+) -> Callable[[Callable[P, R]], BoundTool[P, R]]: ...
+
+
+def tool(
+    function: Callable[..., Any] | None = None,
+    *,
+    name: str | None = None,
+    description: str | None = None,
+    timeout: float | None = None,
+    annotations: ToolAnnotations | None = None,
+    strict: bool | None = None,
+) -> Any:
+    """A tool made of a typed function: ``@tool``, ``@tool(timeout=5)`` or ``tool(function, name=...)``.
+
+    The schema comes from the annotations, the description and those of the parameters from the docstring.
+    """
+
+    def made(function: Callable[..., Any]) -> BoundTool[..., Any]:
+        doc = read_docstring(_doc(function))
+        signature = read_signature(function, doc.parameters)
+        definition = ToolDefinition(
+            name=_checked(name_of(function) if name is None else name),
+            description=description if description is not None else doc.text or None,
+            input_schema=signature.schema,
+            annotations=annotations,
+            strict=strict,
+        )
+        return BoundTool(definition, function, timeout, signature.context, signature.parameters)
+
+    return made if function is None else made(function)
+
+
+def bind(
+    definition: ToolDefinition, handler: Callable[..., Any], *, timeout: float | None = None
+) -> BoundTool[..., Any]:
+    """A tool of a definition written by hand. The handler gets the input as one dict, or the text of a text tool."""
+    if not callable(handler):
+        raise TypeError(f"the handler of {definition.name} cannot be called: {handler!r}")
+    return BoundTool(definition, handler, timeout, _context_of(handler))
+
+
+def _doc(function: Any) -> str | None:
+    """A partial's own docstring is that of the class ``partial``, an object's that of its class."""
+    asked = without_partials(function)
+    if inspect.isroutine(asked):
+        return inspect.getdoc(asked)
+    cls = cast("Any", type(asked))
+    doc: str | None = cls.__call__.__doc__ or cls.__doc__
+    return None if doc and doc.startswith(f"{cls.__name__}(") else doc  # a dataclass gets one that says nothing
+
+
+def _checked(name: str) -> str:
+    if not _NAME.fullmatch(name):
+        raise ValueError(f"{name!r} cannot be the name of a tool (letters, digits, _ and -, at most 64); pass name=")
+    return name
+
+
+def _context_of(handler: Callable[..., Any]) -> str | None:
+    """The parameter annotated with ``ToolContext``, by type or by name: a handler need not be typed otherwise."""
+    try:
+        parameters: Mapping[str, inspect.Parameter] = inspect.signature(handler).parameters
+    except ValueError:
+        return None
+    said = (ToolContext, "ToolContext", "ToolContext | None", ToolContext | None)
+    return next((name for name, found in parameters.items() if found.annotation in said), None)

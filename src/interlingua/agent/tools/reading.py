@@ -1,0 +1,105 @@
+"""Reading a call: from what the model wrote to what the handler is given, or to a result that says why not."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from msgspec import Struct
+
+from ...codec.arguments import parse_error, parse_object
+from ...codec.schema import restore_optional
+from ...codec.schema.nulls import allows_null
+from ...codec.schema.walk import properties_of, required_of, well_formed
+from ...types.base import Json
+from ...types.blocks import ToolResultBlock, ToolUseBlock
+from .binding import BoundTool
+from .checking import complaints
+from .context import ToolContext
+from .results import failure, failure_of
+from .signatures import read_arguments
+
+__all__ = ["Ready", "read_call"]
+
+
+class Ready(Struct, frozen=True):
+    """A call whose arguments were read: all that is missing is to run it."""
+
+    call: ToolUseBlock
+    tool: BoundTool[..., Any]
+    args: tuple[Any, ...] = ()
+    kwargs: dict[str, Any] = {}
+
+    def invoke(self, metadata: dict[str, Any] | None = None) -> Any:
+        """What the handler returns: for an asynchronous one, something to await."""
+        given = {}
+        if self.tool.context is not None:
+            given[self.tool.context] = ToolContext(self.call.id, self.tool.name, metadata or {})
+        return self.tool.handler(*self.args, **self.kwargs, **given)
+
+
+def read_call(call: ToolUseBlock, tool: BoundTool[..., Any]) -> Ready | ToolResultBlock:
+    """The call made ready for its tool, or the result that tells the model what is wrong with it."""
+    if tool.definition.kind == "text":
+        text = _text(call)
+        return failure(call, f"`{tool.name}` takes plain text.") if text is None else Ready(call, tool, (text,))
+    if (why := _malformed(call)) is not None:
+        return failure(call, f"The arguments of `{tool.name}` are not a JSON object, so it was not run: {why}")
+    input = _without_forced_nulls(_input(call), tool.definition.input_schema)
+    try:
+        if tool.parameters is not None:
+            return Ready(call, tool, (), read_arguments(tool.parameters, input))
+        if found := complaints(input, tool.definition.input_schema):
+            raise ValueError("\n".join(f"- {complaint}" for complaint in found))
+        return Ready(call, tool, (input,))
+    except ValueError as error:
+        return failure(call, f"The arguments of `{tool.name}` do not fit its schema, so it was not run:\n{error}")
+    except Exception as error:  # noqa: BLE001 - an argument's own class may refuse in its own way
+        return failure_of(call, error)
+
+
+def _text(call: ToolUseBlock) -> str | None:
+    """Free text; where the protocol had no word for it, it came as the one member ``input``."""
+    if call.kind == "text":
+        return call.input_text or ""
+    wrapped = _input(call).get("input")
+    return wrapped if isinstance(wrapped, str) else None
+
+
+def _input(call: ToolUseBlock) -> dict[str, Json]:
+    return call.input or (parse_object(call.input_text) if call.input_text else None) or {}
+
+
+def _malformed(call: ToolUseBlock) -> str | None:
+    """Why the text is no object. An ``input`` that was mended wins over its text; no text at all is no arguments."""
+    text = call.input_text
+    if call.input or text is None or not text.strip() or (why := parse_error(text)) is None:
+        return None
+    near = _near(text, why)
+    return f"{why}, near {near!r}" if near else why
+
+
+def _near(text: str, why: str) -> str:
+    found = re.search(r"byte (\d+)", why)
+    if found is None:
+        return ""
+    data, at = text.encode("utf-8", "surrogatepass"), int(found[1])
+    return data[max(0, at - 30) : at + 15].decode("utf-8", "ignore")
+
+
+def _without_forced_nulls(input: dict[str, Json], schema: dict[str, Json]) -> dict[str, Json]:
+    """Without the nulls that strict mode forced, and without those at the top that can only mean "absent".
+
+    A schema that cannot be strict gets no forced nulls, but models send them all the same.
+    """
+    restored: dict[str, Json] = restore_optional(input, schema)
+    if None not in restored.values():
+        return restored
+    root = well_formed(schema)
+    properties, required = properties_of(root), required_of(root)
+    absent = {
+        name
+        for name, value in restored.items()
+        if value is None and name in properties and name not in required and not allows_null(properties[name], root)
+    }
+    return {name: value for name, value in restored.items() if name not in absent}

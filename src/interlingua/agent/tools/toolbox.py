@@ -1,0 +1,153 @@
+"""A box of tools: what is offered to the model, and who answers when it calls."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from typing import Any, Protocol, cast, runtime_checkable
+
+from ...codec.limits import Limits
+from ...types.blocks import ToolResultBlock, ToolUseBlock
+from ...types.tools import ServerTool, Tool, ToolDefinition
+from .binding import BoundTool, bind, tool
+from .reading import Ready, read_call
+from .results import failure
+from .running import Approve, Batch, OnResult, OnStart, run_blocking
+from .signatures import without_partials
+from .threads import Threads
+
+__all__ = ["ToolSource", "Toolbox", "Toolset"]
+
+
+@runtime_checkable
+class Toolset(Protocol):
+    """Whoever brings several tools along, as ``McpTools`` does."""
+
+    @property
+    def tools(self) -> Iterable[BoundTool[..., Any]]: ...
+
+
+ToolSource = Callable[..., Any] | BoundTool[..., Any] | tuple[ToolDefinition, Callable[..., Any]] | ServerTool | Toolset
+"""What a toolbox is made of. A pair is a definition written by hand and its handler."""
+
+
+class Toolbox:
+    """Tools by name. ``prepare`` reads a call, ``run`` and ``run_sync`` answer all calls of a turn at once."""
+
+    def __init__(
+        self, tools: Iterable[ToolSource] = (), *, timeout: float | None = None, limits: Limits | None = None
+    ) -> None:
+        """``timeout``: seconds for each tool that has no limit of its own. Of ``limits``, ``parallel_tools`` is for the
+        calls of one ``run``, ``threads`` for all functions of this box that are not asynchronous."""
+        limits = limits or Limits()
+        self._timeout, self._parallel = timeout, limits.parallel_tools
+        self._threads = Threads(limits.threads)
+        self._tools: dict[str, BoundTool[..., Any]] = {}
+        offered: list[Tool] = []
+        for found in _opened(tools):
+            if isinstance(found, ServerTool):
+                offered.append(found)
+            else:
+                self._add(found)
+                offered.append(found.definition)
+        self.definitions: tuple[Tool, ...] = tuple(offered)
+        """For ``Request.tools``, in the order in which they were given."""
+
+    def _add(self, found: BoundTool[..., Any]) -> None:
+        other = self._tools.setdefault(found.name, found)
+        if other is not found:
+            raise ValueError(
+                f"two tools are named {found.name!r}: {_whose(other)} and {_whose(found)}; name one otherwise"
+            )
+
+    def get(self, name: str) -> BoundTool[..., Any] | None:
+        """The tool of that name, if there is one."""
+        return self._tools.get(name)
+
+    def prepare(self, call: ToolUseBlock) -> Ready | ToolResultBlock:
+        """The call with its arguments read, or the error result that says why it cannot be run. Runs nothing."""
+        if call.incomplete:
+            return failure(call, f"This call of `{call.name}` broke off before it was complete, so it was not run.")
+        found = self._tools.get(call.name)
+        if found is None:
+            return failure(
+                call, f"There is no tool named `{call.name}`. There are: {', '.join(self._tools) or 'none'}."
+            )
+        return read_call(call, found)
+
+    async def run(
+        self,
+        calls: Iterable[ToolUseBlock],
+        *,
+        approve: Approve | None = None,
+        on_result: OnResult | None = None,
+        metadata: Mapping[str, Any] | None = None,
+    ) -> tuple[ToolResultBlock, ...]:
+        """A result for each call, in the order of the calls; they run at the same time, as far as the limits allow.
+
+        Whatever goes wrong with a tool is an error result. What ``approve`` or ``on_result`` raise is raised here, and
+        cancels the tools that still run, as cancelling this task does. ``metadata`` is for ``ToolContext``.
+        """
+        return await self.batch(calls, approve=approve, on_result=on_result, metadata=metadata).run()
+
+    def batch(
+        self,
+        calls: Iterable[ToolUseBlock],
+        *,
+        refused: Mapping[str, str] | None = None,
+        started: Container[str] = (),
+        approve: Approve | None = None,
+        on_result: OnResult | None = None,
+        on_start: OnStart | None = None,
+        metadata: Mapping[str, Any] | None = None,
+    ) -> Batch:
+        """As ``run``, for those who must know how far each call came. ``refused``: by id, why a call may not run.
+        ``started``: ids of calls that were started earlier; they are answered, but not run again."""
+
+        def prepare(call: ToolUseBlock) -> Ready | ToolResultBlock:
+            why = refused.get(call.id) if refused else None
+            return self.prepare(call) if why is None else failure(call, why)
+
+        return Batch(
+            calls,
+            prepare,
+            self._threads,
+            parallel=self._parallel,
+            timeout=self._timeout,
+            started=started,
+            approve=approve,
+            on_result=on_result,
+            on_start=on_start,
+            metadata=metadata,
+        )
+
+    def run_sync(
+        self,
+        calls: Iterable[ToolUseBlock],
+        *,
+        approve: Approve | None = None,
+        on_result: OnResult | None = None,
+        metadata: Mapping[str, Any] | None = None,
+    ) -> tuple[ToolResultBlock, ...]:
+        """``run`` for callers without a loop. Asynchronous tools run too, in a loop that lives as long as the calls."""
+        return run_blocking(self.run(calls, approve=approve, on_result=on_result, metadata=metadata))
+
+
+def _opened(tools: Iterable[ToolSource]) -> Iterator[BoundTool[..., Any] | ServerTool]:
+    for found in tools:
+        if isinstance(found, BoundTool | ServerTool):
+            yield cast("BoundTool[..., Any] | ServerTool", found)
+        elif isinstance(found, tuple):
+            yield bind(*cast("Any", found))
+        elif isinstance(found, ToolDefinition):
+            raise TypeError(f"nobody answers calls of {found.name!r}: give a pair (definition, handler)")
+        elif isinstance(found, Toolset):
+            yield from found.tools
+        else:
+            yield tool(found)
+
+
+def _whose(found: BoundTool[..., Any]) -> str:
+    """Where a tool comes from, for a developer who has two of one name."""
+    handler = without_partials(found.handler)
+    named = handler if hasattr(handler, "__qualname__") else cast("Any", type(handler))
+    return f"{named.__module__}.{named.__qualname__}"

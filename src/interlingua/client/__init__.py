@@ -1,0 +1,1 @@
+"""Calling one provider: a call without I/O, the clients that make it, and the network."""

@@ -1,0 +1,371 @@
+"""Where a request goes and under whose name: URL, headers and options, from a provider's row and the settings. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from typing import cast
+from urllib.parse import SplitResult, parse_qsl, quote, urlsplit
+
+from msgspec import Struct
+
+from ..errors import AdapterError, AuthError, NotConfigured
+from ..models.catalogue.tiers import tier_model
+from ..models.providers import Provider
+from ..types.base import Json
+from ..types.words import ErrorClass
+from .config import AdapterConfig
+from .secrets import MaskedHeaders, Secret, named_secrets
+
+__all__ = ["DOORS", "Address", "Nowhere", "at_door", "betas_of", "headers_for", "key_sentence", "lay_over", "url_for"]
+
+VERSION = re.compile(r"v\d+(?:(?:alpha|beta)\d*)?")
+DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
+DEPLOYMENTS = "deployments"
+SCHEME = re.compile(r"https?://", re.IGNORECASE)
+HOLE = re.compile(r"{(\w+)}")
+PRINTABLE = re.compile(r"[\x20-\x7e]*")
+SHORTEST_KEY = 8
+NOT_FOUND, NETWORK = 404, ErrorClass.network
+UNREACHED = frozenset({ErrorClass.network, ErrorClass.timeout})
+PORTS = {"http": 80, "https": 443}
+MOST_REMEMBERED = 64
+KEYLESS = frozenset({"none", "sigv4", "google"})
+KEY_WORDS = frozenset({"key", "api_key", "api-key", "apikey", "token", "access_token"})
+
+# What ``options["api_version"]`` means: a header, a part of the query, or the version in the path.
+VERSION_HEADERS = {"anthropic-messages": "anthropic-version"}
+VERSION_QUERIES = {"openai-chat": "api-version", "openai-responses": "api-version"}
+
+# Options that travel as headers, by dialect or by provider.
+OPTION_HEADERS: dict[str, dict[str, str]] = {
+    "openai-chat": {"organization": "openai-organization", "project": "openai-project"},
+    "openai-responses": {"organization": "openai-organization", "project": "openai-project"},
+    "openrouter": {"referer": "http-referer", "title": "x-title"},
+}
+# Providers whose project is a part of the address and no header.
+PROJECT_IN_URL = frozenset({"vertex", "vertex-anthropic"})
+# What may be set instead of an option that is a part of the address.
+HOLES: dict[str, dict[str, str]] = {
+    "bedrock": {"region": "AWS_REGION"},
+    "azure": {"resource": "AZURE_OPENAI_ENDPOINT"},
+    "vertex": {"project": "GOOGLE_CLOUD_PROJECT", "region": "GOOGLE_CLOUD_LOCATION"},
+    "vertex-anthropic": {"project": "GOOGLE_CLOUD_PROJECT", "region": "GOOGLE_CLOUD_LOCATION"},
+}
+
+
+class Address:
+    """One provider as one configuration reaches it. It remembers what it worked out: calls repeat themselves."""
+
+    def __init__(self, provider: Provider, config: AdapterConfig) -> None:
+        self.provider, self.config = provider, config
+        self.secrets = _secrets(config)
+        self._urls: dict[str, str] = {}
+        self._headers: dict[tuple[tuple[str, str], ...], dict[str, str]] = {}
+
+    def url(self, path: str) -> str:
+        """As ``url_for``."""
+        url = self._urls.get(path)
+        if url is None:
+            url = url_for(self.provider, self.config, path)
+            if len(self._urls) < MOST_REMEMBERED:
+                self._urls[path] = url
+        return url
+
+    def headers(self, encoded: dict[str, str]) -> dict[str, str]:
+        """As ``headers_for``. Not to be changed."""
+        key = tuple(encoded.items())
+        headers = self._headers.get(key)
+        if headers is None:
+            headers = headers_for(self.provider, self.config, encoded)
+            if len(self._headers) < MOST_REMEMBERED:
+                self._headers[key] = headers
+        return headers
+
+    def explain(self, error: AdapterError, url: str, model: str | None) -> None:
+        """Say in the message where the call failed and what its reader may do, and nothing that may be a key."""
+        message = _placed(error, url)
+        advice = (note for note in _advice(self.provider, self.config, error, model) if note not in message)
+        error.message = "; ".join([message, *advice])
+        error.args = (error.message,)
+
+
+class Nowhere(Address):
+    """For requests that somebody else will send: paths stay what they are, and no key is told."""
+
+    def url(self, path: str) -> str:
+        """The path alone."""
+        route, mark, query = path.partition("?")
+        _, after = _deployed([], _parts(route), self.config.options.get("api_version"))
+        return f"/{'/'.join(after)}{mark}{query}"
+
+    def headers(self, encoded: dict[str, str]) -> dict[str, str]:
+        """Without the key, and without the caller's own headers, any of which may be one."""
+        return _public_headers(self.provider, self.config, encoded)
+
+
+def url_for(provider: Provider, config: AdapterConfig, path: str) -> str:
+    """The dialect's path under the base URL, which may or may not bring the version segment along."""
+    options = config.options
+    base = _base_of(provider, config)
+    own = _parts(urlsplit(provider.base_url).path)
+    route, _, query = path.partition("?")
+    before, after = _parts(base.path), _parts(route)
+    if not before and _is_home(base.netloc, provider):
+        before = own
+    before, after = _deployed(before, after, options.get("api_version"))
+    if VERSION.fullmatch(after[0]):
+        before, after = _with_version(before, own), after[1:]
+        if provider.dialect not in VERSION_HEADERS and provider.dialect not in VERSION_QUERIES:
+            before = _at_version(before, options.get("api_version"))
+    elif before and VERSION.fullmatch(before[-1]):
+        before = before[:-1]  # a protocol without versions
+    queries = [base.query, query, _version_query(provider, options)]
+    joined = "/".join([*_without_overlap(before, after), *after])
+    return f"{base.scheme}://{base.netloc}/{joined}" + "?".join(["", "&".join(filter(None, queries))]).rstrip("?")
+
+
+def _is_home(host: str, provider: Provider) -> bool:
+    """Whether this is the provider's own host; a base URL may end there."""
+    pattern = HOLE.sub("[^.]+", re.escape(urlsplit(provider.base_url).netloc).replace(r"\{", "{").replace(r"\}", "}"))
+    return re.fullmatch(pattern, host) is not None
+
+
+def _deployed(before: list[str], after: list[str], version: Json) -> tuple[list[str], list[str]]:
+    """Where an API has a date for a version, the model is a part of the path; elsewhere the body names it."""
+    if after[1:2] != [DEPLOYMENTS]:
+        return before, after
+    if DEPLOYMENTS in before or not (version and DATE.match(str(version))):
+        return before, [after[0], *after[3:]]
+    return [part for part in before if not VERSION.fullmatch(part)], after[1:]
+
+
+def _parts(path: str) -> list[str]:
+    return [part for part in path.split("/") if part]
+
+
+def _with_version(before: list[str], own: list[str]) -> list[str]:
+    """The base's segments with a version: its own, else the row's, as far from the end as it stands there."""
+    place = next((index for index, part in enumerate(own) if VERSION.fullmatch(part)), None)
+    if place is None or DEPLOYMENTS in before or any(map(VERSION.fullmatch, before)):
+        return before
+    behind = len(own) - place - 1
+    cut = len(before) - behind
+    return [*before[:cut], own[place], *before[cut:]] if cut >= 0 else before
+
+
+def _at_version(before: list[str], version: Json) -> list[str]:
+    return [str(version) if version and VERSION.fullmatch(part) else part for part in before]
+
+
+def _without_overlap(before: list[str], after: list[str]) -> list[str]:
+    """A base URL copied from an example may already end in the endpoint."""
+    for size in range(min(len(before), len(after)), 0, -1):
+        if before[-size:] == after[:size]:
+            return before[:-size]
+    return before
+
+
+def _version_query(provider: Provider, options: dict[str, Json]) -> str:
+    name, version = VERSION_QUERIES.get(provider.dialect), options.get("api_version")
+    return f"{name}={quote(str(version))}" if name and version else ""
+
+
+def _fill(base: str, provider: Provider, options: dict[str, Json]) -> str:
+    """The base URL with its holes filled from the options."""
+
+    def value(hole: re.Match[str]) -> str:
+        found = options.get(hole[1])
+        if not found:
+            variable = HOLES.get(provider.name, {}).get(hole[1])
+            told = f": set {variable} in the environment, or give AdapterConfig(options=...)" if variable else ""
+            raise NotConfigured(
+                f"{provider.name} needs options[{hole[1]!r}], a part of its address {provider.base_url}{told}",
+                provider=provider.name,
+            )
+        return quote(str(found), safe="")
+
+    return HOLE.sub(value, base).replace("//global-aiplatform.", "//aiplatform.")
+
+
+def _base_of(provider: Provider, config: AdapterConfig) -> SplitResult:
+    """The base URL. It is held by no local variable where an error is raised: it may hold a key."""
+    problem = _problem(_fill(config.base_url or provider.base_url, provider, config.options))
+    if problem is not None:
+        raise NotConfigured(problem, provider=provider.name)
+    return urlsplit(_fill(config.base_url or provider.base_url, provider, config.options))
+
+
+def _problem(base: str) -> str | None:
+    shown = base.partition("?")[0].rpartition("@")[2]
+    if not SCHEME.match(base):
+        return f"base_url {shown!r} does not begin with http:// or https://; write one of them before it"
+    parts = urlsplit(base)
+    asked = {name.lower() for name, _ in parse_qsl(parts.query)}
+    if "@" in parts.netloc or asked & KEY_WORDS:
+        return "base_url holds a user name or a key; keys travel in headers: use api_key or extra_headers"
+    return None if parts.netloc else f"base_url {shown!r} is not a URL"
+
+
+def headers_for(provider: Provider, config: AdapterConfig, encoded: dict[str, str]) -> dict[str, str]:
+    """All headers but a signature, in lower case: the row's, the dialect's, the options', the key, the caller's own."""
+    headers = MaskedHeaders(_public_headers(provider, config, encoded) | _key_header(provider, config))
+    for name, value in config.extra_headers.items():
+        headers[name.lower()] = value.reveal() if isinstance(value, Secret) else value
+    _check(headers, provider)
+    return headers
+
+
+def _public_headers(provider: Provider, config: AdapterConfig, encoded: dict[str, str]) -> dict[str, str]:
+    headers = {"content-type": "application/json", "user-agent": "interlingua", **provider.headers, **encoded}
+    for owner in (provider.dialect, provider.name):
+        for option, name in OPTION_HEADERS.get(owner, {}).items():
+            if config.options.get(option) and not (option == "project" and provider.name in PROJECT_IN_URL):
+                headers[name] = str(config.options[option])
+    if provider.dialect in VERSION_HEADERS and config.options.get("api_version"):
+        headers[VERSION_HEADERS[provider.dialect]] = str(config.options["api_version"])
+    return headers
+
+
+def _bearer(provider: Provider, key: str) -> dict[str, str]:
+    return {"authorization": f"Bearer {key}"}
+
+
+def _named(provider: Provider, key: str) -> dict[str, str]:
+    return {(provider.auth.header or "authorization").lower(): key}
+
+
+KEY_HEADERS: dict[str, Callable[[Provider, str], dict[str, str]]] = {
+    "bearer": _bearer,
+    "header": _named,
+    "sigv4": _bearer,  # a key instead of a signature
+    "google": _bearer,
+    "none": _bearer,
+}
+
+
+def _key_header(provider: Provider, config: AdapterConfig) -> dict[str, str]:
+    key = config.secret
+    if key:
+        return KEY_HEADERS[provider.auth.kind](provider, key)
+    named = {name.lower() for name in config.extra_headers}
+    if provider.auth.kind in KEYLESS or named & {"authorization", (provider.auth.header or "").lower()}:
+        return {}
+    raise NotConfigured(key_sentence(provider), provider=provider.name)
+
+
+def key_sentence(provider: Provider) -> str:
+    """What to do about a missing key."""
+    where = " or ".join(provider.auth.keys)
+    return f"no key for {provider.name}: set {where} in the environment, or give AdapterConfig(api_key=...)"
+
+
+def _placed(error: AdapterError, url: str) -> str:
+    """The message with the status and the URL that it came from, or with the address that was not reached."""
+    status, place = error.provider_status, _without_query(url)
+    if place in error.message or _with_port(place) in error.message:
+        return error.message
+    if status is not None:
+        words = error.message.removeprefix(f"HTTP {status}")
+        return f"{words} (HTTP {status} from {place})" if words else f"HTTP {status} from {place}"
+    if error.error_class in UNREACHED:
+        return f"{error.message}, calling {_with_port(place)}"
+    return error.message
+
+
+def _without_query(url: str) -> str:
+    """A URL as it may be shown: a query or a user name may be a secret."""
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
+
+
+def _with_port(url: str) -> str:
+    """The same with its port, which is what a reader looks for when nobody answers."""
+    parts = urlsplit(url)
+    default = "" if parts.netloc.rpartition("]")[2].count(":") else f":{PORTS.get(parts.scheme, '')}"
+    return f"{parts.scheme}://{parts.netloc}{default}{parts.path}"
+
+
+def _advice(provider: Provider, config: AdapterConfig, error: AdapterError, model: str | None) -> Iterator[str]:
+    if isinstance(error, AuthError) and not isinstance(error, NotConfigured) and provider.auth.keys:
+        where = " or ".join(provider.auth.keys)
+        yield f"the key for {provider.name} comes from {where} in the environment, or from AdapterConfig(api_key=...)"
+    elif error.provider_status == NOT_FOUND and model is not None:
+        usual = tier_model(provider.name, "balanced")
+        instead = f"; {provider.name}:balanced is {usual}" if usual else ""
+        yield f"{provider.name} was asked for the model {model!r}, as written{instead}"
+    elif error.error_class is NETWORK and provider.local:
+        yield f"is {provider.name} running at {_without_query(config.base_url or provider.base_url)}?"
+
+
+SCHEMES = ("bearer ", "basic ", "token ", "apikey ")
+
+
+def _secrets(config: AdapterConfig) -> list[str]:
+    """What must not be repeated; a short header value is no key, and would be found everywhere."""
+    values = [value.reveal() if isinstance(value, Secret) else value for value in config.extra_headers.values()]
+    values += [value.partition(" ")[2] for value in values if value.lower().startswith(SCHEMES)]
+    values += named_secrets(config.options)
+    return [value for value in (config.secret or "", *values) if len(value) >= SHORTEST_KEY]
+
+
+def _check(headers: dict[str, str], provider: Provider) -> None:
+    """HTTP libraries quote a bad value in their message, and the value may be a key; so we look first."""
+    unfit = [name for name in headers if not PRINTABLE.fullmatch(headers[name])]
+    if unfit:
+        raise NotConfigured(
+            f"the header {unfit[0]} for {provider.name} holds a line break or a character that is not ASCII;"
+            " was the key copied with something around it?",
+            provider=provider.name,
+        )
+
+
+# ------------------------------------------------------------------------------------------------------- the body
+
+
+class Door(Struct, frozen=True):
+    """A protocol behind another cloud's address: its path (another for streams), and what leaves or joins the body."""
+
+    dialect: str
+    whole: str
+    stream: str | None = None
+    drops: tuple[str, ...] = ()
+    adds: dict[str, Json] = {}
+
+
+DOORS = {
+    # the older path, which names the model; whether it is wanted is known when the URL is made
+    "azure": Door("openai-chat", "/v1/deployments/{model}/chat/completions"),
+    "vertex-anthropic": Door(
+        "anthropic-messages",
+        "/v1/models/{model}:rawPredict",
+        "/v1/models/{model}:streamRawPredict",
+        drops=("model",),
+        adds={"anthropic_version": "vertex-2023-10-16"},
+    ),
+}
+
+
+def at_door(
+    provider: Provider, model: str | None, path: str | None, body: Json, *, stream: bool
+) -> tuple[str | None, Json]:
+    """Path and body as this provider wants them; most want the dialect's own."""
+    door = DOORS.get(provider.name)
+    if door is None or model is None or door.dialect != provider.dialect:
+        return path, body
+    place = ((stream and door.stream) or door.whole).format(model=quote(model, safe="@"))
+    return place, {**{key: value for key, value in body.items() if key not in door.drops}, **door.adds}
+
+
+def betas_of(betas: tuple[str, ...], config: AdapterConfig) -> tuple[str, ...]:
+    """The request's own, then the configuration's."""
+    more = config.options.get("betas")
+    return tuple(dict.fromkeys((*betas, *more))) if more else betas
+
+
+def lay_over(body: Json, top: Json) -> Json:
+    """``top`` laid over a JSON body: objects are merged, anything else is replaced."""
+    if not (isinstance(body, dict) and isinstance(top, dict)):
+        return top
+    below, above = cast("dict[str, Json]", body), cast("dict[str, Json]", top)
+    return {**below, **{key: lay_over(below.get(key), value) for key, value in above.items()}}

@@ -1,0 +1,118 @@
+"""A behaviour laid over a request. What the caller said himself always stands."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import takewhile
+from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from ...types.blocks import Block, TextBlock
+from ...types.messages import Message
+from ...types.request import Request
+from ...types.tools import Tool, ToolChoice, ToolDefinition
+from ...types.words import Role
+from .choosing import Chosen, choose
+from .values import CORE_TOOLS, Behaviour
+
+__all__ = ["Applied", "apply", "is_first_turn"]
+
+SYSTEM, ASSISTANT = Role.system, Role.assistant
+
+
+class Applied(Struct, frozen=True):
+    """The request to send, the names of the tools that were left out of it, and what the caller should know."""
+
+    request: Request
+    left_out: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+
+def apply(
+    request: Request,
+    behaviour: Behaviour,
+    *,
+    core_tools: Iterable[str] = CORE_TOOLS,
+    active_skills: Iterable[str] = (),
+    active_connectors: Iterable[str] = (),
+    first_turn: bool | None = None,
+) -> Applied:
+    """The request as this behaviour wants it. A behaviour that is all off gives the very same request back.
+
+    ``active_skills`` and ``active_connectors`` are prefixes of tool names. ``first_turn`` is found in the history
+    unless it is said: no assistant has spoken yet.
+    """
+    first = is_first_turn(request) if first_turn is None else first_turn
+    chosen = Chosen(request.tools)
+    if behaviour.max_tools is not None:
+        chosen = choose(
+            request,
+            behaviour.max_tools,
+            core_tools=core_tools,
+            active_skills=active_skills,
+            active_connectors=active_connectors,
+        )
+    changes: dict[str, Any] = {
+        "tools": _strict(chosen.tools, behaviour.strict),
+        "tool_choice": _choice(request, behaviour, first),
+        **_with_addendum(request, behaviour.addendum),
+    }
+    made = {name: value for name, value in changes.items() if value is not getattr(request, name)}
+    return Applied(replace(request, **made) if made else request, chosen.left_out, chosen.warnings)
+
+
+def is_first_turn(request: Request) -> bool:
+    """Whether no assistant has spoken yet."""
+    return all(message.role is not ASSISTANT for message in request.messages)
+
+
+# ------------------------------------------------------------------------------------------------------------- tools
+
+
+def _strict(tools: tuple[Tool, ...], strict: bool | None) -> tuple[Tool, ...]:
+    """Said of tools with a schema that say nothing of it themselves; free text has none."""
+    if strict is None or not any(_is_open(tool) for tool in tools):
+        return tools
+    return tuple(replace(tool, strict=strict) if _is_open(tool) else tool for tool in tools)
+
+
+def _is_open(tool: Tool) -> bool:
+    return isinstance(tool, ToolDefinition) and tool.kind == "json" and tool.strict is None
+
+
+def _choice(request: Request, behaviour: Behaviour, first: bool) -> ToolChoice | None:
+    """The caller's choice, completed. Without tools of the caller's there is nothing to choose or to force."""
+    choice = request.tool_choice
+    if not any(isinstance(tool, ToolDefinition) for tool in request.tools):
+        return choice
+    made = choice or ToolChoice()
+    if behaviour.force_first_tool and first and made.mode is None and made.name is None and not made.allowed:
+        made = replace(made, mode="any")
+    if behaviour.parallel is not None and made.parallel is None and made.mode != "none":
+        made = replace(made, parallel=behaviour.parallel)
+    return made if made != (choice or ToolChoice()) else choice
+
+
+# ---------------------------------------------------------------------------------------------------------- addendum
+
+
+def _with_addendum(request: Request, addendum: str | None) -> dict[str, Any]:
+    """The addendum after all system text that leads the conversation, as a block of its own, and never twice.
+
+    Where the caller put that text into messages, it becomes a message too: ``Request.system`` comes before them.
+    """
+    leading = tuple(takewhile(lambda message: message.role is SYSTEM, request.messages))
+    if not addendum or any(addendum in text for text in _texts(request.system, leading)):
+        return {}
+    block = TextBlock(text=addendum)
+    if not leading:
+        return {"system": (*request.system, block)}
+    added = Message(role=SYSTEM, content=(block,))
+    return {"messages": (*leading, added, *request.messages[len(leading) :])}
+
+
+def _texts(system: Iterable[Block], messages: Iterable[Message]) -> Iterator[str]:
+    for blocks in (system, *(message.content for message in messages)):
+        yield from (block.text for block in blocks if type(block) is TextBlock)

@@ -1,0 +1,98 @@
+"""What happens to calls, told to whoever wants to know; apart from the stream of events that a caller reads.
+
+Each attempt is one ``llm.call_started`` and then exactly one ``llm.call_completed`` or ``llm.call_failed``.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+
+from msgspec import Struct
+
+from ..types.usage import TokenUsage
+from ..types.words import ErrorClass, StopReason
+
+__all__ = ["BUS", "Bus", "CallCompleted", "CallEvent", "CallFailed", "CallStarted", "subscribe"]
+
+log = logging.getLogger("interlingua")
+
+
+class CallEvent(Struct, frozen=True, kw_only=True, tag_field="type"):
+    """The root: which call, to whom, and which attempt (``retry_count`` is 0 for the first)."""
+
+    request_id: str
+    provider: str
+    dialect: str
+    model: str | None
+    stream: bool
+    retry_count: int
+
+    @property
+    def type(self) -> str:
+        """The event's tag, e.g. ``"llm.call_started"``."""
+        return str(self.__struct_config__.tag)
+
+
+class CallStarted(CallEvent, frozen=True, tag="llm.call_started"):
+    """An attempt begins."""
+
+
+class CallCompleted(CallEvent, frozen=True, tag="llm.call_completed"):
+    """An attempt brought a whole answer."""
+
+    latency_ms: float
+    stop_reason: StopReason
+    usage: TokenUsage | None = None
+    response_id: str | None = None
+    response_model: str | None = None
+
+
+class CallFailed(CallEvent, frozen=True, tag="llm.call_failed"):
+    """An attempt failed or was cancelled (class ``cancelled``)."""
+
+    latency_ms: float
+    error_class: ErrorClass
+    message: str
+    provider_status: int | None = None
+    retryable: bool = False
+
+
+Subscriber = Callable[[CallEvent], object]
+
+
+class Bus:
+    """Callbacks, called in order, in the thread of the call. One that raises is logged and never breaks a call."""
+
+    def __init__(self) -> None:
+        self.subscribers: tuple[Subscriber, ...] = ()
+
+    def subscribe(self, callback: Subscriber) -> Callable[[], None]:
+        """Tell ``callback`` of every event from now on. What is returned ends it."""
+        self.subscribers = (*self.subscribers, callback)
+
+        def unsubscribe() -> None:
+            self.subscribers = tuple(known for known in self.subscribers if known is not callback)
+
+        return unsubscribe
+
+    def __bool__(self) -> bool:
+        """Whether anybody listens."""
+        return bool(self.subscribers)
+
+    def publish(self, event: CallEvent) -> None:
+        """Tell everybody."""
+        for callback in self.subscribers:
+            try:
+                callback(event)
+            except Exception:  # a subscriber's mistake is not the caller's
+                log.exception("a subscriber of %s raised", event.type)
+
+
+BUS = Bus()
+"""The bus of all clients that were given none of their own."""
+
+
+def subscribe(callback: Subscriber) -> Callable[[], None]:
+    """Tell ``callback`` of every call of every client. What is returned ends it."""
+    return BUS.subscribe(callback)

@@ -1,0 +1,83 @@
+"""How a provider is called: plain values, nothing read from anywhere."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import force_setattr, replace
+
+from ..codec.limits import Limits
+from ..errors import RETRYABLE
+from ..types.base import Json
+from ..types.words import ErrorClass
+from .secrets import MASK, Secret, masked, named_secrets, shown_url
+
+__all__ = ["AdapterConfig", "Retry"]
+
+
+class Retry(Struct, frozen=True):
+    """How failed attempts are repeated: the n-th after ``uniform(0.5, 1) * base * 2**n`` seconds, at most ``cap``."""
+
+    base: float = 1.0
+    cap: float = 30.0
+    classes: tuple[ErrorClass, ...] = tuple(sorted(RETRYABLE))
+
+    def __post_init__(self) -> None:
+        force_setattr(self, "classes", tuple(ErrorClass(name) for name in self.classes))
+
+
+class AdapterConfig(Struct, frozen=True):
+    """One provider's settings.
+
+    ``timeout_seconds`` is the budget of one call over all its attempts; a stream may last longer, but not be silent
+    for longer. ``options`` are what only some adapters read: ``betas``, ``organization``, ``project``, ``api_version``,
+    ``region``, ``resource``, ``connect_timeout``, ``referer`` and ``title``, and ``body``, which is laid over the
+    JSON body as it is.
+    """
+
+    api_key: str | None = None
+    base_url: str | None = None
+    timeout_seconds: float = 600
+    max_retries: int = 2
+    retry: Retry = Retry()
+    extra_headers: dict[str, str] = {}
+    options: dict[str, Json] = {}
+    limits: Limits = Limits()
+
+    def __post_init__(self) -> None:
+        if self.api_key is not None:
+            force_setattr(self, "api_key", Secret(_stripped(self.api_key)))
+        if self.extra_headers:
+            force_setattr(self, "extra_headers", {name: Secret(value) for name, value in self.extra_headers.items()})
+
+    def __repr__(self) -> str:
+        told = {name: getattr(self, name) for name in self.__struct_fields__}
+        told["options"] = dict.fromkeys(self.options, MASK)  # a key may hide in any of them
+        told["base_url"] = _shown(self.base_url)
+        return f"AdapterConfig({', '.join(f'{name}={value!r}' for name, value in told.items())})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        values = {name: getattr(self, name) for name in self.__struct_fields__}
+        values |= {"api_key": None, "base_url": _shown(self.base_url)}
+        values["options"] = masked(self.options, list(named_secrets(self.options)))
+        return (AdapterConfig, tuple(values.values()))
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> AdapterConfig:
+        """With its key, unlike a pickle: the copy stays in this process."""
+        return replace(self, options=deepcopy(self.options, memo), extra_headers=dict(self.extra_headers))
+
+    @property
+    def secret(self) -> str | None:
+        """The key itself, or None."""
+        return _stripped(self.api_key) or None if self.api_key is not None else None
+
+
+def _shown(url: str | None) -> str | None:
+    return None if url is None else shown_url(url)
+
+
+def _stripped(key: str) -> str:
+    """A key read from a file often ends in a line break."""
+    return (key.reveal() if isinstance(key, Secret) else key).strip()

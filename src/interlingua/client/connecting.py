@@ -1,0 +1,165 @@
+"""From a model's name to what a client is built of: its provider's row, its settings, its model.
+
+What is configured is read when asked for: ``models.yaml`` if there is one, then the environment, then the catalogue.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from ..errors import InvalidRequestError, NotConfigured
+from ..models.catalogue import Catalogue
+from ..models.catalogue.tiers import TIER_NAMES
+from ..models.providers import PROVIDERS, Provider
+from ..types.request import Request
+from .config import AdapterConfig
+from .embedded.row import EMBEDDED, embedded_provider
+from .environment import configured
+from .models_file import Configuration, Place, load_configuration
+
+__all__ = ["Door", "Partial", "configuration_of", "door_at", "door_to", "laid_over", "place_of", "usual_model"]
+
+# Asked in this order for a key when no model was named; after them all others, as they stand in the table.
+USUAL = ("anthropic", "openai", "google", "openrouter", "mistral", "deepseek", "xai", "groq")
+
+DEFAULTS = AdapterConfig()
+
+Partial = AdapterConfig | Mapping[str, Any]
+"""Some settings. Of an ``AdapterConfig``, the fields that differ from its defaults."""
+
+
+class Door(Struct, frozen=True):
+    """All that a client needs to be told."""
+
+    provider: Provider
+    config: AdapterConfig
+    model: str | None
+    catalogue: Catalogue | None
+    prepare: Callable[[Request], Request] | None = None
+
+    @property
+    def embedded(self) -> bool:
+        """Whether the scripted model answers, in memory."""
+        return self.provider.name == EMBEDDED and self.config.base_url is None
+
+
+def configuration_of(environment: Mapping[str, str] | None = None, models: str | Path | None = None) -> Configuration:
+    """What ``models.yaml`` and the environment say now."""
+    return load_configuration(models, environ=os.environ if environment is None else environment)
+
+
+def door_to(
+    name: str | None,
+    configuration: Configuration,
+    config: Partial | None = None,
+    environment: Mapping[str, str] | None = None,
+) -> Door:
+    """The way to a model; without a name, to that of the first provider with a key."""
+    name = usual_model(configuration) if name is None else name
+    adapter, _, model = name.partition(":")
+    if adapter == EMBEDDED and EMBEDDED not in configuration.adapters:
+        return Door(embedded_provider(model), laid_over(DEFAULTS, config), model or "scripted", None)
+    return door_at(place_of(name, configuration), configuration, config, environment)
+
+
+def door_at(
+    place: Place,
+    configuration: Configuration,
+    config: Partial | None = None,
+    environment: Mapping[str, str] | None = None,
+) -> Door:
+    """The way to a place, with ``config`` laid over what is configured there."""
+    row = place.adapter.provider
+    settings = configured(row, laid_over(place.adapter.config, config), environment)
+    prepare = partial(_prepared, configuration, place, settings) if configuration.source is not None else None
+    return Door(row, settings, place.model or None, configuration.catalogue, prepare)
+
+
+def place_of(name: str, configuration: Configuration) -> Place:
+    """Where a name leads: to a model, an adapter's default model, or a tier of the usual provider."""
+    adapter, _, model = name.partition(":")
+    try:
+        if adapter in configuration.adapters and not model and name not in configuration.models:
+            found = configuration.adapter(adapter)
+            return Place(adapter=found, model=configuration.default(adapter) or "")
+        return configuration.locate(name)
+    except ValueError as error:
+        if name not in TIER_NAMES:
+            raise (NotConfigured if ":" in name else InvalidRequestError)(str(error)) from None
+        return _tier(name, configuration)
+
+
+def _tier(name: str, configuration: Configuration) -> Place:
+    usual = next(_ready(configuration), None)
+    if usual is None:
+        raise NotConfigured(f"{name!r} is a model of the first provider with a key, and none has one: {_keys()}")
+    return configuration.locate(f"{usual}:{name}")
+
+
+def _prepared(configuration: Configuration, place: Place, settings: AdapterConfig, request: Request) -> Request:
+    """The request with the names and defaults of ``models.yaml``; the client fills in what is still open."""
+    if place.adapter.missing is not None and not settings.secret and not settings.extra_headers:
+        place.require()
+    if request.model is None:
+        return request
+    found = configuration.locate(f"{place.adapter.id}:{request.model}")
+    return replace(found.with_defaults(request), model=found.model)
+
+
+# ----------------------------------------------------------------------------------------- who serves without a name
+
+
+def usual_model(configuration: Configuration) -> str:
+    """The model for those who name none: the first usable one of ``models.yaml``, else of the first provider with a
+    key that has a usual model. The scripted model answers only who names it: it would call real tools."""
+    own = (name for name in configuration.models if configuration.locate(name).configured)
+    found = next(own, None) or next((f"{name}:{configuration.default(name)}" for name in _ready(configuration)), None)
+    if found is not None:
+        return found
+    keyed = [name for name, adapter in configuration.adapters.items() if adapter.config.api_key]
+    if keyed:
+        raise NotConfigured(f"{keyed[0]} has a key but no usual model; name one, such as '{keyed[0]}:model'")
+    raise NotConfigured(f"no provider has a key: {_keys()}, or name a model; 'embedded:' is scripted and needs no key")
+
+
+def _keys() -> str:
+    return f"set one of {', '.join(PROVIDERS[name].auth.keys[0] for name in USUAL[:3])}"
+
+
+def _ready(configuration: Configuration) -> Iterator[str]:
+    """The adapters that could serve somebody who names no model: those of the file, then those with a key."""
+    adapters = configuration.adapters
+    for name in configuration.own:
+        if adapters[name].missing is None and adapters[name].default_model:
+            yield name
+    for name in dict.fromkeys((*USUAL, *adapters)):
+        if adapters[name].config.api_key and configuration.default(name):
+            yield name
+
+
+# ------------------------------------------------------------------------------------------------- settings over others
+
+
+def laid_over(below: AdapterConfig, above: Partial | None) -> AdapterConfig:
+    """A partial configuration over another: what it says wins; headers, options and retries field by field."""
+    if above is None:
+        return below
+    if isinstance(above, AdapterConfig):
+        told = {name: getattr(above, name) for name in above.__struct_fields__}
+        above = {name: value for name, value in told.items() if value != getattr(DEFAULTS, name)}
+    unknown = sorted(set(above) - set(below.__struct_fields__))
+    if unknown:
+        raise ValueError(f"AdapterConfig has no {', '.join(unknown)}; it has {', '.join(below.__struct_fields__)}")
+    merged: dict[str, Any] = {
+        name: {**getattr(below, name), **above[name]} for name in ("extra_headers", "options") if name in above
+    }
+    if isinstance(above.get("retry"), Mapping):
+        merged["retry"] = replace(below.retry, **above["retry"])
+    return replace(below, **{**above, **merged})

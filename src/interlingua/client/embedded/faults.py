@@ -1,0 +1,93 @@
+"""What can go wrong with an answer, as data: each fault says what becomes of the bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ...codec.framing import EventStreamDecoder, encode_frame
+from ..transport.memory import CUT, RESET, STALL, Answer
+from .model import Step
+
+__all__ = ["with_fault"]
+
+PAGE = b"<html><body>Sign in to the network</body></html>"
+NO_HTTP = b"\x00\x15SSH-2.0-embedded\r\n\r\n"
+HALF_JSON = b'{"id": "msg_embedded", "content": [{"te'
+JSON = {"content-type": "application/json"}
+HTML = {"content-type": "text/html; charset=utf-8"}
+PIECES = 8
+"""In so many pieces a whole answer comes where it is broken off."""
+
+Parts = list[Any]
+
+
+def _first(step: Step, parts: Parts) -> Parts:
+    return in_pieces(parts)[: step.after]
+
+
+def _half(step: Step, parts: Parts) -> Parts:
+    parts = in_pieces(parts)
+    event: bytes = parts[step.after] if step.after < len(parts) else b""
+    return [*parts[: step.after], *([event[: max(1, len(event) // 2)]] if event else ()), CUT]
+
+
+def _malformed_event(step: Step, parts: Parts) -> Parts:
+    """One event without its end, and the rest as it was; a whole answer ends there."""
+    if len(parts) == 1:
+        return [parts[0][:-2]]
+    place = min(step.after, len(parts) - 2)
+    return [*parts[:place], broken(parts[place]), *parts[place + 1 :]]
+
+
+def broken(event: bytes) -> bytes:
+    """An event whose JSON lacks its last brace, while its frame is whole."""
+    if event.endswith(b"\n"):
+        place = event.rfind(b"}")
+        return event[:place] + event[place + 1 :]
+    frames = EventStreamDecoder().feed(event)
+    return b"".join(encode_frame(frame.headers, frame.payload.removesuffix(b"}")) for frame in frames)
+
+
+def last_event(chunk: bytes) -> bytes:
+    """The last of the events in a chunk."""
+    if not chunk.endswith(b"\n"):
+        frame = EventStreamDecoder().feed(chunk)[-1]
+        return encode_frame(frame.headers, frame.payload)
+    end = b"\n\n" if chunk.endswith(b"\n\n") else b"\n"
+    return chunk.removesuffix(end).rpartition(end)[2] + end
+
+
+def in_pieces(parts: Parts) -> Parts:
+    """A whole answer in several chunks, so that it can break in the middle."""
+    if len(parts) != 1:
+        return parts
+    size = max(1, -(-len(parts[0]) // PIECES))
+    return [parts[0][start : start + size] for start in range(0, len(parts[0]), size)]
+
+
+# fmt: off
+BODIES: dict[str, Callable[[Step, Parts], Parts]] = {
+    # fault            the chunks, as they come
+    "stall":           lambda step, parts: [*_first(step, parts), STALL],
+    "cut":             lambda step, parts: [*_first(step, parts), CUT],
+    "half":            _half,
+    "reset":           lambda step, parts: [*_first(step, parts), RESET],
+    "unended":         lambda step, parts: [*parts, CUT],
+    "malformed":       lambda step, parts: [HALF_JSON],
+    "malformed_event": _malformed_event,
+    "empty":           lambda step, parts: [],
+    "html":            lambda step, parts: [PAGE],
+    "last_twice":      lambda step, parts: [*parts, last_event(parts[-1])] if len(parts) > 1 else parts,
+}
+HEADERS = {"malformed": JSON, "html": HTML}
+INSTEAD: dict[str, Any] = {"no_answer": CUT, "reset_first": RESET, "garbage": NO_HTTP, "stall_first": STALL}
+# fmt: on
+
+
+def with_fault(step: Step, answer: Answer) -> Answer:
+    """The answer as the fault makes it."""
+    body = BODIES.get(step.fault)
+    parts = list(answer.parts)
+    headers = {**HEADERS.get(step.fault, answer.headers), **step.headers}
+    return Answer(answer.status, headers, body(step, parts) if body else parts, step.delay, INSTEAD.get(step.fault))

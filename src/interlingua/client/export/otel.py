@@ -1,0 +1,208 @@
+"""OpenTelemetry by its conventions for generative AI: a client span and a duration for each attempt, and token counts.
+
+https://opentelemetry.io/docs/specs/semconv/gen-ai/ (their status is "development", and names may still change). Only
+facts of the call are told: nothing that was said, no error texts, no keys.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+from threading import Lock
+from typing import TYPE_CHECKING, Any
+
+from ...errors import NotConfigured
+from ...types.usage import TokenUsage
+from ..bus import BUS, Bus, CallCompleted, CallEvent, CallFailed, CallStarted
+
+if TYPE_CHECKING:
+    from opentelemetry.metrics import Histogram, Meter, MeterProvider
+    from opentelemetry.trace import Span, Tracer, TracerProvider
+
+__all__ = ["trace_calls"]
+
+SCOPE = "interlingua"
+
+# Our names of providers where the conventions have a word of their own; any other name is sent as it is.
+PROVIDERS = {
+    "openai-chat": "openai",
+    "azure": "azure.ai.openai",
+    "google": "gcp.gemini",
+    "vertex": "gcp.vertex_ai",
+    "vertex-anthropic": "gcp.vertex_ai",
+    "bedrock": "aws.bedrock",
+    "mistral": "mistral_ai",
+    "xai": "x_ai",
+    "moonshot": "moonshot_ai",
+    "kimi": "moonshot_ai",
+    "deepseek-anthropic": "deepseek",
+}
+OPERATIONS = {"gemini": "generate_content"}
+"""By dialect; every other one is ``chat``."""
+
+USAGE: tuple[tuple[str, Callable[[TokenUsage], int]], ...] = (
+    # The counts of cache and reasoning are parts of the two totals. A zero is said of the totals only.
+    ("gen_ai.usage.cache_read.input_tokens", lambda usage: usage.cached_input_tokens),
+    ("gen_ai.usage.cache_creation.input_tokens", lambda usage: usage.cache_creation_input_tokens),
+    ("gen_ai.usage.reasoning.output_tokens", lambda usage: usage.reasoning_tokens),
+)
+METRIC_FACTS = ("error.type", "gen_ai.response.model")
+"""What a series of a metric is told by, beside what was asked."""
+
+TOKEN_EDGES = [4**power for power in range(14)]
+SECOND_EDGES = [0.01 * 2**power for power in range(14)]
+
+Key = tuple[str, str, int]
+Facts = dict[str, Any]
+
+
+def trace_calls(
+    bus: Bus = BUS,
+    *,
+    tracer_provider: TracerProvider | None = None,
+    meter_provider: MeterProvider | None = None,
+) -> Callable[[], None]:
+    """Tell OpenTelemetry of every attempt of every call. What is returned ends it.
+
+    A span's parent is what is current where the attempt begins; attempts of one call are siblings. Without providers
+    of your own, the global ones are used.
+    """
+    trace, metrics = (_opentelemetry(name) for name in ("trace", "metrics"))
+    exporter = _Exporter(
+        trace.get_tracer(SCOPE, tracer_provider=tracer_provider),
+        metrics.get_meter(SCOPE, meter_provider=meter_provider),
+    )
+    leave = bus.subscribe(exporter)
+
+    def unsubscribe() -> None:
+        leave()
+        exporter.close()
+
+    return unsubscribe
+
+
+class _Exporter:
+    def __init__(self, tracer: Tracer, meter: Meter) -> None:
+        self._tracer = tracer
+        self._duration, self._tokens = _instruments(meter)
+        self._spans: dict[Key, list[Span]] = {}
+        self._lock = Lock()
+        self._trace: Any = _opentelemetry("trace")
+
+    def __call__(self, event: CallEvent) -> None:
+        if isinstance(event, CallStarted):
+            self._start(event)
+        elif isinstance(event, CallCompleted):
+            self._end(event, answered(event), event.latency_ms)
+            self._count(event)
+        elif isinstance(event, CallFailed):
+            self._end(event, failed(event), event.latency_ms)
+
+    def _start(self, event: CallEvent) -> None:
+        facts = asked(event)
+        name = f"{facts['gen_ai.operation.name']} {event.model or ''}".rstrip()
+        span = self._tracer.start_span(name, kind=self._trace.SpanKind.CLIENT, attributes=facts | marks(event))
+        with self._lock:
+            self._spans.setdefault(_key(event), []).append(span)
+
+    def _end(self, event: CallEvent, facts: Facts, latency_ms: float) -> None:
+        self._duration.record(latency_ms / 1000, asked(event) | only(facts, METRIC_FACTS))
+        span = self._taken(event)
+        if span is None:
+            return  # it began before anybody listened
+        span.set_attributes(facts)
+        if "error.type" in facts:
+            span.set_status(self._trace.StatusCode.ERROR)
+        span.end()
+
+    def _taken(self, event: CallEvent) -> Span | None:
+        """The span that this event ends. Two calls at once may bear one id, and then either will do."""
+        with self._lock:
+            spans = self._spans.get(_key(event))
+            span = spans.pop() if spans else None
+            if not spans:
+                self._spans.pop(_key(event), None)
+            return span
+
+    def _count(self, event: CallCompleted) -> None:
+        usage = event.usage
+        if usage is None or usage.estimated:
+            return
+        facts = asked(event) | only(answered(event), METRIC_FACTS)
+        for kind, count in (("input", usage.total_input_tokens), ("output", usage.output_tokens)):
+            self._tokens.record(count, {**facts, "gen_ai.token.type": kind})
+
+    def close(self) -> None:
+        """End what is still open: nobody will tell how it went."""
+        with self._lock:
+            spans, self._spans = self._spans, {}
+        for span in (span for group in spans.values() for span in group):
+            span.end()
+
+
+def asked(event: CallEvent) -> Facts:
+    """What is known before there is an answer, and distinguishes the series of a metric."""
+    facts = {
+        "gen_ai.operation.name": OPERATIONS.get(event.dialect, "chat"),
+        "gen_ai.provider.name": PROVIDERS.get(event.provider, event.provider),
+    }
+    return facts | ({"gen_ai.request.model": event.model} if event.model else {})
+
+
+def marks(event: CallEvent) -> Facts:
+    """What only a span says: the conventions want the flag for streams only."""
+    flag: Facts = {"gen_ai.request.stream": True} if event.stream else {}
+    return {"interlingua.request_id": event.request_id, "interlingua.retry_count": event.retry_count, **flag}
+
+
+def answered(event: CallCompleted) -> Facts:
+    """What an answer tells of itself."""
+    facts: Facts = {"gen_ai.response.finish_reasons": [str(event.stop_reason.value)]}
+    if event.response_id:
+        facts["gen_ai.response.id"] = event.response_id
+    if event.response_model:
+        facts["gen_ai.response.model"] = event.response_model
+    usage = event.usage
+    if usage is not None:
+        facts["gen_ai.usage.input_tokens"] = usage.total_input_tokens
+        facts["gen_ai.usage.output_tokens"] = usage.output_tokens
+        facts |= {name: count for name, read in USAGE if (count := read(usage))}
+    return facts
+
+
+def failed(event: CallFailed) -> Facts:
+    """The class of a failure, which is one of ten words, and the status; its text may quote the request."""
+    status = event.provider_status
+    return {"error.type": event.error_class.value} | ({"http.response.status_code": status} if status else {})
+
+
+def only(facts: Facts, names: tuple[str, ...]) -> Facts:
+    return {name: facts[name] for name in names if name in facts}
+
+
+def _key(event: CallEvent) -> Key:
+    return event.request_id, event.provider, event.retry_count
+
+
+def _instruments(meter: Meter) -> tuple[Histogram, Histogram]:
+    return (
+        meter.create_histogram(
+            "gen_ai.client.operation.duration",
+            unit="s",
+            description="GenAI operation duration.",
+            explicit_bucket_boundaries_advisory=SECOND_EDGES,
+        ),
+        meter.create_histogram(
+            "gen_ai.client.token.usage",
+            unit="{token}",
+            description="Number of input and output tokens used.",
+            explicit_bucket_boundaries_advisory=TOKEN_EDGES,
+        ),
+    )
+
+
+def _opentelemetry(name: str) -> Any:
+    try:
+        return import_module(f"opentelemetry.{name}")
+    except ImportError:
+        raise NotConfigured("tracing needs opentelemetry-api: pip install 'interlingua[otel]'") from None

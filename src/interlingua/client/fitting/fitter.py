@@ -1,0 +1,70 @@
+"""One look at a request: nearly all are such that the model takes them as they are, and this is in every call's way."""
+
+from __future__ import annotations
+
+from math import inf
+from typing import Any
+
+from ...models.catalogue.facts import Facts
+from ...types.blocks import AudioBlock, Block, DocumentBlock, ImageBlock, ToolResultBlock, VideoBlock
+from ...types.capabilities import AdapterCapabilities
+from ...types.request import Request
+from ...types.words import Role
+from .parameters import UNSAID
+
+__all__ = ["Fitter"]
+
+NOTABLE = frozenset({ImageBlock, DocumentBlock, AudioBlock, VideoBlock, ToolResultBlock})
+FREE = frozenset({"auto", "none"})
+"""Choices that force no call."""
+ASSISTANT = Role.assistant
+
+
+class Fitter:
+    """What is known of one model, arranged for that look."""
+
+    __slots__ = ("_easy", "_most", "_rejects", "_takes_marks", "able", "facts")
+
+    def __init__(self, facts: Facts, able: AdapterCapabilities) -> None:
+        self.facts, self.able = facts, able
+        self._easy = able.tools and able.system_prompt and able.streaming and able.streaming_tool_calls
+        self._most = inf if able.max_output_tokens is None else able.max_output_tokens
+        self._takes_marks = able.prompt_caching
+        self._rejects: tuple[tuple[str, Any], ...] = tuple((name, UNSAID.get(name)) for name in facts.rejects or ())
+
+    def takes(self, request: Request) -> bool:
+        """Whether the request need not be looked at any further."""
+        choice = request.tool_choice
+        if not self._easy or request.thinking is not None:
+            return False
+        if choice is not None and (choice.parallel is not None or choice.mode not in FREE):
+            return False
+        if request.output_schema is not None or self._most < (request.max_output_tokens or 0):
+            return False
+        for name, unsaid in self._rejects:
+            if getattr(request, name) != unsaid:
+                return False
+        return self._reads(request)
+
+    def _reads(self, request: Request) -> bool:
+        messages = request.messages
+        if self.facts.prefill is False and messages and messages[-1].role is ASSISTANT:
+            return False
+        marks = self._takes_marks
+        for message in messages:
+            for block in message.content:
+                if type(block) in NOTABLE and not self._plain(block):
+                    return False
+                if not marks and block.cache is not None:
+                    return False
+        for block in request.system:
+            if type(block) in NOTABLE or not (marks or block.cache is None):
+                return False
+        return marks or not any(getattr(tool, "cache", None) for tool in request.tools)
+
+    def _plain(self, block: Block) -> bool:
+        """Whether it is a result with neither media nor, where they would be refused, marks."""
+        if type(block) is not ToolResultBlock:
+            return False
+        marks = self._takes_marks
+        return not any(type(inner) in NOTABLE or not (marks or inner.cache is None) for inner in block.content)

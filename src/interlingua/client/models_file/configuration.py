@@ -1,0 +1,283 @@
+"""A configuration: one immutable snapshot of what ``models.yaml`` and the environment say together.
+
+The environment is passed in, never read here. A call keeps the snapshot it began with, so a new one can take its
+place at any time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
+from typing import Any
+
+from msgspec import Struct, structs
+
+from ...errors import NotConfigured
+from ...models.catalogue.facts import Facts
+from ...models.catalogue.families import home
+from ...models.catalogue.layers import Layer
+from ...models.catalogue.models import ALWAYS_HOME, Catalogue
+from ...models.catalogue.prices import Price
+from ...models.catalogue.tiers import TIER_NAMES
+from ...models.providers import PROVIDERS, Provider
+from ...types.capabilities import AdapterCapabilities
+from ...types.request import Request, Thinking
+from ..config import AdapterConfig, Retry
+from .models_yaml import AdapterEntry, Defaults, ModelEntry, ModelsFile
+
+__all__ = ["Adapter", "Configuration", "Place"]
+
+
+class Adapter(Struct, frozen=True, kw_only=True):
+    """One configured way to a provider. ``missing`` is the sentence that says why it cannot be used yet."""
+
+    id: str
+    provider: Provider
+    config: AdapterConfig
+    default_model: str | None = None
+    model_map: dict[str, str] = {}
+    defaults: Defaults = Defaults()
+    missing: str | None = None
+
+
+class Place(Struct, frozen=True, kw_only=True):
+    """Where a name leads: the adapter, the provider's own name of the model, and the user's entry for it, if any."""
+
+    adapter: Adapter
+    model: str
+    entry: ModelEntry | None = None
+
+    @property
+    def configured(self) -> bool:
+        """Whether a call could be made."""
+        return self.adapter.missing is None
+
+    def require(self) -> Place:
+        """Itself, or ``NotConfigured`` with what to do."""
+        if self.adapter.missing is not None:
+            raise NotConfigured(self.adapter.missing, provider=self.adapter.provider.name)
+        return self
+
+    def with_defaults(self, request: Request) -> Request:
+        """The request, filled with the model's and then the adapter's defaults where it says nothing itself."""
+        for defaults in ((self.entry.defaults if self.entry else None), self.adapter.defaults):
+            request = _filled(request, defaults) if defaults is not None else request
+        return request
+
+
+class Configuration:
+    """Adapters and models, by the user's names. Every built-in provider is there too, with its usual settings."""
+
+    def __init__(
+        self,
+        file: ModelsFile | None = None,
+        *,
+        environ: Mapping[str, str],
+        source: str | None = None,
+        layers: tuple[Layer, ...] | None = None,
+    ) -> None:
+        file = file or ModelsFile()
+        self.source = source
+        self.models = dict(file.models)
+        entries = {**{name: AdapterEntry() for name in PROVIDERS}, **file.adapters}
+        self.adapters = {name: _adapter(name, entry, environ, source) for name, entry in entries.items()}
+        self.own = tuple(file.adapters)
+        self.warnings = tuple(_warnings(file, source))
+        self._only = next(iter(file.adapters)) if len(file.adapters) == 1 else None
+        self._names = {alias: name for name, entry in self.models.items() for alias in entry.aliases}
+        below = Catalogue().layers if layers is None else layers
+        self.catalogue = Catalogue((*below, _Overrides(self)))
+
+    @property
+    def prices(self) -> dict[str, Price]:
+        """The user's own price table, for ``Pricing``."""
+        priced = {name: entry.price for name, entry in self.models.items() if entry.price is not None}
+        places = {name: self.locate(name) for name in priced}
+        return {f"{places[name].adapter.provider.name}:{places[name].model}": price for name, price in priced.items()}
+
+    # ---------------------------------------------------------------------------------------------------------- names
+
+    def locate(self, name: str) -> Place:
+        """Where a name leads: a model's name or alias, ``adapter:model``, or a bare model of a known maker."""
+        name = self._names.get(name, name)
+        entry = self.models.get(name)
+        if entry is not None:
+            adapter = self.adapter(entry.adapter or self._only or "")
+            return Place(adapter=adapter, model=entry.wire_name or self._wire(adapter, name), entry=entry)
+        door, colon, model = name.partition(":")
+        if not colon:
+            door, model = self._only or self._home(name), name
+        elif door not in self.adapters and self._only is not None:
+            door, model = self._only, name  # the colon is the model's own
+        adapter = self.adapter(door)
+        wire = self._wire(adapter, model)
+        return Place(adapter=adapter, model=wire, entry=self._entry(adapter, model, wire))
+
+    def resolve(self, name: str) -> tuple[Provider, str]:
+        """The provider and its own name of the model."""
+        place = self.locate(name)
+        return place.adapter.provider, place.model
+
+    def adapter(self, name: str) -> Adapter:
+        """The adapter of that name, or an error that names the known ones."""
+        found = self.adapters.get(name)
+        if found is None:
+            known = sorted(self.adapters)
+            near = "".join(f"did you mean {word!r}? " for word in _meant(name, known))
+            raise ValueError(f"no adapter or provider is called {name!r}; {near}known: {', '.join(known)}")
+        return found
+
+    def default(self, adapter: str) -> str | None:
+        """The wire name of an adapter's default model; of its ``balanced`` tier if none is given."""
+        row = self.adapter(adapter)
+        wanted = row.default_model or "balanced"
+        place = self.locate(wanted) if wanted in self.models or wanted in self._names else None
+        wire = place.model if place is not None and place.adapter.id == row.id else self._wire(row, wanted)
+        return None if wire == "balanced" else wire
+
+    def _home(self, name: str) -> str:
+        door, slash, model = name.partition("/")
+        if slash and door in self.adapters:
+            raise ValueError(f"write '{door}:{model}' for {name!r}, or 'openrouter:{name}' to reach it there")
+        found = ALWAYS_HOME.get(name) or home(name)
+        if found is None:
+            raise ValueError(f"no model is called {name!r}; {self._instead(name)}")
+        return found
+
+    def _instead(self, name: str) -> str:
+        known = sorted({*self.models, *self._names})
+        near = _meant(name, [*known, *self.adapters])
+        if near:
+            return f"did you mean {near[0]!r}?"
+        doors = f"write adapter:model (adapters: {', '.join(sorted(self.adapters))})"
+        return f"{doors}, or one of the configured: {', '.join(known)}" if known else doors
+
+    def _wire(self, adapter: Adapter, model: str) -> str:
+        """``model_map``, then the user's own tiers, then ours; what nobody knows is sent as written.
+
+        A wire name leads to itself, so that a name may be looked up twice.
+        """
+        model = adapter.model_map.get(model, model)
+        tier = TIER_NAMES.get(model)
+        for name, entry in self.models.items() if tier is not None else ():
+            if TIER_NAMES.get(entry.tier or "") == tier and (entry.adapter or self._only) == adapter.id:
+                return entry.wire_name or name
+        return Catalogue(()).wire_name(adapter.provider.name, model)
+
+    def _entry(self, adapter: Adapter, model: str, wire: str) -> ModelEntry | None:
+        for name, entry in self.models.items():
+            if (entry.adapter or self._only) == adapter.id and (name == model or (entry.wire_name or name) == wire):
+                return entry
+        return None
+
+    # --------------------------------------------------------------------------------------------------------- facts
+
+    def capabilities_for(self, name: str) -> AdapterCapabilities:
+        """What the model of that name takes."""
+        place = self.locate(name)
+        return self.catalogue.capabilities_for(place.adapter.provider.name, place.model)
+
+    def status(self) -> dict[str, str]:
+        """Each configured model: ``ready``, or ``not_configured`` and why."""
+        found = {name: self.locate(name).adapter.missing for name in self.models}
+        return {name: "ready" if why is None else f"not_configured: {why}" for name, why in found.items()}
+
+    def changed(self, older: Configuration) -> frozenset[str]:
+        """The adapters that are new, gone or different, and must be built again. Calls in flight keep the old."""
+        names = {*self.adapters, *older.adapters}
+        return frozenset(name for name in names if self.adapters.get(name) != older.adapters.get(name))
+
+
+class _Overrides:
+    """The top layer: what the user says of a model."""
+
+    name = "models.yaml"
+
+    def __init__(self, configuration: Configuration) -> None:
+        self._facts: dict[tuple[str, str], Facts] = {}
+        for name, entry in configuration.models.items():
+            place = configuration.locate(name)
+            self._facts[place.adapter.provider.name, place.model] = entry.overrides
+
+    def facts(self, provider: str, model: str) -> Facts | None:
+        return self._facts.get((provider, model))
+
+
+# ------------------------------------------------------------------------------------------------- building an adapter
+
+
+# What people call a provider, where that is not its name here.
+ALSO_CALLED = {
+    "gemini": "google", "claude": "anthropic", "gpt": "openai", "chatgpt": "openai", "grok": "xai", "aws": "bedrock",
+    "amazon": "bedrock", "vertexai": "vertex", "llama.cpp": "llamacpp", "hf": "huggingface",
+}  # fmt: skip
+
+
+def _meant(name: str, known: Sequence[str]) -> list[str]:
+    """The known name that was most likely meant, if any is near."""
+    also = ALSO_CALLED.get(name.lower())
+    return [also] if also in known and also is not None else get_close_matches(name, known, n=1, cutoff=0.7)
+
+
+def _adapter(name: str, entry: AdapterEntry, environ: Mapping[str, str], source: str | None) -> Adapter:
+    row = PROVIDERS[entry.type or name]
+    if entry.api_key_env:  # from here on nobody looks elsewhere
+        row = structs.replace(row, auth=structs.replace(row.auth, keys=(entry.api_key_env,)))
+    key = entry.api_key or next((environ[name] for name in row.auth.keys if environ.get(name)), None)
+    return Adapter(
+        id=name,
+        provider=row,
+        config=AdapterConfig(api_key=key, **_settings(entry)),
+        default_model=entry.default_model,
+        model_map=entry.model_map,
+        defaults=entry.defaults,
+        missing=None if key or not _needs_key(entry, row) else _what_to_do(name, row, source),
+    )
+
+
+def _settings(entry: AdapterEntry) -> dict[str, Any]:
+    """Only what the user set: the rest stays as ``AdapterConfig`` has it."""
+    names = ("base_url", "timeout_seconds", "max_retries", "extra_headers")
+    found: dict[str, Any] = {name: getattr(entry, name) for name in names if getattr(entry, name)}
+    if entry.max_retries is not None:
+        found["max_retries"] = entry.max_retries
+    if entry.retry is not None:
+        told = structs.asdict(entry.retry)
+        found["retry"] = Retry(**{name: value for name, value in told.items() if value is not None})
+    options = dict(entry.options)
+    if entry.connect_timeout_seconds is not None:
+        options["connect_timeout"] = entry.connect_timeout_seconds
+    return {**found, "options": options}
+
+
+def _needs_key(entry: AdapterEntry, row: Provider) -> bool:
+    """A local server needs none, a signer finds its own, and a header may hold it; but one that was named must be."""
+    if entry.api_key_env:
+        return True
+    told = {name.lower() for name in entry.extra_headers} & {"authorization", (row.auth.header or "").lower()}
+    return row.auth.kind not in ("none", "sigv4", "google") and not told
+
+
+def _what_to_do(name: str, row: Provider, source: str | None) -> str:
+    variable = row.auth.keys[0] if row.auth.keys else "a variable"
+    other = f", or name another one in {source} (adapters.{name}.api_key_env)" if source else ""
+    return f"{name} has no key: set the environment variable {variable}{other}"
+
+
+def _warnings(file: ModelsFile, source: str | None) -> list[str]:
+    return [
+        f"{source or 'models.yaml'}: adapters.{name} holds a key; prefer api_key_env, since files get copied"
+        for name, entry in file.adapters.items()
+        if entry.api_key is not None
+    ]
+
+
+def _filled(request: Request, defaults: Defaults) -> Request:
+    told = {name: value for name, value in structs.asdict(defaults).items() if value is not None}
+    if defaults.thinking is not None:
+        told["thinking"] = Thinking(**structs.asdict(defaults.thinking))
+    return structs.replace(request, **{name: value for name, value in told.items() if _unsaid(getattr(request, name))})
+
+
+def _unsaid(value: object) -> bool:
+    return value is None or value == () or value == {}

@@ -1,0 +1,134 @@
+"""Proofs made for each request, for providers that take no plain key.
+
+AWS's signature comes from botocore and Google's token from google-auth, if they are installed. Both look for
+credentials where their own command lines do, at the first request, and renew those that expire; that may block.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+from threading import Lock
+from typing import Any
+
+from msgspec.structs import replace
+
+from ..errors import AdapterError, NetworkError, NotConfigured
+from ..models.providers import Provider
+from .config import AdapterConfig
+from .http import HttpRequest
+
+__all__ = ["Signer", "signer_for"]
+
+Signer = Callable[[HttpRequest], HttpRequest]
+
+SERVICE = "bedrock"
+GOOGLE_SCOPE = "https://www.googleapis.com/auth/cloud-platform"
+NOT_SIGNED = ("user-agent", "accept", "accept-encoding")
+AWS_REMEDY = (
+    "set AWS_BEARER_TOKEN_BEDROCK, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY,"
+    " or name a profile in AWS_PROFILE or options['profile']"
+)
+GOOGLE_REMEDY = (
+    "set GOOGLE_APPLICATION_CREDENTIALS to a service account's file, run `gcloud auth application-default login`,"
+    " or give an access token in GOOGLE_OAUTH_ACCESS_TOKEN"
+)
+
+
+def signer_for(provider: Provider, config: AdapterConfig) -> Signer | None:
+    """How requests to this provider are signed; None where a header says it all."""
+    maker = SIGNERS.get(provider.auth.kind)
+    if maker is None or config.secret or "authorization" in {h.lower() for h in config.extra_headers}:
+        return None
+    return maker(provider, config)
+
+
+class AwsSigner:
+    """AWS Signature Version 4, with the credentials that botocore finds: environment, files, roles."""
+
+    def __init__(self, provider: Provider, config: AdapterConfig) -> None:
+        self._provider, self._region = provider, config.options.get("region")
+        self._profile = config.options.get("profile")
+        self._credentials: Any = None
+
+    def __call__(self, request: HttpRequest) -> HttpRequest:
+        auth, requests = (_botocore(name, self._provider) for name in ("auth", "awsrequest"))
+        headers = {name: value for name, value in request.headers.items() if name not in NOT_SIGNED}
+        order = requests.AWSRequest(request.method, request.url, headers=headers, data=request.body)
+        auth.SigV4Auth(self._frozen(), SERVICE, self._region).add_auth(order)
+        signed = {name.lower(): value for name, value in order.headers.items()}
+        return replace(request, headers={**request.headers, **signed})
+
+    def _frozen(self) -> Any:
+        """The credentials as they are now; those of a role are renewed."""
+        errors = _botocore("exceptions", self._provider)
+        if not self._region:
+            raise self._lacking("no region", "set AWS_REGION")
+        try:
+            if self._credentials is None:
+                session = _botocore("session", self._provider).Session(profile=self._profile)
+                self._credentials = session.get_credentials()
+            if self._credentials is not None:
+                return self._credentials.get_frozen_credentials()
+        except (errors.ConnectionError, errors.HTTPClientError) as error:
+            name, kind = self._provider.name, type(error).__name__
+            raise NetworkError(f"no AWS credentials for {name} could be had now ({kind})", provider=name) from None
+        except errors.BotoCoreError as error:
+            raise self._lacking(f"no AWS credentials ({type(error).__name__})", AWS_REMEDY) from None
+        raise self._lacking("no AWS credentials", AWS_REMEDY)
+
+    def _lacking(self, what: str, remedy: str) -> NotConfigured:
+        return NotConfigured(f"{what} for {self._provider.name}: {remedy}", provider=self._provider.name)
+
+
+class GoogleSigner:
+    """Google's access tokens, from the credentials that google-auth finds: a service account's file, gcloud, a role."""
+
+    def __init__(self, provider: Provider, config: AdapterConfig) -> None:
+        self._provider = provider
+        self._credentials: Any = None
+        self._lock = Lock()
+
+    def __call__(self, request: HttpRequest) -> HttpRequest:
+        auth, transport = (_google(name, self._provider) for name in ("auth", "auth.transport.requests"))
+        headers: dict[str, str] = {}
+        try:
+            with self._lock:  # several calls may find the token expired at once
+                if self._credentials is None:
+                    self._credentials, _ = auth.default(scopes=[GOOGLE_SCOPE])
+                self._credentials.before_request(transport.Request(), request.method, request.url, headers)
+        except auth.exceptions.GoogleAuthError as error:
+            raise self._told(error, auth.exceptions.TransportError) from None
+        return replace(request, headers={**request.headers, **{name.lower(): value for name, value in headers.items()}})
+
+    def _told(self, error: Any, unreachable: type[Exception]) -> AdapterError:
+        """Google's words are not repeated: they quote answers of the token's server."""
+        name, kind = self._provider.name, type(error).__name__
+        if isinstance(error, unreachable) or error.retryable:
+            return NetworkError(f"no access token for {name} could be had now ({kind})", provider=name)
+        return NotConfigured(f"no Google credentials for {name} ({kind}): {GOOGLE_REMEDY}", provider=name)
+
+
+SIGNERS: dict[str, Callable[[Provider, AdapterConfig], Signer]] = {"sigv4": AwsSigner, "google": GoogleSigner}
+
+
+def _google(name: str, provider: Provider) -> Any:
+    try:
+        return import_module(f"google.{name}")
+    except ImportError:
+        raise NotConfigured(
+            f"{provider.name} needs google-auth to find credentials: pip install 'interlingua[vertex]', or give an"
+            " access token in GOOGLE_OAUTH_ACCESS_TOKEN or AdapterConfig(api_key=...)",
+            provider=provider.name,
+        ) from None
+
+
+def _botocore(name: str, provider: Provider) -> Any:
+    try:
+        return import_module(f"botocore.{name}")
+    except ImportError:
+        raise NotConfigured(
+            f"{provider.name} without a key needs botocore to sign requests: pip install 'interlingua[bedrock]',"
+            " or set AWS_BEARER_TOKEN_BEDROCK",
+            provider=provider.name,
+        ) from None

@@ -1,0 +1,290 @@
+"""aiohttp behind the transport interface: pooled, kept alive, every phase with its own time limit."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import zlib
+from collections.abc import AsyncIterator, Awaitable, Iterator
+from contextlib import suppress
+from ssl import SSLCertVerificationError, SSLContext
+from typing import Any
+
+import aiohttp
+from aiohttp.http import HttpProcessingError
+from yarl import URL
+
+from ...errors import AdapterError, NetworkError, RequestTimeoutError
+from ..http import HttpRequest, Timeouts
+from .base import DRAIN_SECONDS, SLOWEST, certificate_error, no_url
+from .direct import BUFFER, LONGEST, Answer, Head, converse, goes_straight, spell, wire_of
+from .packing import ACCEPTED, Unpacker, unpacker_for
+from .pool import Pool
+from .timeouts import Watch, Watched
+
+__all__ = ["AioTransport"]
+
+CHUNK = 2**16
+MOST_REMEMBERED = 64
+WRITTEN = re.compile(r"https?://[\w.:\[\]-]+(?:[/?][\w\-.~%!$&'()*+,;=:@/?]*)?", re.ASCII)
+
+# What the library raises, and what we say; the first that fits.
+FAILURES: tuple[tuple[type[BaseException], type[AdapterError], str], ...] = (
+    (aiohttp.ConnectionTimeoutError, RequestTimeoutError, "no connection in time"),
+    (aiohttp.SocketTimeoutError, RequestTimeoutError, "the provider fell silent for too long"),
+    (asyncio.TimeoutError, RequestTimeoutError, "no answer in time"),
+    (aiohttp.ClientConnectorDNSError, NetworkError, "the host name is not known"),
+    (aiohttp.ClientSSLError, NetworkError, "no secure connection"),
+    (aiohttp.ClientProxyConnectionError, NetworkError, "the proxy cannot be reached"),
+    (aiohttp.ClientHttpProxyError, NetworkError, "the proxy refused"),
+    (aiohttp.ClientConnectorError, NetworkError, "no connection"),
+    (aiohttp.ServerDisconnectedError, NetworkError, "the server closed the connection without an answer"),
+    (aiohttp.ClientPayloadError, NetworkError, "the answer was cut"),
+    (aiohttp.ClientError, NetworkError, "the connection broke"),
+    (HttpProcessingError, NetworkError, "the answer is not HTTP"),
+    (OSError, NetworkError, "the connection broke"),
+)
+CAUGHT = (aiohttp.ClientError, asyncio.TimeoutError, HttpProcessingError, OSError)
+
+
+def failure(error: BaseException, host: str) -> AdapterError:
+    """Our exception for one of the library's, whose own repr may hold headers and is left out."""
+    cause = getattr(error, "certificate_error", None)
+    if isinstance(cause, SSLCertVerificationError):
+        return certificate_error(host, cause)
+    for kind, ours, what in FAILURES:
+        if isinstance(error, kind):
+            return ours(f"{host}: {what} ({type(error).__name__})")
+    return NetworkError(f"{host}: {type(error).__name__}")
+
+
+class _AioReply:
+    def __init__(self, response: aiohttp.ClientResponse | Answer, watched: Watched, url: str) -> None:
+        self._response, self._content, self._watched, self._url = response, response.content, watched, url
+        self.status = response.status
+        self.headers = {name.lower(): value for name, value in response.headers.items()}  # cookies come several times
+        wire = wire_of(response.connection)
+        self._early = None if wire is None or not wire.get_write_buffer_size() else wire
+        watched.begin(self._cut)
+        if watched.patience is not None:
+            _unwatched(response)
+
+    def chunks(self) -> AsyncIterator[bytes]:
+        return self
+
+    def __aiter__(self) -> AsyncIterator[bytes]:
+        return self
+
+    async def __anext__(self) -> bytes:
+        """No generator: one that is left half-read would be closed by a task of the loop's own."""
+        watched, chunk = self._watched, b""
+        end: AdapterError | type[StopAsyncIteration] = StopAsyncIteration
+        if watched.patience is not None:
+            watched.wait()
+        try:
+            chunk = await self._content.readany()
+        except CAUGHT as error:
+            end = failure(self._late() if watched.late else error, _host(self._url))
+        finally:
+            watched.since = None
+        if chunk:
+            return chunk
+        if watched.known:
+            watched.end()
+        raise end  # here, and not above: the library's own error would stay with it, headers and all
+
+    def _late(self) -> TimeoutError:
+        return TimeoutError() if self._watched.patience is None else aiohttp.SocketTimeoutError()
+
+    async def drain(self) -> None:
+        if not self._content.at_eof():
+            with suppress(*CAUGHT):
+                async with asyncio.timeout(DRAIN_SECONDS):
+                    while await self._content.readany():
+                        pass
+
+    def close(self) -> None:
+        if self._watched.known:
+            self._watched.end()
+        self._cut()
+
+    def _cut(self) -> None:
+        """Close the connection, unless the answer was read to its end and its request sent to its end."""
+        wire = self._early or wire_of(self._response.connection)
+        if wire is not None:
+            wire.abort()
+        self._response.close()
+
+
+def _unwatched(response: aiohttp.ClientResponse | Answer) -> None:
+    """From its head on we listen for silence ourselves: the library would set a timer at every chunk."""
+    if response.connection is not None and response.connection.protocol is not None:
+        response.connection.protocol.read_timeout = None
+
+
+class _PackedReply(_AioReply):
+    """An answer that is unpacked as it comes, in pieces."""
+
+    def __init__(
+        self, response: aiohttp.ClientResponse | Answer, watched: Watched, url: str, unpacker: Unpacker
+    ) -> None:
+        super().__init__(response, watched, url)
+        self._unpacker = unpacker
+        self._pieces: Iterator[bytes] = iter(())
+
+    async def __anext__(self) -> bytes:
+        try:
+            while (piece := next(self._pieces, None)) is None:
+                self._pieces = self._unpacker.pieces(await super().__anext__())
+        except StopAsyncIteration:
+            if not self._unpacker.is_cut:
+                raise
+        except zlib.error:
+            self.close()
+            raise NetworkError(f"{_host(self._url)}: the answer cannot be unpacked") from None
+        else:
+            return piece
+        raise NetworkError(f"{_host(self._url)}: the answer was cut")
+
+
+class AioTransport:
+    """Connections belong to the event loop that runs; another loop gets new ones.
+
+    ``tls`` is an ``ssl.SSLContext``, or False for no checks. ``trust_env`` reads proxies from the environment and
+    ``~/.netrc``; without it, only ``proxy`` counts.
+    """
+
+    def __init__(
+        self,
+        *,
+        proxy: str | None = None,
+        trust_env: bool = False,
+        tls: SSLContext | bool = True,
+        connections: int = 0,
+        keep_alive_seconds: float = 60,
+    ) -> None:
+        self._proxy, self._trust_env, self._tls = proxy, trust_env, tls
+        self._direct = proxy is None and not trust_env
+        self._pool: dict[str, Any] = {"limit": connections, "keepalive_timeout": keep_alive_seconds}
+        self._limits: dict[Timeouts, aiohttp.ClientTimeout] = {}
+        self._session: aiohttp.ClientSession | None = None
+        self._watch: Watch | None = None
+        self._heads: dict[str, tuple[dict[str, str], Head]] = {}
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    async def send(self, request: HttpRequest) -> _AioReply:
+        session, watch = self._session, self._watch
+        if session is None or watch is None or self._loop is not asyncio.get_running_loop():
+            session, watch = await self._open()
+        timeouts = request.timeouts
+        limit = self._limits.get(timeouts) or self._limit(timeouts)
+        watched = Watched(watch, timeouts.total, limit.sock_read)
+        if limit.sock_read is not None:
+            watched.head_within((timeouts.connect or 0) + limit.sock_read + len(request.body) / SLOWEST)
+        try:
+            with watched:
+                response = await self._ask(session, request, limit, watched)
+        except aiohttp.InvalidURL:
+            raise no_url() from None
+        except CAUGHT as error:
+            failed = failure(error, _host(request.url))
+        else:
+            return _reply(response, watched, request.url)
+        raise failed  # here, and not above: the library's own error would stay with it, headers and all
+
+    def _ask(
+        self, session: aiohttp.ClientSession, request: HttpRequest, limit: aiohttp.ClientTimeout, watched: Watched
+    ) -> Awaitable[aiohttp.ClientResponse | Answer]:
+        if self._direct and session.connector is not None and goes_straight(request):
+            return converse(session.connector, self._head(request), request.body, limit, watched)
+        is_long = len(request.body) > LONGEST
+        return session.request(
+            request.method,
+            self._url(request.url),
+            data=_pieces(request.body) if is_long else request.body,
+            headers={**request.headers, "Content-Length": str(len(request.body))} if is_long else request.headers,
+            timeout=limit,
+            proxy=self._proxy,
+            allow_redirects=False,
+        )
+
+    async def _open(self) -> tuple[aiohttp.ClientSession, Watch]:
+        """Connections of another event loop, most likely a closed one, are of no use in this one."""
+        old, self._loop = self._session, asyncio.get_running_loop()
+        self._heads.clear()
+        session = self._session = aiohttp.ClientSession(
+            connector=Pool(ssl=self._tls, **self._pool),
+            headers={"Accept-Encoding": ACCEPTED},
+            auto_decompress=False,
+            trust_env=self._trust_env,
+            cookie_jar=aiohttp.DummyCookieJar(),
+            read_bufsize=BUFFER,
+        )
+        watch = self._watch = Watch()
+        if old is not None:
+            with suppress(RuntimeError):  # that loop is closed, and its sockets with it
+                await old.close()
+        return session, watch
+
+    def _head(self, request: HttpRequest) -> Head:
+        """Remembered: calls repeat themselves."""
+        known = self._heads.get(request.url)
+        if known is not None and known[0] == request.headers:
+            return known[1]
+        head = spell(request, self._url(request.url))
+        if known is not None or len(self._heads) < MOST_REMEMBERED:
+            self._heads[request.url] = dict(request.headers), head
+        return head
+
+    def _url(self, url: str) -> URL:
+        """As it is written: the library would respell some escapes, and a signature would not fit any more."""
+        try:
+            return URL(url, encoded=True) if WRITTEN.fullmatch(url) else URL(url)
+        except ValueError:
+            raise no_url() from None
+
+    def _limit(self, timeouts: Timeouts) -> aiohttp.ClientTimeout:
+        """What the library is to watch: connecting, and the silence before the answer's head. The rest is ours."""
+        limit = aiohttp.ClientTimeout(
+            total=None, connect=None, sock_connect=timeouts.connect, sock_read=_patience(timeouts)
+        )
+        if len(self._limits) < MOST_REMEMBERED:  # deadlines differ from call to call; usual ones do not
+            self._limits[timeouts] = limit
+        return limit
+
+    async def close(self) -> None:
+        session, self._session = self._session, None
+        if self._watch is not None:
+            self._watch.close()
+        if session is not None:
+            await session.close()
+
+
+def _patience(timeouts: Timeouts) -> float | None:
+    """How long a silence may be, where the limit of the whole attempt does not end it anyway."""
+    read, total = timeouts.read, timeouts.total
+    return None if read is not None and total is not None and total <= read else read
+
+
+async def _pieces(body: bytes) -> AsyncIterator[bytes]:
+    """A long body. Between two pieces the event loop reads, so an early answer is known before writing on fails."""
+    for start in range(0, len(body), CHUNK):
+        yield body[start : start + CHUNK]
+        await asyncio.sleep(0)  # the loop asks which sockets are ready,
+        await asyncio.sleep(0)  # and reads from them
+
+
+def _reply(response: aiohttp.ClientResponse | Answer, watched: Watched, url: str) -> _AioReply:
+    if "Content-Encoding" not in response.headers:
+        return _AioReply(response, watched, url)
+    try:
+        unpacker = unpacker_for({"content-encoding": response.headers["Content-Encoding"]})
+    except NetworkError:
+        watched.end()
+        response.close()
+        raise
+    return _AioReply(response, watched, url) if unpacker is None else _PackedReply(response, watched, url, unpacker)
+
+
+def _host(url: str) -> str:
+    return url.partition("://")[2].partition("/")[0].rpartition("@")[2]

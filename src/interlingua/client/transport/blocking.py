@@ -1,0 +1,234 @@
+"""The standard library's HTTP client behind the transport interface: no event loop, no thread of its own."""
+
+from __future__ import annotations
+
+import http.client
+import socket
+import ssl
+import time
+import zlib
+from base64 import b64encode
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from threading import Lock
+from urllib.parse import SplitResult, unquote, urlsplit
+
+from ...errors import AdapterError, NetworkError, RequestTimeoutError
+from ..deadline import Deadline
+from ..http import HttpRequest, Timeouts
+from .base import DRAIN_SECONDS, Abort, certificate_error, no_url
+from .connection import Answer, Connection
+from .packing import unpacker_for
+from .proxies import proxy_from_environment
+
+__all__ = ["BlockingTransport"]
+
+# What the library raises, and what we say; the first that fits.
+FAILURES: tuple[tuple[type[BaseException], type[AdapterError], str], ...] = (
+    (TimeoutError, RequestTimeoutError, "no answer in time"),
+    (socket.gaierror, NetworkError, "the host name is not known"),
+    (ssl.SSLError, NetworkError, "no secure connection"),
+    (ConnectionRefusedError, NetworkError, "no connection"),
+    (http.client.RemoteDisconnected, NetworkError, "the server closed the connection without an answer"),
+    (http.client.IncompleteRead, NetworkError, "the answer was cut"),
+    (OSError, NetworkError, "the connection broke"),
+    (http.client.HTTPException, NetworkError, "the answer is not HTTP"),
+    (zlib.error, NetworkError, "the answer cannot be unpacked"),
+    (ValueError, NetworkError, "the connection was closed"),  # reading from a file closed meanwhile
+)
+CAUGHT = (OSError, http.client.HTTPException, ValueError, zlib.error)
+PORTS = {"http": 80, "https": 443}
+
+
+def failure(error: BaseException, host: str) -> AdapterError:
+    """Our exception for one of the library's, whose own text may hold headers and is left out."""
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return certificate_error(host, error)
+    for kind, ours, what in FAILURES:
+        if isinstance(error, kind):
+            return ours(f"{host}: {what} ({type(error).__name__})")
+    return NetworkError(f"{host}: {type(error).__name__}")
+
+
+class _Line(Connection):
+    """A connection to a server, perhaps through a proxy, that may serve several requests."""
+
+    def __init__(self, url: SplitResult, proxy: SplitResult | None, opened: int) -> None:
+        super().__init__()
+        self.url, self.proxy, self.opened = url, proxy, opened
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """Whose requests it may serve."""
+        return self.url.scheme, self.url.netloc
+
+    def open(self, timeouts: Timeouts, context: Callable[[], ssl.SSLContext]) -> None:
+        """Connect to the server, or to the proxy and through it."""
+        door, host = self.proxy or self.url, self.url.hostname or ""
+        self.step(timeouts.connect)
+        port = door.port or PORTS[door.scheme]
+        self.connect(socket.getaddrinfo(door.hostname, port, type=socket.SOCK_STREAM))
+        if door.scheme == "https":
+            self.secure(context(), door.hostname or "")
+        if self.proxy and self.url.scheme == "https":
+            self._tunnel(f"{_bracketed(host)}:{self.url.port or 443}", self.proxy, timeouts)
+            self.secure(context(), host)
+
+    def _tunnel(self, target: str, proxy: SplitResult, timeouts: Timeouts) -> None:
+        answer = self.ask("CONNECT", target, {"host": target, **_proxy_key(proxy)}, seconds=timeouts.connect)
+        if not 200 <= answer.status < 300:
+            raise NetworkError(f"{target}: the proxy {proxy.hostname} refused to connect (status {answer.status})")
+        answer.close()
+
+    def post(self, request: HttpRequest) -> Answer:
+        """Send a request; to a proxy without a tunnel the whole URL is named."""
+        path = (self.url.path or "/") + (f"?{self.url.query}" if self.url.query else "")
+        headers = {"host": self.url.netloc, **request.headers}
+        if self.proxy and self.url.scheme == "http":
+            path, headers = request.url, headers | _proxy_key(self.proxy)
+        return self.ask(request.method, path, headers, request.body, request.timeouts.read)
+
+
+class _BlockingReply:
+    def __init__(self, line: _Line, answer: Answer, silence: float | None, transport: BlockingTransport) -> None:
+        self._line, self._answer, self._silence, self._transport = line, answer, silence, transport
+        self._open = True
+        self.status = answer.status
+        self.headers = answer.fields()
+
+    def chunks(self) -> Iterator[bytes]:
+        try:
+            unpacker, chunks = unpacker_for(self.headers), self._line.chunks(self._answer, self._silence)
+            if unpacker is None:
+                yield from chunks
+            else:
+                for chunk in chunks:
+                    yield from unpacker.pieces(chunk)
+                if unpacker.is_cut:
+                    raise http.client.IncompleteRead(b"")
+        except CAUGHT as error:
+            raise failure(error, self._line.url.netloc) from None
+        self._finish()
+
+    def drain(self) -> None:
+        if self._open:
+            self._line.whole = self._line.whole.within(DRAIN_SECONDS)
+            with suppress(AdapterError, *CAUGHT):
+                for _ in self._line.chunks(self._answer):
+                    pass
+                self._finish()
+
+    def _finish(self) -> None:
+        """Read to the end: the connection may serve again."""
+        if self._open and not self._answer.closes:
+            self._open = False
+            self._answer.close()
+            self._transport.keep(self._line)
+
+    def close(self) -> None:
+        if self._open:
+            self._open = False
+            self._line.cut()
+            self._answer.close()
+            self._line.close()
+
+
+class BlockingTransport:
+    """``tls`` is an ``ssl.SSLContext``, or False for no checks; ``trust_env`` reads proxies from the environment."""
+
+    def __init__(
+        self,
+        *,
+        proxy: str | None = None,
+        trust_env: bool = False,
+        tls: ssl.SSLContext | bool = True,
+        connections: int = 20,
+    ) -> None:
+        self._proxy, self._trust_env, self._most = proxy, trust_env, connections
+        self._tls = tls if isinstance(tls, ssl.SSLContext) else None
+        self._unchecked = tls is False
+        self._idle: list[_Line] = []
+        self._lock = Lock()
+        self._closings = 0
+
+    def send(self, request: HttpRequest, abort: Abort) -> _BlockingReply:
+        url = urlsplit(request.url)
+        if url.hostname is None or url.scheme not in PORTS:
+            raise no_url()
+        idle = self._take((url.scheme, url.netloc))
+        line = idle or _Line(url, self._proxy_for(request.url), self._closings)
+        line.url = url
+        line.whole = Deadline(request.timeouts.total, time.monotonic)
+        try:
+            abort.closes(line.cut)
+            if idle is None:
+                line.open(request.timeouts, self._context)
+                abort.closes(line.cut)  # was it rung before there was anything to close?
+            return _BlockingReply(line, line.post(request), request.timeouts.read, self)
+        except AdapterError:
+            line.close()
+            del url  # its query may hold a key, and tracebacks may show local variables
+            raise
+        except CAUGHT as error:
+            line.close()
+            host = url.netloc
+            del url
+            raise failure(error, host) from None
+
+    def _proxy_for(self, url: str) -> SplitResult | None:
+        named = self._proxy or (proxy_from_environment(url) if self._trust_env else None)
+        if not named:
+            return None
+        proxy = urlsplit(named if "://" in named else f"http://{named}")
+        if proxy.hostname is None or proxy.scheme not in PORTS:
+            raise NetworkError(f"a proxy must be an http or https URL, not {proxy.scheme}://", retryable=False)
+        return proxy
+
+    def _context(self) -> ssl.SSLContext:
+        with self._lock:
+            if self._tls is None:
+                self._tls = ssl.create_default_context()
+                if self._unchecked:
+                    self._tls.check_hostname, self._tls.verify_mode = False, ssl.CERT_NONE
+            return self._tls
+
+    def _take(self, key: tuple[str, str]) -> _Line | None:
+        """An idle connection on which nothing has come since its last answer, not even its end."""
+        while True:
+            with self._lock:
+                line = next((line for line in self._idle if line.key == key), None)
+                if line is None:
+                    return None
+                self._idle.remove(line)
+            if not line.has_unread():
+                return line
+            line.close()
+
+    def keep(self, line: _Line) -> None:
+        """Keep a connection for the next request, unless the transport was closed since it was opened."""
+        spare: _Line | None = line
+        if not line.used_up and not line.has_unread():
+            with self._lock:
+                if line.opened == self._closings:
+                    self._idle.append(line)
+                    spare = self._idle.pop(0) if len(self._idle) > self._most else None
+        if spare is not None:
+            spare.close()
+
+    def close(self) -> None:
+        with self._lock:
+            idle, self._idle = self._idle, []
+            self._closings += 1
+        for line in idle:
+            line.close()
+
+
+def _bracketed(host: str) -> str:
+    return f"[{host}]" if ":" in host else host
+
+
+def _proxy_key(proxy: SplitResult) -> dict[str, str]:
+    if proxy.username is None:
+        return {}
+    pair = f"{unquote(proxy.username)}:{unquote(proxy.password or '')}"
+    return {"proxy-authorization": f"Basic {b64encode(pair.encode()).decode()}"}

@@ -1,0 +1,1 @@
+"""What every dialect is made with: values in, values out. No module here imports a dialect, and none does I/O."""

@@ -1,0 +1,138 @@
+"""What a translation could not say: collected here, each with a path, a reason and a weight. Knows no vendor.
+
+Residue (``extras``) and blocks that another dialect carried whole are not translated; how much that matters is told by
+the wire's own words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ..types.base import Json, Value
+from ..types.blocks import Block, OpaqueBlock
+from ..types.loss import Loss, LossKind, LossWeight
+from .json import Wire, is_dict, is_list, is_object
+
+__all__ = ["Ledger", "is_blank"]
+
+# Residue of a request, and blocks, that speak of what a server keeps.
+KEPT_BY_SERVER = frozenset(
+    "previous_response_id conversation prompt thread thread_id store container cachedContent cached_content context"
+    " item_reference compaction container_upload".split()
+)
+# Residue of a block that says nothing to a model: names that a server gave, and the state of an item.
+LABELS = frozenset(("id", "status", "index", "item"))
+# Residue that says what its absence says.
+DEFAULTS: Wire = {"n": 1, "candidateCount": 1, "presence_penalty": 0, "frequency_penalty": 0, "prefix": False}
+QUOTED = 60
+"""How many characters of a name are quoted: a log must not fill with what a wire put in the place of one."""
+NAMED = 4
+"""Fields that a reason names."""
+
+
+class Ledger:
+    """Collects losses. ``where`` is the place being encoded; loops set it, so a path is built only when needed.
+
+    Whoever encodes may also append to ``losses``, and remove what was appended last.
+    """
+
+    __slots__ = ("_places", "losses", "where")
+
+    def __init__(self) -> None:
+        self.losses: list[Loss] = []
+        self._places: dict[Loss, int] = {}  # where the losses stand that were found so far, in their order
+        self.where: tuple[str | int, ...] = ()
+
+    def lose(self, kind: LossKind, reason: str, *path: str | int, weight: LossWeight | None = None) -> None:
+        """Declare a loss below the present place. A signature that is lost is state; the usual weight is content."""
+        if weight is None:
+            weight = "state" if kind == "dropped" and path and path[-1] == "signature" else "content"
+        loss = Loss("/".join(map(str, (*self.where, *path))), kind, reason, weight)
+        if not self._has(loss):
+            self.losses.append(loss)
+
+    def _has(self, loss: Loss) -> bool:
+        """``loss in self.losses``, without a search: thousands of losses would be compared with each other."""
+        losses, places = self.losses, self._places
+        start = 0
+        while places:
+            latest, place = next(reversed(places.items()))
+            if place < len(losses) and losses[place] is latest:
+                start = place + 1
+                break
+            del places[latest]  # it was removed meanwhile
+        for place in range(start, len(losses)):
+            places.setdefault(losses[place], place)
+        return loss in places
+
+    def lose_form(self, kind: LossKind, reason: str, *path: str | int) -> None:
+        """Declare a loss that only a comparison of bytes would notice."""
+        self.lose(kind, reason, *path, weight="form")
+
+    def foreign(self, value: Value, dialect: str, *path: str | int) -> None:
+        """Declare the residue that other dialects left on a value: it is not translated."""
+        for name, residue in value.extras.items():
+            if name != dialect:
+                for key in residue:
+                    if not is_blank(residue[key]):
+                        lost = residue[key]
+                        weight = _weight(key, lost, whole=not (path or self.where))
+                        self.lose("dropped", _untranslated(name, key, lost), *path, "extras", name, key, weight=weight)
+
+    def opaque(self, block: OpaqueBlock) -> None:
+        """Declare a block that another dialect carried whole. One that holds nothing but its type says nothing."""
+        raw: Json = block.raw
+        held = {key: raw[key] for key in raw if key not in ("type", "role", "id")} if is_object(raw) else raw
+        word = str(raw.get("type") or next(iter(raw), "")) if is_object(raw) else type(raw).__name__
+        weight: LossWeight = "state" if word in KEPT_BY_SERVER else "form" if is_blank(held) else "content"
+        reason = f"`{word[:QUOTED]}` is a block of {block.dialect} that interlingua does not translate; it was left out"
+        self.lose("dropped", reason, weight=weight)
+
+    def lose_from_system(self, block: Block, dialect: str) -> None:
+        """Declare a block of the system prompt that is no text."""
+        if type(block) is OpaqueBlock:
+            self.opaque(block)
+        else:
+            self.lose("dropped", f"{dialect} takes only text in a system prompt")
+
+
+def _untranslated(dialect: str, key: str, value: Json) -> str:
+    if key == "role":
+        return f"{dialect} had the role {str(value)[:QUOTED]!r} here, which interlingua does not know; sent as user"
+    if not is_object(value):
+        return f"`{key[:QUOTED]}` is a field of {dialect} that interlingua does not translate; it was left out"
+    fields = list(_fields(key, value))
+    named = ", ".join(f"`{field[:QUOTED]}`" for field in fields[:NAMED])
+    more = f" and {len(fields) - NAMED} more" if len(fields) > NAMED else ""
+    if len(fields) == 1:
+        return f"{named} is a field of {dialect} that interlingua does not translate; it was left out"
+    return f"{named}{more} are fields of {dialect} that interlingua does not translate; they were left out"
+
+
+def _fields(key: str, value: Json, depth: int = 2) -> Iterator[str]:
+    """The names of what residue holds, in the wire's own nesting."""
+    if depth and is_object(value) and value:
+        for inner, held in value.items():
+            if not is_blank(held):
+                yield from (f"{key}.{field}" for field in _fields(inner, held, depth - 1))
+    else:
+        yield key
+
+
+def _weight(key: str, value: Json, *, whole: bool) -> LossWeight:
+    """``whole``: the residue is a request's or a response's own, not a block's."""
+    if whole and key in KEPT_BY_SERVER:
+        return "state"
+    if is_object(value) and value:
+        return "form" if all(_weight(k, v, whole=whole) == "form" for k, v in value.items()) else "content"
+    by_default = key in DEFAULTS and value == DEFAULTS[key]
+    return "form" if by_default or is_blank(value) or (key in LABELS and not whole) else "content"
+
+
+def is_blank(value: Json) -> bool:
+    """Null or empty all the way down: nothing anyone could miss."""
+    if is_dict(value):
+        return all(map(is_blank, value.values()))
+    if is_list(value):
+        return all(map(is_blank, value))
+    return value is None or value == ""

@@ -1,0 +1,56 @@
+"""Which tools a request offers: to a protocol without a word for its choice, and to a call that answers it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from msgspec.structs import replace
+
+from ..types.request import Request
+from ..types.tools import ServerTool, ToolDefinition
+from .incomplete import Shortened
+from .tables import Ledger
+
+__all__ = ["is_plainly_offered", "narrow"]
+
+
+def is_plainly_offered(name: str, request: Request) -> bool:
+    """Whether a call of this name comes back as it is: such a tool was offered, neither strict nor for free text."""
+    found = False
+    for tool in request.tools:
+        if type(tool) is ToolDefinition and tool.name == name:
+            if tool.strict or tool.kind != "json":
+                return False
+            found = True
+    return found
+
+
+def narrow(request: Request, protocol: str, unsaid: Collection[str]) -> Shortened[Request] | None:
+    """The request with only those tools that its choice allows. None, nearly always: nothing has to be left out.
+
+    ``unsaid``: for which choices the protocol has no word, of ``none``, ``specific`` and ``allowed``.
+    """
+    choice = request.tool_choice
+    if choice is None:
+        return None
+    word = choice.mode if choice.mode in ("none", "specific") else "allowed" if choice.allowed else None
+    if word not in unsaid:
+        return None
+    ledger = Ledger()
+    kept = [i for i, tool in enumerate(request.tools) if _is_kept(tool, request)]
+    for index in sorted(set(range(len(request.tools))) - set(kept)):
+        ledger.lose_form("dropped", f"{protocol} has no tool choice {word}; the tool was not sent", "tools", index)
+    fewer = replace(request, tools=tuple(request.tools[i] for i in kept))
+    if word == "none":
+        ledger.lose_form("approximated", f"{protocol} has no tool choice none; no tools were sent", "tool_choice")
+        fewer = replace(fewer, tool_choice=None)
+    elif not ledger.losses:
+        return None
+    return Shortened(fewer, {f"tools/{at}": f"tools/{index}" for at, index in enumerate(kept)}, ledger.losses)
+
+
+def _is_kept(tool: ToolDefinition | ServerTool, request: Request) -> bool:
+    """A provider's own tool has no name that a list of names could hold: only ``none`` leaves it out."""
+    choice = request.tool_choice
+    assert choice is not None
+    return choice.allows(tool.name) if isinstance(tool, ToolDefinition) else choice.mode != "none"

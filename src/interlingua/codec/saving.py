@@ -1,0 +1,62 @@
+"""Canonical values as JSON, and back. A response that failed keeps its error.
+
+Every value is a msgspec Struct, so ``msgspec.json`` alone serves for all but an ``AdapterError``, which is an
+exception: here it becomes an object, and what it was again.
+"""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar, cast
+
+import msgspec
+from msgspec.structs import replace
+
+from ..errors import AdapterError, ParseError, error_type
+from ..types.base import Json
+from ..types.events import MessageComplete
+from ..types.response import Response
+
+__all__ = ["from_json", "to_json"]
+
+T = TypeVar("T")
+FIELDS = (
+    "message", "retryable", "retry_after", "provider", "provider_status", "provider_code", "provider_message",
+    "request_id", "attempts", "extras",
+)  # fmt: skip
+
+
+class UnreadableValue(ParseError, ValueError):
+    """JSON that is not the value that was asked for. A ``ValueError`` too, as ``msgspec`` raises it."""
+
+
+def to_json(value: Any) -> bytes:
+    """Compact JSON of any canonical value."""
+    return msgspec.json.encode(value, enc_hook=_error_fields)
+
+
+def from_json(data: bytes | str, kind: type[T]) -> T:
+    """The value that ``to_json`` wrote. Anything else is a ``ParseError``, unknown words of closed vocabularies too."""
+    try:
+        value = msgspec.json.decode(data, type=kind)
+        if isinstance(value, MessageComplete):
+            value = replace(value, response=replace(value.response, error=_rebuilt(value.response.error)))
+        return replace(value, error=_rebuilt(value.error)) if isinstance(value, Response | MessageComplete) else value
+    except (ValueError, TypeError, KeyError, RecursionError) as error:
+        raise UnreadableValue(f"this is not the JSON of a {getattr(kind, '__name__', kind)}: {error}") from error
+
+
+def _error_fields(value: Any) -> Any:
+    if not isinstance(value, AdapterError):
+        raise TypeError(f"{value!r} is not a canonical value")
+    told = {name: getattr(value, name) for name in FIELDS}
+    return {"error_class": value.error_class, "type": value.__class__.__name__, **told}
+
+
+def _rebuilt(saved: Json) -> Json:
+    if not isinstance(saved, dict):
+        return saved
+    told = cast("dict[str, Any]", saved)
+    fields = {name: told[name] for name in FIELDS if name in told and name != "message"}
+    base = error_type(told["error_class"])
+    named = {cls.__name__: cls for cls in (base, *base.__subclasses__())}
+    return named.get(told.get("type", ""), base)(told["message"], error_class=told["error_class"], **fields)

@@ -1,0 +1,98 @@
+"""What a rewriting changed in a schema, kept to be done again to an equal one: that costs little, and what did not
+change is not copied."""
+
+from typing import Any, NamedTuple, TypeAlias
+
+from msgspec import to_builtins
+
+from interlingua.codec.schema.walk import Schema, is_list, is_schema
+
+
+class Patch(NamedTuple):
+    """The changes to one object, or to one list: there, keys are places."""
+
+    dropped: tuple[str, ...]
+    said: tuple[tuple[str | int, Any], ...]
+    """For a key, what is said now: a text or a number; an object of nothing else; or a ``Patch`` or ``Copy``."""
+
+
+class Copy(NamedTuple):
+    """Anything else that is said now."""
+
+    value: Any
+
+
+Change: TypeAlias = Patch | Copy
+
+
+def difference(before: Schema, after: Schema) -> Patch | None:
+    """What makes ``before`` into ``after``, down to the order of its keys; None if they are the same."""
+    if before is after:
+        return None
+    dropped: tuple[str, ...] = ()
+    if list(before) != list(after):
+        dropped = tuple(key for key in before if key not in after)
+        if [*(key for key in before if key in after), *(key for key in after if key not in before)] != list(after):
+            return Patch(tuple(before), tuple((key, _new(value)) for key, value in after.items()))
+    said: list[tuple[str | int, Any]] = []
+    for key, value in after.items():
+        if key not in before:
+            said.append((key, _new(value)))
+        elif before[key] is not value:
+            said += _changed(key, before[key], value)
+    return Patch(dropped, tuple(said)) if dropped or said else None
+
+
+def _changed(key: str | int, old: Any, value: Any) -> list[tuple[str | int, Any]]:
+    if is_schema(old) and is_schema(value):
+        if _is_flat(value):
+            return [] if _same(old, value) else [(key, value)]
+        patch = difference(old, value)
+        return [] if patch is None else [(key, Copy(value) if old.keys().isdisjoint(value) else patch)]
+    if is_list(old) and is_list(value) and len(old) == len(value):
+        pairs = enumerate(zip(old, value, strict=True))
+        said = tuple(change for place, (mine, other) in pairs for change in _changed(place, mine, other))
+        return [(key, Patch((), said))] if said else []
+    return [] if type(old) is type(value) and old == value else [(key, _new(value))]
+
+
+def _same(old: Schema, flat: Schema) -> bool:
+    """To the letter: equal values of other types are others, for true is not 1."""
+    return old == flat and list(old) == list(flat) and [*map(type, old.values())] == [*map(type, flat.values())]
+
+
+def _new(value: Any) -> Any:
+    return Copy(value) if is_list(value) or (is_schema(value) and not _is_flat(value)) else value
+
+
+def _is_flat(node: Schema) -> bool:
+    for value in node.values():  # noqa: SIM110  (a generator takes twice as long)
+        if isinstance(value, _DEEP):
+            return False
+    return True
+
+
+_DEEP = (dict, list)
+
+
+def weight(change: Any) -> int:
+    """How many objects a change makes."""
+    return 1 + sum([weight(new) for _, new in change.said if type(new) is not str]) if type(change) is Patch else 1
+
+
+def changed(node: Any, change: Change) -> Any:
+    """``node`` after a change. What the change made is shared with nobody; the rest may be shared with ``node``."""
+    if type(change) is not Patch:
+        return to_builtins(change[0])
+    dropped, says = change
+    said = node.copy()
+    for word in dropped:
+        del said[word]
+    for key, new in says:
+        if type(new) is Patch:
+            said[key] = changed(said[key], new)
+        elif type(new) is Copy:
+            said[key] = to_builtins(new.value)
+        else:
+            said[key] = new.copy() if type(new) is dict else new
+    return said

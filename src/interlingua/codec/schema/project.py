@@ -1,0 +1,45 @@
+"""`project_schema`: what a dialect takes of a tool's parameters at all, strict or not."""
+
+from typing import NamedTuple
+
+from interlingua.codec.schema.rewrite import Rewriter
+from interlingua.codec.schema.subsets import PROJECTED, Subset, known_dialect
+from interlingua.codec.schema.walk import Schema
+
+TOO_DEEP = "#: dropped, for it is nested deeper than Python's stack"
+
+
+class Projection(NamedTuple):
+    """A schema in a dialect's subset, and what had to change: a JSON pointer, a colon, a few words."""
+
+    schema: Schema
+    changes: tuple[str, ...]
+
+
+def project_schema(schema: Schema, dialect: str) -> Projection:
+    """``schema`` as the parameters of a tool in ``dialect``; the very same if nothing had to change.
+
+    Gemini: for `parametersJsonSchema` and `responseJsonSchema` (the older `parameters`: ``to_gemini_schema``).
+    Ollama: for tools only; its `format` takes any schema. The other dialects take any schema for a tool.
+    """
+    subset = PROJECTED.get(known_dialect(dialect))
+    if subset is None:
+        return Projection(schema, ())
+    projection = projected(schema, subset)
+    if "description" in projection.schema and dialect in NO_ROOT_DESCRIPTION:
+        rest = {key: value for key, value in projection.schema.items() if key != "description"}
+        return Projection(rest, (*projection.changes, "#: dropped description: parameters have none of their own"))
+    return projection
+
+
+def projected(schema: Schema, subset: Subset) -> Projection:
+    try:
+        rewriter = Rewriter(schema, subset)
+        rewritten = rewriter.rewritten()
+    except RecursionError:
+        return Projection({"type": "object"}, (TOO_DEEP,))
+    return Projection(rewritten if rewriter.changes else schema, tuple(rewriter.changes))
+
+
+# ToolFunctionParameters in https://github.com/ollama/ollama/blob/main/api/types.go
+NO_ROOT_DESCRIPTION = frozenset(("ollama",))

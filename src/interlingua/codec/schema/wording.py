@@ -1,0 +1,46 @@
+"""Leaving to a description what a schema may not say itself."""
+
+import json
+
+from interlingua.codec.schema.walk import Schema
+
+# Means nothing to a model, or is said again elsewhere (`discriminator` by the constants of the branches).
+UNSPOKEN = frozenset(
+    ("$schema", "$id", "$anchor", "$comment", "$defs", "definitions", "components", "discriminator", "title")
+)
+
+
+_DEEP = (dict, list)
+
+
+def is_silent(word: str, value: object) -> bool:
+    """Whether a keyword may go without leaving words behind."""
+    if word in ("additionalProperties", "unevaluatedProperties"):
+        return isinstance(value, bool)
+    if word in UNSPOKEN or value is None:
+        return True
+    return not value and isinstance(value, _DEEP) and word not in ("default", "not")
+
+
+def described(node: Schema, note: str) -> Schema:
+    """``node`` with ``note`` at the end of its description."""
+    before = node.get("description")
+    return {**node, "description": f"{before}\n\n{note}" if before else note}
+
+
+def folded(node: Schema, words: list[str]) -> Schema:
+    """``node`` with the keywords ``words`` in its description instead, in the notation of Anthropic's SDK."""
+    text = ", ".join([f"{word}: {_spoken(node[word])}" for word in words])
+    rest = {key: value for key, value in node.items() if key not in words}
+    before = rest.get("description")
+    rest["description"] = f"{before}\n\n{{{text}}}" if before else f"{{{text}}}"
+    return rest
+
+
+_dump = json.JSONEncoder(ensure_ascii=False).encode
+
+
+def _spoken(value: object) -> str:
+    if type(value) is int:  # nearly all of them are bounds
+        return str(value)
+    return value if isinstance(value, str) else _dump(value)

@@ -1,0 +1,212 @@
+"""Schemas on the way out, as a dialect takes them, and the optionals that strict ones forced on models on the way back.
+
+Agents send the same tools with every request, and judging a schema costs many times what reading it does. So what
+became of one is remembered, by its text: a schema that has changed since is another schema.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from msgspec import MsgspecError, msgpack
+from msgspec.structs import replace
+
+from ..types.base import Json
+from ..types.blocks import ToolUseBlock
+from ..types.loss import Loss, LossKind, LossWeight
+from ..types.request import Request
+from ..types.tools import Tool, ToolDefinition
+from .schema import restore_optional, strict_schema
+from .schema.patches import Change, Copy, changed, difference, weight
+from .stream import decode_json, dump
+from .tables import Ledger
+
+__all__ = [
+    "NO_JSON",
+    "Declared",
+    "Plan",
+    "Plans",
+    "Restore",
+    "fitted_tools",
+    "is_strict_form",
+    "narrowed",
+    "restorer",
+    "say_changed",
+    "say_strict",
+]
+
+Restore = Callable[[ToolUseBlock], ToolUseBlock]
+Schema = dict[str, Json]
+
+
+Declared = tuple[LossKind, str, str, LossWeight]
+"""A loss to be: its kind, its reason, its path from the tool that the schema belongs to, its weight."""
+Judge = Callable[[Schema], tuple[Schema, tuple[Declared, ...]]]
+"""What a dialect makes of a schema, and what it has to declare for it."""
+Judged = tuple[Change | None, tuple[Declared, ...]]
+NO_JSON = (MsgspecError, TypeError, ValueError, OverflowError, RecursionError)
+"""What a value raises that cannot be written."""
+WORTH = 200
+"""The bytes of a schema that are copied in the time that a patch takes to make one object."""
+_pack = msgpack.Encoder().encode
+
+
+class Plan(NamedTuple):
+    """How a tool goes out: what is changed in its schema, the losses of that, and whether there is more to be said."""
+
+    change: Change | None
+    losses: tuple[Loss, ...]
+    usual: bool
+
+
+class Plans:
+    """What a dialect does with the tools of a request. Each schema is remembered, and the latest tools all at once.
+
+    ``judge`` tells what becomes of a schema; ``is_usual``, that a tool says nothing but its own words and a schema.
+    """
+
+    def __init__(self, judge: Judge, is_usual: Callable[[Tool], bool]) -> None:
+        self._judge = judge
+        self._is_usual = is_usual
+        self._remembered = lru_cache(maxsize=1024)(self._read)
+        self._latest: tuple[bytes, Sequence[Plan]] = (b"", ())
+
+    def of(self, tools: Sequence[Tool]) -> Sequence[Plan]:
+        """One for each tool; one of the provider's own has no schema to be changed."""
+        try:
+            text = _pack(tools)
+        except NO_JSON:  # whoever sends it will hear of it
+            return [self._plan(tool, place, self._judged) for place, tool in enumerate(tools)]
+        latest, plans = self._latest
+        if text != latest:
+            plans = [self._plan(tool, place, self._told) for place, tool in enumerate(tools)]
+            self._latest = text, plans
+        return plans
+
+    def _plan(self, tool: Tool, place: int, judged: Callable[[Schema], Judged]) -> Plan:
+        change, losses = judged(tool.input_schema) if isinstance(tool, ToolDefinition) else (None, ())
+        declared = tuple(Loss(f"tools/{place}/{path}", kind, why, heavy) for kind, why, path, heavy in losses)
+        return Plan(change, declared, self._is_usual(tool))
+
+    def _told(self, schema: Schema) -> Judged:
+        return self._remembered(dump(schema))
+
+    def _read(self, text: bytes) -> Judged:
+        return self._judged(decode_json(text))
+
+    def _judged(self, schema: Schema) -> Judged:
+        said, losses = self._judge(schema)
+        return _change(schema, said), losses
+
+
+def _change(schema: Schema, said: Schema) -> Change | None:
+    """The cheaper way from the one to the other: piece by piece, or to copy the whole."""
+    patch = difference(schema, said)
+    return Copy(said) if patch is not None and weight(patch) * WORTH > len(dump(said)) else patch
+
+
+def fitted_tools(
+    tools: Sequence[Tool], plans: Sequence[Plan], losses: list[Loss]
+) -> list[tuple[ToolDefinition, Schema]] | None:
+    """Tools that say nothing but name, description and schema, each with the schema that goes out; None with others."""
+    said: list[tuple[ToolDefinition, Schema]] = []
+    known = len(losses)
+    for tool, (change, lost, is_usual) in zip(tools, plans, strict=True):
+        if not is_usual or type(tool) is not ToolDefinition:
+            del losses[known:]
+            return None
+        schema = tool.input_schema
+        if change is not None:
+            schema = say_changed(schema, change)
+            losses += lost
+        said.append((tool, schema))
+    return said
+
+
+def say_changed(schema: Schema, change: Change) -> Schema:
+    """A schema as it goes out."""
+    said: Schema
+    try:
+        said = changed(schema, change)
+    except (AttributeError, LookupError, TypeError):  # built by hand, of what only JSON makes lists and texts
+        said = changed(decode_json(dump(schema)), change)
+    return said
+
+
+def narrowed(dialect: str, changes: Sequence[str]) -> tuple[str, LossWeight]:
+    """The reason for what a dialect's subset of JSON Schema changed, and its weight."""
+    return f"{dialect} takes a subset of JSON Schema: {'; '.join(changes) or 'respelled'}", _weight(changes)
+
+
+def _weight(changes: Sequence[str]) -> LossWeight:
+    """Whether an object is closed, and the word for the language: no model misses either."""
+    return "form" if all(map(_UNMISSED.fullmatch, changes)) else "content"
+
+
+_UNMISSED = re.compile(r".*: (?:dropped (?:additionalProperties|\$schema|, )+|closed: no other properties)")
+
+
+class Verdict(NamedTuple):
+    """What became of a schema: ``change`` makes it strict, None where it is that already."""
+
+    strict: bool
+    changes: tuple[str, ...]
+    change: Change | None
+
+
+@lru_cache(maxsize=1024)
+def _judged(text: bytes, dialect: str) -> Verdict:
+    schema: Schema = decode_json(text)
+    result = strict_schema(schema, dialect=dialect)
+    same = not result.strict or result.schema == schema
+    return Verdict(result.strict, result.changes, None if same else _change(schema, result.schema))
+
+
+def say_strict(schema: Schema, dialect: str, ledger: Ledger, *path: str | int) -> tuple[Schema, bool]:
+    """A schema in the dialect's strict subset, and whether it could be brought there; the rest is declared."""
+    verdict = _judged(dump(schema), dialect)
+    if not verdict.strict:
+        if path[-1] != "output_schema":  # which is strict by nature: the schema itself comes through
+            why = f"the schema cannot be strict in {dialect}: {'; '.join(verdict.changes)}"
+            ledger.lose("dropped", why, *path[:-1], "strict")
+        return schema, False
+    if verdict.change is None:
+        return schema, True
+    why = f"a strict schema of {dialect} takes a subset of JSON Schema: {'; '.join(verdict.changes) or 'respelled'}"
+    ledger.lose("approximated", why, *path, weight=_weight(verdict.changes))
+    return say_changed(schema, verdict.change), True
+
+
+def is_strict_form(schema: Schema, dialect: str) -> bool:
+    """Whether a schema is already what ``say_strict`` would write."""
+    verdict = _judged(dump(schema), dialect)
+    return verdict.strict and verdict.change is None
+
+
+def restorer(request: Request | None, *, texts: bool) -> Restore | None:
+    """What turns the nulls that a strict schema forced on the model back into absent arguments.
+
+    ``texts``: the dialect writes arguments as text, so the model's own text is kept for its replay.
+    """
+    schemas = {t.name: t for t in request.tools if isinstance(t, ToolDefinition)} if request is not None else {}
+    if not schemas:
+        return None
+
+    def restore(block: ToolUseBlock) -> ToolUseBlock:
+        tool = schemas.get(block.name)
+        if tool is None:
+            return block
+        if tool.kind == "text" and block.kind == "json" and isinstance(block.input.get("input"), str):
+            return replace(block, kind="text", input={}, input_text=block.input["input"])
+        if not tool.strict:
+            return block
+        input: dict[str, Any] = restore_optional(block.input, tool.input_schema)
+        if input is block.input:
+            return block
+        text = block.input_text or (dump(block.input).decode() if texts else None)
+        return replace(block, input=input, input_text=text)
+
+    return restore

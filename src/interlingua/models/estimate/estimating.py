@@ -1,0 +1,59 @@
+"""The estimates: what is counted, weighed by the row that holds for a server and a model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from typing import Any
+
+from ...types.blocks import Block
+from ...types.messages import Message
+from ...types.request import Request
+from ...types.tools import Tool
+from .counting import FEATURES, answer_counts, counts
+from .families import door, family, hears_thoughts, keeps_idle_tools
+from .text import TEXT
+from .weights import ANSWERS, WEIGHTS
+
+__all__ = ["estimate_input_tokens", "estimate_output", "estimate_request", "tokenizer"]
+
+
+def estimate_input_tokens(
+    messages: Iterable[Message],
+    tools: Sequence[Tool] = (),
+    system: str | Iterable[Block] | None = None,
+    *,
+    provider: str,
+    model: str | None = None,
+    output_schema: dict[str, Any] | None = None,
+) -> int:
+    """The tokens of a prompt, roughly. ``provider`` may also be a dialect's name; ``model`` makes it better."""
+    request = Request(messages=messages, tools=tools, system=system or (), output_schema=output_schema)
+    return estimate_request(request, provider, model)
+
+
+def estimate_request(request: Request, provider: str, model: str | None = None) -> int:
+    """The same, of a whole request: its choice of tools and its thinking count too."""
+    name = model or request.model
+    row = tokenizer(provider, name)
+    tally = counts(request, name or row, idle_tools=keeps_idle_tools(row), thoughts=hears_thoughts(provider))
+    weighed = sum(tally[kind] * weight for kind, weight in zip(FEATURES, WEIGHTS[row], strict=True))
+    return max(1, round(weighed) + tally["media"])
+
+
+def estimate_output(content: Iterable[Block], provider: str, model: str | None = None) -> int:
+    """The tokens of an answer, roughly. Reasoning that is not shown cannot be counted."""
+    row = tokenizer(provider, model)
+    tally = answer_counts(content)
+    once, call = ANSWERS.get(row.partition("@")[0], ANSWERS["open"])
+    weighed = sum(tally[kind] * weight for kind, weight in zip(TEXT, WEIGHTS[row], strict=False))
+    return max(1, round(weighed + once + call * tally["calls"]))
+
+
+@lru_cache(maxsize=512)
+def tokenizer(provider: str, model: str | None) -> str:
+    """Which row of weights holds: the family behind this server's door, else the family anywhere, else open models."""
+    place = door(provider)
+    name = family(place, model)
+    behind = f"{name}@{place}"
+    return behind if behind in WEIGHTS else name if name in WEIGHTS else "open"

@@ -1,8 +1,0 @@
-"""The command line."""
-
-import sys
-
-from interlingua.testing.fidelity.cli import main
-
-if __name__ == "__main__":
-    sys.exit(main())
