@@ -206,7 +206,7 @@ def test_a_schema_edited_in_place_is_read_anew() -> None:
 
 SAME = """
 from interlingua import ToolDefinition
-from interlingua.behaviour.relevance import scores
+from interlingua.client.behaviour.relevance import scores
 words = "run the shell command, show the log of the process, stop the job, send a mail, make a chart of the table"
 tools = [ToolDefinition(name=f"t{i}", description=" ".join(words.split()[i:] + words.split()[:i])) for i in range(24)]
 print(scores(words, tools))

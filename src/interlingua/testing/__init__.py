@@ -1,1 +1,1 @@
-"""What we test with, for others to test with: oracles, the conformance suite, strategies, the fidelity report."""
+"""What we test with, for others to test with: cassettes, the conformance suite, strategies."""
