@@ -181,6 +181,17 @@ def test_client_reads_a_stream() -> None:
     check_end(answers[-1])
 
 
+def test_client_reads_an_answer_whose_signatures_are_not_base64() -> None:
+    """It refuses the whole answer for one of them."""
+    thought = ThinkingBlock(text="hm", signature="sig-first")
+    response = Response(content=(thought, ToolUseBlock(id="c1", name="add", signature="é")), stop_reason="tool_use")
+    expected = [{"text": "hm", "thought": True}, {"functionCall": {"id": "c1", "args": {}, "name": "add"}}]
+    with answering(GEMINI.encode_response(response).body) as client:
+        assert parts_of([ask(client)]) == expected
+    with streaming(said(unfold(response))) as client:
+        assert parts_of(ask_streamed(client)) == expected
+
+
 def test_client_reads_a_stream_of_blocks_that_are_open_together() -> None:
     call = ToolUseBlock(id="c1", name="add", input={"a": 1})
     whole = Response(content=(TextBlock("One. Two."), call), stop_reason="tool_use")

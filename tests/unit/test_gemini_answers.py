@@ -310,8 +310,8 @@ JOINS: list[tuple[list[Wire], list[Any]]] = [
     ([{"text": "a"}, {"text": "b"}], [TextBlock("ab")]),
     ([{"text": "a", "thought": True}, {"text": "b", "thought": True}, {"text": "c"}],
      [ThinkingBlock(text="ab"), TextBlock("c")]),
-    ([{"text": "a"}, {"text": "", "thoughtSignature": "s"}], [TextBlock("a"), TextBlock("", signature="s")]),
-    ([{"text": "a", "thoughtSignature": "s"}, {"text": "b"}], [TextBlock("a", signature="s"), TextBlock("b")]),
+    ([{"text": "a"}, {"text": "", "thoughtSignature": "c2ln"}], [TextBlock("a"), TextBlock("", signature="c2ln")]),
+    ([{"text": "a", "thoughtSignature": "c2ln"}, {"text": "b"}], [TextBlock("a", signature="c2ln"), TextBlock("b")]),
     ([{"text": "a"}, {"inlineData": {"mimeType": "image/png", "data": "AAAA"}}, {"text": "b"}],
      [TextBlock("a"), ImageBlock(Base64Source("image/png", "AAAA")), TextBlock("b")]),
     ([call("f", id="1", args={}), {"text": ""}], [ToolUseBlock("1", "f"), TextBlock("")]),
@@ -339,7 +339,7 @@ def test_a_stream_says_what_a_whole_says() -> None:
         ],
     }
     usage = {"promptTokenCount": 1, "candidatesTokenCount": 2, "totalTokenCount": 3}
-    text, signed = {"text": "ab é c"}, {"text": "", "thoughtSignature": "s"}
+    text, signed = {"text": "ab é c"}, {"text": "", "thoughtSignature": "c2ln"}
     grounding["groundingSupports"][0]["segment"] = {"startIndex": 3, "endIndex": 7, "text": "é c"}
     last = body(signed, groundingMetadata=grounding)
     answer = {
@@ -563,7 +563,7 @@ def test_how_long_to_wait_is_told_in_the_details() -> None:
 
 
 def test_a_signature_that_comes_late_has_a_part_of_its_own() -> None:
-    thought = ThinkingBlock(text="hm", signature="s")
+    thought = ThinkingBlock(text="hm", signature="c2ln")
     events = [
         MessageStart("r", "m"),
         BlockStart(0, ThinkingBlock()),
@@ -572,14 +572,45 @@ def test_a_signature_that_comes_late_has_a_part_of_its_own() -> None:
         MessageComplete(Response(content=(thought,), id="r", model="m")),
     ]
     written, losses = said(events)
-    assert fold(events_of(written)[0]).content == (ThinkingBlock(text="hm"), ThinkingBlock(signature="s"))
+    assert fold(events_of(written)[0]).content == (ThinkingBlock(text="hm"), ThinkingBlock(signature="c2ln"))
     assert losses == [("moved", "content/0/signature")]
 
 
 def test_a_signature_that_is_known_goes_with_its_text() -> None:
-    response = Response(content=(TextBlock("a", signature="s"), TextBlock("b")), id="r", model="m")
+    response = Response(content=(TextBlock("a", signature="c2ln"), TextBlock("b")), id="r", model="m")
     written, losses = said(unfold(response))
     assert fold(events_of(written)[0]).content == response.content
+    assert losses == []
+
+
+@pytest.mark.parametrize("late", [True, False])
+def test_a_signature_that_is_not_base64_is_left_out(late: bool) -> None:
+    """The official client raises at the whole answer, or at the chunk that has it."""
+    thought = ThinkingBlock(text="hm", signature="sig-first")
+    response = Response(content=(thought,), id="r", model="m")
+    lost = [("dropped", "content/0/signature")]
+    encoded = GEMINI.encode_response(response)
+    assert encoded.body["candidates"][0]["content"]["parts"] == [{"text": "hm", "thought": True}]
+    assert [(loss.kind, loss.path) for loss in encoded.losses] == lost
+    begun = ThinkingBlock() if late else ThinkingBlock(signature="sig-first")
+    events = [MessageStart("r", "m"), BlockStart(0, begun), ThinkingDelta(0, "hm"), BlockComplete(0, thought)]
+    written, losses = said([*events, MessageComplete(response)])
+    assert b"ignature" not in written
+    assert fold(events_of(written)[0]).content == (ThinkingBlock(text="hm"),)
+    assert losses == lost
+
+
+def test_an_odd_signature_that_the_wire_had_goes_back_as_it_came() -> None:
+    signed = ({"text": "hm", "thought": True, "thoughtSignature": "sig-first"}, call("f", id="c", args={}))
+    signed[1]["thoughtSignature"] = "sig-first"
+    wire = body(*signed)
+    response = whole(wire)
+    assert [block.signature for block in response.content] == ["sig-first", "sig-first"]
+    assert GEMINI.encode_response(response).body == wire
+    events, error = events_of(sse(wire))
+    assert error is None
+    written, losses = said(events)
+    assert fold(events_of(written)[0]).content == fold(events).content == response.content
     assert losses == []
 
 
@@ -591,11 +622,11 @@ def test_calls_without_ids_are_not_taken_for_one() -> None:
 
 
 def test_blocks_that_are_open_together() -> None:
-    first, second = ToolUseBlock("1", "f", input={"a": 1}), TextBlock("after", signature="s")
+    first, second = ToolUseBlock("1", "f", input={"a": 1}), TextBlock("after", signature="c2ln")
     events = [
         MessageStart(),
         ToolUseStart(0, "1", "f", ToolUseBlock("1", "f")),
-        BlockStart(1, TextBlock("", signature="s")),
+        BlockStart(1, TextBlock("", signature="c2ln")),
         TextDelta(1, "after"),
         ToolUseInputDelta(0, '{"a":1}'),
         BlockComplete(1, second),

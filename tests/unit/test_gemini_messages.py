@@ -6,6 +6,7 @@ import base64
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from interlingua import (
     AudioBlock,
@@ -366,6 +367,40 @@ def test_a_signature_goes_back_to_its_issuer_only() -> None:
         contents, losses = write(*history(ToolUseBlock("a", "f", signature="c2ln"), origin=origin), target=target)
         assert contents[1]["parts"][0]["thoughtSignature"] == ("c2ln" if kept else PLACEHOLDER)
         assert [kind for kind, _ in losses] == ([] if kept else ["dropped", "added"])
+
+
+ODD_SIGNATURES = ("sig-first", "ab", "a b=", "abc===", "a+_b", "é")
+
+
+@pytest.mark.parametrize("odd", ODD_SIGNATURES)
+def test_a_signature_that_is_not_base64_is_left_out(odd: str) -> None:
+    """The provider and its own client refuse the whole request."""
+    messages = history(ToolUseBlock("a", "f", signature=odd))
+    contents, losses = write(*messages)
+    assert contents[1] == model(call("f", "a"))
+    assert losses == [("dropped", "messages/1/content/0/signature")]
+    contents, losses = write(*messages, target=Target(model="gemini-3-pro"))
+    assert contents[1]["parts"][0]["thoughtSignature"] == PLACEHOLDER
+    for block, parts in (
+        (TextBlock("", signature=odd), []),
+        (ThinkingBlock(text="hm", signature=odd), [{"text": "hm", "thought": True}]),
+    ):
+        (loss, *_) = GEMINI.encode_messages((Message("user", "?"), Message("assistant", (block,)))).losses
+        assert (loss.path, loss.weight) == ("messages/1/content/0/signature", "state")
+        assert loss.reason == "a signature of gemini is base64, and this one is not; it was left out"
+        contents, _ = write(Message("user", "?"), Message("assistant", (TextBlock("so"), block)))
+        assert contents[1] == model({"text": "so"}, *parts)
+
+
+@pytest.mark.parametrize("odd", ODD_SIGNATURES)
+def test_an_odd_signature_that_the_wire_had_goes_back_as_it_came(odd: str) -> None:
+    part = {"functionCall": {"name": "f", "args": {}, "id": "c"}, "thoughtSignature": odd}
+    _, message = read(user({"text": "?"}), model(part, {"text": "x", "thought_signature": odd}))
+    assert [block.signature for block in message.content] == [odd, odd]
+    edited = replace(message, content=(replace(message.content[0], signature="other"),))
+    contents, losses = write(Message("user", "?"), edited)
+    assert contents[1] == model(call("f", "c"))
+    assert losses == [("dropped", "messages/1/content/0/signature")]
 
 
 # --------------------------------------------------------------------------------------------------------------- turns

@@ -4,7 +4,8 @@ A part is told by its key, with three exceptions: media, which their type tells;
 and a part that is nothing but a signature. Those are given a tag in parentheses before the table reads them.
 
 Marks: ``snake`` (key_case.py), ``id`` (the id that we gave a call: the wire had none, and gets none), ``args`` and
-``text`` (absent), ``signature`` (the documented placeholder stood in its place).
+``text`` (absent), ``signature`` (the documented placeholder stood in its place), ``as_sent`` (the signature, which is
+not base64).
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from ...types.blocks import (
 from .key_case import Wire, camel, is_object, respell
 from .media import KEYS, NAME, ROWS, tag_of
 from .results import read_result, say_result
-from .usual import PLACEHOLDERS, SIGNATURE, read_block as read_usual
+from .usual import PLACEHOLDERS, SIGNATURE, is_base64, read_block as read_usual
 
 CODE = "code_execution"
 
@@ -101,6 +102,8 @@ def tidy(part: Wire) -> tuple[Wire, Wire, Wire]:
         blanks[SIGNATURE] = rest.pop(SIGNATURE)
     elif signature in PLACEHOLDERS:
         forms["signature"] = rest.pop(SIGNATURE)
+    elif type(signature) is str and not is_base64(signature):
+        forms["as_sent"] = signature
     return tagged(rest), forms, blanks
 
 
@@ -134,6 +137,21 @@ def identify(block: Block, derived: str, calls: Calls, forms: Wire) -> dict[str,
     if ids:
         forms["id"] = next(iter(ids.values()))
     return ids
+
+
+def is_signable(block: Block) -> bool:
+    """Whether the signature of a block can be said. Readers refuse a whole answer for one that is not base64."""
+    if block.signature is None or is_base64(block.signature):
+        return True
+    return bool(marks(NAME, block).get("as_sent") == block.signature)
+
+
+def without_odd_signature(block: Block, ledger: Ledger) -> Block:
+    """The block as it can be said: without a signature that is not base64."""
+    if is_signable(block):
+        return block
+    ledger.lose("dropped", f"a signature of {NAME} is base64, and this one is not; it was left out", "signature")
+    return replace(block, signature=None)
 
 
 def spelled(block: Block, wire: Wire) -> Wire:

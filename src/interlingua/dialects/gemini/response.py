@@ -26,7 +26,7 @@ from .citations import KEYS as CITING, read_citations, say_citations
 from .errors import decode_error, encode_error_body, is_error
 from .key_case import Wire, camel, is_array, is_object, respell
 from .media import NAME
-from .parts import BLOCKS, Calls, read_part, spelled
+from .parts import BLOCKS, Calls, read_part, spelled, without_odd_signature
 from .usage import read_usage, say_usage
 
 CONSTANTS: Wire = {"index": 0}
@@ -250,7 +250,8 @@ def residue_of(response: Response) -> Wire:
 def say_block(block: Block, index: int, ledger: Ledger) -> Wire | None:
     """The part of a block; None and a loss where there is none."""
     ledger.where = ("content", index)
-    wire = None if is_left_out(block, NAME, ledger) else BLOCKS.encode(block, ledger)
+    left_out = is_left_out(block, NAME, ledger)
+    wire = None if left_out else BLOCKS.encode(without_odd_signature(block, ledger), ledger)
     ledger.where = ()
     return spelled(block, wire) if wire is not None and block.forms else wire
 

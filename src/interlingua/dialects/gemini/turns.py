@@ -17,7 +17,7 @@ from ...types.words import Role
 from .contents import ROLE_WORDS
 from .key_case import Wire, is_object
 from .media import NAME
-from .parts import BLOCKS, spelled, wire_id
+from .parts import BLOCKS, spelled, wire_id, without_odd_signature
 from .usual import NAMED_BY_CALL, PLACEHOLDERS, SIGNATURE, SIGNED_FIRST, History as Calls, say_parts as say_usual
 
 SYSTEM, ASSISTANT, TOOL = Role.system, Role.assistant, Role.tool
@@ -218,6 +218,7 @@ def encode_parts(message: Message, target: Target | None, history: History, ledg
 
 
 def encode_block(block: Block, history: History, ledger: Ledger) -> Wire | None:
+    block = without_odd_signature(block, ledger)
     if type(block) is TextBlock:
         if not block.text and block.signature is None and "verbatim" not in marks(NAME, block):
             ledger.lose_form("dropped", f"{NAME} accepts no empty text")

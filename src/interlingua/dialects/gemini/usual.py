@@ -6,6 +6,7 @@ nothing here has an opinion of its own. A test holds both ways against each othe
 
 from __future__ import annotations
 
+from base64 import b64decode, b64encode
 from collections.abc import Sequence
 from functools import lru_cache
 
@@ -37,6 +38,20 @@ USER, ASSISTANT, TOOL = Role.user, Role.assistant, Role.tool  # looked up once: 
 
 NAMED_BY_CALL = f"a tool result of {NAME} names its tool; the name was taken from the call"
 SIGNED_FIRST = f"{NAME} wants the first call of a turn signed; the documented placeholder was added"
+
+
+def is_base64(text: str) -> bool:
+    """Whether readers take it for bytes: one of the two alphabets, padded or not, and no bits left over."""
+    digits = text.rstrip("=")
+    missing = -len(digits) % 4
+    plain = digits.replace("-", "+").replace("_", "/")
+    if len(text) - len(digits) > missing or (plain != digits and ("+" in digits or "/" in digits)):
+        return False
+    try:
+        data = b64decode(plain + "=" * missing, validate=True)
+    except ValueError:
+        return False
+    return b64encode(data).decode().rstrip("=") == plain
 
 
 def read_turn(
@@ -79,7 +94,7 @@ def read_block(part: Wire, prefix: str, place: int) -> Block | None:
     size, signature = len(part), None
     if size > 1 and SIGNATURE in part:
         size, signature = size - 1, part[SIGNATURE]
-        if type(signature) is not str or not signature or signature in PLACEHOLDERS:
+        if type(signature) is not str or not signature or signature in PLACEHOLDERS or not is_base64(signature):
             return None
     if type(text := part.get("text")) is str:
         if size == 1:
@@ -186,7 +201,7 @@ def say_parts(
         if wire is None:
             return None
         if block.signature is not None:
-            if not same_issuer(message.origin, NAME, target):
+            if not same_issuer(message.origin, NAME, target) or not is_base64(block.signature):
                 return None
             wire[SIGNATURE] = block.signature
         parts.append(wire)

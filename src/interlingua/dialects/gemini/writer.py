@@ -37,7 +37,7 @@ from .candidates import PLAIN
 from .errors import encode_error_body
 from .key_case import Wire, is_object
 from .media import NAME
-from .parts import wire_id
+from .parts import is_signable, wire_id
 from .response import Told, Worded, say_answer, say_block
 from .stream import TEXT, THOUGHT
 from .usual import SIGNATURE
@@ -192,7 +192,7 @@ class Encoder(GrammaticalEncoder):
 
     def say_signature(self, block: Block, index: int) -> bytes:
         """A signature that came after its text has a part of its own, as the protocol itself streams it."""
-        if block.signature is None:
+        if block.signature is None or not is_signable(block):
             return b""
         self.ledger.where = ("content", index)
         self.ledger.lose_form("moved", f"a late signature of {NAME} has its own part", "signature")
