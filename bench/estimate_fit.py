@@ -74,7 +74,7 @@ KNOWN: dict[str, dict[str, float]] = {
 # What the makers of a group say is not in their prompts: how much to think is a setting there.
 UNSAID: dict[str, frozenset[str]] = {"gpt": frozenset({"thinking", "unthinking", "unsaid"})}
 HOUSE = ("once", "system", "systemless")
-LOOSE = 0.7  # times SIGMA, from a group to a family and from a family to a door
+LOOSE = 0.7  # times SIGMA, from a group to a family and from a family to a server
 NOISE = 0.02  # of the count, and half a token: what is small enough not to matter
 OUTLIER = (12.0, 6.0, 3.0, 1.5, 1.5, 1.5, 1.5, 1.5)  # times NOISE: beyond it a row counts for less; tightened in rounds
 SWEEPS = 60
@@ -93,7 +93,7 @@ def fit(found: list[Row], parent: Weights, loose: float) -> Weights:
     unsaid = UNSAID.get(found[0].group, frozenset())
     used = {FEATURES.index(kind) for row in found for kind in row.tally if kind in SIGMA and row.tally[kind]}
     used = sorted(used - {FEATURES.index(kind) for kind in unsaid})
-    repeats = Counter((row.family, row.door, row.true, row.tally["words"]) for row in found)
+    repeats = Counter((row.family, row.server, row.true, row.tally["words"]) for row in found)
     weights = list(parent)
     for outlier in OUTLIER:
         gram, right = _moments(found, used, weights, outlier, repeats)
@@ -114,7 +114,7 @@ def _moments(
         values = [(at, value) for at, value in values if value]
         rest, scale = row.true - row.tally["media"], NOISE * row.true + 0.5
         off = (sum(weights[used[at]] * value for at, value in values) - rest) / scale / outlier
-        seldom = repeats[row.family, row.door, row.true, row.tally["words"]] ** -0.5
+        seldom = repeats[row.family, row.server, row.true, row.tally["words"]] ** -0.5
         trust = seldom / (1 + off * off) / (scale * scale)
         for at, value in values:
             line, share = gram[at], trust * value
@@ -144,7 +144,7 @@ def known(name: str, parent: Weights) -> Weights:
 
 
 def fit_all(found: list[Row]) -> dict[str, Weights]:
-    """Group, then family, then door: each starts from the one before."""
+    """Group, then family, then server: each starts from the one before."""
     made = {"gpt": fit(of(found, "group")["gpt"], [START.get(kind, 0.0) for kind in FEATURES], 3)}
     for group, members in of(found, "group").items():
         if group != "gpt":
@@ -154,7 +154,7 @@ def fit_all(found: list[Row]) -> dict[str, Weights]:
         parent = known(name, groups.get(group_of(name), groups["gpt"]))
         made[name] = fit(families[name], parent, LOOSE) if name in families else parent
     for name, members in families.items():
-        for place, behind in of(members, "door").items():
+        for place, behind in of(members, "server").items():
             if DOOR_ROWS <= len(behind) < len(members):
                 made[f"{name}@{place}"] = fit(behind, made[name], LOOSE)
     made |= {name + ELSEWHERE: without_house(made[name]) for name in HOUSED}
@@ -196,7 +196,7 @@ def _beyond(found: list[Row], usual: tuple[float, float], made: dict[str, Weight
 
 
 def weights_of(row: Row, made: dict[str, Weights]) -> Weights:
-    behind = f"{row.family}@{row.door}"
+    behind = f"{row.family}@{row.server}"
     return made[behind] if behind in made else made[row.family]
 
 

@@ -26,7 +26,7 @@ from interlingua import (  # noqa: E402
     dialect,
 )
 from interlingua.models.estimate.counting import Tally, answer_counts, counts  # noqa: E402
-from interlingua.models.estimate.families import door, family, hears_thoughts, keeps_idle_tools  # noqa: E402
+from interlingua.models.estimate.families import family, hears_thoughts, keeps_idle_tools, server  # noqa: E402
 from shared_data import corpus, stream_bytes  # noqa: E402  # pyright: ignore[reportMissingImports]
 
 FILES = (
@@ -44,10 +44,10 @@ GROUPS = (
 
 
 class Row(NamedTuple):
-    """What is counted, and the true count. ``door`` is our name of who answered."""
+    """What is counted, and the true count. ``server`` is our name of who answered."""
 
     provider: str
-    door: str
+    server: str
     family: str
     source: str
     tally: Tally
@@ -120,7 +120,7 @@ def place_of(provider: str, name: str) -> str:
     """Our name for who answered; OpenAI counts otherwise in its older protocol, and Azure as OpenAI in the newer."""
     swapped = {("openai", "openai-chat"): "openai-chat", ("azure", "openai-responses"): "openai"}
     swapped[("vertex", "anthropic-messages")] = "vertex-anthropic"
-    return swapped.get((provider, name), door(provider))
+    return swapped.get((provider, name), server(provider))
 
 
 def tally_of(request: Request, place: str, kin: str, model: str | None) -> Tally | None:

@@ -95,10 +95,10 @@ def followed(*, fitted: bool) -> dict[str, list[Followed]]:
     for row, asked, model in exchanges():
         if row.fitted is not fitted or row.blind:
             continue
-        learner, before = learners.setdefault((row.source, row.provider, model), (Learner(row.door), set()))
+        learner, before = learners.setdefault((row.source, row.provider, model), (Learner(row.server), set()))
         request = replace(asked, model=model)
         if row.prompt not in before:
-            guesses = estimate_request(request, row.door), learner.estimate(request)
+            guesses = estimate_request(request, row.server), learner.estimate(request)
             if before:
                 found[row.provider].append(Followed(*(abs(guess - row.true) / row.true for guess in guesses)))
         before.add(row.prompt)

@@ -98,7 +98,7 @@ async def _measure(url: str, length: int) -> tuple[float, float]:
 
         async def turn() -> Response:
             response = await session.send("And now?")
-            del session.book.messages[length:]
+            del session.history.messages[length:]
             return response
 
         both = [(await _spent(bare, CALLS[length]), await _spent(turn, CALLS[length])) for _ in range(PASSES)]

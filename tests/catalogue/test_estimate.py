@@ -87,7 +87,7 @@ def test_any_provider_or_dialect_will_do(name: str) -> None:
     ],
 )
 def test_which_weights_hold(provider: str, model: str | None, row: str) -> None:
-    """The family of the model, and where recordings tell that a server counts otherwise, the family behind its door."""
+    """The family of the model, and where recordings tell that a server counts otherwise, the family there."""
     found = tokenizer(provider, model)
     assert found.partition("@")[0] == row
     assert found == row or found.endswith(f"@{provider.removesuffix('-messages')}")
@@ -295,7 +295,7 @@ def test_the_median_error_on_unseen_sources() -> None:
     errors: dict[str, list[float]] = defaultdict(list)
     for row, request, model in exchanges():
         if not row.fitted and not row.blind:
-            errors[row.provider].append(abs(estimate_request(request, row.door, model) - row.true) / row.true)
+            errors[row.provider].append(abs(estimate_request(request, row.server, model) - row.true) / row.true)
     stated = {name: statistics.median(some) for name, some in errors.items() if len(some) >= FEW}
     assert {name: error for name, error in stated.items() if error > ABOVE.get(name, 0.10)} == {}
     assert len(stated) >= 15
@@ -309,6 +309,6 @@ def test_the_median_error_of_answers_on_unseen_sources() -> None:
     errors: dict[str, list[float]] = defaultdict(list)
     for row, content, model in said():
         if not row.fitted:
-            errors[row.provider].append(abs(estimate_output(content, row.door, model) - row.true) / row.true)
+            errors[row.provider].append(abs(estimate_output(content, row.server, model) - row.true) / row.true)
     for name in ("openai", "anthropic", "google", "bedrock", "mistral", "deepseek", "openrouter", "groq", "ollama"):
         assert statistics.median(errors[name]) <= 0.10, name

@@ -16,7 +16,7 @@ from client.support import ask, config, run
 from interlingua import ContextOverflowError, NetworkError
 from interlingua.client.connect import AsyncClient, Client
 from interlingua.client.http import HttpRequest, Timeouts
-from interlingua.client.transport import aio, direct as straight
+from interlingua.client.transport import aio, direct
 from interlingua.client.transport.aio import AioTransport
 from interlingua.client.transport.base import Abort
 from interlingua.client.transport.blocking import BlockingTransport
@@ -121,14 +121,14 @@ def test_a_quiet_connection_is_kept(secure: bool, kind: str, tls: Tls) -> None:
 @pytest.mark.parametrize(("version", "straightly"), [("3.11", True), ("3.14", True), ("3.15", False), ("4.0", False)])
 def test_only_tested_minors_are_driven_by_hand(version: str, straightly: bool) -> None:
     """Any other minor version of aiohttp is used through its session."""
-    assert (version in straight.TESTED) is straightly
+    assert (version in direct.TESTED) is straightly
 
 
 def test_an_untested_minor_goes_through_the_session(monkeypatch: pytest.MonkeyPatch) -> None:
     def never(*_: object) -> None:
         raise AssertionError("driven by hand")
 
-    monkeypatch.setattr(straight, "_IS_TESTED", False)
+    monkeypatch.setattr(direct, "_IS_TESTED", False)
     monkeypatch.setattr(aio, "converse", never)
     with Loopback(Chatty(b"", late=False)) as server:
         assert fetch("aio", [post(server.url)]) == [(200, b"1")]

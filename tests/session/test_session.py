@@ -375,9 +375,9 @@ def test_a_broken_stream_keeps_what_there_is_and_raises(dialect: str) -> None:
 
 def test_a_thought_that_breaks_off_is_not_kept() -> None:
     session = SyncSession("anthropic:m", manager=scripted())
-    session.book.add_partial(Message("assistant", [TextBlock("so"), ThinkingBlock("hm")]))
+    session.history.add_partial(Message("assistant", [TextBlock("so"), ThinkingBlock("hm")]))
     assert session.messages[-1].content == (TextBlock("so"),)
-    assert session.book.add_partial(Message("assistant", [ThinkingBlock("hm")])) is None
+    assert session.history.add_partial(Message("assistant", [ThinkingBlock("hm")])) is None
 
 
 # ------------------------------------------------------------------------------------------------------- too long
@@ -531,7 +531,7 @@ def test_saved_loaded_and_continued(name: str, tmp_path: Path) -> None:
     assert loaded.messages == session.messages
     assert [m.origin for m in loaded.messages] == [m.origin for m in session.messages]
     assert (loaded.id, loaded.model, loaded.system) == (session.id, session.model, session.system)
-    assert (loaded.wishes, loaded.metadata) == ({"temperature": 0.5}, {"who": "me"})
+    assert (loaded.options, loaded.metadata) == ({"temperature": 0.5}, {"who": "me"})
     assert loaded.usage == session.usage
     assert loaded.send("and?").text == "again"
     assert len(loaded.messages) == len(session.messages) + 2

@@ -153,7 +153,7 @@ def check(session: Session | SyncSession, world: World, before: tuple[Message, .
     """After every turn."""
     messages = session.messages
     assert _said(messages[: len(before)]) == _said(before), "what was said stays as it was"
-    waiting = [call.id for call in session.book.open_calls]
+    waiting = [call.id for call in session.history.open_calls]
     for name in DIALECTS:
         assert validate_tool_results(messages, dialect=name) == waiting
     calls = [block.id for message in messages for block in message.content if isinstance(block, ToolUseBlock)]

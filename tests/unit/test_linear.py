@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import pytest
 
 from interlingua import Loss, Message, OpaqueBlock, Request, dialect, fold
-from interlingua.agent.session.history import Book
+from interlingua.agent.session.history import History
 from interlingua.agent.tools.checking import complaints
 from interlingua.codec.ledger import Ledger
 
@@ -52,10 +52,10 @@ def chat_calls(count: int) -> None:
 
 
 def rearranged(count: int) -> None:
-    book = Book(Message("user" if n % 2 else "assistant", "x") for n in range(count))
-    shown = [*book.messages[: count // 2], Message("user", "a summary"), *book.messages[count // 2 :]]
-    assert book.rearrange(shown) == 0
-    assert book.messages[count // 2].text == "a summary"
+    history = History(Message("user" if n % 2 else "assistant", "x") for n in range(count))
+    shown = [*history.messages[: count // 2], Message("user", "a summary"), *history.messages[count // 2 :]]
+    assert history.rearrange(shown) == 0
+    assert history.messages[count // 2].text == "a summary"
 
 
 @pytest.mark.parametrize("work", [chat_calls, rearranged])

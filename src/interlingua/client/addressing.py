@@ -17,7 +17,17 @@ from ..types.words import ErrorClass
 from .config import AdapterConfig
 from .secrets import MaskedHeaders, Secret, named_secrets
 
-__all__ = ["DOORS", "Address", "Nowhere", "at_door", "betas_of", "headers_for", "key_sentence", "lay_over", "url_for"]
+__all__ = [
+    "Address",
+    "HOSTED_DIALECTS",
+    "Nowhere",
+    "betas_of",
+    "headers_for",
+    "hosted_form",
+    "key_sentence",
+    "lay_over",
+    "url_for",
+]
 
 VERSION = re.compile(r"v\d+(?:(?:alpha|beta)\d*)?")
 DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
@@ -323,7 +333,7 @@ def _check(headers: dict[str, str], provider: Provider) -> None:
 # ------------------------------------------------------------------------------------------------------- the body
 
 
-class Door(Struct, frozen=True):
+class HostedDialect(Struct, frozen=True):
     """A protocol behind another cloud's address: its path (another for streams), and what leaves or joins the body."""
 
     dialect: str
@@ -333,10 +343,10 @@ class Door(Struct, frozen=True):
     adds: dict[str, Json] = {}
 
 
-DOORS = {
+HOSTED_DIALECTS = {
     # the older path, which names the model; whether it is wanted is known when the URL is made
-    "azure": Door("openai-chat", "/v1/deployments/{model}/chat/completions"),
-    "vertex-anthropic": Door(
+    "azure": HostedDialect("openai-chat", "/v1/deployments/{model}/chat/completions"),
+    "vertex-anthropic": HostedDialect(
         "anthropic-messages",
         "/v1/models/{model}:rawPredict",
         "/v1/models/{model}:streamRawPredict",
@@ -346,15 +356,15 @@ DOORS = {
 }
 
 
-def at_door(
+def hosted_form(
     provider: Provider, model: str | None, path: str | None, body: Json, *, stream: bool
 ) -> tuple[str | None, Json]:
     """Path and body as this provider wants them; most want the dialect's own."""
-    door = DOORS.get(provider.name)
-    if door is None or model is None or door.dialect != provider.dialect:
+    hosted = HOSTED_DIALECTS.get(provider.name)
+    if hosted is None or model is None or hosted.dialect != provider.dialect:
         return path, body
-    place = ((stream and door.stream) or door.whole).format(model=quote(model, safe="@"))
-    return place, {**{key: value for key, value in body.items() if key not in door.drops}, **door.adds}
+    place = ((stream and hosted.stream) or hosted.whole).format(model=quote(model, safe="@"))
+    return place, {**{key: value for key, value in body.items() if key not in hosted.drops}, **hosted.adds}
 
 
 def betas_of(betas: tuple[str, ...], config: AdapterConfig) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from typing import Any, Unpack
 
 from .adapter import ProviderAdapter, Settings
 from .async_client import AsyncClient, AsyncStream
-from .connecting import Door, Partial, configuration_of, door_to
+from .connecting import ClientParts, Partial, configuration_of, parts_for
 from .embedded import Choice, handler
 from .sync_client import Client, Stream
 from .transport.base import AsyncTransport, Transport
@@ -44,8 +44,8 @@ def connect(
     ``NotConfigured`` is raised. ``script`` is what ``"embedded:"`` answers, a line for each request; without one it
     echoes.
     """
-    door = door_to(model, configuration_of(environment, models), config, environment)
-    return client_at(door, transport, script, **settings)
+    parts = parts_for(model, configuration_of(environment, models), config, environment)
+    return client_at(parts, transport, script, **settings)
 
 
 def connect_sync(
@@ -59,25 +59,25 @@ def connect_sync(
     **settings: Unpack[Settings],
 ) -> Client:
     """As ``connect``, for code that does not await."""
-    door = door_to(model, configuration_of(environment, models), config, environment)
-    return sync_client_at(door, transport, script, **settings)
+    parts = parts_for(model, configuration_of(environment, models), config, environment)
+    return sync_client_at(parts, transport, script, **settings)
 
 
 def client_at(
-    door: Door, transport: AsyncTransport | None = None, script: Choice = None, **settings: Unpack[Settings]
+    parts: ClientParts, transport: AsyncTransport | None = None, script: Choice = None, **settings: Unpack[Settings]
 ) -> AsyncClient:
-    """The client that goes through a door."""
-    if transport is None and door.embedded:
+    """The async client that is made of these parts."""
+    if transport is None and parts.embedded:
         transport = AsyncMemoryTransport(handler(script))
-    told: Any = {"catalogue": door.catalogue, "prepare": door.prepare, **settings}
-    return AsyncClient(door.provider, door.config, model=door.model, transport=transport, **told)
+    told: Any = {"catalogue": parts.catalogue, "prepare": parts.prepare, **settings}
+    return AsyncClient(parts.provider, parts.config, model=parts.model, transport=transport, **told)
 
 
 def sync_client_at(
-    door: Door, transport: Transport | None = None, script: Choice = None, **settings: Unpack[Settings]
+    parts: ClientParts, transport: Transport | None = None, script: Choice = None, **settings: Unpack[Settings]
 ) -> Client:
-    """The client that goes through a door, and blocks."""
-    if transport is None and door.embedded:
+    """The blocking client that is made of these parts."""
+    if transport is None and parts.embedded:
         transport = MemoryTransport(handler(script))
-    told: Any = {"catalogue": door.catalogue, "prepare": door.prepare, **settings}
-    return Client(door.provider, door.config, model=door.model, transport=transport, **told)
+    told: Any = {"catalogue": parts.catalogue, "prepare": parts.prepare, **settings}
+    return Client(parts.provider, parts.config, model=parts.model, transport=transport, **told)

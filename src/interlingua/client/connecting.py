@@ -24,7 +24,16 @@ from .embedded.row import EMBEDDED, embedded_provider
 from .environment import configured
 from .models_file import Configuration, Place, load_configuration
 
-__all__ = ["Door", "Partial", "configuration_of", "door_at", "door_to", "laid_over", "place_of", "usual_model"]
+__all__ = [
+    "ClientParts",
+    "Partial",
+    "configuration_of",
+    "laid_over",
+    "parts_at",
+    "parts_for",
+    "place_of",
+    "usual_model",
+]
 
 # Asked in this order for a key when no model was named; after them all others, as they stand in the table.
 USUAL = ("anthropic", "openai", "google", "openrouter", "mistral", "deepseek", "xai", "groq")
@@ -35,7 +44,7 @@ Partial = AdapterConfig | Mapping[str, Any]
 """Some settings. Of an ``AdapterConfig``, the fields that differ from its defaults."""
 
 
-class Door(Struct, frozen=True):
+class ClientParts(Struct, frozen=True):
     """All that a client needs to be told."""
 
     provider: Provider
@@ -55,31 +64,31 @@ def configuration_of(environment: Mapping[str, str] | None = None, models: str |
     return load_configuration(models, environ=os.environ if environment is None else environment)
 
 
-def door_to(
+def parts_for(
     name: str | None,
     configuration: Configuration,
     config: Partial | None = None,
     environment: Mapping[str, str] | None = None,
-) -> Door:
-    """The way to a model; without a name, to that of the first provider with a key."""
+) -> ClientParts:
+    """The parts for a model; without a name, for that of the first provider with a key."""
     name = usual_model(configuration) if name is None else name
     adapter, _, model = name.partition(":")
     if adapter == EMBEDDED and EMBEDDED not in configuration.adapters:
-        return Door(embedded_provider(model), laid_over(DEFAULTS, config), model or "scripted", None)
-    return door_at(place_of(name, configuration), configuration, config, environment)
+        return ClientParts(embedded_provider(model), laid_over(DEFAULTS, config), model or "scripted", None)
+    return parts_at(place_of(name, configuration), configuration, config, environment)
 
 
-def door_at(
+def parts_at(
     place: Place,
     configuration: Configuration,
     config: Partial | None = None,
     environment: Mapping[str, str] | None = None,
-) -> Door:
-    """The way to a place, with ``config`` laid over what is configured there."""
+) -> ClientParts:
+    """The parts for a place, with ``config`` laid over what is configured there."""
     row = place.adapter.provider
     settings = configured(row, laid_over(place.adapter.config, config), environment)
     prepare = partial(_prepared, configuration, place, settings) if configuration.source is not None else None
-    return Door(row, settings, place.model or None, configuration.catalogue, prepare)
+    return ClientParts(row, settings, place.model or None, configuration.catalogue, prepare)
 
 
 def place_of(name: str, configuration: Configuration) -> Place:

@@ -26,7 +26,7 @@ from ..types.messages import Origin
 from ..types.request import Request
 from ..types.response import Response
 from ..types.words import StopReason
-from .addressing import DOORS, Address, at_door, betas_of, lay_over
+from .addressing import HOSTED_DIALECTS, Address, betas_of, hosted_form, lay_over
 from .config import AdapterConfig
 from .http import HttpRequest, Timeouts
 from .secrets import MASK, masked
@@ -67,8 +67,8 @@ class Exchange:
         encoded = dialect.encode_request(request, target)
         self.losses = (*losses, *encoded.losses) if losses else encoded.losses
         path, body = encoded.path, encoded.body
-        if provider.name in DOORS:
-            path, body = at_door(provider, self.model, path, body, stream=stream)
+        if provider.name in HOSTED_DIALECTS:
+            path, body = hosted_form(provider, self.model, path, body, stream=stream)
         if path is None:
             raise InvalidRequestError("the request names no model", provider=provider.name)
         self.address = address = address or Address(provider, config)

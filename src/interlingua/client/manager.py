@@ -27,7 +27,7 @@ from .async_client import AsyncClient
 from .behaviour import Preset, apply, behaviour_from, preset
 from .config import AdapterConfig, Retry
 from .connect import client_at, sync_client_at
-from .connecting import DEFAULTS, Door, Partial, door_to, laid_over, place_of, usual_model
+from .connecting import DEFAULTS, ClientParts, Partial, laid_over, parts_for, place_of, usual_model
 from .embedded import Choice, as_script
 from .embedded.row import EMBEDDED
 from .environment import configured
@@ -72,8 +72,10 @@ class _Own(Struct, frozen=True):
 class _Entry:
     """An id in use: the way to it, or who answers for it; and the clients made so far."""
 
-    def __init__(self, door: Door | None, adapter: ProviderAdapter | None, config: AdapterConfig, base: str) -> None:
-        self.door, self.adapter, self.config, self.base = door, adapter, config, base
+    def __init__(
+        self, parts: ClientParts | None, adapter: ProviderAdapter | None, config: AdapterConfig, base: str
+    ) -> None:
+        self.parts, self.adapter, self.config, self.base = parts, adapter, config, base
         self.client: AsyncClient | None = None
         self.sync_client: Client | None = None
 
@@ -192,18 +194,18 @@ class ProviderManager:
             if entry.adapter is not None:
                 return entry.adapter
             if entry.client is None:
-                assert entry.door is not None
-                entry.client = client_at(entry.door, self._transport, self._script, **self._settings)
+                assert entry.parts is not None
+                entry.client = client_at(entry.parts, self._transport, self._script, **self._settings)
             return entry.client
 
     def get_client(self, id: str) -> Client:
         """The same for code that does not await."""
         with self._lock:
             entry = self._entry(id)
-            if entry.door is None:
+            if entry.parts is None:
                 raise NotConfigured(f"{id} was registered as an adapter that awaits; it has no synchronous client")
             if entry.sync_client is None:
-                entry.sync_client = sync_client_at(entry.door, self._sync_transport, self._script, **self._settings)
+                entry.sync_client = sync_client_at(entry.parts, self._sync_transport, self._script, **self._settings)
             return entry.sync_client
 
     def get_config(self, id: str) -> AdapterConfig:
@@ -228,14 +230,16 @@ class ProviderManager:
         adapter, configuration = own.adapter, self._live.current
         if isinstance(adapter, Provider):
             settings = configured(adapter, laid_over(DEFAULTS, own.config), self._environment)
-            door = Door(adapter, settings, self._default(adapter.name), configuration.catalogue)
-            return _Entry(door, None, settings, adapter.name)
+            parts = ClientParts(adapter, settings, self._default(adapter.name), configuration.catalogue)
+            return _Entry(parts, None, settings, adapter.name)
         if isinstance(adapter, str):
             base = adapter.partition(":")[0]
             if base != EMBEDDED and adapter not in configuration.adapters:
                 raise self._unknown(adapter)
-            door = door_to(adapter if ":" in adapter else f"{adapter}:", configuration, own.config, self._environment)
-            return _Entry(door, None, door.config, base)
+            parts = parts_for(
+                adapter if ":" in adapter else f"{adapter}:", configuration, own.config, self._environment
+            )
+            return _Entry(parts, None, parts.config, base)
         settings = laid_over(getattr(adapter, "config", None) or DEFAULTS, own.config)
         return _Entry(None, adapter, settings, "")
 

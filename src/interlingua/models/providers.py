@@ -2,7 +2,7 @@
 
 Quirks of compatible servers are rows of the dialect they are compatible with (``dialects/openai_chat/quirks.py``),
 found there by the provider's name. ``shares`` names providers whose signatures and ids mean the same: one vendor's
-models behind two doors. Nothing here reads the environment; ``keys`` only says where a key is usually kept.
+models at two addresses. Nothing here reads the environment; ``keys`` only says where a key is usually kept.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class Auth(Struct, frozen=True, kw_only=True):
 
 
 class Provider(Struct, frozen=True, kw_only=True):
-    """One door to some models. ``{…}`` in the URL is filled from the configuration."""
+    """One way to reach some models. ``{…}`` in the URL is filled from the configuration."""
 
     name: str
     dialect: str
@@ -62,7 +62,7 @@ _ROWS = (
              auth=Auth(kind="none", keys=("OLLAMA_API_KEY",)), local=True),
     Provider(name="bedrock",    dialect="bedrock-converse",   base_url="https://bedrock-runtime.{region}.amazonaws.com",
              auth=Auth(kind="sigv4", keys=("AWS_BEARER_TOKEN_BEDROCK",)), shares=("anthropic",)),
-    # the same models behind another cloud's door
+    # the same models at another cloud's address
     Provider(name="azure",      dialect="openai-chat",        base_url="https://{resource}.openai.azure.com/openai/v1",
              auth=header("api-key", "AZURE_OPENAI_API_KEY"), shares=("openai",)),
     Provider(name="vertex",     dialect="gemini",

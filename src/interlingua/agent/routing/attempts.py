@@ -22,7 +22,7 @@ from ...types.words import StopReason
 from ..history import Names
 from .routes import Candidate, Route
 
-__all__ = ["Ask", "Fetch", "Prepare", "Prepared", "asking", "shared_budget"]
+__all__ = ["Ask", "Fetch", "Prepare", "Prepared", "call_steps", "shared_budget"]
 
 BEFORE_CONTENT = (MessageStart, UsageUpdate, Unknown, MessageComplete)
 """Events that are held until content comes: until then, another model can begin anew unseen."""
@@ -109,7 +109,7 @@ class Ask:
         return held
 
 
-def asking(
+def call_steps(
     route: Route, request: Request, budget: Budget, prepare: Prepare | None = None
 ) -> Generator[Ask | Fetch, Any, Response]:
     """Ask one candidate after the other until one answers. Raises the last failure."""

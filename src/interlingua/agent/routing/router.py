@@ -18,7 +18,7 @@ from ...types.messages import Message
 from ...types.request import Request
 from ...types.response import Response
 from ...types.tools import Tool
-from .attempts import Ask, Fetch, asking, shared_budget
+from .attempts import Ask, Fetch, call_steps, shared_budget
 from .availability import Availability, Rules, State
 from .drivers import Steps, answer, answer_sync, drive, drive_stream, drive_stream_sync, drive_sync
 from .routes import Candidate, Choice, Route
@@ -121,7 +121,7 @@ class Router:
         request = replace(request, request_id=request.request_id or new_ulid(), model=None)
         budget = shared_budget(route.candidates[0].adapter, len(route.candidates))
         try:
-            return (yield from asking(route, request, budget))
+            return (yield from call_steps(route, request, budget))
         finally:
             self._remember(request.request_id or "", route)
 

@@ -17,8 +17,8 @@ from ..routing.attempts import Ask, Fetch
 from ..routing.drivers import Steps, answer, drive, drive_stream
 from ..tools.running import Batch
 from .calls import BY_CALLER
-from .options import Content, Wishes
-from .persistence import Kept
+from .options import Content, TurnOptions
+from .persistence import StoredConversation
 from .turns import Persist, RunTools, Shorten, Turn
 
 __all__ = ["Session", "SessionStream"]
@@ -77,36 +77,36 @@ class SessionStream:
         self._steps.close()
 
 
-class Session(Kept):
+class Session(StoredConversation):
     """``send`` asks once, ``run`` goes on until the model wants no more tools; ``stream`` and ``run_stream`` tell the
     same as it comes. ``session.model = …`` moves the conversation between any two turns."""
 
     _running: Batch | None = None
     _left: tuple[ref[SessionStream], Steps[Response]] | None = None
 
-    async def send(self, content: Content | None = None, **wishes: Unpack[Wishes]) -> Response:
+    async def send(self, content: Content | None = None, **options: Unpack[TurnOptions]) -> Response:
         """One answer. Calls in it are left to the caller: ``answer`` them, or ``run()`` on."""
-        turn = self.begin(content, wishes, loop=False, seconds=None)
+        turn = self.begin(content, options, loop=False, seconds=None)
         with Cancelling():
             return await drive(Steps(turn.steps()), self._perform)
 
     async def run(
-        self, content: Content | None = None, *, seconds: float | None = None, **wishes: Unpack[Wishes]
+        self, content: Content | None = None, *, seconds: float | None = None, **options: Unpack[TurnOptions]
     ) -> Response:
         """Answers and tools in turn, until the model is done; the last answer. ``seconds``: for all of it."""
-        turn = self.begin(content, wishes, loop=True, seconds=seconds)
+        turn = self.begin(content, options, loop=True, seconds=seconds)
         with Cancelling():
             return await drive(Steps(turn.steps()), self._perform)
 
-    def stream(self, content: Content | None = None, **wishes: Unpack[Wishes]) -> SessionStream:
+    def stream(self, content: Content | None = None, **options: Unpack[TurnOptions]) -> SessionStream:
         """As ``send``, event by event."""
-        return self._stream(self.begin(content, wishes, loop=False, seconds=None))
+        return self._stream(self.begin(content, options, loop=False, seconds=None))
 
     def run_stream(
-        self, content: Content | None = None, *, seconds: float | None = None, **wishes: Unpack[Wishes]
+        self, content: Content | None = None, *, seconds: float | None = None, **options: Unpack[TurnOptions]
     ) -> SessionStream:
         """As ``run``, event by event: each answer from ``message.start`` to ``message.complete``."""
-        return self._stream(self.begin(content, wishes, loop=True, seconds=seconds))
+        return self._stream(self.begin(content, options, loop=True, seconds=seconds))
 
     def _stream(self, turn: Turn) -> SessionStream:
         steps = Steps(turn.steps())

@@ -23,7 +23,7 @@ from ..tools.calls import MOVES, CallRun, State, unanswered
 from ..tools.running import ENDED
 
 if TYPE_CHECKING:
-    from .history import Book
+    from .history import History
 
 __all__ = [
     "BY_CALLER",
@@ -133,8 +133,8 @@ def why_unanswered(entry: Mapping[str, Any], cause: str | None) -> str:
 class Starting:
     """Stores that calls are started, before they are. Calls that start at the same time share a write."""
 
-    def __init__(self, book: Book, persist: Callable[[], Awaitable[None]]) -> None:
-        self._book, self._persist = book, persist
+    def __init__(self, history: History, persist: Callable[[], Awaitable[None]]) -> None:
+        self._history, self._persist = history, persist
         self._writing = asyncio.Lock()
         self._new: list[CallRun] = []
 
@@ -144,10 +144,10 @@ class Starting:
             if run not in self._new:
                 return  # written along with another
             marked, self._new = self._new, []
-            self._book.mark({one.call.id: "started" for one in marked})
+            self._history.mark({one.call.id: "started" for one in marked})
             try:
                 await self._persist()
             except BaseException:
                 self._new += [one for one in marked if one is not run]  # they try for themselves
-                self._book.mark({one.call.id: one.state for one in marked})
+                self._history.mark({one.call.id: one.state for one in marked})
                 raise

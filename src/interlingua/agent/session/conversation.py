@@ -35,14 +35,14 @@ from ..swap import SwapPlan, plan_swap
 from ..tools import Approve, Toolbox, ToolSource
 from ..tools.running import Batch
 from .calls import NOT_STARTED, Starting
-from .history import Book, Repair
-from .options import WISHES, Content, Overflow, Settings, Wishes, as_question
+from .history import History, Repair
+from .options import TURN_OPTIONS, Content, Overflow, Settings, TurnOptions, as_question
 from .reporting import Prices, Report, cost_of, usage_of
 from .saved import FORMAT, VERSION, Head, Saved
 from .storing import Place, Writer, close_store, store_at
 from .turns import Turn
 
-__all__ = ["Content", "Overflow", "Settings", "Talk", "Wishes"]
+__all__ = ["Content", "Conversation", "Overflow", "Settings", "TurnOptions"]
 
 log = logging.getLogger("interlingua")
 T = TypeVar("T")
@@ -53,7 +53,7 @@ STILL_RUNNING = (
 )
 
 
-class Talk:
+class Conversation:
     """The part of a session that does not wait."""
 
     blocking = False
@@ -83,11 +83,11 @@ class Talk:
         fetch_media: bool = False,
         script: Choice = None,
         limits: Limits | None = None,
-        **wishes: Any,
+        **options: Any,
     ) -> None:
-        unknown = sorted(set(wishes) - set(Wishes.__annotations__))
+        unknown = sorted(set(options) - set(TurnOptions.__annotations__))
         if unknown:
-            raise TypeError(f"a session has no {', '.join(unknown)}; a request can be given {', '.join(WISHES)}")
+            raise TypeError(f"a session has no {', '.join(unknown)}; a request can be given {', '.join(TURN_OPTIONS)}")
         self.id = id or f"ses_{new_ulid()}"
         if manager is not None and script is not None:
             raise TypeError("a session with a manager takes no script: give it to ProviderManager(script=…)")
@@ -96,9 +96,9 @@ class Talk:
         self.approve, self.fetch_media, self._prices = approve, fetch_media, Prices(self.manager, pricing)
         self.active_skills, self.active_connectors = tuple(active_skills), tuple(active_connectors)
         self.metadata: dict[str, Json] = clean(dict(metadata or {}))
-        self.wishes = wishes
+        self.options = options
         self.system = system if system is not None else ()
-        self.book = Book(messages, repair=repair)
+        self.history = History(messages, repair=repair)
         self._owns_store = isinstance(store, str | os.PathLike)
         self.store = store_at(store) if isinstance(store, str | os.PathLike) else store
         self.report = Report()
@@ -152,8 +152,8 @@ class Talk:
         """
         id, name = self.manager.locate(model)
         adapter = self.manager.get_adapter(id)
-        messages = self.book.to_send()
-        if self.book.repair == "synthesize":
+        messages = self.history.to_send()
+        if self.history.repair == "synthesize":
             messages = tuple(repair_tool_results(messages, dialect="openai-chat"))  # canonical ones know no dialect
         ours = adapter if isinstance(adapter, Adapter) else None
         able = adapter.capabilities_for(name) if name else adapter.capabilities
@@ -180,17 +180,17 @@ class Talk:
 
     def runs(self, call: ToolUseBlock) -> bool:
         """Whether the session answers this call itself; one of a tool that nobody knows is answered with an error."""
-        return call.name not in self._bare or "refused" in self.book.entry(call.id)
+        return call.name not in self._bare or "refused" in self.history.entry(call.id)
 
     def batch(self, calls: Sequence[ToolUseBlock]) -> Batch:
         """Open calls, to be run. Those that may not run, and those that were started earlier, are only answered."""
-        known = {call.id: self.book.entry(call.id) for call in calls}
+        known = {call.id: self.history.entry(call.id) for call in calls}
         return self.toolbox.batch(
             calls,
             refused={id: entry["refused"] for id, entry in known.items() if "refused" in entry},
             started=[id for id, entry in known.items() if entry and entry["state"] not in NOT_STARTED],
             approve=self.approve,
-            on_start=None if self.store is None else Starting(self.book, self._persist_waiting),
+            on_start=None if self.store is None else Starting(self.history, self._persist_waiting),
             metadata={**self.metadata, "session_id": self.id},
         )
 
@@ -213,36 +213,36 @@ class Talk:
     @property
     def messages(self) -> tuple[Message, ...]:
         """The whole history, also what is not sent any more."""
-        return tuple(self.book.messages)
+        return tuple(self.history.messages)
 
     @property
     def usage(self) -> TokenUsage:
         """Of all answers together."""
-        return usage_of(self.book.messages)
+        return usage_of(self.history.messages)
 
     @property
     def cost_usd(self) -> float | None:
         """Of all answers together; None if the price of one is not known."""
-        return cost_of(self.book.messages)
+        return cost_of(self.history.messages)
 
     def add(self, *messages: Message) -> None:
         """Append messages as they are, such as an earlier conversation. A session that awaits stores them with the
         next turn, or when it is closed."""
         self._mark()
         for message in messages:
-            self.book.add(self._clean(message))
+            self.history.add(self._clean(message))
         self._persist_change()
 
     def answer(self, outputs: Iterable[ToolOutput]) -> None:
         """Answer calls that were handed over; the others are answered with an error. Stored as by ``add``."""
         results = [self._clean(ToolResultBlock(o.id, as_blocks(o.content), is_error=o.is_error)) for o in outputs]
         self._mark()
-        self.book.answer(results)
+        self.history.answer(results)
         self._persist_change()
 
     def say(self, content: Content) -> None:
         """Append what the user says."""
-        self.book.add(self._clean(content if isinstance(content, Message) else as_question(content)))
+        self.history.add(self._clean(content if isinstance(content, Message) else as_question(content)))
 
     def _clean(self, value: T) -> T:
         """Without lone surrogates, which nobody could be sent and no store could hold; told once."""
@@ -252,18 +252,18 @@ class Talk:
             log.warning("session %s: %s", self.id, REPLACED)
         return cleaned
 
-    def begin(self, content: Content | None, wishes: Mapping[str, Any], *, loop: bool, seconds: float | None) -> Turn:
+    def begin(self, content: Content | None, options: Mapping[str, Any], *, loop: bool, seconds: float | None) -> Turn:
         """A new turn. Without words it goes on from where the history ends: a loop first runs what was called there."""
         if self._turn is not None and not self._turn.over and not self._close_left():
             raise InvalidRequestError(STILL_RUNNING.format("with" if self.blocking else "async with"))
-        if wishes and (unknown := sorted(set(wishes) - set(WISHES))):
-            raise TypeError(f"a turn has no {', '.join(unknown)}; it can be given {', '.join(WISHES)}")
+        if options and (unknown := sorted(set(options) - set(TURN_OPTIONS))):
+            raise TypeError(f"a turn has no {', '.join(unknown)}; it can be given {', '.join(TURN_OPTIONS)}")
         self._mark()
         if content is not None:
             self.say(content)
-        elif not (loop and all(map(self.runs, self.book.open_calls))):
-            self.book.settle()
-        turn = self._turn = Turn(self, dict(wishes), loop=loop, seconds=seconds)
+        elif not (loop and all(map(self.runs, self.history.open_calls))):
+            self.history.settle()
+        turn = self._turn = Turn(self, dict(options), loop=loop, seconds=seconds)
         self.report = turn.report
         self.report.warn(*(warning for warning, is_new in self._warnings.items() if is_new))
         self._warnings = dict.fromkeys(self._warnings, False)
@@ -275,10 +275,10 @@ class Talk:
 
     # -------------------------------------------------------------------------------------------------- the request
 
-    def request(self, wishes: Mapping[str, Any], request_id: str | None = None) -> Request:
+    def request(self, options: Mapping[str, Any], request_id: str | None = None) -> Request:
         """What is asked now, before it is prepared for anybody."""
-        told: dict[str, Any] = {**self.wishes, **wishes, "request_id": request_id}
-        return Request(messages=self.book.to_send(), system=self._system, tools=self.definitions, **told)
+        told: dict[str, Any] = {**self.options, **options, "request_id": request_id}
+        return Request(messages=self.history.to_send(), system=self._system, tools=self.definitions, **told)
 
     def count_tokens(self, messages: Sequence[Message]) -> int:
         """Roughly, as the first model counts."""
@@ -296,30 +296,30 @@ class Talk:
             id=self.id,
             model=model,
             system=self._system,
-            wishes=msgspec.to_builtins(self.wishes),
-            omitted=tuple(sorted(self.book.omitted)),
+            wishes=msgspec.to_builtins(self.options),
+            omitted=tuple(sorted(self.history.omitted)),
             metadata=self.metadata,
             forked_from=self.forked_from,
             unreadable=self._unreadable,
         )
-        return Saved(head, tuple(self.book.messages))
+        return Saved(head, tuple(self.history.messages))
 
     def persist(self) -> None:
         """Write what is new to the session's store, if it has one. Blocks; turns that await call it in a thread."""
         if self.store is not None:
             self._unsaved = True
-            self._writer.persist(self.store, self.book, self.snapshot)
+            self._writer.persist(self.store, self.history, self.snapshot)
             self._unsaved = False
 
     def _mark(self) -> None:
         """Remember the history, should the change that follows not be stored."""
-        self._before = None if self.store is None else (self.book.state(), self._unsaved)
+        self._before = None if self.store is None else (self.history.state(), self._unsaved)
 
     def take_back(self) -> None:
         """Undo the change that could not be stored, so that it can be made once more."""
         if self._before is not None:
             state, self._unsaved = self._before
-            self.book.restore(state)
+            self.history.restore(state)
 
     def _persist_change(self) -> None:
         if not self.blocking:

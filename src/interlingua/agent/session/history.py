@@ -17,14 +17,14 @@ from ..tools.calls import State
 from ..tools.running import Batch
 from .calls import entry_of, why_unanswered, with_states
 
-__all__ = ["Book", "Repair"]
+__all__ = ["History", "Repair"]
 
 Repair = Literal["synthesize", "refuse"]
 
 USER, ASSISTANT, TOOL = Role.user, Role.assistant, Role.tool
 
 
-class Book:
+class History:
     """Always legal: every call is answered before anything else is said."""
 
     def __init__(self, messages: Iterable[Message] = (), omitted: Iterable[str] = (), repair: Repair = "synthesize"):

@@ -23,7 +23,7 @@ from .history import Repair
 from .salvaging import read_leniently
 from .storing import Place
 
-__all__ = ["WISHES", "Content", "Overflow", "Settings", "Wishes", "as_question", "read_wishes"]
+__all__ = ["Content", "Overflow", "Settings", "TURN_OPTIONS", "TurnOptions", "as_question", "read_turn_options"]
 
 Content = str | Block | Sequence[str | Block] | Message
 """What a user can say."""
@@ -43,7 +43,7 @@ Overflow = Literal["truncate", "raise"] | Strategy
 instead: a summary and the latest turns, for instance."""
 
 
-class Wishes(TypedDict, total=False):
+class TurnOptions(TypedDict, total=False):
     """Fields of a request that a session, or one turn, can set."""
 
     tool_choice: ToolChoice | None
@@ -60,7 +60,7 @@ class Wishes(TypedDict, total=False):
     betas: tuple[str, ...]
 
 
-class Settings(Wishes, total=False):
+class Settings(TurnOptions, total=False):
     """What both sessions can be told."""
 
     manager: ProviderManager | None
@@ -86,11 +86,11 @@ class Settings(Wishes, total=False):
     """What the model ``"embedded:"`` answers, one line per request; without one it echoes."""
 
 
-WISHES = tuple(Wishes.__annotations__)
+TURN_OPTIONS = tuple(TurnOptions.__annotations__)
 
 
-def read_wishes(told: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Wishes with their types, as they were before they were saved; and what cannot be read of them."""
-    read, left = read_leniently({name: value for name, value in told.items() if name in WISHES}, Request)
-    known = {name: getattr(read, name) for name in told if name in WISHES and name not in left}
+def read_turn_options(told: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Options with their types, as they were before they were saved; and what cannot be read of them."""
+    read, left = read_leniently({name: value for name, value in told.items() if name in TURN_OPTIONS}, Request)
+    known = {name: getattr(read, name) for name in told if name in TURN_OPTIONS and name not in left}
     return known, {name: value for name, value in told.items() if name not in known}

@@ -12,19 +12,19 @@ from ...types.tools import Tool
 from ..routing import Router
 from ..routing.router import Models
 from ..tools import ToolSource
-from .conversation import Talk
-from .history import Book
-from .options import read_wishes
+from .conversation import Conversation
+from .history import History
+from .options import read_turn_options
 from .saved import Saved
 from .stores import JsonStore
 from .storing import Place, visited
 
-__all__ = ["Kept"]
+__all__ = ["StoredConversation"]
 
 log = logging.getLogger("interlingua")
 
 
-class Kept(Talk):
+class StoredConversation(Conversation):
     """What both sessions are, with ``save``, ``load`` and ``fork``."""
 
     def save(self, store: Place, *, overwrite: bool = False) -> None:
@@ -62,10 +62,10 @@ class Kept(Talk):
         cls, saved: Saved, tools: Iterable[ToolSource | Tool], model: Models | Router | None, **settings: Any
     ) -> Self:
         head = saved.head
-        wishes, left = read_wishes(head.wishes)
-        told: dict[str, Any] = {**wishes, "metadata": deepcopy(head.metadata), "id": head.id, **settings}
+        options, left = read_turn_options(head.wishes)
+        told: dict[str, Any] = {**options, "metadata": deepcopy(head.metadata), "id": head.id, **settings}
         made = cls(head.model if model is None else model, tools, head.system, **told)
-        made.book = Book(saved.messages, head.omitted, made.book.repair)
+        made.history = History(saved.messages, head.omitted, made.history.repair)
         made.forked_from, made._unreadable = head.forked_from, {**head.unreadable, **left}
         for problem in (*saved.problems, *(f"the setting {name} could not be read: {left[name]!r}" for name in left)):
             log.warning("%s", problem)
@@ -88,5 +88,5 @@ class Kept(Talk):
     def _settings(self) -> dict[str, Any]:
         names = ("manager", "behaviour", "cache", "overflow", "max_steps", "approve", "pricing", "store", "fetch_media")
         return {name: getattr(self, name) for name in (*names, "active_skills", "active_connectors")} | {
-            "repair": self.book.repair
+            "repair": self.history.repair
         }

@@ -12,32 +12,32 @@ from ..routing.routes import Candidate
 from .reporting import Report
 
 if TYPE_CHECKING:
-    from .conversation import Talk
+    from .conversation import Conversation
 
 __all__ = ["prepare_with"]
 
 
-def prepare_with(talk: Talk, report: Report) -> Prepare:
+def prepare_with(conversation: Conversation, report: Report) -> Prepare:
     """The function that does it for a session, and tells the report what was left out."""
 
     def prepare(candidate: Candidate, request: Request) -> Prepared:
         adapter = candidate.adapter
         spoken = adapter.dialect.name if isinstance(adapter, Adapter) else ""
-        behaved = talk.manager.behave(
+        behaved = conversation.manager.behave(
             candidate.id,
             adapter.name,
             request,
-            talk.behaviour,
-            active_skills=talk.active_skills,
-            active_connectors=talk.active_connectors,
+            conversation.behaviour,
+            active_skills=conversation.active_skills,
+            active_connectors=conversation.active_connectors,
         )
         report.left_out = behaved.left_out
         if behaved.warnings:
             report.warn(*behaved.warnings)
         request = behaved.request
-        if talk.cache == "auto" and candidate.able.prompt_caching:
+        if conversation.cache == "auto" and candidate.able.prompt_caching:
             request = mark_cache(request, spoken)
-        fetches = talk.fetch_media and isinstance(adapter, Adapter)
+        fetches = conversation.fetch_media and isinstance(adapter, Adapter)
         return Prepared(request, behaved.retry, behaved.max_retries, Names(spoken), fetches)
 
     return prepare

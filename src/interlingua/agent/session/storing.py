@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from ...client.adapter import new_ulid
 from ...errors import AdapterError, StoreError
-from .history import Book
+from .history import History
 from .saved import Head, Saved
 from .stores import JsonStore, Store, encode
 
@@ -70,10 +70,10 @@ class Writer:
         with self._lock:
             self._write(store, saved, 0, overwrite=overwrite)
 
-    def persist(self, store: Store, book: Book, snapshot: Callable[[], Saved]) -> None:
-        """Write what is new since the last time. ``book`` may change meanwhile: that is written the next time."""
+    def persist(self, store: Store, history: History, snapshot: Callable[[], Saved]) -> None:
+        """Write what is new since the last time. ``history`` may change meanwhile: that is written the next time."""
         with self._lock:
-            since, book.saved = book.saved, len(book.messages)
+            since, history.saved = history.saved, len(history.messages)
             try:
                 saved = snapshot()
                 state = store, encode(saved.head)
@@ -82,7 +82,7 @@ class Writer:
                 same = self._stored is not None and self._stored[0] is store
                 self._write(store, saved, since if same else 0)
             except BaseException:
-                book.saved = min(book.saved, since)
+                history.saved = min(history.saved, since)
                 raise
             self._stored = state
 

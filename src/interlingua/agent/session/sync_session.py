@@ -14,8 +14,8 @@ from ..routing.attempts import Ask, Fetch
 from ..routing.drivers import Steps, answer_sync, drive_stream_sync, drive_sync
 from ..tools.running import Batch, run_blocking
 from .calls import BY_CALLER
-from .options import Content, Wishes
-from .persistence import Kept
+from .options import Content, TurnOptions
+from .persistence import StoredConversation
 from .turns import Persist, RunTools, Shorten, Turn
 
 __all__ = ["SyncSession", "SyncSessionStream"]
@@ -47,33 +47,33 @@ class SyncSessionStream:
         self._steps.close()
 
 
-class SyncSession(Kept):
+class SyncSession(StoredConversation):
     """``send``, ``run``, ``stream`` and ``run_stream``, as in ``Session``."""
 
     blocking = True
     _running: Batch | None = None
 
-    def send(self, content: Content | None = None, **wishes: Unpack[Wishes]) -> Response:
+    def send(self, content: Content | None = None, **options: Unpack[TurnOptions]) -> Response:
         """One answer. Calls in it are left to the caller: ``answer`` them, or ``run()`` on."""
-        turn = self.begin(content, wishes, loop=False, seconds=None)
+        turn = self.begin(content, options, loop=False, seconds=None)
         return drive_sync(Steps(turn.steps()), self._perform)
 
     def run(
-        self, content: Content | None = None, *, seconds: float | None = None, **wishes: Unpack[Wishes]
+        self, content: Content | None = None, *, seconds: float | None = None, **options: Unpack[TurnOptions]
     ) -> Response:
         """Answers and tools in turn, until the model is done; the last answer. ``seconds``: for all of it."""
-        turn = self.begin(content, wishes, loop=True, seconds=seconds)
+        turn = self.begin(content, options, loop=True, seconds=seconds)
         return drive_sync(Steps(turn.steps()), self._perform)
 
-    def stream(self, content: Content | None = None, **wishes: Unpack[Wishes]) -> SyncSessionStream:
+    def stream(self, content: Content | None = None, **options: Unpack[TurnOptions]) -> SyncSessionStream:
         """As ``send``, event by event."""
-        return self._stream(self.begin(content, wishes, loop=False, seconds=None))
+        return self._stream(self.begin(content, options, loop=False, seconds=None))
 
     def run_stream(
-        self, content: Content | None = None, *, seconds: float | None = None, **wishes: Unpack[Wishes]
+        self, content: Content | None = None, *, seconds: float | None = None, **options: Unpack[TurnOptions]
     ) -> SyncSessionStream:
         """As ``run``, event by event."""
-        return self._stream(self.begin(content, wishes, loop=True, seconds=seconds))
+        return self._stream(self.begin(content, options, loop=True, seconds=seconds))
 
     def _stream(self, turn: Turn) -> SyncSessionStream:
         steps = Steps(turn.steps())

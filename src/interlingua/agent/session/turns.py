@@ -24,7 +24,7 @@ from ...types.response import Response
 from ...types.usage import TokenUsage
 from ...types.words import Role, StopReason
 from ..history import new_message_id, shorten
-from ..routing.attempts import Ask, Fetch, asking, shared_budget
+from ..routing.attempts import Ask, Fetch, call_steps, shared_budget
 from ..routing.routes import Route
 from ..tools.running import Batch
 from .calls import BY_CALLER, cause_of, entries, refusals
@@ -32,7 +32,7 @@ from .preparing import prepare_with
 from .reporting import Report, facts_of
 
 if TYPE_CHECKING:
-    from .conversation import Talk
+    from .conversation import Conversation
 
 __all__ = ["Persist", "RunTools", "Shorten", "Turn"]
 
@@ -65,8 +65,10 @@ Steps = Generator[Command, Any, Response]
 class Turn:
     """From the user's words to the last word of the answer."""
 
-    def __init__(self, talk: Talk, wishes: dict[str, Any], *, loop: bool, seconds: float | None) -> None:
-        self.talk, self.wishes, self.loop = talk, wishes, loop
+    def __init__(
+        self, conversation: Conversation, options: dict[str, Any], *, loop: bool, seconds: float | None
+    ) -> None:
+        self.conversation, self.options, self.loop = conversation, options, loop
         self.request_id = new_ulid()
         self.deadline = None if seconds is None else Deadline(seconds, time.monotonic)
         self.report = Report()
@@ -74,12 +76,12 @@ class Turn:
 
     def steps(self) -> Steps:
         """All of it. What could not be stored is not asked: then the history is again as it was before."""
-        talk, response = self.talk, Response((), CANCELLED)
+        conversation, response = self.conversation, Response((), CANCELLED)
         try:
             yield from self._store_question()
-            route = talk.router.route(blocking=talk.blocking)
-            if talk.book.open_calls:
-                yield from self._run_tools(talk.book.open_calls)
+            route = conversation.router.route(blocking=conversation.blocking)
+            if conversation.history.open_calls:
+                yield from self._run_tools(conversation.history.open_calls)
             while not self.cancelled:
                 response = yield from self._answer(route)
                 over = self._is_over(response)
@@ -95,8 +97,8 @@ class Turn:
             self.report.stopped = "cancelled" if not isinstance(error, AdapterError) else "failed"
             if isinstance(error, CancelledError):
                 self.report.stopped = "cancelled"
-            if self.report.stopped == "cancelled" and talk.book.open_calls and self._is_ours():
-                talk.book.answer([], cause_of(error))
+            if self.report.stopped == "cancelled" and conversation.history.open_calls and self._is_ours():
+                conversation.history.answer([], cause_of(error))
             if not isinstance(error, StoreError):
                 yield from self._store_rest(error)
             elif error.response is None and response.content:
@@ -107,7 +109,7 @@ class Turn:
 
     def _store(self, response: Response | None) -> Generator[Persist, None, None]:
         """Store what is complete; a failure brings the answer with it."""
-        if self.talk.store is None:
+        if self.conversation.store is None:
             return
         try:
             yield Persist()
@@ -119,7 +121,7 @@ class Turn:
         try:
             yield from self._store(None)
         except StoreError:
-            self.talk.take_back()
+            self.conversation.take_back()
             raise
 
     def _store_rest(self, error: BaseException) -> Generator[Persist, None, None]:
@@ -130,40 +132,40 @@ class Turn:
             error.add_note(f"What there is of this turn could not be stored either: {failure}")
 
     def _is_over(self, response: Response) -> bool:
-        calls, book = _whole(response.tool_uses), self.talk.book
+        calls, history = _whole(response.tool_uses), self.conversation.history
         if len(calls) < len(response.tool_uses):
             self.report.warn(CUT_CALL)
         if response.stop_reason is CANCELLED or self.cancelled:
             self.report.stopped = "cancelled"
-            if book.open_calls:
-                book.answer([], BY_CALLER)
+            if history.open_calls:
+                history.answer([], BY_CALLER)
             return True
         if not self.loop or not (calls or response.stop_reason is PAUSED):
             return True
         if not self._is_ours():
             self.report.stopped = "handed_over"
             return True
-        if self.report.steps >= self.talk.max_steps:
+        if self.report.steps >= self.conversation.max_steps:
             self.report.stopped = "limit"
-            self.report.warn(f"stopped after {self.talk.max_steps} steps")
-            if book.open_calls:
-                book.answer([], LIMIT)
+            self.report.warn(f"stopped after {self.conversation.max_steps} steps")
+            if history.open_calls:
+                history.answer([], LIMIT)
             return True
         return False
 
     def _is_ours(self) -> bool:
         """Whether all open calls are the session's, to run or to refuse."""
-        book = self.talk.book
-        return self.loop and all(book.entry(call.id) for call in book.open_calls)
+        history = self.conversation.history
+        return self.loop and all(history.entry(call.id) for call in history.open_calls)
 
     def _run_tools(self, calls: tuple[ToolUseBlock, ...]) -> Generator[RunTools, None, None]:
-        batch = self.talk.batch(calls)
+        batch = self.conversation.batch(calls)
         try:
             yield RunTools(batch)
         except BaseException as error:
-            self.talk.book.conclude(batch, cause_of(error))
+            self.conversation.history.conclude(batch, cause_of(error))
             raise
-        self.talk.book.conclude(batch, BY_CALLER)
+        self.conversation.history.conclude(batch, BY_CALLER)
 
     # ------------------------------------------------------------------------------------------------------ one answer
 
@@ -172,20 +174,20 @@ class Turn:
         try:
             return (yield from self._ask(route))
         except ContextOverflowError as error:
-            if (error.response is not None and error.response.content) or self.talk.overflow == "raise":
+            if (error.response is not None and error.response.content) or self.conversation.overflow == "raise":
                 raise
             if not (yield from self._make_room(route)):
                 raise
         return (yield from self._ask(route))
 
     def _ask(self, route: Route) -> Steps:
-        talk = self.talk
-        request = talk.request(self.wishes, self.request_id)
+        conversation = self.conversation
+        request = conversation.request(self.options, self.request_id)
         if not request.messages:
             raise InvalidRequestError("the conversation is empty: say something first")
         budget = shared_budget(route.candidates[0].adapter, len(route.candidates), self.deadline)
-        budget.session_id, budget.told = talk.id, talk.told
-        steps = asking(route, request, budget, prepare_with(talk, self.report))
+        budget.session_id, budget.told = conversation.id, conversation.told
+        steps = call_steps(route, request, budget, prepare_with(conversation, self.report))
         command: Ask | Fetch | None = None
         try:
             command = next(steps)
@@ -205,24 +207,24 @@ class Turn:
         assert isinstance(command, Ask)
         message = self._told(response, command, route)
         if response.stop_reason is CANCELLED:
-            talk.book.add_partial(message, BY_CALLER)
+            conversation.history.add_partial(message, BY_CALLER)
         elif message.content:
-            talk.book.add(message)
+            conversation.history.add(message)
         return response
 
     def _keep_partial(self, error: BaseException, ask: Ask | None, route: Route) -> None:
         partial = error.response if isinstance(error, AdapterError) else ask.partial if ask is not None else None
         if partial is not None and partial.content:
-            self.talk.book.add_partial(self._told(partial, ask, route), cause_of(error))
+            self.conversation.history.add_partial(self._told(partial, ask, route), cause_of(error))
 
     def _told(self, response: Response, ask: Ask | None, route: Route) -> Message:
         """An answer as a message, with what is known of it and of its calls."""
         response = _counted(response, ask)
-        facts = facts_of(response, self.talk.pricing, route.record)
+        facts = facts_of(response, self.conversation.pricing, route.record)
         self.report.add(response, facts)
         calls = _whole(response.tool_uses)
         refused = refusals(calls, ask.request) if calls and ask is not None else {}
-        if not (self.loop and all(call.id in refused or self.talk.runs(call) for call in calls)):
+        if not (self.loop and all(call.id in refused or self.conversation.runs(call) for call in calls)):
             calls = tuple(call for call in calls if call.id in refused)  # the others are left to the caller
         if calls:
             facts["calls"] = entries(calls, refused)
@@ -230,13 +232,13 @@ class Turn:
 
     def _make_room(self, route: Route) -> Generator[Shorten, Sequence[Message], bool]:
         """Whether there is less to send now."""
-        talk = self.talk
-        messages, window = talk.book.to_send(), route.window
-        if callable(talk.overflow):
+        conversation = self.conversation
+        messages, window = conversation.history.to_send(), route.window
+        if callable(conversation.overflow):
             shown: Sequence[Message] = yield Shorten(messages, window)
         else:
-            shown = shorten(messages, talk.count_tokens, window).messages
-        gone = talk.book.rearrange(shown)
+            shown = shorten(messages, conversation.count_tokens, window).messages
+        gone = conversation.history.rearrange(shown)
         if gone:
             self.report.shortened += gone
             self.report.warn(f"the conversation was too long: {gone} of {len(messages)} messages are not sent any more")

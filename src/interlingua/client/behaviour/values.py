@@ -57,7 +57,7 @@ class Preset(Struct, frozen=True):
 # A maker's models, under the name that people know them by.
 FAMILIES = {"anthropic": "claude", "google": "gemini"}
 
-# Doors behind which a model of an unknown name (a deployment, a fine-tune) can only be of one family.
+# Providers at which a model of an unknown name (a deployment, a fine-tune) can only be of one family.
 HOUSES = {
     "anthropic": "claude",
     "vertex-anthropic": "claude",
@@ -78,7 +78,7 @@ def family_word(maker: str) -> str:
 def row_words(provider: str, model: str | None) -> tuple[str, ...]:
     """The rows that may speak of a model, the nearest first.
 
-    The model's own name decides, whichever door it stands behind: Claude on Bedrock is Claude. Llama on Azure is
+    The model's own name decides, whichever provider serves it: Claude on Bedrock is Claude. Llama on Azure is
     known and of none of these families, so that only a row for the provider itself would hold.
     """
     maker = None if model is None else home(model)

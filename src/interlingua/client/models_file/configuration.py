@@ -104,12 +104,12 @@ class Configuration:
         if entry is not None:
             adapter = self.adapter(entry.adapter or self._only or "")
             return Place(adapter=adapter, model=entry.wire_name or self._wire(adapter, name), entry=entry)
-        door, colon, model = name.partition(":")
+        prefix, colon, model = name.partition(":")
         if not colon:
-            door, model = self._only or self._home(name), name
-        elif door not in self.adapters and self._only is not None:
-            door, model = self._only, name  # the colon is the model's own
-        adapter = self.adapter(door)
+            prefix, model = self._only or self._home(name), name
+        elif prefix not in self.adapters and self._only is not None:
+            prefix, model = self._only, name  # the colon is the model's own
+        adapter = self.adapter(prefix)
         wire = self._wire(adapter, model)
         return Place(adapter=adapter, model=wire, entry=self._entry(adapter, model, wire))
 
@@ -136,9 +136,9 @@ class Configuration:
         return None if wire == "balanced" else wire
 
     def _home(self, name: str) -> str:
-        door, slash, model = name.partition("/")
-        if slash and door in self.adapters:
-            raise ValueError(f"write '{door}:{model}' for {name!r}, or 'openrouter:{name}' to reach it there")
+        prefix, slash, model = name.partition("/")
+        if slash and prefix in self.adapters:
+            raise ValueError(f"write '{prefix}:{model}' for {name!r}, or 'openrouter:{name}' to reach it there")
         found = ALWAYS_HOME.get(name) or home(name)
         if found is None:
             raise ValueError(f"no model is called {name!r}; {self._instead(name)}")
@@ -149,8 +149,8 @@ class Configuration:
         near = _meant(name, [*known, *self.adapters])
         if near:
             return f"did you mean {near[0]!r}?"
-        doors = f"write adapter:model (adapters: {', '.join(sorted(self.adapters))})"
-        return f"{doors}, or one of the configured: {', '.join(known)}" if known else doors
+        advice = f"write adapter:model (adapters: {', '.join(sorted(self.adapters))})"
+        return f"{advice}, or one of the configured: {', '.join(known)}" if known else advice
 
     def _wire(self, adapter: Adapter, model: str) -> str:
         """``model_map``, then the user's own tiers, then ours; what nobody knows is sent as written.

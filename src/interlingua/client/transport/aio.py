@@ -17,10 +17,10 @@ from yarl import URL
 from ...errors import AdapterError, NetworkError, RequestTimeoutError
 from ..http import HttpRequest, Timeouts
 from .base import DRAIN_SECONDS, SLOWEST, certificate_error, no_url
-from .direct import BUFFER, LONGEST, Answer, Head, converse, goes_straight, spell, wire_of
+from .direct import BUFFER, LONGEST, Answer, Head, converse, goes_direct, spell, wire_of
 from .packing import ACCEPTED, Unpacker, unpacker_for
 from .pool import Pool
-from .timeouts import Watch, Watched
+from .timeouts import SharedTimer, TimedRequest
 
 __all__ = ["AioTransport"]
 
@@ -59,14 +59,14 @@ def failure(error: BaseException, host: str) -> AdapterError:
 
 
 class _AioReply:
-    def __init__(self, response: aiohttp.ClientResponse | Answer, watched: Watched, url: str) -> None:
-        self._response, self._content, self._watched, self._url = response, response.content, watched, url
+    def __init__(self, response: aiohttp.ClientResponse | Answer, timed: TimedRequest, url: str) -> None:
+        self._response, self._content, self._timed, self._url = response, response.content, timed, url
         self.status = response.status
         self.headers = {name.lower(): value for name, value in response.headers.items()}  # cookies come several times
         wire = wire_of(response.connection)
         self._early = None if wire is None or not wire.get_write_buffer_size() else wire
-        watched.begin(self._cut)
-        if watched.patience is not None:
+        timed.begin(self._cut)
+        if timed.patience is not None:
             _unwatched(response)
 
     def chunks(self) -> AsyncIterator[bytes]:
@@ -77,24 +77,24 @@ class _AioReply:
 
     async def __anext__(self) -> bytes:
         """No generator: one that is left half-read would be closed by a task of the loop's own."""
-        watched, chunk = self._watched, b""
+        timed, chunk = self._timed, b""
         end: AdapterError | type[StopAsyncIteration] = StopAsyncIteration
-        if watched.patience is not None:
-            watched.wait()
+        if timed.patience is not None:
+            timed.wait()
         try:
             chunk = await self._content.readany()
         except CAUGHT as error:
-            end = failure(self._late() if watched.late else error, _host(self._url))
+            end = failure(self._late() if timed.late else error, _host(self._url))
         finally:
-            watched.since = None
+            timed.since = None
         if chunk:
             return chunk
-        if watched.known:
-            watched.end()
+        if timed.known:
+            timed.end()
         raise end  # here, and not above: the library's own error would stay with it, headers and all
 
     def _late(self) -> TimeoutError:
-        return TimeoutError() if self._watched.patience is None else aiohttp.SocketTimeoutError()
+        return TimeoutError() if self._timed.patience is None else aiohttp.SocketTimeoutError()
 
     async def drain(self) -> None:
         if not self._content.at_eof():
@@ -104,8 +104,8 @@ class _AioReply:
                         pass
 
     def close(self) -> None:
-        if self._watched.known:
-            self._watched.end()
+        if self._timed.known:
+            self._timed.end()
         self._cut()
 
     def _cut(self) -> None:
@@ -126,9 +126,9 @@ class _PackedReply(_AioReply):
     """An answer that is unpacked as it comes, in pieces."""
 
     def __init__(
-        self, response: aiohttp.ClientResponse | Answer, watched: Watched, url: str, unpacker: Unpacker
+        self, response: aiohttp.ClientResponse | Answer, timed: TimedRequest, url: str, unpacker: Unpacker
     ) -> None:
-        super().__init__(response, watched, url)
+        super().__init__(response, timed, url)
         self._unpacker = unpacker
         self._pieces: Iterator[bytes] = iter(())
 
@@ -168,35 +168,35 @@ class AioTransport:
         self._pool: dict[str, Any] = {"limit": connections, "keepalive_timeout": keep_alive_seconds}
         self._limits: dict[Timeouts, aiohttp.ClientTimeout] = {}
         self._session: aiohttp.ClientSession | None = None
-        self._watch: Watch | None = None
+        self._shared_timer: SharedTimer | None = None
         self._heads: dict[str, tuple[dict[str, str], Head]] = {}
         self._loop: asyncio.AbstractEventLoop | None = None
 
     async def send(self, request: HttpRequest) -> _AioReply:
-        session, watch = self._session, self._watch
-        if session is None or watch is None or self._loop is not asyncio.get_running_loop():
-            session, watch = await self._open()
+        session, timer = self._session, self._shared_timer
+        if session is None or timer is None or self._loop is not asyncio.get_running_loop():
+            session, timer = await self._open()
         timeouts = request.timeouts
         limit = self._limits.get(timeouts) or self._limit(timeouts)
-        watched = Watched(watch, timeouts.total, limit.sock_read)
+        timed = TimedRequest(timer, timeouts.total, limit.sock_read)
         if limit.sock_read is not None:
-            watched.head_within((timeouts.connect or 0) + limit.sock_read + len(request.body) / SLOWEST)
+            timed.head_within((timeouts.connect or 0) + limit.sock_read + len(request.body) / SLOWEST)
         try:
-            with watched:
-                response = await self._ask(session, request, limit, watched)
+            with timed:
+                response = await self._ask(session, request, limit, timed)
         except aiohttp.InvalidURL:
             raise no_url() from None
         except CAUGHT as error:
             failed = failure(error, _host(request.url))
         else:
-            return _reply(response, watched, request.url)
+            return _reply(response, timed, request.url)
         raise failed  # here, and not above: the library's own error would stay with it, headers and all
 
     def _ask(
-        self, session: aiohttp.ClientSession, request: HttpRequest, limit: aiohttp.ClientTimeout, watched: Watched
+        self, session: aiohttp.ClientSession, request: HttpRequest, limit: aiohttp.ClientTimeout, timed: TimedRequest
     ) -> Awaitable[aiohttp.ClientResponse | Answer]:
-        if self._direct and session.connector is not None and goes_straight(request):
-            return converse(session.connector, self._head(request), request.body, limit, watched)
+        if self._direct and session.connector is not None and goes_direct(request):
+            return converse(session.connector, self._head(request), request.body, limit, timed)
         is_long = len(request.body) > LONGEST
         return session.request(
             request.method,
@@ -208,7 +208,7 @@ class AioTransport:
             allow_redirects=False,
         )
 
-    async def _open(self) -> tuple[aiohttp.ClientSession, Watch]:
+    async def _open(self) -> tuple[aiohttp.ClientSession, SharedTimer]:
         """Connections of another event loop, most likely a closed one, are of no use in this one."""
         old, self._loop = self._session, asyncio.get_running_loop()
         self._heads.clear()
@@ -220,11 +220,11 @@ class AioTransport:
             cookie_jar=aiohttp.DummyCookieJar(),
             read_bufsize=BUFFER,
         )
-        watch = self._watch = Watch()
+        timer = self._shared_timer = SharedTimer()
         if old is not None:
             with suppress(RuntimeError):  # that loop is closed, and its sockets with it
                 await old.close()
-        return session, watch
+        return session, timer
 
     def _head(self, request: HttpRequest) -> Head:
         """Remembered: calls repeat themselves."""
@@ -244,7 +244,7 @@ class AioTransport:
             raise no_url() from None
 
     def _limit(self, timeouts: Timeouts) -> aiohttp.ClientTimeout:
-        """What the library is to watch: connecting, and the silence before the answer's head. The rest is ours."""
+        """What the library is to time: connecting, and the silence before the answer's head. The rest is ours."""
         limit = aiohttp.ClientTimeout(
             total=None, connect=None, sock_connect=timeouts.connect, sock_read=_patience(timeouts)
         )
@@ -254,8 +254,8 @@ class AioTransport:
 
     async def close(self) -> None:
         session, self._session = self._session, None
-        if self._watch is not None:
-            self._watch.close()
+        if self._shared_timer is not None:
+            self._shared_timer.close()
         if session is not None:
             await session.close()
 
@@ -274,16 +274,16 @@ async def _pieces(body: bytes) -> AsyncIterator[bytes]:
         await asyncio.sleep(0)  # and reads from them
 
 
-def _reply(response: aiohttp.ClientResponse | Answer, watched: Watched, url: str) -> _AioReply:
+def _reply(response: aiohttp.ClientResponse | Answer, timed: TimedRequest, url: str) -> _AioReply:
     if "Content-Encoding" not in response.headers:
-        return _AioReply(response, watched, url)
+        return _AioReply(response, timed, url)
     try:
         unpacker = unpacker_for({"content-encoding": response.headers["Content-Encoding"]})
     except NetworkError:
-        watched.end()
+        timed.end()
         response.close()
         raise
-    return _AioReply(response, watched, url) if unpacker is None else _PackedReply(response, watched, url, unpacker)
+    return _AioReply(response, timed, url) if unpacker is None else _PackedReply(response, timed, url, unpacker)
 
 
 def _host(url: str) -> str:

@@ -64,12 +64,12 @@ class _Line(Connection):
 
     def open(self, timeouts: Timeouts, context: Callable[[], ssl.SSLContext]) -> None:
         """Connect to the server, or to the proxy and through it."""
-        door, host = self.proxy or self.url, self.url.hostname or ""
+        peer, host = self.proxy or self.url, self.url.hostname or ""
         self.step(timeouts.connect)
-        port = door.port or PORTS[door.scheme]
-        self.connect(socket.getaddrinfo(door.hostname, port, type=socket.SOCK_STREAM))
-        if door.scheme == "https":
-            self.secure(context(), door.hostname or "")
+        port = peer.port or PORTS[peer.scheme]
+        self.connect(socket.getaddrinfo(peer.hostname, port, type=socket.SOCK_STREAM))
+        if peer.scheme == "https":
+            self.secure(context(), peer.hostname or "")
         if self.proxy and self.url.scheme == "https":
             self._tunnel(f"{_bracketed(host)}:{self.url.port or 443}", self.proxy, timeouts)
             self.secure(context(), host)

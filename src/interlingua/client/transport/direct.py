@@ -19,9 +19,9 @@ from yarl import URL
 from ..http import HttpRequest
 from .base import SLOWEST
 from .packing import ACCEPTED
-from .timeouts import Watched
+from .timeouts import TimedRequest
 
-__all__ = ["BUFFER", "LONGEST", "Answer", "Head", "converse", "goes_straight", "spell", "wire_of"]
+__all__ = ["Answer", "BUFFER", "Head", "LONGEST", "converse", "goes_direct", "spell", "wire_of"]
 
 BUFFER = 2**18
 """Bytes of an answer that are read ahead."""
@@ -76,7 +76,7 @@ def wire_of(connection: Connection | None) -> asyncio.Transport | None:
     return None if connection is None else connection.transport
 
 
-def goes_straight(request: HttpRequest) -> bool:
+def goes_direct(request: HttpRequest) -> bool:
     """Whether such a request may."""
     return _IS_TESTED and len(request.body) <= LONGEST and request.method == "POST"
 
@@ -94,7 +94,7 @@ def spell(request: HttpRequest, url: URL) -> Head:
 
 
 async def converse(
-    connector: aiohttp.BaseConnector, head: Head, body: bytes, limit: aiohttp.ClientTimeout, watched: Watched
+    connector: aiohttp.BaseConnector, head: Head, body: bytes, limit: aiohttp.ClientTimeout, timed: TimedRequest
 ) -> Answer:
     """Send, and wait for the head of the answer. Raises what a session would."""
     try:
@@ -102,7 +102,7 @@ async def converse(
     except TimeoutError:
         raise aiohttp.ConnectionTimeoutError from None
     if limit.sock_read is not None:
-        watched.head_within(limit.sock_read + len(body) / SLOWEST)
+        timed.head_within(limit.sock_read + len(body) / SLOWEST)
     try:
         message, content = await _ask(connection, b"%b%d\r\n\r\n%b" % (head.text, len(body), body))
         return Answer(connection, message, content)

@@ -7,30 +7,30 @@ from collections.abc import Callable
 from math import inf
 from types import TracebackType
 
-__all__ = ["Watch", "Watched"]
+__all__ = ["SharedTimer", "TimedRequest"]
 
 
-class Watch:
+class SharedTimer:
     """Looks when the first of those it knows is due, and ends whoever is late."""
 
     def __init__(self) -> None:
         self._loop = asyncio.get_running_loop()
-        self._known: set[Watched] = set()
+        self._known: set[TimedRequest] = set()
         self._at = inf
         self._timer: asyncio.TimerHandle | None = None
         self.now = self._loop.time
 
-    def add(self, watched: Watched, due: float) -> None:
+    def add(self, timed: TimedRequest, due: float) -> None:
         """Know one from now on."""
-        self._known.add(watched)
-        watched.known = True
+        self._known.add(timed)
+        timed.known = True
         if due < self._at:
             self._look_at(due)
 
-    def drop(self, watched: Watched) -> None:
+    def drop(self, timed: TimedRequest) -> None:
         """Know it no more."""
-        self._known.discard(watched)
-        watched.known = False
+        self._known.discard(timed)
+        timed.known = False
 
     def _look_at(self, due: float) -> None:
         if self._timer is not None:
@@ -39,14 +39,14 @@ class Watch:
 
     def _look(self) -> None:
         self._at, self._timer, now = inf, None, self.now()
-        found = [(watched.due, watched) for watched in self._known]
-        self._known = {watched for due, watched in found if now < due < inf}
-        for due, watched in found:
-            watched.known = now < due < inf
+        found = [(timed.due, timed) for timed in self._known]
+        self._known = {timed for due, timed in found if now < due < inf}
+        for due, timed in found:
+            timed.known = now < due < inf
             if due <= now:
-                watched.expire()
+                timed.expire()
         if self._known:
-            self._look_at(min(due for due, watched in found if watched.known))
+            self._look_at(min(due for due, timed in found if timed.known))
 
     def close(self) -> None:
         """Look no more."""
@@ -55,17 +55,17 @@ class Watch:
             self._timer.cancel()
 
 
-class Watched:
+class TimedRequest:
     """One request: ``total`` seconds for all of it, ``patience`` for each part of the answer's body.
 
     As a context it is what ``asyncio.timeout`` is, until the head is there and ``close`` says how else to end it.
     """
 
-    __slots__ = ("_before", "_task", "_watch", "close", "deadline", "head", "known", "late", "patience", "since")
+    __slots__ = ("_before", "_shared_timer", "_task", "close", "deadline", "head", "known", "late", "patience", "since")
 
-    def __init__(self, watch: Watch, total: float | None, patience: float | None) -> None:
-        self._watch, self.patience = watch, patience
-        self.deadline = self.head = inf if total is None else watch.now() + total
+    def __init__(self, timer: SharedTimer, total: float | None, patience: float | None) -> None:
+        self._shared_timer, self.patience = timer, patience
+        self.deadline = self.head = inf if total is None else timer.now() + total
         self.since: float | None = None
         self.known, self.late, self._before = False, False, 0
         self._task: asyncio.Task[object] | None = None
@@ -90,15 +90,15 @@ class Watched:
 
     def head_within(self, seconds: float) -> None:
         """The head of the answer must be there in so many seconds."""
-        self.head = min(self.deadline, self._watch.now() + seconds)
+        self.head = min(self.deadline, self._shared_timer.now() + seconds)
         if self.known:
-            self._watch.add(self, self.head)
+            self._shared_timer.add(self, self.head)
 
     def __enter__(self) -> None:
         if self.head < inf:
             self._task = task = asyncio.current_task()
             self._before = 0 if task is None else task.cancelling()
-            self._watch.add(self, self.head)
+            self._shared_timer.add(self, self.head)
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         if error is None and not self.late:
@@ -113,15 +113,15 @@ class Watched:
         """The head is there; from now on ``close`` ends it."""
         self.close = close
         if self.patience is not None and self.known:
-            self._watch.drop(self)  # it is due anew with each ``wait``
+            self._shared_timer.drop(self)  # it is due anew with each ``wait``
 
     def wait(self) -> None:
         """Somebody with ``patience`` waits for the next bytes."""
-        self.since = self._watch.now()
+        self.since = self._shared_timer.now()
         if not self.known:
-            self._watch.add(self, self.due)
+            self._shared_timer.add(self, self.due)
 
     def end(self) -> None:
         """It is over."""
         if self.known:
-            self._watch.drop(self)
+            self._shared_timer.drop(self)

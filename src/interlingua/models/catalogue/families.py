@@ -166,7 +166,7 @@ FAMILIES: tuple[Family, ...] = (
     Family(r"^sonar-(reasoning|deep)", Facts(thinking=True)),
 )
 
-# What a door does for the models behind it, and what the packaged data have wrong; each seen in recorded traffic.
+# What a provider does for the models it serves, and what the packaged data have wrong; each seen in recorded traffic.
 RECORDED: tuple[tuple[str | None, str, Facts], ...] = (
     # provider     pattern               facts
     (None,         r"^gpt-3-5|^gpt-35",  Facts(tools=True)),
@@ -181,12 +181,12 @@ RECORDED: tuple[tuple[str | None, str, Facts], ...] = (
 _COMPILED = tuple((re.compile(row.pattern), row) for row in FAMILIES)
 _PREFIXES = re.compile(r"^([a-z-]{2,8}\.)?(anthropic|openai|meta|mistral|amazon|deepseek|qwen|zai|moonshotai)\.")
 LONGEST_NAME = 200  # characters that patterns see: a name may come from outside, and some patterns look far ahead
-_NUMBER_FIRST = re.compile(r"claude-([4-9])(-\d)?-(haiku|sonnet|opus)")  # some doors say claude-4-opus
+_NUMBER_FIRST = re.compile(r"claude-([4-9])(-\d)?-(haiku|sonnet|opus)")  # some providers say claude-4-opus
 
 
 @lru_cache(maxsize=512)
 def plain(model: str) -> str:
-    """The name that patterns see: no door, no vendor, small letters, hyphens for dots.
+    """The name that patterns see: no provider, no vendor, small letters, hyphens for dots.
 
     ``us.anthropic.claude-opus-4-7-v1:0``, ``anthropic/claude-opus-4.7`` and ``claude-opus-4-7`` are one family.
     """
@@ -216,5 +216,5 @@ class Recorded:
     def facts(self, provider: str, model: str) -> Facts | None:
         """What was seen of this model at this provider."""
         name = plain(model)
-        rows = [row for door, pattern, row in RECORDED if door in (None, provider) and re.search(pattern, name)]
+        rows = [row for where, pattern, row in RECORDED if where in (None, provider) and re.search(pattern, name)]
         return merged(*rows) if rows and family_facts(model) is not None else None

@@ -53,7 +53,7 @@ class Families:
     name = "families"
 
     def facts(self, provider: str, model: str) -> Facts | None:
-        """The same at every provider: a model keeps its habits behind another door."""
+        """The same at every provider: a model keeps its habits at another provider."""
         return family_facts(model)
 
 

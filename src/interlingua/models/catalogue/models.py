@@ -45,12 +45,12 @@ class Catalogue:
         that makes it. A model that nobody knows is sent as written. An unknown provider raises, naming the known.
         """
         name = self.aliases.get(name, name)
-        door, colon, model = name.partition(":")
+        prefix, colon, model = name.partition(":")
         if not colon:
-            door, model = provider or self._home(name), name
-        elif provider is not None and door not in PROVIDERS:
-            door, model = provider, name  # ``llama3:8b``: the colon is the model's own
-        row = provider_row(door)
+            prefix, model = provider or self._home(name), name
+        elif provider is not None and prefix not in PROVIDERS:
+            prefix, model = provider, name  # ``llama3:8b``: the colon is the model's own
+        row = provider_row(prefix)
         return row, self.wire_name(row.name, model)
 
     def wire_name(self, provider: str, model: str) -> str:

@@ -11,7 +11,7 @@ from ...types.messages import Message
 from ...types.request import Request
 from ...types.tools import Tool
 from .counting import FEATURES, answer_counts, counts
-from .families import door, family, hears_thoughts, keeps_idle_tools
+from .families import family, hears_thoughts, keeps_idle_tools, server
 from .text import TEXT
 from .weights import ANSWERS, WEIGHTS
 
@@ -52,8 +52,8 @@ def estimate_output(content: Iterable[Block], provider: str, model: str | None =
 
 @lru_cache(maxsize=512)
 def tokenizer(provider: str, model: str | None) -> str:
-    """Which row of weights holds: the family behind this server's door, else the family anywhere, else open models."""
-    place = door(provider)
+    """Which row of weights holds: the family at this server, else the family anywhere, else open models."""
+    place = server(provider)
     name = family(place, model)
     behind = f"{name}@{place}"
     return behind if behind in WEIGHTS else name if name in WEIGHTS else "open"

@@ -1,6 +1,6 @@
 """Which models are counted alike, and where: the names of the rows in ``weights.py``.
 
-A row is a family of models, or a family behind one server's door (``gpt-5@openai-chat``) where that server counts
+A row is a family of models, or a family at one server (``gpt-5@openai-chat``) where that server counts
 otherwise. A hidden prompt belongs to the server that adds it, not to the model.
 """
 
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["door", "family", "hears_thoughts", "is_silent", "keeps_idle_tools"]
+__all__ = ["family", "hears_thoughts", "is_silent", "keeps_idle_tools", "server"]
 
 # Model names by what is counted alike, the first that matches.
 MODELS = (
@@ -86,7 +86,7 @@ def family(provider: str, model: str | None) -> str:
     return found + ELSEWHERE if found in HOUSED and provider not in HOUSES else found
 
 
-def door(provider: str) -> str:
+def server(provider: str) -> str:
     """The server's name; that of a dialect stands for its first speaker."""
     return DIALECTS.get(provider, provider)
 

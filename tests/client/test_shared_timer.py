@@ -8,23 +8,23 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from client.support import run
-from interlingua.client.transport.timeouts import Watch, Watched
+from interlingua.client.transport.timeouts import SharedTimer, TimedRequest
 
 Scene = Callable[["Clock"], Awaitable[None]]
 
 
 class Clock:
-    """A watch whose time is ours."""
+    """A timer whose time is ours."""
 
     def __init__(self) -> None:
         self.time = 0.0
-        self.watch = Watch()
-        self.watch.now = lambda: self.time
+        self.timer = SharedTimer()
+        self.timer.now = lambda: self.time
 
     def at(self, time: float) -> None:
         """The timer goes off at this time."""
         self.time = time
-        self.watch._look()
+        self.timer._look()
 
 
 def on_stage(scene: Scene) -> None:
@@ -33,45 +33,45 @@ def on_stage(scene: Scene) -> None:
         try:
             await scene(clock)
         finally:
-            clock.watch.close()
+            clock.timer.close()
 
     run(play())
 
 
-def body(clock: Clock, total: float | None, patience: float | None) -> tuple[Watched, list[str]]:
+def body(clock: Clock, total: float | None, patience: float | None) -> tuple[TimedRequest, list[str]]:
     """An answer whose head is there."""
     ended: list[str] = []
-    watched = Watched(clock.watch, total, patience)
-    with watched:
+    timed = TimedRequest(clock.timer, total, patience)
+    with timed:
         pass
-    watched.close = lambda: ended.append("closed")
-    return watched, ended
+    timed.close = lambda: ended.append("closed")
+    return timed, ended
 
 
 def test_silence_counts_from_the_last_word_heard() -> None:
     async def scene(clock: Clock) -> None:
-        watched, ended = body(clock, None, 10)
+        timed, ended = body(clock, None, 10)
         for time in (0, 6, 12, 18):
             clock.time = time
-            watched.wait()
+            timed.wait()
         clock.at(20)
         assert not ended
         clock.at(28)
         assert ended == ["closed"]
-        assert watched.late
+        assert timed.late
 
     on_stage(scene)
 
 
 def test_a_silence_that_nobody_sits_through_is_none() -> None:
     async def scene(clock: Clock) -> None:
-        watched, ended = body(clock, None, 10)
-        watched.wait()
-        watched.since = None
+        timed, ended = body(clock, None, 10)
+        timed.wait()
+        timed.since = None
         clock.at(50)
         assert not ended
-        assert not watched.known  # and so it keeps nothing alive
-        watched.wait()
+        assert not timed.known  # and so it keeps nothing alive
+        timed.wait()
         clock.at(59)
         assert not ended
         clock.at(60)
@@ -82,14 +82,14 @@ def test_a_silence_that_nobody_sits_through_is_none() -> None:
 
 def test_a_deadline_ends_an_answer_that_still_comes() -> None:
     async def scene(clock: Clock) -> None:
-        watched, ended = body(clock, 15, None)
+        timed, ended = body(clock, 15, None)
         other, others = body(clock, 40, None)
         clock.at(14)
         assert not ended
         clock.at(15)
         assert (ended, others) == (["closed"], [])
         assert other.known
-        assert not watched.known
+        assert not timed.known
 
     on_stage(scene)
 
@@ -99,23 +99,23 @@ def test_the_timer_goes_by_the_first_who_is_due() -> None:
         dues: list[float] = []
         for total in (600, 700, 5, 800):
             body(clock, total, None)
-            dues.append(clock.watch._at)
+            dues.append(clock.timer._at)
         assert dues == [600, 600, 5, 5]
         clock.at(5)
-        assert clock.watch._at == 600
+        assert clock.timer._at == 600
 
     on_stage(scene)
 
 
 def test_who_is_over_is_forgotten() -> None:
     async def scene(clock: Clock) -> None:
-        watched, ended = body(clock, 15, 10)
-        watched.wait()
-        watched.end()
-        watched.end()
+        timed, ended = body(clock, 15, 10)
+        timed.wait()
+        timed.end()
+        timed.end()
         clock.at(100)
         assert not ended
-        assert not clock.watch._known
+        assert not clock.timer._known
 
     on_stage(scene)
 
@@ -123,7 +123,7 @@ def test_who_is_over_is_forgotten() -> None:
 def test_before_the_head_a_deadline_is_a_timeout_and_no_cancellation() -> None:
     async def scene(clock: Clock) -> None:
         async def send() -> None:
-            with Watched(clock.watch, 15, None):
+            with TimedRequest(clock.timer, 15, None):
                 await asyncio.Event().wait()
 
         task = asyncio.create_task(send())
@@ -132,7 +132,7 @@ def test_before_the_head_a_deadline_is_a_timeout_and_no_cancellation() -> None:
         with pytest.raises(TimeoutError):
             await task
         assert task.cancelling() == 0
-        assert not clock.watch._known
+        assert not clock.timer._known
 
     on_stage(scene)
 
@@ -141,7 +141,7 @@ def test_before_the_head_a_deadline_is_a_timeout_and_no_cancellation() -> None:
 def test_who_cancels_the_task_wins_over_the_deadline(late_first: bool) -> None:
     async def scene(clock: Clock) -> None:
         async def send() -> None:
-            with Watched(clock.watch, 15, None):
+            with TimedRequest(clock.timer, 15, None):
                 await asyncio.Event().wait()
 
         task = asyncio.create_task(send())
