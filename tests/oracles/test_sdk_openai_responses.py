@@ -345,10 +345,21 @@ def test_a_stream_that_fails() -> None:
     assert encoder.fail(ServerError("again")) == b""
 
 
-def test_a_stream_that_never_began() -> None:
-    body = dialect(NAME).stream_encoder().fail(RateLimitError("slow down"))
-    [event] = list(streaming(body).client.responses.create(**ASK, stream=True))
-    assert (event.type, event.code, event.message) == ("error", "rate_limit_exceeded", "slow down")
+@pytest.mark.parametrize("request_", [None, Request((Message("user", "?"),), model="gpt")])
+def test_a_stream_that_never_began(request_: Request | None) -> None:
+    """The client's stream helper raises a RuntimeError where the first event is not ``response.created``."""
+    body = dialect(NAME).stream_encoder(request_).fail(RateLimitError("slow down"))
+    for frame in frames_of(body):
+        EVENT.validate_python(frame)
+    plain = list(streaming(body).client.responses.create(**ASK, stream=True))
+    for events in (plain, streamed(body)[0]):
+        created, failed = events
+        assert (created.type, created.response.status) == ("response.created", "in_progress")
+        assert (failed.type, failed.response.status) == ("response.failed", "failed")
+        error = failed.response.error
+        assert (error.code, error.message) == ("rate_limit_exceeded", "slow down")
+        assert (failed.response.id, failed.response.output) == (created.response.id, [])
+        assert {event.response.model for event in events} == {"gpt" if request_ is not None else ""}
     decoder = dialect(NAME).stream_decoder()
     decoder.feed(body)
     assert isinstance(decoder.error, RateLimitError)

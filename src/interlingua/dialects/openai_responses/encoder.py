@@ -38,7 +38,6 @@ from ...types.response import Response
 from ...types.tools import ToolDefinition
 from ...types.words import StopReason
 from .assembly import CALLS, EMPTY_PARTS, text_key, text_of
-from .errors import say_error
 from .item_fields import CUT, DONE
 from .items import goes_with, say_group
 from .names import Scribe
@@ -115,12 +114,16 @@ class Encoder(GrammaticalEncoder):
     # ----------------------------------------------------------------------------------------------------- lifecycle
 
     def begin(self, event: MessageStart) -> bytes:
+        wire = self.empty(event)
+        said = self.event("response.created", {"response": wire})
+        return said + self.event("response.in_progress", {"response": wire})
+
+    def empty(self, event: MessageStart) -> Wire:
+        """The answer as it begins."""
         self.start = event
         created = event.extras.get(NAME, {}).get("created_at", 0)
         empty = Response(id=event.message_id, model=event.model, extras={NAME: {"created_at": created}})
-        wire: Wire = {**say_envelope(empty, self.request, Scribe()), "status": "in_progress", "output": []}
-        said = self.event("response.created", {"response": wire})
-        return said + self.event("response.in_progress", {"response": wire})
+        return {**say_envelope(empty, self.request, Scribe()), "status": "in_progress", "output": []}
 
     def complete(self, event: MessageComplete) -> bytes:
         response = event.response
@@ -143,11 +146,11 @@ class Encoder(GrammaticalEncoder):
         if self.ended:
             return b""
         self.ended = True
-        if self.start is None:
-            inner = say_error(error)
-            return self.event("error", {"code": inner["code"], "message": inner["message"], "param": None})
-        said = self.settle()
-        begun = Response(id=self.start.message_id, model=self.start.model)
+        said, start = self.settle(), self.start
+        if start is None:  # readers refuse a stream that begins with anything else
+            start = MessageStart(model=self.request.model if self.request is not None else None)
+            said = self.event("response.created", {"response": self.empty(start)})
+        begun = Response(id=start.message_id, model=start.model)
         failed = replace(response or begun, error=error, stop_reason=StopReason.error)
         wire = say_envelope(failed, self.request, Scribe())
         self.keep_id(wire)
