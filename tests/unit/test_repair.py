@@ -36,6 +36,11 @@ def test_canonical_messages_are_repaired():
         ("call_a", None),
         ("call_b", True),
     ]
+    said = [
+        inner.text for message in (repaired[2], repaired[5]) for block in message.content for inner in block.content
+    ]
+    assert "No result was recorded for this call." in said, "whether it was run is not known"
+    assert not any("interrupted" in text or "not run" in text for text in said)
 
 
 def test_a_whole_history_stays_as_it_is():

@@ -182,7 +182,8 @@ def validate_tool_results(messages: Sequence[Json] | Sequence[Message], *, diale
 def repair_tool_results(
     messages: Sequence[Json] | Sequence[Message], *, dialect: str, repair: Literal["synthesize"] = "synthesize"
 ) -> list[Any]:
-    """The history with every call answered: an interrupted one gets an error result, right behind its turn.
+    """The history with every call answered: one without a result gets an error result that says so, right behind
+    its turn.
 
     Canonical messages give canonical ones, the dialect's own give the dialect's own.
     """
@@ -197,7 +198,7 @@ def repair_tool_results(
             repaired.append(Message(Role.tool, tuple(owed)))
         elif owed:
             message = replace(message, content=(*message.content, *owed))
-        owed = [_interrupted(b) for b in message.content if isinstance(b, ToolUseBlock) and b.id in missing]
+        owed = [_unrecorded(b) for b in message.content if isinstance(b, ToolUseBlock) and b.id in missing]
         repaired.append(message)
     if owed:
         repaired.append(Message(Role.tool, tuple(owed)))
@@ -212,8 +213,12 @@ def _has_results(message: Message) -> bool:
     return any(isinstance(block, ToolResultBlock) for block in message.content)
 
 
-def _interrupted(call: ToolUseBlock) -> ToolResultBlock:
-    return ToolResultBlock(call.id, "The call was interrupted before it was answered.", call.name, is_error=True)
+_NO_RESULT = "No result was recorded for this call."
+"""All that is known: whether the call was run, and what it did, is not in the history."""
+
+
+def _unrecorded(call: ToolUseBlock) -> ToolResultBlock:
+    return ToolResultBlock(call.id, _NO_RESULT, call.name, is_error=True)
 
 
 def _unanswered(messages: Iterable[Message]) -> dict[str, None]:

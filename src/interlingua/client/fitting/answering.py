@@ -35,7 +35,7 @@ def match_results(request: Request) -> tuple[Request, tuple[Loss, ...]]:
     if any(calls.values()):
         missing = ", ".join(f"{places[0].name} ({id})" for id, places in calls.items() if places)
         raise ToolStateError(
-            f"these tool calls have no result: {missing}. Append the results, or answer interrupted calls with"
+            f"these tool calls have no result: {missing}. Append the results, or say that none was recorded with"
             " repair_tool_results(messages, dialect=…).",
             retryable=False,
         )
