@@ -1,6 +1,6 @@
 """Every fault × six dialects × complete and stream × async and sync, in memory and over sockets, as the table promises.
 
-The table is ``interlingua.testing.faults.rows``; what is promised there follows from the rules of errors and retries,
+The table is ``lab.faults.rows``; what is promised there follows from the rules of errors and retries,
 which know no provider. ``pytest -s`` prints it with what was seen.
 """
 

@@ -1,6 +1,6 @@
 """The integration matrix: the same conversations in six dialects, four ways, over HTTP on loopback, to one outcome.
 
-The table is ``interlingua.testing.integration.rows``. ``pytest -s`` prints it with what was seen.
+The table is ``lab.integration.rows``. ``pytest -s`` prints it with what was seen.
 """
 
 from __future__ import annotations

@@ -226,7 +226,7 @@ def test_a_missing_sdk_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_no_sdk_is_loaded_before_it_is_asked_for() -> None:
     code = (
-        "import sys; from interlingua.testing.oracles import check_order, validate_request\n"
+        "import sys; from lab.oracles import check_order, validate_request\n"
         "check_order({}, 'gemini')\n"
         "sdks = {'openai', 'anthropic', 'google.genai', 'ollama', 'botocore', 'pydantic'}\n"
         "assert not sdks & set(sys.modules), sdks & set(sys.modules)\n"
