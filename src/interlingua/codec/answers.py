@@ -43,12 +43,13 @@ def answer_of(body: Json, dialect: str, *marks: str) -> Wire:
     """The body, if it is an object with one of the marks of its protocol's answers."""
     if not is_object(body):
         raise ParseError(f"a response body is a JSON object, got {type(body).__name__}: {_head(body)}")
-    if all(body.get(mark) is None for mark in marks):
-        raise ParseError(
-            f"this is not an answer of {dialect}, which has {' or '.join(map(repr, marks))}: {_head(body)};"
-            " check the base URL and the dialect of the provider"
-        )
-    return body
+    for mark in marks:
+        if body.get(mark) is not None:
+            return body
+    raise ParseError(
+        f"this is not an answer of {dialect}, which has {' or '.join(map(repr, marks))}: {_head(body)};"
+        " check the base URL and the dialect of the provider"
+    )
 
 
 def _head(body: Json) -> str:

@@ -8,9 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from msgspec.structs import replace
+
 from ..types.base import Json, Value
 from ..types.blocks import Block, OpaqueBlock
 from ..types.loss import Loss, LossKind, LossWeight
+from ..types.tools import ServerTool
+from .ids import IdMap
 from .json import Wire, is_dict, is_list, is_object
 
 __all__ = ["Ledger", "is_blank"]
@@ -36,12 +40,14 @@ class Ledger:
     Whoever encodes may also append to ``losses``, and remove what was appended last.
     """
 
-    __slots__ = ("_places", "losses", "where")
+    __slots__ = ("_places", "ids", "losses", "where")
 
     def __init__(self) -> None:
         self.losses: list[Loss] = []
         self._places: dict[Loss, int] = {}  # where the losses stand that were found so far, in their order
         self.where: tuple[str | int, ...] = ()
+        self.ids: IdMap | None = None
+        """The ids that the calls of this request get, where the protocol refuses some."""
 
     def lose(self, kind: LossKind, reason: str, *path: str | int, weight: LossWeight | None = None) -> None:
         """Declare a loss below the present place. A signature that is lost is state; the usual weight is content."""
@@ -87,6 +93,20 @@ class Ledger:
         weight: LossWeight = "state" if word in KEPT_BY_SERVER else "form" if is_blank(held) else "content"
         reason = f"`{word[:QUOTED]}` is a block of {block.dialect} that interlingua does not translate; it was left out"
         self.lose("dropped", reason, weight=weight)
+
+    def lift(self, count: int) -> None:
+        """The losses after the first ``count`` concern the present place as a whole: nothing of it is written."""
+        path = "/".join(map(str, self.where))
+        lifted = [replace(loss, path=path) for loss in self.losses[count:]]
+        del self.losses[count:]
+        self.losses += [loss for index, loss in enumerate(lifted) if loss not in lifted[:index]]
+
+    def untranslated(self, value: OpaqueBlock | ServerTool, dialect: str) -> None:
+        """Declare what another dialect carried whole."""
+        if isinstance(value, OpaqueBlock):
+            self.opaque(value)
+        else:
+            self.lose("dropped", f"a hosted tool of {value.dialect} that is not translated to {dialect}")
 
     def lose_from_system(self, block: Block, dialect: str) -> None:
         """Declare a block of the system prompt that is no text."""

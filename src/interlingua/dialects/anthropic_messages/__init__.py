@@ -21,12 +21,12 @@ from ...types.messages import Message
 from ...types.request import Request
 from ...types.response import Response
 from ...types.tools import Tool, ToolChoice
-from .blocks import NAME
 from .errors import decode_error, encode_error
-from .messages import encode_messages, encode_system
-from .request import decode_request, encode_request, encode_tools, say_choice
+from .request import decode_request, encode_request, write_choice, write_tools
 from .response import decode_response, encode_response
+from .rows import NAME
 from .stream import Decoder, Encoder
+from .turns import write_messages, write_system
 from .validate import validate_request
 
 __all__ = ["AnthropicMessages"]
@@ -78,18 +78,18 @@ class AnthropicMessages(Dialect):
             return cut.tell(self.encode_messages(cut.value, target))
         ledger = Ledger()
         return Encoded(
-            encode_messages(kindred(messages, self.name, target), target, ledger), losses=tuple(ledger.losses)
+            write_messages(kindred(messages, self.name, target), target, ledger), losses=tuple(ledger.losses)
         )
 
     def encode_system(self, system: Sequence[Block], target: Target | None = None) -> Encoded:
         ledger = Ledger()
         placed = [(("system", index), block) for index, block in enumerate(system)]
-        return Encoded(encode_system(placed, ledger, None), losses=tuple(ledger.losses))
+        return Encoded(write_system(placed, ledger, None), losses=tuple(ledger.losses))
 
     def encode_tools(self, tools: Sequence[Tool], target: Target | None = None) -> Encoded:
         ledger = Ledger()
-        return Encoded(encode_tools(tools, ledger), losses=tuple(ledger.losses))
+        return Encoded(write_tools(tools, ledger), losses=tuple(ledger.losses))
 
     def encode_tool_choice(self, choice: ToolChoice, target: Target | None = None) -> Encoded:
         ledger = Ledger()
-        return Encoded(say_choice(choice, ledger), losses=tuple(ledger.losses))
+        return Encoded(write_choice(choice, ledger), losses=tuple(ledger.losses))

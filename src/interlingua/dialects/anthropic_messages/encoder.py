@@ -21,10 +21,9 @@ from ...types.events import (
     ToolUseInputDelta,
 )
 from ...types.request import Request
-from .blocks import BLOCKS, NAME, Wire
-from .citations import say_citation
 from .errors import encode_error_body
-from .response import say_stop, say_usage
+from .response import write_stop, write_usage
+from .rows import ANSWER_BLOCKS as BLOCKS, CITATIONS, NAME, Wire
 
 
 class Encoder(SerialEncoder):
@@ -49,7 +48,7 @@ class Encoder(SerialEncoder):
         elif isinstance(block, ThinkingBlock) and block.signature is not None:
             block = replace(block, signature=None)  # said at the end: it proves the whole thought
         quiet = Ledger()  # what a finished block cannot say is declared once, at its end
-        wire: Wire | None = BLOCKS.encode(block, quiet)
+        wire: Wire | None = BLOCKS.write(block, quiet)
         self.said = wire is not None
         if wire is None:
             return b""
@@ -90,7 +89,7 @@ class Encoder(SerialEncoder):
         malformed = text if text and parse_object(text) is None else None
         if malformed is not None:
             block = replace(block, input_text=None)  # deltas carry the text, malformed as it is
-        wire = BLOCKS.encode(block, self.ledger) or {}
+        wire = BLOCKS.write(block, self.ledger) or {}
         match block:
             case ThinkingBlock() if block.signature:
                 return self.piece({"type": "signature_delta", "signature": block.signature})
@@ -103,19 +102,19 @@ class Encoder(SerialEncoder):
                 return b""
 
     def cite(self, citation: Citation) -> bytes:
-        wire = say_citation(citation, Ledger())  # what it cannot say is declared with its block
+        wire = CITATIONS.write(citation, Ledger())  # what it cannot say is declared with its block
         return self.piece({"type": "citations_delta", "citation": wire}) if wire is not None else b""
 
     def whole(self, block: OpaqueBlock) -> bytes:
         """A block that only this protocol knows: it stands complete in its start."""
-        wire = BLOCKS.encode(block, self.ledger)
+        wire = BLOCKS.write(block, self.ledger)
         if wire is None:
             return b""
         self.written, self.said = self.written + 1, True
         return _event({"type": "content_block_start", "index": self.written, "content_block": wire}) + self.stop_block()
 
     def declare(self, block: Block) -> None:
-        BLOCKS.encode(block, self.ledger)
+        BLOCKS.write(block, self.ledger)
 
     def stop_block(self) -> bytes:
         return _event({"type": "content_block_stop", "index": self.written}) if self.said else b""
@@ -126,8 +125,8 @@ class Encoder(SerialEncoder):
         declare_last_call(response, self.last, self.ledger)
         residue = dict(response.extras.get(NAME, {}))
         usage_residue = residue.pop("usage", {})
-        delta: Wire = {"stop_reason": None, **say_stop(response, mark, self.ledger), "stop_sequence": None, **residue}
-        usage = say_usage(response, {key: value for key, value in mark.items() if key != "usage"}, self.ledger)
+        delta: Wire = {"stop_reason": None, **write_stop(response, mark, self.ledger), "stop_sequence": None, **residue}
+        usage = write_usage(response, mark, self.ledger)
         self.ledger.foreign(response, NAME)
         merge(usage, usage_residue)
         self.ended = True

@@ -30,7 +30,7 @@ from ...errors import (
 )
 from ...types.base import Json
 from ...types.loss import WireError
-from .blocks import NAME, Wire
+from .rows import NAME, Wire
 
 ERRORS = ErrorTable(
     # status  wire word                       canonical                 retry

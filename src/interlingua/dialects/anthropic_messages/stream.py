@@ -32,11 +32,10 @@ from ...types.events import (
 )
 from ...types.request import Request
 from ...types.response import Response
-from .blocks import BLOCKS, NAME, Wire
-from .citations import read_citation
 from .encoder import Encoder
 from .errors import decode_error
-from .response import count, read_envelope
+from .response import read_end
+from .rows import ANSWER, ANSWER_BLOCKS as BLOCKS, CITATIONS, NAME, USAGE, Wire
 
 __all__ = ["Decoder", "Encoder"]
 
@@ -149,7 +148,7 @@ class Decoder(FrameDecoder):
         field, value = EMPTY.get(block.get("type"), ("", None))
         if field and not block.get(field):
             block = {**block, field: value}
-        empty = BLOCKS.decode(block)
+        empty = BLOCKS.read(block)
         if type(empty) is ToolUseBlock and empty.input:
             empty = replace(empty, input={})
         if self.restarted:
@@ -197,7 +196,7 @@ class Decoder(FrameDecoder):
             growing.signature.append(delta["signature"])
 
     def citations_delta(self, growing: Growing, delta: Wire, out: list[Event]) -> None:
-        citation = read_citation(delta["citation"])
+        citation = CITATIONS.read(delta["citation"])
         growing.citations.append(delta["citation"])
         if type(self.fold.blocks[growing.index]) is TextBlock:
             out.append(CitationDelta(growing.index, citation))
@@ -230,14 +229,14 @@ class Decoder(FrameDecoder):
             return self.finished_call(wire, said)
         elif growing.input and (value := parse_object("".join(growing.input))) is not None:
             wire["input"] = value
-        block = BLOCKS.decode(wire)
+        block = BLOCKS.read(wire)
         return OpaqueBlock(NAME, wire) if type(block) is ToolUseBlock else block  # it did not begin as a call
 
     def finished_call(self, wire: Wire, said: str) -> Block:
         value = wire["input"] = parse_object(said) if said else wire["input"]
         if value is None:
             wire["input"] = {}
-        block = BLOCKS.decode(wire)
+        block = BLOCKS.read(wire)
         if type(block) is not ToolUseBlock:
             return block
         if value is None:
@@ -264,7 +263,7 @@ class Decoder(FrameDecoder):
     def usage(self, out: list[Event]) -> None:
         usage = self.envelope.get("usage")
         if is_dict(usage):
-            out.append(UsageUpdate(count(usage)))
+            out.append(UsageUpdate(USAGE.count(usage)))
 
     def terminal(self) -> bool:
         """A stop reason is the last word too, once no block is open: some servers send no ``message_stop``."""
@@ -282,11 +281,11 @@ class Decoder(FrameDecoder):
         """Kept alive; nothing to say."""
 
     def response(self, *, finished: bool) -> Response:
-        rest = dict(self.envelope)
-        rest.pop("content", None)
         content = self.fold.content
-        calls = ToolUseBlock in map(type, content)
-        return Response(content, **read_envelope(rest, {}, calls=calls))
+        fields, rest, marks = ANSWER.take(self.envelope)
+        rest.pop("content", None)
+        read_end(fields, rest, marks, calls=ToolUseBlock in map(type, content))
+        return Response(content, **fields, **ANSWER.kept(rest, marks))
 
 
 EVENTS: dict[Json, Any] = {

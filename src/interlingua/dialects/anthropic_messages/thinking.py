@@ -1,7 +1,7 @@
 """How much to think: ``thinking`` and ``output_config.effort``.
 
-What the protocol would refuse is brought into its bounds, declared; what was read here is written back as it was
-(mark ``verbatim``), even if we would not write it so.
+What the protocol would refuse is brought into its bounds, with a loss; what was read here although it is out of bounds
+is marked ``verbatim`` and written back as it came.
 """
 
 from __future__ import annotations
@@ -10,54 +10,44 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from ...codec.json import is_dict
-from ...codec.tables import Ledger, kept, marks, own, take
+from ...codec.kinds import REFUSED
+from ...codec.ledger import Ledger
+from ...codec.tables import marks
 from ...types.request import Thinking
-from .blocks import NAME, Wire
+from .rows import NAME, THINKING, Wire
 
-MODES = ("adaptive", "enabled", "disabled", "between_tools")
 SHOWING = ("adaptive", "enabled")
 EFFORTS = ("low", "medium", "high", "xhigh", "max")
 LEAST_BUDGET = 1024
+BOUNDS = "bounds"
 
 
-def read_thinking(rest: Wire, fields: dict[str, Any], config: Wire | None) -> None:
-    found: dict[str, Any] = {}
-    if config is not None and config.get("effort") in EFFORTS:
-        found["effort"] = config.pop("effort")
-    wire = rest.get("thinking")
-    if is_dict(wire) and wire.get("type") in MODES:
+def read_thinking(rest: Wire, fields: dict[str, Any], config: Wire) -> None:
+    """Take ``thinking`` and the effort, where they are of a shape that we know."""
+    thinking = THINKING.read(rest["thinking"]) if "thinking" in rest else REFUSED
+    if thinking is not REFUSED:
         del rest["thinking"]
-        inner, blanks = dict(wire), Wire()
-        found["mode"] = inner.pop("type")
-        for ours, theirs, kind in (("budget", "budget_tokens", int), ("display", "display", str)):
-            value = take(inner, theirs, blanks)
-            if value is None or type(value) is kind:
-                found[ours] = value
-            else:
-                inner[theirs] = value  # of no shape we know
-        limit = fields.get("max_output_tokens")
-        plain = _in_bounds(Thinking(**found), limit, Ledger()) == _plainly(Thinking(**found))
-        forms: Wire = {} if plain else {"verbatim": True}
-        found |= kept(NAME, inner, forms, blanks)
-    if found:
-        fields["thinking"] = Thinking(**found)
+        if _in_bounds(thinking, fields.get("max_output_tokens"), Ledger()) != thinking:
+            own = {**marks(NAME, thinking), "verbatim": [BOUNDS]}
+            thinking = replace(thinking, forms={NAME: own})
+        fields["thinking"] = thinking
+    if isinstance(config.get("effort"), str) and config["effort"] in EFFORTS:
+        fields["thinking"] = replace(fields.get("thinking", Thinking()), effort=config.pop("effort"))
 
 
-def say_thinking(thinking: Thinking, body: Wire, config: Wire, ledger: Ledger) -> None:
+def write_thinking(thinking: Thinking, body: Wire, config: Wire, ledger: Ledger) -> None:
     ledger.where = ("thinking",)
-    thinking = _say_effort(thinking, config, ledger)
-    if "verbatim" in marks(NAME, thinking):
-        wire = _plainly(thinking)
+    thinking = _write_effort(thinking, config, ledger)
+    if BOUNDS not in marks(NAME, thinking).get("verbatim", ()):
+        thinking = _in_bounds(thinking, body.get("max_tokens"), ledger)
+    if thinking.mode is not None:
+        body["thinking"] = THINKING.write(thinking, ledger)
     else:
-        wire = _in_bounds(thinking, body.get("max_tokens"), ledger)
-    if wire:
-        body["thinking"] = own(NAME, wire, thinking)
-    ledger.foreign(thinking, NAME)
+        ledger.foreign(thinking, NAME)
     ledger.where = ()
 
 
-def _say_effort(thinking: Thinking, config: Wire, ledger: Ledger) -> Thinking:
+def _write_effort(thinking: Thinking, config: Wire, ledger: Ledger) -> Thinking:
     if thinking.effort in EFFORTS:
         config["effort"] = thinking.effort
     elif thinking.effort == "none" and thinking.mode in (None, "disabled"):
@@ -71,12 +61,7 @@ def _say_effort(thinking: Thinking, config: Wire, ledger: Ledger) -> Thinking:
     return thinking
 
 
-def _plainly(thinking: Thinking) -> Wire:
-    said = {"type": thinking.mode, "budget_tokens": thinking.budget, "display": thinking.display}
-    return {key: value for key, value in said.items() if value is not None}
-
-
-def _in_bounds(thinking: Thinking, limit: int | None, ledger: Ledger) -> Wire:
+def _in_bounds(thinking: Thinking, limit: int | None, ledger: Ledger) -> Thinking:
     """A budget has a least size, lies below the limit and goes with ``enabled`` only; what is off shows nothing."""
     mode, budget, display = thinking.mode, thinking.budget, thinking.display
     if mode is None and (budget is not None or display is not None):
@@ -93,7 +78,9 @@ def _in_bounds(thinking: Thinking, limit: int | None, ledger: Ledger) -> Wire:
     if display is not None and mode not in SHOWING:
         display = None
         ledger.lose_form("dropped", "thinking is disabled, so there is none to show", "display")
-    return _plainly(Thinking(mode=mode, budget=budget, display=display))
+    if (mode, budget, display) == (thinking.mode, thinking.budget, thinking.display):
+        return thinking
+    return replace(thinking, mode=mode, budget=budget, display=display)
 
 
 def _fitted(budget: int, limit: int | None, ledger: Ledger) -> int:

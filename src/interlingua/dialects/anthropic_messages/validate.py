@@ -23,7 +23,7 @@ from ...codec.validate import (
 )
 from ...errors import InvalidRequestError
 from ...types.base import Json
-from .blocks import NAME, Wire
+from .rows import NAME, Wire
 
 BLOCK = "messages.*.content.*"
 # fmt: off

@@ -1,0 +1,241 @@
+"""Turns and system text. Tool results travel in user turns; a turn that mixes them with other blocks is split here.
+
+Marks on a message: ``content`` (it was a string, or there was none), ``joined`` (it shared a wire turn with the message
+before), ``apart`` (it did not, though we would write it so), ``first`` (it opened the conversation though it is not the
+user's), ``role`` (a role that the protocol does not have, or none).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ...codec.history import PLACEHOLDER, call_ids, is_plain, issued, settled, speakable
+from ...codec.ids import IdMap
+from ...codec.json import is_array
+from ...codec.ledger import Ledger
+from ...codec.tables import kept, marks, merge, note_role
+from ...errors import ParseError
+from ...types.base import Json
+from ...types.blocks import Block, DocumentBlock, ImageBlock, OpaqueBlock, TextBlock, ToolResultBlock, ToolUseBlock
+from ...types.capabilities import Target
+from ...types.messages import Message, Origin
+from ...types.words import Role
+from .rows import BLOCKS, IDS, NAME, Wire
+
+USER, ASSISTANT, TOOL = Role.user, Role.assistant, Role.tool  # attribute access on an Enum costs 40 ns
+ROLES = {"user": Role.user, "assistant": Role.assistant, "system": Role.system}
+ROLE_WORDS = {Role.user: "user", Role.tool: "user", Role.assistant: "assistant", Role.system: "system"}
+read_block = BLOCKS.read
+write_anyones = BLOCKS.only(TextBlock, ToolUseBlock, ToolResultBlock).write_usual  # no matter who issued them
+
+# ------------------------------------------------------------------------------------------------------------- reading
+
+
+def read_messages(wire: list[Wire], provider: str | None) -> tuple[Message, ...]:
+    messages: list[Message] = []
+    origin = Origin(provider, NAME)
+    for index, turn in enumerate(wire):
+        if type(turn) is not dict:
+            raise ParseError(f"messages[{index}] is not an object")
+        read_turn(turn, messages, origin)
+    return tuple(messages)
+
+
+def read_turn(turn: Wire, into: list[Message], origin: Origin) -> None:
+    listed: list[Json] | None
+    if len(turn) == 2 and type(listed := turn.get("content")) is list and listed and into:
+        role = turn.get("role")
+        if role == "assistant":
+            into.append(Message(ASSISTANT, tuple(map(read_block, listed)), origin=origin))
+            return
+        if role == "user":
+            into.extend(split_turn(list(map(read_block, listed)), {}, into))
+            return
+    rest, marks = dict(turn), Wire()
+    role = _read_role(rest, marks)
+    if not into and role is not USER:
+        marks["first"] = True
+    blocks = _read_content(rest, marks)
+    fields = kept(NAME, rest, marks, {})
+    if role is USER:
+        into.extend(split_turn(blocks, fields, into))
+    else:
+        by = origin if role is ASSISTANT else None
+        into.append(Message(role, tuple(blocks), origin=by, **fields))
+
+
+def _read_role(rest: Wire, marks: Wire) -> Role:
+    """A role that we do not know is read as the user's, and stays residue: other dialects declare it."""
+    known = ROLES.get(word) if isinstance(word := rest.get("role"), str) else None
+    if known is not None:
+        del rest["role"]
+        return known
+    marks["role"] = [rest.pop("role")] if "role" in rest else []
+    note_role(word, ROLES, rest)
+    return USER
+
+
+def _read_content(rest: Wire, marks: Wire) -> list[Block]:
+    """The blocks of a turn. Content of no shape that we know stays residue."""
+    content = rest.get("content")
+    if is_array(content) and content:
+        del rest["content"]
+        return list(map(read_block, content))
+    if type(content) is str and content:
+        marks["content"] = "string"
+        del rest["content"]
+        return [TextBlock(content)]
+    if content is None or content in ("", []):
+        marks["content"] = [rest.pop("content")] if "content" in rest else []
+    return []
+
+
+def split_turn(blocks: list[Block], fields: dict[str, Any], before: list[Message]) -> list[Message]:
+    """One wire turn as adjacent ``tool`` and ``user`` messages; the later ones are marked joined."""
+    results = sum([type(block) is ToolResultBlock for block in blocks])
+    if not fields and (results == 0 or (results == len(blocks) and not (before and before[-1].role is TOOL))):
+        return [Message(TOOL if results else USER, tuple(blocks))]
+    runs: list[tuple[Role, list[Block]]] = []
+    for block in blocks:
+        role = TOOL if type(block) is ToolResultBlock else USER
+        if not runs or runs[-1][0] is not role:
+            runs.append((role, []))
+        runs[-1][1].append(block)
+    if not runs:
+        return [Message(USER, (), **fields)]
+    if runs[0][0] is TOOL and before and before[-1].role is TOOL:
+        forms = fields.get("forms", {}).get(NAME, {})
+        fields = {**fields, "forms": {NAME: {**forms, "apart": True}}}
+    first = Message(runs[0][0], tuple(runs[0][1]), **fields)
+    return [first, *(Message(role, tuple(run), forms={NAME: {"joined": True}}) for role, run in runs[1:])]
+
+
+def read_system(wire: Json, marks: Wire) -> tuple[Block, ...]:
+    if type(wire) is str:
+        marks["system"] = "string"
+        return (TextBlock(wire),)
+    return tuple(map(read_block, wire)) if is_array(wire) else ()
+
+
+# ------------------------------------------------------------------------------------------------------------- writing
+
+
+def write_messages(messages: Sequence[Message], target: Target | None, ledger: Ledger, skip: int = 0) -> list[Wire]:
+    turns: list[Wire] = []
+    messages = issued(messages, NAME)
+    ledger.ids = IdMap(IDS, call_ids(messages))
+    before: Message | None = None
+    for index, message in settled(messages, ledger):
+        if index < skip:
+            continue
+        turns_over = before.role != message.role if before is not None else message.role is USER
+        if turns_over and (usual := write_usual_turn(message)) is not None:
+            turns.append(usual)
+            before = message
+            continue
+        ledger.where = ("messages", index)
+        if not turns and message.role not in (USER, TOOL) and "first" not in marks(NAME, message):
+            ledger.lose("added", f"{NAME} wants a user message first; a placeholder was added")
+            turns.append({"role": "user", "content": [{"type": "text", "text": PLACEHOLDER}]})
+        if turns and _same_turn(message, before):
+            _join(turns[-1], write_content(message, target, ledger))
+        else:
+            turns.append(write_turn(message, target, ledger))
+        if message.extras:
+            ledger.foreign(message, NAME)
+        before = message
+    if turns and before is not None and before.role == ASSISTANT:
+        trim_prefill(turns[-1], before, len(messages) - 1, ledger)
+    ledger.where = ()
+    return turns
+
+
+def write_usual_turn(message: Message) -> Wire | None:
+    """A turn of texts, calls and results with nothing to remember about it, whoever wrote it; None for others."""
+    if message.extras or message.forms or not message.content:
+        return None
+    content = [write_anyones(block) for block in message.content]
+    return None if None in content else {"role": ROLE_WORDS[message.role], "content": content}
+
+
+def trim_prefill(turn: Wire, message: Message, index: int, ledger: Ledger) -> None:
+    """A last turn of the assistant's is continued by the model, and may not end in whitespace."""
+    content: Json = turn.get("content")
+    last = content[-1] if is_array(content) and content else None
+    if (message.origin is not None and message.origin.dialect == NAME) or type(last) is not dict:
+        return
+    if last.get("type") == "text" and last["text"] != last["text"].rstrip():
+        last["text"] = last["text"].rstrip() or PLACEHOLDER
+        ledger.where = ("messages", index, "content", len(message.content) - 1)
+        ledger.lose("approximated", f"{NAME} accepts no whitespace at the end of the last assistant message", "text")
+
+
+def _same_turn(message: Message, before: Message | None) -> bool:
+    """Results of one assistant turn belong in one wire turn; others only where they came so."""
+    mark = marks(NAME, message)
+    if before is None or before.role not in (USER, TOOL):
+        return False
+    if message.role == TOOL and before.role == TOOL:
+        return "apart" not in mark
+    return "joined" in mark and message.role in (USER, TOOL)
+
+
+def _join(turn: Wire, content: list[Wire]) -> None:
+    before = turn.get("content") or []
+    turn["content"] = [*([{"type": "text", "text": before}] if type(before) is str else before), *content]
+
+
+def write_turn(message: Message, target: Target | None, ledger: Ledger) -> Wire:
+    mark, wire = marks(NAME, message), Wire()
+    role = [ROLE_WORDS[message.role]] if "role" not in mark or message.role is not USER else mark["role"]
+    if role:
+        wire["role"] = role[0]
+    only = message.content[0] if len(message.content) == 1 else None
+    if mark.get("content") == "string" and type(only) is TextBlock and is_plain(only):
+        wire["content"] = only.text
+    elif content := write_content(message, target, ledger):
+        wire["content"] = content
+    elif message.content or not _came_without(message, mark):
+        wire["content"] = [{"type": "text", "text": PLACEHOLDER}]
+        ledger.lose("added", f"{NAME} accepts no empty message; a placeholder was added", "content")
+    elif mark.get("content"):
+        wire["content"] = mark["content"][0]
+    return merge(wire, message.extras.get(NAME, {})) if message.extras else wire
+
+
+def _came_without(message: Message, mark: Wire) -> bool:
+    """The turn came without content, or with something that is no list of blocks."""
+    return type(mark.get("content")) is list or "content" in message.extras.get(NAME, ())
+
+
+def write_content(message: Message, target: Target | None, ledger: Ledger) -> list[Wire]:
+    where = ledger.where
+    written: list[Wire] = []
+    foreign = message.role == ASSISTANT and (message.origin is None or message.origin.dialect != NAME)
+    for index, block in speakable(message, NAME, target, ledger):
+        ledger.where = (*where, "content", index)
+        if foreign and isinstance(block, ImageBlock | DocumentBlock):
+            ledger.lose("dropped", f"{NAME} takes images and documents in user messages only")
+            continue
+        wire = BLOCKS.write(block, ledger)
+        if wire is not None:
+            written.append(wire)
+    ledger.where = where
+    return written
+
+
+def write_system(blocks: Sequence[tuple[tuple[str | int, ...], Block]], ledger: Ledger, form: str | None) -> Json:
+    """A list of text blocks; a string where it was one and still can be."""
+    first = blocks[0][1] if len(blocks) == 1 else None
+    if form == "string" and type(first) is TextBlock and is_plain(first):
+        return first.text
+    written: list[Wire] = []
+    for where, block in blocks:
+        ledger.where = where
+        if type(block) is not TextBlock and not (isinstance(block, OpaqueBlock) and block.dialect == NAME):
+            ledger.lose_from_system(block, NAME)
+        elif (wire := BLOCKS.write(block, ledger)) is not None:
+            written.append(wire)
+    ledger.where = ()
+    return written
