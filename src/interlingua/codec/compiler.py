@@ -19,7 +19,8 @@ from msgspec.structs import fields as struct_fields, force_setattr
 
 from .kinds import OMIT, REFUSED
 from .paths import merge
-from .rows import Field, Row, Table
+from .rows import Field, Row
+from .table import Table
 
 __all__ = ["Source", "compile_putter", "compile_reader", "compile_taker", "compile_writer", "source_of"]
 

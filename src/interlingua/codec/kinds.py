@@ -20,7 +20,7 @@ from .paths import Sentinel
 
 if TYPE_CHECKING:
     from .compiler import Source
-    from .rows import Table
+    from .table import Table
 
 __all__ = [
     "ANY",

@@ -24,22 +24,19 @@ is then listed in ``forms[dialect]["verbatim"]``. Answers are not held to rules:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from functools import cached_property
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from msgspec import NODEFAULT, Struct
-from msgspec.structs import fields as struct_fields, replace
+from msgspec.structs import fields as struct_fields
 
 from ..types.base import Json
-from ..types.blocks import BlockBase, OpaqueBlock
 from ..types.loss import LossWeight
-from ..types.tools import ServerTool
 from .kinds import ANY, BOOL, INT, NUMBER, OBJECT, OMIT, REFUSED, STRINGS, TEXT, Kind
 from .ledger import Ledger
-from .paths import ABSENT, find, merge, put, remove
+from .paths import ABSENT, find, put, remove
 
-__all__ = ["Field", "Frame", "Row", "Rule", "Table", "elsewhere", "fill", "instead", "may", "must", "null", "unsaid"]
+__all__ = ["Field", "Row", "Rule", "Spec", "fill", "instead", "may", "must", "null", "unsaid"]
 
 Wire = dict[str, Json]
 OFF_WIRE = frozenset({"extras", "forms", "incomplete", "native_ids", "annotations"})
@@ -110,9 +107,7 @@ def unsaid(reason: str, weight: LossWeight = "content") -> Spec:
     return Spec(None, reason=reason, weight=weight)
 
 
-def elsewhere() -> Spec:
-    """The field is written and read by a function of the dialect (its shape differs), not by this row."""
-    return Spec("")
+ELSEWHERE = Spec("")
 
 
 class Rule(NamedTuple):
@@ -134,7 +129,8 @@ class Row:
 
     ``constants`` are keys that always say the same, ``accepts`` keys that may be left out and say the same otherwise.
     ``fixed`` are values of canonical fields that belong to this row alone, and choose it among the rows of one type;
-    ``gives`` are values of canonical fields that reading sets.
+    ``gives`` are values of canonical fields that reading sets. ``elsewhere`` names the fields whose shape differs, so
+    that functions of the dialect read and write them.
     """
 
     def __init__(
@@ -146,9 +142,11 @@ class Row:
         accepts: Mapping[str, Json] = NO_MARKS,
         fixed: Mapping[str, Any] = NO_MARKS,
         gives: Mapping[str, Any] = NO_MARKS,
+        elsewhere: str = "",
         **specs: str | Spec,
     ) -> None:
-        self.type, self.tag, self.rules, self.specs = type, tag, rules, specs
+        self.type, self.tag, self.rules = type, tag, rules
+        self.specs = {**dict.fromkeys(elsewhere.split(), ELSEWHERE), **specs}
         self.constants, self.accepts, self.fixed = constants, accepts, dict(fixed)
         self.gives = {**fixed, **gives}
         self.fields: tuple[Field, ...] = ()
@@ -243,262 +241,8 @@ class Accepted(Kind):
 def instead(type: type[Struct], fit: Callable[[Any, Ledger], Any]) -> Row:
     """A row for writing only: the protocol has no such thing, and ``fit`` gives what is written in its place."""
     row = Row(type, None, Rule("", _never, fit, "False"))
-    row.specs = {field.name: elsewhere() for field in struct_fields(type) if field.name not in OFF_WIRE}
+    row.specs = {field.name: ELSEWHERE for field in struct_fields(type) if field.name not in OFF_WIRE}
     return row
-
-
-class Frame:
-    """One row whose object also holds what functions of the dialect read and write: a request, an answer.
-
-    ``take`` gives the fields that the row knows, the rest of the object, and marks; ``put`` writes the fields.
-    """
-
-    def __init__(self, dialect: str, row: Row) -> None:
-        self.table, self.row = Table(dialect, None, row), row
-
-    @cached_property
-    def take(self) -> Callable[[Wire], tuple[dict[str, Any], Wire, Wire]]:
-        """The fields of a wire object, what is left of it, and marks."""
-        from .compiler import compile_taker
-
-        return compile_taker(self.table, self.row)
-
-    @cached_property
-    def _put_usual(self) -> Callable[[Any], Wire | None]:
-        from .compiler import compile_putter
-
-        return compile_putter(self.table, self.row)
-
-    def put(self, value: Any, ledger: Ledger) -> Wire:
-        """The wire object of the fields. What breaks a rule is fitted."""
-        wire = self._put_usual(value)
-        if wire is None:
-            wire = {}
-            self.row.put(self.table.fit(self.row, value, ledger), wire, ledger, self.table.marks(value))
-        return wire
-
-    def kept(self, rest: Wire, marks: Wire) -> dict[str, Any]:
-        """The ``extras`` and ``forms`` of a value: only what there is to keep."""
-        return self.table.kept(rest, marks)
-
-
-class Table:
-    """One place on the wire and its rows. Reading picks a row by its tag, writing by the type of the value.
-
-    ``tag`` is the key that names the row (``"type"``); None for a table of one row; ``Table.KEY`` where the key of the
-    content is the tag itself, as in ``{"text": …}``. What no row reads is carried whole in a value of the type
-    ``carrier``, which only this dialect writes back; or ``unknown`` reads it; with neither, the reader gives
-    ``REFUSED``. Keyword arguments are fields that every row has, if its type has them.
-    """
-
-    KEY = "*"
-
-    def __init__(
-        self,
-        dialect: str,
-        tag: str | None,
-        *rows: Row,
-        carrier: type[OpaqueBlock | ServerTool] | None = None,
-        unknown: Callable[[Json], Any] | None = None,
-        **common: Spec,
-    ) -> None:
-        self.dialect, self.tag, self.rows, self.carrier, self.common = dialect, tag, rows, carrier, common
-        self.unknown = unknown if carrier is None else (lambda wire: carrier(dialect, wire))
-        self.history = True
-        self.by_tag: dict[Json, Row] = {}
-        self.by_type: dict[type, list[Row]] = {}
-        for row in rows:
-            row.settle(common)
-            if row.tag is not None or tag is None:
-                self.by_tag.setdefault(row.tag, row)
-            self.by_type.setdefault(row.type, []).append(row)
-        self._readers: dict[Json, Callable[[Wire], Any]] = {}
-        self._writers: dict[type, Callable[[Any], Wire | None]] = {}
-        self.read = self._make_read()
-        """The canonical value of a wire object, by compiled code where it is as usual."""
-
-    def for_answers(self) -> Table:
-        """The same rows, without the rules that hold for a history only."""
-        table = Table(self.dialect, self.tag, carrier=self.carrier, unknown=self.unknown, **self.common)
-        table.rows, table.by_tag, table.by_type, table.history = self.rows, self.by_tag, self.by_type, False
-        return table
-
-    def only(self, *types: type) -> Table:
-        """The same rows, for writing values of some types only."""
-        rows = [row for row in self.rows if row.type in types]
-        return Table(self.dialect, self.tag, *rows, **self.common)
-
-    def rules(self, row: Row) -> list[Rule]:
-        """The rules that hold here."""
-        return [rule for rule in row.rules if self.history or not rule.history]
-
-    def row_for(self, value: Any) -> Row | None:
-        """The row that writes a value: the one that it was read by, else the first that suits it."""
-        rows = self.by_type.get(type(value), [])
-        if len(rows) == 1:
-            return rows[0]
-        tag = self.marks(value).get("tag")
-        fitting = [row for row in rows if row.suits(value)]
-        if tag is not None:
-            fitting = [row for row in fitting if row.tag == tag] or fitting
-        return fitting[0] if fitting else None
-
-    @property
-    def reads_all(self) -> bool:
-        """Whether every wire value is read as something."""
-        return self.unknown is not None
-
-    # ------------------------------------------------------------------------------------------------- the usual case
-
-    def _make_read(self) -> Callable[[Json], Any]:
-        readers, find, tag, tag_of = self._readers, self._reader, self.tag, self.tag_of
-
-        def read(wire: Json) -> Any:
-            try:
-                reader = readers[wire[tag]]
-            except (KeyError, TypeError, IndexError):
-                reader = find(tag_of(wire))
-            return reader(wire)
-
-        def read_untagged(wire: Json) -> Any:
-            tag = tag_of(wire)
-            return (readers.get(tag) or find(tag))(wire)
-
-        return read_untagged if tag is None or tag == Table.KEY else read
-
-    def write(self, value: Any, ledger: Ledger) -> Any:
-        """The wire object of a canonical value; None after a declared loss."""
-        wire = self.write_usual(value)
-        return self.interpret_write(value, ledger) if wire is None else wire
-
-    def write_usual(self, value: Any) -> Any:
-        """The wire object, by compiled code; None where something is unusual."""
-        try:
-            writer = self._writers[type(value)]
-        except KeyError:
-            writer = self._writer(type(value))
-        return writer(value)
-
-    def tag_of(self, wire: Json) -> Json:
-        """The tag of a wire value; None for what has none."""
-        if type(wire) is not dict or self.tag is None:
-            return None
-        if self.tag == Table.KEY:
-            return next((key for key in wire if key in self.by_tag), None)
-        return wire.get(self.tag)
-
-    def _reader(self, tag: Json) -> Callable[[Wire], Any]:
-        from .compiler import compile_reader  # the compiler is loaded on first use
-
-        row = self.by_tag.get(tag) if tag is None or type(tag) is str else None
-        if row is None:
-            return self.interpret_read
-        rows = self.by_type[row.type]
-        first = next(other for other in rows if other is row or row.fixed.items() >= other.fixed.items())
-        reader = compile_reader(self, row) if first is row else self.interpret_read  # else it must remember its tag
-        self._readers[tag] = reader
-        return reader
-
-    def _writer(self, type: type) -> Callable[[Any], Wire | None]:
-        from .compiler import compile_writer
-
-        rows = self.by_type.get(type, [])
-        writers = {id(row): compile_writer(self, row) for row in rows}
-
-        def write_one_of(value: Any) -> Wire | None:
-            row = None if value.forms else self.row_for(value)
-            return None if row is None else writers[id(row)](value)
-
-        writer = write_one_of if len(rows) != 1 else writers[id(rows[0])]
-        self._writers[type] = writer
-        return writer
-
-    # ---------------------------------------------------------------------------------------------------- the meaning
-
-    def interpret_read(self, wire: Json) -> Any:
-        """The canonical value of a wire object, field by field."""
-        tag = self.tag_of(wire)
-        row = self.by_tag.get(tag) if type(wire) is dict and (tag is None or type(tag) is str) else None
-        value = REFUSED if row is None else self._read_row(row, wire)
-        return value if value is not REFUSED or self.unknown is None else self.unknown(wire)
-
-    def _read_row(self, row: Row, wire: Wire) -> Any:
-        rest, fields, marks = dict(wire), dict(row.gives), Wire()
-        if self.tag is not None and self.tag != Table.KEY:
-            del rest[self.tag]
-        if not row.take(rest, fields, marks):
-            return REFUSED
-        value = row.type(**fields)
-        if len(self.by_type[row.type]) > 1 and self.row_for(value) is not row:
-            marks["tag"] = row.tag
-        value = replace(value, **self.kept(rest, marks)) if rest or marks else value
-        broken = [rule.field for rule in self.rules(row) if not rule.holds(value)]
-        return replace(value, **self.kept(rest, {**marks, "verbatim": broken})) if broken else value
-
-    def kept(self, rest: Wire, marks: Wire) -> dict[str, Any]:
-        """The ``extras`` and ``forms`` of a value: only what there is to keep."""
-        found: dict[str, Any] = {}
-        if rest:
-            found["extras"] = {self.dialect: rest}
-        if marks:
-            found["forms"] = {self.dialect: marks}
-        return found
-
-    def marks(self, value: Any) -> Mapping[str, Json]:
-        """What this dialect remembers about the shape and spelling of a value."""
-        found: Mapping[str, Json] = value.forms.get(self.dialect, NO_MARKS) if value.forms else NO_MARKS
-        return found
-
-    def interpret_write(self, value: Any, ledger: Ledger) -> Any:
-        """The wire object of a canonical value, field by field; None after a declared loss."""
-        if type(value) is self.carrier or type(value) is OpaqueBlock:
-            return self._write_carried(value, ledger)
-        row = self.row_for(value)
-        if row is None:
-            ledger.lose("dropped", f"{self.dialect} has no {_noun(value)} here")
-            return None
-        fitted = self.fit(row, value, ledger)
-        if type(fitted) is not row.type:
-            return None if fitted is None else self.interpret_write(fitted, ledger)
-        return self._write_row(row, fitted, ledger)
-
-    def fit(self, row: Row, value: Any, ledger: Ledger) -> Any:
-        """The value as the rules allow it; None if it is dropped."""
-        verbatim = self.marks(value).get("verbatim", ())
-        for rule in self.rules(row):
-            if rule.field not in verbatim and not rule.holds(value):
-                value = rule.fit(value, ledger)
-                if type(value) is not row.type:
-                    return value
-        return value
-
-    def _write_row(self, row: Row, value: Any, ledger: Ledger) -> Wire | None:
-        marks, wire = self.marks(value), Wire()
-        if self.tag is not None and self.tag != Table.KEY and row.tag is not None:
-            wire[self.tag] = row.tag
-        if not row.put(value, wire, ledger, marks):
-            return None
-        if value.extras:
-            if self.dialect in value.extras:
-                merge(wire, value.extras[self.dialect])
-            ledger.foreign(value, self.dialect)
-        row.put_constants(wire, marks)
-        return wire
-
-    def _write_carried(self, value: OpaqueBlock | ServerTool, ledger: Ledger) -> Any:
-        if type(value) is not self.carrier or value.dialect != self.dialect:
-            ledger.untranslated(value, self.dialect)
-            return None
-        if type(value) is OpaqueBlock:
-            for name in ("signature", "cache"):
-                if getattr(value, name) is not None:
-                    ledger.lose("dropped", "a block that is sent as it was read takes no marks", name)
-        return dict(value.raw) if type(value.raw) is dict else value.raw
-
-
-def _noun(value: Any) -> str:
-    tag = type(value).__struct_config__.tag
-    return f"{tag} blocks" if isinstance(value, BlockBase) else f"{tag or type(value).__name__}"
 
 
 # ----------------------------------------------------------------------------------------------------------- fields
@@ -604,15 +348,3 @@ def _reads_as(field: Field, spelled: list[Json]) -> Any:
 
 def _never(value: Any) -> bool:
     return False
-
-
-def _nothing(value: Any) -> None:
-    """Written by the interpreter only."""
-
-
-def field_lines(table: Table) -> Iterator[tuple[str, str, str, str]]:
-    """``(our type, our field, their path, what kind)`` of every field of a table, for documentation."""
-    for row in table.rows:
-        for field in row.fields:
-            if not field.constant:
-                yield row.type.__name__, field.name, ".".join(field.key), field.kind.name if field.key else field.reason

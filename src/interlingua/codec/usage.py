@@ -15,7 +15,8 @@ from ..types.base import Json
 from ..types.usage import TokenUsage
 from .kinds import COUNT
 from .paths import ABSENT, find, put, remove
-from .rows import Row, Table, elsewhere, fill, may
+from .rows import Row, fill, may
+from .table import Table, compiler
 
 __all__ = ["Counts", "count_at"]
 
@@ -36,25 +37,23 @@ class Counts:
 
     @cached_property
     def _row(self) -> tuple[Table, Row]:
-        specs = {
+        specs: dict[str, Any] = {
             field: fill(key, 0, COUNT) if field in self.always else may(key, COUNT) for field, key in self.keys.items()
         }
-        row = Row(TokenUsage, None, **specs, estimated=elsewhere(), raw=elsewhere())
+        row = Row(TokenUsage, None, elsewhere="estimated raw", **specs)
         return Table(self.dialect, None, row), row
 
     @cached_property
     def _put(self) -> Callable[[TokenUsage], Wire]:
         """Compiled code that writes the counts."""
-        from .compiler import compile_putter
-
-        return compile_putter(*self._row)
+        putter: Callable[[TokenUsage], Wire] = compiler().compile_putter(*self._row)
+        return putter
 
     @cached_property
     def _take(self) -> Callable[[Wire], Any]:
         """Compiled code that reads a usage object with nothing odd about it, or gives None."""
-        from .compiler import compile_taker
-
-        return compile_taker(*self._row, otherwise=_nothing)
+        taker: Callable[[Wire], Any] = compiler().compile_taker(*self._row, otherwise=_nothing)
+        return taker
 
     def count(self, wire: Wire) -> TokenUsage:
         """The counts alone. What is no count is 0; reasoning is a part of the output."""

@@ -22,9 +22,9 @@ from ...types.request import Request
 from ...types.response import Response
 from ...types.tools import Tool, ToolChoice
 from .errors import decode_error, encode_error
+from .facts import NAME
 from .request import decode_request, encode_request, write_choice, write_tools
 from .response import decode_response, encode_response
-from .rows import NAME
 from .stream import Decoder, Encoder
 from .turns import write_messages, write_system
 from .validate import validate_request

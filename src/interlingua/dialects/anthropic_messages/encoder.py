@@ -22,8 +22,9 @@ from ...types.events import (
 )
 from ...types.request import Request
 from .errors import encode_error_body
+from .facts import NAME, Wire
 from .response import write_stop, write_usage
-from .rows import ANSWER_BLOCKS as BLOCKS, CITATIONS, NAME, Wire
+from .rows import ANSWER_BLOCKS as BLOCKS, CITATIONS
 
 
 class Encoder(SerialEncoder):

@@ -30,7 +30,7 @@ from ...errors import (
 )
 from ...types.base import Json
 from ...types.loss import WireError
-from .rows import NAME, Wire
+from .facts import NAME, Wire
 
 ERRORS = ErrorTable(
     # status  wire word                       canonical                 retry

@@ -25,14 +25,10 @@ from ...types.loss import Encoded
 from ...types.messages import Message
 from ...types.request import Request
 from ...types.tools import Tool, ToolChoice
-from .rows import CHOICE, NAME, PARAMS, TOOLS, Wire
+from .facts import DEFAULT_MAX_TOKENS, NAME, PATH, VERSION, Wire
+from .rows import CHOICE, PARAMS, TOOLS
 from .thinking import read_thinking, write_thinking
 from .turns import read_messages, read_system, write_messages, write_system
-
-PATH = "/v1/messages"
-VERSION = "2023-06-01"
-DEFAULT_MAX_TOKENS = 8192
-
 
 # ------------------------------------------------------------------------------------------------------------- reading
 

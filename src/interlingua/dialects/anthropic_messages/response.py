@@ -24,7 +24,8 @@ from ...types.response import Response
 from ...types.usage import TokenUsage
 from ...types.words import StopReason
 from .errors import decode_error, encode_error_body
-from .rows import ANSWER, ANSWER_BLOCKS, NAME, STOP, USAGE, Wire
+from .facts import NAME, Wire
+from .rows import ANSWER, ANSWER_BLOCKS, STOP, USAGE
 
 END, CALLED = StopReason.end_turn, StopReason.tool_use  # attribute access on an Enum costs 40 ns
 
@@ -54,7 +55,7 @@ def decode_response(
 
 def restored(blocks: list[Any], request: Request) -> list[Any]:
     """The blocks, calls as the tools of the request were declared."""
-    if all([is_plainly_offered(block.name, request) for block in blocks if type(block) is ToolUseBlock]):
+    if all(is_plainly_offered(block.name, request) for block in blocks if type(block) is ToolUseBlock):
         return blocks
     restore = restorer(request, texts=False)
     if restore is None:

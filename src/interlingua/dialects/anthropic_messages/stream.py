@@ -34,8 +34,9 @@ from ...types.request import Request
 from ...types.response import Response
 from .encoder import Encoder
 from .errors import decode_error
+from .facts import NAME, Wire
 from .response import read_end
-from .rows import ANSWER, ANSWER_BLOCKS as BLOCKS, CITATIONS, NAME, USAGE, Wire
+from .rows import ANSWER, ANSWER_BLOCKS as BLOCKS, CITATIONS, USAGE
 
 __all__ = ["Decoder", "Encoder"]
 
@@ -229,14 +230,14 @@ class Decoder(FrameDecoder):
             return self.finished_call(wire, said)
         elif growing.input and (value := parse_object("".join(growing.input))) is not None:
             wire["input"] = value
-        block = BLOCKS.read(wire)
+        block: Block = BLOCKS.read(wire)
         return OpaqueBlock(NAME, wire) if type(block) is ToolUseBlock else block  # it did not begin as a call
 
     def finished_call(self, wire: Wire, said: str) -> Block:
         value = wire["input"] = parse_object(said) if said else wire["input"]
         if value is None:
             wire["input"] = {}
-        block = BLOCKS.read(wire)
+        block: Block = BLOCKS.read(wire)
         if type(block) is not ToolUseBlock:
             return block
         if value is None:

@@ -14,17 +14,16 @@ from ...codec.kinds import REFUSED
 from ...codec.ledger import Ledger
 from ...codec.tables import marks
 from ...types.request import Thinking
-from .rows import NAME, THINKING, Wire
+from .facts import EFFORTS, LEAST_BUDGET, NAME, Wire
+from .rows import THINKING
 
 SHOWING = ("adaptive", "enabled")
-EFFORTS = ("low", "medium", "high", "xhigh", "max")
-LEAST_BUDGET = 1024
 BOUNDS = "bounds"
 
 
 def read_thinking(rest: Wire, fields: dict[str, Any], config: Wire) -> None:
     """Take ``thinking`` and the effort, where they are of a shape that we know."""
-    thinking = THINKING.read(rest["thinking"]) if "thinking" in rest else REFUSED
+    thinking: Any = THINKING.read(rest["thinking"]) if "thinking" in rest else REFUSED
     if thinking is not REFUSED:
         del rest["thinking"]
         if _in_bounds(thinking, fields.get("max_output_tokens"), Ledger()) != thinking:

@@ -21,7 +21,8 @@ from ...types.blocks import Block, DocumentBlock, ImageBlock, OpaqueBlock, TextB
 from ...types.capabilities import Target
 from ...types.messages import Message, Origin
 from ...types.words import Role
-from .rows import BLOCKS, IDS, NAME, Wire
+from .facts import IDS, NAME, Wire
+from .rows import BLOCKS
 
 USER, ASSISTANT, TOOL = Role.user, Role.assistant, Role.tool  # attribute access on an Enum costs 40 ns
 ROLES = {"user": Role.user, "assistant": Role.assistant, "system": Role.system}

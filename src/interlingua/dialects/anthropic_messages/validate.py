@@ -23,7 +23,7 @@ from ...codec.validate import (
 )
 from ...errors import InvalidRequestError
 from ...types.base import Json
-from .rows import NAME, Wire
+from .facts import NAME, Wire
 
 BLOCK = "messages.*.content.*"
 # fmt: off

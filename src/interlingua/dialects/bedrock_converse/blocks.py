@@ -169,6 +169,7 @@ def fit_id(original: str, key: str, mark: Wire, ledger: Ledger) -> str:
     """The id as the service takes it. Answers keep theirs: the caller must get back what was issued."""
     if "verbatim" in mark or not isinstance(ledger, Scribe):
         return original
+    assert ledger.ids is not None
     fitted = ledger.ids.fit(original)
     if fitted != original:
         ledger.lose_form("approximated", f"{NAME} takes ids of 64 letters, digits and _.:-; one derived", key)

@@ -1,0 +1,148 @@
+"""What Anthropic Messages refuses in a value that another dialect or the caller made, and what is written instead."""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from ...codec.ledger import Ledger
+from ...codec.rows import Rule
+from ...codec.rules import by_id_rule, drop, filled, is_json_call
+from ...codec.schemas import is_strict_form, say_strict
+from ...types.base import Json
+from ...types.blocks import (
+    Base64Source,
+    Citation,
+    DocumentBlock,
+    ImageBlock,
+    RedactedThinkingBlock,
+    ServerToolResultBlock,
+    ServerToolUseBlock,
+    TextSource,
+    ThinkingBlock,
+)
+from ...types.request import Request
+from ...types.tools import ToolChoice, ToolDefinition
+from .facts import IDS, IMAGE_TYPES, NAME, PDF, PLAIN
+
+BAD_ID = f"{NAME} takes ids of letters, digits, _ and -; one was derived"
+FREE_TEXT = f"{NAME} has no free-text calls; sent as a call with one string argument `input`"
+FREE_TEXT_TOOL = f"{NAME} has no free-text tools; sent as a function with one string argument `input`"
+FREE_TEXT_SCHEMA: dict[str, Json] = {
+    "type": "object",
+    "properties": {"input": {"type": "string"}},
+    "required": ["input"],
+}
+
+# ------------------------------------------------------------------------------------------------------------- blocks
+
+
+def _is_picture(block: ImageBlock) -> bool:
+    source = block.source
+    return source.media_type in IMAGE_TYPES if type(source) is Base64Source else type(source) is not TextSource
+
+
+def _is_document(block: DocumentBlock) -> bool:
+    return type(block.source) is not Base64Source or block.source.media_type == PDF
+
+
+def _drop_hosted(block: ServerToolUseBlock | ServerToolResultBlock, ledger: Ledger) -> None:
+    part = "call" if isinstance(block, ServerToolUseBlock) else "result"
+    ledger.lose("dropped", f"the {part} of a hosted tool of {block.dialect} that is not translated to {NAME}")
+
+
+def _without_cache(
+    block: ThinkingBlock | RedactedThinkingBlock, ledger: Ledger
+) -> ThinkingBlock | RedactedThinkingBlock:
+    ledger.lose("dropped", f"thinking blocks of {NAME} take no cache marks", "cache")
+    return replace(block, cache=None)
+
+
+def _as_plain_text(source: TextSource, ledger: Ledger) -> TextSource:
+    ledger.lose_form("approximated", f"{NAME} takes {PLAIN} only", "media_type")
+    return replace(source, media_type=PLAIN)
+
+
+def _has_proof(citation: Citation) -> bool:
+    return "encrypted_index" in citation.extras.get(NAME, ())
+
+
+UNSIGNED = drop(f"{NAME} accepts only signed reasoning", "state")
+NOT_A_PICTURE = drop(f"{NAME} takes images of {', '.join(IMAGE_TYPES)} only")
+NOT_A_PDF = drop(f"{NAME} takes documents as data only if they are PDF, not {{0.source.media_type}}")
+STORED_ELSEWHERE = drop(f"the file is stored with {{0.dialect}}, which {NAME} cannot read", "state")
+NO_PROOF = drop(f"a web citation of {NAME} needs its issuer's `encrypted_index`")
+NO_WORD = drop(f"{NAME} has no {{0.kind}} citations")
+
+# fmt: off
+#                    field          what is accepted                                      what is written otherwise
+FILLED        = filled(NAME)
+SIGNED        = Rule("signature",   lambda block: block.signature is not None,            UNSIGNED, history=True)
+UNCACHED      = Rule("cache",       lambda block: block.cache is None,                    _without_cache, history=True)
+HOSTED_HERE   = Rule("dialect",     lambda block: block.dialect in ("", NAME),            _drop_hosted)
+STORED_HERE   = Rule("dialect",     lambda source: source.dialect in (None, NAME),        STORED_ELSEWHERE)
+PLAIN_TEXT    = Rule("media_type",  lambda source: source.media_type == PLAIN,            _as_plain_text)
+PICTURE       = Rule("source",      _is_picture,                                          NOT_A_PICTURE)
+DOCUMENT      = Rule("source",      _is_document,                                         NOT_A_PDF)
+PROVED        = Rule("extras",      _has_proof,                                           NO_PROOF)
+OUR_CITATION  = Rule("kind",        lambda citation: NAME in citation.extras,             NO_WORD)
+JSON_CALL     = is_json_call(FREE_TEXT)
+CALL_ID       = by_id_rule("id", IDS, BAD_ID)
+RESULT_ID     = by_id_rule("tool_use_id", IDS, BAD_ID)
+# fmt: on
+
+
+def whole(kind: str, needed: list[str]) -> Rule:
+    """A citation that says all that the protocol wants of its kind."""
+
+    def is_whole(citation: Citation) -> bool:
+        return None not in [getattr(citation, field) for field in needed]
+
+    return Rule("fields", is_whole, drop(f"a {kind} citation of {NAME} needs its {', '.join(needed)}"))
+
+
+# ---------------------------------------------------------------------------------------------------------- parameters
+
+
+def _is_sendable(tool: ToolDefinition) -> bool:
+    if tool.kind != "json" or tool.input_schema.get("type") != "object":
+        return False
+    return not tool.strict or is_strict_form(tool.input_schema, NAME)
+
+
+def _as_sendable(tool: ToolDefinition, ledger: Ledger) -> ToolDefinition:
+    """The tool with a JSON object as input, and with a schema that allows strict mode if it is strict."""
+    schema, strict = tool.input_schema, tool.strict
+    if tool.kind == "text":
+        ledger.lose("approximated", FREE_TEXT_TOOL, "kind")
+        ledger.lose("added", FREE_TEXT_TOOL, "input_schema")
+        return replace(tool, kind="json", input_schema=FREE_TEXT_SCHEMA)
+    if strict:
+        schema, able = say_strict(schema, NAME, ledger, "input_schema")
+        strict = True if able else None
+    if schema.get("type") != "object":
+        ledger.lose_form("added", f"{NAME} requires `type: object`; it was added", "input_schema", "type")
+        schema = {"type": "object", **{key: value for key, value in schema.items() if key != "type"}}
+    return replace(tool, input_schema=schema, strict=strict)
+
+
+def _as_auto(choice: ToolChoice, ledger: Ledger) -> ToolChoice:
+    ledger.lose_form("added", f"a tool choice of {NAME} needs a mode; auto was added", "mode")
+    return replace(choice, mode="auto")
+
+
+def _without_parallel(choice: ToolChoice, ledger: Ledger) -> ToolChoice:
+    ledger.lose_form("dropped", "no tool may be called, also not in parallel", "parallel")
+    return replace(choice, parallel=None)
+
+
+def _at_most_1(request: Request, ledger: Ledger) -> Request:
+    ledger.lose("approximated", f"{NAME} takes a temperature of at most 1", "temperature")
+    return replace(request, temperature=1)
+
+
+# fmt: off
+SENDABLE     = Rule("input_schema", _is_sendable,                                                     _as_sendable)
+HAS_MODE     = Rule("mode",         lambda choice: choice.mode is not None,                           _as_auto)
+NOT_PARALLEL = Rule("parallel",     lambda choice: choice.mode != "none" or choice.parallel is None,  _without_parallel)
+TEMPERATE    = Rule("temperature",  lambda request: (request.temperature or 0) <= 1,                  _at_most_1)
+# fmt: on
