@@ -21,13 +21,16 @@ BANNED = re.compile(
     r"|\bput in\b|turns alternate|nobody else|the protocol demands|\bhere$"
 )
 
+# which argument is the reason
+PLACES = {"lose": 1, "lose_form": 1, "Loss": 2, "unsaid": 0, "drop": 0, "as_text": 0, "as_json_text": 0}
+
 
 def reasons(text: str) -> Iterator[tuple[int, str]]:
     """Line and text of the reason of every declared loss, where it is written down as a text."""
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.Call):
             name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
-            place = {"lose": 1, "lose_form": 1, "Loss": 2}.get(name)
+            place = PLACES.get(name)
             if place is not None and len(node.args) > place:
                 yield node.lineno, ast.unparse(node.args[place]).strip("f'\"")
 

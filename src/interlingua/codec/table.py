@@ -203,7 +203,7 @@ class Table:
             return self._write_carried(value, ledger)
         row = self.row_for(value)
         if row is None:
-            ledger.lose("dropped", f"{self.dialect} has no {_noun(value)} here")
+            ledger.lose("dropped", f"{self.dialect} has no {_noun(value)}")
             return None
         fitted = self.fit(row, value, ledger)
         if type(fitted) is not row.type:
