@@ -98,13 +98,14 @@ def _as_issued(message: Message, dialect: str, given: dict[str, str]) -> Message
     return message if content is None else replace(message, content=tuple(content))
 
 
-def settled(messages: Sequence[Message], ledger: Ledger) -> Sequence[tuple[int, Message]]:
+def settled(messages: Sequence[Message], ledger: Ledger, dialect: str = "") -> Sequence[tuple[int, Message]]:
     """Messages with their places, every tool message right behind the assistant turn that it answers.
 
-    Protocols demand that order; a history that has it is passed through untouched.
+    Protocols demand that order; a history that has it is passed through untouched. So are results that ``dialect``
+    itself read behind other blocks of one turn (the mark ``joined``).
     """
     numbered = list(enumerate(messages))
-    if _in_order(messages):
+    if _in_order(messages, dialect):
         return numbered
     if any(message.role == Role.tool and _has_orphans(message) for message in messages):
         return _with_stubs(numbered, ledger)
@@ -148,13 +149,13 @@ def _with_stubs(numbered: list[tuple[int, Message]], ledger: Ledger) -> list[tup
     return found
 
 
-def _in_order(messages: Sequence[Message]) -> bool:
+def _in_order(messages: Sequence[Message], dialect: str) -> bool:
     """Every tool message stands behind an assistant turn or another tool message, and answers what was called."""
     before: Role | None = None
     for message in messages:
         role = message.role
         if role is _TOOL:
-            if before is not _ASSISTANT and before is not _TOOL:
+            if before is not _ASSISTANT and before is not _TOOL and "joined" not in message.forms.get(dialect, ()):
                 return False
             if message.forms and _has_orphans(message):
                 return False

@@ -97,7 +97,7 @@ class Table:
     @property
     def reads_all(self) -> bool:
         """Whether every wire value is read as something."""
-        return self.unknown is not None
+        return self.carrier is not None
 
     # ------------------------------------------------------------------------------------------------- the usual case
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...codec.kinds import ANY, BOOL, INT, NUMBER, OBJECT, STRINGS, TEXT, Each, Negated, One, Texts, Vocabulary
+from ...codec.kinds import ANY, BOOL, INT, NUMBER, OBJECT, REFUSED, STRINGS, TEXT, Each, Negated, One, Texts, Vocabulary
 from ...codec.rows import Row, Rule, fill, instead, may, must, null, unsaid
 from ...codec.rules import as_json_text, as_text
 from ...codec.table import Frame, Table
@@ -77,10 +77,12 @@ def place(tag: str, kind: str, *more: Rule, **keys: str) -> Row:
     return Row(Citation, tag, needed, *more, fixed={"kind": kind}, **specs)
 
 
-def read_unknown_citation(wire: Json) -> Citation:
+def read_unknown_citation(wire: Json) -> Any:
     """A citation of a type that we do not know: its type is its kind, and the rest is residue."""
-    rest = dict(wire)
-    return Citation(str(rest.pop("type")), extras={NAME: rest}, forms={} if rest else {NAME: {"verbatim": ["kind"]}})
+    if type(wire) is not dict or type(wire.get("type")) is not str:
+        return REFUSED
+    rest = {key: value for key, value in wire.items() if key != "type"}
+    return Citation(wire["type"], extras={NAME: rest}, forms={} if rest else {NAME: {"verbatim": ["kind"]}})
 
 
 # fmt: off

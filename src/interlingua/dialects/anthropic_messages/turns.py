@@ -127,7 +127,7 @@ def write_messages(messages: Sequence[Message], target: Target | None, ledger: L
     messages = issued(messages, NAME)
     ledger.ids = IdMap(IDS, call_ids(messages))
     before: Message | None = None
-    for index, message in settled(messages, ledger):
+    for index, message in settled(messages, ledger, NAME):
         if index < skip:
             continue
         turns_over = before.role != message.role if before is not None else message.role is USER
@@ -189,7 +189,8 @@ def _join(turn: Wire, content: list[Wire]) -> None:
 
 def write_turn(message: Message, target: Target | None, ledger: Ledger) -> Wire:
     mark, wire = marks(NAME, message), Wire()
-    role = [ROLE_WORDS[message.role]] if "role" not in mark or message.role is not USER else mark["role"]
+    word = ROLE_WORDS[message.role]
+    role = mark["role"] if "role" in mark and word == "user" else [word]
     if role:
         wire["role"] = role[0]
     only = message.content[0] if len(message.content) == 1 else None
