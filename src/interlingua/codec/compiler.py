@@ -17,6 +17,7 @@ from typing import Any
 
 from msgspec.structs import fields as struct_fields, force_setattr
 
+from .json import is_object
 from .kinds import OMIT, REFUSED
 from .paths import merge
 from .rows import Field, Row
@@ -45,6 +46,7 @@ class Source:
         self.depth = 1
         self.fail = fail
         self.shapes: dict[str, str] = {}
+        self.taking = False
         self.bound: dict[str, Any] = {"MISSING": MISSING, "REFUSED": REFUSED, "OMIT": OMIT, "merge": merge}
 
     def line(self, text: str) -> None:
@@ -70,11 +72,18 @@ class Source:
         """The variable that takes a mark of the value being read; None says that there is nothing to remember."""
         return self.shapes.setdefault(mark, f"mark{len(self.shapes)}")
 
+    def done(self, key: str, wire: str) -> None:
+        """A key of an object was read."""
+        if wire != "wire":
+            self.line(f"{wire}n += 1")
+        else:
+            self.line(f"del rest[{key!r}]" if self.taking else "known += 1")
+
     def compile(self, name: str, argument: str) -> Callable[[Any], Any]:
         """The function."""
         shapes = [f"{INDENT}{variable} = None" for variable in self.shapes.values()]
         text = "\n".join([f"def {name}({argument}):", *shapes, *self.lines, ""])
-        file = f"<rows {name}>"
+        file = f"<rows {len(SOURCES)}: {name}>"
         linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
         made: dict[str, Any] = {}
         exec(compile(text, file, "exec"), dict(self.bound), made)
@@ -132,14 +141,15 @@ def compile_taker(table: Table, row: Row, *, otherwise: Callable[[Any], Any] | N
     source.bound["interpret"] = otherwise or row.take_apart
     tree = _tree(row)
     expected, optional, accepted = _sorted(row, tree)
-    source.line("known = 0")
     names: dict[str, str] = {}
     for key in accepted:
         source.fail_if(f"{key!r} in wire")
+    source.line("rest = wire.copy()")
+    source.taking = True
     for key in [*expected, *optional]:
         names |= _read_node(source, tree[key], key, "wire")
     fields = ", ".join([f"{name!r}: {variable}" for name, variable in names.items()])
-    source.line(f"return {{{fields}}}, {_rest(source, list(tree))}, {{}}")
+    source.line(f"return {{{fields}}}, rest, {{}}")
     return source.compile(_name("take", table, row), "wire")
 
 
@@ -183,8 +193,11 @@ def _read_node(source: Source, node: Field | Tree, key: str, wire: str) -> dict[
     var = f"v{len(source.lines)}"
     if not isinstance(node, Field):
         return _read_inner(source, node, key, var, wire)
+    taken = source.taking and wire == "wire"
     if node.constant:
         source.fail_if(f"{wire}.get({key!r}, MISSING) != {source.bind(node.default)}")
+        if taken:
+            source.done(key, wire)
         return {}
     if _is_expected(node):
         missing = "" if node.kind.rejects_none and node.filler is OMIT else ", MISSING"
@@ -192,6 +205,8 @@ def _read_node(source: Source, node: Field | Tree, key: str, wire: str) -> dict[
         if missing:
             source.fail_if(f"{var} is MISSING")
         _read_expected(source, node, var)
+        if taken:
+            source.done(key, wire)
         return {node.name: var}
     source.line(f"{var} = {wire}.get({key!r}, MISSING)")
     source.line(f"if {var} is MISSING:")
@@ -200,7 +215,7 @@ def _read_node(source: Source, node: Field | Tree, key: str, wire: str) -> dict[
     source.depth += 1
     node.kind.emit_read(source, var)
     source.fail_if(_says_nothing(source, node, var))
-    source.line("known += 1" if wire == "wire" else f"{wire}n += 1")
+    source.done(key, wire)
     source.depth -= 1
     return {node.name: var}
 
@@ -238,10 +253,15 @@ def _read_inner(source: Source, tree: Tree, key: str, var: str, wire: str) -> di
     for inner in sorted(tree, key=lambda name: not _is_expected(tree[name])):
         names |= _read_node(source, tree[inner], inner, var)
     source.fail_if(f"len({var}) != {var}n")
-    if not expected:
-        counter = "known" if wire == "wire" else f"{wire}n"
-        source.line(f"if {var}: {counter} += 1")
-        source.fail_if(f"not {var} and {key!r} in {wire}")
+    if expected:
+        if source.taking and wire == "wire":
+            source.done(key, wire)
+        return names
+    source.line(f"if {var}:")
+    source.depth += 1
+    source.done(key, wire)
+    source.depth -= 1
+    source.fail_if(f"not {var} and {key!r} in {wire}")
     return names
 
 
@@ -340,7 +360,7 @@ def _literal(source: Source, first: dict[str, str], fields: list[tuple[Field, st
 
 
 def _display(tree: dict[str, Any]) -> str:
-    shown = ", ".join(f"{key!r}: {_display(node) if isinstance(node, dict) else node}" for key, node in tree.items())
+    shown = ", ".join(f"{key!r}: {_display(node) if is_object(node) else node}" for key, node in tree.items())
     return f"{{{shown}}}"
 
 

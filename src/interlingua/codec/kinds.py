@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..types.base import Json
 from ..types.blocks import TextBlock
+from .json import is_array
 from .ledger import Ledger
 from .paths import Sentinel
 
@@ -128,7 +129,7 @@ class Strings(Kind):
     name = "an array of strings"
 
     def read(self, wire: Json, marks: dict[str, Json]) -> Any:
-        if type(wire) is not list or not all(type(item) is str for item in wire):
+        if not is_array(wire) or not all(type(item) is str for item in wire):
             return REFUSED
         return tuple(wire)
 
@@ -240,7 +241,7 @@ class Each(Kind):
         self.table = table
 
     def read(self, wire: Json, marks: dict[str, Json]) -> Any:
-        if type(wire) is not list:
+        if not is_array(wire):
             return REFUSED
         values = tuple(map(self.table.interpret_read, wire))
         return REFUSED if any(value is REFUSED for value in values) else values
@@ -257,7 +258,7 @@ class Each(Kind):
         for index, value in enumerate(values):
             ledger.where = (*where, index)
             wire = self.table.interpret_write(value, ledger)
-            if wire is not None:
+            if wire is not None or self.table.is_null(value):
                 written.append(wire)
         ledger.where = where
         return written

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from ..types.base import Json
+from .json import Wire, is_array, is_object
 
 __all__ = ["ABSENT", "find", "merge", "put", "remove"]
-
-Wire = dict[str, Json]
 
 
 class Sentinel:
@@ -28,7 +27,7 @@ ABSENT = Sentinel("ABSENT")
 def find(wire: Json, path: Sequence[str]) -> Json:
     """The value at a path of keys, or ``ABSENT``."""
     for step in path:
-        if type(wire) is not dict or step not in wire:
+        if not is_object(wire) or step not in wire:
             return ABSENT
         wire = wire[step]
     return wire
@@ -61,15 +60,15 @@ def merge(wire: Wire, under: Mapping[str, Json]) -> Wire:
             wire[key] = value
         else:
             written = wire[key]
-            if type(written) is dict and type(value) is dict:
+            if is_object(written) and is_object(value):
                 merge(written, value)
-            elif type(written) is list and type(value) is list:
+            elif is_array(written) and is_array(value):
                 _merge_list(written, value)
     return wire
 
 
 def _merge_list(written: list[Json], under: list[Json]) -> None:
     for mine, value in zip(written, under, strict=False):
-        if type(mine) is dict and type(value) is dict:
+        if is_object(mine) and is_object(value):
             merge(mine, value)
     written.extend(under[len(written) :])

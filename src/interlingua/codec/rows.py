@@ -146,7 +146,7 @@ class Row:
         **specs: str | Spec,
     ) -> None:
         self.type, self.tag, self.rules = type, tag, rules
-        self.specs = {**dict.fromkeys(elsewhere.split(), ELSEWHERE), **specs}
+        self.specs: dict[str, str | Spec] = {**dict.fromkeys(elsewhere.split(), ELSEWHERE), **specs}
         self.constants, self.accepts, self.fixed = constants, accepts, dict(fixed)
         self.gives = {**fixed, **gives}
         self.fields: tuple[Field, ...] = ()
@@ -196,7 +196,8 @@ class Row:
 
     def take_apart(self, wire: Wire) -> tuple[dict[str, Any], Wire, Wire]:
         """The fields of a wire object, what is left of it, and marks."""
-        fields, rest, marks = dict[str, Any](), dict(wire), Wire()
+        fields = {field.name: field.default for field in self.fields if field.key and not _is_ours(field)}
+        rest, marks = dict(wire), Wire()
         self.take(rest, fields, marks)
         return fields, rest, marks
 
@@ -274,6 +275,11 @@ def _usual_kind(hint: Any) -> Kind:
     if name not in by_name:
         name = "dict[str, Json]" if name.startswith("dict") else name
     return by_name.get(name, ANY)
+
+
+def _is_ours(field: Field) -> bool:
+    """Whether the engine added this field: it has no canonical one."""
+    return field.constant or field.accepted
 
 
 def _take(field: Field, rest: Wire, into: dict[str, Any], marks: Wire) -> bool:

@@ -1,9 +1,12 @@
-"""Rules that several dialects have, and what is written where one is broken."""
+"""Rules that several dialects have, the conditions that rules are made of, and what is written where one is broken.
+
+A condition names a field and says which values are accepted. The few conditions here are also code for the compiler.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Collection
+from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
@@ -14,32 +17,115 @@ from .ledger import Ledger
 from .rows import Rule
 from .stream import dump
 
-__all__ = ["as_json_text", "as_text", "by_id_rule", "drop", "filled", "is_json_call"]
+__all__ = [
+    "Condition",
+    "among",
+    "as_json_text",
+    "as_text",
+    "at_most",
+    "by_id_rule",
+    "drop",
+    "filled",
+    "is_json_call",
+    "lacking",
+    "present",
+    "rule",
+    "when",
+]
 
 Fit = Callable[[Any, Ledger], Any]
+
+# ---------------------------------------------------------------------------------------------------------- conditions
+
+
+class Condition(NamedTuple):
+    """Which values are accepted, and the same as an expression: ``{0}`` is the value."""
+
+    field: str
+    holds: Callable[[Any], bool]
+    source: str = ""
+
+
+def rule(condition: Condition, fit: Fit, *, history: bool = False) -> Rule:
+    """A rule from a condition. ``history``: it does not hold for answers."""
+    return Rule(condition.field, condition.holds, fit, condition.source, history)
+
+
+def present(field: str) -> Condition:
+    """The field is not None."""
+
+    def holds(value: Any) -> bool:
+        return getattr(value, field) is not None
+
+    return Condition(field, holds, f"{{0}}.{field} is not None")
+
+
+def lacking(field: str) -> Condition:
+    """The field is None."""
+
+    def holds(value: Any) -> bool:
+        return getattr(value, field) is None
+
+    return Condition(field, holds, f"{{0}}.{field} is None")
+
+
+def among(field: str, values: Collection[str | bool | None]) -> Condition:
+    """The field is one of these."""
+
+    def holds(value: Any) -> bool:
+        return getattr(value, field) in values
+
+    return Condition(field, holds, f"{{0}}.{field} in {tuple(values)!r}")
+
+
+def at_most(field: str, limit: float) -> Condition:
+    """The field is not set, or not above the limit."""
+
+    def holds(value: Any) -> bool:
+        return (getattr(value, field) or 0) <= limit
+
+    return Condition(field, holds, f"({{0}}.{field} or 0) <= {limit!r}")
+
+
+def when(field: str, holds: Callable[[Any], bool]) -> Condition:
+    """Any other condition."""
+    return Condition(field, holds)
+
+
+# --------------------------------------------------------------------------------------------------------------- rules
 
 
 def drop(reason: str, weight: LossWeight = "content") -> Fit:
     """Leave the whole value out. ``{0}`` in the reason is the value."""
-    return lambda value, ledger: ledger.lose("dropped", reason.format(value), weight=weight)
+
+    def fit(value: Any, ledger: Ledger) -> None:
+        ledger.lose("dropped", reason.format(value), weight=weight)
+
+    return fit
 
 
 def filled(dialect: str) -> Rule:
     """No empty text."""
-    why = drop(f"{dialect} accepts no empty text", "form")
-    return Rule("text", lambda block: bool(block.text), why, "{}.text", history=True)
+
+    def holds(block: Any) -> bool:
+        return bool(block.text)
+
+    return Rule("text", holds, drop(f"{dialect} accepts no empty text", "form"), "{0}.text", history=True)
 
 
-def by_id_rule(field: str, rule: IdRule, reason: str) -> Rule:
+def by_id_rule(field: str, ids: IdRule, reason: str) -> Rule:
     """Only ids that the reader takes; another one is derived where it does not."""
-    matches = rule.pattern.fullmatch
+    matches = ids.pattern.fullmatch
+
+    def holds(value: Any) -> bool:
+        return matches(getattr(value, field)) is not None
 
     def fit(value: Any, ledger: Ledger) -> Any:
         assert ledger.ids is not None
         ledger.lose_form("approximated", reason, field)
         return replace(value, **{field: ledger.ids.fit(getattr(value, field))})
 
-    return Rule(field, lambda value: matches(getattr(value, field)) is not None, fit, history=True)
+    return Rule(field, holds, fit, history=True)
 
 
 def is_json_call(reason: str) -> Rule:
@@ -51,7 +137,7 @@ def is_json_call(reason: str) -> Rule:
         ledger.lose("added", reason, "input")
         return replace(value, kind="json", input={"input": value.input_text or ""}, input_text=None)
 
-    return Rule("kind", lambda block: block.kind == "json", fit, "{}.kind == 'json'")
+    return rule(among("kind", ("json",)), fit)
 
 
 def as_json_text(reason: str) -> Fit:

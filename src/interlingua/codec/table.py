@@ -7,15 +7,16 @@ Reading picks a row by its tag, writing by the type of the value. Both use compi
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from functools import cached_property
+from functools import cached_property, partial
 from importlib import import_module
-from typing import Any
+from typing import Any, cast
 
 from msgspec.structs import replace
 
 from ..types.base import Json
 from ..types.blocks import BlockBase, OpaqueBlock
 from ..types.tools import ServerTool
+from .json import Wire, is_object
 from .kinds import REFUSED
 from .ledger import Ledger
 from .paths import merge
@@ -23,7 +24,6 @@ from .rows import NO_MARKS, Row, Rule, Spec
 
 __all__ = ["Frame", "Table", "compiler", "field_lines"]
 
-Wire = dict[str, Json]
 Taken = tuple[dict[str, Any], Wire, Wire]
 
 
@@ -54,7 +54,7 @@ class Table:
     ) -> None:
         self.dialect, self.tag, self.rows, self.carrier = dialect, tag, rows, carrier
         self.common: dict[str, Any] = common
-        self.unknown = unknown if carrier is None else (lambda wire: carrier(dialect, wire))
+        self.unknown: Callable[[Json], Any] | None = unknown if carrier is None else partial(carrier, dialect)
         self.history = True
         self.by_tag: dict[Json, Row] = {}
         self.by_type: dict[type, list[Row]] = {}
@@ -85,7 +85,7 @@ class Table:
 
     def row_for(self, value: Any) -> Row | None:
         """The row that writes a value: the one that it was read by, else the first that suits it."""
-        rows = self.by_type.get(type(value), [])
+        rows = self.by_type.get(cast("type", type(value)), [])
         if len(rows) == 1:
             return rows[0]
         tag = self.marks(value).get("tag")
@@ -127,12 +127,12 @@ class Table:
         try:
             writer = self._writers[type(value)]
         except KeyError:
-            writer = self._writer(type(value))
+            writer = self._writer(cast("type", type(value)))
         return writer(value)
 
     def tag_of(self, wire: Json) -> Json:
         """The tag of a wire value; None for what has none."""
-        if type(wire) is not dict or self.tag is None:
+        if not is_object(wire) or self.tag is None:
             return None
         if self.tag == Table.KEY:
             return next((key for key in wire if key in self.by_tag), None)
@@ -166,7 +166,7 @@ class Table:
     def interpret_read(self, wire: Json) -> Any:
         """The canonical value of a wire object, field by field."""
         tag = self.tag_of(wire)
-        row = self.by_tag.get(tag) if type(wire) is dict and (tag is None or type(tag) is str) else None
+        row = self.by_tag.get(tag) if is_object(wire) and (tag is None or type(tag) is str) else None
         value = REFUSED if row is None else self._read_row(row, wire)
         return value if value is not REFUSED or self.unknown is None else self.unknown(wire)
 
@@ -196,6 +196,10 @@ class Table:
         """What this dialect remembers about the shape and spelling of a value."""
         found: Mapping[str, Json] = value.forms.get(self.dialect, NO_MARKS) if value.forms else NO_MARKS
         return found
+
+    def is_null(self, value: Any) -> bool:
+        """Whether a value was read from null here: then its wire value is None, and nothing is lost."""
+        return type(value) is self.carrier and value.raw is None and value.dialect == self.dialect
 
     def interpret_write(self, value: Any, ledger: Ledger) -> Any:
         """The wire object of a canonical value, field by field; None after a declared loss."""
@@ -241,7 +245,8 @@ class Table:
             for name in ("signature", "cache"):
                 if getattr(value, name) is not None:
                     ledger.lose("dropped", "a block that is sent as it was read takes no marks", name)
-        return dict(value.raw) if type(value.raw) is dict else value.raw
+        raw: Json = value.raw
+        return dict(raw) if is_object(raw) else raw
 
 
 class Frame:
@@ -268,7 +273,7 @@ class Frame:
         """The wire object of the fields. What breaks a rule is fitted."""
         wire = self._put_usual(value)
         if wire is None:
-            wire = {}
+            wire = Wire()
             self.row.put(self.table.fit(self.row, value, ledger), wire, ledger, self.table.marks(value))
         return wire
 
@@ -278,8 +283,9 @@ class Frame:
 
 
 def _noun(value: Any) -> str:
-    tag = type(value).__struct_config__.tag
-    return f"{tag} blocks" if isinstance(value, BlockBase) else f"{tag or type(value).__name__}"
+    kind = cast("Any", type(value))
+    tag = kind.__struct_config__.tag
+    return f"{tag} blocks" if isinstance(value, BlockBase) else f"{tag or kind.__name__}"
 
 
 def field_lines(table: Table) -> Iterator[tuple[str, str, str, str]]:

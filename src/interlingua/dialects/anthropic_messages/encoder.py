@@ -90,7 +90,7 @@ class Encoder(SerialEncoder):
         malformed = text if text and parse_object(text) is None else None
         if malformed is not None:
             block = replace(block, input_text=None)  # deltas carry the text, malformed as it is
-        wire = BLOCKS.write(block, self.ledger) or {}
+        wire: Wire = BLOCKS.write(block, self.ledger) or {}
         match block:
             case ThinkingBlock() if block.signature:
                 return self.piece({"type": "signature_delta", "signature": block.signature})

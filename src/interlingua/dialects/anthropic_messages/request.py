@@ -77,7 +77,7 @@ def read_settings(rest: Wire, fields: dict[str, Any], marks: Wire) -> None:
     if "tool_choice" in rest and (choice := CHOICE.read(rest["tool_choice"])) is not REFUSED:
         fields["tool_choice"] = choice
         del rest["tool_choice"]
-    if isinstance(metadata := rest.get("metadata"), dict) and isinstance(metadata.get("user_id"), str):
+    if is_dict(metadata := rest.get("metadata")) and isinstance(metadata.get("user_id"), str):
         fields["metadata"] = {"user_id": metadata["user_id"]}
         _leave(rest, "metadata", {key: value for key, value in metadata.items() if key != "user_id"})
     config = dict(rest["output_config"]) if isinstance(rest.get("output_config"), dict) else {}

@@ -111,15 +111,15 @@ def encode_response(response: Response, request: Request | None) -> Encoded:
     return Encoded(wire, None, {}, tuple(ledger.losses))
 
 
-def write_blocks(response: Response, ledger: Ledger) -> list[Wire]:
-    written: list[Wire] = []
+def write_blocks(response: Response, ledger: Ledger) -> list[Json]:
+    written: list[Json] = []
     last: int | None = None
     for index, block in enumerate(response.content):
         wire = ANSWER_BLOCKS.write_usual(block)
         if wire is None:
             ledger.where = ("content", index)
             wire = ANSWER_BLOCKS.interpret_write(block, ledger)
-        if wire is not None:
+        if wire is not None or ANSWER_BLOCKS.is_null(block):
             written.append(wire)
             last = index
     ledger.where = ()

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...codec.json import is_object
 from ...codec.kinds import ANY, BOOL, INT, NUMBER, OBJECT, REFUSED, STRINGS, TEXT, Each, Negated, One, Texts, Vocabulary
 from ...codec.rows import Row, Rule, fill, instead, may, must, null, unsaid
 from ...codec.rules import as_json_text, as_text
@@ -79,7 +80,7 @@ def place(tag: str, kind: str, *more: Rule, **keys: str) -> Row:
 
 def read_unknown_citation(wire: Json) -> Any:
     """A citation of a type that we do not know: its type is its kind, and the rest is residue."""
-    if type(wire) is not dict or type(wire.get("type")) is not str:
+    if not is_object(wire) or type(wire.get("type")) is not str:
         return REFUSED
     rest = {key: value for key, value in wire.items() if key != "type"}
     return Citation(wire["type"], extras={NAME: rest}, forms={} if rest else {NAME: {"verbatim": ["kind"]}})

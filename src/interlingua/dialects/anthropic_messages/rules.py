@@ -6,7 +6,7 @@ from msgspec.structs import replace
 
 from ...codec.ledger import Ledger
 from ...codec.rows import Rule
-from ...codec.rules import by_id_rule, drop, filled, is_json_call
+from ...codec.rules import among, at_most, by_id_rule, drop, filled, is_json_call, lacking, present, rule, when
 from ...codec.schemas import is_strict_form, say_strict
 from ...types.base import Json
 from ...types.blocks import (
@@ -62,6 +62,10 @@ def _as_plain_text(source: TextSource, ledger: Ledger) -> TextSource:
     return replace(source, media_type=PLAIN)
 
 
+def _is_ours(citation: Citation) -> bool:
+    return NAME in citation.extras
+
+
 def _has_proof(citation: Citation) -> bool:
     return "encrypted_index" in citation.extras.get(NAME, ())
 
@@ -74,17 +78,17 @@ NO_PROOF = drop(f"a web citation of {NAME} needs its issuer's `encrypted_index`"
 NO_WORD = drop(f"{NAME} has no {{0.kind}} citations")
 
 # fmt: off
-#                    field          what is accepted                                      what is written otherwise
+#                   what is accepted                           what is written otherwise
 FILLED        = filled(NAME)
-SIGNED        = Rule("signature",   lambda block: block.signature is not None,            UNSIGNED, history=True)
-UNCACHED      = Rule("cache",       lambda block: block.cache is None,                    _without_cache, history=True)
-HOSTED_HERE   = Rule("dialect",     lambda block: block.dialect in ("", NAME),            _drop_hosted)
-STORED_HERE   = Rule("dialect",     lambda source: source.dialect in (None, NAME),        STORED_ELSEWHERE)
-PLAIN_TEXT    = Rule("media_type",  lambda source: source.media_type == PLAIN,            _as_plain_text)
-PICTURE       = Rule("source",      _is_picture,                                          NOT_A_PICTURE)
-DOCUMENT      = Rule("source",      _is_document,                                         NOT_A_PDF)
-PROVED        = Rule("extras",      _has_proof,                                           NO_PROOF)
-OUR_CITATION  = Rule("kind",        lambda citation: NAME in citation.extras,             NO_WORD)
+SIGNED        = rule(present("signature"),                     UNSIGNED, history=True)
+UNCACHED      = rule(lacking("cache"),                         _without_cache, history=True)
+HOSTED_HERE   = rule(among("dialect", ("", NAME)),             _drop_hosted)
+STORED_HERE   = rule(among("dialect", (None, NAME)),           STORED_ELSEWHERE)
+PLAIN_TEXT    = rule(among("media_type", (PLAIN,)),            _as_plain_text)
+PICTURE       = rule(when("source", _is_picture),              NOT_A_PICTURE)
+DOCUMENT      = rule(when("source", _is_document),             NOT_A_PDF)
+PROVED        = rule(when("extras", _has_proof),               NO_PROOF)
+OUR_CITATION  = rule(when("kind", _is_ours),                   NO_WORD)
 JSON_CALL     = is_json_call(FREE_TEXT)
 CALL_ID       = by_id_rule("id", IDS, BAD_ID)
 RESULT_ID     = by_id_rule("tool_use_id", IDS, BAD_ID)
@@ -97,7 +101,7 @@ def whole(kind: str, needed: list[str]) -> Rule:
     def is_whole(citation: Citation) -> bool:
         return None not in [getattr(citation, field) for field in needed]
 
-    return Rule("fields", is_whole, drop(f"a {kind} citation of {NAME} needs its {', '.join(needed)}"))
+    return rule(when("fields", is_whole), drop(f"a {kind} citation of {NAME} needs its {', '.join(needed)}"))
 
 
 # ---------------------------------------------------------------------------------------------------------- parameters
@@ -125,6 +129,10 @@ def _as_sendable(tool: ToolDefinition, ledger: Ledger) -> ToolDefinition:
     return replace(tool, input_schema=schema, strict=strict)
 
 
+def _may_be_parallel(choice: ToolChoice) -> bool:
+    return choice.mode != "none" or choice.parallel is None
+
+
 def _as_auto(choice: ToolChoice, ledger: Ledger) -> ToolChoice:
     ledger.lose_form("added", f"a tool choice of {NAME} needs a mode; auto was added", "mode")
     return replace(choice, mode="auto")
@@ -141,8 +149,8 @@ def _at_most_1(request: Request, ledger: Ledger) -> Request:
 
 
 # fmt: off
-SENDABLE     = Rule("input_schema", _is_sendable,                                                     _as_sendable)
-HAS_MODE     = Rule("mode",         lambda choice: choice.mode is not None,                           _as_auto)
-NOT_PARALLEL = Rule("parallel",     lambda choice: choice.mode != "none" or choice.parallel is None,  _without_parallel)
-TEMPERATE    = Rule("temperature",  lambda request: (request.temperature or 0) <= 1,                  _at_most_1)
+SENDABLE      = rule(when("input_schema", _is_sendable),       _as_sendable)
+HAS_MODE      = rule(present("mode"),                          _as_auto)
+NOT_PARALLEL  = rule(when("parallel", _may_be_parallel),       _without_parallel)
+TEMPERATE     = rule(at_most("temperature", 1),                _at_most_1)
 # fmt: on

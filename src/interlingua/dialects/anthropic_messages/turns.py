@@ -12,7 +12,7 @@ from typing import Any
 
 from ...codec.history import PLACEHOLDER, call_ids, is_plain, issued, settled, speakable
 from ...codec.ids import IdMap
-from ...codec.json import is_array
+from ...codec.json import is_array, is_object
 from ...codec.ledger import Ledger
 from ...codec.tables import kept, marks, merge, note_role
 from ...errors import ParseError
@@ -163,8 +163,8 @@ def write_usual_turn(message: Message) -> Wire | None:
 def trim_prefill(turn: Wire, message: Message, index: int, ledger: Ledger) -> None:
     """A last turn of the assistant's is continued by the model, and may not end in whitespace."""
     content: Json = turn.get("content")
-    last = content[-1] if is_array(content) and content else None
-    if (message.origin is not None and message.origin.dialect == NAME) or type(last) is not dict:
+    last: Json = content[-1] if is_array(content) and content else None
+    if (message.origin is not None and message.origin.dialect == NAME) or not is_object(last):
         return
     if last.get("type") == "text" and last["text"] != last["text"].rstrip():
         last["text"] = last["text"].rstrip() or PLACEHOLDER
@@ -182,8 +182,8 @@ def _same_turn(message: Message, before: Message | None) -> bool:
     return "joined" in mark and message.role in (USER, TOOL)
 
 
-def _join(turn: Wire, content: list[Wire]) -> None:
-    before = turn.get("content") or []
+def _join(turn: Wire, content: list[Json]) -> None:
+    before: Json = turn.get("content") or []
     turn["content"] = [*([{"type": "text", "text": before}] if type(before) is str else before), *content]
 
 
@@ -211,9 +211,9 @@ def _came_without(message: Message, mark: Wire) -> bool:
     return type(mark.get("content")) is list or "content" in message.extras.get(NAME, ())
 
 
-def write_content(message: Message, target: Target | None, ledger: Ledger) -> list[Wire]:
+def write_content(message: Message, target: Target | None, ledger: Ledger) -> list[Json]:
     where = ledger.where
-    written: list[Wire] = []
+    written: list[Json] = []
     foreign = message.role == ASSISTANT and (message.origin is None or message.origin.dialect != NAME)
     for index, block in speakable(message, NAME, target, ledger):
         ledger.where = (*where, "content", index)
@@ -221,7 +221,7 @@ def write_content(message: Message, target: Target | None, ledger: Ledger) -> li
             ledger.lose("dropped", f"{NAME} takes images and documents in user messages only")
             continue
         wire = BLOCKS.write(block, ledger)
-        if wire is not None:
+        if wire is not None or BLOCKS.is_null(block):
             written.append(wire)
     ledger.where = where
     return written
@@ -232,12 +232,12 @@ def write_system(blocks: Sequence[tuple[tuple[str | int, ...], Block]], ledger: 
     first = blocks[0][1] if len(blocks) == 1 else None
     if form == "string" and type(first) is TextBlock and is_plain(first):
         return first.text
-    written: list[Wire] = []
+    written: list[Json] = []
     for where, block in blocks:
         ledger.where = where
         if type(block) is not TextBlock and not (isinstance(block, OpaqueBlock) and block.dialect == NAME):
             ledger.lose_from_system(block, NAME)
-        elif (wire := BLOCKS.write(block, ledger)) is not None:
+        elif (wire := BLOCKS.write(block, ledger)) is not None or BLOCKS.is_null(block):
             written.append(wire)
     ledger.where = ()
     return written

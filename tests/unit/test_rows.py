@@ -1,0 +1,233 @@
+"""The engine of rows: what a row means, and that compiled code means the same."""
+
+from __future__ import annotations
+
+import linecache
+from typing import Any
+
+import pytest
+from msgspec import Struct
+from msgspec.structs import replace
+
+from interlingua.codec.compiler import source_of
+from interlingua.codec.kinds import BOOL, INT, OBJECT, REFUSED, Each, Negated, One, Texts, Vocabulary
+from interlingua.codec.ledger import Ledger
+from interlingua.codec.rows import Row, Rule, fill, instead, may, must, null, unsaid
+from interlingua.codec.rules import drop
+from interlingua.codec.table import Frame, Table
+from interlingua.types import (
+    Base64Source,
+    CacheMark,
+    ImageBlock,
+    JsonBlock,
+    OpaqueBlock,
+    RefusalBlock,
+    Request,
+    TextBlock,
+    ThinkingBlock,
+    ToolResultBlock,
+    ToolUseBlock,
+    UrlSource,
+)
+
+HERE = "toy"
+# Every key differs from our field: a writer that hands on the struct itself would not pass.
+SOURCES = Table(HERE, "sort", Row(Base64Source, "inline", media_type="mime", data="bytes"))
+CACHE = Table(HERE, None, Row(CacheMark, None, constants={"kind": "short"}, ttl=may("age")))
+INNER = Table(HERE, "sort", Row(TextBlock, "words", text="said", citations=unsaid("no citations")),
+              carrier=OpaqueBlock, signature=unsaid("unsigned", "state"), cache=unsaid("not cached"))  # fmt: skip
+SHORT = Rule("text", lambda block: len(block.text) < 9, lambda block, ledger: replace(block, text=block.text[:8]))
+BLOCKS = Table(
+    HERE,
+    "sort",
+    Row(TextBlock, "words", SHORT, text="said", citations=unsaid("toy has no citations")),
+    Row(ThinkingBlock, "thought", text=must("idea"), signature=fill("proof", "")),
+    Row(ImageBlock, "picture", source=must("from", One(SOURCES)), detail=null("zoom")),
+    Row(ToolUseBlock, "call", id="call.ref", name="call.tool", input=must("call.with", OBJECT),
+        input_text=unsaid("no text"), elsewhere="kind"),
+    Row(ToolResultBlock, "result", Rule("is_error", lambda b: not b.is_error, drop("toy has no failures")),
+        tool_use_id="ref", content=may("gave", Texts(INNER)), is_error=may("fine", Negated()), name=unsaid("no name")),
+    instead(RefusalBlock, lambda block, ledger: TextBlock(block.text)),
+    carrier=OpaqueBlock,
+    cache=may("keep", One(CACHE)),
+    signature=unsaid("toy signs nothing", "state"),
+)  # fmt: skip
+WIRES: list[Any] = [
+    {"sort": "words", "said": "hi"},
+    {"sort": "words", "said": ""},
+    {"sort": "words", "said": "much too long"},
+    {"sort": "words", "said": 7},
+    {"sort": "words"},
+    {"sort": "words", "said": "hi", "more": {"a": [1]}},
+    {"sort": "words", "said": "hi", "keep": {"kind": "short"}},
+    {"sort": "words", "said": "hi", "keep": {"kind": "short", "age": ""}},
+    {"sort": "words", "said": "hi", "keep": {"kind": "long"}},
+    {"sort": "words", "said": "hi", "keep": {}},
+    {"sort": "words", "said": "hi", "keep": None},
+    {"sort": "words", "said": "hi", "keep": 3},
+    {"sort": "thought", "idea": "a", "proof": "p"},
+    {"sort": "thought", "idea": "a", "proof": ""},
+    {"sort": "thought", "idea": "a", "proof": None},
+    {"sort": "thought", "idea": "a", "proof": 4},
+    {"sort": "thought", "idea": "a"},
+    {"sort": "picture", "from": {"sort": "inline", "mime": "image/png", "bytes": "AA"}, "zoom": None},
+    {"sort": "picture", "from": {"sort": "inline", "mime": "image/png", "bytes": "AA"}, "zoom": "high"},
+    {"sort": "picture", "from": {"sort": "inline", "mime": "image/png", "bytes": "AA", "odd": 1}},
+    {"sort": "picture", "from": {"sort": "elsewhere"}, "zoom": None},
+    {"sort": "call", "call": {"ref": "1", "tool": "t", "with": {"a": 1}}},
+    {"sort": "call", "call": {"ref": "1", "tool": "t", "with": {}, "extra": None}},
+    {"sort": "call", "call": {"ref": "1", "tool": "t", "with": []}},
+    {"sort": "call", "call": None},
+    {"sort": "result", "ref": "1", "gave": "text", "fine": True},
+    {"sort": "result", "ref": "1", "gave": "text", "fine": False},
+    {"sort": "result", "ref": "1", "gave": "", "fine": None},
+    {"sort": "result", "ref": "1", "gave": [{"sort": "words", "said": "a"}, {"sort": "?"}, None]},
+    {"sort": "result", "ref": "1", "gave": []},
+    {"sort": "result", "ref": "1", "gave": {}},
+    {"sort": ["words"], "said": "hi"},
+    {"sort": "nothing of ours"},
+    {},
+    [],
+    None,
+    "words",
+]
+
+
+@pytest.mark.parametrize("wire", WIRES, ids=str)
+def test_what_is_read_is_written_back_and_compiled_code_means_the_same(wire: Any) -> None:
+    for table in (BLOCKS, BLOCKS.for_answers()):
+        value = table.read(wire)
+        assert value == table.interpret_read(wire)
+        ledger = Ledger()
+        assert (table.write(value, ledger), ledger.losses) == (wire, [])
+        assert table.interpret_write(value, Ledger()) == wire
+        assert table.write_usual(value) in (wire, None)
+
+
+def test_an_edited_field_wins_over_its_spelling() -> None:
+    read = BLOCKS.read({"sort": "thought", "idea": "a", "proof": None})
+    assert BLOCKS.write(replace(read, signature="new"), Ledger()) == {"sort": "thought", "idea": "a", "proof": "new"}
+    result = BLOCKS.read({"sort": "result", "ref": "1", "gave": "text", "fine": None})
+    assert BLOCKS.write(replace(result, is_error=False), Ledger()) == {
+        "sort": "result", "ref": "1", "gave": "text", "fine": True
+    }  # fmt: skip
+
+
+def test_a_rule_mends_what_others_made_and_leaves_what_came_from_here() -> None:
+    ledger = Ledger()
+    assert BLOCKS.write(TextBlock("much too long"), ledger) == {"sort": "words", "said": "much too"}
+    ours = BLOCKS.read({"sort": "words", "said": "much too long"})
+    assert BLOCKS.write(ours, ledger) == {"sort": "words", "said": "much too long"}
+
+
+def test_losses_have_the_path_of_what_is_lost() -> None:
+    ledger = Ledger()
+    ledger.where = ("messages", 0, "content", 1)
+    block = ToolResultBlock("1", (TextBlock("a", signature="s"),), name="n")
+    assert BLOCKS.write(block, ledger) == {"sort": "result", "ref": "1", "gave": [{"sort": "words", "said": "a"}]}
+    assert [(loss.path, loss.reason, loss.weight) for loss in ledger.losses] == [
+        ("messages/0/content/1/content/0/signature", "unsigned", "state"),
+        ("messages/0/content/1/name", "no name", "content"),
+    ]
+
+
+def test_a_value_whose_required_part_cannot_be_written_is_lost_as_a_whole() -> None:
+    ledger = Ledger()
+    assert BLOCKS.write(ImageBlock(UrlSource("https://a.b")), ledger) is None
+    assert [(loss.path, loss.kind) for loss in ledger.losses] == [("", "dropped")]
+    assert BLOCKS.write(JsonBlock(1), ledger) is None
+    assert BLOCKS.write(RefusalBlock("no"), ledger) == {"sort": "words", "said": "no"}
+
+
+def test_residue_of_another_dialect_is_declared_and_not_written() -> None:
+    ledger = Ledger()
+    assert BLOCKS.write(TextBlock("a", extras={"other": {"x": 1}}), ledger) == {"sort": "words", "said": "a"}
+    assert [loss.path for loss in ledger.losses] == ["extras/other/x"]
+
+
+def test_a_row_that_forgets_a_field_is_refused() -> None:
+    with pytest.raises(TypeError, match="TextBlock 'words': cache, citations, signature missing or unknown"):
+        Table(HERE, "sort", Row(TextBlock, "words", text="said"))
+    with pytest.raises(TypeError, match="colour"):
+        Table(HERE, "sort", Row(UrlSource, "link", url="href", media_type=may("mime"), colour="c"))
+
+
+def test_rows_of_one_type_are_told_apart_and_remember_their_tag() -> None:
+    table = Table(HERE, "sort", Row(UrlSource, "link", url="href", media_type=unsaid("none")),
+                  Row(UrlSource, "anchor", url="href", media_type=unsaid("none")))  # fmt: skip
+    assert table.write(table.read({"sort": "anchor", "href": "u"}), Ledger()) == {"sort": "anchor", "href": "u"}
+    assert table.write(UrlSource("u"), Ledger()) == {"sort": "link", "href": "u"}
+
+
+def test_the_key_itself_may_be_the_tag() -> None:
+    table = Table(HERE, Table.KEY, Row(TextBlock, "words", text="words", citations=unsaid("no"), signature=may("sig"),
+                  cache=unsaid("no")), carrier=OpaqueBlock)  # fmt: skip
+    for wire in (
+        {"words": "a"},
+        {"words": "a", "sig": "s"},
+        {"sig": "s", "words": "a", "x": 1},
+        {"words": 1},
+        {"x": 1},
+    ):
+        assert table.read(wire) == table.interpret_read(wire)
+        assert table.write(table.read(wire), Ledger()) == wire
+
+
+NAMES = "messages system tools tool_choice output_schema thinking metadata betas request_id stop_sequences output_name"
+PARAMS = Frame(HERE, Row(Request, None, model=may("who"), max_output_tokens=may("limits.tokens", INT),
+               seed=may("limits.seed"), stream=may("flow", BOOL), temperature=unsaid("toy is cold"), top_p=unsaid("no"),
+               top_k=unsaid("no"), service_tier=may("tier", Vocabulary({"slow": "flex"}, "toy has no tier {}")),
+               elsewhere=NAMES))  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "wire",
+    [
+        {},
+        {"who": "m", "limits": {"tokens": 3}, "flow": False},
+        {"who": "m", "limits": {"tokens": 3, "other": 1}, "left": 1},
+        {"who": 1, "limits": {"seed": None}, "tier": "slow"},
+        {"limits": {}, "tier": "fast", "flow": None},
+        {"limits": []},
+    ],
+    ids=str,
+)
+def test_a_frame_takes_what_it_knows(wire: Any) -> None:
+    fields, rest, marks = PARAMS.take(wire)
+    request = Request(**fields, **PARAMS.kept(rest, marks))
+    slow_fields, slow_rest, slow_marks = PARAMS.row.take_apart(wire)
+    assert request == Request(**slow_fields, **PARAMS.kept(slow_rest, slow_marks))
+    written = PARAMS.put(request, Ledger())
+    for key, value in request.extras.get(HERE, {}).items():
+        written[key] = {**value, **written.get(key, {})} if isinstance(value, dict) else value
+    assert written == wire
+
+
+def test_what_a_frame_has_no_word_for_is_a_loss() -> None:
+    ledger = Ledger()
+    assert PARAMS.put(Request(temperature=1, service_tier="priority", model="m"), ledger) == {"who": "m"}
+    assert sorted((loss.path, loss.reason) for loss in ledger.losses) == [
+        ("service_tier", "toy has no tier priority"),
+        ("temperature", "toy is cold"),
+    ]
+
+
+def test_generated_code_can_be_read() -> None:
+    BLOCKS.read({"sort": "words", "said": "hi"})
+    text = source_of(BLOCKS._readers["words"])  # pyright: ignore[reportPrivateUsage]
+    assert "wire.get('said')" in text
+    assert text in ["".join(linecache.getlines(name)) for name in linecache.cache if "read_toy_TextBlock" in name]
+
+
+def test_each_refuses_the_list_if_one_item_is_refused() -> None:
+    class Pair(Struct, frozen=True):
+        sources: tuple[Base64Source, ...] = ()
+        extras: dict[str, Any] = {}
+        forms: dict[str, Any] = {}
+
+    table = Table(HERE, None, Row(Pair, None, sources=may("list", Each(SOURCES))))
+    good, bad = {"sort": "inline", "mime": "a", "bytes": "b"}, {"sort": "?"}
+    for wire in ({"list": [good]}, {"list": [good, bad]}, {"list": []}, {}):
+        assert table.read(wire) == table.interpret_read(wire)
+        assert table.write(table.read(wire), Ledger()) == wire
+    assert SOURCES.read(bad) is REFUSED
