@@ -85,7 +85,7 @@ class Table:
 
     def row_for(self, value: Any) -> Row | None:
         """The row that writes a value: the one that it was read by, else the first that suits it."""
-        rows = self.by_type.get(cast("type", type(value)), [])
+        rows = self.by_type.get(value.__class__, [])
         if len(rows) == 1:
             return rows[0]
         tag = self.marks(value).get("tag")
@@ -127,7 +127,7 @@ class Table:
         try:
             writer = self._writers[type(value)]
         except KeyError:
-            writer = self._writer(cast("type", type(value)))
+            writer = self._writer(value.__class__)
         return writer(value)
 
     def tag_of(self, wire: Json) -> Json:
