@@ -29,12 +29,14 @@ def inner(wire: Wire, key: str) -> Wire:
 class Piece:
     """One block: a call with its arguments, a text, a thought, or something else with its type and id."""
 
-    __slots__ = ("before", "closed", "followed", "free", "kind", "parts", "signed")
+    __slots__ = ("before", "closed", "followed", "free", "kind", "left", "parts", "signed")
 
     def __init__(self, kind: str, text: str = "") -> None:
         self.kind, self.closed, self.signed = kind, False, False
         self.followed = False
         """No frame closed it, but the next call began: it is finished, though no reader may act on that."""
+        self.left = False
+        """The answer began anew while it was open: it is never finished."""
         self.before = ""
         """What the wire said before it said the whole; some recordings differ."""
         self.free = False
@@ -73,12 +75,23 @@ class Told:
         self.items: dict[Any, tuple[Any, ...]] = {}
         self.stop: str | None = None
         self.limited = self.ended = self.failed = self.over = False
+        self.restarted = False
+        """The wire began the message again. If a block begins next, so does the answer."""
 
     def open(self, place: Any, kind: str, text: str = "") -> Piece:
         """A block begins."""
+        if self.restarted:
+            self.begin_anew()
         piece = self.places[place] = Piece(kind, text)
         self.pieces.append(piece)
         return piece
+
+    def begin_anew(self) -> None:
+        """The blocks that are open stay unfinished."""
+        self.restarted = False
+        self.places.clear()
+        for piece in self.pieces:
+            piece.left = not piece.closed
 
     def at(self, place: Any, kind: str) -> Piece:
         """The block at a place; it begins here if the wire did not say so before."""
@@ -87,7 +100,7 @@ class Told:
     def close(self, place: Any) -> None:
         """The wire closes a block."""
         if piece := self.places.get(place):
-            piece.closed = True
+            piece.closed, self.restarted = True, False
 
     def stopped(self, word: str, *limits: str) -> None:
         """The wire says why the answer stopped; ``limits`` are its words for the output limit."""
@@ -98,7 +111,7 @@ class Told:
         self.stop = self.stop or ""
         self.ended, self.over = True, over
         for piece in self.pieces:
-            piece.closed = True
+            piece.closed = not piece.left
 
     def finished_calls(self, *, surely: bool) -> Counter[str]:
         """The calls that are finished: surely, or in the eyes of whoever reads no further than the closing word.

@@ -54,8 +54,10 @@ def _read_messages(told: Told, wire: Wire, _: Frame) -> None:
             told.close(index)
         case "message_delta" if inner(wire, "delta").get("stop_reason"):
             told.stopped(wire["delta"]["stop_reason"], "max_tokens")
-            if all(piece.closed for piece in told.pieces):
+            if all(piece.closed or piece.left for piece in told.pieces):
                 told.end(over=False)
+        case "message_start":
+            told.restarted = bool(told.pieces)
         case "message_stop":
             told.end()
         case "error":

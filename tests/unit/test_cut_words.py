@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from interlingua.codec.framing import encode_frame
-from lab.cuts.check import target_faults
+from lab.cuts.check import Recorded, cut_stream, target_faults
 from lab.cuts.frames import read_frames
 from lab.cuts.told import Told
 from lab.cuts.words import read_told
@@ -211,3 +211,35 @@ def test_a_text_that_was_open_is_no_finished_item() -> None:
     done = {"type": "response.output_item.done", "output_index": 0, "item": {"type": "message", "content": [text]}}
     faults = list(target_faults(source, "openai-responses", sse(done, {"type": "error"}), failed=True))
     assert faults == ["an unfinished text is finished: Hel"]
+
+
+MESSAGES_BEGIN = {"type": "message_start", "message": {"id": "m", "content": [], "usage": {"input_tokens": 1}}}
+MESSAGES_TEXT = (
+    {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}},
+    {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": "Hello"}},
+)
+MESSAGES_LAST = {"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": {"output_tokens": 2}}
+MESSAGES_OVER = {"type": "message_stop"}
+
+
+def test_a_call_that_was_open_when_the_answer_began_anew_is_never_finished() -> None:
+    spliced = (MESSAGES_BEGIN, *MESSAGES, MESSAGES_BEGIN, *MESSAGES_TEXT, MESSAGES_STOP, MESSAGES_LAST)
+    for frames, finished in ((spliced[:-1], False), (spliced, True), ((*spliced, MESSAGES_OVER), True)):
+        told = read_told("anthropic-messages", read_frames("anthropic-messages", sse(*frames)))
+        assert told.is_finished is finished
+        assert not told.finished_calls(surely=True)
+        assert not told.finished_calls(surely=False)
+
+
+def test_a_message_that_is_only_begun_twice_goes_on() -> None:
+    frames = (MESSAGES_BEGIN, *MESSAGES, MESSAGES_BEGIN, MESSAGES_STOP, MESSAGES_NEXT)
+    told = read_told("anthropic-messages", read_frames("anthropic-messages", sse(*frames)))
+    assert told.finished_calls(surely=True) == {ARGUMENTS: 1}
+
+
+def test_an_answer_that_begins_anew_is_cut_at_every_byte() -> None:
+    frames = (MESSAGES_BEGIN, *MESSAGES, MESSAGES_BEGIN, *MESSAGES_TEXT, MESSAGES_STOP, MESSAGES_LAST, MESSAGES_OVER)
+    data = sse(*frames)
+    judged = [*cut_stream(Recorded("anthropic-messages", data), range(len(data) + 1))]
+    assert len(judged) > len(frames)
+    assert [fault for one in judged for fault in one.faults] == []
