@@ -33,7 +33,7 @@ from .turns import read_messages, read_system, write_messages, write_system
 # ------------------------------------------------------------------------------------------------------------- reading
 
 
-def decode_request(
+def read_request(
     body: Json, headers: Mapping[str, str] | None, model: str | None, stream: bool | None, provider: str | None
 ) -> Request:
     if not is_object(body):
@@ -131,7 +131,7 @@ def mark_refused(body: Wire, fields: dict[str, Any], marks: Wire) -> None:
 # ------------------------------------------------------------------------------------------------------------- writing
 
 
-def encode_request(request: Request, target: Target | None) -> Encoded:
+def write_request(request: Request, target: Target | None) -> Encoded:
     ledger, mark = Ledger(), marks(NAME, request)
     body = PARAMS.put(request, ledger)
     if request.model is None and target is not None and target.model is not None:

@@ -34,7 +34,7 @@ END, CALLED = StopReason.end_turn, StopReason.tool_use  # attribute access on an
 
 
 @reads_answers(NAME)
-def decode_response(
+def read_response(
     body: Json, headers: Mapping[str, str] | None, request: Request | None, provider: str | None
 ) -> Response:
     if is_object(body) and (body.get("type") == "error" or "error" in body):
@@ -87,7 +87,7 @@ def read_end(fields: dict[str, Any], rest: Wire, marks: Wire, *, calls: bool) ->
 # ------------------------------------------------------------------------------------------------------------- writing
 
 
-def encode_response(response: Response, request: Request | None) -> Encoded:
+def write_response(response: Response, request: Request | None) -> Encoded:
     ledger, mark = Ledger(), marks(NAME, response)
     if response.error is not None:
         if response.content:

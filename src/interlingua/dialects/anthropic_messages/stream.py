@@ -1,11 +1,9 @@
-"""The streams of Anthropic Messages, both ways.
+"""Reading a stream of Anthropic Messages. Writing one is in ``encoder``.
 
-Reading: a block's wire form is put together from its start and its deltas and then read with the same table as in a
+A block's wire form is put together from its start and its deltas and then read with the same table as in a
 whole answer, so a stream cannot say anything else than its whole. What is not in ``EVENTS`` or ``DELTAS`` is carried as
 ``unknown``, never raised.
 
-Writing is in ``encoder``.
-"""
 
 from __future__ import annotations
 
@@ -32,13 +30,12 @@ from ...types.events import (
 )
 from ...types.request import Request
 from ...types.response import Response
-from .encoder import Encoder
 from .errors import decode_error
 from .facts import NAME, Wire
 from .response import read_end
 from .rows import ANSWER, ANSWER_BLOCKS as BLOCKS, CITATIONS, USAGE
 
-__all__ = ["Decoder", "Encoder"]
+__all__ = ["Decoder"]
 
 
 USUAL: dict[type, tuple[str, str, Any]] = {
