@@ -1,9 +1,9 @@
 """Reading a stream of Anthropic Messages. Writing one is in ``encoder``.
 
-A block's wire form is put together from its start and its deltas and then read with the same table as in a
-whole answer, so a stream cannot say anything else than its whole. What is not in ``EVENTS`` or ``DELTAS`` is carried as
+A block's wire form is put together from its start and its deltas and then read with the same table as in a whole
+answer, so a stream cannot say anything else than its whole. What is not in ``EVENTS`` or ``DELTAS`` is carried as
 ``unknown``, never raised.
-
+"""
 
 from __future__ import annotations
 
