@@ -20,7 +20,7 @@ from .ledger import Ledger
 from .paths import Sentinel
 
 if TYPE_CHECKING:
-    from .compiler import Source
+    from .source import Source
     from .table import Table
 
 __all__ = [
