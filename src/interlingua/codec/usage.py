@@ -1,52 +1,110 @@
 """Token counts: which counts of ours are which counts of theirs, in one table for each dialect.
 
+Our input counts are disjoint, and reasoning is a part of the output. Protocols differ in what their counts include, so
+a table says it: ``cached_inside`` (their input count includes the cached part) and ``reasoning`` (whether their output
+count includes it).
+
 Where the wire's numbers are not what we would write for the counts that we read from them (one is missing, null,
-negative, or contradicts another), the wire's own numbers are kept beside the usage: ``forms[dialect]["usage"]``, by
-path. They are written back only while reading them still gives the same counts.
+negative, stands under another name, or contradicts another), the numbers are kept beside the usage, in the wire's own
+nesting: ``forms[dialect]["usage"]``. They are written back with what has changed in the usage since.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
-from functools import cached_property
-from typing import Any
+import itertools
+import operator
+from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import cached_property, partial
+from typing import Any, Literal
 
-from ..types.base import Json
+from msgspec import Struct
+
 from ..types.usage import TokenUsage
+from .json import Wire, is_object
 from .kinds import COUNT
-from .paths import ABSENT, find, put, remove
+from .paths import find, put
 from .rows import Row, fill, may
 from .table import Table, compiler
 
 __all__ = ["Counts", "count_at"]
 
-Wire = dict[str, Json]
+Path = tuple[str, ...]
+Says = Callable[[TokenUsage], int]
+"""What a further name of a count must say to be one."""
+EMPTY: Wire = {}
 FIELDS = ("input_tokens", "cached_input_tokens", "cache_creation_input_tokens", "output_tokens", "reasoning_tokens")
+MISCOUNTED = 1.5
+"""Reasoning up to this many times the output that it is part of was counted with another tokenizer (Doubleword); more
+of it was left out of the output (Gemini models behind Vercel's gateway, whose price shows it)."""
+
+
+class Numbers(Struct):
+    """The numbers as a protocol counts them."""
+
+    input_tokens: int = 0
+    cached_input_tokens: int = 0
+    cache_creation_input_tokens: int = 0
+    output_tokens: int = 0
+    reasoning_tokens: int = 0
+    total: int = 0
 
 
 class Counts:
-    """The paths of a dialect's counts in its usage object, by our fields.
+    """The paths of a dialect's counts in its usage object, by our fields; a field without one is not counted there.
 
-    ``always``: the fields that are written even if they are 0.
+    A path is written as keys with dots; further paths behind a space are other names for the same count, which are
+    read but not written. ``always``: the fields that are written even if they are 0. ``total``: the path of the sum of
+    all. ``reasoning``: whether it is ``inside`` the output count, ``apart`` from it, or ``either`` of both, because
+    servers differ and only the total tells. ``derived``: further numbers that follow from our counts. ``zeros``:
+    numbers that we do not know say nothing if they are 0 or null, and are kept with the counts.
     """
 
-    def __init__(self, dialect: str, always: Collection[str], **paths: str) -> None:
-        self.dialect, self.always = dialect, always
-        self.paths = {field: paths[field].split(".") for field in FIELDS}
-        self.keys = paths
+    def __init__(
+        self,
+        dialect: str,
+        always: Collection[str],
+        *,
+        total: str = "",
+        cached_inside: bool = False,
+        reasoning: Literal["inside", "apart", "either"] = "inside",
+        derived: Mapping[str, Says] | None = None,
+        zeros: bool = False,
+        **paths: str,
+    ) -> None:
+        self.dialect, self.always, self.zeros = dialect, always, zeros
+        self.cached_inside, self.reasoning = cached_inside, reasoning
+        self.names = {field: [tuple(path.split(".")) for path in paths.get(field, "").split()] for field in FIELDS}
+        self.total = tuple(total.split("."))
+        self.keys = {**{field: paths[field].split()[0] for field in FIELDS if field in paths}, **_named(total)}
+        self.tree = self._tree(derived or {})
+
+    def _tree(self, derived: Mapping[str, Says]) -> Wire:
+        """The names of all numbers in their own nesting; the leaves say what a further name must agree with."""
+        tree: Wire = {}
+        for key, says in derived.items():
+            put(tree, key.split("."), says)
+        for field, paths in self.names.items():
+            for place, path in enumerate(paths):
+                put(tree, path, _field_of(field) if place else None)
+        if self.total != ("",):
+            put(tree, self.total, None)
+        return tree
+
+    # -------------------------------------------------------------------------------------------------- the usual case
 
     @cached_property
     def _row(self) -> tuple[Table, Row]:
-        specs: dict[str, Any] = {
-            field: fill(key, 0, COUNT) if field in self.always else may(key, COUNT) for field, key in self.keys.items()
-        }
-        row = Row(TokenUsage, None, elsewhere="estimated raw", **specs)
+        specs: dict[str, Any] = {}
+        for field, key in self.keys.items():
+            specs[field] = fill(key, 0, COUNT) if field in (*self.always, "total") else may(key, COUNT)
+        unsaid = " ".join([field for field in Numbers.__struct_fields__ if field not in self.keys])
+        row = Row(Numbers, None, elsewhere=unsaid, **specs)
         return Table(self.dialect, None, row), row
 
     @cached_property
-    def _put(self) -> Callable[[TokenUsage], Wire]:
-        """Compiled code that writes the counts."""
-        putter: Callable[[TokenUsage], Wire] = compiler().compile_putter(*self._row)
+    def _put(self) -> Callable[[Numbers], Wire]:
+        """Compiled code that writes the numbers."""
+        putter: Callable[[Numbers], Wire] = compiler().compile_putter(*self._row)
         return putter
 
     @cached_property
@@ -55,47 +113,161 @@ class Counts:
         taker: Callable[[Wire], Any] = compiler().compile_taker(*self._row, otherwise=_nothing)
         return taker
 
-    def count(self, wire: Wire) -> TokenUsage:
-        """The counts alone. What is no count is 0; reasoning is a part of the output."""
-        fresh, cached, created, output, reasoning = [count_at(wire, path) for path in self.paths.values()]
+    @cached_property
+    def count(self) -> Callable[[Wire], TokenUsage]:
+        """Compiled code that gives the counts alone. What is no count is 0."""
+        source = compiler().Source("")
+        objects: dict[Path, str] = {(): "wire"}
+        for path in [*itertools.chain(*self.names.values()), self.total]:
+            _fetch_objects(source, objects, path[:-1])
+        for place, field in enumerate(FIELDS):
+            count = f"n{place}"
+            source.line(f"{count} = 0")
+            for path in self.names[field]:
+                source.line(f"if not {count}: {count} = {objects[path[:-1]]}.get({path[-1]!r})")
+                source.line(f"if type({count}) is not int or {count} < 0: {count} = 0")
+        source.line(f"total = {objects[self.total[:-1]]}.get({self.total[-1]!r})")
+        usage = source.bind(self._usage)
+        source.line(f"return {usage}(n0, n1, n2, n3, n4, total if type(total) is int else None)")
+        counter: Callable[[Wire], TokenUsage] = source.compile(f"count_{self.dialect.replace('-', '_')}", "wire")
+        return counter
+
+    def _read_usual(self, wire: Wire) -> tuple[TokenUsage, Wire, Wire | None] | None:
+        usual = self._take(wire)
+        if usual is not None:
+            numbers, rest, _ = usual
+            fresh, cached, created, output, reasoning = [numbers.get(field, 0) for field in FIELDS]
+            usage = self._usage(fresh, cached, created, output, reasoning, numbers.get("total"))
+            if not (self.zeros and rest) and self._is_exact(numbers, usage):
+                return usage, rest, None
+        if self.zeros and _is_known(wire, self.tree):
+            return self.count(wire), {}, wire
+        return None
+
+    def _is_exact(self, numbers: Mapping[str, int], usage: TokenUsage) -> bool:
+        """Whether we would write these very numbers."""
+        ours = self._numbers(usage)
+        return all(map(operator.eq, map(partial(getattr, ours), numbers), numbers.values()))
+
+    # ----------------------------------------------------------------------------------------------------- the meaning
+
+    def _usage(
+        self, fresh: int, cached: int, created: int, output: int, reasoning: int, total: int | None
+    ) -> TokenUsage:
+        if reasoning and self._is_apart(fresh, output, reasoning, total):
+            output += reasoning
+        if self.cached_inside and (cached or created):
+            cached = min(cached, fresh)
+            created = min(created, fresh - cached)
+            fresh -= cached + created
         return TokenUsage(fresh, cached, created, output, min(reasoning, output))
 
-    def read(self, wire: Wire) -> tuple[TokenUsage, Wire, Wire]:
-        """The counts, what is left of the usage object, and the numbers that we would write otherwise."""
-        usual = self._take(wire)
-        if usual is not None and usual[0]["reasoning_tokens"] <= usual[0]["output_tokens"]:
-            return TokenUsage(**usual[0]), usual[1], {}
+    def _is_apart(self, given: int, output: int, reasoning: int, total: int | None) -> bool:
+        """Whether the output count leaves the reasoning out."""
+        if self.reasoning != "either":
+            return self.reasoning == "apart"
+        if total == given + output + reasoning:
+            return True
+        return reasoning > output and not (reasoning <= MISCOUNTED * output and total == given + output)
+
+    def _numbers(self, usage: TokenUsage) -> Numbers:
+        given = usage.total_input_tokens if self.cached_inside else usage.input_tokens
+        reasoning = min(usage.reasoning_tokens, usage.output_tokens)
+        output = usage.output_tokens - reasoning if self.reasoning == "apart" else usage.output_tokens
+        cached, created = usage.cached_input_tokens, usage.cache_creation_input_tokens
+        return Numbers(given, cached, created, output, reasoning, usage.total_tokens)
+
+    def read(self, wire: Wire) -> tuple[TokenUsage, Wire, Wire | None]:
+        """The counts, what is left of the usage object, and its numbers if we would write others."""
+        usual = self._read_usual(wire)
+        if usual is not None:
+            return usual
         usage = self.count(wire)
-        plain, rest, odd = self.write(usage), dict(wire), Wire()
-        for field, path in self.paths.items():
-            found, ours = find(wire, path), find(plain, path)
-            if found is None or type(found) is int:
-                remove(rest, path)
-                if found != ours:
-                    odd[self.keys[field]] = [found]
-            elif ours is not ABSENT:
-                odd[self.keys[field]] = []
-        return usage, rest, odd
+        kept, rest = self._split(wire, self.tree, usage)
+        return usage, rest, None if kept == self.write(usage) else kept
 
-    def write(self, usage: TokenUsage, odd: Mapping[str, list[Json]] | None = None) -> Wire:
-        """The usage object of some counts, with the numbers that were kept if they still mean the same."""
-        wire = self._put(usage)
-        if not odd:
-            return wire
-        kept = self._put(usage)
-        for key, spelled in odd.items():
-            path = key.split(".")
-            if spelled:
-                put(kept, path, spelled[0])
-            elif find(kept, path) is not ABSENT:
-                remove(kept, path)
-        return kept if self.count(kept) == usage else wire
+    def _split(self, wire: Wire, tree: Wire, usage: TokenUsage) -> tuple[Wire, Wire]:
+        """The numbers of a usage object that we know, and the rest of it."""
+        kept, rest = Wire(), Wire()
+        for key, value in wire.items():
+            says = tree.get(key, key)
+            if is_object(value) and value:
+                inner, left = self._split(value, says if is_object(says) else EMPTY, usage)
+                if inner:
+                    kept[key] = inner
+                if left:
+                    rest[key] = left
+            elif type(value) is int and (says is None or (callable(says) and says(usage) == value)):
+                kept[key] = value
+            elif value is None or (self.zeros and value == 0 and type(value) is not bool):
+                (kept if self.zeros or key in tree else rest)[key] = value
+            else:
+                rest[key] = value
+        return kept, rest
+
+    def write(self, usage: TokenUsage, kept: Wire | None = None) -> Wire:
+        """The usage object of some counts: the numbers that were kept, with what has changed since."""
+        if kept is None:
+            return self._put(self._numbers(usage))
+        before = self.count(kept)
+        return _copy(kept) if before == usage else self._write_changes(_copy(kept), before, usage)
+
+    def _write_changes(self, wire: Wire, before: TokenUsage, usage: TokenUsage) -> Wire:
+        old, new = self._numbers(before), self._numbers(usage)
+        for field, paths in self.names.items():
+            count = getattr(new, field)
+            if count != getattr(old, field):
+                held = [path for path in paths if find(wire, path) == getattr(old, field)]
+                for path in held or paths[:1]:
+                    put(wire, path, count)
+        if type(total := find(wire, self.total)) is int:
+            put(wire, self.total, total + new.total - old.total)
+        return wire if self.count(wire) == usage else self._put(new)
 
 
-def count_at(wire: Wire, path: list[str]) -> int:
+def count_at(wire: Wire, path: Sequence[str]) -> int:
     """The count at a path; 0 where there is none."""
     found = find(wire, path)
     return found if type(found) is int and found >= 0 else 0
+
+
+def _fetch_objects(source: Any, objects: dict[Path, str], path: Path) -> None:
+    """Code that fetches the objects on the way to a count."""
+    for end in range(1, len(path) + 1):
+        if path[:end] not in objects:
+            name = objects[path[:end]] = f"o{len(objects)}"
+            source.line(f"{name} = {objects[path[: end - 1]]}.get({path[end - 1]!r})")
+            source.line(f"if type({name}) is not dict: {name} = {source.bind(EMPTY)}")
+
+
+def _named(total: str) -> dict[str, str]:
+    return {"total": total} if total else {}
+
+
+def _field_of(field: str) -> Says:
+    def says(usage: TokenUsage) -> int:
+        count: int = getattr(usage, field)
+        return count
+
+    return says
+
+
+def _is_known(wire: Wire, tree: Wire) -> bool:
+    """Whether a usage object holds nothing but our own numbers and zeros."""
+    for key, value in wire.items():
+        if not value:
+            if type(value) is not int and value is not None:
+                return False
+        elif type(value) is int:
+            if tree.get(key, key) is not None:
+                return False
+        elif not is_object(value) or not is_object(inner := tree.get(key, EMPTY)) or not _is_known(value, inner):
+            return False
+    return True
+
+
+def _copy(wire: Wire) -> Wire:
+    return {key: _copy(value) if is_object(value) else value for key, value in wire.items()}
 
 
 def _nothing(wire: Wire) -> None:

@@ -74,9 +74,9 @@ def read_end(fields: dict[str, Any], rest: Wire, marks: Wire, *, calls: bool) ->
         marks["stop_reason"] = [word] if "stop_reason" in rest else []
     rest.pop("stop_reason", None)
     if is_object(usage := rest.get("usage")):
-        fields["usage"], left, odd = USAGE.read(usage)
-        if odd:
-            marks["usage"] = odd
+        fields["usage"], left, kept = USAGE.read(usage)
+        if kept is not None:
+            marks["usage"] = kept
         rest["usage"] = left
         if not left:
             del rest["usage"]
