@@ -11,15 +11,15 @@ The code of a row is made on first use; ``source`` has its text.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, NamedTuple, cast
 
 from msgspec.structs import fields as struct_fields, force_setattr
 
-from .json import is_object
 from .kinds import OMIT
 from .rows import Field, Row
 from .source import INDENT, Source, source_of
 from .table import Table
+from .writers import check_rules, compile_putter, compile_writer, function_name
 
 __all__ = ["compile_putter", "compile_reader", "compile_taker", "compile_writer", "source_of"]
 
@@ -44,28 +44,33 @@ def compile_reader(table: Table, row: Row) -> Callable[[Any], Any]:
     for key in expected:
         names |= _read_node(source, tree[key], key, "wire")
     size = len(expected) + int(tagged)
-    source.line(f"if len(wire) == {size}:")
+    if not row.together:
+        source.line(f"if len(wire) == {size}:")
     if optional or accepted:
-        source.line(f"{INDENT}value = {_call(source, row, names, bare=True)}")
-        source.line("else:")
-        source.depth += 1
+        if not row.together:
+            source.line(f"{INDENT}value = {_call(source, row, names, bare=True)}")
+            source.line("else:")
+            source.depth += 1
         source.line(f"known = {size}")
         for key in accepted:
             source.fail_if(f"{key!r} in wire")
         for key in optional:
             names |= _read_node(source, tree[key], key, "wire")
+        names |= _read_groups(source, row)
         source.line("if len(wire) == known:")
     source.line(f"{INDENT}value = {_call(source, row, names)}")
     source.line("else:")
-    rest = _rest(source, [*tree, *([table.tag] if tagged and table.tag else [])])
-    source.line(f"{INDENT}value = {_call(source, row, names, extras=f'{{{table.dialect!r}: {rest}}}')}")
+    source.depth += 1
+    source.line(f"rest = {_rest(source, [*tree, *([table.tag] if tagged and table.tag else [])])}")
+    _check_keys(source, table, "rest")
+    source.line(f"value = {_call(source, row, names, extras=f'{{{table.dialect!r}: rest}}')}")
     source.depth = 1
     for mark, variable in source.shapes.items():
         shape = f"{{{table.dialect!r}: {{{mark!r}: {variable}}}}}"
         source.line(f"if {variable} is not None: {source.bind(force_setattr)}(value, 'forms', {shape})")
-    _check_rules(source, table, row)
+    check_rules(source, table, row)
     source.line("return value")
-    return source.compile(_name("read", table, row), "wire")
+    return source.compile(function_name("read", table, row), "wire")
 
 
 def compile_taker(table: Table, row: Row, *, otherwise: Callable[[Any], Any] | None = None) -> Callable[[Any], Any]:
@@ -84,9 +89,18 @@ def compile_taker(table: Table, row: Row, *, otherwise: Callable[[Any], Any] | N
     source.taking = True
     for key in [*expected, *optional]:
         names |= _read_node(source, tree[key], key, "wire")
+    names |= _read_groups(source, row)
     fields = ", ".join([f"{name!r}: {variable}" for name, variable in names.items()])
+    _check_keys(source, table, "rest", *[f"rest.get({key!r}, {source.bind(EMPTY)})" for key in source.inner])
     source.line(f"return {{{fields}}}, rest, {{}}")
-    return source.compile(_name("take", table, row), "wire")
+    return source.compile(function_name("take", table, row), "wire")
+
+
+def _check_keys(source: Source, table: Table, *objects: str) -> None:
+    """Give up where a key that no row knows may be another spelling of one that a row knows."""
+    if table.keys is not None:
+        for held in objects:
+            source.fail_if(f"{source.bind(table.keys.is_suspect)}({held})")
 
 
 def _sorted(row: Row, tree: Tree) -> tuple[list[str], list[str], list[str]]:
@@ -109,24 +123,46 @@ def _tree(row: Row) -> Tree:
     for field in row.fields:
         if field.accepted:
             continue  # it is usually left out, and then there is nothing to read
-        node = tree
-        for step in field.key[:-1]:
-            node = node.setdefault(step, {})
-        if field.key:
-            node[field.key[-1]] = field
+        for path in field.paths:
+            _put_node(tree, tuple(path.split(".")), GroupKey(field, path))
+        if field.key and not field.names:
+            _put_node(tree, field.key, field)
     return tree
 
 
-def _is_expected(node: Field | Tree) -> bool:
+class GroupKey(NamedTuple):
+    """One key of a group."""
+
+    field: Field
+    path: str
+
+
+def _put_node(tree: Tree, path: tuple[str, ...], leaf: Field | GroupKey) -> None:
+    for step in path[:-1]:
+        tree = tree.setdefault(step, {})
+    tree[path[-1]] = leaf
+
+
+def _is_expected(node: Field | GroupKey | Tree) -> bool:
     """Whether a key is there in the usual case."""
+    if isinstance(node, GroupKey):
+        return False
     if isinstance(node, Field):
         return node.required or node.constant or node.filler is not OMIT
     return any(map(_is_expected, node.values()))
 
 
-def _read_node(source: Source, node: Field | Tree, key: str, wire: str) -> dict[str, str]:
+def _read_node(source: Source, node: Field | GroupKey | Tree, key: str, wire: str) -> dict[str, str]:
     """Read one key of an object; the variables that hold the canonical values, by field."""
     var = f"v{len(source.lines)}"
+    if isinstance(node, GroupKey):
+        source.line(f"{var} = {wire}.get({key!r}, ABSENT)")
+        source.line(f"if {var} is not ABSENT:")
+        source.depth += 1
+        source.done(key, wire)
+        source.depth -= 1
+        source.groups.setdefault(node.field.name, {})[node.path] = var
+        return {}
     if not isinstance(node, Field):
         return _read_inner(source, node, key, var, wire)
     taken = source.taking and wire == "wire"
@@ -156,6 +192,23 @@ def _read_node(source: Source, node: Field | Tree, key: str, wire: str) -> dict[
     return {node.name: var}
 
 
+def _read_groups(source: Source, row: Row) -> dict[str, str]:
+    """Make the values of the groups from the variables that hold their keys."""
+    names: dict[str, str] = {}
+    for at, field in enumerate([field for field in row.fields if field.names]):
+        keys, kind = source.groups[field.name], cast("Any", field.kind)
+        if kind.quick is not None:
+            source.line(f"group{at} = {source.bind(kind.quick)}({', '.join([keys[path] for path in field.paths])})")
+        else:
+            found = ", ".join([f"({path!r}, {var})" for path, var in keys.items()])
+            source.line(f"found = {{path: item for path, item in ({found},) if item is not ABSENT}}")
+            source.line(f"if found: group{at} = {source.bind(kind.read_usual)}(found)")
+            source.line(f"else: group{at} = {'REFUSED' if field.required else source.bind(field.default)}")
+        source.fail_if(f"group{at} is REFUSED")
+        names |= {name: f"group{at}[{index}]" for index, name in enumerate(field.names)}
+    return names
+
+
 def _read_expected(source: Source, field: Field, var: str) -> None:
     if field.filler is OMIT:
         field.kind.emit_read(source, var)
@@ -180,7 +233,10 @@ def _says_nothing(source: Source, field: Field, var: str) -> str:
 
 
 def _read_inner(source: Source, tree: Tree, key: str, var: str, wire: str) -> dict[str, str]:
-    """Read an object that lies on the way to some fields. In the usual case all of it is known."""
+    """Read an object that lies on the way to some fields. In the usual case all of it is known.
+
+    What is not known of an object in a frame is left to the frame.
+    """
     expected = _is_expected(tree)
     source.line(f"{var} = {wire}.get({key!r}{'' if expected else f', {source.bind(EMPTY)}'})")
     source.fail_if(f"type({var}) is not dict")
@@ -188,10 +244,16 @@ def _read_inner(source: Source, tree: Tree, key: str, var: str, wire: str) -> di
     names: dict[str, str] = {}
     for inner in sorted(tree, key=lambda name: not _is_expected(tree[name])):
         names |= _read_node(source, tree[inner], inner, var)
-    source.fail_if(f"len({var}) != {var}n")
+    whole = f"len({var}) == {var}n"
+    if source.taking and wire == "wire":
+        source.inner.append(key)
+        known = source.bind(frozenset(tree))
+        source.line(f"if not {whole}: rest[{key!r}] = {{k: item for k, item in {var}.items() if k not in {known}}}")
+        source.line(f"elif {var}: del rest[{key!r}]")
+        source.fail_if(f"not {var} and {key!r} in wire")
+        return names
+    source.fail_if(f"not ({whole})")
     if expected:
-        if source.taking and wire == "wire":
-            source.done(key, wire)
         return names
     source.line(f"if {var}:")
     source.depth += 1
@@ -217,114 +279,3 @@ def _call(source: Source, row: Row, names: Mapping[str, str], *, extras: str = "
             continue
         arguments.append(f"{info.name}={held[info.name]}" if by_name else held[info.name])
     return f"{source.bind(row.type)}({', '.join([*arguments, *([f'extras={extras}'] if extras else [])])})"
-
-
-def _check_rules(source: Source, table: Table, row: Row) -> None:
-    for rule in table.rules(row):
-        source.fail_if(f"not ({rule.source.format('value') or f'{source.bind(rule.holds)}(value)'})")
-
-
-# -------------------------------------------------------------------------------------------------------------- writers
-
-
-def compile_writer(table: Table, row: Row) -> Callable[[Any], Any]:
-    """A function that writes a value of this row, or gives None."""
-    source = Source("return None")
-    _write_head(source, table, row)
-    unusual = [f"value.{name} != {source.bind(fixed)}" for name, fixed in row.fixed.items()]
-    unusual += [f"value.{field.name}{_differs(source, field)}" for field in row.fields if not field.key]
-    if unusual:
-        source.fail_if(" or ".join(unusual))
-    _check_rules(source, table, row)
-    _write_fields(source, table, row)
-    source.line("if value.extras:")
-    source.line(f"    residue = value.extras.get({table.dialect!r})")
-    source.line(f"    if residue is None or len(value.extras) != 1: {source.fail}")
-    source.line("    merge(wire, residue)")
-    for field in row.fields:
-        if field.constant:
-            source.line(f"wire.setdefault({field.key[0]!r}, {source.bind(field.default)})")
-    source.line("return wire")
-    return source.compile(_name("write", table, row), "value")
-
-
-def compile_putter(table: Table, row: Row) -> Callable[[Any], Any]:
-    """A function that writes the fields of a frame, or gives None. Residue and constants are the caller's."""
-    source = Source("return None")
-    _write_head(source, table, row)
-    unusual = [f"value.{field.name}{_differs(source, field)}" for field in row.fields if not field.key]
-    if unusual:
-        source.fail_if(" or ".join(unusual))
-    _check_rules(source, table, row)
-    _write_fields(source, table, row)
-    source.line("return wire")
-    return source.compile(_name("put", table, row), "value")
-
-
-def _write_head(source: Source, table: Table, row: Row) -> None:
-    """Give up on a value with a spelling of its own; marks of shape are known to the kinds that made them."""
-    if "forms" not in row.type.__struct_fields__:
-        return
-    source.line(
-        f"marks = value.forms.get({table.dialect!r}, {source.bind(EMPTY)}) if value.forms else {source.bind(EMPTY)}"
-    )
-    source.fail_if("marks and ('spelling' in marks or 'verbatim' in marks or 'tag' in marks)")
-
-
-def _write_fields(source: Source, table: Table, row: Row) -> None:
-    said = [field for field in row.fields if field.key and not (field.accepted or field.constant)]
-    literal = [(field, f"v{at}") for at, field in enumerate(said) if field.required]
-    for field, var in literal:
-        source.line(f"{var} = value.{field.name}")
-        field.kind.emit_write(source, var)
-    tagged = table.tag is not None and table.tag != Table.KEY
-    _literal(source, {table.tag: repr(row.tag)} if tagged and table.tag and row.tag else {}, literal)
-    for at, field in enumerate(said):
-        if not field.required:
-            _write_optional(source, field, f"v{at}")
-
-
-def _literal(source: Source, first: dict[str, str], fields: list[tuple[Field, str]]) -> None:
-    """The wire object with all that is always there, in one display."""
-    tree: dict[str, Any] = dict(first)
-    for field, var in fields:
-        node = tree
-        for step in field.key[:-1]:
-            node = node.setdefault(step, {})
-        node[field.key[-1]] = var
-    source.line(f"wire = {_display(tree)}")
-
-
-def _display(tree: dict[str, Any]) -> str:
-    shown = ", ".join(f"{key!r}: {_display(node) if is_object(node) else node}" for key, node in tree.items())
-    return f"{{{shown}}}"
-
-
-def _write_optional(source: Source, field: Field, var: str) -> None:
-    source.line(f"{var} = value.{field.name}")
-    source.line(f"if {var}{_differs(source, field)}:")
-    source.depth += 1
-    field.kind.emit_write(source, var)
-    target = "wire" + "".join(f".setdefault({step!r}, {{}})" for step in field.key[:-1])
-    source.line(f"{target}[{field.key[-1]!r}] = {var}")
-    source.depth -= 1
-    if field.filler is not OMIT:
-        source.line(f"else: {target}[{field.key[-1]!r}] = {source.bind(field.filler)}")
-
-
-def _differs(source: Source, field: Field) -> str:
-    """The end of a condition: the field is not its default."""
-    if field.default == () or field.default == {}:
-        return ""
-    return " is not None" if field.default is None else f" != {source.bind(field.default)}"
-
-
-def _name(verb: str, table: Table, row: Row) -> str:
-    words = [
-        verb,
-        table.dialect,
-        row.type.__name__,
-        *([row.tag] if row.tag else []),
-        *([] if table.history else ["answer"]),
-    ]
-    return "_".join("".join(letter if letter.isalnum() else "_" for letter in word) for word in words)

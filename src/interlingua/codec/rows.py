@@ -35,6 +35,7 @@ from ..types.loss import LossWeight
 from .kinds import ANY, BOOL, INT, NUMBER, OBJECT, OMIT, REFUSED, STRINGS, TEXT, Kind
 from .ledger import Ledger
 from .paths import ABSENT, find, put, remove
+from .together import Together, put_together, take_together
 
 __all__ = ["Field", "Row", "Rule", "Spec", "fill", "instead", "may", "must", "null", "unsaid"]
 
@@ -69,6 +70,9 @@ class Field(NamedTuple):
     """Whether ``default`` is a wire value that is always written, and no field of ours."""
     accepted: bool = False
     """Whether this is a key that may be left out and says nothing, and no field of ours."""
+    names: tuple[str, ...] = ()
+    """The fields of a group (see ``together``), and ``paths``, its keys; ``kind`` is a ``Group``."""
+    paths: tuple[str, ...] = ()
 
 
 class Spec(NamedTuple):
@@ -80,6 +84,8 @@ class Spec(NamedTuple):
     reason: str = ""
     weight: LossWeight = "content"
     filler: Json = OMIT
+    default: Any = NODEFAULT
+    """What a missing key means, where the canonical field has no default."""
 
 
 def must(key: str, kind: Kind | None = None) -> Spec:
@@ -87,9 +93,9 @@ def must(key: str, kind: Kind | None = None) -> Spec:
     return Spec(key, kind, True)
 
 
-def may(key: str, kind: Kind | None = None) -> Spec:
+def may(key: str, kind: Kind | None = None, *, default: Any = NODEFAULT) -> Spec:
     """An optional key: written if the field has another value than its default."""
-    return Spec(key, kind, False)
+    return Spec(key, kind, False, default=default)
 
 
 def null(key: str, kind: Kind | None = None) -> Spec:
@@ -98,8 +104,8 @@ def null(key: str, kind: Kind | None = None) -> Spec:
 
 
 def fill(key: str, filler: Json, kind: Kind | None = None) -> Spec:
-    """A key that is always written: ``filler`` where the field has its default."""
-    return Spec(key, kind, False, filler=filler)
+    """A key that is always written: ``filler`` where the field has its default, and the default of one without."""
+    return Spec(key, kind, False, filler=filler, default=filler)
 
 
 def unsaid(reason: str, weight: LossWeight = "content") -> Spec:
@@ -127,7 +133,8 @@ class Rule(NamedTuple):
 class Row:
     """One phrase: a canonical type, its tag on the wire, rules, and its fields.
 
-    ``constants`` are keys that always say the same, ``accepts`` keys that may be left out and say the same otherwise.
+    ``constants`` are keys that always say the same, ``accepts`` keys that may be left out and say the same otherwise,
+    ``ignores`` keys that say nothing with this value, and are residue with another one.
     ``fixed`` are values of canonical fields that belong to this row alone, and choose it among the rows of one type;
     ``gives`` are values of canonical fields that reading sets. ``elsewhere`` names the fields whose shape differs, so
     that functions of the dialect read and write them.
@@ -137,17 +144,20 @@ class Row:
         self,
         type: type[Struct],
         tag: str | None,
-        *rules: Rule,
+        *rules: Rule | Together,
         constants: Mapping[str, Json] = NO_MARKS,
         accepts: Mapping[str, Json] = NO_MARKS,
+        ignores: Mapping[str, Json] = NO_MARKS,
         fixed: Mapping[str, Any] = NO_MARKS,
         gives: Mapping[str, Any] = NO_MARKS,
         elsewhere: str = "",
         **specs: str | Spec,
     ) -> None:
-        self.type, self.tag, self.rules = type, tag, rules
+        self.type, self.tag = type, tag
+        self.rules = [rule for rule in rules if isinstance(rule, Rule)]
+        self.together = [group for group in rules if isinstance(group, Together)]
         self.specs: dict[str, str | Spec] = {**dict.fromkeys(elsewhere.split(), ELSEWHERE), **specs}
-        self.constants, self.accepts, self.fixed = constants, accepts, dict(fixed)
+        self.constants, self.accepts, self.ignores, self.fixed = constants, accepts, ignores, dict(fixed)
         self.gives = {**fixed, **gives}
         self.fields: tuple[Field, ...] = ()
         self.constant_fields: list[Field] = []
@@ -156,21 +166,26 @@ class Row:
         """Make the fields, given what the table says of every row. Every canonical field must be spoken for."""
         info = {field.name: field for field in struct_fields(self.type)}
         specs = {name: spec for name, spec in common.items() if name in info} | self.specs
-        missing = info.keys() - specs.keys() - self.gives.keys() - OFF_WIRE
+        grouped = {name for group in self.together for name in group.fields.split()}
+        missing = info.keys() - specs.keys() - self.gives.keys() - grouped - OFF_WIRE
         if missing or specs.keys() - info.keys():
             odd = sorted(missing or specs.keys() - info.keys())
             raise TypeError(f"the row of {self.type.__name__} {self.tag!r}: {', '.join(odd)} missing or unknown")
-        made = [_field(info[name], spec) for name, spec in specs.items()]
+        made = [_field(info[name], spec) for name, spec in specs.items() if name not in grouped]
+        made += [_group(group, info) for group in self.together]
         constant = [
             Field(f"={key}", tuple(key.split(".")), ANY, default=value, constant=True)
             for key, value in self.constants.items()
         ]
         accepted = [
-            Field(f"?{key}", (key,), Accepted(value), default=None, accepted=True)
-            for key, value in self.accepts.items()
+            Field(f"?{key}", (key,), Accepted(value), required=key in self.accepts, accepted=True)
+            for key, value in (*self.accepts.items(), *self.ignores.items())
         ]
         self.fields = tuple([field for field in made if field is not None] + constant + accepted)
         self.constant_fields = constant
+        for field in self.fields:
+            if field.name in info and not field.required and _default(info[field.name]) is NODEFAULT:
+                self.gives.setdefault(field.name, field.default)
 
     def suits(self, value: Any) -> bool:
         """Whether a value of this row's type is one of this row."""
@@ -186,10 +201,11 @@ class Row:
             if field.constant:
                 _take_constant(field, rest, marks)
             elif field.accepted:
-                if field.key[0] in rest and field.kind.read(rest[field.key[0]], marks) is REFUSED:
+                if not _take_accepted(field, rest, marks):
                     return False
-                if field.key[0] in rest:
-                    _spell(marks, field.name, [rest.pop(field.key[0])])
+            elif field.names:
+                if not take_together(field, rest, into, marks):
+                    return False
             elif not _take(field, rest, into, marks):
                 return False
         return True
@@ -197,6 +213,8 @@ class Row:
     def take_apart(self, wire: Wire) -> tuple[dict[str, Any], Wire, Wire]:
         """The fields of a wire object, what is left of it, and marks."""
         fields = {field.name: field.default for field in self.fields if field.key and not _is_ours(field)}
+        for field in self.fields:
+            fields |= dict(zip(field.names, field.default, strict=True)) if field.names else {}
         rest, marks = dict(wire), Wire()
         self.take(rest, fields, marks)
         return fields, rest, marks
@@ -212,6 +230,10 @@ class Row:
             if field.accepted:
                 if field.name in spelling:
                     wire[field.key[0]] = spelling[field.name][0]
+                continue
+            if field.names:
+                if not put_together(field, value, wire, ledger, marks):
+                    return False
                 continue
             held = getattr(value, field.name)
             if not field.key:
@@ -254,17 +276,27 @@ def _field(info: Any, spec: str | Spec) -> Field | None:
         spec = Spec(spec)
     if spec.key == "":
         return None
-    default = info.default if info.default is not NODEFAULT else _made(info.default_factory)
+    default = _default(info)
     required = default is NODEFAULT if spec.required is None else spec.required
-    default = None if default is NODEFAULT else default
+    if default is NODEFAULT:
+        default = None if spec.default is NODEFAULT else spec.default
     if spec.key is None:
         return Field(info.name, (), ANY, default=default, reason=spec.reason, weight=spec.weight)
     kind = spec.kind if spec.kind is not None else _usual_kind(info.type)
     return Field(info.name, tuple(spec.key.split(".")), kind, required, default, filler=spec.filler)
 
 
-def _made(factory: Any) -> Any:
-    return NODEFAULT if factory is NODEFAULT else factory()
+def _group(group: Together, info: Mapping[str, Any]) -> Field:
+    names, paths = tuple(group.fields.split()), tuple(group.keys.split())
+    default = tuple([_default(info[name]) for name in names])
+    kind: Any = group.kind
+    return Field(group.fields, (paths[0],), kind, group.required, default, names=names, paths=paths)
+
+
+def _default(info: Any) -> Any:
+    if info.default is not NODEFAULT:
+        return info.default
+    return NODEFAULT if info.default_factory is NODEFAULT else info.default_factory()
 
 
 def _usual_kind(hint: Any) -> Kind:
@@ -278,8 +310,8 @@ def _usual_kind(hint: Any) -> Kind:
 
 
 def _is_ours(field: Field) -> bool:
-    """Whether the engine added this field: it has no canonical one."""
-    return field.constant or field.accepted
+    """Whether the engine made this field: it is no single canonical one."""
+    return field.constant or field.accepted or bool(field.names)
 
 
 def _take(field: Field, rest: Wire, into: dict[str, Any], marks: Wire) -> bool:
@@ -305,6 +337,14 @@ def _is_blank(field: Field, wire: Json) -> bool:
     if field.required:
         return False
     return wire is None or (wire == field.kind.blank and type(wire) is type(field.kind.blank))
+
+
+def _take_accepted(field: Field, rest: Wire, marks: Wire) -> bool:
+    if field.key[0] in rest:
+        if field.kind.read(rest[field.key[0]], marks) is REFUSED:
+            return not field.required
+        _spell(marks, field.name, [rest.pop(field.key[0])])
+    return True
 
 
 def _take_constant(field: Field, rest: Wire, marks: Wire) -> None:

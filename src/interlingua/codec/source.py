@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .kinds import OMIT, REFUSED
-from .paths import merge
+from .paths import ABSENT, merge
 
 __all__ = ["INDENT", "Source", "source_of"]
 
@@ -33,7 +33,12 @@ class Source:
         self.fail = fail
         self.shapes: dict[str, str] = {}
         self.taking = False
+        self.inner: list[str] = []
+        """The keys of the objects in a frame that hold fields."""
+        self.groups: dict[str, dict[str, str]] = {}
+        """The variables of the keys of groups, by group and by path."""
         self.bound: dict[str, Any] = {"MISSING": MISSING, "REFUSED": REFUSED, "OMIT": OMIT, "merge": merge}
+        self.bound["ABSENT"] = ABSENT
 
     def line(self, text: str) -> None:
         """One line of code."""

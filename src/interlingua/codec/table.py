@@ -17,6 +17,7 @@ from ..types.base import Json
 from ..types.blocks import BlockBase, OpaqueBlock
 from ..types.tools import ServerTool
 from .json import Wire, is_object
+from .key_spelling import KeySpelling
 from .kinds import REFUSED
 from .ledger import Ledger
 from .paths import merge
@@ -36,9 +37,10 @@ class Table:
     """One place on the wire and its rows. Reading picks a row by its tag, writing by the type of the value.
 
     ``tag`` is the key that names the row (``"type"``); None for a table of one row; ``Table.KEY`` where the key of the
-    content is the tag itself, as in ``{"text": …}``. What no row reads is carried whole in a value of the type
-    ``carrier``, which only this dialect writes back; or ``unknown`` reads it; with neither, the reader gives
-    ``REFUSED``. Keyword arguments are fields that every row has, if its type has them.
+    content is the tag itself, as in ``{"text": …}``; a function of the wire object where more than a key tells. What
+    no row reads is carried whole in a value of the type ``carrier``, which only this dialect writes back; or
+    ``unknown`` reads it; with neither, the reader gives ``REFUSED``. ``keys`` is a second spelling of keys. Other
+    keyword arguments are fields that every row has, if its type has them.
     """
 
     KEY = "*"
@@ -46,13 +48,16 @@ class Table:
     def __init__(
         self,
         dialect: str,
-        tag: str | None,
+        tag: str | Callable[[Wire], str | None] | None,
         *rows: Row,
         carrier: type[OpaqueBlock | ServerTool] | None = None,
         unknown: Callable[[Json], Any] | None = None,
+        keys: KeySpelling | None = None,
         **common: Spec,
     ) -> None:
-        self.dialect, self.tag, self.rows, self.carrier = dialect, tag, rows, carrier
+        self.dialect, self.rows, self.carrier, self.keys = dialect, rows, carrier, keys
+        self.tag = Table.KEY if callable(tag) else tag
+        self.tagger = tag if callable(tag) else None
         self.common: dict[str, Any] = common
         self.unknown: Callable[[Json], Any] | None = unknown if carrier is None else partial(carrier, dialect)
         self.history = True
@@ -70,14 +75,15 @@ class Table:
 
     def for_answers(self) -> Table:
         """The same rows, without the rules that hold for a history only."""
-        table = Table(self.dialect, self.tag, carrier=self.carrier, unknown=self.unknown, **self.common)
+        tag = self.tagger or self.tag
+        table = Table(self.dialect, tag, carrier=self.carrier, unknown=self.unknown, keys=self.keys, **self.common)
         table.rows, table.by_tag, table.by_type, table.history = self.rows, self.by_tag, self.by_type, False
         return table
 
     def only(self, *types: type) -> Table:
         """The same rows, for writing values of some types only."""
         rows = [row for row in self.rows if row.type in types]
-        return Table(self.dialect, self.tag, *rows, **self.common)
+        return Table(self.dialect, self.tagger or self.tag, *rows, keys=self.keys, **self.common)
 
     def rules(self, row: Row) -> list[Rule]:
         """The rules that hold here."""
@@ -102,7 +108,7 @@ class Table:
     # ------------------------------------------------------------------------------------------------- the usual case
 
     def _make_read(self) -> Callable[[Json], Any]:
-        readers, find, tag, tag_of = self._readers, self._reader, self.tag, self.tag_of
+        readers, find, tag, tag_of, tagger = self._readers, self._reader, self.tag, self.tag_of, self.tagger
 
         def read(wire: Json) -> Any:
             try:
@@ -115,6 +121,13 @@ class Table:
             tag = tag_of(wire)
             return (readers.get(tag) or find(tag))(wire)
 
+        def read_by_function(wire: Json) -> Any:
+            assert tagger is not None
+            tag = tagger(wire) if is_object(wire) else None
+            return (readers.get(tag) or find(tag))(wire)
+
+        if tagger is not None:
+            return read_by_function
         return read_untagged if tag is None or tag == Table.KEY else read
 
     def write(self, value: Any, ledger: Ledger) -> Any:
@@ -134,6 +147,8 @@ class Table:
         """The tag of a wire value; None for what has none."""
         if not is_object(wire) or self.tag is None:
             return None
+        if self.tagger is not None:
+            return self.tagger(wire)
         if self.tag == Table.KEY:
             return next((key for key in wire if key in self.by_tag), None)
         return wire.get(self.tag)
@@ -165,13 +180,14 @@ class Table:
 
     def interpret_read(self, wire: Json) -> Any:
         """The canonical value of a wire object, field by field."""
-        tag = self.tag_of(wire)
-        row = self.by_tag.get(tag) if is_object(wire) and (tag is None or type(tag) is str) else None
-        value = REFUSED if row is None else self._read_row(row, wire)
+        usual, marks = _spelled_usually(self.keys, wire)
+        tag = self.tag_of(usual)
+        row = self.by_tag.get(tag) if is_object(usual) and (tag is None or type(tag) is str) else None
+        value = REFUSED if row is None else self._read_row(row, usual, marks)
         return value if value is not REFUSED or self.unknown is None else self.unknown(wire)
 
-    def _read_row(self, row: Row, wire: Wire) -> Any:
-        rest, fields, marks = dict(wire), dict(row.gives), Wire()
+    def _read_row(self, row: Row, wire: Wire, marks: Wire) -> Any:
+        rest, fields = dict(wire), dict(row.gives)
         if self.tag is not None and self.tag != Table.KEY:
             del rest[self.tag]
         if not row.take(rest, fields, marks):
@@ -210,7 +226,7 @@ class Table:
             ledger.lose("dropped", f"{self.dialect} has no {_noun(value)}")
             return None
         fitted = self.fit(row, value, ledger)
-        if type(fitted) is not row.type:
+        if type(fitted) is not row.type or not row.suits(fitted):
             return None if fitted is None else self.interpret_write(fitted, ledger)
         return self._write_row(row, fitted, ledger)
 
@@ -235,7 +251,7 @@ class Table:
                 merge(wire, value.extras[self.dialect])
             ledger.foreign(value, self.dialect)
         row.put_constants(wire, marks)
-        return wire
+        return wire if self.keys is None or "keys" not in marks else self.keys.restore(wire, marks["keys"])
 
     def _write_carried(self, value: OpaqueBlock | ServerTool, ledger: Ledger) -> Any:
         if type(value) is not self.carrier or value.dialect != self.dialect:
@@ -255,14 +271,20 @@ class Frame:
     ``take`` gives the fields that the row knows, the rest of the object, and marks; ``put`` writes the fields.
     """
 
-    def __init__(self, dialect: str, row: Row) -> None:
-        self.table, self.row = Table(dialect, None, row), row
+    def __init__(self, dialect: str, row: Row, *, keys: KeySpelling | None = None) -> None:
+        self.table, self.row = Table(dialect, None, row, keys=keys), row
 
     @cached_property
     def take(self) -> Callable[[Wire], Taken]:
         """The fields of a wire object, what is left of it, and marks."""
-        taker: Callable[[Wire], Taken] = compiler().compile_taker(self.table, self.row)
+        taker: Callable[[Wire], Taken] = compiler().compile_taker(self.table, self.row, otherwise=self.interpret_take)
         return taker
+
+    def interpret_take(self, wire: Wire) -> Taken:
+        """The same, field by field."""
+        usual, marks = _spelled_usually(self.table.keys, wire)
+        fields, rest, more = self.row.take_apart(usual)
+        return fields, rest, marks | more
 
     @cached_property
     def _put_usual(self) -> Callable[[Any], Wire | None]:
@@ -282,6 +304,14 @@ class Frame:
         return self.table.kept(rest, marks)
 
 
+def _spelled_usually(keys: KeySpelling | None, wire: Json) -> tuple[Json, Wire]:
+    """The wire object with the usual keys, and the mark of those that were not."""
+    if keys is None or not is_object(wire):
+        return wire, {}
+    usual, places = keys.usual(wire)
+    return usual, {"keys": places} if places else {}
+
+
 def _noun(value: Any) -> str:
     kind = cast("Any", type(value))
     tag = kind.__struct_config__.tag
@@ -293,4 +323,5 @@ def field_lines(table: Table) -> Iterator[tuple[str, str, str, str]]:
     for row in table.rows:
         for field in row.fields:
             if not field.constant:
-                yield row.type.__name__, field.name, ".".join(field.key), field.kind.name if field.key else field.reason
+                key = " ".join(field.paths) or ".".join(field.key)
+                yield row.type.__name__, field.name, key, field.kind.name if field.key else field.reason

@@ -1,0 +1,77 @@
+"""Keys that a protocol reads in a second spelling too, such as ``inline_data`` for ``inlineData``.
+
+A table that has a ``KeySpelling`` reads objects in the usual spelling of their keys. Which keys were spelled otherwise
+is remembered as the mark ``keys``: their paths, and the same keys are written so again. Compiled code knows only the
+usual spelling; it gives up where a key that it does not know may be another spelling.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable
+
+from ..types.base import Json
+from .json import is_array, is_object
+
+__all__ = ["KeySpelling"]
+
+Wire = dict[str, Json]
+
+
+class KeySpelling:
+    """camelCase keys that may be in snake_case.
+
+    Only ``words`` are looked for. What lies below the keys ``free`` is left alone: it has its own reader, or none.
+    """
+
+    def __init__(self, words: Iterable[str], free: Collection[str]) -> None:
+        self.snakes = {word: re.sub(r"[A-Z]", lambda letter: f"_{letter[0].lower()}", word) for word in words}
+        self.words = {snake: word for word, snake in self.snakes.items()}
+        self.free = frozenset(free)
+
+    def is_suspect(self, keys: Iterable[str]) -> bool:
+        """Whether one of some keys may be another spelling."""
+        return "_" in "".join(keys)
+
+    def usual(self, wire: Wire) -> tuple[Wire, list[str]]:
+        """The object with its keys in the usual spelling, and the paths of those that were not.
+
+        The copy shares what is free, and everything if all is usual.
+        """
+        places: list[str] = []
+        spelled = self._usual(wire, "", places)
+        return (spelled, places) if places else (wire, places)
+
+    def _usual(self, wire: Wire, path: str, places: list[str]) -> Wire:
+        spelled: Wire = {}
+        for key, value in wire.items():
+            word = self.words.get(key, key)
+            if word != key and word not in wire:
+                key = word
+                places.append(path + key)
+            if key in self.free:
+                pass
+            elif is_object(value):
+                value = self._usual(value, f"{path}{key}/", places)
+            elif is_array(value):
+                value = [
+                    self._usual(item, f"{path}{key}/{index}/", places) if is_object(item) else item
+                    for index, item in enumerate(value)
+                ]
+            spelled[key] = value
+        return spelled
+
+    def restore(self, wire: Wire, places: Collection[str]) -> Wire:
+        """The object as it was spelled. What it shares with others is not altered."""
+        spelled: Wire = self._restored(wire, frozenset(places), "")
+        return spelled
+
+    def _restored(self, value: Json, places: frozenset[str], path: str) -> Json:
+        if is_array(value):
+            return [self._restored(item, places, f"{path}{index}/") for index, item in enumerate(value)]
+        if not is_object(value) or not any(place.startswith(path) for place in places):
+            return value
+        return {
+            self.snakes.get(key, key) if path + key in places else key: self._restored(item, places, f"{path}{key}/")
+            for key, item in value.items()
+        }
