@@ -142,12 +142,14 @@ class LineRecorder:
             data_file=folder / "coverage", data_suffix=True, include=order["files"], config_file=False, messages=False
         )
         self.coverage.start()
+        self.trace = sys.gettrace()
         for file in order["files"]:  # now, so that no test is thought to run what importing runs
             importlib.import_module(module_name(Path(file)))
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, object, object]:
         self.test = item.nodeid
+        sys.settrace(self.trace)  # again: the test before may have set its own, or none
         self.coverage.switch_context(self.test)
         try:
             return (yield)

@@ -39,19 +39,25 @@ class Record:
         self.folder = folder
 
     def make(self, files: Sequence[Path], tests: Sequence[str], workers: int) -> None:
-        """Run the tests, unless the folder has a record already."""
-        if (self.folder / "times.json").exists():
-            return
+        """Run the tests, once for each part that the folder does not have yet."""
         self.folder.mkdir(parents=True, exist_ok=True)
-        (self.folder / "order.json").write_text(json.dumps({"files": [str(file.resolve()) for file in files]}))
-        for variable in (TIMES, LINES):
-            with (self.folder / f"{variable}.log").open("w") as log:
-                command = pytest_command("--tb=short", *(["-n", str(workers)] if workers > 1 else []), *tests)
-                surroundings = environment(**{variable: str(self.folder.resolve())})
-                subprocess.run(command, env=surroundings, stdout=log, check=False)
-        coverage = Coverage(data_file=self.folder / "coverage", config_file=False, messages=False)
-        coverage.combine([str(path) for path in self.folder.glob("coverage.*")], strict=True)
-        coverage.save()
+        command = pytest_command("--tb=short", *(["-n", str(workers)] if workers > 1 else []), *tests)
+        if not (self.folder / "times.json").exists():
+            self.note(TIMES, command)
+            self.collect_times()
+        if not (self.folder / "coverage").exists():
+            (self.folder / "order.json").write_text(json.dumps({"files": [str(file.resolve()) for file in files]}))
+            self.note(LINES, command)
+            coverage = Coverage(data_file=self.folder / "coverage", config_file=False, messages=False)
+            coverage.combine([str(path) for path in self.folder.glob("coverage.*")], strict=True)
+            coverage.save()
+
+    def note(self, variable: str, command: Sequence[str]) -> None:
+        with (self.folder / f"{variable}.log").open("w") as log:
+            surroundings = environment(**{variable: str(self.folder.resolve())})
+            subprocess.run(command, env=surroundings, stdout=log, check=False)
+
+    def collect_times(self) -> None:
         times: dict[str, float] = defaultdict(float)
         for part in self.folder.glob("times.*.jsonl"):
             for line in part.read_text().splitlines():
