@@ -33,7 +33,8 @@ def read_arguments() -> argparse.Namespace:
     parser.add_argument("--tests", nargs="+", default=["tests"], help="the tests to choose from")
     parser.add_argument("--record", type=Path, default=Path("build/mutants"), help="folder of the record")
     parser.add_argument("--output", type=Path, default=Path("build/mutants.json"), help="results; continued if there")
-    parser.add_argument("--limit", type=int, default=20, help="seconds of the CPU for one mutant")
+    parser.add_argument("--limit", type=int, default=20, help="seconds of the CPU for one try")
+    parser.add_argument("--tries", type=int, default=1, help="how often a mutant is tried, each time with other tests")
     parser.add_argument("--workers", type=int, default=2)
     return parser.parse_args()
 
@@ -45,7 +46,7 @@ def main() -> None:
     record.make(files, arguments.tests, arguments.workers)
     mutants = [mutant for group in arguments.groups for mutant in draw(group, arguments.seed)]
     arguments.output.parent.mkdir(parents=True, exist_ok=True)
-    results = Run(arguments.output, record, files, arguments.limit).measure(mutants, arguments.workers)
+    results = Run(arguments.output, record, files, arguments.limit).measure(mutants, arguments.workers, arguments.tries)
     print("\n".join(summary(results)))
     for test in failing_unchanged(results, 30 * arguments.limit):
         print("fails without a mutant too:", test)

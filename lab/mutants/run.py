@@ -13,7 +13,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import monotonic
@@ -46,10 +46,15 @@ class Mutant:
     before: str
     after: str
     verdict: str = ""  # killed, survived, timeout
+    tries: int = 0  # each with other tests
     killer: str = ""
     seconds: float = 0.0
     covered_by: int = 0  # how many tests run the line; those that were chosen stand in `tests`
     tests: list[str] = field(default_factory=list[str])
+
+    def after_tries(self, tries: int) -> Mutant:
+        """The mutant as it was after so many."""
+        return self if self.tries <= tries else replace(self, verdict="survived")
 
     @property
     def key(self) -> tuple[str, int, str, str]:
@@ -84,28 +89,35 @@ class Run:
         self.limit = limit
         self.lock = threading.Lock()
 
-    def measure(self, mutants: Sequence[Mutant], workers: int) -> list[Mutant]:
-        """Try every mutant that the output has no result of."""
+    def measure(self, mutants: Sequence[Mutant], workers: int, tries: int) -> list[Mutant]:
+        """Try every mutant that is not killed yet and was not tried so often."""
         known = {mutant.key: mutant for mutant in read_results(self.output)}
         results = [known.get(mutant.key, mutant) for mutant in mutants]
-        waiting = [mutant for mutant in results if not mutant.verdict]
+        for number in range(1, tries + 1):
+            self.measure_once(results, number, workers)
+        return results
+
+    def measure_once(self, results: Sequence[Mutant], number: int, workers: int) -> None:
+        waiting = [mutant for mutant in results if mutant.tries < number and mutant.verdict in {"", "survived"}]
         with ThreadPoolExecutor(workers) as pool:
             for done, _ in enumerate(pool.map(self.one, waiting), 1):
                 self.save(results)
-                print(f"\r{done} of {len(waiting)}", end="", flush=True)
+                print(f"\rtry {number}: {done} of {len(waiting)}", end="", flush=True)
         self.save(results)
         print()
-        return results
 
     def one(self, mutant: Mutant) -> None:
+        """Run the next of the tests that cover the mutant."""
         with self.lock:
             covering = covering_tests(Path(mutant.file), site_of(mutant), self.record, self.files)
-            tests = choose_tests(covering, self.record, self.limit / 2)
+            tests = choose_tests(covering.difference(mutant.tests), self.record, self.limit / 2)
         started = monotonic()
         verdict, killer, tests = self.judge(mutant, tests)
         with self.lock:
-            mutant.verdict, mutant.killer, mutant.tests, mutant.covered_by = verdict, killer, tests, len(covering)
-            mutant.seconds = round(monotonic() - started, 1)
+            mutant.verdict, mutant.killer, mutant.covered_by = verdict, killer, len(covering)
+            mutant.tests += tests
+            mutant.tries += 1
+            mutant.seconds += round(monotonic() - started, 1)
 
     def judge(self, mutant: Mutant, tests: list[str]) -> tuple[str, str, list[str]]:
         """The verdict, the test that killed, and the tests that were run."""
@@ -167,10 +179,9 @@ def run_tests(tests: Sequence[str], limit: int, file: str | None, number: int = 
 
 def summary(results: Sequence[Mutant]) -> Iterator[str]:
     """The share killed in each group, by each operator, in all; then the survivors."""
-    for title, key in (("group", "group"), ("operator", "operator")):
-        names = dict.fromkeys(getattr(mutant, key) for mutant in results)
-        yield f"{title:32} mutants  killed  timeout  survived  share"
-        for name in names if key == "group" else sorted(names):
+    for key in ("group", "operator"):
+        yield f"{key:40} mutants  killed  timeout  survived  share"
+        for name in sorted({getattr(mutant, key) for mutant in results}):
             yield share_line(name, [mutant for mutant in results if getattr(mutant, key) == name])
         yield ""
     survivors = [mutant for mutant in results if mutant.verdict == "survived"]
@@ -179,7 +190,9 @@ def summary(results: Sequence[Mutant]) -> Iterator[str]:
         ran = f"{len(mutant.tests)} of {mutant.covered_by} tests" if mutant.tests else "no test"
         yield f"{mutant.file}:{mutant.line} [{mutant.operator}, {ran}] {mutant.before}  ->  {mutant.after}"
     yield ""
-    yield share_line("all", results)
+    for tries in sorted({mutant.tries for mutant in results}):
+        name = "all, with one try" if tries == 1 else f"all, with {tries} tries"
+        yield share_line(name, [mutant.after_tries(tries) for mutant in results])
 
 
 def share_line(name: str, mutants: Sequence[Mutant]) -> str:
@@ -188,7 +201,7 @@ def share_line(name: str, mutants: Sequence[Mutant]) -> str:
         sum(mutant.verdict == verdict for mutant in mutants) for verdict in ("killed", "timeout", "survived")
     )
     share = 100 * (killed + timeout) / max(1, len(mutants))
-    return f"{name:32} {len(mutants):7} {killed:7} {timeout:8} {survived:9}  {share:.1f} %"
+    return f"{name:40} {len(mutants):7} {killed:7} {timeout:8} {survived:9}  {share:.1f} %"
 
 
 def failing_unchanged(results: Sequence[Mutant], limit: int) -> list[str]:
