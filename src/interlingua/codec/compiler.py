@@ -107,7 +107,8 @@ def _sorted(row: Row, tree: Tree) -> tuple[list[str], list[str], list[str]]:
     """The keys that are usually there, those that may be there, and those that are accepted and say nothing."""
     expected = [key for key, node in tree.items() if _is_expected(node)]
     optional = [key for key in tree if key not in expected]
-    return expected, optional, [field.key[0] for field in row.fields if field.accepted]
+    # An accepted key inside of another object needs no look: nothing that is not read may stand there.
+    return expected, optional, [field.key[0] for field in row.fields if field.accepted and len(field.key) == 1]
 
 
 def _rest(source: Source, keys: list[str]) -> str:

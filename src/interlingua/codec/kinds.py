@@ -34,6 +34,7 @@ __all__ = [
     "REFUSED",
     "STRINGS",
     "TEXT",
+    "Accepted",
     "By",
     "Each",
     "Kind",
@@ -119,6 +120,16 @@ class Count(Plain):
 
 
 COUNT = Count("a count", int)
+
+
+class Accepted(Kind):
+    """A key that may be left out; if it is there it has one value."""
+
+    def __init__(self, value: Json) -> None:
+        self.value = value
+
+    def read(self, wire: Json, marks: dict[str, Json]) -> Any:
+        return wire if wire == self.value else REFUSED
 
 
 class Strings(Kind):
@@ -231,14 +242,17 @@ class One(Kind):
 
 
 class Each(Kind):
-    """A list of values of a table, kept as a tuple. Values that cannot be written are left out."""
+    """A list of values of a table, kept as a tuple. Values that cannot be written are left out.
+
+    A list of which nothing is left is left out too, unless it may be ``empty``.
+    """
 
     blank: Json = []
     rejects_none = True
     name = "an array of objects"
 
-    def __init__(self, table: Table) -> None:
-        self.table = table
+    def __init__(self, table: Table, *, empty: bool = False) -> None:
+        self.table, self.empty = table, empty
 
     def read(self, wire: Json, marks: dict[str, Json]) -> Any:
         if not is_array(wire):
@@ -250,7 +264,8 @@ class Each(Kind):
         return True  # each value remembers its own spelling
 
     def write(self, value: Any, ledger: Ledger, marks: Mapping[str, Json]) -> Json:
-        return self.write_each(value, ledger) or OMIT
+        written = self.write_each(value, ledger)
+        return written if written or self.empty else OMIT
 
     def write_each(self, values: Sequence[Any], ledger: Ledger) -> list[Json]:
         """What can be written, each below its own place."""
@@ -264,7 +279,7 @@ class Each(Kind):
         return written
 
     def emit_read(self, source: Source, var: str) -> None:
-        source.fail_if(f"type({var}) is not list or not {var}")
+        source.fail_if(f"type({var}) is not list" + ("" if self.empty else f" or not {var}"))
         source.line(f"{var} = tuple([{source.bind(self.table.read)}(item) for item in {var}])")
         if not self.table.reads_all:
             source.fail_if(f"any([item is REFUSED for item in {var}])")

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from ..types.base import Json
 from .json import Wire, is_array, is_object
 
-__all__ = ["ABSENT", "find", "merge", "put", "remove"]
+__all__ = ["ABSENT", "find", "fresh", "merge", "put", "remove"]
 
 
 class Sentinel:
@@ -31,6 +31,13 @@ def find(wire: Json, path: Sequence[str]) -> Json:
             return ABSENT
         wire = wire[step]
     return wire
+
+
+def fresh(value: Json) -> Json:
+    """A copy of what a row writes again and again: residue may be merged into it."""
+    if is_object(value):
+        return {key: fresh(item) for key, item in value.items()}
+    return [fresh(item) for item in value] if is_array(value) else value
 
 
 def put(wire: Wire, path: Sequence[str], value: Json) -> None:

@@ -31,10 +31,10 @@ from msgspec import NODEFAULT, Struct
 from msgspec.structs import fields as struct_fields
 
 from ..types.base import Json
-from ..types.loss import LossWeight
-from .kinds import ANY, BOOL, INT, NUMBER, OBJECT, OMIT, REFUSED, STRINGS, TEXT, Kind
+from ..types.loss import LossKind, LossWeight
+from .kinds import ANY, BOOL, INT, NUMBER, OBJECT, OMIT, REFUSED, STRINGS, TEXT, Accepted, Kind
 from .ledger import Ledger
-from .paths import ABSENT, find, put, remove
+from .paths import ABSENT, find, fresh, put, remove
 from .together import Together, put_together, take_together
 
 __all__ = ["Field", "Row", "Rule", "Spec", "fill", "instead", "may", "must", "null", "unsaid"]
@@ -64,6 +64,7 @@ class Field(NamedTuple):
     default: Any = None
     reason: str = ""
     weight: LossWeight = "content"
+    loss: LossKind = "dropped"
     filler: Json = OMIT
     """What is written for the default; usually nothing."""
     constant: bool = False
@@ -83,6 +84,7 @@ class Spec(NamedTuple):
     required: bool | None = None
     reason: str = ""
     weight: LossWeight = "content"
+    loss: LossKind = "dropped"
     filler: Json = OMIT
     default: Any = NODEFAULT
     """What a missing key means, where the canonical field has no default."""
@@ -103,14 +105,17 @@ def null(key: str, kind: Kind | None = None) -> Spec:
     return Spec(key, kind, False, filler=None)
 
 
-def fill(key: str, filler: Json, kind: Kind | None = None) -> Spec:
-    """A key that is always written: ``filler`` where the field has its default, and the default of one without."""
-    return Spec(key, kind, False, filler=filler, default=filler)
+def fill(key: str, filler: Json, kind: Kind | None = None, *, default: Any = NODEFAULT) -> Spec:
+    """A key that is always written: ``filler`` where the field has its default.
+
+    A field without a default has the one that is given here, else the filler itself.
+    """
+    return Spec(key, kind, False, filler=filler, default=filler if default is NODEFAULT else default)
 
 
-def unsaid(reason: str, weight: LossWeight = "content") -> Spec:
+def unsaid(reason: str, weight: LossWeight = "content", loss: LossKind = "dropped") -> Spec:
     """No word for the field: using it is a loss with this reason."""
-    return Spec(None, reason=reason, weight=weight)
+    return Spec(None, reason=reason, weight=weight, loss=loss)
 
 
 ELSEWHERE = Spec("")
@@ -178,7 +183,7 @@ class Row:
             for key, value in self.constants.items()
         ]
         accepted = [
-            Field(f"?{key}", (key,), Accepted(value), required=key in self.accepts, accepted=True)
+            Field(f"?{key}", tuple(key.split(".")), Accepted(value), required=key in self.accepts, accepted=True)
             for key, value in (*self.accepts.items(), *self.ignores.items())
         ]
         self.fields = tuple([field for field in made if field is not None] + constant + accepted)
@@ -229,7 +234,7 @@ class Row:
                 continue
             if field.accepted:
                 if field.name in spelling:
-                    wire[field.key[0]] = spelling[field.name][0]
+                    put(wire, field.key, spelling[field.name][0])
                 continue
             if field.names:
                 if not put_together(field, value, wire, ledger, marks):
@@ -238,7 +243,7 @@ class Row:
             held = getattr(value, field.name)
             if not field.key:
                 if held != field.default and field.reason:
-                    ledger.lose("dropped", field.reason, field.name, weight=field.weight)
+                    ledger.lose(field.loss, field.reason, field.name, weight=field.weight)
             elif not _put(field, held, wire, ledger, marks, spelling.get(field.name)):
                 return False
         return True
@@ -248,17 +253,7 @@ class Row:
         spelling = marks.get("spelling", NO_MARKS)
         for field in self.constant_fields:
             if field.name not in spelling and find(wire, field.key) is ABSENT:
-                put(wire, field.key, field.default)
-
-
-class Accepted(Kind):
-    """A key that may be left out; if it is there it has one value."""
-
-    def __init__(self, value: Json) -> None:
-        self.value = value
-
-    def read(self, wire: Json, marks: dict[str, Json]) -> Any:
-        return wire if wire == self.value else REFUSED
+                put(wire, field.key, fresh(field.default))
 
 
 def instead(type: type[Struct], fit: Callable[[Any, Ledger], Any]) -> Row:
@@ -281,7 +276,7 @@ def _field(info: Any, spec: str | Spec) -> Field | None:
     if default is NODEFAULT:
         default = None if spec.default is NODEFAULT else spec.default
     if spec.key is None:
-        return Field(info.name, (), ANY, default=default, reason=spec.reason, weight=spec.weight)
+        return Field(info.name, (), ANY, False, default, spec.reason, spec.weight, spec.loss)
     kind = spec.kind if spec.kind is not None else _usual_kind(info.type)
     return Field(info.name, tuple(spec.key.split(".")), kind, required, default, filler=spec.filler)
 
@@ -340,10 +335,12 @@ def _is_blank(field: Field, wire: Json) -> bool:
 
 
 def _take_accepted(field: Field, rest: Wire, marks: Wire) -> bool:
-    if field.key[0] in rest:
-        if field.kind.read(rest[field.key[0]], marks) is REFUSED:
+    wire = find(rest, field.key)
+    if wire is not ABSENT:
+        if field.kind.read(wire, marks) is REFUSED:
             return not field.required
-        _spell(marks, field.name, [rest.pop(field.key[0])])
+        _spell(marks, field.name, [wire])
+        remove(rest, field.key)
     return True
 
 
@@ -373,7 +370,7 @@ def _put(
         return True
     if held == field.default and not field.required:
         if field.filler is not OMIT:
-            put(wire, field.key, field.filler)
+            put(wire, field.key, fresh(field.filler))
         return True
     where, losses = ledger.where, len(ledger.losses)
     ledger.where = (*where, field.name)

@@ -32,7 +32,8 @@ def compile_writer(table: Table, row: Row) -> Callable[[Any], Any]:
     source.line("    merge(wire, residue)")
     for field in row.fields:
         if field.constant:
-            source.line(f"wire.setdefault({field.key[0]!r}, {source.bind(field.default)})")
+            target = "wire" + "".join(f".setdefault({step!r}, {{}})" for step in field.key[:-1])
+            source.line(f"{target}.setdefault({field.key[-1]!r}, {field.default!r})")
     source.line("return wire")
     return source.compile(function_name("write", table, row), "value")
 
@@ -118,7 +119,7 @@ def _write_optional(source: Source, field: Field, var: str) -> None:
     source.line(f"{target}[{field.key[-1]!r}] = {var}")
     source.depth -= 1
     if field.filler is not OMIT:
-        source.line(f"else: {target}[{field.key[-1]!r}] = {source.bind(field.filler)}")
+        source.line(f"else: {target}[{field.key[-1]!r}] = {field.filler!r}")
 
 
 def _differs(source: Source, field: Field) -> str:

@@ -1,0 +1,88 @@
+"""Kinds that bring a value into what a protocol takes. What was read outside of it keeps its spelling."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from ..types.base import Json
+from .kinds import OMIT, REFUSED, Plain, Strings
+from .ledger import Ledger
+
+if TYPE_CHECKING:
+    from .source import Source
+
+__all__ = ["Bounded", "FilledStrings", "Suffixed"]
+
+
+class Bounded(Plain):
+    """A number with a least value and perhaps a most. What lies outside is read, and written as the nearest inside."""
+
+    def __init__(self, name: str, *types: type, least: float, most: float | None = None, reason: str) -> None:
+        super().__init__(name, *types)
+        self.least, self.most, self.reason = least, most, reason
+
+    def fit(self, value: Any) -> Any:
+        return max(self.least, value) if self.most is None else max(self.least, min(self.most, value))
+
+    def is_usual(self, value: Any, wire: Json) -> bool:
+        return bool(self.fit(value) == value)
+
+    def write(self, value: Any, ledger: Ledger, marks: Mapping[str, Json]) -> Json:
+        fitted = self.fit(value)
+        if fitted != value:
+            ledger.lose("approximated", self.reason.format(fitted))
+        return fitted
+
+    def emit_read(self, source: Source, var: str) -> None:
+        super().emit_read(source, var)
+        self.emit_write(source, var)
+
+    def emit_write(self, source: Source, var: str) -> None:
+        bounds = f"{self.least} <= {var}" if self.most is None else f"{self.least} <= {var} <= {self.most}"
+        source.fail_if(f"not {bounds}")
+
+
+class Suffixed(Plain):
+    """A word that has an ending on the wire, which may be missing."""
+
+    def __init__(self, ending: str) -> None:
+        super().__init__("a string", str)
+        self.ending = ending
+
+    def read(self, wire: Json, marks: dict[str, Json]) -> Any:
+        return wire.removesuffix(self.ending) if type(wire) is str else REFUSED
+
+    def write(self, value: Any, ledger: Ledger, marks: Mapping[str, Json]) -> Json:
+        return f"{value}{self.ending}"
+
+    def is_usual(self, value: Any, wire: Json) -> bool:
+        return bool(wire == f"{value}{self.ending}")
+
+    def emit_read(self, source: Source, var: str) -> None:
+        super().emit_read(source, var)
+        source.fail_if(f"not {var}.endswith({self.ending!r})")
+        source.line(f"{var} = {var}[:-{len(self.ending)}]")
+
+    def emit_write(self, source: Source, var: str) -> None:
+        source.line(f"{var} += {self.ending!r}")
+
+
+class FilledStrings(Strings):
+    """A list of strings, of which empty ones are left out."""
+
+    def __init__(self, reason: str) -> None:
+        self.reason = reason
+
+    def write(self, value: Any, ledger: Ledger, marks: Mapping[str, Json]) -> Json:
+        if not all(value):
+            ledger.lose_form("approximated", self.reason)
+        return [item for item in value if item] or OMIT
+
+    def emit_read(self, source: Source, var: str) -> None:
+        super().emit_read(source, var)
+        source.fail_if(f"not all({var})")
+
+    def emit_write(self, source: Source, var: str) -> None:
+        source.fail_if(f"not all({var})")
+        super().emit_write(source, var)
