@@ -9,6 +9,7 @@ import pytest
 from msgspec import Struct
 from msgspec.structs import replace
 
+from interlingua.codec.arguments import arguments_at
 from interlingua.codec.compiler import source_of
 from interlingua.codec.kinds import BOOL, INT, OBJECT, REFUSED, Each, Negated, One, Texts, Vocabulary
 from interlingua.codec.ledger import Ledger
@@ -171,6 +172,118 @@ def test_the_key_itself_may_be_the_tag() -> None:
     ):
         assert table.read(wire) == table.interpret_read(wire)
         assert table.write(table.read(wire), Ledger()) == wire
+
+
+def check_exact(table: Table, *wires: Any) -> None:
+    for wire in wires:
+        value = table.read(wire)
+        assert value == table.interpret_read(wire)
+        ledger = Ledger()
+        assert (table.write(value, ledger), ledger.losses) == (wire, [])
+        assert table.interpret_write(value, Ledger()) == wire
+        assert table.write_usual(value) in (wire, None)
+
+
+SAME = Table(HERE, "sort", Row(UrlSource, "link", url="href", media_type=may("mime", other="type kind")))
+
+
+def test_other_keys_say_the_same() -> None:
+    link = {"sort": "link", "href": "u"}
+    odd = [
+        {"mime": None},
+        {"kind": ""},
+        {"mime": None, "type": "a"},
+        {"mime": "a", "type": "a"},
+        {"mime": 1, "kind": "a"},
+    ]
+    check_exact(SAME, link, *[{**link, **more} for more in ({"mime": "a"}, {"type": "a"}, {"kind": "a", "x": 1}, *odd)])
+    assert SAME.read({**link, "type": "a"}).media_type == "a"
+    assert SAME.read({**link, "mime": "a", "type": "b"}).extras == {HERE: {"type": "b"}}
+
+
+def test_an_edited_field_is_written_under_the_key_that_it_was_read_from() -> None:
+    def edited(**keys: Any) -> Any:
+        read = SAME.read({"sort": "link", "href": "u", **keys})
+        return {
+            key: value for key, value in SAME.write(replace(read, media_type="new"), Ledger()).items() if key in keys
+        }
+
+    assert edited(type="a") == {"type": "new"}
+    assert edited(mime=None) == {"mime": "new"}
+    assert edited(mime="a", kind="a") == {"mime": "new", "kind": "new"}
+    read = SAME.read({"sort": "link", "href": "u", "type": "a"})
+    assert SAME.write(replace(read, media_type=None), Ledger()) == {"sort": "link", "href": "u"}
+
+
+def test_other_keys_of_a_frame() -> None:
+    frame = Frame(HERE, Row(CacheMark, None, ttl=may("age", other="time")))
+    for wire in ({}, {"age": "1"}, {"time": "1"}, {"time": "1", "x": 2}, {"age": None, "time": "1"}, {"time": 3}):
+        fields, rest, marks = frame.take(wire)
+        assert (fields, rest, marks) == frame.interpret_take(wire)
+        value = CacheMark(**fields, **frame.kept(rest, marks))
+        assert frame.put(value, Ledger()) | rest == wire
+
+
+def is_file(block: Any) -> bool:
+    return type(block.source) is Base64Source
+
+
+def is_link(block: Any) -> bool:
+    return type(block.source) is UrlSource
+
+
+def test_a_condition_chooses_among_the_rows_of_one_type() -> None:
+    unused: dict[str, Any] = {name: unsaid("no") for name in ("detail", "signature", "cache")}
+    table = Table(HERE, "sort",
+                  Row(ImageBlock, "file", when=is_file, source=must("from", One(SOURCES)), **unused),
+                  Row(ImageBlock, "link", when=is_link, source=must("from", One(SAME)), **unused),
+                  Row(ImageBlock, "page", when=is_link, source=must("page", One(SAME)), **unused))  # fmt: skip
+    link, data = {"sort": "link", "href": "u"}, {"sort": "inline", "mime": "a", "bytes": "b"}
+    check_exact(table, {"sort": "file", "from": data}, {"sort": "link", "from": link}, {"sort": "page", "page": link})
+    assert table.write(ImageBlock(UrlSource("u")), Ledger()) == {"sort": "link", "from": link}
+
+
+def test_arguments_are_json_text_and_other_forms_of_them_come_back() -> None:
+    rest: dict[str, Any] = {name: unsaid("no") for name in ("signature", "cache")}
+    table = Table(HERE, Table.KEY,
+                  Row(ToolUseBlock, "call", arguments_at("call.with"), id=fill("ref", ""), name="call.tool",
+                      ignores={"place": INT}, fixed={"kind": "json"}, **rest),
+                  Row(ToolUseBlock, "words", id=fill("ref", ""), name="words.tool", input_text=fill("words.said", ""),
+                      fixed={"kind": "text"}, elsewhere="input", **rest))  # fmt: skip
+    for arguments in ('{"a":1}', '{ "a": 1 }', "{}", "[1]", "{", "", {"a": 1}, {}, None, 7):
+        check_exact(table, {"ref": "1", "call": {"tool": "t", "with": arguments}})
+    call = {"tool": "t", "with": "{}"}
+    check_exact(table, {"ref": "1", "call": {"tool": "t"}}, {"call": call}, {"ref": None, "call": call})
+    check_exact(table, {"ref": "1", "call": call, "place": 0}, {"ref": "1", "call": call, "place": "x"})
+    check_exact(table, {"ref": "1", "words": {"tool": "t", "said": "hi"}}, {"ref": "1", "words": {"tool": "t"}})
+    assert table.read({"ref": "1", "call": call, "place": 0}).extras == {}
+    read = table.read({"ref": "1", "call": {"tool": "t", "with": {"a": 1}}})
+    assert table.write(replace(read, input={"b": 2}), Ledger()) == {
+        "ref": "1",
+        "call": {"tool": "t", "with": '{"b":2}'},
+    }
+    assert table.write(ToolUseBlock("1", "t"), Ledger()) == {"ref": "1", "call": call}
+
+
+def test_one_plain_text_is_usually_a_string_or_usually_a_list() -> None:
+    unused: dict[str, Any] = {name: unsaid("no") for name in ("name", "is_error", "signature", "cache")}
+    for usual, written in (("list", [{"sort": "words", "said": "a"}]), ("string", "a")):
+        table = Table(HERE, None, Row(ToolResultBlock, None, tool_use_id="ref", **unused,
+                      content=may("gave", Texts(INNER, usual))))  # fmt: skip
+        for gave in (
+            "a",
+            "",
+            None,
+            [],
+            7,
+            [{"sort": "words", "said": "a"}],
+            [{"sort": "words", "said": ""}],
+            [{}],
+            [None],
+        ):
+            check_exact(table, {"ref": "1", "gave": gave})
+        check_exact(table, {"ref": "1"})
+        assert table.write(ToolResultBlock("1", (TextBlock("a"),)), Ledger()) == {"ref": "1", "gave": written}
 
 
 NAMES = "messages system tools tool_choice output_schema thinking metadata betas request_id stop_sequences output_name"

@@ -6,14 +6,20 @@ or it is spelled otherwise than we would write it (compact JSON). An edited ``in
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 import msgspec
 
+from ..types.base import Json
+from .json import is_object
+from .kinds import REFUSED
+from .ledger import Ledger
 from .limits import Limits, is_deeper
+from .paths import put
+from .together import Group, Together
 
-__all__ = ["parse_error", "parse_object", "read_arguments", "says", "without_nulls", "write_arguments"]
+__all__ = ["arguments_at", "parse_error", "parse_object", "read_arguments", "says", "without_nulls", "write_arguments"]
 
 _encode = msgspec.json.encode
 DEEPEST = Limits().depth
@@ -77,3 +83,40 @@ def without_nulls(value: Any) -> Any:
     if isinstance(value, list):
         return [without_nulls(item) for item in cast("Sequence[Any]", value)]
     return value
+
+
+def arguments_at(path: str) -> Together:
+    """The entry of a row for arguments that the wire has as JSON text: the fields ``input`` and ``input_text``.
+
+    Some servers send an object instead, or null, or nothing.
+    """
+    return Together("input input_text", path, Arguments(path), always=True)
+
+
+class Arguments(Group):
+    """Arguments as JSON text."""
+
+    name = "JSON text"
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self.quick, self.quick_write = _read_text, write_arguments
+
+    def read(self, found: dict[str, Json], marks: dict[str, Json]) -> Any:
+        arguments = found[self.path]
+        if arguments is not None and not isinstance(arguments, str) and not is_object(arguments):
+            return REFUSED
+        del found[self.path]
+        return read_arguments(arguments) if isinstance(arguments, str) else (arguments or {}, None)
+
+    def write(self, values: Any, ledger: Ledger, marks: Mapping[str, Json]) -> Any:
+        wire: dict[str, Json] = {}
+        put(wire, self.path.split("."), write_arguments(*values))
+        return wire
+
+    def is_usual(self, values: Any, found: dict[str, Json]) -> bool:
+        return type(found[self.path]) is str
+
+
+def _read_text(arguments: Json) -> Any:
+    return read_arguments(arguments) if type(arguments) is str else REFUSED

@@ -52,7 +52,7 @@ def compile_reader(table: Table, row: Row) -> Callable[[Any], Any]:
             source.line("else:")
             source.depth += 1
         source.line(f"known = {size}")
-        for key in accepted:
+        for key in (*accepted, *_other_keys(row)):
             source.fail_if(f"{key!r} in wire")
         for key in optional:
             names |= _read_node(source, tree[key], key, "wire")
@@ -85,14 +85,14 @@ def compile_taker(table: Table, row: Row, *, otherwise: Callable[[Any], Any] | N
     names: dict[str, str] = {}
     for key in accepted:
         source.fail_if(f"{key!r} in wire")
-    source.line("rest = wire.copy()")
+    source.line("rest, marks = wire.copy(), {}")
     source.taking = True
     for key in [*expected, *optional]:
         names |= _read_node(source, tree[key], key, "wire")
     names |= _read_groups(source, row)
     fields = ", ".join([f"{name!r}: {variable}" for name, variable in names.items()])
     _check_keys(source, table, "rest", *[f"rest.get({key!r}, {source.bind(EMPTY)})" for key in source.inner])
-    source.line(f"return {{{fields}}}, rest, {{}}")
+    source.line(f"return {{{fields}}}, rest, marks")
     return source.compile(function_name("take", table, row), "wire")
 
 
@@ -108,7 +108,12 @@ def _sorted(row: Row, tree: Tree) -> tuple[list[str], list[str], list[str]]:
     expected = [key for key, node in tree.items() if _is_expected(node)]
     optional = [key for key in tree if key not in expected]
     # An accepted key inside of another object needs no look: nothing that is not read may stand there.
-    return expected, optional, [field.key[0] for field in row.fields if field.accepted and len(field.key) == 1]
+    accepted = [field.key[0] for field in row.fields if field.accepted and len(field.key) == 1]
+    return expected, optional, accepted
+
+
+def _other_keys(row: Row) -> list[str]:
+    return [key for field in row.fields for key in field.others]
 
 
 def _rest(source: Source, keys: list[str]) -> str:
@@ -181,6 +186,8 @@ def _read_node(source: Source, node: Field | GroupKey | Tree, key: str, wire: st
         if taken:
             source.done(key, wire)
         return {node.name: var}
+    if node.others and source.taking:
+        return _read_other_keys(source, node, key, var)
     source.line(f"{var} = {wire}.get({key!r}, MISSING)")
     source.line(f"if {var} is MISSING:")
     source.line(f"{INDENT}{var} = {source.bind(node.default)}")
@@ -191,6 +198,23 @@ def _read_node(source: Source, node: Field | GroupKey | Tree, key: str, wire: st
     source.done(key, wire)
     source.depth -= 1
     return {node.name: var}
+
+
+def _read_other_keys(source: Source, field: Field, key: str, var: str) -> dict[str, str]:
+    """Read a field of a frame that has several keys: in the usual case there is one of them."""
+    source.line(f"{var} = {source.bind(field.default)}")
+    source.line(f"{var}key = None")
+    for other in (key, *field.others):
+        source.line(f"if {other!r} in rest:")
+        source.depth += 1
+        source.fail_if(f"{var}key is not None")
+        source.line(f"{var}, {var}key = rest.pop({other!r}), {other!r}")
+        field.kind.emit_read(source, var)
+        source.fail_if(_says_nothing(source, field, var))
+        if other != key:
+            source.line(f"marks.setdefault('spelling', {{}})[{field.name!r}] = {{{other!r}: []}}")
+        source.depth -= 1
+    return {field.name: var}
 
 
 def _read_groups(source: Source, row: Row) -> dict[str, str]:
@@ -204,7 +228,8 @@ def _read_groups(source: Source, row: Row) -> dict[str, str]:
             found = ", ".join([f"({path!r}, {var})" for path, var in keys.items()])
             source.line(f"found = {{path: item for path, item in ({found},) if item is not ABSENT}}")
             source.line(f"if found: group{at} = {source.bind(kind.read_usual)}(found)")
-            source.line(f"else: group{at} = {'REFUSED' if field.required else source.bind(field.default)}")
+            missing = "REFUSED" if field.required or field.filler is not OMIT else source.bind(field.default)
+            source.line(f"else: group{at} = {missing}")
         source.fail_if(f"group{at} is REFUSED")
         names |= {name: f"group{at}[{index}]" for index, name in enumerate(field.names)}
     return names

@@ -123,12 +123,14 @@ COUNT = Count("a count", int)
 
 
 class Accepted(Kind):
-    """A key that may be left out; if it is there it has one value."""
+    """A key that may be left out; if it is there it has one value, or any of a kind."""
 
-    def __init__(self, value: Json) -> None:
+    def __init__(self, value: Json | Kind) -> None:
         self.value = value
 
     def read(self, wire: Json, marks: dict[str, Json]) -> Any:
+        if isinstance(self.value, Kind):
+            return self.value.read(wire, marks)
         return wire if wire == self.value else REFUSED
 
 
@@ -290,39 +292,62 @@ class Each(Kind):
 
 
 class Texts(Each):
-    """Blocks, or a string for one plain text. Which of both it was is remembered as the mark ``content``."""
+    """Blocks, or a string for one plain text. Which of both it was is remembered as the mark ``content``.
+
+    ``usual`` is what is written for one plain text without that mark.
+    """
 
     mark = "content"
     name = "a string or an array of objects"
 
+    def __init__(self, table: Table, usual: str = "list") -> None:
+        super().__init__(table)
+        self.usual = usual
+        if usual == "string":
+            self.blank = ""
+
     def read(self, wire: Json, marks: dict[str, Json]) -> Any:
         if type(wire) is str:
-            marks[self.mark] = "string"
+            if self.usual == "list":
+                marks[self.mark] = "string"
             return (TextBlock(wire),)
-        return super().read(wire, marks)
+        values = super().read(wire, marks)
+        if self.usual == "string" and values is not REFUSED and _is_one_text(values):
+            marks[self.mark] = "list"
+        return values
 
     def write(self, value: Any, ledger: Ledger, marks: Mapping[str, Json]) -> Json:
-        if marks.get(self.mark) == "string" and len(value) == 1 and is_plain_text(value[0]):
+        if marks.get(self.mark, self.usual) == "string" and self._is_string(value):
             return value[0].text
         return super().write(value, ledger, marks)
+
+    def _is_string(self, value: Any) -> bool:
+        return len(value) == 1 and is_plain_text(value[0]) and (self.usual == "list" or bool(value[0].text))
 
     def emit_read(self, source: Source, var: str) -> None:
         source.line(f"if type({var}) is str and {var}:")
         source.line(f"    {var} = ({source.bind(TextBlock)}({var}),)")
-        source.line(f"    {source.shape(self.mark)} = 'string'")
+        if self.usual == "list":
+            source.line(f"    {source.shape(self.mark)} = 'string'")
         source.line("else:")
         source.depth += 1
         super().emit_read(source, var)
+        if self.usual == "string":
+            source.fail_if(f"{source.bind(_is_one_text)}({var})")
         source.depth -= 1
 
     def emit_write(self, source: Source, var: str) -> None:
-        plain = source.bind(is_plain_text)
-        source.line(f"if marks.get({self.mark!r}) == 'string' and len({var}) == 1 and {plain}({var}[0]):")
+        usual = f"marks.get({self.mark!r}, {self.usual!r}) == 'string'"
+        source.line(f"if {usual} and {source.bind(self._is_string)}({var}):")
         source.line(f"    {var} = {var}[0].text")
         source.line("else:")
         source.depth += 1
         super().emit_write(source, var)
         source.depth -= 1
+
+
+def _is_one_text(values: Sequence[Any]) -> bool:
+    return len(values) == 1 and is_plain_text(values[0]) and bool(values[0].text)
 
 
 def is_plain_text(block: Any) -> bool:

@@ -25,6 +25,7 @@ is then listed in ``forms[dialect]["verbatim"]``. Answers are not held to rules:
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, NamedTuple
 
 from msgspec import NODEFAULT, Struct
@@ -32,8 +33,10 @@ from msgspec.structs import fields as struct_fields
 
 from ..types.base import Json
 from ..types.loss import LossKind, LossWeight
-from .kinds import ANY, BOOL, INT, NUMBER, OBJECT, OMIT, REFUSED, STRINGS, TEXT, Accepted, Kind
+from .field_kinds import usual_kind
+from .kinds import ANY, OMIT, REFUSED, Accepted, Kind
 from .ledger import Ledger
+from .other_keys import put_keys, take_keys
 from .paths import ABSENT, find, fresh, put, remove
 from .together import Together, put_together, take_together
 
@@ -43,15 +46,6 @@ Wire = dict[str, Json]
 OFF_WIRE = frozenset({"extras", "forms", "incomplete", "native_ids", "annotations"})
 """Fields that no row has: the engine's own, and those that are on no wire."""
 NO_MARKS: Mapping[str, Json] = {}
-USUAL_KINDS: dict[Any, Kind] = {
-    str: TEXT,
-    int: INT,
-    float: NUMBER,
-    bool: BOOL,
-    "dict[str, Json]": OBJECT,
-    "tuple[str, ...]": STRINGS,
-    "Json": ANY,
-}
 
 
 class Field(NamedTuple):
@@ -74,6 +68,14 @@ class Field(NamedTuple):
     names: tuple[str, ...] = ()
     """The fields of a group (see ``together``), and ``paths``, its keys; ``kind`` is a ``Group``."""
     paths: tuple[str, ...] = ()
+    others: tuple[str, ...] = ()
+    """Other keys of an object that say the same (see ``other_keys``)."""
+
+    def is_blank(self, wire: Json) -> bool:
+        """Whether a value says nothing: null, or what is empty for its kind. A required field has none."""
+        if self.required:
+            return False
+        return wire is None or (wire == self.kind.blank and type(wire) is type(self.kind.blank))
 
 
 class Spec(NamedTuple):
@@ -88,6 +90,7 @@ class Spec(NamedTuple):
     filler: Json = OMIT
     default: Any = NODEFAULT
     """What a missing key means, where the canonical field has no default."""
+    other: str = ""
 
 
 def must(key: str, kind: Kind | None = None) -> Spec:
@@ -95,9 +98,9 @@ def must(key: str, kind: Kind | None = None) -> Spec:
     return Spec(key, kind, True)
 
 
-def may(key: str, kind: Kind | None = None, *, default: Any = NODEFAULT) -> Spec:
-    """An optional key: written if the field has another value than its default."""
-    return Spec(key, kind, False, default=default)
+def may(key: str, kind: Kind | None = None, *, default: Any = NODEFAULT, other: str = "") -> Spec:
+    """An optional key: written if the field has another value than its default. ``other`` keys say the same."""
+    return Spec(key, kind, False, default=default, other=other)
 
 
 def null(key: str, kind: Kind | None = None) -> Spec:
@@ -139,10 +142,10 @@ class Row:
     """One phrase: a canonical type, its tag on the wire, rules, and its fields.
 
     ``constants`` are keys that always say the same, ``accepts`` keys that may be left out and say the same otherwise,
-    ``ignores`` keys that say nothing with this value, and are residue with another one.
+    ``ignores`` keys that say nothing with this value, or with any value of a kind, and are residue with another one.
     ``fixed`` are values of canonical fields that belong to this row alone, and choose it among the rows of one type;
-    ``gives`` are values of canonical fields that reading sets. ``elsewhere`` names the fields whose shape differs, so
-    that functions of the dialect read and write them.
+    so does ``when``, a condition on the value. ``gives`` are values of canonical fields that reading sets.
+    ``elsewhere`` names the fields whose shape differs, so that functions of the dialect read and write them.
     """
 
     def __init__(
@@ -155,10 +158,11 @@ class Row:
         ignores: Mapping[str, Json] = NO_MARKS,
         fixed: Mapping[str, Any] = NO_MARKS,
         gives: Mapping[str, Any] = NO_MARKS,
+        when: Callable[[Any], bool] | None = None,
         elsewhere: str = "",
         **specs: str | Spec,
     ) -> None:
-        self.type, self.tag = type, tag
+        self.type, self.tag, self.when = type, tag, when
         self.rules = [rule for rule in rules if isinstance(rule, Rule)]
         self.together = [group for group in rules if isinstance(group, Together)]
         self.specs: dict[str, str | Spec] = {**dict.fromkeys(elsewhere.split(), ELSEWHERE), **specs}
@@ -194,7 +198,8 @@ class Row:
 
     def suits(self, value: Any) -> bool:
         """Whether a value of this row's type is one of this row."""
-        return all(getattr(value, name) == fixed for name, fixed in self.fixed.items())
+        fixed = all(getattr(value, name) == fixed for name, fixed in self.fixed.items())
+        return fixed and (self.when is None or self.when(value))
 
     # ------------------------------------------------------------------------------------------------------- reading
 
@@ -211,6 +216,8 @@ class Row:
             elif field.names:
                 if not take_together(field, rest, into, marks):
                     return False
+            elif field.others:
+                take_keys(field, rest, into, marks)
             elif not _take(field, rest, into, marks):
                 return False
         return True
@@ -228,7 +235,7 @@ class Row:
 
     def put(self, value: Any, wire: Wire, ledger: Ledger, marks: Mapping[str, Json]) -> bool:
         """Write every field of a value; False if one that is required cannot be written."""
-        spelling: Mapping[str, list[Json]] = marks.get("spelling", NO_MARKS)
+        spelling: Mapping[str, Json] = marks.get("spelling", NO_MARKS)
         for field in self.fields:
             if field.constant:
                 continue
@@ -241,7 +248,9 @@ class Row:
                     return False
                 continue
             held = getattr(value, field.name)
-            if not field.key:
+            if field.others and field.name in spelling:
+                put_keys(field, held, wire, spelling[field.name], partial(_written, field, held, ledger, marks))
+            elif not field.key:
                 if held != field.default and field.reason:
                     ledger.lose(field.loss, field.reason, field.name, weight=field.weight)
             elif not _put(field, held, wire, ledger, marks, spelling.get(field.name)):
@@ -277,31 +286,23 @@ def _field(info: Any, spec: str | Spec) -> Field | None:
         default = None if spec.default is NODEFAULT else spec.default
     if spec.key is None:
         return Field(info.name, (), ANY, False, default, spec.reason, spec.weight, spec.loss)
-    kind = spec.kind if spec.kind is not None else _usual_kind(info.type)
-    return Field(info.name, tuple(spec.key.split(".")), kind, required, default, filler=spec.filler)
+    kind = spec.kind if spec.kind is not None else usual_kind(info.type)
+    others = tuple(spec.other.split())
+    return Field(info.name, tuple(spec.key.split(".")), kind, required, default, filler=spec.filler, others=others)
 
 
 def _group(group: Together, info: Mapping[str, Any]) -> Field:
     names, paths = tuple(group.fields.split()), tuple(group.keys.split())
     default = tuple([_default(info[name]) for name in names])
     kind: Any = group.kind
-    return Field(group.fields, (paths[0],), kind, group.required, default, names=names, paths=paths)
+    filler = default if group.always else OMIT
+    return Field(group.fields, (paths[0],), kind, group.required, default, filler=filler, names=names, paths=paths)
 
 
 def _default(info: Any) -> Any:
     if info.default is not NODEFAULT:
         return info.default
     return NODEFAULT if info.default_factory is NODEFAULT else info.default_factory()
-
-
-def _usual_kind(hint: Any) -> Kind:
-    """The kind of a canonical field by its annotation."""
-    name = str(hint).removeprefix("<class '").removesuffix("'>").replace("typing.Any", "Json")
-    name = name.replace(" | None", "").replace("Optional[", "").rstrip("]") if "tuple" not in name else name
-    by_name = {getattr(key, "__name__", key): kind for key, kind in USUAL_KINDS.items()}
-    if name not in by_name:
-        name = "dict[str, Json]" if name.startswith("dict") else name
-    return by_name.get(name, ANY)
 
 
 def _is_ours(field: Field) -> bool:
@@ -311,7 +312,7 @@ def _is_ours(field: Field) -> bool:
 
 def _take(field: Field, rest: Wire, into: dict[str, Any], marks: Wire) -> bool:
     wire = find(rest, field.key)
-    value = field.default if wire is ABSENT or _is_blank(field, wire) else field.kind.read(wire, marks)
+    value = field.default if wire is ABSENT or field.is_blank(wire) else field.kind.read(wire, marks)
     if wire is ABSENT or value is REFUSED:  # what is refused stays residue, and nothing may be written over it
         if field.filler is not OMIT:
             _spell(marks, field.name, [])
@@ -325,13 +326,6 @@ def _take(field: Field, rest: Wire, into: dict[str, Any], marks: Wire) -> bool:
     if not usual:
         _spell(marks, field.name, [wire])
     return True
-
-
-def _is_blank(field: Field, wire: Json) -> bool:
-    """Whether a value says nothing: null, or what is empty for its kind. A required field has none."""
-    if field.required:
-        return False
-    return wire is None or (wire == field.kind.blank and type(wire) is type(field.kind.blank))
 
 
 def _take_accepted(field: Field, rest: Wire, marks: Wire) -> bool:
@@ -372,10 +366,8 @@ def _put(
         if field.filler is not OMIT:
             put(wire, field.key, fresh(field.filler))
         return True
-    where, losses = ledger.where, len(ledger.losses)
-    ledger.where = (*where, field.name)
-    written = field.kind.write(held, ledger, marks)
-    ledger.where = where
+    losses = len(ledger.losses)
+    written = _written(field, held, ledger, marks)
     if written is OMIT:
         if field.required:
             ledger.lift(losses)
@@ -384,9 +376,17 @@ def _put(
     return True
 
 
+def _written(field: Field, held: Any, ledger: Ledger, marks: Mapping[str, Json]) -> Json:
+    where = ledger.where
+    ledger.where = (*where, field.name)
+    written = field.kind.write(held, ledger, marks)
+    ledger.where = where
+    return written
+
+
 def _reads_as(field: Field, spelled: list[Json]) -> Any:
     """The canonical value of a spelling that was kept."""
-    return field.default if not spelled or _is_blank(field, spelled[0]) else field.kind.read(spelled[0], {})
+    return field.default if not spelled or field.is_blank(spelled[0]) else field.kind.read(spelled[0], {})
 
 
 def _never(value: Any) -> bool:

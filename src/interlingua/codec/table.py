@@ -158,7 +158,7 @@ class Table:
         if row is None:
             return self.interpret_read
         rows = self.by_type[row.type]
-        first = next(other for other in rows if other is row or row.fixed.items() >= other.fixed.items())
+        first = next(other for other in rows if other is row or _may_write(other, row))
         # A value that another row would write must remember its tag, which compiled code does not do.
         reader = compiler().compile_reader(self, row) if first is row else self.interpret_read
         self._readers[tag] = reader
@@ -173,6 +173,12 @@ class Table:
             return None if row is None else writers[id(row)](value)
 
         writer = write_one_of if len(rows) != 1 else writers[id(rows[0])]
+        names = {name for row in rows for name in row.fixed}
+        alike = len(rows) == 1 or len({str(row.fixed) for row in rows}) < len(rows) or any(row.when for row in rows)
+        if len(names) == 1 and not alike:
+            (name,) = names
+            by_value = {row.fixed[name]: writers[id(row)] for row in rows if row.fixed}
+            writer = partial(_write_by, name, by_value)
         self._writers[type] = writer
         return writer
 
@@ -302,6 +308,18 @@ class Frame:
     def kept(self, rest: Wire, marks: Wire) -> dict[str, Any]:
         """The ``extras`` and ``forms`` of a value: only what there is to keep."""
         return self.table.kept(rest, marks)
+
+
+def _may_write(other: Row, row: Row) -> bool:
+    """Whether one row would write what another one reads. Different conditions of rows exclude each other."""
+    same = other.when is None or row.when is None or other.when is row.when
+    return same and row.fixed.items() >= other.fixed.items()
+
+
+def _write_by(name: str, writers: Mapping[Any, Callable[[Any], Wire | None]], value: Any) -> Wire | None:
+    """Write by the row that belongs to the value of a field."""
+    writer = writers.get(getattr(value, name))
+    return None if writer is None else writer(value)
 
 
 def _spelled_usually(keys: KeySpelling | None, wire: Json) -> tuple[Json, Wire]:

@@ -29,6 +29,8 @@ class Group:
 
     It takes the values of all keys in their order, ``ABSENT`` for those that are missing.
     """
+    quick_write: Callable[..., Any] | None = None
+    """A writer for compiled code, for a group of one key: it takes the fields and gives the value of the key."""
 
     def read(self, found: Wire, marks: Wire) -> Any:
         """The canonical values as a tuple, or ``REFUSED``.
@@ -63,12 +65,16 @@ class Group:
 
 
 class Together(NamedTuple):
-    """An entry of a row: the names of some fields, the paths of some keys, and their kind."""
+    """An entry of a row: the names of some fields, the paths of some keys, and their kind.
+
+    ``always``: the keys are written even for the defaults of the fields.
+    """
 
     fields: str
     keys: str
     kind: Group
     required: bool = False
+    always: bool = False
 
 
 def take_together(field: Any, rest: Wire, into: dict[str, Any], marks: Wire) -> bool:
@@ -77,6 +83,8 @@ def take_together(field: Any, rest: Wire, into: dict[str, Any], marks: Wire) -> 
     left = dict(found)
     values: Any = field.kind.read(left, marks) if found else REFUSED
     if values is REFUSED:
+        if field.filler is not OMIT:
+            marks.setdefault("spelling", {})[field.name] = [{}]
         return not field.required
     taken = {key: value for key, value in found.items() if key not in left}
     for key in taken:
@@ -95,7 +103,7 @@ def put_together(field: Any, value: Any, wire: Wire, ledger: Ledger, marks: Mapp
         for key, item in spelled[0].items():
             put(wire, key.split("."), item)
         return True
-    if held == field.default and not field.required:
+    if held == field.default and not field.required and field.filler is OMIT:
         return True
     losses = len(ledger.losses)
     written = field.kind.write(held, ledger, marks)
@@ -109,4 +117,6 @@ def put_together(field: Any, value: Any, wire: Wire, ledger: Ledger, marks: Mapp
 
 def _reads_as(field: Any, spelled: Wire, held: Any) -> bool:
     left = dict(spelled)
+    if not spelled:
+        return bool(held == field.default)
     return bool(field.kind.read(left, {}) == held and not left)

@@ -84,11 +84,16 @@ def _is_always_written(field: Field) -> bool:
 
 
 def _write_group(source: Source, field: Field) -> None:
-    values = "".join([f"value.{name}, " for name in field.names])
-    if not field.required:
+    values, kind = "".join([f"value.{name}, " for name in field.names]), cast("Any", field.kind)
+    if kind.quick_write is not None:
+        path = field.paths[0].split(".")
+        target = "wire" + "".join(f".setdefault({step!r}, {{}})" for step in path[:-1])
+        source.line(f"{target}[{path[-1]!r}] = {source.bind(kind.quick_write)}({values})")
+        return
+    if not field.required and field.filler is OMIT:
         source.line(f"if ({values}) != {source.bind(field.default)}:")
         source.depth += 1
-    source.line(f"group = {source.bind(cast('Any', field.kind).write_usual)}(({values}))")
+    source.line(f"group = {source.bind(kind.write_usual)}(({values}))")
     source.fail_if("group is OMIT")
     source.line("merge(wire, group)")
     source.depth = 1
