@@ -378,8 +378,8 @@ class By(Kind):
         return bool(self._write(value, Ledger()) == wire)
 
     def emit_read(self, source: Source, var: str) -> None:
-        source.line(f"wire, {var} = {var}, {source.bind(self._read)}({var})")
-        source.fail_if(f"{var} is REFUSED or not {source.bind(self.is_usual)}({var}, wire)")
+        source.line(f"said, {var} = {var}, {source.bind(self._read)}({var})")
+        source.fail_if(f"{var} is REFUSED or not {source.bind(self.is_usual)}({var}, said)")
 
     def emit_write(self, source: Source, var: str) -> None:
         quiet = source.bind(Ledger)

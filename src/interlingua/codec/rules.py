@@ -10,11 +10,14 @@ from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
-from ..types.blocks import JsonBlock, RefusalBlock, TextBlock, ToolUseBlock
+from ..types.base import Json
+from ..types.blocks import JsonBlock, RefusalBlock, ServerToolUseBlock, TextBlock, ToolUseBlock
 from ..types.loss import LossWeight
+from ..types.tools import ToolDefinition
 from .ids import IdRule
 from .ledger import Ledger
 from .rows import Rule
+from .schemas import is_strict_form, say_strict
 from .stream import dump
 
 __all__ = [
@@ -26,10 +29,12 @@ __all__ = [
     "by_id_rule",
     "drop",
     "filled",
+    "hosted_here",
     "is_json_call",
     "lacking",
     "present",
     "rule",
+    "sendable",
     "when",
 ]
 
@@ -126,6 +131,49 @@ def by_id_rule(field: str, ids: IdRule, reason: str) -> Rule:
         return replace(value, **{field: ledger.ids.fit(getattr(value, field))})
 
     return Rule(field, holds, fit, history=True)
+
+
+def hosted_here(dialect: str) -> Rule:
+    """Only calls and results of this protocol's own hosted tools."""
+
+    def fit(block: Any, ledger: Ledger) -> None:
+        part = "call" if isinstance(block, ServerToolUseBlock) else "result"
+        ledger.lose("dropped", f"the {part} of a hosted tool of {block.dialect} that is not translated to {dialect}")
+
+    return rule(among("dialect", ("", dialect)), fit)
+
+
+FREE_TEXT_SCHEMA: dict[str, Json] = {
+    "type": "object",
+    "properties": {"input": {"type": "string"}},
+    "required": ["input"],
+}
+
+
+def sendable(dialect: str) -> Rule:
+    """Only tools that take a JSON object, and whose schema allows strict mode if they are strict."""
+    free_text = f"{dialect} has no free-text tools; sent as a function with one string argument `input`"
+
+    def holds(tool: ToolDefinition) -> bool:
+        if tool.kind != "json" or tool.input_schema.get("type") != "object":
+            return False
+        return not tool.strict or is_strict_form(tool.input_schema, dialect)
+
+    def fit(tool: ToolDefinition, ledger: Ledger) -> ToolDefinition:
+        if tool.kind == "text":
+            ledger.lose("approximated", free_text, "kind")
+            ledger.lose("added", free_text, "input_schema")
+            return replace(tool, kind="json", input_schema=FREE_TEXT_SCHEMA)
+        schema, strict = tool.input_schema, tool.strict
+        if strict:
+            schema, able = say_strict(schema, dialect, ledger, "input_schema")
+            strict = True if able else None
+        if schema.get("type") != "object":
+            ledger.lose_form("added", f"{dialect} requires `type: object`; it was added", "input_schema", "type")
+            schema = {"type": "object", **{key: value for key, value in schema.items() if key != "type"}}
+        return replace(tool, input_schema=schema, strict=strict)
+
+    return Rule("input_schema", holds, fit)
 
 
 def is_json_call(reason: str) -> Rule:

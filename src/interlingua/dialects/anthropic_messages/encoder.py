@@ -23,8 +23,7 @@ from ...types.events import (
 from ...types.request import Request
 from .errors import encode_error_body
 from .facts import NAME, Wire
-from .response import write_stop, write_usage
-from .rows import ANSWER_BLOCKS as BLOCKS, CITATIONS
+from .rows import ANSWER_BLOCKS as BLOCKS, CITATIONS, ENDING
 
 
 class Encoder(SerialEncoder):
@@ -126,8 +125,13 @@ class Encoder(SerialEncoder):
         declare_last_call(response, self.last, self.ledger)
         residue = dict(response.extras.get(NAME, {}))
         usage_residue = residue.pop("usage", {})
-        delta: Wire = {"stop_reason": None, **write_stop(response, mark, self.ledger), "stop_sequence": None, **residue}
-        usage = write_usage(response, mark, self.ledger)
+        delta: Wire = {
+            "stop_reason": None,
+            **ENDING.write_stop(response, mark, self.ledger),
+            "stop_sequence": None,
+            **residue,
+        }
+        usage = ENDING.write_counts(response, mark, self.ledger)
         self.ledger.foreign(response, NAME)
         merge(usage, usage_residue)
         self.ended = True

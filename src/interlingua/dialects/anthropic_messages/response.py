@@ -1,7 +1,6 @@
 """The answer of Anthropic Messages. The stream reads and writes its envelope with the same functions.
 
-Marks: ``content`` (there was none, or no list), ``stop_reason`` (a word that is not ours for it), ``usage`` (numbers
-that are not what we would write; see ``codec.usage``).
+Marks: ``content`` (there was none, or no list), and those of ``codec.endings``.
 """
 
 from __future__ import annotations
@@ -21,14 +20,10 @@ from ...types.blocks import ToolUseBlock
 from ...types.loss import Encoded
 from ...types.request import Request
 from ...types.response import Response
-from ...types.usage import TokenUsage
 from ...types.words import StopReason
 from .errors import decode_error, encode_error_body
-from .facts import NAME, Wire
-from .rows import ANSWER, ANSWER_BLOCKS, STOP, USAGE
-
-END, CALLED = StopReason.end_turn, StopReason.tool_use  # attribute access on an Enum costs 40 ns
-
+from .facts import NAME
+from .rows import ANSWER, ANSWER_BLOCKS, ENDING
 
 # ------------------------------------------------------------------------------------------------------------- reading
 
@@ -49,7 +44,7 @@ def read_response(
     calls = ToolUseBlock in map(type, blocks)
     if calls and request is not None:
         blocks = restored(blocks, request)
-    read_end(fields, rest, marks, calls=calls)
+    ENDING.read(fields, rest, marks, calls=calls)
     return mark_cut_call(Response(tuple(blocks), **fields, **ANSWER.kept(rest, marks)))
 
 
@@ -61,27 +56,6 @@ def restored(blocks: list[Any], request: Request) -> list[Any]:
     if restore is None:
         return blocks
     return [restore(block) if type(block) is ToolUseBlock else block for block in blocks]
-
-
-def read_end(fields: dict[str, Any], rest: Wire, marks: Wire, *, calls: bool) -> None:
-    """Why the answer ended, and its usage."""
-    word = rest.get("stop_reason")
-    known = STOP.reads.get(word) if type(word) is str else None
-    fields["stop_reason"] = known or (CALLED if calls else END)
-    if type(word) is str:
-        fields["raw_stop_reason"] = word
-    if known is None or STOP.writes[known] != word:
-        marks["stop_reason"] = [word] if "stop_reason" in rest else []
-    rest.pop("stop_reason", None)
-    if is_object(usage := rest.get("usage")):
-        fields["usage"], left, kept = USAGE.read(usage)
-        if kept is not None:
-            marks["usage"] = kept
-        rest["usage"] = left
-        if not left:
-            del rest["usage"]
-    else:
-        marks["no usage"] = [rest.pop("usage")] if "usage" in rest else []
 
 
 # ------------------------------------------------------------------------------------------------------------- writing
@@ -99,11 +73,8 @@ def write_response(response: Response, request: Request | None) -> Encoded:
         wire["content"] = content
     elif mark["content"]:
         wire["content"] = mark["content"][0]
-    wire |= write_stop(response, mark, ledger)
-    if response.usage is not None or "no usage" not in mark:
-        wire["usage"] = write_usage(response, mark, ledger)
-    elif mark["no usage"]:
-        wire["usage"] = mark["no usage"][0]
+    wire |= ENDING.write_stop(response, mark, ledger)
+    wire |= ENDING.write_usage(response, mark, ledger)
     if response.extras:
         merge(wire, response.extras.get(NAME, {}))
         ledger.foreign(response, NAME)
@@ -125,22 +96,3 @@ def write_blocks(response: Response, ledger: Ledger) -> list[Json]:
     ledger.where = ()
     declare_last_call(response, last, ledger)
     return written
-
-
-def write_stop(response: Response, mark: Mapping[str, Json], ledger: Ledger) -> Wire:
-    """The provider's own word while it still stands for the stop reason, else ours for it."""
-    if "stop_reason" in mark:
-        spelled: list[Json] = mark["stop_reason"]
-        known = STOP.reads.get(spelled[0]) if spelled and type(spelled[0]) is str else None
-        if (known or (CALLED if response.tool_uses else END)) is response.stop_reason:
-            return {"stop_reason": spelled[0]} if spelled else {}
-    word = STOP.writes.get(StopReason(response.stop_reason))
-    if word is None:
-        ledger.lose("approximated", f"{NAME} has no stop reason {response.stop_reason}", "stop_reason")
-    return {"stop_reason": word or "end_turn"}
-
-
-def write_usage(response: Response, mark: Mapping[str, Json], ledger: Ledger) -> Wire:
-    if response.usage is None:
-        ledger.lose_form("added", f"{NAME} requires usage; zeros were added", "usage")
-    return USAGE.write(response.usage or TokenUsage(), mark.get("usage"))

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...codec.endings import Ending
 from ...codec.json import is_object
 from ...codec.kinds import ANY, BOOL, INT, NUMBER, OBJECT, REFUSED, STRINGS, TEXT, Each, Negated, One, Texts, Vocabulary
 from ...codec.rows import Row, Rule, fill, instead, may, must, null, unsaid
@@ -178,4 +179,5 @@ USAGE = Counts(NAME, ("input_tokens", "cached_input_tokens", "cache_creation_inp
     output_tokens="output_tokens",
     reasoning_tokens="output_tokens_details.thinking_tokens",
 )
+ENDING = Ending(NAME, "stop_reason", STOP, USAGE)
 # fmt: on

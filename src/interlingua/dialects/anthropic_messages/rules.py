@@ -6,32 +6,35 @@ from msgspec.structs import replace
 
 from ...codec.ledger import Ledger
 from ...codec.rows import Rule
-from ...codec.rules import among, at_most, by_id_rule, drop, filled, is_json_call, lacking, present, rule, when
-from ...codec.schemas import is_strict_form, say_strict
-from ...types.base import Json
+from ...codec.rules import (
+    among,
+    at_most,
+    by_id_rule,
+    drop,
+    filled,
+    hosted_here,
+    is_json_call,
+    lacking,
+    present,
+    rule,
+    sendable,
+    when,
+)
 from ...types.blocks import (
     Base64Source,
     Citation,
     DocumentBlock,
     ImageBlock,
     RedactedThinkingBlock,
-    ServerToolResultBlock,
-    ServerToolUseBlock,
     TextSource,
     ThinkingBlock,
 )
 from ...types.request import Request
-from ...types.tools import ToolChoice, ToolDefinition
+from ...types.tools import ToolChoice
 from .facts import IDS, IMAGE_TYPES, NAME, PDF, PLAIN
 
 BAD_ID = f"{NAME} takes ids of letters, digits, _ and -; one was derived"
 FREE_TEXT = f"{NAME} has no free-text calls; sent as a call with one string argument `input`"
-FREE_TEXT_TOOL = f"{NAME} has no free-text tools; sent as a function with one string argument `input`"
-FREE_TEXT_SCHEMA: dict[str, Json] = {
-    "type": "object",
-    "properties": {"input": {"type": "string"}},
-    "required": ["input"],
-}
 
 # ------------------------------------------------------------------------------------------------------------- blocks
 
@@ -43,11 +46,6 @@ def _is_picture(block: ImageBlock) -> bool:
 
 def _is_document(block: DocumentBlock) -> bool:
     return type(block.source) is not Base64Source or block.source.media_type == PDF
-
-
-def _drop_hosted(block: ServerToolUseBlock | ServerToolResultBlock, ledger: Ledger) -> None:
-    part = "call" if isinstance(block, ServerToolUseBlock) else "result"
-    ledger.lose("dropped", f"the {part} of a hosted tool of {block.dialect} that is not translated to {NAME}")
 
 
 def _without_cache(
@@ -82,7 +80,7 @@ NO_WORD = drop(f"{NAME} has no {{0.kind}} citations")
 FILLED        = filled(NAME)
 SIGNED        = rule(present("signature"),                     UNSIGNED, history=True)
 UNCACHED      = rule(lacking("cache"),                         _without_cache, history=True)
-HOSTED_HERE   = rule(among("dialect", ("", NAME)),             _drop_hosted)
+HOSTED_HERE   = hosted_here(NAME)
 STORED_HERE   = rule(among("dialect", (None, NAME)),           STORED_ELSEWHERE)
 PLAIN_TEXT    = rule(among("media_type", (PLAIN,)),            _as_plain_text)
 PICTURE       = rule(when("source", _is_picture),              NOT_A_PICTURE)
@@ -107,28 +105,6 @@ def whole(kind: str, needed: list[str]) -> Rule:
 # ---------------------------------------------------------------------------------------------------------- parameters
 
 
-def _is_sendable(tool: ToolDefinition) -> bool:
-    if tool.kind != "json" or tool.input_schema.get("type") != "object":
-        return False
-    return not tool.strict or is_strict_form(tool.input_schema, NAME)
-
-
-def _as_sendable(tool: ToolDefinition, ledger: Ledger) -> ToolDefinition:
-    """The tool with a JSON object as input, and with a schema that allows strict mode if it is strict."""
-    schema, strict = tool.input_schema, tool.strict
-    if tool.kind == "text":
-        ledger.lose("approximated", FREE_TEXT_TOOL, "kind")
-        ledger.lose("added", FREE_TEXT_TOOL, "input_schema")
-        return replace(tool, kind="json", input_schema=FREE_TEXT_SCHEMA)
-    if strict:
-        schema, able = say_strict(schema, NAME, ledger, "input_schema")
-        strict = True if able else None
-    if schema.get("type") != "object":
-        ledger.lose_form("added", f"{NAME} requires `type: object`; it was added", "input_schema", "type")
-        schema = {"type": "object", **{key: value for key, value in schema.items() if key != "type"}}
-    return replace(tool, input_schema=schema, strict=strict)
-
-
 def _may_be_parallel(choice: ToolChoice) -> bool:
     return choice.mode != "none" or choice.parallel is None
 
@@ -149,7 +125,7 @@ def _at_most_1(request: Request, ledger: Ledger) -> Request:
 
 
 # fmt: off
-SENDABLE      = rule(when("input_schema", _is_sendable),       _as_sendable)
+SENDABLE      = sendable(NAME)
 HAS_MODE      = rule(present("mode"),                          _as_auto)
 NOT_PARALLEL  = rule(when("parallel", _may_be_parallel),       _without_parallel)
 TEMPERATE     = rule(at_most("temperature", 1),                _at_most_1)

@@ -32,8 +32,7 @@ from ...types.request import Request
 from ...types.response import Response
 from .errors import decode_error
 from .facts import NAME, Wire
-from .response import read_end
-from .rows import ANSWER, ANSWER_BLOCKS as BLOCKS, CITATIONS, USAGE
+from .rows import ANSWER, ANSWER_BLOCKS as BLOCKS, CITATIONS, ENDING, USAGE
 
 __all__ = ["Decoder"]
 
@@ -282,7 +281,7 @@ class Decoder(FrameDecoder):
         content = self.fold.content
         fields, rest, marks = ANSWER.take(self.envelope)
         rest.pop("content", None)
-        read_end(fields, rest, marks, calls=ToolUseBlock in map(type, content))
+        ENDING.read(fields, rest, marks, calls=ToolUseBlock in map(type, content))
         return Response(content, **fields, **ANSWER.kept(rest, marks))
 
 
