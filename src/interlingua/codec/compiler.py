@@ -1,9 +1,11 @@
 """Code made from rows: straight-line readers and writers for the usual case.
 
 A compiled reader fetches the keys of a row, checks their types, counts them, and builds the value. A compiled writer
-fetches the fields and builds the wire object. Where anything is not as usual (another type, another spelling, marks,
-a broken rule, residue of another dialect, a field without a word), the code gives up: a reader hands the object to
-the interpreter (``Table.interpret_read``), a writer gives None, and the caller asks the interpreter with its ledger.
+fetches the fields and builds the wire object. Of what is not usual they know what is frequent: keys that are left out
+or are there although they say nothing, constants that say something else, and values that were read although they
+break a rule. With anything else (another type, another spelling, a broken rule, residue of another dialect, a field
+without a word) the code gives up: a reader hands the object to the interpreter (``Table.interpret_read``), a writer
+gives None, and the caller asks the interpreter with its ledger.
 
 The code of a row is made on first use; ``source`` has its text.
 """
@@ -15,13 +17,13 @@ from typing import Any, NamedTuple, cast
 
 from msgspec.structs import fields as struct_fields, force_setattr
 
-from .kinds import OMIT
+from .kinds import OMIT, Kind
 from .rows import Field, Row
 from .source import INDENT, Source, source_of
 from .table import Table
-from .writers import check_rules, compile_putter, compile_writer, function_name
+from .writers import compile_choice, compile_putter, compile_writer, condition, function_name
 
-__all__ = ["compile_putter", "compile_reader", "compile_taker", "compile_writer", "source_of"]
+__all__ = ["compile_choice", "compile_putter", "compile_reader", "compile_taker", "compile_writer", "source_of"]
 
 KEYWORDS = ("signature", "cache")
 """Fields of blocks that are passed by name only."""
@@ -41,34 +43,32 @@ def compile_reader(table: Table, row: Row) -> Callable[[Any], Any]:
     tree = _tree(row)
     expected, optional, accepted = _sorted(row, tree)
     names: dict[str, str] = {}
+    source.line(f"known = {len(expected) + int(tagged)}")
     for key in expected:
         names |= _read_node(source, tree[key], key, "wire")
-    size = len(expected) + int(tagged)
     if not row.together:
-        source.line(f"if len(wire) == {size}:")
+        source.line("if len(wire) == known:")
     if optional or accepted:
         if not row.together:
-            source.line(f"{INDENT}value = {_call(source, row, names, bare=True)}")
+            source.line(f"{INDENT}value = {_call(source, row, names)}")
             source.line("else:")
             source.depth += 1
-        source.line(f"known = {size}")
-        for key in (*accepted, *_other_keys(row)):
+        for key in _other_keys(row):
             source.fail_if(f"{key!r} in wire")
         for key in optional:
             names |= _read_node(source, tree[key], key, "wire")
+        for field in accepted:
+            _read_accepted(source, field)
         names |= _read_groups(source, row)
         source.line("if len(wire) == known:")
     source.line(f"{INDENT}value = {_call(source, row, names)}")
     source.line("else:")
     source.depth += 1
-    source.line(f"rest = {_rest(source, [*tree, *([table.tag] if tagged and table.tag else [])])}")
+    _rest(source, row, [*tree, *([table.tag] if tagged and table.tag else [])])
     _check_keys(source, table, "rest")
     source.line(f"value = {_call(source, row, names, extras=f'{{{table.dialect!r}: rest}}')}")
     source.depth = 1
-    for mark, variable in source.shapes.items():
-        shape = f"{{{table.dialect!r}: {{{mark!r}: {variable}}}}}"
-        source.line(f"if {variable} is not None: {source.bind(force_setattr)}(value, 'forms', {shape})")
-    check_rules(source, table, row)
+    _mark(source, table, row)
     source.line("return value")
     return source.compile(function_name("read", table, row), "wire")
 
@@ -83,15 +83,16 @@ def compile_taker(table: Table, row: Row, *, otherwise: Callable[[Any], Any] | N
     tree = _tree(row)
     expected, optional, accepted = _sorted(row, tree)
     names: dict[str, str] = {}
-    for key in accepted:
-        source.fail_if(f"{key!r} in wire")
     source.line("rest, marks = wire.copy(), {}")
     source.taking = True
     for key in [*expected, *optional]:
         names |= _read_node(source, tree[key], key, "wire")
+    for field in accepted:
+        _read_accepted(source, field)
     names |= _read_groups(source, row)
     fields = ", ".join([f"{name!r}: {variable}" for name, variable in names.items()])
     _check_keys(source, table, "rest", *[f"rest.get({key!r}, {source.bind(EMPTY)})" for key in source.inner])
+    _collect_marks(source)
     source.line(f"return {{{fields}}}, rest, marks")
     return source.compile(function_name("take", table, row), "wire")
 
@@ -103,21 +104,49 @@ def _check_keys(source: Source, table: Table, *objects: str) -> None:
             source.fail_if(f"{source.bind(table.keys.is_suspect)}({held})")
 
 
-def _sorted(row: Row, tree: Tree) -> tuple[list[str], list[str], list[str]]:
+def _sorted(row: Row, tree: Tree) -> tuple[list[str], list[str], list[Field]]:
     """The keys that are usually there, those that may be there, and those that are accepted and say nothing."""
     expected = [key for key, node in tree.items() if _is_expected(node)]
     optional = [key for key in tree if key not in expected]
     # An accepted key inside of another object needs no look: nothing that is not read may stand there.
-    accepted = [field.key[0] for field in row.fields if field.accepted and len(field.key) == 1]
-    return expected, optional, accepted
+    return expected, optional, [field for field in row.fields if field.accepted and len(field.key) == 1]
 
 
 def _other_keys(row: Row) -> list[str]:
     return [key for field in row.fields for key in field.others]
 
 
-def _rest(source: Source, keys: list[str]) -> str:
-    return f"{{key: item for key, item in wire.items() if key not in {source.bind(frozenset(keys))}}}"
+def _rest(source: Source, row: Row, keys: list[str]) -> None:
+    """The residue: what no field took. A constant is residue where it says something else."""
+    constants = [field.key[0] for field in row.constant_fields if len(field.key) == 1]
+    accepted = [field.key[0] for field in row.fields if field.accepted and len(field.key) == 1]
+    taken = frozenset([*keys, *accepted]) - {*constants}
+    source.line(f"rest = {{key: item for key, item in wire.items() if key not in {source.bind(taken)}}}")
+    for key in constants:
+        source.line(f"if {_constant(key)} is None: del rest[{key!r}]")
+
+
+def _mark(source: Source, table: Table, row: Row) -> None:
+    """Remember the shape and the spelling of a value that was read, and the rules that it breaks."""
+    remember = f"{source.bind(force_setattr)}(value, 'forms', {{{table.dialect!r}: marks}})"
+    if source.shapes or source.spells:
+        source.line("marks = {}")
+        _collect_marks(source)
+        source.line(f"if marks: {remember}")
+    elif table.rules(row):
+        source.line("marks = None")
+    for rule in table.rules(row):
+        source.line(f"if not ({condition(source, rule)}):")
+        source.line(f"{INDENT}if not marks: marks = {{}}")
+        source.line(f"{INDENT}marks.setdefault('verbatim', []).append({rule.field!r})")
+        source.line(f"{INDENT}{remember}")
+
+
+def _collect_marks(source: Source) -> None:
+    for mark, variable in source.shapes.items():
+        source.line(f"if {variable} is not None: marks[{mark!r}] = {variable}")
+    if source.spells:
+        source.line("if spelled is not None: marks['spelling'] = spelled")
 
 
 Tree = dict[str, Any]
@@ -173,18 +202,19 @@ def _read_node(source: Source, node: Field | GroupKey | Tree, key: str, wire: st
         return _read_inner(source, node, key, var, wire)
     taken = source.taking and wire == "wire"
     if node.constant:
-        source.fail_if(f"{wire}.get({key!r}, MISSING) != {source.bind(node.default)}")
-        if taken:
-            source.done(key, wire)
+        _read_constant(source, node, key, wire)
         return {}
-    if _is_expected(node):
-        missing = "" if node.kind.rejects_none and node.filler is OMIT else ", MISSING"
+    if node.required:
+        missing = "" if node.kind.rejects_none else ", MISSING"
         source.line(f"{var} = {wire}.get({key!r}{missing})")
         if missing:
             source.fail_if(f"{var} is MISSING")
-        _read_expected(source, node, var)
+        node.kind.emit_read(source, var)
         if taken:
             source.done(key, wire)
+        return {node.name: var}
+    if node.filler is not OMIT:
+        _read_filled(source, node, key, var, wire)
         return {node.name: var}
     if node.others and source.taking:
         return _read_other_keys(source, node, key, var)
@@ -230,26 +260,76 @@ def _read_groups(source: Source, row: Row) -> dict[str, str]:
             source.line(f"if found: group{at} = {source.bind(kind.read_usual)}(found)")
             missing = "REFUSED" if field.required or field.filler is not OMIT else source.bind(field.default)
             source.line(f"else: group{at} = {missing}")
+            if not field.required and field.filler is OMIT:
+                source.fail_if(f"found and group{at} == {source.bind(field.default)}")
         source.fail_if(f"group{at} is REFUSED")
         names |= {name: f"group{at}[{index}]" for index, name in enumerate(field.names)}
     return names
 
 
-def _read_expected(source: Source, field: Field, var: str) -> None:
-    if field.filler is OMIT:
-        field.kind.emit_read(source, var)
+def _constant(key: str) -> str:
+    """The variable of a key that always says the same: None if it does."""
+    return f"other_{''.join(letter if letter.isalnum() else '_' for letter in key)}"
+
+
+def _read_constant(source: Source, field: Field, key: str, wire: str) -> None:
+    """A key that always says the same. It may be missing, or residue."""
+    var = _constant(key)
+    source.line(f"{var} = {wire}.get({key!r}, MISSING)")
+    if wire != "wire":
+        source.fail_if(f"not ({source.equals(var, field.default)})")
         return
-    if field.filler == field.default and field.filler is not None:
-        field.kind.emit_read(source, var)
-        return
-    differs = "is not None" if field.filler is None else f"!= {source.bind(field.filler)}"
-    source.line(f"if {var} {differs}:")
+    source.line(f"if {source.equals(var, field.default)}:")
+    source.line(f"{INDENT}{f'del rest[{key!r}]' if source.taking else f'{var} = None'}")
+    source.line("else:")
+    source.depth += 1
+    if not source.taking:
+        source.line("known -= 1")
+        source.line(f"if {var} is None: {var} = MISSING")
+    source.line(f"if {key!r} not in wire:")
+    source.depth += 1
+    source.spell(field.name, "[]")
+    source.depth -= 2
+
+
+def _read_filled(source: Source, field: Field, key: str, var: str, wire: str) -> None:
+    """A key that is always written. Where it is missing, the field has its default."""
+    source.line(f"{var} = {wire}.get({key!r}, MISSING)")
+    source.line(f"if {var} is MISSING:")
+    source.depth += 1
+    if wire != "wire":
+        source.line(source.fail)
+    else:
+        source.spell(field.name, "[]")
+        source.line(f"{var} = {source.bind(field.default)}")
+        if not source.taking:
+            source.line("known -= 1")
+    source.depth -= 1
+    if field.has_blank_filler:
+        source.line(f"elif {var} {'is' if field.filler is None else '=='} {source.bind(field.filler)}:")
+        source.line(f"{INDENT}{var} = {source.bind(field.default)}")
+        if source.taking and wire == "wire":
+            source.line(f"{INDENT}del rest[{key!r}]")
+    source.line("else:")
     source.depth += 1
     field.kind.emit_read(source, var)
-    source.fail_if(_says_nothing(source, field, var))
+    if field.has_blank_filler or field.filler != field.default:  # else the filler itself is read as the default
+        source.fail_if(_says_nothing(source, field, var))
+    if source.taking and wire == "wire":
+        source.line(f"del rest[{key!r}]")
     source.depth -= 1
-    if field.default is not field.filler:
-        source.line(f"else: {var} = {source.bind(field.default)}")
+
+
+def _read_accepted(source: Source, field: Field) -> None:
+    """A key that may be left out; if it is there, that is remembered."""
+    key = field.key[0]
+    source.line(f"accepted = wire.get({key!r}, MISSING)")
+    source.line("if accepted is not MISSING:")
+    source.depth += 1
+    source.fail_if("True" if isinstance(field.default, Kind) else f"not ({source.equals('accepted', field.default)})")
+    source.done(key, "wire")
+    source.spell(field.name, "[accepted]")
+    source.depth -= 1
 
 
 def _says_nothing(source: Source, field: Field, var: str) -> str:
@@ -289,19 +369,14 @@ def _read_inner(source: Source, tree: Tree, key: str, var: str, wire: str) -> di
     return names
 
 
-def _call(source: Source, row: Row, names: Mapping[str, str], *, extras: str = "", bare: bool = False) -> str:
-    """The construction of the value: by position as far as possible. ``bare``: optional fields have their defaults."""
+def _call(source: Source, row: Row, names: Mapping[str, str], *, extras: str = "") -> str:
+    """The construction of the value: by position as far as possible."""
     held = {**{name: source.bind(value) for name, value in row.gives.items()}, **names}
-    defaults = {field.name: source.bind(field.default) for field in row.fields if field.key}
     arguments: list[str] = []
     by_name = False
     for info in struct_fields(row.type):
         if info.name in KEYWORDS or info.name not in held:
             by_name = True
-        if info.name not in held:
-            continue
-        if bare and info.name not in row.gives and held[info.name] == defaults.get(info.name):
-            by_name = True
-            continue
-        arguments.append(f"{info.name}={held[info.name]}" if by_name else held[info.name])
+        if info.name in held:
+            arguments.append(f"{info.name}={held[info.name]}" if by_name else held[info.name])
     return f"{source.bind(row.type)}({', '.join([*arguments, *([f'extras={extras}'] if extras else [])])})"

@@ -131,7 +131,7 @@ class Accepted(Kind):
     def read(self, wire: Json, marks: dict[str, Json]) -> Any:
         if isinstance(self.value, Kind):
             return self.value.read(wire, marks)
-        return wire if wire == self.value else REFUSED
+        return wire if wire == self.value and type(wire) is type(self.value) else REFUSED
 
 
 class Strings(Kind):
@@ -360,13 +360,19 @@ def is_plain_text(block: Any) -> bool:
 class By(Kind):
     """A kind that two named functions make. ``read`` gives ``REFUSED`` or the value, ``write`` the wire or ``OMIT``.
 
-    What is read and would be written otherwise keeps its spelling, as with every kind.
+    What is read and would be written otherwise keeps its spelling, as with every kind. ``usual`` says whether a wire
+    value is what would be written, where that can be told without writing it.
     """
 
     def __init__(
-        self, read: Callable[[Json], Any], write: Callable[[Any, Ledger], Json], *, name: str = "anything"
+        self,
+        read: Callable[[Json], Any],
+        write: Callable[[Any, Ledger], Json],
+        *,
+        name: str = "anything",
+        usual: Callable[[Json], bool] | None = None,
     ) -> None:
-        self._read, self._write, self.name = read, write, name
+        self._read, self._write, self.name, self._usual = read, write, name, usual
 
     def read(self, wire: Json, marks: dict[str, Json]) -> Any:
         return self._read(wire)
@@ -375,7 +381,7 @@ class By(Kind):
         return self._write(value, ledger)
 
     def is_usual(self, value: Any, wire: Json) -> bool:
-        return bool(self._write(value, Ledger()) == wire)
+        return self._usual(wire) if self._usual is not None else bool(self._write(value, Ledger()) == wire)
 
     def emit_read(self, source: Source, var: str) -> None:
         source.line(f"said, {var} = {var}, {source.bind(self._read)}({var})")

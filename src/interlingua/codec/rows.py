@@ -77,6 +77,11 @@ class Field(NamedTuple):
             return False
         return wire is None or (wire == self.kind.blank and type(wire) is type(self.kind.blank))
 
+    @property
+    def has_blank_filler(self) -> bool:
+        """Whether the filler says nothing, so that it is read as the default without asking the kind."""
+        return self.is_blank(self.filler)
+
 
 class Spec(NamedTuple):
     """A field of a row before the row knows its canonical type."""
@@ -187,7 +192,7 @@ class Row:
             for key, value in self.constants.items()
         ]
         accepted = [
-            Field(f"?{key}", tuple(key.split(".")), Accepted(value), required=key in self.accepts, accepted=True)
+            Field(f"?{key}", tuple(key.split(".")), Accepted(value), key in self.accepts, value, accepted=True)
             for key, value in (*self.accepts.items(), *self.ignores.items())
         ]
         self.fields = tuple([field for field in made if field is not None] + constant + accepted)

@@ -6,8 +6,8 @@ The text of a function is in ``linecache``, so that tracebacks and debuggers sho
 from __future__ import annotations
 
 import linecache
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, cast
 
 from .kinds import OMIT, REFUSED
 from .paths import ABSENT, merge
@@ -24,6 +24,16 @@ def source_of(function: Callable[..., Any]) -> str:
     return SOURCES[function]
 
 
+def literal(value: Any) -> str | None:
+    """A value as source code, fresh at each use; None where it has to be named."""
+    if value is None or type(value) in (bool, int, str):
+        return repr(value)
+    if type(value) is tuple:
+        items = [literal(item) for item in cast("Sequence[Any]", value)]
+        return None if None in items else f"({''.join([f'{item}, ' for item in items])})"
+    return repr(value) if type(value) in (list, dict) and not value else None
+
+
 class Source:
     """The lines of a function, and the objects that they name. ``fail`` is the statement that gives up."""
 
@@ -33,6 +43,9 @@ class Source:
         self.fail = fail
         self.shapes: dict[str, str] = {}
         self.taking = False
+        """Whether the code of a reader deletes from ``rest`` what it read. Otherwise it counts, in ``known``."""
+        self.spells = False
+        """Whether the code of a reader notes spellings, in ``spelled``."""
         self.inner: list[str] = []
         """The keys of the objects in a frame that hold fields."""
         self.groups: dict[str, dict[str, str]] = {}
@@ -50,14 +63,25 @@ class Source:
 
     def bind(self, value: Any) -> str:
         """A name for an object; what can be written as a literal is."""
-        if value is None or value is True or value is False or value in ((), "") or type(value) is int:
-            return repr(value)
+        if (text := literal(value)) is not None:
+            return text
         for name, bound in self.bound.items():
             if bound is value or (bound == value and type(bound) is type(value) and callable(value)):
                 return name
         name = f"x{len(self.bound)}"
         self.bound[name] = value
         return name
+
+    def equals(self, var: str, value: Any) -> str:
+        """The condition that a wire value is this one: also of its type, since ``True == 1``."""
+        same = f"{var} == {self.bind(value)}"
+        return f"type({var}) is {type(value).__name__} and {same}" if type(value) in (int, float, bool) else same
+
+    def spell(self, name: str, wire: str) -> None:
+        """Note how the wire spelled a field: the source of a list, as ``rows`` says."""
+        self.spells = True
+        self.line(f"if spelled is None: spelled = {{{name!r}: {wire}}}")
+        self.line(f"else: spelled[{name!r}] = {wire}")
 
     def shape(self, mark: str) -> str:
         """The variable that takes a mark of the value being read; None says that there is nothing to remember."""
@@ -72,8 +96,9 @@ class Source:
 
     def compile(self, name: str, argument: str) -> Callable[[Any], Any]:
         """The function."""
-        shapes = [f"{INDENT}{variable} = None" for variable in self.shapes.values()]
-        text = "\n".join([f"def {name}({argument}):", *shapes, *self.lines, ""])
+        variables = [*self.shapes.values(), *(["spelled"] if self.spells else [])]
+        begins = [f"{INDENT}{variable} = None" for variable in variables]
+        text = "\n".join([f"def {name}({argument}):", *begins, *self.lines, ""])
         file = f"<rows {len(SOURCES)}: {name}>"
         linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
         made: dict[str, Any] = {}

@@ -166,19 +166,11 @@ class Table:
 
     def _writer(self, type: type) -> Callable[[Any], Wire | None]:
         rows = self.by_type.get(type, [])
-        writers = {id(row): compiler().compile_writer(self, row) for row in rows}
-
-        def write_one_of(value: Any) -> Wire | None:
-            row = None if value.forms else self.row_for(value)
-            return None if row is None else writers[id(row)](value)
-
-        writer = write_one_of if len(rows) != 1 else writers[id(rows[0])]
-        names = {name for row in rows for name in row.fixed}
-        alike = len(rows) == 1 or len({str(row.fixed) for row in rows}) < len(rows) or any(row.when for row in rows)
-        if len(names) == 1 and not alike:
-            (name,) = names
-            by_value = {row.fixed[name]: writers[id(row)] for row in rows if row.fixed}
-            writer = partial(_write_by, name, by_value)
+        writer: Callable[[Any], Wire | None]
+        if len(rows) == 1:
+            writer = compiler().compile_writer(self, rows[0])
+        else:
+            writer = compiler().compile_choice(self, rows, type)
         self._writers[type] = writer
         return writer
 
@@ -314,12 +306,6 @@ def _may_write(other: Row, row: Row) -> bool:
     """Whether one row would write what another one reads. Different conditions of rows exclude each other."""
     same = other.when is None or row.when is None or other.when is row.when
     return same and row.fixed.items() >= other.fixed.items()
-
-
-def _write_by(name: str, writers: Mapping[Any, Callable[[Any], Wire | None]], value: Any) -> Wire | None:
-    """Write by the row that belongs to the value of a field."""
-    writer = writers.get(getattr(value, name))
-    return None if writer is None else writer(value)
 
 
 def _spelled_usually(keys: KeySpelling | None, wire: Json) -> tuple[Json, Wire]:

@@ -90,7 +90,8 @@ def take_together(field: Any, rest: Wire, into: dict[str, Any], marks: Wire) -> 
     for key in taken:
         remove(rest, key.split("."))
     into.update(zip(field.names, values, strict=True))
-    if not field.kind.is_usual(values, taken):
+    is_written = field.required or field.filler is not OMIT or values != field.default
+    if not (is_written and field.kind.is_usual(values, taken)):
         marks.setdefault("spelling", {})[field.name] = [taken]
     return True
 

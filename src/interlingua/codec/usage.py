@@ -134,7 +134,7 @@ class Counts:
 
     def _read_usual(self, wire: Wire) -> tuple[TokenUsage, Wire, Wire | None] | None:
         usual = self._take(wire)
-        if usual is not None:
+        if usual is not None and not usual[2]:
             numbers, rest, _ = usual
             fresh, cached, created, output, reasoning = [numbers.get(field, 0) for field in FIELDS]
             usage = self._usage(fresh, cached, created, output, reasoning, numbers.get("total"))

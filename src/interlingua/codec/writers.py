@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, cast
 
 from .json import is_object
 from .kinds import OMIT, Plain
-from .rows import Field, Row
+from .paths import find, put
+from .rows import Field, Row, Rule
 from .source import Source
 from .table import Table
 
-__all__ = ["check_rules", "compile_putter", "compile_writer", "function_name"]
+__all__ = ["compile_choice", "compile_putter", "compile_writer", "condition", "function_name"]
 
 EMPTY: dict[str, Any] = {}
 
@@ -19,21 +20,19 @@ EMPTY: dict[str, Any] = {}
 def compile_writer(table: Table, row: Row) -> Callable[[Any], Any]:
     """A function that writes a value of this row, or gives None."""
     source = Source("return None")
-    _write_head(source, table, row)
-    unusual = [f"value.{name} != {source.bind(fixed)}" for name, fixed in row.fixed.items()]
+    has_marks = _write_head(source, table, row)
+    unusual = _not_of(source, row)
     unusual += [f"value.{field.name}{_differs(source, field)}" for field in row.fields if not field.key]
     if unusual:
         source.fail_if(" or ".join(unusual))
-    check_rules(source, table, row)
-    _write_fields(source, table, row)
+    _check_rules(source, table, row, has_marks=has_marks)
+    _write_fields(source, table, row, has_marks=has_marks)
     source.line("if value.extras:")
     source.line(f"    residue = value.extras.get({table.dialect!r})")
     source.line(f"    if residue is None or len(value.extras) != 1: {source.fail}")
     source.line("    merge(wire, residue)")
-    for field in row.fields:
-        if field.constant:
-            target = "wire" + "".join(f".setdefault({step!r}, {{}})" for step in field.key[:-1])
-            source.line(f"{target}.setdefault({field.key[-1]!r}, {field.default!r})")
+    for field in row.constant_fields:
+        _write_constant(source, field, has_marks=has_marks)
     source.line("return wire")
     return source.compile(function_name("write", table, row), "value")
 
@@ -41,27 +40,54 @@ def compile_writer(table: Table, row: Row) -> Callable[[Any], Any]:
 def compile_putter(table: Table, row: Row) -> Callable[[Any], Any]:
     """A function that writes the fields of a frame, or gives None. Residue and constants are the caller's."""
     source = Source("return None")
-    _write_head(source, table, row)
+    has_marks = _write_head(source, table, row)
     unusual = [f"value.{field.name}{_differs(source, field)}" for field in row.fields if not field.key]
     if unusual:
         source.fail_if(" or ".join(unusual))
-    check_rules(source, table, row)
-    _write_fields(source, table, row)
+    _check_rules(source, table, row, has_marks=has_marks)
+    _write_fields(source, table, row, has_marks=has_marks)
     source.line("return wire")
     return source.compile(function_name("put", table, row), "value")
 
 
-def _write_head(source: Source, table: Table, row: Row) -> None:
-    """Give up on a value with a spelling of its own; marks of shape are known to the kinds that made them."""
+def compile_choice(table: Table, rows: Sequence[Row], kind: type) -> Callable[[Any], Any]:
+    """A function that writes a value by the first of some rows that suits it, or gives None."""
+    source = Source("return None")
+    for row in rows:
+        unsuitable = " or ".join(_not_of(source, row)) or "False"
+        source.line(f"if not ({unsuitable}): return {source.bind(compile_writer(table, row))}(value)")
+    source.line("return None")
+    return source.compile(f"choose_{kind.__name__}", "value")
+
+
+def _not_of(source: Source, row: Row) -> list[str]:
+    """The conditions that a value is of another row of the same type."""
+    unsuitable = [f"value.{name} != {source.bind(fixed)}" for name, fixed in row.fixed.items()]
+    return unsuitable + ([f"not {source.bind(row.when)}(value)"] if row.when is not None else [])
+
+
+def _write_head(source: Source, table: Table, row: Row) -> bool:
+    """Give up on a value with a spelling that the code does not know. False: the type has no marks at all.
+
+    Marks of shape are known to the kinds that made them.
+    """
     if "forms" not in row.type.__struct_fields__:
-        return
-    source.line(
-        f"marks = value.forms.get({table.dialect!r}, {source.bind(EMPTY)}) if value.forms else {source.bind(EMPTY)}"
-    )
-    source.fail_if("marks and ('spelling' in marks or 'verbatim' in marks or 'tag' in marks or 'keys' in marks)")
+        return False
+    source.line("marks, spelling, verbatim = EMPTY, (), ()")
+    source.bound["EMPTY"] = EMPTY
+    source.line(f"if value.forms and {table.dialect!r} in value.forms:")
+    source.depth += 1
+    source.line(f"marks = value.forms[{table.dialect!r}]")
+    source.fail_if("'tag' in marks or 'keys' in marks")
+    source.line("spelling, verbatim = marks.get('spelling', ()), marks.get('verbatim', ())")
+    single = [field for field in row.fields if not field.names]
+    known = [field.name for field in single if field.constant or field.accepted or field.filler is not OMIT]
+    source.fail_if(f"spelling and not spelling.keys() <= {source.bind(frozenset(known))}")
+    source.depth -= 1
+    return True
 
 
-def _write_fields(source: Source, table: Table, row: Row) -> None:
+def _write_fields(source: Source, table: Table, row: Row, *, has_marks: bool) -> None:
     said = [field for field in row.fields if field.key and not (field.accepted or field.constant or field.names)]
     literal = [(field, f"v{at}") for at, field in enumerate(said) if _is_always_written(field)]
     for field, var in literal:
@@ -69,18 +95,32 @@ def _write_fields(source: Source, table: Table, row: Row) -> None:
         field.kind.emit_write(source, var)
     tagged = table.tag is not None and table.tag != Table.KEY
     _literal(source, {table.tag: repr(row.tag)} if tagged and table.tag and row.tag else {}, literal)
+    for field, var in literal if has_marks else ():
+        if field.filler is not OMIT:
+            _write_absent(source, field, var)
     for at, field in enumerate(said):
         if not _is_always_written(field):
-            _write_optional(source, field, f"v{at}")
+            _write_optional(source, field, f"v{at}", has_marks=has_marks)
     for field in row.fields:
         if field.names:
             _write_group(source, field)
+        elif field.accepted and has_marks:
+            source.line(f"if {field.name!r} in spelling: {_target(field)} = spelling[{field.name!r}][0]")
 
 
 def _is_always_written(field: Field) -> bool:
     """Whether the key is always written, and its value is what the kind writes, also for the default."""
     same = field.filler == field.default and type(field.filler) is type(field.default) and type(field.kind) is Plain
     return field.required or (field.filler is not OMIT and same)
+
+
+def _write_absent(source: Source, field: Field, var: str) -> None:
+    """Take back what is always written, if the wire had no such key and the field still has its default."""
+    source.line(f"if {field.name!r} in spelling and {var} == {source.bind(field.default)}:")
+    source.depth += 1
+    source.fail_if(f"spelling[{field.name!r}]" if len(field.key) == 1 else "True")
+    source.line(f"del {_target(field)}")
+    source.depth -= 1
 
 
 def _write_group(source: Source, field: Field) -> None:
@@ -115,16 +155,34 @@ def _display(tree: dict[str, Any]) -> str:
     return f"{{{shown}}}"
 
 
-def _write_optional(source: Source, field: Field, var: str) -> None:
+def _write_optional(source: Source, field: Field, var: str, *, has_marks: bool) -> None:
     source.line(f"{var} = value.{field.name}")
     source.line(f"if {var}{_differs(source, field)}:")
     source.depth += 1
     field.kind.emit_write(source, var)
-    target = "wire" + "".join(f".setdefault({step!r}, {{}})" for step in field.key[:-1])
-    source.line(f"{target}[{field.key[-1]!r}] = {var}")
+    source.line(f"{_target(field)} = {var}")
     source.depth -= 1
-    if field.filler is not OMIT:
-        source.line(f"else: {target}[{field.key[-1]!r}] = {field.filler!r}")
+    if field.filler is OMIT:
+        return
+    if has_marks:
+        source.line(f"elif {field.name!r} in spelling:")
+        source.line(f"    if spelling[{field.name!r}]: {source.fail}")
+    source.line(f"else: {_target(field)} = {field.filler!r}")
+
+
+def _target(field: Field) -> str:
+    """The place of a field in the wire object; objects on the way are made."""
+    return "wire" + "".join(f".setdefault({step!r}, {{}})" for step in field.key[:-1]) + f"[{field.key[-1]!r}]"
+
+
+def _write_constant(source: Source, field: Field, *, has_marks: bool) -> None:
+    absent, value = f"{field.name!r} not in spelling and " if has_marks else "", repr(field.default)
+    if len(field.key) == 1:
+        source.line(f"if {absent}{field.key[0]!r} not in wire: wire[{field.key[0]!r}] = {value}")
+    else:
+        path = source.bind(field.key)
+        source.bound |= {"find": find, "put": put}
+        source.line(f"if {absent}find(wire, {path}) is ABSENT: put(wire, {path}, {value})")
 
 
 def _differs(source: Source, field: Field) -> str:
@@ -134,10 +192,16 @@ def _differs(source: Source, field: Field) -> str:
     return " is not None" if field.default is None else f" != {source.bind(field.default)}"
 
 
-def check_rules(source: Source, table: Table, row: Row) -> None:
-    """Give up on a value that breaks a rule."""
+def _check_rules(source: Source, table: Table, row: Row, *, has_marks: bool) -> None:
+    """Give up on a value that breaks a rule, unless it was read so."""
     for rule in table.rules(row):
-        source.fail_if(f"not ({rule.source.format('value') or f'{source.bind(rule.holds)}(value)'})")
+        unless = f" and {rule.field!r} not in verbatim" if has_marks else ""
+        source.fail_if(f"not ({condition(source, rule)}){unless}")
+
+
+def condition(source: Source, rule: Rule) -> str:
+    """The expression that a value keeps a rule."""
+    return rule.source.format("value") or f"{source.bind(rule.holds)}(value)"
 
 
 def function_name(verb: str, table: Table, row: Row) -> str:
