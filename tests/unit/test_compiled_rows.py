@@ -197,3 +197,18 @@ def test_lists_that_are_written_belong_to_nobody_else() -> None:
         written["tokens"].append("x")
     assert BLOCKS.write_usual(TextBlock("a"))["tokens"] == []
     assert BLOCKS.interpret_write(TextBlock("a"), Ledger())["tokens"] == []
+
+
+STYLES = Table(NAME, None, Row(ToolUseBlock, None, id="i", name="n", input=may("w", OBJECT),
+    kind=fill("s", "plain", Vocabulary({"plain": "json", "free": "text", "custom": "text"})),
+    input_text=unsaid("no text"), signature=unsaid("unsigned"), cache=unsaid("not cached")))  # fmt: skip
+
+
+@pytest.mark.parametrize("style", ["plain", "free", "custom", None, 7])
+def test_a_synonym_of_a_key_that_is_always_written_is_kept(style: Any) -> None:
+    wire = {"i": "1", "n": "t", "s": style}
+    value = STYLES.read(wire)
+    assert value == STYLES.interpret_read(wire)
+    assert STYLES.write(value, Ledger()) == STYLES.interpret_write(value, Ledger()) == wire
+    edited = replace(value, kind="text" if value.kind == "json" else "json")
+    assert STYLES.write(edited, Ledger()) == STYLES.interpret_write(edited, Ledger())

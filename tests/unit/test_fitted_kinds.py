@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from interlingua.codec.fitted_kinds import Bounded, FilledStrings, Suffixed
+from interlingua.codec.fitted_kinds import AtLeast, Bounded, FilledStrings, Suffixed
 from interlingua.codec.kinds import ANY, Each
 from interlingua.codec.ledger import Ledger
 from interlingua.codec.rows import Row, fill, may, must, unsaid
@@ -131,3 +131,28 @@ def test_a_constant_object_is_never_shared() -> None:
         first, second = write(choice), write(choice)
         assert first == second == {"auto": {}}
         assert first["auto"] is not second["auto"]
+
+
+LEAST = Frame(HERE, Row(Request, None, seed=may("numbers.seed", AtLeast(1, "none below 1")),
+    elsewhere=NAMES.replace("seed ", "") + " max_output_tokens temperature top_p stop_sequences"))  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("wire", "seed", "rest"),
+    [
+        ({"numbers": {"seed": 1}}, 1, {}),
+        ({"numbers": {"seed": 0, "more": 2}}, None, {"numbers": {"seed": 0, "more": 2}}),
+        ({"numbers": {"seed": True}}, None, {"numbers": {"seed": True}}),
+        ({"numbers": {}}, None, {"numbers": {}}),
+        ({}, None, {}),
+    ],
+)
+def test_what_is_below_a_least_stays_residue(wire: Any, seed: int | None, rest: Any) -> None:
+    assert LEAST.take(wire) == LEAST.interpret_take(wire) == ({"seed": seed}, rest, {})
+
+
+def test_what_is_below_a_least_is_not_written() -> None:
+    ledger = Ledger()
+    assert LEAST.put(Request(seed=1), ledger) == {"numbers": {"seed": 1}}
+    assert LEAST.put(Request(seed=0), ledger) == {}
+    assert [(loss.kind, loss.path, loss.reason) for loss in ledger.losses] == [("dropped", "seed", "none below 1")]

@@ -355,8 +355,7 @@ def _read_inner(source: Source, tree: Tree, key: str, var: str, wire: str) -> di
         source.inner.append(key)
         known = source.bind(frozenset(tree))
         source.line(f"if not {whole}: rest[{key!r}] = {{k: item for k, item in {var}.items() if k not in {known}}}")
-        source.line(f"elif {var}: del rest[{key!r}]")
-        source.fail_if(f"not {var} and {key!r} in wire")
+        source.line(f"elif {var}: del rest[{key!r}]")  # an empty object stays
         return names
     source.fail_if(f"not ({whole})")
     if expected:

@@ -12,7 +12,7 @@ from .ledger import Ledger
 if TYPE_CHECKING:
     from .source import Source
 
-__all__ = ["Bounded", "FilledStrings", "Suffixed"]
+__all__ = ["AtLeast", "Bounded", "FilledStrings", "Suffixed"]
 
 
 class Bounded(Plain):
@@ -86,3 +86,26 @@ class FilledStrings(Strings):
     def emit_write(self, source: Source, var: str) -> None:
         source.fail_if(f"not all({var})")
         super().emit_write(source, var)
+
+
+class AtLeast(Plain):
+    """An integer that has a least value. What is below it is not read, and not written."""
+
+    def __init__(self, least: int, reason: str) -> None:
+        super().__init__("an integer", int)
+        self.least, self.reason = least, reason
+
+    def read(self, wire: Json, marks: dict[str, Json]) -> Any:
+        return wire if type(wire) is int and wire >= self.least else REFUSED
+
+    def write(self, value: Any, ledger: Ledger, marks: Mapping[str, Json]) -> Json:
+        if value >= self.least:
+            return value
+        ledger.lose("dropped", self.reason)
+        return OMIT
+
+    def emit_read(self, source: Source, var: str) -> None:
+        source.fail_if(f"type({var}) is not int or {var} < {self.least}")
+
+    def emit_write(self, source: Source, var: str) -> None:
+        source.fail_if(f"{var} < {self.least}")

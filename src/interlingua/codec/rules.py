@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from msgspec.structs import replace
 
 from ..types.base import Json
-from ..types.blocks import JsonBlock, RefusalBlock, ServerToolUseBlock, TextBlock, ToolUseBlock
+from ..types.blocks import BlockBase, JsonBlock, RefusalBlock, ServerToolUseBlock, TextBlock, ToolUseBlock
 from ..types.loss import LossWeight
 from ..types.tools import ToolDefinition
 from .ids import IdRule
@@ -24,6 +24,7 @@ __all__ = [
     "Condition",
     "among",
     "as_json_text",
+    "as_json_tool",
     "as_text",
     "at_most",
     "by_id_rule",
@@ -115,7 +116,12 @@ def filled(dialect: str) -> Rule:
     def holds(block: Any) -> bool:
         return bool(block.text)
 
-    return Rule("text", holds, drop(f"{dialect} accepts no empty text", "form"), "{0}.text", history=True)
+    def fit(block: TextBlock, ledger: Ledger) -> None:
+        ledger.lose_form("dropped", f"{dialect} accepts no empty text")
+        if block.citations:
+            ledger.lose("dropped", "the text that has these citations is empty, and was left out", "citations")
+
+    return Rule("text", holds, fit, "{0}.text", history=True)
 
 
 def by_id_rule(field: str, ids: IdRule, reason: str) -> Rule:
@@ -150,9 +156,21 @@ FREE_TEXT_SCHEMA: dict[str, Json] = {
 }
 
 
+def as_json_tool(dialect: str) -> Fit:
+    """A free-text tool as a function with one string argument."""
+    reason = f"{dialect} has no free-text tools; sent as a function with one string argument `input`"
+
+    def fit(tool: ToolDefinition, ledger: Ledger) -> ToolDefinition:
+        ledger.lose("approximated", reason, "kind")
+        ledger.lose("added", reason, "input_schema")
+        return replace(tool, kind="json", input_schema=FREE_TEXT_SCHEMA)
+
+    return fit
+
+
 def sendable(dialect: str) -> Rule:
     """Only tools that take a JSON object, and whose schema allows strict mode if they are strict."""
-    free_text = f"{dialect} has no free-text tools; sent as a function with one string argument `input`"
+    as_json = as_json_tool(dialect)
 
     def holds(tool: ToolDefinition) -> bool:
         if tool.kind != "json" or tool.input_schema.get("type") != "object":
@@ -161,9 +179,7 @@ def sendable(dialect: str) -> Rule:
 
     def fit(tool: ToolDefinition, ledger: Ledger) -> ToolDefinition:
         if tool.kind == "text":
-            ledger.lose("approximated", free_text, "kind")
-            ledger.lose("added", free_text, "input_schema")
-            return replace(tool, kind="json", input_schema=FREE_TEXT_SCHEMA)
+            return as_json(tool, ledger)
         schema, strict = tool.input_schema, tool.strict
         if strict:
             schema, able = say_strict(schema, dialect, ledger, "input_schema")
@@ -193,7 +209,7 @@ def as_json_text(reason: str) -> Fit:
 
     def fit(value: JsonBlock, ledger: Ledger) -> TextBlock:
         ledger.lose_form("approximated", reason)
-        return TextBlock(dump(value.value).decode(), cache=value.cache, extras=value.extras, forms=value.forms)
+        return _as_text(value, dump(value.value).decode())
 
     return fit
 
@@ -203,6 +219,11 @@ def as_text(reason: str) -> Fit:
 
     def fit(value: RefusalBlock, ledger: Ledger) -> TextBlock:
         ledger.lose("approximated", reason)
-        return TextBlock(value.text, cache=value.cache, extras=value.extras, forms=value.forms)
+        return _as_text(value, value.text)
 
     return fit
+
+
+def _as_text(value: BlockBase, text: str) -> TextBlock:
+    """A text block with all that another block had beside its own."""
+    return TextBlock(text, signature=value.signature, cache=value.cache, extras=value.extras, forms=value.forms)

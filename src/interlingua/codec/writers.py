@@ -159,6 +159,8 @@ def _write_optional(source: Source, field: Field, var: str, *, has_marks: bool) 
     source.line(f"{var} = value.{field.name}")
     source.line(f"if {var}{_differs(source, field)}:")
     source.depth += 1
+    if field.filler is not OMIT and has_marks:
+        source.fail_if(f"spelling and spelling.get({field.name!r})")
     field.kind.emit_write(source, var)
     source.line(f"{_target(field)} = {var}")
     source.depth -= 1
