@@ -156,7 +156,7 @@ FREE_TEXT_SCHEMA: dict[str, Json] = {
 }
 
 
-def as_json_tool(dialect: str) -> Fit:
+def as_json_tool(dialect: str) -> Callable[[ToolDefinition, Ledger], ToolDefinition]:
     """A free-text tool as a function with one string argument."""
     reason = f"{dialect} has no free-text tools; sent as a function with one string argument `input`"
 
