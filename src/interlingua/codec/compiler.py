@@ -218,16 +218,28 @@ def _read_node(source: Source, node: Field | GroupKey | Tree, key: str, wire: st
         return {node.name: var}
     if node.others and source.taking:
         return _read_other_keys(source, node, key, var)
+    _read_optional(source, node, key, var, wire)
+    return {node.name: var}
+
+
+def _read_optional(source: Source, field: Field, key: str, var: str, wire: str) -> None:
+    """A key that may be missing. Where it says nothing, that is remembered."""
+    blank = "" if field.kind.blank is None else f" or {var} == {source.bind(field.kind.blank)}"
     source.line(f"{var} = {wire}.get({key!r}, MISSING)")
-    source.line(f"if {var} is MISSING:")
-    source.line(f"{INDENT}{var} = {source.bind(node.default)}")
-    source.line("else:")
+    source.line(f"if {var} is MISSING: {var} = {source.bind(field.default)}")
+    source.line(f"elif {var} is None{blank}:")
     source.depth += 1
-    node.kind.emit_read(source, var)
-    source.fail_if(_says_nothing(source, node, var))
+    source.spell(field.name, f"{{{key!r}: [{var}]}}" if field.others else f"[{var}]")
+    source.line(f"{var} = {source.bind(field.default)}")
     source.done(key, wire)
     source.depth -= 1
-    return {node.name: var}
+    source.line("else:")
+    source.depth += 1
+    field.kind.emit_read(source, var)
+    if field.default not in (None, (), field.kind.blank):
+        source.fail_if(f"{var} == {source.bind(field.default)}")
+    source.done(key, wire)
+    source.depth -= 1
 
 
 def _read_other_keys(source: Source, field: Field, key: str, var: str) -> dict[str, str]:

@@ -361,7 +361,7 @@ class By(Kind):
     """A kind that two named functions make. ``read`` gives ``REFUSED`` or the value, ``write`` the wire or ``OMIT``.
 
     What is read and would be written otherwise keeps its spelling, as with every kind. ``usual`` says whether a wire
-    value is what would be written, where that can be told without writing it.
+    value is what would be written, where that can be told without writing it. ``blank`` is a value that says nothing.
     """
 
     def __init__(
@@ -371,8 +371,9 @@ class By(Kind):
         *,
         name: str = "anything",
         usual: Callable[[Json], bool] | None = None,
+        blank: Json = None,
     ) -> None:
-        self._read, self._write, self.name, self._usual = read, write, name, usual
+        self._read, self._write, self.name, self._usual, self.blank = read, write, name, usual, blank
 
     def read(self, wire: Json, marks: dict[str, Json]) -> Any:
         return self._read(wire)
