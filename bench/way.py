@@ -1,8 +1,8 @@
 """The functions of the package that one warm ``Session.send`` runs, by room.
 
-The scripted model answers in memory, and the session has answered before. What the scripted model itself runs is counted
-apart: over a network, that would be the provider's work. A comprehension counts with the function it stands in; a
-function compiled from a dialect's rows counts as a function of the file ``<rows>``.
+The scripted model answers in memory, and the session has answered before. What the scripted model itself runs is
+counted apart: over a network, that would be the provider's work. A comprehension counts with the function it stands in;
+a function compiled from a dialect's rows counts as a function of the file ``<rows>``.
 
 ``python bench/way.py [-v] [model]`` prints the counts; ``-v`` names every function.
 """

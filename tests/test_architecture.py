@@ -34,7 +34,7 @@ ROOMS = (
 INSIDE = {
     "models": (("providers", "estimate"), ("catalogue",), ("pricing",)),
     "client": (
-        ("secrets", "deadline", "bus"),
+        ("secrets", "deadline", "bus", "held_events"),
         ("config", "http"),
         ("models_file", "addressing", "environment", "signing", "retry", "fitting"),
         ("exchange", "transport", "behaviour", "export"),

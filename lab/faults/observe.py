@@ -204,7 +204,7 @@ def make_call(
             bus=bus,
         )
         WAYS[way](client, ask(row), call)
-        if len(client._calls):
+        if len(client._open_calls):
             call.problems.append("the call is still in the register")
         call.problems += medium.after()
     return call

@@ -136,6 +136,6 @@ def call(
             run(done)
     except AdapterError as error:
         outcome.error = error
-    assert len(client._calls) == 0, "the call is still in the register"
+    assert len(client._open_calls) == 0, "the call is still open"
     assert outcome.transport.open == 0, "a reply was left open"
     return outcome

@@ -36,7 +36,7 @@ def on_stage(dialect: str, step: Step, scene: Scene) -> None:
             async with AsyncClient(PROVIDERS[dialect], config(base_url=server.url)) as client:
                 await scene(server, client)
                 await server.gone.wait()
-                assert len(client._calls) == 0
+                assert len(client._open_calls) == 0
             assert server.left == 1
 
     run(asyncio.wait_for(play(), GUARD))
@@ -264,7 +264,7 @@ def test_another_thread_cancels_a_blocking_call(dialect: str, step: Step) -> Non
             assert client.cancel("r1")
             check_cancelled(await reading)
             await server.gone.wait()
-            assert len(client._calls) == 0
+            assert len(client._open_calls) == 0
             client.close()
 
     run(asyncio.wait_for(play(), GUARD))

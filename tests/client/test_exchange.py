@@ -24,7 +24,7 @@ from interlingua import (
 )
 from interlingua.client.config import AdapterConfig
 from interlingua.client.embedded import Script, handler
-from interlingua.client.exchange import Exchange, Reading
+from interlingua.client.exchange import AnswerReader, Exchange
 from interlingua.client.http import Timeouts
 from interlingua.models.providers import PROVIDERS as ROWS
 
@@ -36,7 +36,7 @@ def exchange(name: str, settings: AdapterConfig | None = None, *, stream: bool =
     )
 
 
-def read(made: Exchange, status: int, kind: str, *chunks: bytes, **headers: str) -> tuple[Reading, list[Any]]:
+def read(made: Exchange, status: int, kind: str, *chunks: bytes, **headers: str) -> tuple[AnswerReader, list[Any]]:
     reading = made.read(status, {"content-type": kind, **headers})
     events = [event for chunk in chunks for event in reading.feed(chunk)]
     return reading, [*events, *reading.end()]
@@ -81,7 +81,7 @@ def test_the_callers_own_header_wins() -> None:
 def test_options_body_and_extras_pass_through(dialect_name: str) -> None:
     settings = config(options={"body": {"brand_new": {"deep": [1]}, "other": None}})
     made = exchange(PROVIDERS[dialect_name], settings, extras={dialect_name: {"also_new": True}})
-    body = json.loads(made.body)
+    body = made.wire
     assert body["brand_new"] == {"deep": [1]}
     assert body["other"] is None
     assert body["also_new"] is True
@@ -89,13 +89,13 @@ def test_options_body_and_extras_pass_through(dialect_name: str) -> None:
 
 def test_options_body_is_merged_and_wins() -> None:
     settings = config(options={"body": {"generationConfig": {"maxOutputTokens": 7, "newKnob": 1}}})
-    body = json.loads(exchange("google", settings, temperature=0.5).body)
+    body = exchange("google", settings, temperature=0.5).wire
     assert body["generationConfig"] == {"maxOutputTokens": 7, "newKnob": 1, "temperature": 0.5}
 
 
 def test_vertex_takes_claude_without_a_model_in_the_body() -> None:
     settings = config(options={"project": "p"})
-    body = json.loads(exchange("vertex-anthropic", settings).body)
+    body = exchange("vertex-anthropic", settings).wire
     assert "model" not in body
     assert body["anthropic_version"] == "vertex-2023-10-16"
 

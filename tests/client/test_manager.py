@@ -42,7 +42,7 @@ from interlingua.client.connecting import USUAL
 from interlingua.client.embedded import LoopbackServer, Script, Step, handler
 from interlingua.client.environment import OPTIONS, base_url_variable
 from interlingua.client.http import HttpRequest
-from interlingua.client.manager import LOOK_SECONDS, ProviderManager
+from interlingua.client.manager import CHECK_SECONDS, ProviderManager
 from interlingua.client.models_file import ConfigError
 from interlingua.client.signing import signer_for
 from interlingua.client.transport.memory import AsyncMemoryTransport, MemoryTransport
@@ -225,7 +225,7 @@ def test_an_adapter_of_ones_own() -> None:
     assert manager.locate("parrot:grey") == ("parrot", "grey")
     assert manager.capabilities_for("parrot").images
     assert run(parrot.complete(ask())).text == "polly"
-    with pytest.raises(NotConfigured, match="awaits"):
+    with pytest.raises(NotConfigured, match="async adapter"):
         manager.get_client("parrot")
     with pytest.raises(NotConfigured, match="only it knows"):
         manager.prepare_request("parrot", ask())
@@ -469,12 +469,12 @@ def test_turns_that_begin_together_look_once(tmp_path: Path, monkeypatch: pytest
     monkeypatch.setattr("interlingua.client.manager.time", SimpleNamespace(monotonic=lambda: now[0]))
     path = write(tmp_path / "models.yaml", "adapters:\n  openai: {timeout_seconds: 1}\n", 1)
     manager, _ = managing(models=path)
-    manager.look()
+    manager.refresh_if_due()
     write(path, "adapters:\n  openai: {timeout_seconds: 2}\n", 2)
-    manager.look()
+    manager.refresh_if_due()
     assert manager.edition == 0
-    now[0] += LOOK_SECONDS
-    manager.look()
+    now[0] += CHECK_SECONDS
+    manager.refresh_if_due()
     assert manager.edition == 1
     assert manager.get_client("openai").config.timeout_seconds == 2
 

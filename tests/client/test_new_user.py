@@ -398,7 +398,7 @@ def test_a_client_that_awaits_says_so() -> None:
 def test_words_are_no_request(how: str) -> None:
     with (
         connect_sync("embedded:") as client,
-        pytest.raises(TypeError, match=r"a Request is needed, not str: Request\("),
+        pytest.raises(TypeError, match=r"expected a Request, got str: write Request\("),
     ):
         getattr(client, how)("Hello")
 

@@ -94,7 +94,7 @@ class Soak:
 
     async def close(self) -> None:
         for client in self.clients:
-            assert len(client._calls) == 0
+            assert len(client._open_calls) == 0
             await client.close()
 
 
@@ -186,7 +186,7 @@ def test_what_is_left_is_seen() -> None:
 async def begun(client: AsyncClient, server: LoopbackServer, after: int) -> None:
     """Until the request is there; in the middle, until a part of the body is read and the server is silent."""
     await server.asked.wait()
-    while after and not any(active.reply for calls in client._calls._calls.values() for active in calls):  # noqa: ASYNC110
+    while after and not any(opened.reply for opened in tuple(client._open_calls)):  # noqa: ASYNC110
         await asyncio.sleep(0)
 
 
@@ -220,7 +220,7 @@ def test_a_cancelled_complete_closes_the_socket(dialect: str, after: int, how: s
             await begun(client, server, after)
             await ENDS[how](client, task)
             await server.gone.wait()
-            assert (server.left, len(client._calls)) == (1, 0)
+            assert (server.left, len(client._open_calls)) == (1, 0)
 
     run(asyncio.wait_for(scene(), GUARD))
 
@@ -240,10 +240,10 @@ def test_another_thread_cancels_a_blocking_complete_within_the_body(dialect: str
         thread = threading.Thread(target=ask_and_wait, args=(client,))
         thread.start()
         server.wait(server.asked)
-        while after and not any(active.reply for calls in [*client._calls._calls.values()] for active in calls):
+        while after and not any(opened.reply for opened in tuple(client._open_calls)):
             time.sleep(0.0005)
         assert client.cancel("r1") is True
         thread.join()
         server.wait(server.gone)
-        assert (server.left, len(client._calls)) == (1, 0)
+        assert (server.left, len(client._open_calls)) == (1, 0)
     assert len(caught) == 1

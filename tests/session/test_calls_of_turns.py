@@ -165,7 +165,7 @@ def test_a_call_at_the_output_limit_is_not_run_and_needs_no_answer(dialect: str,
     assert tools.ran == ["one"], "the call before it is complete"
     assert results(session) == ["1"]
     assert session.messages[-1].text == "done"
-    assert "the answer broke off in the middle of a call, which was not run" in session.report.warnings
+    assert "the answer was cut in the middle of a tool call, which was not run" in session.report.warnings
     asked = [b.name for m in script.seen[1].messages for b in m.content if isinstance(b, ToolUseBlock)]
     assert asked == ["one"]
 

@@ -19,7 +19,7 @@ import pytest
 
 from interlingua import ParseError, StoreError, validate_tool_results
 from interlingua.agent.session import SyncSession
-from interlingua.agent.session.storing import visited
+from interlingua.agent.session.session_writer import open_store
 from interlingua.client.embedded import Script
 from lab.integration import transcript
 from session.dying import SCRIPT
@@ -166,7 +166,7 @@ def loads_or_says_why(path: Path, data: bytes) -> bool:
     for beside in path.parent.glob(f"{path.name}-*"):
         beside.unlink()
     try:
-        with visited(path) as found:
+        with open_store(path) as found:
             found.load()
     except (ParseError, StoreError) as error:
         return path.name in str(error)

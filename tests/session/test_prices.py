@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from interlingua import Price, Pricing, ProviderManager, SyncSession
-from interlingua.agent.session import reporting
+from interlingua.agent.session import report
 from interlingua.client.embedded import LoopbackServer, Step
 from interlingua.types.usage import TokenUsage
 
@@ -42,11 +42,11 @@ def test_the_price_of_models_yaml_is_used_and_read_again(tmp_path: Path) -> None
 def test_an_unknown_price_is_none_and_the_report_says_what_helps(
     installed: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:  # P8
-    monkeypatch.setattr(reporting, "find_spec", lambda name: object() if installed else None)
+    monkeypatch.setattr(report, "find_spec", lambda name: object() if installed else None)
     with LoopbackServer.in_thread(Step(usage=USED)) as server:
         environment = {"OPENAI_API_KEY": "k", "OPENAI_BASE_URL": server.url}
         with ProviderManager(environment=environment) as manager:
             session = SyncSession("openai:nobody-knows-this", manager=manager)
             assert asked(session) is None
-    assert session.report.warnings == (() if installed else (reporting.NO_PRICES,))
-    assert "pip install 'interlingua[prices]'" in reporting.NO_PRICES
+    assert session.report.warnings == (() if installed else (report.NO_PRICES,))
+    assert "pip install 'interlingua[prices]'" in report.NO_PRICES

@@ -181,7 +181,7 @@ def test_a_setting_that_cannot_be_read_is_told_and_kept(name: str, store: str, t
     again = JsonStore(path).load() if store == "talk.json" else SqliteStore(path).load()
     assert again.head.unreadable == ({"temperature": "hot"} if name == "wishes" else {name: bad})
     if name == "wishes":
-        assert again.head.wishes == {"top_k": 3}
+        assert again.head.options == {"top_k": 3}
 
 
 # ----------------------------------------------------------------------------------------------------- every near miss

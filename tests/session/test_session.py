@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import threading
 import time
 from pathlib import Path
@@ -35,6 +36,7 @@ from interlingua import (
     validate_tool_results,
 )
 from interlingua.agent.session import Session, SqliteStore, SyncSession
+from interlingua.agent.session.options import TURN_OPTIONS, Settings, SettingsArguments
 from interlingua.client.embedded import LoopbackServer, Script, Step
 from interlingua.client.transport.fetching import Fetched
 from session.scenes import DIALECTS, PROVIDERS, check_grammar, scripted
@@ -231,7 +233,12 @@ def test_a_typo_in_a_wish_names_the_known_ones() -> None:
     assert session.messages == ()
 
 
-def test_wishes_of_the_turn_win() -> None:
+def test_every_setting_is_an_argument_for_type_checkers() -> None:
+    arguments = set(SettingsArguments.__annotations__) - set(TURN_OPTIONS)
+    assert arguments == {field.name for field in dataclasses.fields(Settings)}
+
+
+def test_options_of_the_turn_win() -> None:
     script = Script(Step(act="echo"))
     session = SyncSession("openai-chat:m", manager=scripted(script), temperature=0.5, seed=1)
     session.send("hi", temperature=0.25)

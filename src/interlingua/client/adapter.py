@@ -1,4 +1,4 @@
-"""What both clients are: a provider's row, its settings, its dialect, and how a request becomes a call."""
+"""What both clients share: a provider's row, its settings, its dialect, and how a request becomes a call."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import suppress
 from functools import lru_cache
-from typing import Generic, Protocol, TypedDict, TypeVar
+from typing import Protocol, TypedDict
 
 from msgspec.structs import replace
 
@@ -35,19 +35,19 @@ from .loss_policy import OnLoss, judge_losses
 from .retry import Budget
 from .signing import signer_for
 
-__all__ = ["Active", "Adapter", "ProviderAdapter", "Register", "Settings", "new_ulid"]
+__all__ = ["Adapter", "ProviderAdapter", "Settings", "new_ulid"]
 
 _ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 _PAIRS = tuple(first + second for first in _ALPHABET for second in _ALPHABET)
 _LETTERS = _ALPHABET.encode() * 8
-_LOTS = random.Random()
-if hasattr(os, "register_at_fork"):  # or parent and child would draw the same
-    os.register_at_fork(after_in_child=_LOTS.seed)
+_RANDOM = random.Random()
+if hasattr(os, "register_at_fork"):  # without it, parent and child would make the same ids
+    os.register_at_fork(after_in_child=_RANDOM.seed)
 _MOST_REMEMBERED = 64
 
 
 class ProviderAdapter(Protocol):
-    """What anything that answers requests looks like; ``AsyncClient`` is one."""
+    """Anything that answers requests; ``AsyncClient`` is one."""
 
     @property
     def name(self) -> str: ...
@@ -73,22 +73,22 @@ class ProviderAdapter(Protocol):
 
 
 class Settings(TypedDict, total=False):
-    """What both clients can be told beside provider, configuration and default model."""
+    """The arguments of both clients beside provider, configuration and default model."""
 
     on_loss: OnLoss
     unsupported: Unsupported
-    """What becomes of a parameter that the model does not take: dropped with a Loss, or the request refused."""
+    """A parameter that the model does not take is dropped with a Loss, or the request is refused."""
     catalogue: Catalogue | None
-    """Who knows what a model is called and what it takes; ``Catalogue(())`` knows nothing and refuses nothing."""
+    """Names and abilities of models. ``Catalogue(())`` knows nothing, so nothing is refused or changed."""
     prepare: Callable[[Request], Request] | None
-    """What is done to every request first, such as filling in a configuration's defaults."""
+    """Applied to every request first, for instance to fill in the defaults of a configuration."""
     bus: Bus
     clock: Callable[[], float]
     chance: Callable[[], float]
 
 
 class Adapter:
-    """The part that does not wait."""
+    """The part of a client that does not wait."""
 
     def __init__(
         self,
@@ -114,7 +114,7 @@ class Adapter:
         self.unsupported: Unsupported = unsupported
         self.dialect = dialect(self.provider.dialect, self.name)
         self._catalogue, self._prepare, self._clock, self._chance = catalogue, prepare, clock, chance
-        self._readers: dict[str, tuple[Target, Fitter | None]] = {}
+        self._targets: dict[str, tuple[Target, Fitter | None]] = {}
         self._learner = Learner(self.name)
 
     def __repr__(self) -> str:
@@ -122,16 +122,16 @@ class Adapter:
 
     @property
     def capabilities(self) -> AdapterCapabilities:
-        """Of the default model; without one, what the protocol can carry."""
+        """Of the default model; without one, what the dialect can carry."""
         return self.capabilities_for(self.model or "")
 
     def capabilities_for(self, model: str) -> AdapterCapabilities:
-        """What a model can do; of one that nobody knows, what the protocol can carry."""
+        """What a model can do; for an unknown model, what the dialect can carry."""
         return self.catalogue.capabilities_for(self.name, model, self.dialect.name)
 
     @property
     def catalogue(self) -> Catalogue:
-        """Who knows the models; the default one is loaded when it is first asked."""
+        """What is known of models. The default catalogue is loaded on first use."""
         if self._catalogue is None:
             self._catalogue = default_catalogue()
         return self._catalogue
@@ -139,23 +139,23 @@ class Adapter:
     def estimate_input_tokens(
         self, messages: Sequence[Message], tools: Sequence[Tool] = (), system: str | Sequence[Block] | None = None
     ) -> int:
-        """Roughly how many tokens a prompt is, without a network; how roughly is in ``docs/estimates.md``.
+        """An estimate of a prompt's tokens, without a network. ``docs/estimates.md`` says how exact it is.
 
-        From the first question on it learns from what the provider reports of each model's prompts.
+        It is corrected with the counts that the provider reports, for each model.
         """
         return self.estimate(Request(messages, None, system or (), tools))
 
     def estimate(self, request: Request) -> int:
-        """The same, of a whole request: its model, its choice of tools, its thinking and its schema count too."""
+        """The same for a whole request: its model, tool choice, thinking and schema count too."""
         if self._prepare is not None and request.model is not None:
-            with suppress(NotConfigured):  # to estimate one needs no key
+            with suppress(NotConfigured):  # an estimate needs no key
                 request = self._prepare(request)
         name = request.model or self.model or ""
-        reader, _ = self._readers.get(name) or self._reader(name)
-        return self._learner.estimate(replace(request, model=reader.model))
+        target, _ = self._targets.get(name) or self._find_target(name)
+        return self._learner.estimate(replace(request, model=target.model))
 
     def target(self, model: str | None) -> Target:
-        """Who will read a request for this model."""
+        """The reader of a request for this model: provider, model and capabilities."""
         able = self.capabilities_for(model) if model else None
         return Target(self.name, model, able, None, self.provider.shares)
 
@@ -165,34 +165,24 @@ class Adapter:
         return Budget(config.retry, config.max_retries, config.timeout_seconds, self._clock, self._chance)
 
     def call(self, request: Request, *, stream: bool, budget: Budget | None = None) -> Call:
-        """A request as a call that is ready to be made. Raises if it cannot be said, or not without losses.
+        """A request as a call that is ready to be made. Raises if it cannot be encoded, or not without losses.
 
-        ``budget`` is somebody else's, who tries several adapters within one.
+        ``budget``: attempts and time that are shared with calls of other adapters.
         """
-        if type(request) is not Request:
-            _demand(request)
-        request, target, losses = self.fitted(request, stream=stream)
-        exchange = Exchange(
-            self.provider,
-            self.config,
-            self.dialect,
-            request,
-            target,
-            stream=stream,
-            address=self._address,
-            losses=losses,
-        )
+        exchange = self.exchange(request, stream=stream)
         if exchange.losses:
             judge_losses(exchange, self.on_loss, budget)
         return Call(exchange, self.config, budget or self.budget(), self.bus, self._signer, self._learner)
 
-    def fitted(self, request: Request, *, stream: bool) -> tuple[Request, Target, tuple[Loss, ...]]:
-        """The request as this provider's model takes it, who will read it, and what was changed."""
+    def exchange(self, request: Request, *, stream: bool, address: Address | None = None) -> Exchange:
+        """The request as this provider's model takes it, encoded, with what was lost."""
+        if type(request) is not Request:
+            _require_request(request)
         model = request.model or self.model
         if self._prepare is not None:
             request = self._prepare(replace(request, model=model))
             model = request.model
-        target, fitter = self._readers.get(model or "") or self._reader(model or "")
+        target, fitter = self._targets.get(model or "") or self._find_target(model or "")
         request = replace(request, model=target.model, request_id=request.request_id or new_ulid(), stream=stream)
         try:
             losses: tuple[Loss, ...] = ()
@@ -202,81 +192,41 @@ class Adapter:
         except (InvalidRequestError, ToolStateError) as error:
             error.provider, error.request_id = self.name, request.request_id
             raise
-        return request, target, losses + mended
+        return Exchange(
+            self.provider,
+            self.config,
+            self.dialect,
+            request,
+            target,
+            stream=stream,
+            address=address or self._address,
+            losses=losses + mended,
+        )
 
-    def _reader(self, model: str) -> tuple[Target, Fitter | None]:
-        """Who reads requests for a model of that name, and what is known of it. Remembered: calls repeat themselves."""
+    def _find_target(self, model: str) -> tuple[Target, Fitter | None]:
+        """The reader of requests for a model of that name, and what is known of it. Remembered for the next call."""
         wire = self.catalogue.wire_name(self.name, model) if model else None
         target = self.target(wire)
         facts = self.catalogue.facts(self.name, wire) if wire else Facts()
         found = target, None if target.capabilities is None else Fitter(facts, target.capabilities)
-        if len(self._readers) < _MOST_REMEMBERED:
-            self._readers[model] = found
+        if len(self._targets) < _MOST_REMEMBERED:
+            self._targets[model] = found
         return found
 
 
-def _demand(request: object) -> None:
+def _require_request(request: object) -> None:
     if not isinstance(request, Request):
-        raise TypeError(f"a Request is needed, not {type(request).__name__}: Request([Message('user', 'Hello')])")
+        raise TypeError(f"expected a Request, got {type(request).__name__}: write Request([Message('user', 'Hello')])")
 
 
 def new_ulid() -> str:
-    """An id that sorts by time: 48 bits of milliseconds, 80 bits of chance."""
+    """An id that sorts by time: 48 bits of milliseconds, 80 random bits."""
     at = time.time_ns() // 1_000_000
-    chance = _LOTS.getrandbits(128).to_bytes(16, "big").translate(_LETTERS).decode()
-    return f"{_era(at >> 20)}{_PAIRS[at >> 10 & 1023]}{_PAIRS[at & 1023]}{chance}"
+    chance = _RANDOM.getrandbits(128).to_bytes(16, "big").translate(_LETTERS).decode()
+    return f"{_high_bits(at >> 20)}{_PAIRS[at >> 10 & 1023]}{_PAIRS[at & 1023]}{chance}"
 
 
 @lru_cache(maxsize=2)
-def _era(number: int) -> str:
-    """The letters that change every quarter of an hour."""
+def _high_bits(number: int) -> str:
+    """The letters that change only every 17 minutes."""
     return _PAIRS[number >> 20] + _PAIRS[number >> 10 & 1023] + _PAIRS[number & 1023]
-
-
-class Active(Protocol):
-    """A call that is being made."""
-
-    @property
-    def call(self) -> Call: ...
-
-    def cancel(self) -> None: ...
-
-
-A = TypeVar("A", bound=Active)
-
-
-class Register(Generic[A]):
-    """The calls that run, by request id. An id may be used twice."""
-
-    def __init__(self) -> None:
-        self._calls: dict[str, list[A]] = {}
-
-    def add(self, active: A) -> A:
-        """Remember a call."""
-        self._calls.setdefault(active.call.request_id, []).append(active)
-        return active
-
-    def drop(self, active: A) -> None:
-        """Forget a call; once more does no harm."""
-        request_id = active.call.request_id
-        known = self._calls.get(request_id)
-        if known and active in known:
-            known.remove(active)
-            if not known:
-                self._calls.pop(request_id, None)
-
-    def cancel(self, request_id: str) -> bool:
-        """End all calls of that id; whether any was still running."""
-        running = self._calls.get(request_id, ())
-        known = [active for active in running if active.call.response is None and not active.call.finished]
-        for active in known:
-            active.cancel()
-        return bool(known)
-
-    def cancel_all(self) -> None:
-        """End every call."""
-        for request_id in list(self._calls):
-            self.cancel(request_id)
-
-    def __len__(self) -> int:
-        return sum(map(len, self._calls.values()))

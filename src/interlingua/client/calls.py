@@ -1,50 +1,51 @@
-"""One model call over all its attempts, still without I/O: what a client asks before, during and after each one.
+"""One model call over all its attempts, without I/O: what a client needs to know before, during and after each attempt.
 
-The two clients differ only in how they wait; everything they decide is decided here. Clock and chance are handed in.
+The two clients differ only in how they wait; all decisions are made here. Clock and random numbers are arguments.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Mapping
-from typing import Any, cast
+from collections import deque
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Protocol, cast
 
 from msgspec.structs import force_setattr, replace
 
 from ..codec.fold import unfold, without_undelivered
 from ..errors import AdapterError, CancelledError, RequestTimeoutError
 from ..models.estimate import Learner, estimate_output, estimate_request
-from ..types.events import Event, MessageComplete, MessageStart, Unknown, UsageUpdate
+from ..types.events import Event, MessageComplete
 from ..types.response import Response
 from ..types.usage import TokenUsage
 from .bus import Bus, CallCompleted, CallEvent, CallFailed, CallStarted
 from .config import AdapterConfig
-from .exchange import Exchange, Reading
+from .exchange import AnswerReader, Exchange
+from .held_events import HeldEvents
 from .http import HttpRequest, Timeouts
 from .retry import Budget
 from .signing import Signer
 
-__all__ = ["Call"]
+__all__ = ["ActiveCall", "Call", "CallStream", "cancel_calls"]
 
 log = logging.getLogger("interlingua")
 
 CONNECT_SECONDS = 30.0
 
 CLEARLY_MORE = 1.25
-"""Estimates are some 10 % off: one this much above the count of a broken answer shows that the count was not final."""
-
-BEFORE_CONTENT = (MessageStart, UsageUpdate, Unknown)
-"""Events that are held until content comes, so that a stream that fails before can begin anew unseen."""
+"""Estimates are some 10 % off. One that is this much above the count of a broken answer shows that the count was not
+final."""
 
 
 class Call:
     """``attempt``, ``replied``, ``feed`` …, ``settle``; then ``delay`` says whether to do it again."""
 
-    cancelled = delivered = running = False
+    cancelled = False
     delay: float | None = None
     response: Response | None = None
     error: AdapterError | None = None
-    _reading: Reading | None = None
+    _reader: AnswerReader | None = None
+    _is_running = False
 
     def __init__(
         self,
@@ -58,8 +59,7 @@ class Call:
         self.exchange, self.config, self.budget, self.bus, self.signer = exchange, config, budget, bus, signer
         self._learner = learner
         self.request_id = exchange.request.request_id or ""
-        self._held: list[Event] | None = []
-        self._held_bytes = 0
+        self.held = HeldEvents(config.limits)
         self._undelivered: list[Event] = []
         self._last: list[Event] = []
         self._began = self._attempt_began = budget.clock()
@@ -70,12 +70,12 @@ class Call:
         """Begin the next attempt."""
         if self.cancelled:
             raise CancelledError("the call was cancelled")
-        self._reading, self.delay = None, None
+        self._reader, self.delay = None, None
         self.budget.attempts += 1
-        self.running = True
+        self._is_running = True
         self._attempt_began = self.budget.clock()
         if self.bus.subscribers:
-            self.bus.publish(CallStarted(**self._who()))
+            self.bus.publish(CallStarted(**self._event_fields()))
         return self.exchange.http(self._timeouts())
 
     def _timeouts(self) -> Timeouts:
@@ -88,66 +88,72 @@ class Call:
         return Timeouts(connect, silence, None if self.exchange.stream and not budget.capped else left)
 
     def replied(self, status: int, headers: Mapping[str, str]) -> None:
-        """The head of the answer is there."""
-        self._reading = self.exchange.read(status, headers)
+        """The status and the headers of the answer have come."""
+        self._reader = self.exchange.read(status, headers)
 
-    def feed(self, chunk: bytes) -> list[Event]:
-        """The events to hand out now. Those that come with the last word wait for ``settle``."""
-        reading = self._reading
-        assert reading is not None
-        events = reading.feed(chunk)
-        if reading.response is not None:
+    def feed(self, chunk: bytes) -> Sequence[Event]:
+        """The events to hand out now. The events of the last chunk are returned by ``settle``."""
+        reader = self._reader
+        assert reader is not None
+        events = reader.feed(chunk)
+        if reader.response is not None:
             self._last = events
-            return []
-        return self._pass(events, len(chunk)) if events and self._held is not None else events
-
-    @property
-    def finished(self) -> bool:
-        """Whether the last word of the answer was read; what is not handed out yet still will be."""
-        return self._reading is not None and self._reading.response is not None
+            return ()
+        return self.held.pass_on(events, len(chunk)) if events else events
 
     @property
     def over(self) -> bool:
-        """Whether reading on makes no sense."""
-        return self.cancelled or self.finished
+        """Whether nothing more is to be read: the answer is complete, or the call was cancelled."""
+        return self.cancelled or (self._reader is not None and self._reader.response is not None)
+
+    @property
+    def finished(self) -> bool:
+        """Whether the answer was read to its end, even if its last events were not handed out yet."""
+        return self.response is not None or (self._reader is not None and self._reader.response is not None)
 
     def take_back(self, events: Iterable[Event]) -> None:
-        """Events that a reader had not seen when the call was cancelled, and never will."""
+        """Note events that were returned, but that the reader had not seen when the call was cancelled."""
         self._undelivered += events
 
     def settle(self, error: AdapterError | None = None) -> list[Event]:
-        """The attempt is at its end. The events still owed, or none and a ``delay`` before the next attempt."""
-        events, failure, response = self._close(error)
+        """End the attempt. Returns its last events; or none, and sets ``delay``, if there is another attempt."""
+        events, failure, response = self._end(error)
         self._publish_end(failure, response)
         self.delay = None
         if failure is not None and not self.cancelled:
-            self.delay = self.budget.delay(failure, delivered=self.delivered)
+            self.delay = self.budget.delay(failure, delivered=self.held.delivered)
         if self.delay is not None:
-            self._reading, self._last, self._held, self._held_bytes = None, [], [], 0
+            self._reader, self._last = None, []
+            self.held.clear()
             return []
         if self._undelivered and failure is not None:
             events = without_undelivered(events, self._undelivered)
             response = failure.response = cast("MessageComplete", events[-1]).response
         self._finish(failure, response, events)
-        return events if self._held is None else [*self._held, *events]
+        if self.held.delivered:
+            return events
+        self.held.events += events
+        if self.budget.routed and failure is not None and not isinstance(failure, CancelledError):
+            return []  # another model may answer; if none does, the router hands out what is held
+        return self.held.events
 
-    def _close(self, error: AdapterError | None) -> tuple[list[Event], AdapterError | None, Response]:
-        reading = self._reading
-        if self.cancelled and not (reading and reading.over):
+    def _end(self, error: AdapterError | None) -> tuple[list[Event], AdapterError | None, Response]:
+        reader = self._reader
+        if self.cancelled and not (reader and reader.response is not None):
             error = CancelledError("the call was cancelled")
-        if reading is None:
+        if reader is None:
             failure = error or CancelledError("the call was given up")
             response = self.exchange.partial(Response(), failure)
             return (list(unfold(response)) if self.cancelled else []), failure, response
-        events = [*self._last, *reading.end(error)]
-        assert reading.response is not None
-        return events, reading.error, reading.response
+        events = [*self._last, *reader.end(error)]
+        assert reader.response is not None
+        return events, reader.error, reader.response
 
     def _finish(self, failure: AdapterError | None, response: Response, events: list[Event]) -> None:
-        """Write the call's own facts on its response, which nobody else has seen yet, and on its error."""
+        """Write usage, attempts and latency on the response, which nobody else has seen yet, and on its error."""
         assert not events or (type(events[-1]) is MessageComplete and events[-1].response is response)
         if failure is not None:
-            force_setattr(response, "usage", self._topped_up(response))
+            force_setattr(response, "usage", self._usage_of_partial(response))
         elif response.usage is None:
             force_setattr(response, "usage", self._estimate(response))
         elif self._learner is not None:
@@ -158,86 +164,68 @@ class Call:
         if failure is not None:
             failure.attempts, failure.response = self.budget.attempts, response
 
-    def _pass(self, events: list[Event], size: int) -> list[Event]:
-        """Hold events back until the first that is content, or until there are too many of them."""
-        assert self._held is not None
-        self._held += events
-        self._held_bytes += size
-        if all(isinstance(event, BEFORE_CONTENT) for event in events) and self._may_hold():
-            return []
-        held, self._held, self.delivered = self._held, None, True
-        return held
-
-    def _may_hold(self) -> bool:
-        """Whether what is held back is within the limits; beyond them it is handed out, and not retried any more."""
-        limits, held = self.config.limits, self._held or ()
-        events, size = limits.held_events, limits.held_bytes
-        return (events is None or len(held) <= events) and (size is None or self._held_bytes <= size)
-
-    # ------------------------------------------------------------------------------------------------- the outcome
+    # ------------------------------------------------------------------------------------------------- the result
 
     @property
     def is_good(self) -> bool:
-        """Whether there is an answer, and it is no failure."""
+        """Whether the call is over and did not fail."""
         return self.response is not None and self.error is None
 
     def result(self) -> Response:
-        """What ``complete`` returns; a failure, a cancelled call too, raises."""
+        """What ``complete`` returns. A failed call, and a cancelled one, raises."""
         if self.error is not None:
             raise self.error
         assert self.response is not None
         return self.response
 
     def raise_failure(self) -> None:
-        """What a stream does after its last event: a cancelled one just ends."""
+        """What a stream does after its last event. A cancelled stream ends without an error."""
         if self.error is not None and self.exchange.stream and not isinstance(self.error, CancelledError):
             raise self.error
 
     def abandon(self) -> None:
-        """Nobody reads on: the task was cancelled, or the loop was left. What there is stays in ``response``."""
+        """The caller reads no further: its task was cancelled, or it left the loop. ``response`` is what had come."""
         if self.response is None:
-            _, failure, response = self._close(CancelledError("the caller left"))
+            _, failure, response = self._end(CancelledError("the caller left"))
             self._publish_end(failure, None)
             self._finish(failure, response, [])
 
     def _estimate(self, response: Response) -> TokenUsage:
         log.warning("%s sent no usage; it is estimated", self.exchange.provider.name)
-        return TokenUsage(self._sent(), output_tokens=self._received(response), estimated=True)
+        return TokenUsage(self._input_estimate(), output_tokens=self._output_estimate(response), estimated=True)
 
-    def _sent(self) -> int:
+    def _input_estimate(self) -> int:
         exchange = self.exchange
         return estimate_request(exchange.request, exchange.provider.name, exchange.model)
 
-    def _received(self, response: Response) -> int:
+    def _output_estimate(self, response: Response) -> int:
         return estimate_output(response.content, self.exchange.provider.name, self.exchange.model)
 
-    def _topped_up(self, response: Response) -> TokenUsage | None:
-        """The usage of an answer that broke off. Many providers say the true count only with their last word: what is
-        clearly too little for the content is raised to the estimate, and marked."""
+    def _usage_of_partial(self, response: Response) -> TokenUsage | None:
+        """The usage of an answer that was cut. Many providers send the final count only at the end: a count that is
+        clearly too low for the content is raised to the estimate, and marked as estimated."""
         usage = response.usage
         if not response.content:
             return usage
-        told, received = usage or TokenUsage(), self._received(response)
-        sent = told.input_tokens if told.total_input_tokens else self._sent()
-        if told.total_input_tokens and received <= told.output_tokens * CLEARLY_MORE:
+        counted, output = usage or TokenUsage(), self._output_estimate(response)
+        if counted.total_input_tokens and output <= counted.output_tokens * CLEARLY_MORE:
             return usage
-        return replace(told, input_tokens=sent, output_tokens=max(received, told.output_tokens), estimated=True)
+        tokens = counted.input_tokens if counted.total_input_tokens else self._input_estimate()
+        return replace(counted, input_tokens=tokens, output_tokens=max(output, counted.output_tokens), estimated=True)
 
     # ------------------------------------------------------------------------------------------------- the bus
 
     def _publish_end(self, failure: AdapterError | None, response: Response | None) -> None:
-        if not self.running:
-            return
-        self.running = False
-        if self.bus.subscribers:
+        if self._is_running and self.bus.subscribers:
             self.bus.publish(self._end_event(failure, response))
+        self._is_running = False
 
     def _end_event(self, failure: AdapterError | None, response: Response | None) -> CallEvent:
-        latency = (self.budget.clock() - self._attempt_began) * 1000
+        fields = self._event_fields()
+        fields["latency_ms"] = (self.budget.clock() - self._attempt_began) * 1000
         if failure is None and response is not None:
             return CallCompleted(
-                **self._who(),
-                latency_ms=latency,
+                **fields,
                 stop_reason=response.stop_reason,
                 usage=response.usage,
                 response_id=response.id,
@@ -245,15 +233,14 @@ class Call:
             )
         assert failure is not None
         return CallFailed(
-            **self._who(),
-            latency_ms=latency,
+            **fields,
             error_class=failure.error_class,
             message=failure.message,
             provider_status=failure.provider_status,
             retryable=failure.retryable,
         )
 
-    def _who(self) -> dict[str, Any]:
+    def _event_fields(self) -> dict[str, Any]:
         exchange = self.exchange
         return {
             "request_id": self.request_id,
@@ -263,3 +250,54 @@ class Call:
             "stream": exchange.stream,
             "retry_count": max(self.budget.attempts - 1, 0),
         }
+
+
+class CallStream:
+    """What the streams of both clients share: the call, and the events of it that are ready to be read."""
+
+    def __init__(self, call: Call) -> None:
+        self._call = call
+        self._ready: deque[Event] = deque()
+        self._over = False
+
+    @property
+    def request_id(self) -> str:
+        """The id for ``cancel``."""
+        return self._call.request_id
+
+    @property
+    def response(self) -> Response | None:
+        """The whole answer, once ``message.complete`` was read."""
+        return self._call.response
+
+    @property
+    def held(self) -> HeldEvents:
+        """The events that were not handed out yet, in case that another attempt is made."""
+        return self._call.held
+
+    def _take_back_unread(self) -> None:
+        """If the call was cancelled, the events that were not read yet are not read any more."""
+        if self._call.cancelled and self._ready and self._call.response is None:
+            self._call.take_back(self._ready)
+            self._ready.clear()
+
+
+class ActiveCall(Protocol):
+    """A call that a client is making."""
+
+    @property
+    def call(self) -> Call: ...
+
+    def cancel(self) -> None: ...
+
+
+def cancel_calls(active: Iterable[ActiveCall], request_id: str | None = None) -> bool:
+    """Cancel the calls of this request id (None: all) that are still being read; whether there was one."""
+    running = [
+        one
+        for one in tuple(active)
+        if (request_id is None or one.call.request_id == request_id) and not one.call.finished
+    ]
+    for one in running:
+        one.cancel()
+    return bool(running)

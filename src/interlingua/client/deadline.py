@@ -1,4 +1,4 @@
-"""A moment by which something must be done. Pure: the clock is handed in."""
+"""A moment by which something must be done. Pure: the clock is an argument."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ __all__ = ["Deadline"]
 
 
 class Deadline:
-    """So many seconds from now, or never (None). Clients, the media fetcher and tool loops all wait by one of these."""
+    """That many seconds from now, or never (None). Clients, the media fetcher and tool loops all use it."""
 
     __slots__ = ("at", "clock")
 
@@ -18,11 +18,11 @@ class Deadline:
         self.at = inf if seconds is None else clock() + seconds
 
     def left(self) -> float | None:
-        """Seconds until then, 0 when it is over; None if there is no limit."""
+        """Seconds until then, 0 if it has passed; None if there is no limit."""
         return None if self.at == inf else max(0.0, self.at - self.clock())
 
     def within(self, seconds: float | None) -> Deadline:
-        """A deadline so many seconds from now, or this one if that comes first."""
+        """A deadline that many seconds from now, or this one if it comes first."""
         sooner = Deadline(seconds, self.clock)
         sooner.at = min(sooner.at, self.at)
         return sooner

@@ -1,4 +1,4 @@
-"""What happens when a translation loses something: the caller's policy, before anything is sent."""
+"""What happens when encoding a request loses something: the caller's policy, applied before anything is sent."""
 
 from __future__ import annotations
 
@@ -22,30 +22,30 @@ __all__ = ["OnLoss", "judge_losses"]
 log = logging.getLogger("interlingua")
 
 OnLoss = Literal["warn", "allow", "raise"]
-Told = tuple[str, str, str | None]
+LossKey = tuple[str, str, str | None]
 """Kind, reason and message id of a loss that was logged."""
 
 V = TypeVar("V")
 
 
 def judge_losses(exchange: Exchange, on_loss: OnLoss, budget: Budget | None = None) -> None:
-    """Raise, log one line, or let it pass, before anything is sent.
+    """Raise, log one line, or do nothing, as ``on_loss`` says.
 
-    Weight ``form`` is neither logged nor a reason to raise; nor is what a pinned rule added. ``budget`` remembers what
+    Losses of weight ``form`` and of kind ``added`` are neither logged nor a reason to raise. ``budget`` remembers what
     was logged in the conversation before: two losses are the same if kind, reason and message id agree.
     """
     if not exchange.losses or on_loss == "allow":
         return
     lost = [loss for loss in exchange.losses if loss.weight != "form" and loss.kind != "added"]
     if lost and on_loss == "raise":
-        raise _refusal(exchange, lost)
-    told = budget.told if budget is not None and budget.told is not None else set[Told]()
-    lines = [line for loss in lost if (line := _news(loss, exchange.request, told)) is not None]
+        raise _lossy_translation(exchange, lost)
+    logged = budget.logged_losses if budget is not None and budget.logged_losses is not None else set[LossKey]()
+    lines = [line for loss in lost if (line := _log_line(loss, exchange.request, logged)) is not None]
     if lines:
         _log(exchange, budget.session_id if budget is not None else None, lines)
 
 
-def _refusal(exchange: Exchange, lost: list[Loss]) -> LossyTranslation:
+def _lossy_translation(exchange: Exchange, lost: list[Loss]) -> LossyTranslation:
     places = "; ".join(f"{loss.path}: {loss.reason}" for loss in lost[:5])
     more = f" and {len(lost) - 5} more" if len(lost) > 5 else ""
     error = LossyTranslation(f"{exchange.provider.name} would not get all of the request: {places}{more}")
@@ -55,7 +55,7 @@ def _refusal(exchange: Exchange, lost: list[Loss]) -> LossyTranslation:
 
 
 def _log(exchange: Exchange, session_id: str | None, lines: list[dict[str, Json]]) -> None:
-    told = {
+    fields = {
         "session_id": session_id,
         "adapter": exchange.provider.name,
         "dialect": exchange.dialect.name,
@@ -63,16 +63,16 @@ def _log(exchange: Exchange, session_id: str | None, lines: list[dict[str, Json]
         "request_id": exchange.request.request_id,
         "losses": lines,
     }
-    log.warning("lost in translation: %s", msgspec.json.encode(told).decode(), extra={"interlingua": told})
+    log.warning("lost in translation: %s", msgspec.json.encode(fields).decode(), extra={"interlingua": fields})
 
 
-def _news(loss: Loss, request: Request, told: set[Told]) -> dict[str, Json] | None:
-    """A loss with the message and the type of the block that it hit; None if it was logged before."""
-    message, block = _hit(loss.path, request)
+def _log_line(loss: Loss, request: Request, logged: set[LossKey]) -> dict[str, Json] | None:
+    """A loss with its message id and the type of its block; None if it was logged before."""
+    message, block = _message_and_block(loss.path, request)
     key = (loss.kind, loss.reason, None if message is None else message.id)
-    if key in told:
+    if key in logged:
         return None
-    told.add(key)
+    logged.add(key)
     line: dict[str, Json] = {"path": loss.path, "kind": loss.kind, "weight": loss.weight, "reason": loss.reason}
     if message is not None:
         line["message_id"] = message.id
@@ -81,8 +81,8 @@ def _news(loss: Loss, request: Request, told: set[Told]) -> dict[str, Json] | No
     return line
 
 
-def _hit(path: str, request: Request) -> tuple[Message | None, Block | None]:
-    """The message and the block that a path lies in."""
+def _message_and_block(path: str, request: Request) -> tuple[Message | None, Block | None]:
+    """The message and the block that a path points into."""
     parts = path.split("/")
     if parts[0] == "system":
         return None, _at(request.system, parts[1:])

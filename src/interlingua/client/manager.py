@@ -1,4 +1,4 @@
-"""All providers of an application under their ids: clients made on first use, kept, and closed together."""
+"""``ProviderManager``: all providers of an application under their ids, with clients that are made on first use."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from pathlib import Path
 from threading import RLock
 from typing import Any, Unpack
 
-import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -24,53 +23,35 @@ from ..types.request import Request
 from .adapter import Adapter, ProviderAdapter, Settings
 from .addressing import Nowhere
 from .async_client import AsyncClient
-from .behaviour import Preset, apply, behaviour_from, preset
-from .config import AdapterConfig, Retry
+from .behaviour import Applied, Preset, apply_preset, behaviour_from, preset
+from .config import AdapterConfig
 from .connect import client_at, sync_client_at
 from .connecting import DEFAULTS, ClientParts, Partial, laid_over, parts_for, place_of, usual_model
 from .embedded import Choice, as_script
 from .embedded.row import EMBEDDED
 from .environment import configured
-from .exchange import Exchange
 from .loss_policy import judge_losses
 from .models_file import Configuration, LiveConfiguration, Place
 from .sync_client import Client
 from .transport.base import AsyncTransport, Transport
 
-__all__ = ["Behaved", "ProviderManager"]
+__all__ = ["ProviderManager"]
 
-LOOK_SECONDS = 0.02
-"""How old a look at ``models.yaml`` may be when a turn begins."""
+CHECK_SECONDS = 0.02
+"""When a turn begins, ``models.yaml`` is checked for changes if the last check is older than this."""
 
 log = logging.getLogger("interlingua")
 
 
-class Behaved(Struct, frozen=True):
-    """A request with a behaviour applied: which tools were left out of it, what to warn of, how to repeat failures."""
-
-    request: Request
-    left_out: tuple[str, ...] = ()
-    warnings: tuple[str, ...] = ()
-    retry: Retry | None = None
-    max_retries: int | None = None
-
-    def tell(self) -> None:
-        """Log what a caller should know."""
-        if self.left_out:
-            log.info("tools left out: %s", ", ".join(self.left_out))
-        for warning in self.warnings:
-            log.warning("%s", warning)
-
-
-class _Own(Struct, frozen=True):
-    """What was registered under an id: an adapter, a provider's row, or the name of a configured one."""
+class _Registration(Struct, frozen=True):
+    """What was registered under an id: an adapter, a provider's row, or the name of a configured provider."""
 
     adapter: ProviderAdapter | Provider | str
     config: Partial | None = None
 
 
 class _Entry:
-    """An id in use: the way to it, or who answers for it; and the clients made so far."""
+    """An id in use: the parts of its clients and the clients made so far, or the adapter that was registered."""
 
     def __init__(
         self, parts: ClientParts | None, adapter: ProviderAdapter | None, config: AdapterConfig, base: str
@@ -80,23 +61,23 @@ class _Entry:
         self.sync_client: Client | None = None
 
     async def close(self) -> Exception | None:
-        """What went wrong, if anything: an adapter of somebody's own may raise what it likes."""
+        """Close the clients. Returns what went wrong, if anything: a registered adapter may raise anything."""
         if self.sync_client is not None:
             self.sync_client.close()
-        answering = self.adapter or self.client
+        adapter = self.adapter or self.client
         try:
-            if answering is not None:
-                await answering.close()
+            if adapter is not None:
+                await adapter.close()
         except Exception as error:  # noqa: BLE001
             return error
         return None
 
 
 class ProviderManager:
-    """``get_adapter("anthropic")`` is a client; ids are those of ``models.yaml``, the built-in ones and your own.
+    """``get_adapter("anthropic")`` is a client. Ids are built-in, from ``models.yaml``, or registered.
 
-    ``models`` names a ``models.yaml`` (else it is looked for in the usual places); a file that changes is read again
-    before the next client is handed out, and calls in flight keep the one they began with.
+    ``models`` is the path of a ``models.yaml``; without it, the usual places are searched. A file that changes is read
+    again before the next client is returned, and calls in flight keep the client they began with.
     """
 
     def __init__(
@@ -114,14 +95,14 @@ class ProviderManager:
         self._live = LiveConfiguration(models, environ=self._environment)
         self._transport, self._sync_transport, self._settings = transport, sync_transport, settings
         self.behaviour, self._script = behaviour, as_script(script)
-        self._own: dict[str, _Own] = {}
+        self._registered: dict[str, _Registration] = {}
         self._entries: dict[str, _Entry] = {}
         self._aliases: dict[str, str] = {}
         self._retired: list[_Entry] = []
-        self._looks_at = 0.0
+        self._next_check = 0.0
         self.edition = 0
         """Counts the changes to what ids and names mean."""
-        self._lock = RLock()  # clients that block are asked for from several threads
+        self._lock = RLock()  # several threads may ask for synchronous clients
 
     # ------------------------------------------------------------------------------------------------ configuration
 
@@ -131,15 +112,15 @@ class ProviderManager:
         self.refresh()
         return self._live.current
 
-    def look(self) -> None:
-        """``refresh``, if the last look was not just now: many turns at once need not all ask the file system."""
+    def refresh_if_due(self) -> None:
+        """``refresh``, if the last check was not just now: many turns at once need not all ask the file system."""
         now = time.monotonic()
-        if now >= self._looks_at:
-            self._looks_at = now + LOOK_SECONDS
+        if now >= self._next_check:
+            self._next_check = now + CHECK_SECONDS
             self.refresh()
 
     def refresh(self) -> bool:
-        """Read ``models.yaml`` again if it changed. Clients that it concerns are made anew when next asked for."""
+        """Read ``models.yaml`` again if it changed. Clients whose settings changed are made anew on their next use."""
         with self._lock:
             before = self._live.current
             if not self._live.refresh():
@@ -152,7 +133,7 @@ class ProviderManager:
             return True
 
     def _retire(self, id: str) -> None:
-        """Calls in flight go on; ``close`` closes it with the rest."""
+        """Stop using the clients of an id. Calls in flight go on; ``close`` closes these clients too."""
         entry = self._entries.pop(id, None)
         if entry is not None and (entry.adapter or entry.client or entry.sync_client):
             self._retired.append(entry)
@@ -160,16 +141,16 @@ class ProviderManager:
     def register(
         self, id: str, adapter: ProviderAdapter | Provider | str | None = None, config: Partial | None = None
     ) -> None:
-        """Make ``id`` known: a provider's row or name, by default that of the id itself, with ``config`` laid over its
-        usual settings; or an adapter of your own, which is used as it is."""
+        """Make ``id`` known: a provider's row or name (by default the id itself), with ``config`` laid over its usual
+        settings; or an adapter of your own, which is used as it is."""
         if not id or ":" in id:
             raise ValueError(f"an id may not be empty or hold a colon, since models are id:model; got {id!r}")
-        own = _Own(id if adapter is None else adapter, config)
+        registration = _Registration(id if adapter is None else adapter, config)
         with self._lock:
-            fresh = self._made(id, own)  # what is wrong with it is said now
+            fresh = self._make_entry(id, registration)  # raises now if something is wrong with it
             self.edition += 1
             self._retire(id)
-            self._own[id], self._entries[id] = own, fresh
+            self._registered[id], self._entries[id] = registration, fresh
 
     def alias(self, name: str, model: str) -> None:
         """Let ``name`` mean ``model`` from now on: ``"provider:model"``, or the id of a provider."""
@@ -183,7 +164,7 @@ class ProviderManager:
 
     def ids(self) -> tuple[str, ...]:
         """All ids that ``get_adapter`` knows."""
-        return tuple(sorted({*self.configuration.adapters, *self._own, EMBEDDED}))
+        return tuple(sorted({*self.configuration.adapters, *self._registered, EMBEDDED}))
 
     # ----------------------------------------------------------------------------------------------------- adapters
 
@@ -199,37 +180,37 @@ class ProviderManager:
             return entry.client
 
     def get_client(self, id: str) -> Client:
-        """The same for code that does not await."""
+        """The same for synchronous code."""
         with self._lock:
             entry = self._entry(id)
             if entry.parts is None:
-                raise NotConfigured(f"{id} was registered as an adapter that awaits; it has no synchronous client")
+                raise NotConfigured(f"{id} was registered as an async adapter; it has no synchronous client")
             if entry.sync_client is None:
                 entry.sync_client = sync_client_at(entry.parts, self._sync_transport, self._script, **self._settings)
             return entry.sync_client
 
     def get_config(self, id: str) -> AdapterConfig:
-        """The settings of that id, partial ones laid over the built-in. An unknown id raises."""
+        """The settings of that id, the registered ones laid over the built-in. An unknown id raises."""
         return self._entry(id).config
 
     def _entry(self, id: str) -> _Entry:
         with self._lock:
             self.refresh()
-            id = self._meant(id)
+            id = self._resolve_alias(id)
             if id not in self._entries:
-                self._entries[id] = self._made(id, self._own.get(id) or _Own(id))
+                self._entries[id] = self._make_entry(id, self._registered.get(id) or _Registration(id))
             return self._entries[id]
 
-    def _meant(self, name: str) -> str:
-        """What a name stands for, through all aliases."""
+    def _resolve_alias(self, name: str) -> str:
+        """What a name stands for, after all aliases."""
         while name in self._aliases:
             name = self._aliases[name]
         return name
 
-    def _made(self, id: str, own: _Own) -> _Entry:
-        adapter, configuration = own.adapter, self._live.current
+    def _make_entry(self, id: str, registration: _Registration) -> _Entry:
+        adapter, configuration = registration.adapter, self._live.current
         if isinstance(adapter, Provider):
-            settings = configured(adapter, laid_over(DEFAULTS, own.config), self._environment)
+            settings = configured(adapter, laid_over(DEFAULTS, registration.config), self._environment)
             parts = ClientParts(adapter, settings, self._default(adapter.name), configuration.catalogue)
             return _Entry(parts, None, settings, adapter.name)
         if isinstance(adapter, str):
@@ -237,10 +218,10 @@ class ProviderManager:
             if base != EMBEDDED and adapter not in configuration.adapters:
                 raise self._unknown(adapter)
             parts = parts_for(
-                adapter if ":" in adapter else f"{adapter}:", configuration, own.config, self._environment
+                adapter if ":" in adapter else f"{adapter}:", configuration, registration.config, self._environment
             )
             return _Entry(parts, None, parts.config, base)
-        settings = laid_over(getattr(adapter, "config", None) or DEFAULTS, own.config)
+        settings = laid_over(getattr(adapter, "config", None) or DEFAULTS, registration.config)
         return _Entry(None, adapter, settings, "")
 
     def _default(self, provider: str) -> str | None:
@@ -258,9 +239,9 @@ class ProviderManager:
         Without a name, what ``connect()`` would choose.
         """
         configuration = self.configuration
-        name = self._meant(model) if model is not None else usual_model(configuration)
+        name = self._resolve_alias(model) if model is not None else usual_model(configuration)
         id, _, rest = name.partition(":")
-        if id in self._own:
+        if id in self._registered:
             return id, rest or None
         if id == EMBEDDED and EMBEDDED not in configuration.adapters:
             return (name, "scripted") if rest in DIALECTS else (id, rest or "scripted")
@@ -271,49 +252,26 @@ class ProviderManager:
         try:
             return place_of(name, configuration)
         except (NotConfigured, InvalidRequestError):
-            near = get_close_matches(name.partition(":")[0], (*self._own, *self._aliases), n=1, cutoff=0.7)
+            near = get_close_matches(name.partition(":")[0], (*self._registered, *self._aliases), n=1, cutoff=0.7)
             if not near:
                 raise
             raise NotConfigured(f"nothing is called {name!r}; did you mean {near[0]!r}?") from None
 
     def capabilities_for(self, model: str) -> AdapterCapabilities:
-        """What the model of that name takes."""
+        """What the model of that name can do."""
         id, name = self.locate(model)
         adapter = self.get_adapter(id)
         return adapter.capabilities if name is None else adapter.capabilities_for(name)
 
-    def behave(
-        self,
-        id: str,
-        provider: str,
-        request: Request,
-        behaviour: str | Preset | None = None,
-        *,
-        active_skills: Iterable[str] = (),
-        active_connectors: Iterable[str] = (),
-    ) -> Behaved:
-        """The request as the behaviour for this provider and model wants it: the one given here, else that of the
-        model's entry in ``models.yaml``, else the manager's own; without any, nothing is changed."""
-        chosen = self._preset(id, request.model, behaviour)
-        if chosen is None:
-            return Behaved(request)
-        row = chosen.behaviour_for(provider, request.model)
-        applied = apply(
-            request,
-            row,
-            core_tools=chosen.core_tools,
-            active_skills=active_skills,
-            active_connectors=active_connectors,
-        )
-        return Behaved(applied.request, applied.left_out, applied.warnings, row.retry, row.max_retries)
-
-    def _preset(self, id: str, model: str | None, behaviour: str | Preset | None) -> Preset | None:
-        current, own = self._live.current, self._own.get(id)
-        base = own.adapter if own is not None and isinstance(own.adapter, str) else id
+    def preset_for(self, id: str, model: str | None, behaviour: str | Preset | None = None) -> Preset | None:
+        """The behaviour of requests to this model: ``behaviour``, else that of the model's entry in ``models.yaml``,
+        else the manager's own; None if there is none."""
+        current, registered = self._live.current, self._registered.get(id)
+        base = registered.adapter if registered is not None and isinstance(registered.adapter, str) else id
         if behaviour is None and model is not None and current.models and base in current.adapters:
             entry = current.locate(f"{base}:{model}").entry
             if entry is not None and entry.behaviour is not None:
-                return _own_preset(entry.behaviour)
+                return _preset_of_entry(entry.behaviour)
         behaviour = behaviour or self.behaviour
         return preset(behaviour) if isinstance(behaviour, str) else behaviour
 
@@ -326,48 +284,40 @@ class ProviderManager:
         active_skills: Iterable[str] = (),
         active_connectors: Iterable[str] = (),
     ) -> Encoded:
-        """What would be sent: body, path, headers without a key, and losses; for callers with a loop of their own.
+        """What would be sent: body, path, headers without a key, and losses; for callers who send it themselves.
 
-        The behaviour of the provider and model is applied; tools that it leaves out are said in a log line.
+        The behaviour of the provider and model is applied; the tools that it leaves out are logged.
         """
-        provider, model = self._door_and_model(provider)
+        provider, model = self._id_and_model(provider)
         adapter = self.get_adapter(provider)
         if not isinstance(adapter, Adapter):
             raise NotConfigured(f"{provider} is an adapter of your own; only it knows what it would send")
-        named = replace(request, model=request.model or model or adapter.model)
-        behaved = self.behave(
-            provider, adapter.name, named, behaviour, active_skills=active_skills, active_connectors=active_connectors
-        )
-        behaved.tell()
-        stream = bool(request.stream)
-        fitted, target, losses = adapter.fitted(behaved.request, stream=stream)
+        sent = replace(request, model=request.model or model or adapter.model)
+        chosen = self.preset_for(provider, sent.model, behaviour)
+        if chosen is not None:
+            applied = apply_preset(
+                sent, chosen, adapter.name, active_skills=active_skills, active_connectors=active_connectors
+            )
+            _log_changes(applied)
+            sent = applied.request
         address = Nowhere(adapter.provider, adapter.config)
-        exchange = Exchange(
-            adapter.provider,
-            adapter.config,
-            adapter.dialect,
-            fitted,
-            target,
-            stream=stream,
-            address=address,
-            losses=losses,
-        )
+        exchange = adapter.exchange(sent, stream=bool(request.stream), address=address)
         judge_losses(exchange, adapter.on_loss)
-        return Encoded(msgspec.json.decode(exchange.body), exchange.url, exchange.headers, exchange.losses)
+        return Encoded(exchange.wire, exchange.url, exchange.headers, exchange.losses)
 
-    def _door_and_model(self, provider: str) -> tuple[str, str | None]:
-        """An id; or an alias of a model, which says both."""
-        meant = self._meant(provider)
-        return self.locate(meant) if ":" in meant and meant != provider else (provider, None)
+    def _id_and_model(self, name: str) -> tuple[str, str | None]:
+        """The id that a name means, and the model if the name is an alias of one."""
+        meant = self._resolve_alias(name)
+        return self.locate(meant) if ":" in meant and meant != name else (name, None)
 
     # ----------------------------------------------------------------------------------------------------- the end
 
     async def close(self) -> None:
-        """Close every adapter, also those that a newer configuration replaced. If some cannot be, say so at the end."""
+        """Close every adapter, also those that a newer configuration replaced. Errors are raised at the end."""
         with self._lock:
             entries = [*self._entries.values(), *self._retired]
             self.edition += 1
-            self._entries, self._own, self._retired = {}, {}, []
+            self._entries, self._registered, self._retired = {}, {}, []
         once = {id(entry.adapter or entry): entry for entry in entries}
         failures = [failure for entry in once.values() if (failure := await entry.close()) is not None]
         if failures:
@@ -395,6 +345,13 @@ class ProviderManager:
         self.close_sync()
 
 
-def _own_preset(told: str | dict[str, Any]) -> Preset:
-    """What a model's entry says: a preset's name, or the fields of a behaviour."""
-    return preset(told) if isinstance(told, str) else Preset("models.yaml", default=behaviour_from(told))
+def _preset_of_entry(value: str | dict[str, Any]) -> Preset:
+    """The behaviour of a model's entry: the name of a preset, or the fields of a behaviour."""
+    return preset(value) if isinstance(value, str) else Preset("models.yaml", default=behaviour_from(value))
+
+
+def _log_changes(applied: Applied) -> None:
+    if applied.left_out:
+        log.info("tools left out: %s", ", ".join(applied.left_out))
+    for warning in applied.warnings:
+        log.warning("%s", warning)

@@ -1,6 +1,6 @@
-"""Whether to try again, and when. Pure: clock and chance are handed in.
+"""Whether to try again, and when. Pure: clock and random numbers are arguments.
 
-Libraries above and below repeat too, and budgets multiply; so there is one budget per model call, and it is here.
+If every layer retried on its own, attempts would multiply. So there is one budget for each model call, and it is here.
 """
 
 from __future__ import annotations
@@ -20,41 +20,42 @@ LONGEST_HINT = 60.0
 
 
 def backoff(retry: Retry, failures: int, chance: float) -> float:
-    """How long to wait after so many failures (1, 2, …); ``chance`` is uniform in 0 … 1."""
-    steps = min(failures - 1, 64)  # 2.0**1024 is no float
+    """How many seconds to wait after that many failures (1, 2, …). ``chance`` is a random number from 0 to 1."""
+    steps = min(failures - 1, 64)  # 2.0**1024 overflows
     return min(retry.cap, retry.base * 2.0**steps) * (0.5 + chance / 2)
 
 
 def hint(error: AdapterError, longest: float) -> float | None:
-    """How long the provider asks to be left alone, at most ``longest``; None if it does not say, or says nonsense."""
+    """The provider's ``retry_after``, at most ``longest``; None if there is none, or if it is not a valid number."""
     after = error.retry_after
     return None if after is None or not 0 <= after < inf else min(after, longest)
 
 
 def delay_for(error: AdapterError, retry: Retry, failures: int, chance: float) -> float:
-    """The provider's hint where there is one, else our own backoff."""
+    """The provider's hint if there is one, else our own backoff."""
     hinted = hint(error, LONGEST_HINT)
     return backoff(retry, failures, chance) if hinted is None else hinted
 
 
 class Budget:
-    """Attempts and time for one model call, over adapter and router together.
+    """Attempts and time for one model call, shared by the adapter and the router.
 
-    ``session_id`` and ``told`` belong to the conversation that the call is part of: its id, and the losses that were
-    logged in it (kind, reason, message id). Without a session each call has its own.
+    ``session_id`` and ``logged_losses`` belong to the conversation that the call is part of: its id, and the losses
+    that were logged in it (kind, reason, message id). Without a session each call has its own.
     """
 
     __slots__ = (
-        "_reserved",
         "attempts",
         "capped",
         "chance",
         "clock",
         "deadline",
-        "most",
+        "logged_losses",
+        "max_attempts",
+        "reserved",
         "retry",
+        "routed",
         "session_id",
-        "told",
     )
 
     def __init__(
@@ -65,16 +66,16 @@ class Budget:
         clock: Callable[[], float],
         chance: Callable[[], float],
     ) -> None:
-        self.retry, self.most, self.attempts = retry, 1 + max(max_retries, 0), 0
+        self.retry, self.max_attempts, self.attempts = retry, 1 + max(max_retries, 0), 0
         self.clock, self.chance = clock, chance
-        self._reserved = 0
+        self.deadline, self.capped = Deadline(seconds, clock), False
+        self.routed = False  # whether a router decides what becomes of a failed answer without content
+        self.reserved = 0  # attempts that are left to the models that a router may call after this one
         self.session_id: str | None = None
-        self.told: set[tuple[str, str, str | None]] | None = None
-        self.deadline = Deadline(seconds, clock)
-        self.capped = False
+        self.logged_losses: set[tuple[str, str, str | None]] | None = None
 
     def cap(self, deadline: Deadline) -> None:
-        """Somebody else's deadline holds too, a tool loop's for one: for every attempt, and for streams."""
+        """Apply another deadline too, such as that of a tool loop: to every attempt, and to streams."""
         self.deadline = self.deadline.within(deadline.left())
         self.capped = True
 
@@ -82,24 +83,21 @@ class Budget:
         """Seconds until the deadline; None without one."""
         return self.deadline.left()
 
-    def reserve(self, attempts: int) -> None:
-        """Leave so many attempts to others who may be asked after this one."""
-        self._reserved = attempts
-
     @property
     def exhausted(self) -> bool:
-        """Whether nobody may try any more."""
-        return self.attempts >= self.most or self.left() == 0.0
+        """Whether no attempt and no time is left, for any model."""
+        return self.attempts >= self.max_attempts or self.left() == 0.0
 
-    def _repeats(self, error_class: ErrorClass) -> bool:
-        """The caller's classes; one that is never repeated by itself is retryable only if the provider said so."""
+    def _is_repeated(self, error_class: ErrorClass) -> bool:
+        """Whether the caller's ``Retry`` names this class. A class that is never retried by default is ``retryable``
+        only if the provider said so, and then it is retried too."""
         return error_class in self.retry.classes or error_class not in RETRYABLE
 
     def delay(self, error: AdapterError, *, delivered: bool) -> float | None:
-        """Seconds to wait before the next attempt, or None if this failure is the answer."""
-        if delivered or not error.retryable or not self._repeats(error.error_class):
+        """Seconds to wait before the next attempt; None if there is none, and this failure is the result."""
+        if delivered or not error.retryable or not self._is_repeated(error.error_class):
             return None
-        if self.attempts >= self.most - self._reserved:
+        if self.attempts >= self.max_attempts - self.reserved:
             return None
         seconds = delay_for(error, self.retry, self.attempts, self.chance())
         left = self.left()

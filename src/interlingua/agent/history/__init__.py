@@ -1,7 +1,7 @@
 """What a conversation needs before and after each call, as functions of plain values: ids, caches, room."""
 
 from .caching import CachePolicy, mark_cache
-from .naming import Names, new_message_id, new_tool_id
+from .ids import CallIds, new_message_id, new_tool_id
 from .shortening import Shortened, shorten
 
-__all__ = ["CachePolicy", "Names", "Shortened", "mark_cache", "new_message_id", "new_tool_id", "shorten"]
+__all__ = ["CachePolicy", "CallIds", "Shortened", "mark_cache", "new_message_id", "new_tool_id", "shorten"]

@@ -1,7 +1,7 @@
-"""Several models that stand in for each other: order, weights, availability, one budget, and a record of why."""
+"""Several models that replace each other on failure: order, weights, availability, one budget, and a record."""
 
 from .availability import Availability, Breaker, Rules
+from .route import Candidate, Choice, Route
 from .router import Router
-from .routes import Candidate, Choice, Route
 
 __all__ = ["Availability", "Breaker", "Candidate", "Choice", "Route", "Router", "Rules"]

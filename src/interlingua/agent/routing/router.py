@@ -1,4 +1,4 @@
-"""``Router``: several models that stand in for each other, called as if they were one."""
+"""``Router``: several models that replace each other on failure, called as if they were one."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from ...client.adapter import Adapter, new_ulid
 from ...client.manager import ProviderManager
+from ...errors import NotConfigured
 from ...types.blocks import Block
 from ...types.capabilities import AdapterCapabilities
 from ...types.events import Event
@@ -18,10 +19,10 @@ from ...types.messages import Message
 from ...types.request import Request
 from ...types.response import Response
 from ...types.tools import Tool
-from .attempts import Ask, Fetch, call_steps, shared_budget
 from .availability import Availability, Rules, State
-from .drivers import Steps, answer, answer_sync, drive, drive_stream, drive_stream_sync, drive_sync
-from .routes import Candidate, Choice, Route
+from .model_calls import CallModel, FetchMedia, call_route, shared_budget
+from .route import Candidate, Choice, Route
+from .steps import Steps, run_steps, run_steps_sync, stream_steps, stream_steps_sync
 
 __all__ = ["Router"]
 
@@ -29,11 +30,11 @@ Models = str | Sequence[str] | Mapping[str, float]
 
 
 class Router:
-    """Asks models in order until one answers.
+    """Calls models in order until one answers.
 
-    ``models`` are names in order of preference, or names with weights: then each turn draws its own order. A model
-    that keeps failing is left alone for a while, then probed once. One that cannot read a request is passed by. The
-    attempts of all count in one budget.
+    ``models`` are names in order of preference, or names with weights: then each turn draws its order at random. A
+    model that fails repeatedly is not called for a while, then probed once. A model that cannot read a request is
+    skipped. The attempts of all models count in one budget.
     """
 
     name = "router"
@@ -60,68 +61,68 @@ class Router:
     # ---------------------------------------------------------------------------------------------------------- routes
 
     def route(self, *, blocking: bool = False) -> Route:
-        """The way of one turn: its candidates in order, sticky as long as the first to answer goes on answering."""
-        self.manager.look()
+        """The candidates of one turn, in order."""
+        self.manager.refresh_if_due()
         if self._edition != self.manager.edition:
             self._edition, self._candidates = self.manager.edition, {}
-        return Route([self._candidate(name, blocking=blocking) for name in self._ordered()], self._clock)
+        names = self.models if self.weights is None else self._draw_order(self.weights)
+        if not names:
+            raise NotConfigured("the router has no models")
+        known = self._candidates
+        found = [known.get((name, blocking)) or self._make_candidate(name, blocking=blocking) for name in names]
+        return Route(tuple(found), self._clock)
 
-    def _ordered(self) -> Sequence[str]:
-        """By preference; by lot where there are weights: heavy names tend to come first."""
-        if self.weights is None:
-            return self.models
-        left, order = dict(self.weights), list[str]()
+    def _draw_order(self, weights: Mapping[str, float]) -> Sequence[str]:
+        """A random order in which names with more weight tend to come first."""
+        left, order = dict(weights), list[str]()
         while left:
-            mark = self._chance() * sum(left.values())
-            chosen = next((name for name in left if (mark := mark - left[name]) < 0), next(reversed(left)))
+            drawn = self._chance() * sum(left.values())
+            chosen = next((name for name in left if (drawn := drawn - left[name]) < 0), next(reversed(left)))
             order.append(chosen)
             del left[chosen]
         return order
 
-    def _candidate(self, name: str, *, blocking: bool) -> Candidate:
-        known = self._candidates.get((name, blocking))
-        if known is None:
-            id, model = self.manager.locate(name)
-            adapter = self.manager.get_client(id) if blocking else self.manager.get_adapter(id)
-            able = adapter.capabilities_for(model or "")
-            known = Candidate(id, model, adapter, self.availability.of(id, model), able)
-            self._candidates[name, blocking] = known
-        return known
+    def _make_candidate(self, name: str, *, blocking: bool) -> Candidate:
+        id, model = self.manager.locate(name)
+        adapter = self.manager.get_client(id) if blocking else self.manager.get_adapter(id)
+        able = adapter.capabilities_for(model or "")
+        breaker = self.availability.of(id, model)
+        made = self._candidates[name, blocking] = Candidate(id, model, adapter, breaker, able, f"{id}:{model or ''}")
+        return made
 
     def states(self) -> dict[str, State]:
-        """How each model that was asked is doing."""
+        """The state of each model that was called."""
         return {f"{id}:{model or ''}": state for (id, model), state in self.availability.states().items()}
 
     def record(self, request_id: str) -> tuple[Choice, ...]:
-        """Who was asked for this request's answer, or passed by, and why. Kept for the latest thousand."""
+        """Which models were called or skipped for this request, and why. Kept for the last thousand requests."""
         return self._records.get(request_id, ())
 
     # ----------------------------------------------------------------------------------------------------------- calls
 
     async def complete(self, request: Request) -> Response:
-        """The whole answer of the first who gives one."""
-        return await drive(self._steps(request), answer)
+        """The whole answer of the first model that gives one."""
+        return await run_steps(self._steps(request))
 
     def stream(self, request: Request) -> AsyncIterator[Event]:
-        """The answer as it comes. Only a failure before the first content is made good by another model."""
-        return drive_stream(self._steps(request), answer)
+        """The answer as it comes. If a model fails before its first content, the next one is called."""
+        return stream_steps(self._steps(request))
 
     def complete_sync(self, request: Request) -> Response:
-        """As ``complete``, for code that does not await."""
-        return drive_sync(self._steps(request, blocking=True), answer_sync)
+        """As ``complete``, blocking."""
+        return run_steps_sync(self._steps(request, blocking=True))
 
     def stream_sync(self, request: Request) -> Iterator[Event]:
-        """As ``stream``, for code that does not await."""
-        return drive_stream_sync(self._steps(request, blocking=True), answer_sync)
+        """As ``stream``, blocking."""
+        return stream_steps_sync(self._steps(request, blocking=True))
 
     def _steps(self, request: Request, *, blocking: bool = False) -> Steps[Response]:
-        return Steps(self._asking(request, self.route(blocking=blocking)))
+        return Steps(self._call(request, self.route(blocking=blocking)))
 
-    def _asking(self, request: Request, route: Route) -> Generator[Ask | Fetch, Any, Response]:
+    def _call(self, request: Request, route: Route) -> Generator[CallModel | FetchMedia, Any, Response]:
         request = replace(request, request_id=request.request_id or new_ulid(), model=None)
-        budget = shared_budget(route.candidates[0].adapter, len(route.candidates))
         try:
-            return (yield from call_steps(route, request, budget))
+            return (yield from call_route(route, request, shared_budget(route)))
         finally:
             self._remember(request.request_id or "", route)
 
@@ -152,7 +153,7 @@ class Router:
         return adapter.estimate_input_tokens(messages, tools, system)
 
     async def cancel(self, request_id: str) -> bool:
-        """End a call, whoever is answering it."""
+        """End a call, whichever model is answering it."""
         ids = {self.manager.locate(name)[0] for name in self.models}
         found = [await self.manager.get_adapter(id).cancel(request_id) for id in sorted(ids)]
         return any(found)

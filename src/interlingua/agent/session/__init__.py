@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from .async_session import Session, SessionStream
-from .reporting import Report
+from .report import Report
 from .stores import JsonStore, Store
 from .sync_session import SyncSession, SyncSessionStream
 

@@ -1,4 +1,4 @@
-"""``Session``: the conversation of an application that awaits."""
+"""``Session``: a conversation in an async application."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from ...client.media import fetch_media
 from ...errors import CancelledError
 from ...types.events import Event
 from ...types.response import Response
-from ..routing.attempts import Ask, Fetch
-from ..routing.drivers import Steps, answer, drive, drive_stream
+from ..routing.model_calls import CallModel, FetchMedia
+from ..routing.steps import Steps, run_steps, stream_steps
 from ..tools.running import Batch
-from .calls import BY_CALLER
+from .call_states import BY_CALLER
 from .options import Content, TurnOptions
-from .persistence import StoredConversation
+from .stored_conversation import StoredConversation
 from .turns import Persist, RunTools, Shorten, Turn
 
 __all__ = ["Session", "SessionStream"]
 
 
-class Cancelling:
-    """Whoever cancels the task gets asyncio's own CancelledError, also where the turn ended otherwise meanwhile."""
+class _TaskCancellation:
+    """If the task is cancelled inside, asyncio's CancelledError is raised, even if the turn ended in another way."""
 
     __slots__ = ("_before", "_task")
 
@@ -36,7 +36,7 @@ class Cancelling:
 
     @property
     def is_cancelled(self) -> bool:
-        """Whether the task was cancelled since."""
+        """Whether the task was cancelled since ``__enter__``."""
         return self._task is not None and self._task.cancelling() > self._before
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: object) -> None:
@@ -45,9 +45,9 @@ class Cancelling:
 
 
 class SessionStream:
-    """The events of a turn as they come. Leaving early keeps what there is, and the history stays legal.
+    """The events of a turn as they come. If it is left early, what had come is in the history, which stays valid.
 
-    Leave early inside ``async with``: only then is the connection closed at once.
+    To leave early, use ``async with``: only then is the connection closed at once.
     """
 
     def __init__(self, events: AsyncGenerator[Event, None], steps: Steps[Response]) -> None:
@@ -62,7 +62,7 @@ class SessionStream:
         return self
 
     async def __anext__(self) -> Event:
-        with Cancelling():
+        with _TaskCancellation():
             return await anext(self._events)
 
     async def __aenter__(self) -> SessionStream:
@@ -72,31 +72,31 @@ class SessionStream:
         await self.aclose()
 
     async def aclose(self) -> None:
-        """Stop here, also where nobody has begun to read."""
+        """Stop here, even before the first event."""
         await self._events.aclose()
         self._steps.close()
 
 
 class Session(StoredConversation):
-    """``send`` asks once, ``run`` goes on until the model wants no more tools; ``stream`` and ``run_stream`` tell the
-    same as it comes. ``session.model = …`` moves the conversation between any two turns."""
+    """``send`` calls the model once, ``run`` goes on until the model calls no more tools; ``stream`` and ``run_stream``
+    are the same with events. ``session.model = …`` moves the conversation to another model between two turns."""
 
     _running: Batch | None = None
-    _left: tuple[ref[SessionStream], Steps[Response]] | None = None
+    _last_stream: tuple[ref[SessionStream], Steps[Response]] | None = None
 
     async def send(self, content: Content | None = None, **options: Unpack[TurnOptions]) -> Response:
-        """One answer. Calls in it are left to the caller: ``answer`` them, or ``run()`` on."""
+        """One answer. Its tool calls are left to the caller: ``answer`` them, or go on with ``run()``."""
         turn = self.begin(content, options, loop=False, seconds=None)
-        with Cancelling():
-            return await drive(Steps(turn.steps()), self._perform)
+        with _TaskCancellation():
+            return await run_steps(Steps(turn.steps()), self._perform)
 
     async def run(
         self, content: Content | None = None, *, seconds: float | None = None, **options: Unpack[TurnOptions]
     ) -> Response:
-        """Answers and tools in turn, until the model is done; the last answer. ``seconds``: for all of it."""
+        """Answers and tool runs until the model calls no more tools. ``seconds`` limits all of it. The last answer."""
         turn = self.begin(content, options, loop=True, seconds=seconds)
-        with Cancelling():
-            return await drive(Steps(turn.steps()), self._perform)
+        with _TaskCancellation():
+            return await run_steps(Steps(turn.steps()), self._perform)
 
     def stream(self, content: Content | None = None, **options: Unpack[TurnOptions]) -> SessionStream:
         """As ``send``, event by event."""
@@ -110,28 +110,26 @@ class Session(StoredConversation):
 
     def _stream(self, turn: Turn) -> SessionStream:
         steps = Steps(turn.steps())
-        stream = SessionStream(drive_stream(steps, self._perform), steps)
-        self._left = ref(stream), steps
+        stream = SessionStream(stream_steps(steps, self._perform), steps)
+        self._last_stream = ref(stream), steps
         return stream
 
-    def _close_left(self) -> bool:
-        if self._left is None or self._left[0]() is not None:
+    def _close_dropped_stream(self) -> bool:
+        if self._last_stream is None or self._last_stream[0]() is not None:
             return False
-        steps = self._left[1]
-        if isinstance(steps.command, Ask):
-            steps.command.leave()
+        steps = self._last_stream[1]
+        if isinstance(steps.command, CallModel) and steps.command.stream is not None:
+            steps.command.stream.leave()
         steps.close()
         return True
 
     async def _perform(self, command: Any) -> Any:
-        if isinstance(command, Ask):
-            return await answer(command)
-        if isinstance(command, Fetch):
-            adapter = command.ask.adapter
-            assert isinstance(adapter, Adapter)
-            request = command.ask.request
-            command.ask.request, lost = await fetch_media(
-                request, adapter.dialect, adapter.target(request.model), deadline=command.ask.budget.deadline
+        if isinstance(command, FetchMedia):
+            call = command.call
+            assert isinstance(call.adapter, Adapter)
+            target = call.adapter.target(call.request.model)
+            call.request, lost = await fetch_media(
+                call.request, call.adapter.dialect, target, deadline=call.budget.deadline
             )
             self.report.losses += lost
             return None
@@ -142,10 +140,10 @@ class Session(StoredConversation):
             shown = self.overflow(command.messages, command.window)
             return await shown if isawaitable(shown) else shown
         assert isinstance(command, Persist)
-        return await self._persist()
+        return await self._persist_async()
 
-    async def _persist(self) -> None:
-        """``persist`` in a thread. A task that is cancelled meanwhile waits for it, and is cancelled then."""
+    async def _persist_async(self) -> None:
+        """``persist`` in a thread. A task that is cancelled meanwhile waits for the end, and is cancelled then."""
         if self.store is None:
             return
         writing = asyncio.create_task(asyncio.to_thread(self.persist))
@@ -154,16 +152,13 @@ class Session(StoredConversation):
         except asyncio.CancelledError:
             await asyncio.wait([writing])
             if not writing.cancelled():
-                writing.exception()  # or asyncio complains that nobody looked at it
+                writing.exception()  # else asyncio logs that it was never retrieved
             raise
-
-    async def _persist_waiting(self) -> None:
-        await self._persist()
 
     async def _run_tools(self, batch: Batch) -> None:
         """Run them all, or until the turn is cancelled."""
         self._running = batch
-        with Cancelling() as task:
+        with _TaskCancellation() as task:
             try:
                 await batch.run()
             except asyncio.CancelledError:
@@ -173,7 +168,7 @@ class Session(StoredConversation):
                 self._running = None
 
     async def cancel(self) -> bool:
-        """End the turn that runs: what there is of its answer is kept. Whether there was one."""
+        """End the running turn; what had come of its answer is kept. Returns whether a turn was running."""
         turn = self._turn
         if turn is None or turn.over or turn.cancelled:
             return False
@@ -184,11 +179,11 @@ class Session(StoredConversation):
         return await self.router.cancel(turn.request_id)
 
     async def close(self) -> None:
-        """Cancel what runs, and close connections and store if they are the session's own."""
+        """Cancel the running turn. Close the connections and the store if the session made them."""
         await self.cancel()
         try:
             if self._unsaved:
-                await self._persist()
+                await self._persist_async()
         finally:
             await asyncio.to_thread(self._close_store)
             if self._owns_manager:

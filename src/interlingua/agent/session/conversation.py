@@ -1,4 +1,4 @@
-"""What both sessions are: a history, a model or several, tools, and how a request is prepared. Nothing here waits."""
+"""The part of both sessions that does not wait: a history, a model or several, tools, and how a request is made."""
 
 from __future__ import annotations
 
@@ -7,15 +7,13 @@ import logging
 import os
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import Any, TypeVar, Unpack
 
 import msgspec
 
 from ...client.adapter import Adapter, new_ulid
-from ...client.behaviour import Preset
 from ...client.embedded import Choice
 from ...client.manager import ProviderManager
-from ...codec.limits import Limits
 from ...codec.surrogates import REPLACED, clean
 from ...codec.translate import as_blocks, repair_tool_results
 from ...errors import InvalidRequestError, StoreError
@@ -28,21 +26,22 @@ from ...types.messages import Message
 from ...types.request import Request
 from ...types.tools import Tool, ToolDefinition, ToolOutput
 from ...types.usage import TokenUsage
-from ..history import CachePolicy
+from ...types.words import Role
+from ..history import new_message_id
 from ..routing import Availability, Router
 from ..routing.router import Models
 from ..swap import SwapPlan, plan_swap
-from ..tools import Approve, Toolbox, ToolSource
+from ..tools import Toolbox, ToolSource
 from ..tools.running import Batch
-from .calls import NOT_STARTED, Starting
-from .history import History, Repair
-from .options import TURN_OPTIONS, Content, Overflow, Settings, TurnOptions, as_question
-from .reporting import Prices, Report, cost_of, usage_of
+from .call_states import NOT_STARTED, Starting
+from .history import History
+from .options import TURN_OPTIONS, Content, Settings, SettingsArguments, split_arguments
+from .report import Report, cost_of, usage_of
 from .saved import FORMAT, VERSION, Head, Saved
-from .storing import Place, Writer, close_store, store_at
+from .session_writer import Place, Writer, close_store, store_at
 from .turns import Turn
 
-__all__ = ["Content", "Conversation", "Overflow", "Settings", "TurnOptions"]
+__all__ = ["Conversation"]
 
 log = logging.getLogger("interlingua")
 T = TypeVar("T")
@@ -53,7 +52,7 @@ STILL_RUNNING = (
 )
 
 
-class Conversation:
+class Conversation(Settings):
     """The part of a session that does not wait."""
 
     blocking = False
@@ -66,60 +65,45 @@ class Conversation:
         system: str | Sequence[Block] | None = None,
         *,
         manager: ProviderManager | None = None,
-        behaviour: str | Preset | None = None,
-        cache: CachePolicy = "off",
-        repair: Repair = "synthesize",
-        overflow: Overflow = "truncate",
-        max_steps: int = 50,
-        tool_timeout: float | None = None,
-        approve: Approve | None = None,
-        pricing: Pricing | None = None,
         store: Place | None = None,
         messages: Iterable[Message] = (),
         id: str | None = None,
         metadata: Mapping[str, Json] | None = None,
-        active_skills: Iterable[str] = (),
-        active_connectors: Iterable[str] = (),
-        fetch_media: bool = False,
+        pricing: Pricing | None = None,
         script: Choice = None,
-        limits: Limits | None = None,
-        **options: Any,
+        **settings: Unpack[SettingsArguments],
     ) -> None:
-        unknown = sorted(set(options) - set(TurnOptions.__annotations__))
-        if unknown:
-            raise TypeError(f"a session has no {', '.join(unknown)}; a request can be given {', '.join(TURN_OPTIONS)}")
-        self.id = id or f"ses_{new_ulid()}"
+        """``script`` is what the model ``"embedded:"`` answers, one line per request; without one it echoes."""
+        own, self.options = split_arguments(settings)
+        super().__init__(**own)
         if manager is not None and script is not None:
             raise TypeError("a session with a manager takes no script: give it to ProviderManager(script=…)")
+        self.id = id or f"ses_{new_ulid()}"
         self.manager, self._owns_manager = manager or ProviderManager(script=script), manager is None
-        self.behaviour, self.cache, self.overflow, self.max_steps = behaviour, cache, overflow, max_steps
-        self.approve, self.fetch_media, self._prices = approve, fetch_media, Prices(self.manager, pricing)
-        self.active_skills, self.active_connectors = tuple(active_skills), tuple(active_connectors)
         self.metadata: dict[str, Json] = clean(dict(metadata or {}))
-        self.options = options
         self.system = system if system is not None else ()
-        self.history = History(messages, repair=repair)
+        self.history = History(messages, repair=self.repair)
         self._owns_store = isinstance(store, str | os.PathLike)
         self.store = store_at(store) if isinstance(store, str | os.PathLike) else store
         self.report = Report()
-        self.told: set[tuple[str, str, str | None]] = set()
+        self.logged_losses: set[tuple[str, str, str | None]] = set()
         self.forked_from: str | None = None
-        self._set_tools(tools, tool_timeout, limits)
+        self._set_tools(tools)
+        self._given_pricing, self._pricing, self._pricing_edition = pricing, pricing, -1
         self._availability = Availability(clock=time.monotonic)
         self._model: Models | None = None
         self._turn: Turn | None = None
         self._writer, self._unreadable = Writer(), dict[str, Json]()
-        self._before: Any = None
+        self._before_change: Any = None
         self._unsaved = False
-        self._warnings: dict[str, bool] = {}
-        """What was told of the user's words; whether the next report still has to tell it."""
+        self._warnings: dict[str, bool] = {}  # what was logged of messages; whether the next report must repeat it
         self.model = model
 
     # ---------------------------------------------------------------------------------------------------- the model
 
     @property
     def model(self) -> Models | None:
-        """Who answers: ``"provider:model"``, or several in order of preference. May be set between any two turns."""
+        """The model that answers: ``"provider:model"``, or several in order of preference. May be set between turns."""
         return self._model
 
     @model.setter
@@ -133,28 +117,32 @@ class Conversation:
             model = f"{id}:{name or ''}"
         router = Router(model, self.manager, availability=self._availability)
         for name in router.models:
-            self.manager.locate(name)  # an unknown name is said now, and not in the middle of a turn
+            self.manager.locate(name)  # an unknown name raises now, and not in the middle of a turn
         self.router, self._model = router, model
 
     @property
     def pricing(self) -> Pricing:
-        """What answers cost: as the caller said, else by the prices of ``models.yaml`` and the installed tables."""
-        return self._prices.pricing
+        """The prices of answers: those that were given, else those of ``models.yaml`` and the installed tables."""
+        if self._given_pricing is not None:
+            return self._given_pricing
+        if self._pricing is None or self._pricing_edition != self.manager.edition:
+            self._pricing, self._pricing_edition = Pricing(self.manager.configuration.prices), self.manager.edition
+        return self._pricing
 
     @pricing.setter
-    def pricing(self, pricing: Pricing) -> None:
-        self._prices = Prices(self.manager, pricing)
+    def pricing(self, pricing: Pricing | None) -> None:
+        self._given_pricing = pricing
 
     def plan_swap(self, model: str) -> SwapPlan:
-        """What moving the conversation there would mean: legal or not, losses, tokens, cost, cache.
+        """What moving the conversation to this model would mean: whether it works, losses, tokens, cost, cache.
 
-        Calls that still wait are taken as answered, as the next turn would answer them; not with ``repair="refuse"``.
+        Unanswered calls count as answered, because the next turn answers them; not with ``repair="refuse"``.
         """
         id, name = self.manager.locate(model)
         adapter = self.manager.get_adapter(id)
         messages = self.history.to_send()
         if self.history.repair == "synthesize":
-            messages = tuple(repair_tool_results(messages, dialect="openai-chat"))  # canonical ones know no dialect
+            messages = tuple(repair_tool_results(messages, dialect="openai-chat"))  # the same for any dialect
         ours = adapter if isinstance(adapter, Adapter) else None
         able = adapter.capabilities_for(name) if name else adapter.capabilities
         return plan_swap(
@@ -169,33 +157,33 @@ class Conversation:
 
     # ---------------------------------------------------------------------------------------------------- the tools
 
-    def _set_tools(self, tools: Iterable[ToolSource | Tool], timeout: float | None, limits: Limits | None) -> None:
-        """Tools without a handler are offered too; their calls are handed to the caller."""
+    def _set_tools(self, tools: Iterable[ToolSource | Tool]) -> None:
+        """Tools without a handler are offered too; their calls are left to the caller."""
         sources = tuple(tools)
         handled = [tool for tool in sources if not isinstance(tool, ToolDefinition)]
-        self.toolbox = Toolbox(handled, timeout=timeout, limits=limits)
-        bare = tuple(tool for tool in sources if isinstance(tool, ToolDefinition))
-        self.definitions: tuple[Tool, ...] = (*self.toolbox.definitions, *bare)
-        self._bare = frozenset(tool.name for tool in bare)
+        self.toolbox = Toolbox(handled, timeout=self.tool_timeout, limits=self.limits)
+        without_handler = tuple(tool for tool in sources if isinstance(tool, ToolDefinition))
+        self.definitions: tuple[Tool, ...] = (*self.toolbox.definitions, *without_handler)
+        self._without_handler = frozenset(tool.name for tool in without_handler)
 
     def runs(self, call: ToolUseBlock) -> bool:
-        """Whether the session answers this call itself; one of a tool that nobody knows is answered with an error."""
-        return call.name not in self._bare or "refused" in self.history.entry(call.id)
+        """Whether the session answers this call itself. A call of an unknown tool is answered with an error."""
+        return call.name not in self._without_handler or "refused" in self.history.entry(call.id)
 
     def batch(self, calls: Sequence[ToolUseBlock]) -> Batch:
-        """Open calls, to be run. Those that may not run, and those that were started earlier, are only answered."""
+        """Open calls, to be run. Calls that were refused or started earlier are not run, only answered."""
         known = {call.id: self.history.entry(call.id) for call in calls}
         return self.toolbox.batch(
             calls,
             refused={id: entry["refused"] for id, entry in known.items() if "refused" in entry},
             started=[id for id, entry in known.items() if entry and entry["state"] not in NOT_STARTED],
             approve=self.approve,
-            on_start=None if self.store is None else Starting(self.history, self._persist_waiting),
+            on_start=None if self.store is None else Starting(self.history, self._persist_async),
             metadata={**self.metadata, "session_id": self.id},
         )
 
-    async def _persist_waiting(self) -> None:
-        """``persist``, without blocking the loop."""
+    async def _persist_async(self) -> None:
+        """``persist`` in a thread, so that the event loop is not blocked."""
         await asyncio.to_thread(self.persist)
 
     # -------------------------------------------------------------------------------------------------- the history
@@ -212,7 +200,7 @@ class Conversation:
 
     @property
     def messages(self) -> tuple[Message, ...]:
-        """The whole history, also what is not sent any more."""
+        """The whole history, with the messages that are not sent any more."""
         return tuple(self.history.messages)
 
     @property
@@ -226,26 +214,22 @@ class Conversation:
         return cost_of(self.history.messages)
 
     def add(self, *messages: Message) -> None:
-        """Append messages as they are, such as an earlier conversation. A session that awaits stores them with the
-        next turn, or when it is closed."""
-        self._mark()
+        """Append messages as they are, such as an earlier conversation. An async session stores them with the next
+        turn, or when it is closed."""
+        self._remember_state()
         for message in messages:
             self.history.add(self._clean(message))
         self._persist_change()
 
     def answer(self, outputs: Iterable[ToolOutput]) -> None:
-        """Answer calls that were handed over; the others are answered with an error. Stored as by ``add``."""
+        """Answer calls that were left to the caller; the others are answered with an error. Stored as by ``add``."""
         results = [self._clean(ToolResultBlock(o.id, as_blocks(o.content), is_error=o.is_error)) for o in outputs]
-        self._mark()
+        self._remember_state()
         self.history.answer(results)
         self._persist_change()
 
-    def say(self, content: Content) -> None:
-        """Append what the user says."""
-        self.history.add(self._clean(content if isinstance(content, Message) else as_question(content)))
-
     def _clean(self, value: T) -> T:
-        """Without lone surrogates, which nobody could be sent and no store could hold; told once."""
+        """Without lone surrogates, which can be neither sent nor stored. They are reported once."""
         cleaned = clean(value)
         if cleaned is not value and REPLACED not in self._warnings:
             self._warnings[REPLACED] = True
@@ -253,35 +237,37 @@ class Conversation:
         return cleaned
 
     def begin(self, content: Content | None, options: Mapping[str, Any], *, loop: bool, seconds: float | None) -> Turn:
-        """A new turn. Without words it goes on from where the history ends: a loop first runs what was called there."""
-        if self._turn is not None and not self._turn.over and not self._close_left():
+        """A new turn. Without content it goes on from the end of the history: a loop first runs the open calls."""
+        if self._turn is not None and not self._turn.over and not self._close_dropped_stream():
             raise InvalidRequestError(STILL_RUNNING.format("with" if self.blocking else "async with"))
         if options and (unknown := sorted(set(options) - set(TURN_OPTIONS))):
             raise TypeError(f"a turn has no {', '.join(unknown)}; it can be given {', '.join(TURN_OPTIONS)}")
-        self._mark()
+        if self.store is not None:
+            self._remember_state()
         if content is not None:
-            self.say(content)
+            self.history.add(self._clean(content if isinstance(content, Message) else _as_message(content)))
         elif not (loop and all(map(self.runs, self.history.open_calls))):
             self.history.settle()
         turn = self._turn = Turn(self, dict(options), loop=loop, seconds=seconds)
         self.report = turn.report
-        self.report.warn(*(warning for warning, is_new in self._warnings.items() if is_new))
-        self._warnings = dict.fromkeys(self._warnings, False)
+        if self._warnings:
+            self.report.warn(*(warning for warning, is_new in self._warnings.items() if is_new))
+            self._warnings = dict.fromkeys(self._warnings, False)
         return turn
 
-    def _close_left(self) -> bool:
-        """Whether the turn that is not over was a stream that nobody holds any more; then it is over now."""
+    def _close_dropped_stream(self) -> bool:
+        """End the turn if it is a stream without any reference left; whether it was."""
         return False
 
     # -------------------------------------------------------------------------------------------------- the request
 
     def request(self, options: Mapping[str, Any], request_id: str | None = None) -> Request:
-        """What is asked now, before it is prepared for anybody."""
-        told: dict[str, Any] = {**self.options, **options, "request_id": request_id}
-        return Request(messages=self.history.to_send(), system=self._system, tools=self.definitions, **told)
+        """The request for the next answer, before it is prepared for a model."""
+        fields: dict[str, Any] = {**self.options, **options, "request_id": request_id}
+        return Request(messages=self.history.to_send(), system=self._system, tools=self.definitions, **fields)
 
     def count_tokens(self, messages: Sequence[Message]) -> int:
-        """Roughly, as the first model counts."""
+        """An estimate for the first model."""
         id, model = self.manager.locate(self.router.models[0])
         return estimate_input_tokens(messages, provider=self.manager.get_adapter(id).name, model=model)
 
@@ -296,7 +282,7 @@ class Conversation:
             id=self.id,
             model=model,
             system=self._system,
-            wishes=msgspec.to_builtins(self.options),
+            options=msgspec.to_builtins(self.options),
             omitted=tuple(sorted(self.history.omitted)),
             metadata=self.metadata,
             forked_from=self.forked_from,
@@ -305,20 +291,20 @@ class Conversation:
         return Saved(head, tuple(self.history.messages))
 
     def persist(self) -> None:
-        """Write what is new to the session's store, if it has one. Blocks; turns that await call it in a thread."""
+        """Write what is new to the session's store, if it has one. Blocks; async turns call it in a thread."""
         if self.store is not None:
             self._unsaved = True
             self._writer.persist(self.store, self.history, self.snapshot)
             self._unsaved = False
 
-    def _mark(self) -> None:
-        """Remember the history, should the change that follows not be stored."""
-        self._before = None if self.store is None else (self.history.state(), self._unsaved)
+    def _remember_state(self) -> None:
+        """Remember the history, in case that the change that follows cannot be stored."""
+        self._before_change = None if self.store is None else (self.history.state(), self._unsaved)
 
     def take_back(self) -> None:
         """Undo the change that could not be stored, so that it can be made once more."""
-        if self._before is not None:
-            state, self._unsaved = self._before
+        if self._before_change is not None:
+            state, self._unsaved = self._before_change
             self.history.restore(state)
 
     def _persist_change(self) -> None:
@@ -334,3 +320,11 @@ class Conversation:
     def _close_store(self) -> None:
         if self._owns_store:
             close_store(self.store)
+
+
+def _as_message(content: str | Block | Sequence[str | Block]) -> Message:
+    """The content of a user's message. Empty content is refused, as providers do."""
+    message = Message(Role.user, content, new_message_id())
+    if not message.content or message.content == (TextBlock(""),):
+        raise InvalidRequestError("the message is empty: say something, or call without content to go on")
+    return message

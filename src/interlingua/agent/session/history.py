@@ -15,7 +15,7 @@ from ...types.words import Role
 from ..history import new_message_id
 from ..tools.calls import State
 from ..tools.running import Batch
-from .calls import entry_of, why_unanswered, with_states
+from .call_states import entry_of, why_unanswered, with_states
 
 __all__ = ["History", "Repair"]
 
@@ -81,7 +81,7 @@ class History:
         return tuple(error_result(id, why_unanswered(self.entry(id), cause)) for id in ids)
 
     def entry(self, id: str) -> dict[str, Json]:
-        """What is written of an open call in the answer that made it (``calls.py``)."""
+        """What is written of an open call in the answer that made it (``call_states.py``)."""
         place = self._last_answer()
         return {} if place is None else entry_of(self.messages[place], id)
 

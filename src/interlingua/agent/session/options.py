@@ -1,46 +1,41 @@
-"""What a session and a turn can be told."""
+"""The arguments of a session, and the request fields that a session or one turn can set."""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
 from typing import Any, Literal, TypedDict
 
 from ...client.behaviour import Preset
-from ...client.embedded import Choice
-from ...client.manager import ProviderManager
 from ...codec.limits import Limits
-from ...errors import InvalidRequestError
-from ...models.pricing import Pricing
 from ...types.base import Json
-from ...types.blocks import Block, TextBlock
+from ...types.blocks import Block
 from ...types.messages import Message
 from ...types.request import Request, Thinking
 from ...types.tools import ToolChoice
-from ...types.words import Role
-from ..history import CachePolicy, new_message_id
+from ..history import CachePolicy
 from ..tools import Approve
 from .history import Repair
-from .salvaging import read_leniently
-from .storing import Place
+from .lenient_reading import read_leniently
 
-__all__ = ["Content", "Overflow", "Settings", "TURN_OPTIONS", "TurnOptions", "as_question", "read_turn_options"]
+__all__ = [
+    "TURN_OPTIONS",
+    "Content",
+    "Overflow",
+    "Settings",
+    "SettingsArguments",
+    "TurnOptions",
+    "read_turn_options",
+    "split_arguments",
+]
 
 Content = str | Block | Sequence[str | Block] | Message
 """What a user can say."""
 
-
-def as_question(content: str | Block | Sequence[str | Block]) -> Message:
-    """What a user says, as a message with an id. Nothing at all is refused: providers would."""
-    message = Message(Role.user, content, new_message_id())
-    if not message.content or message.content == (TextBlock(""),):
-        raise InvalidRequestError("the message is empty: say something, or call without content to go on")
-    return message
-
-
 Strategy = Callable[[tuple[Message, ...], int | None], Sequence[Message] | Awaitable[Sequence[Message]]]
 Overflow = Literal["truncate", "raise"] | Strategy
-"""What to do when the conversation is too long. A strategy is given what is sent and the window, and says what to send
-instead: a summary and the latest turns, for instance."""
+"""What to do when the conversation is too long. A strategy gets the messages that are sent and the context window, and
+returns the messages to send instead, for instance a summary and the latest turns."""
 
 
 class TurnOptions(TypedDict, total=False):
@@ -60,10 +55,38 @@ class TurnOptions(TypedDict, total=False):
     betas: tuple[str, ...]
 
 
-class Settings(TurnOptions, total=False):
-    """What both sessions can be told."""
+TURN_OPTIONS = tuple(TurnOptions.__annotations__)
 
-    manager: ProviderManager | None
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class Settings:
+    """How a session works. These are attributes of the session, and a fork gets the same."""
+
+    behaviour: str | Preset | None = None
+    cache: CachePolicy = "off"
+    repair: Repair = "synthesize"
+    overflow: Overflow = "truncate"
+    max_steps: int = 50
+    tool_timeout: float | None = None
+    approve: Approve | None = None
+    active_skills: Iterable[str] = ()
+    active_connectors: Iterable[str] = ()
+    fetch_media: bool = False
+    """Whether media by URL are fetched for a model that takes data only; never from private addresses."""
+    limits: Limits | None = None
+    """How many tools run at once, and in how many threads."""
+
+    def __post_init__(self) -> None:
+        self.active_skills, self.active_connectors = tuple(self.active_skills), tuple(self.active_connectors)
+
+    def settings(self) -> dict[str, Any]:
+        """All of them, by name."""
+        return {field.name: getattr(self, field.name) for field in fields(Settings)}
+
+
+class SettingsArguments(TurnOptions, total=False):
+    """The fields of ``Settings`` and ``TurnOptions`` as keyword arguments, for type checkers."""
+
     behaviour: str | Preset | None
     cache: CachePolicy
     repair: Repair
@@ -71,26 +94,23 @@ class Settings(TurnOptions, total=False):
     max_steps: int
     tool_timeout: float | None
     approve: Approve | None
-    pricing: Pricing | None
-    store: Place | None
-    messages: Iterable[Message]
-    id: str | None
-    metadata: Mapping[str, Json] | None
     active_skills: Iterable[str]
     active_connectors: Iterable[str]
-    limits: Limits | None
-    """How many tools run at once, and in how many threads."""
     fetch_media: bool
-    """Whether media by URL are fetched for a model that takes data only; never from private addresses."""
-    script: Choice
-    """What the model ``"embedded:"`` answers, one line per request; without one it echoes."""
+    limits: Limits | None
 
 
-TURN_OPTIONS = tuple(TurnOptions.__annotations__)
+def split_arguments(arguments: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The settings and the turn options among keyword arguments. Raises for any other name."""
+    unknown = sorted(set(arguments) - set(SettingsArguments.__annotations__))
+    if unknown:
+        raise TypeError(f"a session has no {', '.join(unknown)}; a request can be given {', '.join(TURN_OPTIONS)}")
+    options = {name: value for name, value in arguments.items() if name in TURN_OPTIONS}
+    return {name: value for name, value in arguments.items() if name not in options}, options
 
 
-def read_turn_options(told: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Options with their types, as they were before they were saved; and what cannot be read of them."""
-    read, left = read_leniently({name: value for name, value in told.items() if name in TURN_OPTIONS}, Request)
-    known = {name: getattr(read, name) for name in told if name in TURN_OPTIONS and name not in left}
-    return known, {name: value for name, value in told.items() if name not in known}
+def read_turn_options(stored: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Options with their types, as they were before they were saved; and those that cannot be read."""
+    read, unread = read_leniently({name: value for name, value in stored.items() if name in TURN_OPTIONS}, Request)
+    known = {name: getattr(read, name) for name in stored if name in TURN_OPTIONS and name not in unread}
+    return known, {name: value for name, value in stored.items() if name not in known}

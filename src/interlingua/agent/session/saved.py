@@ -18,7 +18,7 @@ from ...errors import ParseError
 from ...types.base import Json
 from ...types.blocks import Block
 from ...types.messages import Message
-from .salvaging import DEEPEST, as_text, read_leniently, read_message
+from .lenient_reading import DEEPEST, as_text, read_leniently, read_message
 
 __all__ = [
     "FORMAT",
@@ -64,7 +64,7 @@ class Head(Struct, frozen=True, kw_only=True, omit_defaults=True):
     revision: int = 0
     model: str | tuple[str, ...] | dict[str, float] | None = None
     system: tuple[Block, ...] = ()
-    wishes: dict[str, Json] = {}
+    options: dict[str, Json] = msgspec.field(default={}, name="wishes")  # its name in the format since version 1
     omitted: tuple[str, ...] = ()
     metadata: dict[str, Json] = {}
     forked_from: str | None = None

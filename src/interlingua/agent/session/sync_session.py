@@ -1,4 +1,4 @@
-"""``SyncSession``: the twin of ``Session`` for code that does not await. Another thread may end a turn."""
+"""``SyncSession``: as ``Session``, for synchronous code. Another thread may cancel a turn."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from ...client.adapter import Adapter
 from ...client.media import fetch_media_sync
 from ...types.events import Event
 from ...types.response import Response
-from ..routing.attempts import Ask, Fetch
-from ..routing.drivers import Steps, answer_sync, drive_stream_sync, drive_sync
+from ..routing.model_calls import FetchMedia
+from ..routing.steps import Steps, run_steps_sync, stream_steps_sync
 from ..tools.running import Batch, run_blocking
-from .calls import BY_CALLER
+from .call_states import BY_CALLER
 from .options import Content, TurnOptions
-from .persistence import StoredConversation
+from .stored_conversation import StoredConversation
 from .turns import Persist, RunTools, Shorten, Turn
 
 __all__ = ["SyncSession", "SyncSessionStream"]
 
 
 class SyncSessionStream:
-    """The events of a turn as they come; the twin of ``SessionStream``."""
+    """The events of a turn as they come; as ``SessionStream``."""
 
     def __init__(self, events: Generator[Event, None, None], steps: Steps[Response]) -> None:
         self._events, self._steps = events, steps
@@ -42,7 +42,7 @@ class SyncSessionStream:
         self.close()
 
     def close(self) -> None:
-        """Stop here, also where nobody has begun to read."""
+        """Stop here, even before the first event."""
         self._events.close()
         self._steps.close()
 
@@ -54,16 +54,16 @@ class SyncSession(StoredConversation):
     _running: Batch | None = None
 
     def send(self, content: Content | None = None, **options: Unpack[TurnOptions]) -> Response:
-        """One answer. Calls in it are left to the caller: ``answer`` them, or ``run()`` on."""
+        """One answer. Its tool calls are left to the caller: ``answer`` them, or go on with ``run()``."""
         turn = self.begin(content, options, loop=False, seconds=None)
-        return drive_sync(Steps(turn.steps()), self._perform)
+        return run_steps_sync(Steps(turn.steps()), self._perform)
 
     def run(
         self, content: Content | None = None, *, seconds: float | None = None, **options: Unpack[TurnOptions]
     ) -> Response:
-        """Answers and tools in turn, until the model is done; the last answer. ``seconds``: for all of it."""
+        """Answers and tool runs until the model calls no more tools. ``seconds`` limits all of it. The last answer."""
         turn = self.begin(content, options, loop=True, seconds=seconds)
-        return drive_sync(Steps(turn.steps()), self._perform)
+        return run_steps_sync(Steps(turn.steps()), self._perform)
 
     def stream(self, content: Content | None = None, **options: Unpack[TurnOptions]) -> SyncSessionStream:
         """As ``send``, event by event."""
@@ -77,17 +77,15 @@ class SyncSession(StoredConversation):
 
     def _stream(self, turn: Turn) -> SyncSessionStream:
         steps = Steps(turn.steps())
-        return SyncSessionStream(drive_stream_sync(steps, self._perform), steps)
+        return SyncSessionStream(stream_steps_sync(steps, self._perform), steps)
 
     def _perform(self, command: Any) -> Any:
-        if isinstance(command, Ask):
-            return answer_sync(command)
-        if isinstance(command, Fetch):
-            adapter = command.ask.adapter
-            assert isinstance(adapter, Adapter)
-            request = command.ask.request
-            command.ask.request, lost = fetch_media_sync(
-                request, adapter.dialect, adapter.target(request.model), deadline=command.ask.budget.deadline
+        if isinstance(command, FetchMedia):
+            call = command.call
+            assert isinstance(call.adapter, Adapter)
+            target = call.adapter.target(call.request.model)
+            call.request, lost = fetch_media_sync(
+                call.request, call.adapter.dialect, target, deadline=call.budget.deadline
             )
             self.report.losses += lost
             return None
@@ -97,7 +95,7 @@ class SyncSession(StoredConversation):
             assert callable(self.overflow)
             shown = self.overflow(command.messages, command.window)
             if isawaitable(shown):
-                raise TypeError("a session that blocks needs an overflow strategy that does not await")
+                raise TypeError("SyncSession needs an overflow strategy that is not async")
             return shown
         assert isinstance(command, Persist)
         self.persist()
@@ -111,7 +109,7 @@ class SyncSession(StoredConversation):
             self._running = None
 
     def cancel(self) -> bool:
-        """End the turn that runs, from any thread; tools that run are waited for. Whether there was one."""
+        """End the running turn, from any thread; running tools are waited for. Returns whether a turn was running."""
         turn, batch = self._turn, self._running
         if turn is None or turn.over or turn.cancelled:
             return False
@@ -122,7 +120,7 @@ class SyncSession(StoredConversation):
         return self.router.cancel_sync(turn.request_id)
 
     def close(self) -> None:
-        """Cancel what runs, and close connections and store if they are the session's own."""
+        """Cancel the running turn. Close the connections and the store if the session made them."""
         self.cancel()
         self._close_store()
         if self._owns_manager:

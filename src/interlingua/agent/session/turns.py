@@ -1,6 +1,7 @@
-"""A turn without I/O: what is asked, what is run, what is kept. Whoever drives does each command and tells the outcome.
+"""One turn without I/O: which models are called, which tools are run, what is stored.
 
-One generator decides for the session that awaits and for the one that blocks, for whole answers and for streams.
+One generator decides for the async and the blocking session, for whole answers and for streams. It yields commands;
+the session performs them and sends the results back.
 """
 
 from __future__ import annotations
@@ -12,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ...client.adapter import new_ulid
+from ...client.adapter import Adapter, new_ulid
+from ...client.behaviour import Preset, apply_preset
 from ...client.deadline import Deadline
 from ...dialects import dialect
 from ...errors import AdapterError, CancelledError, ContextOverflowError, InvalidRequestError, StoreError
@@ -23,13 +25,12 @@ from ...types.messages import Message
 from ...types.response import Response
 from ...types.usage import TokenUsage
 from ...types.words import Role, StopReason
-from ..history import new_message_id, shorten
-from ..routing.attempts import Ask, Fetch, call_steps, shared_budget
-from ..routing.routes import Route
+from ..history import CallIds, mark_cache, new_message_id, shorten
+from ..routing.model_calls import CallModel, FetchMedia, call_route, shared_budget
+from ..routing.route import Candidate, Route
 from ..tools.running import Batch
-from .calls import BY_CALLER, cause_of, entries, refusals
-from .preparing import prepare_with
-from .reporting import Report, facts_of
+from .call_states import BY_CALLER, cause_of, entries, refusals
+from .report import Report, facts_of
 
 if TYPE_CHECKING:
     from .conversation import Conversation
@@ -38,32 +39,35 @@ __all__ = ["Persist", "RunTools", "Shorten", "Turn"]
 
 CANCELLED, PAUSED = StopReason.cancelled, StopReason.pause_turn
 LIMIT = "the limit of steps for this turn is reached"
-CUT_CALL = "the answer broke off in the middle of a call, which was not run"
+CUT_CALL = "the answer was cut in the middle of a tool call, which was not run"
 
 
 class RunTools(Struct, frozen=True):
-    """Run these calls; the batch knows at any time how far each came."""
+    """The command to run these calls. The batch knows at any time how far each call is."""
 
     batch: Batch
 
 
 class Shorten(Struct, frozen=True):
-    """The conversation is too long: ask the caller's own strategy what to send instead."""
+    """The command to ask the caller's own strategy what to send of a conversation that is too long."""
 
     messages: tuple[Message, ...]
     window: int | None
 
 
 class Persist(Struct, frozen=True):
-    """Store what is complete."""
+    """The command to store the session."""
 
 
-Command = Ask | Fetch | RunTools | Shorten | Persist
+Command = CallModel | FetchMedia | RunTools | Shorten | Persist
 Steps = Generator[Command, Any, Response]
 
 
 class Turn:
-    """From the user's words to the last word of the answer."""
+    """From the user's message to the end of the last answer."""
+
+    route: Route
+    _call: CallModel | None = None
 
     def __init__(
         self, conversation: Conversation, options: dict[str, Any], *, loop: bool, seconds: float | None
@@ -75,42 +79,48 @@ class Turn:
         self.cancelled = self.over = False
 
     def steps(self) -> Steps:
-        """All of it. What could not be stored is not asked: then the history is again as it was before."""
+        """The whole turn. If the user's message cannot be stored, no model is called, and the history is restored."""
         conversation, response = self.conversation, Response((), CANCELLED)
+        is_stored = conversation.store is not None
         try:
-            yield from self._store_question()
-            route = conversation.router.route(blocking=conversation.blocking)
+            if is_stored:
+                yield from self._store_question()
+            self.route = conversation.router.route(blocking=conversation.blocking)
             if conversation.history.open_calls:
                 yield from self._run_tools(conversation.history.open_calls)
             while not self.cancelled:
-                response = yield from self._answer(route)
+                response = yield from self._answer()
                 over = self._is_over(response)
-                yield from self._store(response)
+                if is_stored:
+                    yield from self._store(response)
                 if over:
                     return response
-                if calls := _whole(response.tool_uses):
+                if calls := _complete(response.tool_uses):
                     yield from self._run_tools(calls)
-                    yield from self._store(response)
+                    if is_stored:
+                        yield from self._store(response)
             self.report.stopped = "cancelled"
             return response
         except BaseException as error:
-            self.report.stopped = "cancelled" if not isinstance(error, AdapterError) else "failed"
-            if isinstance(error, CancelledError):
-                self.report.stopped = "cancelled"
-            if self.report.stopped == "cancelled" and conversation.history.open_calls and self._is_ours():
-                conversation.history.answer([], cause_of(error))
-            if not isinstance(error, StoreError):
+            self._note_failure(error, response)
+            if is_stored and not isinstance(error, StoreError):
                 yield from self._store_rest(error)
-            elif error.response is None and response.content:
-                error.response = response
             raise
         finally:
             self.over = True
 
+    def _note_failure(self, error: BaseException, response: Response) -> None:
+        """Report a turn that failed or was cancelled. Open calls of a cancelled turn are answered with the cause."""
+        history = self.conversation.history
+        is_cancelled = isinstance(error, CancelledError) or not isinstance(error, AdapterError)
+        self.report.stopped = "cancelled" if is_cancelled else "failed"
+        if is_cancelled and history.open_calls and self._runs_open_calls():
+            history.answer([], cause_of(error))
+        if isinstance(error, StoreError) and error.response is None and response.content:
+            error.response = response
+
     def _store(self, response: Response | None) -> Generator[Persist, None, None]:
-        """Store what is complete; a failure brings the answer with it."""
-        if self.conversation.store is None:
-            return
+        """Store the history. An error carries the response, which is not lost then."""
         try:
             yield Persist()
         except StoreError as error:
@@ -125,14 +135,14 @@ class Turn:
             raise
 
     def _store_rest(self, error: BaseException) -> Generator[Persist, None, None]:
-        """Store what is left of a turn that failed; its own error is the one that is raised."""
+        """Store what there is of a turn that failed. If that fails too, a note on the turn's own error says so."""
         try:
             yield from self._store(None)
         except StoreError as failure:
             error.add_note(f"What there is of this turn could not be stored either: {failure}")
 
     def _is_over(self, response: Response) -> bool:
-        calls, history = _whole(response.tool_uses), self.conversation.history
+        calls, history = _complete(response.tool_uses), self.conversation.history
         if len(calls) < len(response.tool_uses):
             self.report.warn(CUT_CALL)
         if response.stop_reason is CANCELLED or self.cancelled:
@@ -142,7 +152,7 @@ class Turn:
             return True
         if not self.loop or not (calls or response.stop_reason is PAUSED):
             return True
-        if not self._is_ours():
+        if not self._runs_open_calls():
             self.report.stopped = "handed_over"
             return True
         if self.report.steps >= self.conversation.max_steps:
@@ -153,8 +163,8 @@ class Turn:
             return True
         return False
 
-    def _is_ours(self) -> bool:
-        """Whether all open calls are the session's, to run or to refuse."""
+    def _runs_open_calls(self) -> bool:
+        """Whether the session itself answers all open calls: it runs or refuses them."""
         history = self.conversation.history
         return self.loop and all(history.entry(call.id) for call in history.open_calls)
 
@@ -169,71 +179,97 @@ class Turn:
 
     # ------------------------------------------------------------------------------------------------------ one answer
 
-    def _answer(self, route: Route) -> Steps:
-        """Ask; if the conversation is too long, shorten it and ask once more."""
+    def _answer(self) -> Steps:
+        """Call a model. If the conversation is too long for it, shorten the conversation and call once more."""
         try:
-            return (yield from self._ask(route))
+            return (yield from self._call_model())
         except ContextOverflowError as error:
             if (error.response is not None and error.response.content) or self.conversation.overflow == "raise":
                 raise
-            if not (yield from self._make_room(route)):
+            if not (yield from self._make_room()):
                 raise
-        return (yield from self._ask(route))
+        return (yield from self._call_model())
 
-    def _ask(self, route: Route) -> Steps:
+    def _call_model(self) -> Steps:
         conversation = self.conversation
         request = conversation.request(self.options, self.request_id)
         if not request.messages:
             raise InvalidRequestError("the conversation is empty: say something first")
-        budget = shared_budget(route.candidates[0].adapter, len(route.candidates), self.deadline)
-        budget.session_id, budget.told = conversation.id, conversation.told
-        steps = call_steps(route, request, budget, prepare_with(conversation, self.report))
-        command: Ask | Fetch | None = None
+        budget = shared_budget(self.route, self.deadline)
+        budget.session_id, budget.logged_losses = conversation.id, conversation.logged_losses
+        self._call = None
         try:
-            command = next(steps)
-            while True:
-                try:
-                    reply = yield command
-                except AdapterError as error:
-                    command = steps.throw(error)
-                else:
-                    command = steps.send(reply)
-        except StopIteration as end:
-            response: Response = end.value
+            response = yield from call_route(self.route, request, budget, self._prepare)
         except BaseException as error:
-            steps.close()
-            self._keep_partial(error, command if isinstance(command, Ask) else None, route)
+            self._keep_partial(error)
             raise
-        assert isinstance(command, Ask)
-        message = self._told(response, command, route)
+        message = self._as_message(response)
         if response.stop_reason is CANCELLED:
             conversation.history.add_partial(message, BY_CALLER)
         elif message.content:
             conversation.history.add(message)
         return response
 
-    def _keep_partial(self, error: BaseException, ask: Ask | None, route: Route) -> None:
-        partial = error.response if isinstance(error, AdapterError) else ask.partial if ask is not None else None
+    def _prepare(self, candidate: Candidate, call: CallModel) -> None:
+        """Change a request for the model that gets it: behaviour, cache marks, ids, media."""
+        conversation, adapter = self.conversation, candidate.adapter
+        dialect_name = adapter.dialect.name if isinstance(adapter, Adapter) else ""
+        preset = conversation.manager.preset_for(candidate.id, call.request.model, conversation.behaviour)
+        self.report.left_out = ()
+        if preset is not None:
+            self._apply(preset, call)
+        if conversation.cache == "auto" and candidate.able.prompt_caching:
+            call.request = mark_cache(call.request, dialect_name)
+        call.ids = CallIds(dialect_name)
+        call.fetches_media = conversation.fetch_media and isinstance(adapter, Adapter)
+        self._call = call
+
+    def _apply(self, preset: Preset, call: CallModel) -> None:
+        applied = apply_preset(
+            call.request,
+            preset,
+            call.adapter.name,
+            active_skills=self.conversation.active_skills,
+            active_connectors=self.conversation.active_connectors,
+        )
+        call.request, self.report.left_out = applied.request, applied.left_out
+        self.report.warn(*applied.warnings)
+        if applied.retry is not None:
+            call.budget.retry = applied.retry
+        if applied.max_retries is not None:
+            call.budget.max_attempts = max(1 + applied.max_retries, len(self.route.candidates))
+
+    def _keep_partial(self, error: BaseException) -> None:
+        """Add what had come of a failed answer to the history."""
+        if isinstance(error, AdapterError):
+            partial = error.response
+        else:
+            partial = self._call.partial if self._call is not None else None
         if partial is not None and partial.content:
-            self.conversation.history.add_partial(self._told(partial, ask, route), cause_of(error))
+            self.conversation.history.add_partial(self._as_message(partial), cause_of(error))
 
-    def _told(self, response: Response, ask: Ask | None, route: Route) -> Message:
-        """An answer as a message, with what is known of it and of its calls."""
-        response = _counted(response, ask)
-        facts = facts_of(response, self.conversation.pricing, route.record)
+    def _as_message(self, response: Response) -> Message:
+        """An answer as a message, with what is known of it and of its calls. The answer is counted in the report."""
+        call = self._call
+        if call is not None and (response.usage is None or not response.usage.total_tokens):
+            response = _with_estimated_usage(response, call)
+        facts = facts_of(response, self.conversation.pricing, self.route.record)
         self.report.add(response, facts)
-        calls = _whole(response.tool_uses)
-        refused = refusals(calls, ask.request) if calls and ask is not None else {}
-        if not (self.loop and all(call.id in refused or self.conversation.runs(call) for call in calls)):
-            calls = tuple(call for call in calls if call.id in refused)  # the others are left to the caller
-        if calls:
-            facts["calls"] = entries(calls, refused)
-        return as_turn(response, facts)
+        if response.tool_uses and (states := self._call_entries(_complete(response.tool_uses))):
+            facts["calls"] = states
+        return as_message(response, facts, None if call is None else call.adapter)
 
-    def _make_room(self, route: Route) -> Generator[Shorten, Sequence[Message], bool]:
-        """Whether there is less to send now."""
+    def _call_entries(self, calls: Sequence[ToolUseBlock]) -> dict[str, Json]:
+        """What is noted of each call: those that the session refuses, and those that it runs if it runs them all."""
+        refused = refusals(calls, self._call.request) if calls and self._call is not None else {}
+        if not (self.loop and all(call.id in refused or self.conversation.runs(call) for call in calls)):
+            calls = [call for call in calls if call.id in refused]  # the others are left to the caller
+        return entries(calls, refused)
+
+    def _make_room(self) -> Generator[Shorten, Sequence[Message], bool]:
+        """Shorten the conversation; whether there is less to send now."""
         conversation = self.conversation
-        messages, window = conversation.history.to_send(), route.window
+        messages, window = conversation.history.to_send(), self.route.window
         if callable(conversation.overflow):
             shown: Sequence[Message] = yield Shorten(messages, window)
         else:
@@ -245,29 +281,28 @@ class Turn:
         return bool(gone)
 
 
-def _whole(calls: tuple[ToolUseBlock, ...]) -> tuple[ToolUseBlock, ...]:
-    """Without those that broke off: they are never run."""
+def _complete(calls: tuple[ToolUseBlock, ...]) -> tuple[ToolUseBlock, ...]:
+    """The calls without those that were cut, which are never run."""
     return tuple(call for call in calls if not call.incomplete)
 
 
-def _counted(response: Response, command: Ask | Fetch | None) -> Response:
-    """What broke off before its usage was told was paid for all the same: then its usage is estimated.
-
-    Some servers begin a stream with a usage of nought.
-    """
-    told_already = response.usage is not None and response.usage.total_tokens > 0
-    if told_already or not response.content or not isinstance(command, Ask):
+def _with_estimated_usage(response: Response, call: CallModel) -> Response:
+    """Tokens of an answer were spent even if it was cut before its usage came, or if a usage of 0 came first."""
+    if not response.content:
         return response
-    who, request = command.adapter.name, command.request
-    told = estimate_request(request, who, request.model)
-    said = estimate_output(response.content, who, request.model)
-    return replace(response, usage=TokenUsage(told, output_tokens=said, estimated=True))
+    provider, request = call.adapter.name, call.request
+    sent = estimate_request(request, provider, request.model)
+    received = estimate_output(response.content, provider, request.model)
+    return replace(response, usage=TokenUsage(sent, output_tokens=received, estimated=True))
 
 
-def as_turn(response: Response, facts: dict[str, Json]) -> Message:
-    """An answer as a message of the history, with what must go back to its issuer."""
+def as_message(response: Response, facts: dict[str, Json], adapter: object = None) -> Message:
+    """An answer as a message of the history, with what its provider wants back."""
     origin, id = response.origin, new_message_id()
     if origin is None or origin.dialect is None:
         return Message(Role.assistant, response.content, id, origin, facts)
-    turn = dialect(origin.dialect, origin.provider).as_turn(response)
-    return replace(turn, id=id, origin=origin, metadata=facts)
+    if isinstance(adapter, Adapter) and (adapter.name, adapter.dialect.name) == (origin.provider, origin.dialect):
+        spoken = adapter.dialect
+    else:
+        spoken = dialect(origin.dialect, origin.provider)
+    return replace(spoken.as_turn(response), id=id, origin=origin, metadata=facts)

@@ -14,20 +14,41 @@ from ...types.messages import Message
 from ...types.request import Request
 from ...types.tools import Tool, ToolChoice, ToolDefinition
 from ...types.words import Role
+from ..config import Retry
 from .choosing import Chosen, choose
-from .values import CORE_TOOLS, Behaviour
+from .values import CORE_TOOLS, Behaviour, Preset
 
-__all__ = ["Applied", "apply", "is_first_turn"]
+__all__ = ["Applied", "apply", "apply_preset", "is_first_turn"]
 
 SYSTEM, ASSISTANT = Role.system, Role.assistant
 
 
 class Applied(Struct, frozen=True):
-    """The request to send, the names of the tools that were left out of it, and what the caller should know."""
+    """The request to send, the names of the tools that were left out of it, warnings, and how failures are retried."""
 
     request: Request
     left_out: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
+    retry: Retry | None = None
+    max_retries: int | None = None
+
+
+def apply_preset(
+    request: Request,
+    preset: Preset,
+    provider: str,
+    *,
+    active_skills: Iterable[str] = (),
+    active_connectors: Iterable[str] = (),
+) -> Applied:
+    """The request as the preset's behaviour for this provider and the request's model wants it."""
+    return apply(
+        request,
+        preset.behaviour_for(provider, request.model),
+        core_tools=preset.core_tools,
+        active_skills=active_skills,
+        active_connectors=active_connectors,
+    )
 
 
 def apply(
@@ -60,7 +81,8 @@ def apply(
         **_with_addendum(request, behaviour.addendum),
     }
     made = {name: value for name, value in changes.items() if value is not getattr(request, name)}
-    return Applied(replace(request, **made) if made else request, chosen.left_out, chosen.warnings)
+    applied = replace(request, **made) if made else request
+    return Applied(applied, chosen.left_out, chosen.warnings, behaviour.retry, behaviour.max_retries)
 
 
 def is_first_turn(request: Request) -> bool:

@@ -9,7 +9,7 @@ from threading import Event
 from typing import Any, cast
 
 from ...errors import AdapterError, NetworkError, RequestTimeoutError
-from ..http import HttpRequest, Timeouts
+from ..http import HttpRequest
 from .base import Abort
 
 __all__ = ["CUT", "RESET", "STALL", "Answer", "AsyncMemoryTransport", "Handler", "MemoryTransport"]
@@ -29,8 +29,8 @@ STALL, CUT, RESET = _Break.STALL, _Break.CUT, _Break.RESET
 class Answer:
     """What a handler answers. A chunk may be ``STALL``, ``CUT``, ``RESET``, or an exception, which is raised there.
 
-    ``instead`` is what happens in place of the headers: one of those three, or bytes that are no HTTP. ``delay`` is
-    the seconds before the headers, for those who have a clock.
+    ``instead`` is what happens in place of the headers: one of those three, or bytes that are not HTTP. ``delay`` is
+    the number of seconds before the headers; it is skipped by a transport that was given no ``sleep``.
     """
 
     def __init__(
@@ -47,37 +47,41 @@ class Answer:
 
 
 Handler = Callable[[HttpRequest], Answer]
-"""May raise an ``AdapterError``: then nobody answered at all."""
+"""May raise an ``AdapterError``: then there is no answer at all."""
 
 
 class _Reply:
-    def __init__(self, answer: Answer, transport: _Memory, timeouts: Timeouts) -> None:
+    def __init__(self, transport: _Memory, request: HttpRequest) -> None:
+        transport.requests.append(request)
+        answer = self._answer = transport.handler(request)
+        self._transport, self._timeouts = transport, request.timeouts
         self.status, self.headers = answer.status, answer.headers
-        self._answer, self._transport, self._timeouts = answer, transport, timeouts
-        self._closed, self._ended = Event(), False
-        self._left = self._bytes()
+        self._parts, self._closed, self._ended = iter(answer.parts), Event(), False
+        self.head_is_late = bool(answer.delay) or answer.instead is not None
         transport.open += 1
 
-    def _bytes(self) -> Iterator[Any]:
-        for part in self._answer.parts:
-            if self._closed.is_set():
-                raise NetworkError("the connection was closed")
-            if isinstance(part, AdapterError):
-                raise part
-            if part is CUT or part is RESET:
-                raise NetworkError(part.value)
-            yield part
-        self._ended = True
-
-    def _head(self) -> float | None:
-        """Seconds of silence before the headers, None for ever. Raises if there are none to come."""
+    def _seconds_to_head(self) -> float | None:
+        """Seconds of silence before the headers, None for ever. Raises if no headers come."""
         instead = self._answer.instead
         if instead is STALL or instead is None:
             return None if instead is STALL else self._answer.delay
         raise NetworkError("the answer is not HTTP" if isinstance(instead, bytes) else cast("_Break", instead).value)
 
-    def _patience(self, seconds: float | None) -> tuple[float | None, bool]:
-        """How long to be silent (None is for ever), and whether that is longer than the caller will wait."""
+    def _next_part(self) -> Any:
+        """The next chunk or ``STALL``; None at the end of the body. Raises where the connection breaks."""
+        part = next(self._parts, None)
+        if part is None:
+            self._ended = True
+        elif self._closed.is_set():
+            raise NetworkError("the connection was closed")
+        elif isinstance(part, AdapterError):
+            raise part
+        elif part is CUT or part is RESET:
+            raise NetworkError(part.value)
+        return part
+
+    def _silence(self, seconds: float | None) -> tuple[float | None, bool]:
+        """How long to wait (None is for ever), and whether that is the caller's time limit."""
         limits = [limit for limit in (self._timeouts.read, self._timeouts.total) if limit is not None]
         limit = min(limits, default=None)
         if limit is not None and (seconds is None or seconds >= limit):
@@ -94,22 +98,21 @@ class _Reply:
 class _AsyncMemoryReply(_Reply):
     _transport: AsyncMemoryTransport
 
-    async def begin(self) -> _AsyncMemoryReply:
+    async def wait_for_head(self) -> None:
         try:
-            await self._silence(self._head())
+            await self._wait(self._seconds_to_head())
         except BaseException:
             self.close()
             raise
-        return self
 
-    async def _silence(self, seconds: float | None) -> None:
+    async def _wait(self, seconds: float | None) -> None:
         sleep = self._transport.sleep
-        patience, in_vain = self._patience(seconds) if sleep else (seconds, False)
-        if patience is None:
+        silence, is_too_long = self._silence(seconds) if sleep else (seconds, False)
+        if silence is None:
             await asyncio.get_running_loop().create_future()
-        elif sleep and patience:
-            await sleep(patience)
-        if in_vain:
+        elif sleep and silence:
+            await sleep(silence)
+        if is_too_long:
             raise RequestTimeoutError("the provider fell silent for too long")
 
     async def drain(self) -> None:
@@ -122,61 +125,56 @@ class _AsyncMemoryReply(_Reply):
         return self
 
     async def __anext__(self) -> bytes:
-        part = next(self._left, None)
+        part = self._next_part()
         if part is None:
             raise StopAsyncIteration
         if part is STALL:
-            await self._silence(None)
+            await self._wait(None)
         return cast("bytes", part)
 
 
 class _MemoryReply(_Reply):
     _transport: MemoryTransport
 
-    def begin(self) -> _MemoryReply:
+    def wait_for_head(self) -> None:
         try:
-            self._silence(self._head())
+            self._wait(self._seconds_to_head())
         except BaseException:
             self.close()
             raise
-        return self
 
-    def _silence(self, seconds: float | None) -> None:
+    def _wait(self, seconds: float | None) -> None:
         sleep = self._transport.sleep
-        patience, in_vain = self._patience(seconds) if sleep else (seconds, False)
-        if patience is None:
+        silence, is_too_long = self._silence(seconds) if sleep else (seconds, False)
+        if silence is None:
             self._closed.wait()
             raise NetworkError("the connection was closed")
-        if sleep and patience:
-            sleep(patience)
-        if in_vain:
+        if sleep and silence:
+            sleep(silence)
+        if is_too_long:
             raise RequestTimeoutError("the provider fell silent for too long")
 
     def drain(self) -> None:
         self._ended = True
 
     def chunks(self) -> Iterator[bytes]:
-        for part in self._left:
+        while (part := self._next_part()) is not None:
             if part is STALL:
-                self._silence(None)
+                self._wait(None)
             yield cast("bytes", part)
 
 
 class _Memory:
     """``requests`` are those seen, ``open`` the replies not yet closed, ``cut`` those closed before their end.
 
-    ``sleep`` acts silence out: with it, an answer that is slower than the request's time limits is a timeout. Without
-    it, delays are skipped, and what stalls does so until it is closed.
+    With ``sleep``, silence is simulated: an answer that is slower than the request's time limits is a timeout. Without
+    it, delays are skipped, and an answer that stalls does so until it is closed.
     """
 
     def __init__(self, handler: Handler) -> None:
         self.handler = handler
         self.requests: list[HttpRequest] = []
         self.open = self.cut = 0
-
-    def _answer(self, request: HttpRequest) -> Answer:
-        self.requests.append(request)
-        return self.handler(request)
 
 
 class AsyncMemoryTransport(_Memory):
@@ -187,7 +185,10 @@ class AsyncMemoryTransport(_Memory):
         self.sleep = sleep
 
     async def send(self, request: HttpRequest) -> _AsyncMemoryReply:
-        return await _AsyncMemoryReply(self._answer(request), self, request.timeouts).begin()
+        reply = _AsyncMemoryReply(self, request)
+        if reply.head_is_late:
+            await reply.wait_for_head()
+        return reply
 
     async def close(self) -> None: ...
 
@@ -200,8 +201,10 @@ class MemoryTransport(_Memory):
         self.sleep = sleep
 
     def send(self, request: HttpRequest, abort: Abort) -> _MemoryReply:
-        reply = _MemoryReply(self._answer(request), self, request.timeouts)
+        reply = _MemoryReply(self, request)
         abort.closes(reply.close)
-        return reply.begin()
+        if reply.head_is_late:
+            reply.wait_for_head()
+        return reply
 
     def close(self) -> None: ...

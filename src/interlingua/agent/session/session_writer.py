@@ -1,4 +1,4 @@
-"""How a session writes itself to its store: one write at a time, and never over what it does not know."""
+"""How a session is written to its store: one write at a time, and never over a state that it has not seen."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from .history import History
 from .saved import Head, Saved
 from .stores import JsonStore, Store, encode
 
-__all__ = ["Place", "Writer", "close_store", "store_at", "visited"]
+__all__ = ["Place", "Writer", "close_store", "open_store", "store_at"]
 
 Place = Store | str | os.PathLike[str]
 """A store, or the path of one."""
 
 
 def store_at(path: str | os.PathLike[str]) -> Store:
-    """The store that a path means: SQLite for ``.db``, ``.sqlite`` and ``.sqlite3``, JSON for anything else."""
+    """The store at a path: SQLite for ``.db``, ``.sqlite`` and ``.sqlite3``, JSON for anything else."""
     if Path(path).suffix not in (".db", ".sqlite", ".sqlite3"):
         return JsonStore(path)
     made: Store = import_module(".sqlite", __package__).SqliteStore(path)
@@ -33,8 +33,8 @@ def store_at(path: str | os.PathLike[str]) -> Store:
 
 
 @contextmanager
-def visited(place: Place) -> Generator[Store, None, None]:
-    """The store that is meant. One that is opened for this visit is closed after it."""
+def open_store(place: Place) -> Generator[Store, None, None]:
+    """A store, or the store at a path, which is closed afterwards."""
     if not isinstance(place, str | os.PathLike):
         yield place
         return
@@ -46,14 +46,14 @@ def visited(place: Place) -> Generator[Store, None, None]:
 
 
 def close_store(store: Any) -> None:
-    """Close a store, if it is of a kind that is closed."""
+    """Close a store, if it has ``close``."""
     close = getattr(store, "close", None)
     if close is not None:
         close()
 
 
 class Writer:
-    """Writes one session. It may replace what it has read or written itself, and nothing else."""
+    """Writes one session. It replaces only what it has read or written itself."""
 
     def __init__(self) -> None:
         self.id, self.revision = new_ulid(), 0
@@ -61,8 +61,8 @@ class Writer:
         self._lock = Lock()
         self._stored: tuple[Store, bytes] | None = None
 
-    def saw(self, head: Head) -> None:
-        """The session was loaded from this state."""
+    def note_loaded(self, head: Head) -> None:
+        """The session was loaded from this state, which may be replaced."""
         self._seen[head.writer] = head.revision
 
     def save(self, store: Store, saved: Saved, *, overwrite: bool = False) -> None:
@@ -71,7 +71,7 @@ class Writer:
             self._write(store, saved, 0, overwrite=overwrite)
 
     def persist(self, store: Store, history: History, snapshot: Callable[[], Saved]) -> None:
-        """Write what is new since the last time. ``history`` may change meanwhile: that is written the next time."""
+        """Write what is new since the last time. Changes of ``history`` during the write are written the next time."""
         with self._lock:
             since, history.saved = history.saved, len(history.messages)
             try:
@@ -88,12 +88,12 @@ class Writer:
 
     def _write(self, store: Store, saved: Saved, since: int, *, overwrite: bool = False) -> None:
         self.revision += 1
-        self._seen[self.id] = self.revision  # also if it fails: it may have been written all the same
+        self._seen[self.id] = self.revision  # even if it fails: it may have been written all the same
         head = replace(saved.head, writer=self.id, revision=self.revision)
         try:
             store.save(Saved(head, saved.messages, None if overwrite else self._seen), since)
         except StoreError:
             raise
         except Exception as error:
-            later = not isinstance(error, AdapterError)  # what is there cannot be read, and that stays so
-            raise StoreError(f"the session could not be stored: {error}", retryable=later) from error
+            may_heal = not isinstance(error, AdapterError)  # an AdapterError: what is stored there cannot be read
+            raise StoreError(f"the session could not be stored: {error}", retryable=may_heal) from error

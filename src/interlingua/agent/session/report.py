@@ -1,4 +1,4 @@
-"""What a turn came to, beside its answer: how many calls, what they cost, what was lost, left out or shortened."""
+"""``Report``: what is known of a turn beside its answer: calls, usage, cost, losses, tools left out, warnings."""
 
 from __future__ import annotations
 
@@ -9,14 +9,13 @@ from typing import Any, Literal
 import msgspec
 from msgspec import Struct
 
-from ...client.manager import ProviderManager
 from ...models.pricing import Pricing, detailed_usage
 from ...types.base import Json
 from ...types.loss import Loss
 from ...types.messages import Message
 from ...types.response import Response
 from ...types.usage import TokenUsage
-from ..routing.routes import Choice
+from ..routing.route import Choice
 
 __all__ = ["Report", "cost_of", "facts_of", "total", "usage_of"]
 
@@ -28,26 +27,12 @@ NO_PRICES = (
 )
 
 
-class Prices:
-    """What a session's answers cost: by the caller's own pricing, else by the prices of ``models.yaml``, which may
-    change, and the installed tables."""
-
-    def __init__(self, manager: ProviderManager, given: Pricing | None) -> None:
-        self._manager, self._given, self._edition = manager, given, -1
-        self._found = given
-
-    @property
-    def pricing(self) -> Pricing:
-        """The one that holds now."""
-        if self._found is None or (self._given is None and self._edition != self._manager.edition):
-            self._found, self._edition = Pricing(self._manager.configuration.prices), self._manager.edition
-        return self._found
-
-
 class Report(Struct):
-    """One turn. ``stopped``: of itself, at the step limit, by the caller, by an error, or for a tool of the caller's.
+    """One turn.
 
-    ``left_out`` are tools that a behaviour filtered; ``shortened`` counts messages that are not sent any more.
+    ``stopped`` is why it ended: ``done``, at the step ``limit``, ``cancelled`` by the caller, ``failed`` with an error,
+    or ``handed_over`` because the caller must answer a tool call. ``left_out`` are tools that a behaviour filtered;
+    ``shortened`` counts messages that are not sent any more.
     """
 
     steps: int = 0
@@ -70,12 +55,12 @@ class Report(Struct):
         self.losses += response.losses
 
     def warn(self, *warnings: str) -> None:
-        """Say something once."""
+        """Add warnings, each only once."""
         self.warnings += tuple(warning for warning in warnings if warning not in self.warnings)
 
 
 def facts_of(response: Response, pricing: Pricing, record: list[Choice]) -> dict[str, Json]:
-    """What is kept with an answer: its usage as the provider told it, its cost, and who was asked."""
+    """The metadata of an answer: its usage as the provider reported it, its cost, and the models that were called."""
     found: dict[str, Any] = {"stop_reason": str(response.stop_reason), "latency_ms": response.latency_ms}
     if response.usage is not None:
         usage = detailed_usage(response)
@@ -93,9 +78,9 @@ def usage_of(messages: Iterable[Message]) -> TokenUsage:
     """Of all answers together."""
     found = TokenUsage()
     for message in messages:
-        told = message.metadata.get("usage")
-        if told is not None:
-            numbers = {name: value for name, value in told.items() if name != "raw"}
+        usage = message.metadata.get("usage")
+        if usage is not None:
+            numbers = {name: value for name, value in usage.items() if name != "raw"}
             found = total(found, TokenUsage(**numbers))
     return found
 
@@ -108,7 +93,7 @@ def cost_of(messages: Iterable[Message]) -> float | None:
 
 
 def total(one: TokenUsage, other: TokenUsage | None) -> TokenUsage:
-    """Both together."""
+    """The sum of both."""
     if other is None:
         return one
     return TokenUsage(

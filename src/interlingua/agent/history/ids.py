@@ -1,0 +1,65 @@
+"""The ids of a conversation. The id that a provider gave a call is kept beside ours, and sent back to it unchanged."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from ...client.adapter import new_ulid
+from ...types.blocks import ToolUseBlock
+from ...types.events import Event, MessageComplete, ToolUseEnd, ToolUseStart
+from ...types.response import Response
+
+__all__ = ["CallIds", "new_message_id", "new_tool_id"]
+
+
+def new_message_id() -> str:
+    """The id of a message."""
+    return f"msg_{new_ulid()}"
+
+
+def new_tool_id() -> str:
+    """The canonical id of a call."""
+    return f"tu_{new_ulid()}"
+
+
+class CallIds(Struct):
+    """Gives the tool calls of one answer the conversation's ids, the same in its events and in the whole answer.
+
+    A call is known by its index in the answer: a provider's id may be used twice, or be missing.
+    """
+
+    dialect: str
+    new_id: Callable[[], str] = new_tool_id
+    given: dict[int, str] = {}
+
+    def event(self, event: Event) -> Event:
+        """An event of the stream. Most events name no call, and are returned as they are."""
+        if type(event) is ToolUseStart:
+            block = self._renamed(event.index, event.block)
+            return replace(event, id=block.id, block=block)
+        if type(event) is ToolUseEnd:
+            return replace(event, block=self._renamed(event.index, event.block))
+        if type(event) is MessageComplete:
+            return replace(event, response=self.response(event.response))
+        return event
+
+    def response(self, response: Response) -> Response:
+        """The whole answer."""
+        if not any(type(block) is ToolUseBlock for block in response.content):
+            return response
+        content = [
+            self._renamed(index, block) if type(block) is ToolUseBlock else block
+            for index, block in enumerate(response.content)
+        ]
+        return replace(response, content=tuple(content))
+
+    def _renamed(self, index: int, block: ToolUseBlock) -> ToolUseBlock:
+        given = self.given.get(index)
+        if given is None:
+            given = self.given[index] = self.new_id()
+        if block.id == given:
+            return block
+        return replace(block, id=given, native_ids={**block.native_ids, self.dialect: block.id})

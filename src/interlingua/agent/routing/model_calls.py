@@ -1,0 +1,140 @@
+"""One model call over the candidates of a route, without I/O: the commands that it needs are yielded."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable, Generator
+from typing import Any, Protocol
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from ...client.adapter import Adapter, ProviderAdapter
+from ...client.config import AdapterConfig
+from ...client.deadline import Deadline
+from ...client.held_events import HeldEvents
+from ...client.retry import Budget
+from ...errors import AdapterError
+from ...types.events import Event, MessageComplete
+from ...types.request import Request
+from ...types.response import Response
+from ...types.words import StopReason
+from ..history import CallIds
+from .route import Candidate, Route
+
+__all__ = ["CallModel", "FetchMedia", "Prepare", "call_route", "shared_budget"]
+
+
+class ClientStream(Protocol):
+    """A stream of one of our clients, as the routing sees it."""
+
+    @property
+    def response(self) -> Response | None: ...
+
+    def leave(self) -> None: ...
+
+
+class CallModel(Struct):
+    """The command to call a model. What performs it as a stream sets ``held`` and, for our own clients, ``stream``."""
+
+    adapter: ProviderAdapter | Adapter
+    request: Request
+    budget: Budget
+    ids: CallIds | None = None
+    """The conversation's ids for the tool calls in the answer."""
+    fetches_media: bool = False
+    """Whether media that the model does not take by URL are fetched first."""
+    held: HeldEvents | None = None
+    """The events that the reader has not seen, in case that another model is called."""
+    stream: ClientStream | None = None
+    response: Response | None = None
+
+    @property
+    def delivered(self) -> bool:
+        """Whether the reader has seen events of the answer."""
+        return self.held is not None and self.held.delivered
+
+    @property
+    def unseen(self) -> list[Event]:
+        """The events of a failed answer that the reader has not seen."""
+        return [] if self.held is None else [self.pass_on(event) for event in self.held.events]
+
+    @property
+    def partial(self) -> Response | None:
+        """What has come of an answer that is not read to its end."""
+        found = self.response or (self.stream.response if self.stream is not None else None)
+        return None if found is None else self.with_ids(found)
+
+    def with_ids(self, response: Response) -> Response:
+        """An answer with the conversation's ids. One that has them already is not changed."""
+        return response if self.ids is None else self.ids.response(response)
+
+    def pass_on(self, event: Event) -> Event:
+        """An event of the answer with the conversation's ids."""
+        if self.ids is not None:
+            event = self.ids.event(event)
+        if type(event) is MessageComplete:
+            self.response = event.response
+        return event
+
+
+class FetchMedia(Struct, frozen=True):
+    """The command to fetch the media of a request before it is sent: ``call.request`` is replaced."""
+
+    call: CallModel
+
+
+Prepare = Callable[[Candidate, CallModel], None]
+"""Changes the request of a call for the candidate that gets it."""
+
+
+def call_route(
+    route: Route, request: Request, budget: Budget, prepare: Prepare | None = None
+) -> Generator[CallModel | FetchMedia, Any, Response]:
+    """Call one candidate after the other until one answers. Raises the last failure."""
+    route.begin(budget)
+    while True:
+        candidate = route.next(request)
+        adapter = candidate.adapter
+        if isinstance(adapter, Adapter):
+            budget.retry = adapter.config.retry
+        named = request if candidate.model is None else replace(request, model=candidate.model)
+        call = CallModel(adapter, named, budget)
+        if prepare is not None:
+            prepare(candidate, call)
+        try:
+            if call.fetches_media:
+                yield FetchMedia(call)
+            response = call.with_ids((yield call))
+        except AdapterError as error:
+            if error.response is not None:
+                error.response = call.with_ids(error.response)
+            if not route.failed(error, delivered=call.delivered):
+                raise
+        except BaseException:  # the caller left; another call may probe the candidate
+            route.cancelled()
+            raise
+        else:
+            if response.stop_reason is StopReason.cancelled:
+                route.cancelled()
+            else:
+                route.answered()
+            return response
+
+
+def shared_budget(route: Route, deadline: Deadline | None = None) -> Budget:
+    """The budget of one call over all candidates, by the first one's settings."""
+    first = route.candidates[0].adapter
+    budget = first.budget() if isinstance(first, Adapter) else _default_budget()
+    budget.max_attempts = max(budget.max_attempts, len(route.candidates))
+    budget.routed = True
+    if deadline is not None:
+        budget.cap(deadline)
+    return budget
+
+
+def _default_budget() -> Budget:
+    """For an adapter that is not ours, which counts its attempts itself."""
+    config = AdapterConfig()
+    return Budget(config.retry, config.max_retries, config.timeout_seconds, time.monotonic, random.random)

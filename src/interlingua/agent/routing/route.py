@@ -1,0 +1,156 @@
+"""The candidates of one turn, without I/O: which model is called next, and why not the others.
+
+A route is sticky: within a turn, the model that answered is called first again. All attempts count in one budget, of
+which each candidate leaves one attempt to each candidate after it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from ...client.adapter import Adapter, ProviderAdapter
+from ...client.fitting import problems
+from ...client.retry import Budget
+from ...errors import AdapterError, InvalidRequestError, ServerError
+from ...types.capabilities import AdapterCapabilities
+from ...types.request import Request
+from ...types.words import ErrorClass
+from .availability import Breaker
+
+__all__ = ["Candidate", "Choice", "Route"]
+
+Outcome = Literal["answered", "failed", "skipped", "cancelled"]
+
+MOVES_ON = frozenset(
+    {
+        ErrorClass.rate_limit,
+        ErrorClass.server_error,
+        ErrorClass.network,
+        ErrorClass.timeout,
+        ErrorClass.auth,
+        ErrorClass.other,
+    }
+)
+"""Failures that another model may not have. A request that is wrong for one model is wrong for the others too."""
+
+FAILING = "it failed repeatedly and is not called for a while"
+
+
+class Candidate(Struct, frozen=True):
+    """A model that may answer, its adapter and its breaker. A turn keeps the adapters it began with."""
+
+    id: str
+    model: str | None
+    adapter: ProviderAdapter | Adapter
+    breaker: Breaker
+    able: AdapterCapabilities = AdapterCapabilities()
+    name: str = ""
+    """``"id:model"``."""
+
+    @property
+    def window(self) -> int | None:
+        """How many tokens it reads, if that is known."""
+        return self.able.max_context_tokens
+
+    def problem(self, request: Request) -> str | None:
+        """Why it cannot read a request."""
+        return next(problems(replace(request, model=self.model), self.able), None)
+
+
+class Choice(Struct, frozen=True, omit_defaults=True):
+    """One line of the routing record: a model that was called or skipped, and why."""
+
+    model: str
+    outcome: Outcome
+    reason: str | None = None
+    attempts: int = 0
+
+
+class Route(Struct):
+    """The candidates of one turn, in order. ``record`` is what became of them in the current call."""
+
+    candidates: tuple[Candidate, ...]
+    clock: Callable[[], float]
+    record: list[Choice] = []
+    error: AdapterError | None = None
+    current: Candidate | None = None
+    budget: Budget | None = None
+    _not_called: list[Candidate] = []
+    _attempts_before: int = 0
+
+    def begin(self, budget: Budget | None = None) -> None:
+        """Begin a call of the turn: the model that answered last comes first, and all may be called again."""
+        first, self.budget = self.current, budget
+        self.record, self.error = [], None
+        others = [candidate for candidate in self.candidates if candidate is not first]
+        self._not_called = others if first is None else [first, *others]
+
+    def next(self, request: Request) -> Candidate:
+        """The model to call now. Raises the last failure if none is left."""
+        while self._not_called:
+            candidate = self._not_called.pop(0)
+            # a model without alternative is not skipped: its own refusal is the better answer
+            why = self._why_skipped(candidate, request) if len(self.candidates) > 1 else None
+            if why is not None:
+                self.record.append(Choice(candidate.name, "skipped", why))
+                continue
+            self.current = candidate
+            if self.budget is not None:
+                self._attempts_before = self.budget.attempts
+                self.budget.reserved = len(self._not_called)
+            return candidate
+        raise self._no_candidate()
+
+    def _why_skipped(self, candidate: Candidate, request: Request) -> str | None:
+        overflowed = self.error is not None and self.error.error_class is ErrorClass.context_overflow
+        if overflowed and (candidate.window or 0) <= (self.window or 0):
+            return "its context window is no larger"
+        why = candidate.problem(request)
+        if why is None and not candidate.breaker.allows(self.clock()):
+            return FAILING
+        return why
+
+    @property
+    def window(self) -> int | None:
+        """How many tokens the current model reads, if that is known."""
+        return None if self.current is None else self.current.window
+
+    def _no_candidate(self) -> AdapterError:
+        if self.error is not None:
+            return self.error
+        reasons = "; ".join(f"{choice.model}: {choice.reason}" for choice in self.record)
+        if any(choice.reason == FAILING for choice in self.record):
+            return ServerError(f"no model is available: {reasons}")
+        return InvalidRequestError(f"no model can take this request: {reasons}")
+
+    # ------------------------------------------------------------------------------------------------- the outcome
+
+    def answered(self) -> None:
+        """The current model answered."""
+        self._note("answered").breaker.succeeded()
+
+    def cancelled(self) -> None:
+        """The caller cancelled, which says nothing about the current model."""
+        self._note("cancelled").breaker.released()
+
+    def failed(self, error: AdapterError, *, delivered: bool = False) -> bool:
+        """The current model failed; whether another may be called. ``delivered``: the caller has seen content."""
+        self.error = error
+        if error.error_class is ErrorClass.cancelled:
+            self.cancelled()
+            return False
+        self._note("failed", f"{error.error_class}: {error.message}").breaker.failed(error, self.clock())
+        if delivered or not self._not_called or (self.budget is not None and self.budget.exhausted):
+            return False
+        larger = any((other.window or 0) > (self.window or 0) for other in self._not_called)
+        return error.error_class in MOVES_ON or (error.error_class is ErrorClass.context_overflow and larger)
+
+    def _note(self, outcome: Outcome, reason: str | None = None) -> Candidate:
+        assert self.current is not None
+        spent = 0 if self.budget is None else self.budget.attempts - self._attempts_before
+        self.record.append(Choice(self.current.name, outcome, reason, spent))
+        return self.current

@@ -1,0 +1,194 @@
+"""Generators of commands, and the loops that perform the commands: async and blocking, whole and streamed.
+
+The generators decide what is done, without I/O; the loops wait. Calls of models are performed here, all other commands
+by the function ``perform``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
+from contextlib import aclosing
+from typing import Any, Generic, TypeVar, cast
+
+from ...client.adapter import ProviderAdapter
+from ...client.async_client import AsyncClient, AsyncStream
+from ...client.held_events import HeldEvents
+from ...client.sync_client import Client, Stream
+from ...codec.limits import Limits
+from ...errors import AdapterError
+from ...types.events import Event
+from ...types.response import Response
+from .model_calls import CallModel
+
+__all__ = ["Steps", "run_steps", "run_steps_sync", "stream_steps", "stream_steps_sync"]
+
+R = TypeVar("R")
+
+
+class Steps(Generic[R]):
+    """A generator of commands that waits at ``command`` until it is performed. At the end there is a ``result``."""
+
+    def __init__(self, steps: Generator[Any, Any, R]) -> None:
+        self._steps = steps
+        self.result: R | None = None
+        self.command: Any = None
+        self.reply(None)
+
+    def reply(self, value: Any) -> None:
+        """The command was performed, with this result."""
+        try:
+            self.command = self._steps.send(value)
+        except StopIteration as end:
+            self.command, self.result = None, end.value
+
+    def fail(self, error: BaseException) -> None:
+        """The command failed. Raises the error, unless the generator goes on after it."""
+        try:
+            self.command = self._steps.throw(error)
+        except StopIteration as end:
+            self.command, self.result = None, end.value
+
+    def close(self) -> None:
+        """Stop. The commands that the generator yields for its end are not performed."""
+        try:
+            self._steps.throw(GeneratorExit())
+        except (GeneratorExit, StopIteration):
+            pass
+        finally:
+            self._steps.close()
+            self.command = None
+
+    def __del__(self) -> None:
+        if self.command is not None:
+            self.close()
+
+
+async def run_steps(steps: Steps[R], perform: Callable[[Any], Awaitable[Any]] | None = None) -> R:
+    """Perform all commands, and return the result."""
+    while (command := steps.command) is not None:
+        try:
+            if isinstance(command, CallModel):
+                value = await _call(command)
+            else:
+                assert perform is not None
+                value = await perform(command)
+        except GeneratorExit:  # the coroutine was closed: nothing can be awaited any more
+            steps.close()
+            raise
+        except BaseException as error:  # noqa: BLE001  # the generator decides
+            steps.fail(error)
+        else:
+            steps.reply(value)
+    return cast("R", steps.result)
+
+
+async def stream_steps(
+    steps: Steps[Any], perform: Callable[[Any], Awaitable[Any]] | None = None
+) -> AsyncGenerator[Event, None]:
+    """Perform all commands, and yield the events of every answer as they come."""
+    unseen: list[Event] = []
+    try:
+        while (command := steps.command) is not None:
+            try:
+                if isinstance(command, CallModel):
+                    unseen = []
+                    async with aclosing(_open_stream(command)) as events:
+                        async for event in events:
+                            yield command.pass_on(event)
+                    value: Any = command.response
+                else:
+                    assert perform is not None
+                    value = await perform(command)
+            except BaseException as error:  # noqa: BLE001
+                if isinstance(command, CallModel) and isinstance(error, AdapterError):
+                    unseen = command.unseen
+                steps.fail(error)
+            else:
+                steps.reply(value)
+    except AdapterError:
+        for event in unseen:
+            yield event
+        raise
+
+
+def run_steps_sync(steps: Steps[R], perform: Callable[[Any], Any] | None = None) -> R:
+    """As ``run_steps``, blocking."""
+    while (command := steps.command) is not None:
+        try:
+            if isinstance(command, CallModel):
+                value = _client_of(command).complete(command.request, budget=command.budget)
+            else:
+                assert perform is not None
+                value = perform(command)
+        except BaseException as error:  # noqa: BLE001
+            steps.fail(error)
+        else:
+            steps.reply(value)
+    return cast("R", steps.result)
+
+
+def stream_steps_sync(steps: Steps[Any], perform: Callable[[Any], Any] | None = None) -> Generator[Event, None, None]:
+    """As ``stream_steps``, blocking."""
+    unseen: list[Event] = []
+    try:
+        while (command := steps.command) is not None:
+            try:
+                if isinstance(command, CallModel):
+                    unseen = []
+                    with _open_stream_sync(command) as events:
+                        yield from map(command.pass_on, events)
+                    value: Any = command.response
+                else:
+                    assert perform is not None
+                    value = perform(command)
+            except BaseException as error:  # noqa: BLE001
+                if isinstance(command, CallModel) and isinstance(error, AdapterError):
+                    unseen = command.unseen
+                steps.fail(error)
+            else:
+                steps.reply(value)
+    except AdapterError:
+        yield from unseen
+        raise
+
+
+# ------------------------------------------------------------------------------------------------------ calling a model
+
+
+async def _call(command: CallModel) -> Response:
+    adapter = command.adapter
+    if isinstance(adapter, AsyncClient):
+        return await adapter.complete(command.request, budget=command.budget)
+    command.budget.attempts += 1
+    return await cast("ProviderAdapter", adapter).complete(command.request)
+
+
+def _open_stream(command: CallModel) -> AsyncStream | AsyncGenerator[Event, None]:
+    adapter = command.adapter
+    if not isinstance(adapter, AsyncClient):
+        return _events_of_other(command, cast("ProviderAdapter", adapter))
+    stream = adapter.stream(command.request, budget=command.budget)
+    command.stream, command.held = stream, stream.held
+    return stream
+
+
+async def _events_of_other(command: CallModel, adapter: ProviderAdapter) -> AsyncGenerator[Event, None]:
+    """The events of an adapter that is not ours. They are held back until content comes, as our clients do."""
+    command.budget.attempts += 1
+    held = command.held = HeldEvents(Limits())
+    async for event in adapter.stream(command.request):
+        for ready in held.pass_on([event]):
+            yield ready
+    for event in held.events:
+        yield event
+
+
+def _open_stream_sync(command: CallModel) -> Stream:
+    stream = _client_of(command).stream(command.request, budget=command.budget)
+    command.stream, command.held = stream, stream.held
+    return stream
+
+
+def _client_of(command: CallModel) -> Client:
+    assert isinstance(command.adapter, Client)
+    return command.adapter
