@@ -226,7 +226,7 @@ def test_an_empty_conversation_says_so() -> None:
 
 def test_a_typo_in_a_wish_names_the_known_ones() -> None:
     with pytest.raises(TypeError, match=r"no temprature.*temperature"):
-        SyncSession("anthropic:m", manager=scripted(), temprature=1)
+        SyncSession("anthropic:m", manager=scripted(), temprature=1)  # pyright: ignore[reportCallIssue]
     session = SyncSession("anthropic:m", manager=scripted())
     with pytest.raises(TypeError, match=r"no max_tokens.*max_output_tokens"):
         session.send("hi", max_tokens=9)  # type: ignore[call-arg]

@@ -8,7 +8,7 @@ import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import suppress
 from functools import lru_cache
-from typing import Protocol, TypedDict
+from typing import Protocol, TypedDict, TypeVar
 
 from msgspec.structs import replace
 
@@ -30,7 +30,7 @@ from .bus import BUS, Bus
 from .calls import Call
 from .config import AdapterConfig
 from .exchange import Exchange
-from .fitting import Fitter, Unsupported, fit_request, match_results
+from .fitting import Fitter, Unsupported, fit_request, match_results, results_match
 from .loss_policy import OnLoss, judge_losses
 from .retry import Budget
 from .signing import signer_for
@@ -44,6 +44,8 @@ _RANDOM = random.Random()
 if hasattr(os, "register_at_fork"):  # without it, parent and child would make the same ids
     os.register_at_fork(after_in_child=_RANDOM.seed)
 _MOST_REMEMBERED = 64
+
+C = TypeVar("C", bound=Call)
 
 
 class ProviderAdapter(Protocol):
@@ -164,15 +166,15 @@ class Adapter:
         config = self.config
         return Budget(config.retry, config.max_retries, config.timeout_seconds, self._clock, self._chance)
 
-    def call(self, request: Request, *, stream: bool, budget: Budget | None = None) -> Call:
+    def call(self, kind: type[C], request: Request, *, stream: bool, budget: Budget | None = None) -> C:
         """A request as a call that is ready to be made. Raises if it cannot be encoded, or not without losses.
 
-        ``budget``: attempts and time that are shared with calls of other adapters.
+        ``kind`` is the client's class of calls. ``budget``: attempts and time that are shared with other adapters.
         """
         exchange = self.exchange(request, stream=stream)
         if exchange.losses:
             judge_losses(exchange, self.on_loss, budget)
-        return Call(exchange, self.config, budget or self.budget(), self.bus, self._signer, self._learner)
+        return kind(exchange, self.config, budget or self.budget(), self.bus, self._signer, self._learner)
 
     def exchange(self, request: Request, *, stream: bool, address: Address | None = None) -> Exchange:
         """The request as this provider's model takes it, encoded, with what was lost."""
@@ -188,7 +190,9 @@ class Adapter:
             losses: tuple[Loss, ...] = ()
             if fitter is not None and not fitter.takes(request):
                 request, losses = fit_request(request, fitter.facts, fitter.able, self.unsupported)
-            request, mended = match_results(request)
+            if not results_match(request.messages):
+                request, changed = match_results(request)
+                losses += changed
         except (InvalidRequestError, ToolStateError) as error:
             error.provider, error.request_id = self.name, request.request_id
             raise
@@ -200,7 +204,7 @@ class Adapter:
             target,
             stream=stream,
             address=address or self._address,
-            losses=losses + mended,
+            losses=losses,
         )
 
     def _find_target(self, model: str) -> tuple[Target, Fitter | None]:

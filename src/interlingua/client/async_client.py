@@ -26,42 +26,40 @@ from .transport.base import AsyncReply, AsyncTransport
 __all__ = ["AsyncClient", "AsyncStream"]
 
 
-class _OpenCall:
+class _AsyncCall(Call):
     """A call of ``AsyncClient``: its reply, and the task that waits for it."""
 
-    def __init__(self, call: Call) -> None:
-        self.call = call
-        self.reply: AsyncReply | None = None
-        self.chunks: AsyncIterator[bytes] | None = None
-        self.waiter: asyncio.Task[Any] | None = None
-        self._cancellations_before = 0
-        self._waiter_cancelled = False  # by us
+    reply: AsyncReply | None = None
+    chunks: AsyncIterator[bytes] | None = None
+    _waiter: asyncio.Task[Any] | None = None
+    _cancellations_before = 0
+    _waiter_cancelled = False  # by us
 
     def __enter__(self) -> None:
         """Inside, ``cancel`` interrupts the task that waits. It gets our own error, and is not left cancelled."""
-        self.waiter = asyncio.current_task()
-        self._cancellations_before = 0 if self.waiter is None else self.waiter.cancelling()
+        self._waiter = asyncio.current_task()
+        self._cancellations_before = 0 if self._waiter is None else self._waiter.cancelling()
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         only_ours = self._waiter_cancelled and self._take_back_cancellation()
-        self.waiter = None
+        self._waiter = None
         if only_ours and isinstance(error, asyncio.CancelledError):
             raise CancelledError("the call was cancelled") from None
 
     def _take_back_cancellation(self) -> bool:
         """Undo our cancellation of the task, as ``asyncio.timeout`` does; whether nobody else cancelled it too."""
-        if self.waiter is None:
+        if self._waiter is None:
             return False
         self._waiter_cancelled = False
-        return self.waiter.uncancel() <= self._cancellations_before
+        return self._waiter.uncancel() <= self._cancellations_before
 
     def cancel(self) -> None:
-        if self.call.cancelled:
+        if self.cancelled:
             return
-        self.call.cancelled = True
-        if self.waiter is not None:
+        super().cancel()
+        if self._waiter is not None:
             self._waiter_cancelled = True
-            self.waiter.cancel()
+            self._waiter.cancel()
         self.close()
 
     def close(self) -> None:
@@ -72,7 +70,7 @@ class _OpenCall:
 
     async def drain(self) -> None:
         """After a good answer, read its last bytes, so that the connection can be reused; after any other, close it."""
-        if self.reply is not None and self.call.is_good:
+        if self.reply is not None and self.is_good:
             await self.reply.drain()
         self.close()
 
@@ -80,9 +78,11 @@ class _OpenCall:
 class AsyncStream(CallStream):
     """The events of one answer. Leaving the ``async with`` or dropping the last reference closes the socket."""
 
-    def __init__(self, opened: _OpenCall, client: AsyncClient) -> None:
-        super().__init__(opened.call)
-        self._opened, self._client = opened, client
+    _call: _AsyncCall
+
+    def __init__(self, call: _AsyncCall, client: AsyncClient) -> None:
+        super().__init__(call)
+        self._client = client
 
     def __aiter__(self) -> AsyncStream:
         return self
@@ -93,7 +93,7 @@ class AsyncStream(CallStream):
             if self._over:
                 raise StopAsyncIteration
             try:
-                events = await self._client.step(self._opened)
+                events = await self._client.step(self._call)
             except BaseException:
                 self.leave()
                 raise
@@ -112,7 +112,7 @@ class AsyncStream(CallStream):
     async def aclose(self) -> None:
         """Stop here."""
         try:
-            await self._opened.drain()
+            await self._call.drain()
         finally:
             self.leave()
 
@@ -120,7 +120,7 @@ class AsyncStream(CallStream):
         """Stop here without waiting; what had come of the answer is in ``response``."""
         self._ready.clear()
         self._over = True
-        self._client.end(self._opened)
+        self._client.end(self._call)
 
     def __del__(self) -> None:
         with suppress(RuntimeError):  # the event loop is closed, and its sockets with it
@@ -142,88 +142,85 @@ class AsyncClient(Adapter):
     ) -> None:
         super().__init__(provider, config, model=model, **settings)
         self._transport, self._sleep = transport, sleep
-        self._open_calls: set[_OpenCall] = set()
+        self._open_calls: set[_AsyncCall] = set()
 
     async def complete(self, request: Request, *, budget: Budget | None = None) -> Response:
         """The whole answer. ``budget``: attempts and time that are shared with other calls, as in a router."""
-        opened = _OpenCall(self.call(request, stream=False, budget=budget))
-        self._open_calls.add(opened)
-        call = opened.call
+        call = self.call(_AsyncCall, request, stream=False, budget=budget)
+        self._open_calls.add(call)
         try:
             while call.response is None:
-                call.settle(await self._attempt(opened))
-                if opened.reply is not None:
-                    await opened.drain()
+                call.settle(await self._attempt(call))
+                if call.reply is not None:
+                    await call.drain()
         finally:
-            self.end(opened)
+            self.end(call)
         return call.result()
 
-    async def _attempt(self, opened: _OpenCall) -> AdapterError | None:
+    async def _attempt(self, call: _AsyncCall) -> AdapterError | None:
         """One attempt of ``complete``. Returns what broke it off."""
-        call = opened.call
         try:
-            with opened:
+            with call:
                 if call.delay is not None:
                     await self._sleep(call.delay)
-                async for chunk in await self._send(opened):
+                async for chunk in await self._send(call):
                     call.feed(chunk)
                     if call.over:
                         return None
         except AdapterError as error:
             return error
-        opened.close()
+        call.close()
         return None
 
     def stream(self, request: Request, *, budget: Budget | None = None) -> AsyncStream:
         """The answer as it comes. One that fails raises after ``message.complete``; the error has what had come."""
-        opened = _OpenCall(self.call(request, stream=True, budget=budget))
-        self._open_calls.add(opened)
-        return AsyncStream(opened, self)
+        call = self.call(_AsyncCall, request, stream=True, budget=budget)
+        self._open_calls.add(call)
+        return AsyncStream(call, self)
 
-    async def step(self, opened: _OpenCall) -> Sequence[Event] | None:
+    async def step(self, call: _AsyncCall) -> Sequence[Event] | None:
         """Go on with a streamed call until something happens. Returns the events, or None at the end."""
-        call, error = opened.call, None
+        error = None
         if call.response is not None:
-            await opened.drain()
+            await call.drain()
             call.raise_failure()
             return None
         try:
-            if opened.chunks is None:
-                with opened:
+            if call.chunks is None:
+                with call:
                     if call.delay is not None:
                         await self._sleep(call.delay)
-                    await self._send(opened)
+                    await self._send(call)
                 return ()
             if not call.over:
-                with opened:
-                    chunk = await anext(opened.chunks, None)
+                with call:
+                    chunk = await anext(call.chunks, None)
                 if chunk is not None:
                     return call.feed(chunk)
         except AdapterError as problem:
             error = problem
         events = call.settle(error)
         if not call.is_good:
-            opened.close()
+            call.close()
         return events
 
-    async def _send(self, opened: _OpenCall) -> AsyncIterator[bytes]:
-        call = opened.call
+    async def _send(self, call: _AsyncCall) -> AsyncIterator[bytes]:
         http = call.attempt()
         if call.signer is not None:  # may renew credentials, which blocks
             http = await asyncio.to_thread(call.signer, http)
         if self._transport is None:
             self._transport = import_module(".transport.aio", __package__).AioTransport()
-        reply = opened.reply = await self._transport.send(http)
-        chunks = opened.chunks = reply.chunks()
+        reply = call.reply = await self._transport.send(http)
+        chunks = call.chunks = reply.chunks()
         call.replied(reply.status, reply.headers)
         return chunks
 
-    def end(self, opened: _OpenCall) -> None:
+    def end(self, call: _AsyncCall) -> None:
         """Close a call that nobody waits for any more. It may be closed twice."""
-        if opened.call.response is None:
-            opened.call.abandon()
-        self._open_calls.discard(opened)
-        opened.close()
+        if call.response is None:
+            call.abandon()
+        self._open_calls.discard(call)
+        call.close()
 
     async def cancel(self, request_id: str) -> bool:
         """End a call: its socket closes at once. Returns whether there was such a call."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 import logging
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Protocol, cast
+from typing import Any, cast
 
 from msgspec.structs import force_setattr, replace
 
@@ -26,7 +26,7 @@ from .http import HttpRequest, Timeouts
 from .retry import Budget
 from .signing import Signer
 
-__all__ = ["ActiveCall", "Call", "CallStream", "cancel_calls"]
+__all__ = ["Call", "CallStream", "cancel_calls"]
 
 log = logging.getLogger("interlingua")
 
@@ -38,7 +38,10 @@ final."""
 
 
 class Call:
-    """``attempt``, ``replied``, ``feed`` …, ``settle``; then ``delay`` says whether to do it again."""
+    """``attempt``, ``replied``, ``feed`` …, ``settle``; then ``delay`` says whether to do it again.
+
+    Each client has a subclass that also holds what is open: the reply, and how to interrupt whoever waits for it.
+    """
 
     cancelled = False
     delay: float | None = None
@@ -110,6 +113,10 @@ class Call:
     def finished(self) -> bool:
         """Whether the answer was read to its end, even if its last events were not handed out yet."""
         return self.response is not None or (self._reader is not None and self._reader.response is not None)
+
+    def cancel(self) -> None:
+        """End the call: there is no further attempt, and nothing more is read."""
+        self.cancelled = True
 
     def take_back(self, events: Iterable[Event]) -> None:
         """Note events that were returned, but that the reader had not seen when the call was cancelled."""
@@ -282,22 +289,11 @@ class CallStream:
             self._ready.clear()
 
 
-class ActiveCall(Protocol):
-    """A call that a client is making."""
-
-    @property
-    def call(self) -> Call: ...
-
-    def cancel(self) -> None: ...
-
-
-def cancel_calls(active: Iterable[ActiveCall], request_id: str | None = None) -> bool:
+def cancel_calls(calls: Iterable[Call], request_id: str | None = None) -> bool:
     """Cancel the calls of this request id (None: all) that are still being read; whether there was one."""
     running = [
-        one
-        for one in tuple(active)
-        if (request_id is None or one.call.request_id == request_id) and not one.call.finished
+        call for call in tuple(calls) if (request_id is None or call.request_id == request_id) and not call.finished
     ]
-    for one in running:
-        one.cancel()
+    for call in running:
+        call.cancel()
     return bool(running)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from importlib import import_module
 from threading import Lock
-from typing import Unpack
+from typing import Any, Unpack
 
 from ..errors import AdapterError
 from ..models.providers import Provider
@@ -21,16 +21,18 @@ from .transport.base import Abort, Reply, Transport
 __all__ = ["Client", "Stream"]
 
 
-class _OpenCall:
+class _SyncCall(Call):
     """A call of ``Client``: its reply, and the ``Abort`` with which another thread may end it."""
 
-    def __init__(self, call: Call) -> None:
-        self.call, self.abort = call, Abort()
-        self.reply: Reply | None = None
-        self.chunks: Iterator[bytes] | None = None
+    reply: Reply | None = None
+    chunks: Iterator[bytes] | None = None
+
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        self.abort = Abort()
 
     def cancel(self) -> None:
-        self.call.cancelled = True
+        super().cancel()
         self.abort.ring()
 
     def close(self) -> None:
@@ -42,7 +44,7 @@ class _OpenCall:
 
     def drain(self) -> None:
         """After a good answer, read its last bytes, so that the connection can be reused; after any other, close it."""
-        if self.reply is not None and self.call.is_good:
+        if self.reply is not None and self.is_good:
             self.reply.drain()
         self.close()
 
@@ -50,9 +52,11 @@ class _OpenCall:
 class Stream(CallStream):
     """The events of one answer; as ``AsyncStream``."""
 
-    def __init__(self, opened: _OpenCall, client: Client) -> None:
-        super().__init__(opened.call)
-        self._opened, self._client = opened, client
+    _call: _SyncCall
+
+    def __init__(self, call: _SyncCall, client: Client) -> None:
+        super().__init__(call)
+        self._client = client
 
     def __iter__(self) -> Stream:
         return self
@@ -63,7 +67,7 @@ class Stream(CallStream):
             if self._over:
                 raise StopIteration
             try:
-                events = self._client.step(self._opened)
+                events = self._client.step(self._call)
             except BaseException:
                 self.close()
                 raise
@@ -83,7 +87,7 @@ class Stream(CallStream):
         """Stop here; what had come of the answer is in ``response``."""
         self._ready.clear()
         self._over = True
-        self._client.end(self._opened)
+        self._client.end(self._call)
 
     leave = close  # as ``AsyncStream.leave``
 
@@ -106,54 +110,53 @@ class Client(Adapter):
     ) -> None:
         super().__init__(provider, config, model=model, **settings)
         self._transport, self._sleep, self._lock = transport, sleep, Lock()
-        self._open_calls: set[_OpenCall] = set()
+        self._open_calls: set[_SyncCall] = set()
 
     def complete(self, request: Request, *, budget: Budget | None = None) -> Response:
         """The whole answer. ``budget``: attempts and time that are shared with other calls, as in a router."""
-        opened = self._open(request, budget, stream=False)
+        call = self._open(request, budget, stream=False)
         try:
-            while self.step(opened) is not None:
+            while self.step(call) is not None:
                 pass
         finally:
-            self.end(opened)
-        return opened.call.result()
+            self.end(call)
+        return call.result()
 
     def stream(self, request: Request, *, budget: Budget | None = None) -> Stream:
         """The answer as it comes. One that fails raises after ``message.complete``; the error has what had come."""
         return Stream(self._open(request, budget, stream=True), self)
 
-    def _open(self, request: Request, budget: Budget | None, *, stream: bool) -> _OpenCall:
-        opened = _OpenCall(self.call(request, stream=stream, budget=budget))
-        self._open_calls.add(opened)
-        return opened
+    def _open(self, request: Request, budget: Budget | None, *, stream: bool) -> _SyncCall:
+        call = self.call(_SyncCall, request, stream=stream, budget=budget)
+        self._open_calls.add(call)
+        return call
 
-    def step(self, opened: _OpenCall) -> Sequence[Event] | None:
+    def step(self, call: _SyncCall) -> Sequence[Event] | None:
         """Go on with a call until something happens. Returns the events, or None at the end."""
-        call, error = opened.call, None
+        error = None
         if call.response is not None:
-            opened.drain()
+            call.drain()
             call.raise_failure()
             return None
         try:
-            if opened.chunks is None:
-                self._send(opened)
+            if call.chunks is None:
+                self._send(call)
                 return ()
-            if not call.over and (chunk := next(opened.chunks, None)) is not None:
+            if not call.over and (chunk := next(call.chunks, None)) is not None:
                 return call.feed(chunk)
         except AdapterError as problem:
             error = problem
         events = call.settle(error)
         if not call.is_good:
-            opened.close()
+            call.close()
         return events
 
-    def _send(self, opened: _OpenCall) -> None:
-        call = opened.call
+    def _send(self, call: _SyncCall) -> None:
         if call.delay is not None:
-            (self._sleep or opened.abort.wait)(call.delay)
+            (self._sleep or call.abort.wait)(call.delay)
         http = call.attempt()
-        reply = self._network().send(call.signer(http) if call.signer else http, opened.abort)
-        opened.reply, opened.chunks = reply, reply.chunks()
+        reply = self._network().send(call.signer(http) if call.signer else http, call.abort)
+        call.reply, call.chunks = reply, reply.chunks()
         call.replied(reply.status, reply.headers)
 
     def _network(self) -> Transport:
@@ -164,11 +167,11 @@ class Client(Adapter):
         assert self._transport is not None
         return self._transport
 
-    def end(self, opened: _OpenCall) -> None:
+    def end(self, call: _SyncCall) -> None:
         """Close a call that nobody waits for any more. It may be closed twice."""
-        opened.call.abandon()
-        self._open_calls.discard(opened)
-        opened.drain()
+        call.abandon()
+        self._open_calls.discard(call)
+        call.drain()
 
     def cancel(self, request_id: str) -> bool:
         """End a call: its socket closes at once. Returns whether there was such a call."""

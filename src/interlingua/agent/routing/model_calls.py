@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import random
-import time
 from collections.abc import Callable, Generator
 from typing import Any, Protocol
 
@@ -11,7 +9,6 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ...client.adapter import Adapter, ProviderAdapter
-from ...client.config import AdapterConfig
 from ...client.deadline import Deadline
 from ...client.held_events import HeldEvents
 from ...client.retry import Budget
@@ -23,7 +20,7 @@ from ...types.words import StopReason
 from ..history import CallIds
 from .route import Candidate, Route
 
-__all__ = ["CallModel", "FetchMedia", "Prepare", "call_route", "shared_budget"]
+__all__ = ["CallModel", "FetchMedia", "Prepare", "call_route"]
 
 
 class ClientStream(Protocol):
@@ -90,10 +87,10 @@ Prepare = Callable[[Candidate, CallModel], None]
 
 
 def call_route(
-    route: Route, request: Request, budget: Budget, prepare: Prepare | None = None
+    route: Route, request: Request, deadline: Deadline | None = None, prepare: Prepare | None = None
 ) -> Generator[CallModel | FetchMedia, Any, Response]:
     """Call one candidate after the other until one answers. Raises the last failure."""
-    route.begin(budget)
+    budget = route.begin(deadline)
     while True:
         candidate = route.next(request)
         adapter = candidate.adapter
@@ -121,20 +118,3 @@ def call_route(
             else:
                 route.answered()
             return response
-
-
-def shared_budget(route: Route, deadline: Deadline | None = None) -> Budget:
-    """The budget of one call over all candidates, by the first one's settings."""
-    first = route.candidates[0].adapter
-    budget = first.budget() if isinstance(first, Adapter) else _default_budget()
-    budget.max_attempts = max(budget.max_attempts, len(route.candidates))
-    budget.routed = True
-    if deadline is not None:
-        budget.cap(deadline)
-    return budget
-
-
-def _default_budget() -> Budget:
-    """For an adapter that is not ours, which counts its attempts itself."""
-    config = AdapterConfig()
-    return Budget(config.retry, config.max_retries, config.timeout_seconds, time.monotonic, random.random)

@@ -6,6 +6,8 @@ which each candidate leaves one attempt to each candidate after it.
 
 from __future__ import annotations
 
+import random
+import time
 from collections.abc import Callable
 from typing import Literal
 
@@ -13,6 +15,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ...client.adapter import Adapter, ProviderAdapter
+from ...client.config import AdapterConfig
+from ...client.deadline import Deadline
 from ...client.fitting import problems
 from ...client.retry import Budget
 from ...errors import AdapterError, InvalidRequestError, ServerError
@@ -79,15 +83,26 @@ class Route(Struct):
     error: AdapterError | None = None
     current: Candidate | None = None
     budget: Budget | None = None
+    """Attempts and time of the current call, over all candidates."""
     _not_called: list[Candidate] = []
     _attempts_before: int = 0
 
-    def begin(self, budget: Budget | None = None) -> None:
-        """Begin a call of the turn: the model that answered last comes first, and all may be called again."""
-        first, self.budget = self.current, budget
+    def begin(self, deadline: Deadline | None = None) -> Budget:
+        """Begin a call of the turn: the model that answered last comes first, and all may be called again.
+
+        Returns the budget of the call, by the settings of the first candidate.
+        """
+        first = self.current
         self.record, self.error = [], None
         others = [candidate for candidate in self.candidates if candidate is not first]
         self._not_called = others if first is None else [first, *others]
+        adapter = self.candidates[0].adapter
+        budget = self.budget = adapter.budget() if isinstance(adapter, Adapter) else _default_budget()
+        budget.max_attempts = max(budget.max_attempts, len(self.candidates))
+        budget.routed = True
+        if deadline is not None:
+            budget.cap(deadline)
+        return budget
 
     def next(self, request: Request) -> Candidate:
         """The model to call now. Raises the last failure if none is left."""
@@ -154,3 +169,9 @@ class Route(Struct):
         spent = 0 if self.budget is None else self.budget.attempts - self._attempts_before
         self.record.append(Choice(self.current.name, outcome, reason, spent))
         return self.current
+
+
+def _default_budget() -> Budget:
+    """For an adapter that is not ours, which counts its attempts itself."""
+    config = AdapterConfig()
+    return Budget(config.retry, config.max_retries, config.timeout_seconds, time.monotonic, random.random)

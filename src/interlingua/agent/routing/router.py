@@ -20,7 +20,7 @@ from ...types.request import Request
 from ...types.response import Response
 from ...types.tools import Tool
 from .availability import Availability, Rules, State
-from .model_calls import CallModel, FetchMedia, call_route, shared_budget
+from .model_calls import CallModel, FetchMedia, call_route
 from .route import Candidate, Choice, Route
 from .steps import Steps, run_steps, run_steps_sync, stream_steps, stream_steps_sync
 
@@ -122,7 +122,7 @@ class Router:
     def _call(self, request: Request, route: Route) -> Generator[CallModel | FetchMedia, Any, Response]:
         request = replace(request, request_id=request.request_id or new_ulid(), model=None)
         try:
-            return (yield from call_route(route, request, shared_budget(route)))
+            return (yield from call_route(route, request))
         finally:
             self._remember(request.request_id or "", route)
 

@@ -52,15 +52,12 @@ class History:
         if message.id is None:
             message = replace(message, id=new_message_id())
         self.messages.append(message)
-        self._count(message.content)
-        return message
-
-    def _count(self, content: Sequence[Block]) -> None:
-        for block in content:
+        for block in message.content:
             if type(block) is ToolUseBlock and not block.incomplete:
                 self._open[block.id] = block
             elif type(block) is ToolResultBlock:
                 self._open.pop(block.tool_use_id, None)
+        return message
 
     @property
     def open_calls(self) -> tuple[ToolUseBlock, ...]:

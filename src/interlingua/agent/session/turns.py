@@ -26,7 +26,7 @@ from ...types.response import Response
 from ...types.usage import TokenUsage
 from ...types.words import Role, StopReason
 from ..history import CallIds, mark_cache, new_message_id, shorten
-from ..routing.model_calls import CallModel, FetchMedia, call_route, shared_budget
+from ..routing.model_calls import CallModel, FetchMedia, call_route
 from ..routing.route import Candidate, Route
 from ..tools.running import Batch
 from .call_states import BY_CALLER, cause_of, entries, refusals
@@ -195,11 +195,9 @@ class Turn:
         request = conversation.request(self.options, self.request_id)
         if not request.messages:
             raise InvalidRequestError("the conversation is empty: say something first")
-        budget = shared_budget(self.route, self.deadline)
-        budget.session_id, budget.logged_losses = conversation.id, conversation.logged_losses
         self._call = None
         try:
-            response = yield from call_route(self.route, request, budget, self._prepare)
+            response = yield from call_route(self.route, request, self.deadline, self._prepare)
         except BaseException as error:
             self._keep_partial(error)
             raise
@@ -215,6 +213,7 @@ class Turn:
         conversation, adapter = self.conversation, candidate.adapter
         dialect_name = adapter.dialect.name if isinstance(adapter, Adapter) else ""
         preset = conversation.manager.preset_for(candidate.id, call.request.model, conversation.behaviour)
+        call.budget.session_id, call.budget.logged_losses = conversation.id, conversation.logged_losses
         self.report.left_out = ()
         if preset is not None:
             self._apply(preset, call)

@@ -14,7 +14,7 @@ from ...models.catalogue.facts import Facts
 from ...types.capabilities import AdapterCapabilities
 from ...types.loss import Loss
 from ...types.request import Request
-from .answering import match_results, unanswered
+from .answering import match_results, results_match, unanswered
 from .content import problems, unfinished
 from .fitter import Fitter
 from .marks import unmarked
@@ -22,7 +22,7 @@ from .parameters import by_tool, forced, limited, one_call, rejected
 from .reader import Reader
 from .thinking import fit_thinking
 
-__all__ = ["Fitter", "Unsupported", "fit_request", "match_results", "problems", "unanswered"]
+__all__ = ["Fitter", "Unsupported", "fit_request", "match_results", "problems", "results_match", "unanswered"]
 
 Unsupported = Literal["drop", "refuse"]
 

@@ -17,7 +17,7 @@ from ...types.loss import Loss
 from ...types.messages import Message
 from ...types.request import Request
 
-__all__ = ["match_results", "unanswered"]
+__all__ = ["match_results", "results_match", "unanswered"]
 
 Place = tuple[int, int]
 """A message, and a block in it."""
@@ -29,8 +29,6 @@ TWICE = "the call {!r} was answered twice: this later result is sent, in the pla
 
 def match_results(request: Request) -> tuple[Request, tuple[Loss, ...]]:
     """The request with results that fit their calls, and what was changed. Raises for a call without a result."""
-    if _match(request.messages):
-        return request, ()
     calls, odd = _read(request.messages)
     if any(calls.values()):
         missing = ", ".join(f"{places[0].name} ({id})" for id, places in calls.items() if places)
@@ -44,8 +42,8 @@ def match_results(request: Request) -> tuple[Request, tuple[Loss, ...]]:
     return _mended(request, odd)
 
 
-def _match(messages: Sequence[Message]) -> bool:
-    """Whether every call has one result, and every result a call: one quick look, for it is in every call's way."""
+def results_match(messages: Sequence[Message]) -> bool:
+    """Whether every call has one result, and every result a call: a fast check, made before every model call."""
     waiting: set[str] = set()
     for message in messages:
         for block in message.content:
