@@ -48,6 +48,8 @@ class Source:
         """Whether the code of a reader notes spellings, in ``spelled``."""
         self.inner: list[str] = []
         """The keys of the objects in a frame that hold fields."""
+        self.made: set[tuple[str, ...]] = set()
+        """The paths of the objects inside of the wire object that a writer makes at once."""
         self.groups: dict[str, dict[str, str]] = {}
         """The variables of the keys of groups, by group and by path."""
         self.bound: dict[str, Any] = {"MISSING": MISSING, "REFUSED": REFUSED, "OMIT": OMIT, "merge": merge}

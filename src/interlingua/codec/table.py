@@ -126,9 +126,14 @@ class Table:
             tag = tagger(wire) if is_object(wire) else None
             return (readers.get(tag) or find(tag))(wire)
 
+        def read_single(wire: Json) -> Any:
+            return (readers.get(None) or find(None))(wire)
+
         if tagger is not None:
             return read_by_function
-        return read_untagged if tag is None or tag == Table.KEY else read
+        if tag is None:
+            return read_single
+        return read_untagged if tag == Table.KEY else read
 
     def write(self, value: Any, ledger: Ledger) -> Any:
         """The wire object of a canonical value; None after a declared loss."""

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache, partial
 from typing import Any, cast
 
-from .json import is_object
+from ..types.base import Json
+from .json import Wire, is_object
 from .kinds import OMIT, Plain
 from .paths import find, put
 from .rows import Field, Row, Rule
@@ -19,8 +21,32 @@ EMPTY: dict[str, Any] = {}
 
 def compile_writer(table: Table, row: Row) -> Callable[[Any], Any]:
     """A function that writes a value of this row, or gives None."""
+    return _compile(_write_value, table, row, "write")
+
+
+def compile_putter(table: Table, row: Row) -> Callable[[Any], Any]:
+    """A function that writes the fields of a frame, or gives None. Residue and constants are the caller's."""
+    return _compile(_put_fields, table, row, "put")
+
+
+Emit = Callable[[Source, Table, Row, bool], None]
+
+
+def _compile(emit: Emit, table: Table, row: Row, verb: str, *, has_marks: bool = False) -> Callable[[Any], Any]:
+    """Code for values without marks. Values that have some are written by other code, which is made on first use."""
     source = Source("return None")
-    has_marks = _write_head(source, table, row)
+    if has_marks:
+        _write_head(source, table, row)
+    elif "forms" in row.type.__struct_fields__:
+        with_marks = cache(lambda: _compile(emit, table, row, verb, has_marks=True))
+        source.bound |= {"marks": EMPTY, "with_marks": with_marks}
+        source.line("if value.forms: return with_marks()(value)")
+    emit(source, table, row, has_marks)
+    source.line("return wire")
+    return source.compile(function_name(verb, table, row), "value")
+
+
+def _write_value(source: Source, table: Table, row: Row, has_marks: bool) -> None:
     unusual = _not_of(source, row)
     unusual += [f"value.{field.name}{_differs(source, field)}" for field in row.fields if not field.key]
     if unusual:
@@ -33,21 +59,14 @@ def compile_writer(table: Table, row: Row) -> Callable[[Any], Any]:
     source.line("    merge(wire, residue)")
     for field in row.constant_fields:
         _write_constant(source, field, has_marks=has_marks)
-    source.line("return wire")
-    return source.compile(function_name("write", table, row), "value")
 
 
-def compile_putter(table: Table, row: Row) -> Callable[[Any], Any]:
-    """A function that writes the fields of a frame, or gives None. Residue and constants are the caller's."""
-    source = Source("return None")
-    has_marks = _write_head(source, table, row)
+def _put_fields(source: Source, table: Table, row: Row, has_marks: bool) -> None:
     unusual = [f"value.{field.name}{_differs(source, field)}" for field in row.fields if not field.key]
     if unusual:
         source.fail_if(" or ".join(unusual))
     _check_rules(source, table, row, has_marks=has_marks)
     _write_fields(source, table, row, has_marks=has_marks)
-    source.line("return wire")
-    return source.compile(function_name("put", table, row), "value")
 
 
 def compile_choice(table: Table, rows: Sequence[Row], kind: type) -> Callable[[Any], Any]:
@@ -66,25 +85,23 @@ def _not_of(source: Source, row: Row) -> list[str]:
     return unsuitable + ([f"not {source.bind(row.when)}(value)"] if row.when is not None else [])
 
 
-def _write_head(source: Source, table: Table, row: Row) -> bool:
-    """Give up on a value with a spelling that the code does not know. False: the type has no marks at all.
+def _write_head(source: Source, table: Table, row: Row) -> None:
+    """Give up on a value with a spelling that the code does not know.
 
     Marks of shape are known to the kinds that made them.
     """
-    if "forms" not in row.type.__struct_fields__:
-        return False
     source.line("marks, spelling, verbatim = EMPTY, (), ()")
     source.bound["EMPTY"] = EMPTY
-    source.line(f"if value.forms and {table.dialect!r} in value.forms:")
+    source.line(f"if {table.dialect!r} in value.forms:")
     source.depth += 1
     source.line(f"marks = value.forms[{table.dialect!r}]")
     source.fail_if("'tag' in marks or 'keys' in marks")
     source.line("spelling, verbatim = marks.get('spelling', ()), marks.get('verbatim', ())")
     single = [field for field in row.fields if not field.names]
     known = [field.name for field in single if field.constant or field.accepted or field.filler is not OMIT]
+    known += _blanks(row)
     source.fail_if(f"spelling and not spelling.keys() <= {source.bind(frozenset(known))}")
     source.depth -= 1
-    return True
 
 
 def _write_fields(source: Source, table: Table, row: Row, *, has_marks: bool) -> None:
@@ -95,6 +112,7 @@ def _write_fields(source: Source, table: Table, row: Row, *, has_marks: bool) ->
         field.kind.emit_write(source, var)
     tagged = table.tag is not None and table.tag != Table.KEY
     _literal(source, {table.tag: repr(row.tag)} if tagged and table.tag and row.tag else {}, literal)
+    source.made = {field.key[:end] for field, _ in literal for end in range(1, len(field.key))}
     for field, var in literal if has_marks else ():
         if field.filler is not OMIT:
             _write_absent(source, field, var)
@@ -105,7 +123,26 @@ def _write_fields(source: Source, table: Table, row: Row, *, has_marks: bool) ->
         if field.names:
             _write_group(source, field)
         elif field.accepted and has_marks:
-            source.line(f"if {field.name!r} in spelling: {_target(field)} = spelling[{field.name!r}][0]")
+            source.line(f"if {field.name!r} in spelling: {_target(source, field)} = spelling[{field.name!r}][0]")
+    if has_marks and (blanks := _blanks(row)):
+        source.fail_if(f"spelling and not {source.bind(partial(_write_blanks, blanks))}(spelling, value, wire)")
+
+
+def _blanks(row: Row) -> dict[str, Field]:
+    """The fields that are written only if they are not their default, but may have been read from a blank value."""
+    optional = [field for field in row.fields if field.key and not (field.names or field.others or field.required)]
+    return {field.name: field for field in optional if field.filler is OMIT and not (field.constant or field.accepted)}
+
+
+def _write_blanks(fields: Mapping[str, Field], spelling: Mapping[str, list[Json]], value: Any, wire: Wire) -> bool:
+    """Write the blank values of fields that still have their default; False for another spelling than a blank."""
+    for name in spelling.keys() & fields.keys():
+        field, spelled = fields[name], spelling[name]
+        if not spelled or not field.is_blank(spelled[0]):
+            return False
+        if getattr(value, name) == field.default:
+            put(wire, field.key, spelled[0])
+    return True
 
 
 def _is_always_written(field: Field) -> bool:
@@ -119,7 +156,7 @@ def _write_absent(source: Source, field: Field, var: str) -> None:
     source.line(f"if {field.name!r} in spelling and {var} == {source.bind(field.default)}:")
     source.depth += 1
     source.fail_if(f"spelling[{field.name!r}]" if len(field.key) == 1 else "True")
-    source.line(f"del {_target(field)}")
+    source.line(f"del {_target(source, field)}")
     source.depth -= 1
 
 
@@ -162,19 +199,22 @@ def _write_optional(source: Source, field: Field, var: str, *, has_marks: bool) 
     if field.filler is not OMIT and has_marks:
         source.fail_if(f"spelling and spelling.get({field.name!r})")
     field.kind.emit_write(source, var)
-    source.line(f"{_target(field)} = {var}")
+    source.line(f"{_target(source, field)} = {var}")
     source.depth -= 1
     if field.filler is OMIT:
         return
     if has_marks:
         source.line(f"elif {field.name!r} in spelling:")
         source.line(f"    if spelling[{field.name!r}]: {source.fail}")
-    source.line(f"else: {_target(field)} = {field.filler!r}")
+    source.line(f"else: {_target(source, field)} = {field.filler!r}")
 
 
-def _target(field: Field) -> str:
+def _target(source: Source, field: Field) -> str:
     """The place of a field in the wire object; objects on the way are made."""
-    return "wire" + "".join(f".setdefault({step!r}, {{}})" for step in field.key[:-1]) + f"[{field.key[-1]!r}]"
+    place = "wire"
+    for end, step in enumerate(field.key[:-1], 1):
+        place += f"[{step!r}]" if field.key[:end] in source.made else f".setdefault({step!r}, {{}})"
+    return f"{place}[{field.key[-1]!r}]"
 
 
 def _write_constant(source: Source, field: Field, *, has_marks: bool) -> None:
