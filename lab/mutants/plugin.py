@@ -20,8 +20,10 @@ from time import process_time
 from types import CodeType, ModuleType
 from typing import TYPE_CHECKING
 
+import hypothesis
 import pytest
 from coverage import Coverage
+from hypothesis import Phase
 
 from .sites import mutated_tree
 
@@ -83,6 +85,11 @@ class MutantRun:
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY_LIMIT, MEMORY_LIMIT))
         resource.setrlimit(resource.RLIMIT_CPU, (asked["limit"], asked["limit"] + 1))
         os.nice(5)
+
+    def pytest_sessionstart(self) -> None:
+        """A failing example is enough: hypothesis need not look for the shortest, which takes minutes."""
+        hypothesis.settings.register_profile("mutants", hypothesis.settings(phases=(Phase.explicit, Phase.generate)))
+        hypothesis.settings.load_profile("mutants")
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:

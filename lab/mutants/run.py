@@ -23,6 +23,7 @@ from .plugin import RUN
 from .record import Record, environment, pytest_command, test_file
 from .sites import Site, find_sites
 
+PATIENCE = 3  # times the limit, for a mutant that did not end in time
 LONGEST_WAIT = 8  # times the limit, by the clock
 PASSED, NOTHING_RUN = 0, 5  # exit codes of pytest with which a mutant survives
 
@@ -112,22 +113,20 @@ class Run:
             covering = covering_tests(Path(mutant.file), site_of(mutant), self.record, self.files)
             tests = choose_tests(covering.difference(mutant.tests), self.record, self.limit / 2)
         started = monotonic()
-        verdict, killer, tests = self.judge(mutant, tests)
+        verdict, killer = self.judge(mutant, tests)
         with self.lock:
             mutant.verdict, mutant.killer, mutant.covered_by = verdict, killer, len(covering)
             mutant.tests += tests
             mutant.tries += 1
             mutant.seconds += round(monotonic() - started, 1)
 
-    def judge(self, mutant: Mutant, tests: list[str]) -> tuple[str, str, list[str]]:
-        """The verdict, the test that killed, and the tests that were run."""
-        while tests:
-            verdict, killer = run_tests(tests, self.limit, mutant.file, mutant.number)
-            # Out of time without the mutant too: the chosen tests are too slow, and fewer decide.
-            if verdict != "timeout" or run_tests(tests, self.limit, None)[0] != "timeout":
-                return verdict, killer, tests
-            tests = tests[: len(tests) // 2]
-        return "survived", "", []
+    def judge(self, mutant: Mutant, tests: Sequence[str]) -> tuple[str, str]:
+        """The verdict, and the test that killed. What was only slow has more time in a second run."""
+        for limit in (self.limit, PATIENCE * self.limit) if tests else ():
+            verdict, killer = run_tests(tests, limit, mutant.file, mutant.number)
+            if verdict != "timeout":
+                return verdict, killer
+        return ("timeout" if tests else "survived"), ""
 
     def save(self, results: Sequence[Mutant]) -> None:
         with self.lock:
