@@ -129,7 +129,7 @@ def test_an_untested_minor_goes_through_the_session(monkeypatch: pytest.MonkeyPa
         raise AssertionError("driven by hand")
 
     monkeypatch.setattr(direct, "_IS_TESTED", False)
-    monkeypatch.setattr(aio, "converse", never)
+    monkeypatch.setattr(aio, "send_directly", never)
     with Loopback(Chatty(b"", late=False)) as server:
         assert fetch("aio", [post(server.url)]) == [(200, b"1")]
 

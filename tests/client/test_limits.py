@@ -31,8 +31,8 @@ from interlingua import (
 from interlingua.client.connect import AsyncClient, Client
 from interlingua.client.embedded import Script, Step
 from interlingua.client.http import HttpRequest
+from interlingua.client.transport.compression import Decompressor
 from interlingua.client.transport.memory import Answer, Handler
-from interlingua.client.transport.packing import Unpacker
 
 KINDS = ("async", "sync")
 
@@ -126,9 +126,9 @@ def test_a_bomb_is_not_unpacked(kind: str, monkeypatch: pytest.MonkeyPatch) -> N
     packer = zlib.compressobj(wbits=zlib.MAX_WBITS | 16)
     bomb = b"".join([packer.compress(bytes(2**20)) for _ in range(1024)]) + packer.flush()
     unpacked = 0
-    real = Unpacker.pieces
+    real = Decompressor.pieces
 
-    def counted(self: Unpacker, chunk: bytes) -> Any:
+    def counted(self: Decompressor, chunk: bytes) -> Any:
         nonlocal unpacked
         for piece in real(self, chunk):
             unpacked += len(piece)
@@ -139,7 +139,7 @@ def test_a_bomb_is_not_unpacked(kind: str, monkeypatch: pytest.MonkeyPatch) -> N
         hear(connection)
         connection.sendall(answer(bomb, "Content-Encoding: gzip"))
 
-    monkeypatch.setattr(Unpacker, "pieces", counted)
+    monkeypatch.setattr(Decompressor, "pieces", counted)
     with Loopback(play) as server, pytest.raises(ParseError, match="1048576"):
         over_http(kind, server, Limits(body=2**20))
     assert unpacked <= 2**20 + 2**16

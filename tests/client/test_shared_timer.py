@@ -24,7 +24,7 @@ class Clock:
     def at(self, time: float) -> None:
         """The timer goes off at this time."""
         self.time = time
-        self.timer._look()
+        self.timer._check()
 
 
 def on_stage(scene: Scene) -> None:

@@ -23,7 +23,7 @@ from interlingua.client.http import HttpRequest, Timeouts
 from interlingua.client.transport.aio import AioTransport
 from interlingua.client.transport.base import Abort
 from interlingua.client.transport.blocking import BlockingTransport
-from interlingua.client.transport.direct import spell
+from interlingua.client.transport.direct import write_head
 
 TRANSPORTS = ("aio", "session", "blocking")
 Play = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
@@ -445,7 +445,7 @@ def tls_fetch(kind: str, server_tls: ssl.SSLContext, **settings: Any) -> Any:
 def test_a_bell_that_rang_early_closes_at_once() -> None:
     closed: list[int] = []
     abort = Abort()
-    abort.ring()
+    abort.set()
     abort.closes(lambda: closed.append(1))
     abort.wait(100)
     assert closed == [1]
@@ -454,7 +454,7 @@ def test_a_bell_that_rang_early_closes_at_once() -> None:
 def test_what_is_remembered_of_a_request_does_not_show_its_key() -> None:
     async def scene() -> str:
         request = HttpRequest("POST", "http://127.0.0.1:9/x", {"authorization": "Bearer sk-canary"}, b"{}")
-        head = spell(request, URL(request.url))
+        head = write_head(request, URL(request.url))
         assert b"sk-canary" in head.text
         return repr(head) + repr(vars(AioTransport())) + str(head)
 

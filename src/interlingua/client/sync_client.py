@@ -33,7 +33,7 @@ class _SyncCall(Call):
 
     def cancel(self) -> None:
         super().cancel()
-        self.abort.ring()
+        self.abort.set()
 
     def close(self) -> None:
         """Close the socket, unless the answer was read to its end."""

@@ -1,4 +1,4 @@
-"""aiohttp behind the transport interface: pooled, kept alive, every phase with its own time limit."""
+"""The async transport: aiohttp with a connection pool, and a time limit for every phase of a request."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from yarl import URL
 from ...errors import AdapterError, NetworkError, RequestTimeoutError
 from ..http import HttpRequest, Timeouts
 from .base import DRAIN_SECONDS, SLOWEST, certificate_error, no_url
-from .direct import BUFFER, LONGEST, Answer, Head, converse, goes_direct, spell, wire_of
-from .packing import ACCEPTED, Unpacker, unpacker_for
+from .compression import ACCEPTED, Decompressor, decompressor_for
+from .direct import BUFFER, LONGEST, Answer, Head, goes_direct, send_directly, wire_of, write_head
 from .pool import Pool
 from .timeouts import SharedTimer, TimedRequest
 
@@ -26,9 +26,9 @@ __all__ = ["AioTransport"]
 
 CHUNK = 2**16
 MOST_REMEMBERED = 64
-WRITTEN = re.compile(r"https?://[\w.:\[\]-]+(?:[/?][\w\-.~%!$&'()*+,;=:@/?]*)?", re.ASCII)
+PLAIN_URL = re.compile(r"https?://[\w.:\[\]-]+(?:[/?][\w\-.~%!$&'()*+,;=:@/?]*)?", re.ASCII)
 
-# What the library raises, and what we say; the first that fits.
+# What the library raises, and our error for it; the first that fits.
 FAILURES: tuple[tuple[type[BaseException], type[AdapterError], str], ...] = (
     (aiohttp.ConnectionTimeoutError, RequestTimeoutError, "no connection in time"),
     (aiohttp.SocketTimeoutError, RequestTimeoutError, "the provider fell silent for too long"),
@@ -48,7 +48,7 @@ CAUGHT = (aiohttp.ClientError, asyncio.TimeoutError, HttpProcessingError, OSErro
 
 
 def failure(error: BaseException, host: str) -> AdapterError:
-    """Our exception for one of the library's, whose own repr may hold headers and is left out."""
+    """Our error for one of the library's. Its own repr is left out, because it may contain headers."""
     cause = getattr(error, "certificate_error", None)
     if isinstance(cause, SSLCertVerificationError):
         return certificate_error(host, cause)
@@ -62,12 +62,14 @@ class _AioReply:
     def __init__(self, response: aiohttp.ClientResponse | Answer, timed: TimedRequest, url: str) -> None:
         self._response, self._content, self._timed, self._url = response, response.content, timed, url
         self.status = response.status
-        self.headers = {name.lower(): value for name, value in response.headers.items()}  # cookies come several times
+        self.headers = {
+            name.lower(): value for name, value in response.headers.items()
+        }  # a cookie may occur several times
         wire = wire_of(response.connection)
         self._early = None if wire is None or not wire.get_write_buffer_size() else wire
         timed.begin(self._cut)
         if timed.patience is not None:
-            _unwatched(response)
+            _stop_read_timer(response)
 
     def chunks(self) -> AsyncIterator[bytes]:
         return self
@@ -76,7 +78,7 @@ class _AioReply:
         return self
 
     async def __anext__(self) -> bytes:
-        """No generator: one that is left half-read would be closed by a task of the loop's own."""
+        """Not an async generator: asyncio closes one that is not read to its end in a task of its own."""
         timed, chunk = self._timed, b""
         end: AdapterError | type[StopAsyncIteration] = StopAsyncIteration
         if timed.patience is not None:
@@ -91,7 +93,7 @@ class _AioReply:
             return chunk
         if timed.known:
             timed.end()
-        raise end  # here, and not above: the library's own error would stay with it, headers and all
+        raise end  # not in the except block: the library's error, which may contain headers, would be its context
 
     def _late(self) -> TimeoutError:
         return TimeoutError() if self._timed.patience is None else aiohttp.SocketTimeoutError()
@@ -116,42 +118,42 @@ class _AioReply:
         self._response.close()
 
 
-def _unwatched(response: aiohttp.ClientResponse | Answer) -> None:
-    """From its head on we listen for silence ourselves: the library would set a timer at every chunk."""
+def _stop_read_timer(response: aiohttp.ClientResponse | Answer) -> None:
+    """After the headers our shared timer checks for silence. The library would set a timer for every chunk."""
     if response.connection is not None and response.connection.protocol is not None:
         response.connection.protocol.read_timeout = None
 
 
-class _PackedReply(_AioReply):
-    """An answer that is unpacked as it comes, in pieces."""
+class _CompressedReply(_AioReply):
+    """An answer that is decompressed as it comes, in pieces."""
 
     def __init__(
-        self, response: aiohttp.ClientResponse | Answer, timed: TimedRequest, url: str, unpacker: Unpacker
+        self, response: aiohttp.ClientResponse | Answer, timed: TimedRequest, url: str, decompressor: Decompressor
     ) -> None:
         super().__init__(response, timed, url)
-        self._unpacker = unpacker
+        self._decompressor = decompressor
         self._pieces: Iterator[bytes] = iter(())
 
     async def __anext__(self) -> bytes:
         try:
             while (piece := next(self._pieces, None)) is None:
-                self._pieces = self._unpacker.pieces(await super().__anext__())
+                self._pieces = self._decompressor.pieces(await super().__anext__())
         except StopAsyncIteration:
-            if not self._unpacker.is_cut:
+            if not self._decompressor.is_cut:
                 raise
         except zlib.error:
             self.close()
-            raise NetworkError(f"{_host(self._url)}: the answer cannot be unpacked") from None
+            raise NetworkError(f"{_host(self._url)}: the answer cannot be decompressed") from None
         else:
             return piece
         raise NetworkError(f"{_host(self._url)}: the answer was cut")
 
 
 class AioTransport:
-    """Connections belong to the event loop that runs; another loop gets new ones.
+    """Connections belong to the running event loop; another loop gets new ones.
 
     ``tls`` is an ``ssl.SSLContext``, or False for no checks. ``trust_env`` reads proxies from the environment and
-    ``~/.netrc``; without it, only ``proxy`` counts.
+    ``~/.netrc``; without it, only ``proxy`` is used.
     """
 
     def __init__(
@@ -183,20 +185,20 @@ class AioTransport:
             timed.head_within((timeouts.connect or 0) + limit.sock_read + len(request.body) / SLOWEST)
         try:
             with timed:
-                response = await self._ask(session, request, limit, timed)
+                response = await self._request(session, request, limit, timed)
         except aiohttp.InvalidURL:
             raise no_url() from None
         except CAUGHT as error:
             failed = failure(error, _host(request.url))
         else:
             return _reply(response, timed, request.url)
-        raise failed  # here, and not above: the library's own error would stay with it, headers and all
+        raise failed  # not in the except block: the library's error, which may contain headers, would be its context
 
-    def _ask(
+    def _request(
         self, session: aiohttp.ClientSession, request: HttpRequest, limit: aiohttp.ClientTimeout, timed: TimedRequest
     ) -> Awaitable[aiohttp.ClientResponse | Answer]:
         if self._direct and session.connector is not None and goes_direct(request):
-            return converse(session.connector, self._head(request), request.body, limit, timed)
+            return send_directly(session.connector, self._head(request), request.body, limit, timed)
         is_long = len(request.body) > LONGEST
         return session.request(
             request.method,
@@ -209,7 +211,7 @@ class AioTransport:
         )
 
     async def _open(self) -> tuple[aiohttp.ClientSession, SharedTimer]:
-        """Connections of another event loop, most likely a closed one, are of no use in this one."""
+        """A new session. Connections of another event loop, most likely a closed one, cannot be used in this one."""
         old, self._loop = self._session, asyncio.get_running_loop()
         self._heads.clear()
         session = self._session = aiohttp.ClientSession(
@@ -222,33 +224,33 @@ class AioTransport:
         )
         timer = self._shared_timer = SharedTimer()
         if old is not None:
-            with suppress(RuntimeError):  # that loop is closed, and its sockets with it
+            with suppress(RuntimeError):  # that loop is closed, and its sockets too
                 await old.close()
         return session, timer
 
     def _head(self, request: HttpRequest) -> Head:
-        """Remembered: calls repeat themselves."""
+        """Cached by URL, because most calls repeat an earlier one."""
         known = self._heads.get(request.url)
         if known is not None and known[0] == request.headers:
             return known[1]
-        head = spell(request, self._url(request.url))
+        head = write_head(request, self._url(request.url))
         if known is not None or len(self._heads) < MOST_REMEMBERED:
             self._heads[request.url] = dict(request.headers), head
         return head
 
     def _url(self, url: str) -> URL:
-        """As it is written: the library would respell some escapes, and a signature would not fit any more."""
+        """The URL as it is written: the library would change some escapes, and a signature would be wrong then."""
         try:
-            return URL(url, encoded=True) if WRITTEN.fullmatch(url) else URL(url)
+            return URL(url, encoded=True) if PLAIN_URL.fullmatch(url) else URL(url)
         except ValueError:
             raise no_url() from None
 
     def _limit(self, timeouts: Timeouts) -> aiohttp.ClientTimeout:
-        """What the library is to time: connecting, and the silence before the answer's head. The rest is ours."""
+        """The time limits that the library checks: connecting, and silence before the headers. We check the rest."""
         limit = aiohttp.ClientTimeout(
             total=None, connect=None, sock_connect=timeouts.connect, sock_read=_patience(timeouts)
         )
-        if len(self._limits) < MOST_REMEMBERED:  # deadlines differ from call to call; usual ones do not
+        if len(self._limits) < MOST_REMEMBERED:  # limits by a deadline differ in every call
             self._limits[timeouts] = limit
         return limit
 
@@ -261,16 +263,16 @@ class AioTransport:
 
 
 def _patience(timeouts: Timeouts) -> float | None:
-    """How long a silence may be, where the limit of the whole attempt does not end it anyway."""
+    """How long a silence may last; None if the limit of the whole attempt ends it anyway."""
     read, total = timeouts.read, timeouts.total
     return None if read is not None and total is not None and total <= read else read
 
 
 async def _pieces(body: bytes) -> AsyncIterator[bytes]:
-    """A long body. Between two pieces the event loop reads, so an early answer is known before writing on fails."""
+    """A long body. Between two pieces the event loop reads, so an early answer is seen before writing fails."""
     for start in range(0, len(body), CHUNK):
         yield body[start : start + CHUNK]
-        await asyncio.sleep(0)  # the loop asks which sockets are ready,
+        await asyncio.sleep(0)  # the loop checks which sockets are ready,
         await asyncio.sleep(0)  # and reads from them
 
 
@@ -278,12 +280,16 @@ def _reply(response: aiohttp.ClientResponse | Answer, timed: TimedRequest, url: 
     if "Content-Encoding" not in response.headers:
         return _AioReply(response, timed, url)
     try:
-        unpacker = unpacker_for({"content-encoding": response.headers["Content-Encoding"]})
+        decompressor = decompressor_for({"content-encoding": response.headers["Content-Encoding"]})
     except NetworkError:
         timed.end()
         response.close()
         raise
-    return _AioReply(response, timed, url) if unpacker is None else _PackedReply(response, timed, url, unpacker)
+    return (
+        _AioReply(response, timed, url)
+        if decompressor is None
+        else _CompressedReply(response, timed, url, decompressor)
+    )
 
 
 def _host(url: str) -> str:

@@ -1,4 +1,4 @@
-"""What a transport is: ``send`` a request, get a reply whose bytes are read as they come, ``close`` it at any time."""
+"""The interface of transports: ``send`` a request, read the reply as it comes, ``close`` it at any time."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ __all__ = [
 
 
 DRAIN_SECONDS = 0.25
-"""How long the end of an answer is waited for after its last word."""
+"""How long the end of the body is waited for after the answer is complete."""
 SLOWEST = 2**16
-"""Bytes that a slow line sends in a second. The time for the head of an answer is longer by what the request needs."""
+"""Bytes per second of a slow connection. The time limit for the headers is extended by the time to send the body."""
 
 
 class AsyncReply(Protocol):
-    """An answer whose body is still to be read. Header names are lower-case."""
+    """An answer whose body is still to be read. Header names are in lower case."""
 
     @property
     def status(self) -> int: ...
@@ -45,16 +45,16 @@ class AsyncReply(Protocol):
         ...
 
     async def drain(self) -> None:
-        """After the last word: read what little is left, for a moment, so that the connection can be kept."""
+        """After a complete answer: read the last bytes for a short time, so that the connection can be reused."""
         ...
 
     def close(self) -> None:
-        """Let go: a connection whose body was read to the end is kept, any other is closed at once."""
+        """Keep the connection if the body was read to its end, else close it at once."""
         ...
 
 
 class AsyncTransport(Protocol):
-    """Sends requests; cancelling the task that waits closes the connection."""
+    """Sends requests. Cancelling the task that waits closes the connection."""
 
     async def send(self, request: HttpRequest) -> AsyncReply: ...
 
@@ -62,32 +62,32 @@ class AsyncTransport(Protocol):
 
 
 class Abort:
-    """A bell that another thread may ring: what is registered is closed at once, and sleepers wake."""
+    """Ends a blocking call from another thread: the registered function is called at once, and ``wait`` returns."""
 
     def __init__(self) -> None:
-        self._rung = Event()
+        self._is_set = Event()
         self._closer: Callable[[], None] | None = None
 
     def closes(self, closer: Callable[[], None] | None) -> None:
-        """From now on ringing calls ``closer``; if it was rung before, it is called now."""
+        """Register the function that ``set`` calls. If ``set`` was called before, it is called now."""
         self._closer = closer
-        if closer is not None and self._rung.is_set():
+        if closer is not None and self._is_set.is_set():
             closer()
 
-    def ring(self) -> None:
-        """Close what is registered."""
-        self._rung.set()
+    def set(self) -> None:
+        """Call the registered function."""
+        self._is_set.set()
         closer = self._closer
         if closer is not None:
             closer()
 
     def wait(self, seconds: float) -> None:
-        """Sleep, unless rung."""
-        self._rung.wait(seconds)
+        """Sleep until the time is over or ``set`` is called."""
+        self._is_set.wait(seconds)
 
 
 class Reply(Protocol):
-    """The synchronous twin of ``AsyncReply``."""
+    """As ``AsyncReply``, blocking."""
 
     @property
     def status(self) -> int: ...
@@ -103,7 +103,7 @@ class Reply(Protocol):
 
 
 class Transport(Protocol):
-    """The synchronous twin; ``abort`` closes the connection from another thread, before and after the headers."""
+    """As ``AsyncTransport``, blocking. ``abort`` closes the connection from another thread, at any time."""
 
     def send(self, request: HttpRequest, abort: Abort) -> Reply: ...
 
@@ -111,12 +111,12 @@ class Transport(Protocol):
 
 
 def certificate_error(host: str, error: SSLCertVerificationError) -> NetworkError:
-    """What is wrong with a server's certificate. Trying again would not help."""
+    """The error for a certificate that was not accepted. Trying again would not help."""
     why = error.verify_message or str(error.reason)
-    told = "if you trust it, give the transport tls=ssl.create_default_context(cafile=...)"
-    return NetworkError(f"{host}: its certificate was not accepted: {why}; {told}", retryable=False)
+    advice = "if you trust it, give the transport tls=ssl.create_default_context(cafile=...)"
+    return NetworkError(f"{host}: its certificate was not accepted: {why}; {advice}", retryable=False)
 
 
 def no_url() -> NetworkError:
-    """The base URL is none."""
+    """The error for a base URL that is not a URL."""
     return NetworkError("the base URL is not a URL", retryable=False)

@@ -1,4 +1,4 @@
-"""The standard library's HTTP client behind the transport interface: no event loop, no thread of its own."""
+"""The blocking transport: the standard library's HTTP client, without an event loop and without threads."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from ...errors import AdapterError, NetworkError, RequestTimeoutError
 from ..deadline import Deadline
 from ..http import HttpRequest, Timeouts
 from .base import DRAIN_SECONDS, Abort, certificate_error, no_url
+from .compression import decompressor_for
 from .connection import Answer, Connection
-from .packing import unpacker_for
 from .proxies import proxy_from_environment
 
 __all__ = ["BlockingTransport"]
 
-# What the library raises, and what we say; the first that fits.
+# What the library raises, and our error for it; the first that fits.
 FAILURES: tuple[tuple[type[BaseException], type[AdapterError], str], ...] = (
     (TimeoutError, RequestTimeoutError, "no answer in time"),
     (socket.gaierror, NetworkError, "the host name is not known"),
@@ -33,15 +33,15 @@ FAILURES: tuple[tuple[type[BaseException], type[AdapterError], str], ...] = (
     (http.client.IncompleteRead, NetworkError, "the answer was cut"),
     (OSError, NetworkError, "the connection broke"),
     (http.client.HTTPException, NetworkError, "the answer is not HTTP"),
-    (zlib.error, NetworkError, "the answer cannot be unpacked"),
-    (ValueError, NetworkError, "the connection was closed"),  # reading from a file closed meanwhile
+    (zlib.error, NetworkError, "the answer cannot be decompressed"),
+    (ValueError, NetworkError, "the connection was closed"),  # reading from a file that was closed meanwhile
 )
 CAUGHT = (OSError, http.client.HTTPException, ValueError, zlib.error)
 PORTS = {"http": 80, "https": 443}
 
 
 def failure(error: BaseException, host: str) -> AdapterError:
-    """Our exception for one of the library's, whose own text may hold headers and is left out."""
+    """Our error for one of the library's. Its own text is left out, because it may contain headers."""
     if isinstance(error, ssl.SSLCertVerificationError):
         return certificate_error(host, error)
     for kind, ours, what in FAILURES:
@@ -50,7 +50,7 @@ def failure(error: BaseException, host: str) -> AdapterError:
     return NetworkError(f"{host}: {type(error).__name__}")
 
 
-class _Line(Connection):
+class _ServerConnection(Connection):
     """A connection to a server, perhaps through a proxy, that may serve several requests."""
 
     def __init__(self, url: SplitResult, proxy: SplitResult | None, opened: int) -> None:
@@ -59,7 +59,7 @@ class _Line(Connection):
 
     @property
     def key(self) -> tuple[str, str]:
-        """Whose requests it may serve."""
+        """The scheme and the host of the requests that it may serve."""
         return self.url.scheme, self.url.netloc
 
     def open(self, timeouts: Timeouts, context: Callable[[], ssl.SSLContext]) -> None:
@@ -81,7 +81,7 @@ class _Line(Connection):
         answer.close()
 
     def post(self, request: HttpRequest) -> Answer:
-        """Send a request; to a proxy without a tunnel the whole URL is named."""
+        """Send a request. A proxy without a tunnel gets the whole URL."""
         path = (self.url.path or "/") + (f"?{self.url.query}" if self.url.query else "")
         headers = {"host": self.url.netloc, **request.headers}
         if self.proxy and self.url.scheme == "http":
@@ -90,47 +90,49 @@ class _Line(Connection):
 
 
 class _BlockingReply:
-    def __init__(self, line: _Line, answer: Answer, silence: float | None, transport: BlockingTransport) -> None:
-        self._line, self._answer, self._silence, self._transport = line, answer, silence, transport
+    def __init__(
+        self, connection: _ServerConnection, answer: Answer, silence: float | None, transport: BlockingTransport
+    ) -> None:
+        self._connection, self._answer, self._silence, self._transport = connection, answer, silence, transport
         self._open = True
         self.status = answer.status
         self.headers = answer.fields()
 
     def chunks(self) -> Iterator[bytes]:
         try:
-            unpacker, chunks = unpacker_for(self.headers), self._line.chunks(self._answer, self._silence)
-            if unpacker is None:
+            decompressor, chunks = decompressor_for(self.headers), self._connection.chunks(self._answer, self._silence)
+            if decompressor is None:
                 yield from chunks
             else:
                 for chunk in chunks:
-                    yield from unpacker.pieces(chunk)
-                if unpacker.is_cut:
+                    yield from decompressor.pieces(chunk)
+                if decompressor.is_cut:
                     raise http.client.IncompleteRead(b"")
         except CAUGHT as error:
-            raise failure(error, self._line.url.netloc) from None
+            raise failure(error, self._connection.url.netloc) from None
         self._finish()
 
     def drain(self) -> None:
         if self._open:
-            self._line.whole = self._line.whole.within(DRAIN_SECONDS)
+            self._connection.whole = self._connection.whole.within(DRAIN_SECONDS)
             with suppress(AdapterError, *CAUGHT):
-                for _ in self._line.chunks(self._answer):
+                for _ in self._connection.chunks(self._answer):
                     pass
                 self._finish()
 
     def _finish(self) -> None:
-        """Read to the end: the connection may serve again."""
+        """The body was read to its end: keep the connection for another request."""
         if self._open and not self._answer.closes:
             self._open = False
             self._answer.close()
-            self._transport.keep(self._line)
+            self._transport.keep(self._connection)
 
     def close(self) -> None:
         if self._open:
             self._open = False
-            self._line.cut()
+            self._connection.cut()
             self._answer.close()
-            self._line.close()
+            self._connection.close()
 
 
 class BlockingTransport:
@@ -144,10 +146,10 @@ class BlockingTransport:
         tls: ssl.SSLContext | bool = True,
         connections: int = 20,
     ) -> None:
-        self._proxy, self._trust_env, self._most = proxy, trust_env, connections
+        self._proxy, self._trust_env, self._max_idle = proxy, trust_env, connections
         self._tls = tls if isinstance(tls, ssl.SSLContext) else None
         self._unchecked = tls is False
-        self._idle: list[_Line] = []
+        self._idle: list[_ServerConnection] = []
         self._lock = Lock()
         self._closings = 0
 
@@ -156,21 +158,21 @@ class BlockingTransport:
         if url.hostname is None or url.scheme not in PORTS:
             raise no_url()
         idle = self._take((url.scheme, url.netloc))
-        line = idle or _Line(url, self._proxy_for(request.url), self._closings)
-        line.url = url
-        line.whole = Deadline(request.timeouts.total, time.monotonic)
+        connection = idle or _ServerConnection(url, self._proxy_for(request.url), self._closings)
+        connection.url = url
+        connection.whole = Deadline(request.timeouts.total, time.monotonic)
         try:
-            abort.closes(line.cut)
+            abort.closes(connection.cut)
             if idle is None:
-                line.open(request.timeouts, self._context)
-                abort.closes(line.cut)  # was it rung before there was anything to close?
-            return _BlockingReply(line, line.post(request), request.timeouts.read, self)
+                connection.open(request.timeouts, self._context)
+                abort.closes(connection.cut)  # it may have been set before there was anything to close
+            return _BlockingReply(connection, connection.post(request), request.timeouts.read, self)
         except AdapterError:
-            line.close()
+            connection.close()
             del url  # its query may hold a key, and tracebacks may show local variables
             raise
         except CAUGHT as error:
-            line.close()
+            connection.close()
             host = url.netloc
             del url
             raise failure(error, host) from None
@@ -192,35 +194,35 @@ class BlockingTransport:
                     self._tls.check_hostname, self._tls.verify_mode = False, ssl.CERT_NONE
             return self._tls
 
-    def _take(self, key: tuple[str, str]) -> _Line | None:
-        """An idle connection on which nothing has come since its last answer, not even its end."""
+    def _take(self, key: tuple[str, str]) -> _ServerConnection | None:
+        """An idle connection on which nothing was received since its last answer, and that was not closed."""
         while True:
             with self._lock:
-                line = next((line for line in self._idle if line.key == key), None)
-                if line is None:
+                connection = next((connection for connection in self._idle if connection.key == key), None)
+                if connection is None:
                     return None
-                self._idle.remove(line)
-            if not line.has_unread():
-                return line
-            line.close()
+                self._idle.remove(connection)
+            if not connection.has_unread():
+                return connection
+            connection.close()
 
-    def keep(self, line: _Line) -> None:
+    def keep(self, connection: _ServerConnection) -> None:
         """Keep a connection for the next request, unless the transport was closed since it was opened."""
-        spare: _Line | None = line
-        if not line.used_up and not line.has_unread():
+        to_close: _ServerConnection | None = connection
+        if not connection.used_up and not connection.has_unread():
             with self._lock:
-                if line.opened == self._closings:
-                    self._idle.append(line)
-                    spare = self._idle.pop(0) if len(self._idle) > self._most else None
-        if spare is not None:
-            spare.close()
+                if connection.opened == self._closings:
+                    self._idle.append(connection)
+                    to_close = self._idle.pop(0) if len(self._idle) > self._max_idle else None
+        if to_close is not None:
+            to_close.close()
 
     def close(self) -> None:
         with self._lock:
             idle, self._idle = self._idle, []
             self._closings += 1
-        for line in idle:
-            line.close()
+        for connection in idle:
+            connection.close()
 
 
 def _bracketed(host: str) -> str:

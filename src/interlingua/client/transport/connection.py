@@ -1,7 +1,7 @@
-"""One blocking HTTP connection on which every read and write is held to a deadline.
+"""One blocking HTTP connection. Every read and write has a deadline.
 
-The client and the media fetcher use it. The standard library's HTTP client writes requests and parses answers; it gets
-this object in place of a socket.
+The client and the media fetcher use it. The standard library's HTTP client writes requests and parses answers; it uses
+this object as its socket.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ CANNOT_SEND = (ConnectionError, ssl.SSLEOFError, ssl.SSLZeroReturnError)
 
 
 class Answer(http.client.HTTPResponse):
-    """The final answer: interim ones (1xx) are skipped. The library skips 100 only.
+    """The final answer. Interim answers (1xx) are skipped; the library skips only 100.
 
-    ``closes`` says whether the server closes the connection after it; if the library knew, it would do so before.
+    ``closes``: whether the server closes the connection after it. The library does not know: it would close earlier.
     """
 
     closes = False
@@ -41,7 +41,7 @@ class Answer(http.client.HTTPResponse):
     def begin(self) -> None:
         super().begin()
         while 100 <= self.status < 200 and self.status != 101:
-            self.headers = self.msg = None  # type: ignore[assignment]  # or it would take itself for read
+            self.headers = self.msg = None  # type: ignore[assignment]  # else the library thinks that it has read them
             super().begin()
         self.closes, self.will_close = bool(self.will_close), False
 
@@ -51,12 +51,12 @@ class Answer(http.client.HTTPResponse):
 
 
 class Connection:
-    """``until`` is when the current step (connecting, the head, the next bytes) must be done, ``whole`` all of it."""
+    """``until`` is the deadline of the current step (connect, headers, next bytes), ``whole`` that of the request."""
 
     def __init__(self) -> None:
         self.whole = self.until = Deadline(None, time.monotonic)
         self.used_up = False
-        """Whether a request was not sent to its end, so that no other can follow."""
+        """Whether a request was not sent completely, so that the connection cannot be reused."""
         self._waits = True
         self._wire: socket.socket | None = None
         self._socket: socket.socket | _InnerTls | None = None
@@ -69,11 +69,11 @@ class Connection:
     # ------------------------------------------------------------------------------------------------ time
 
     def step(self, seconds: float | None) -> None:
-        """The next step begins, and has so many seconds."""
+        """Begin the next step, with a time limit."""
         self.until = self.whole.within(seconds)
 
     def arm(self) -> socket.socket | _InnerTls:
-        """The socket, which waits no longer than the step may still take. Called before every read and write."""
+        """The socket, with the time that is left for this step as its timeout. Called before every read and write."""
         assert self._socket is not None
         left = self.until.left() if self._waits else 0.0
         if left == 0 and self._waits:
@@ -87,7 +87,7 @@ class Connection:
         """Connect to the first address (as ``getaddrinfo`` gives them) that accepts."""
         problem: OSError = OSError("the host has no address")
         for family, kind, protocol, _, place in addresses:
-            self._wire = self._socket = made = socket.socket(family, kind, protocol)  # known, so that it can be cut
+            self._wire = self._socket = made = socket.socket(family, kind, protocol)  # set now, for ``cut``
             try:
                 self.arm()
                 made.connect(place)
@@ -100,7 +100,7 @@ class Connection:
         raise problem
 
     def secure(self, context: ssl.SSLContext, host: str) -> None:
-        """Speak TLS from now on; inside TLS if it is spoken already. Nothing that came before is read."""
+        """Use TLS from now on, inside the existing TLS if there is one. What was received before is not read."""
         if isinstance(self._socket, ssl.SSLSocket):
             self._socket = _InnerTls(self._socket, context, host, self.arm)
         else:
@@ -112,18 +112,18 @@ class Connection:
         self.arm()
         self._socket.do_handshake()
 
-    # ------------------------------------------------------------------------------------------------ speaking
+    # ------------------------------------------------------------------------------------------------ requests
 
     def ask(
         self, method: str, target: str, headers: Mapping[str, str], body: bytes = b"", seconds: float | None = None
     ) -> Answer:
-        """Send a request and read the head of its answer. Slow lines get time for the body."""
+        """Send a request and read the headers of its answer. The time limit grows with the body."""
         self.step(None if seconds is None else seconds + len(body) / SLOWEST)
         self._http.request(method, target, body or None, headers)
         return cast("Answer", self._http.getresponse())
 
     def chunks(self, answer: Answer, seconds: float | None = None) -> Iterator[bytes]:
-        """The body of an answer. Each part of it has so many seconds."""
+        """The body of an answer. ``seconds`` is the time limit for each part."""
         self.step(seconds)
         while chunk := answer.read1(CHUNK):
             yield chunk
@@ -132,7 +132,7 @@ class Connection:
             raise http.client.IncompleteRead(b"", answer.length)
 
     def has_unread(self) -> bool:
-        """Whether there is something to read, or the connection has ended. Does not wait."""
+        """Whether there is something to read, or the connection was closed. Does not wait."""
         self._waits = False
         try:
             return bool(self._reader.peek(1)) or self._raw.ended
@@ -144,11 +144,11 @@ class Connection:
     # ------------------------------------------------------------------------------------------------ as a socket
 
     def makefile(self, *_: object) -> BufferedReader:
-        """Always the same reader: what it has read ahead is not lost between two answers, and can be noticed."""
+        """Always the same reader, so that bytes it has read ahead are not lost between two answers."""
         return self._reader
 
     def sendall(self, data: bytes) -> None:
-        """Send, unless the server answers first or reads no more: whatever it has said is read then."""
+        """Send until all is sent, or until the server answers or stops reading: its answer is read then."""
         view = memoryview(data)
         try:
             while view and not self.used_up:
@@ -172,20 +172,20 @@ class Connection:
                     return
 
     def cut(self) -> None:
-        """End it at once, from any thread. ``shutdown`` wakes a thread that waits in ``recv``; ``close`` does not."""
+        """End the connection at once, from any thread. ``shutdown`` wakes a thread in ``recv``; ``close`` does not."""
         if self._wire is not None:
             with suppress(OSError):  # it is not connected, or closed already
                 socket.socket.shutdown(self._wire, socket.SHUT_RDWR)
 
     def close(self) -> None:
-        """End it."""
+        """Close the connection."""
         self.cut()
         if self._wire is not None:
             self._wire.close()
 
 
 class _Raw(RawIOBase):
-    """The bytes of a connection. ``ended`` is set at the end."""
+    """The bytes of a connection. ``ended`` is set when the other end has closed it."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection, self.ended = connection, False
@@ -203,13 +203,13 @@ class _Raw(RawIOBase):
 
 
 class _Reader(BufferedReader):
-    """The library closes it after every answer; the connection goes on."""
+    """The library closes its reader after every answer; this one stays open for the next."""
 
     def close(self) -> None: ...
 
 
 class _InnerTls:
-    """TLS inside TLS, for a proxy that is spoken to in TLS itself: ``ssl`` can wrap a real socket only."""
+    """TLS inside TLS, for a proxy that itself uses TLS: ``ssl`` can only wrap a real socket."""
 
     def __init__(self, outer: ssl.SSLSocket, context: ssl.SSLContext, host: str, arm: Callable[[], object]) -> None:
         self._outer, self._arm = outer, arm
@@ -245,7 +245,7 @@ class _InnerTls:
                 self._incoming.write_eof()
 
     def _flush(self) -> None:
-        said = memoryview(self._outgoing.read())
-        while said:
+        data = memoryview(self._outgoing.read())
+        while data:
             self._arm()
-            said = said[self._outer.send(said) :]
+            data = data[self._outer.send(data) :]

@@ -1,9 +1,9 @@
-"""Requests straight over a session's connections: its pool and the library's parser, and nothing between.
+"""Requests directly on connections of aiohttp's pool, with its parser, but without its ``ClientSession.request``.
 
-A session prepares every request anew, for cookies, redirects, authentication, middlewares and bodies of any length,
-none of which a model call has; that is most of what a call costs (``docs/adr/0006-straight-to-the-connection.md``).
-Here the head of a request is spelled once, and a call is a connection, one write and the answer. What needs more
-(a proxy, a body that may be long under way, a library that is not the one we know) goes through the session.
+A session prepares every request for cookies, redirects, authentication, middlewares and streamed bodies, which no
+model call has; that is most of the cost of a call (``docs/adr/0006-straight-to-the-connection.md``). Here the head of
+a request is written once, and a call is a connection, one write and the answer. What needs more (a proxy, a long body,
+a version of aiohttp that was not tested) goes through the session.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from yarl import URL
 
 from ..http import HttpRequest
 from .base import SLOWEST
-from .packing import ACCEPTED
+from .compression import ACCEPTED
 from .timeouts import TimedRequest
 
-__all__ = ["Answer", "BUFFER", "Head", "LONGEST", "converse", "goes_direct", "spell", "wire_of"]
+__all__ = ["Answer", "BUFFER", "Head", "LONGEST", "send_directly", "goes_direct", "write_head", "wire_of"]
 
 BUFFER = 2**18
 """Bytes of an answer that are read ahead."""
 LONGEST = 2**20
-"""Bytes of a body that is handed over at once. Of longer ones the library, too, warns if they are plain bytes."""
+"""The longest body that is written at once, in bytes. The library warns of longer ones too."""
 TESTED = (
     # minor  what is used of it: connect, set_response_params, transport.write, read, on_eof, release
     "3.11",
@@ -40,19 +40,19 @@ _IS_TESTED = ".".join(aiohttp.__version__.split(".")[:2]) in TESTED
 
 
 class Head:
-    """All of a request but its body: for the pool, whom to connect to; for the wire, its text up to the length.
+    """A request without its body: for the pool, the server to connect to; for the wire, the text up to the length.
 
-    The key is in both, so it is no tuple and no struct, which would show them.
+    Both contain the key. So this is neither a tuple nor a struct, whose repr would show it.
     """
 
-    __slots__ = ("text", "whom")
+    __slots__ = ("server", "text")
 
-    def __init__(self, whom: aiohttp.ClientRequest, text: bytes) -> None:
-        self.whom, self.text = whom, text
+    def __init__(self, server: aiohttp.ClientRequest, text: bytes) -> None:
+        self.server, self.text = server, text
 
 
 class Answer:
-    """What ``aiohttp.ClientResponse`` is to us: read to its end, it gives the connection back."""
+    """The part of ``aiohttp.ClientResponse`` that we use. Read to its end, it returns the connection to the pool."""
 
     __slots__ = ("connection", "content", "headers", "status")
 
@@ -62,49 +62,49 @@ class Answer:
         content.on_eof(connection.release)
 
     def close(self) -> None:
-        """Close the connection, unless it was given back."""
+        """Close the connection, unless it was returned to the pool."""
         if self.connection.protocol is not None:
             self.content.set_exception(aiohttp.ClientConnectionError("Connection closed"))
             self.connection.close()
 
 
 def wire_of(connection: Connection | None) -> asyncio.Transport | None:
-    """What a connection is made of, unless it was given back. ``abort`` ends it at once.
+    """The transport of a connection; None if it was returned to the pool. Its ``abort`` ends the connection at once.
 
-    ``close`` would wait until all was sent, and in TLS for the other end's farewell.
+    ``close`` would wait until all is sent, and in TLS until the other end has closed too.
     """
     return None if connection is None else connection.transport
 
 
 def goes_direct(request: HttpRequest) -> bool:
-    """Whether such a request may."""
+    """Whether a request can be sent directly."""
     return _IS_TESTED and len(request.body) <= LONGEST and request.method == "POST"
 
 
-def spell(request: HttpRequest, url: URL) -> Head:
-    """The head, with the headers that the library adds to all requests."""
+def write_head(request: HttpRequest, url: URL) -> Head:
+    """The head of a request, with the headers that the library adds to every request."""
     headers = CIMultiDict({"Accept-Encoding": ACCEPTED})
     headers.update(request.headers)
-    whom = aiohttp.ClientRequest(request.method, url, headers=headers, loop=asyncio.get_running_loop())
-    lines = [f"{name}: {value}" for name, value in whom.headers.items() if name.lower() != "content-length"]
+    server = aiohttp.ClientRequest(request.method, url, headers=headers, loop=asyncio.get_running_loop())
+    lines = [f"{name}: {value}" for name, value in server.headers.items() if name.lower() != "content-length"]
     lines = [f"{request.method} {url.raw_path_qs} HTTP/1.1", *lines, "Content-Length: "]
     if any("\r" in line or "\n" in line for line in lines):
         raise ValueError("there is a line break in a header")
-    return Head(whom, "\r\n".join(lines).encode())
+    return Head(server, "\r\n".join(lines).encode())
 
 
-async def converse(
+async def send_directly(
     connector: aiohttp.BaseConnector, head: Head, body: bytes, limit: aiohttp.ClientTimeout, timed: TimedRequest
 ) -> Answer:
-    """Send, and wait for the head of the answer. Raises what a session would."""
+    """Send a request, and wait for the headers of the answer. Raises what a session would raise."""
     try:
-        connection = await connector.connect(head.whom, [], limit)
+        connection = await connector.connect(head.server, [], limit)
     except TimeoutError:
         raise aiohttp.ConnectionTimeoutError from None
     if limit.sock_read is not None:
         timed.head_within(limit.sock_read + len(body) / SLOWEST)
     try:
-        message, content = await _ask(connection, b"%b%d\r\n\r\n%b" % (head.text, len(body), body))
+        message, content = await _exchange(connection, b"%b%d\r\n\r\n%b" % (head.text, len(body), body))
         return Answer(connection, message, content)
     except BaseException:
         wire = wire_of(connection)
@@ -114,7 +114,7 @@ async def converse(
         raise
 
 
-async def _ask(connection: Connection, text: bytes) -> tuple[RawResponseMessage, aiohttp.StreamReader]:
+async def _exchange(connection: Connection, text: bytes) -> tuple[RawResponseMessage, aiohttp.StreamReader]:
     protocol = connection.protocol
     if protocol is None or protocol.transport is None:
         raise aiohttp.ServerDisconnectedError
@@ -122,5 +122,5 @@ async def _ask(connection: Connection, text: bytes) -> tuple[RawResponseMessage,
     protocol.transport.write(text)
     while True:
         message, content = await protocol.read()
-        if not 100 <= message.code < 200 or message.code == 101:  # else more is to come
+        if not 100 <= message.code < 200 or message.code == 101:  # else it is an interim answer
             return message, content

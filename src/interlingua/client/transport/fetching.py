@@ -1,7 +1,7 @@
-"""Fetch what a URL names, guarded: checked addresses only, by hop, within limits; no cookies, no keys, no proxies.
+"""Fetch a URL that may come from anybody: only checked addresses, within limits; no cookies, no keys, no proxies.
 
-``fetch`` awaits and ``fetch_blocking`` blocks; what they decide is decided in ``guard.py``. A name is looked up once
-for each hop, and what was checked is what is connected to, under the name's own ``Host`` and certificate.
+``fetch`` is async, ``fetch_blocking`` blocks; the rules are in ``guard.py``. A host is looked up once for each
+redirect, and the connection goes to the addresses that were checked, with the host's own ``Host`` and certificate.
 """
 
 from __future__ import annotations
@@ -31,16 +31,16 @@ BROKEN = (OSError, http.client.HTTPException, ValueError)
 
 
 class Fetched(Struct, frozen=True):
-    """What came, and what the server calls it."""
+    """The data, and its content type as the server says."""
 
     data: bytes
     content_type: str
 
 
 class Network(Struct, frozen=True):
-    """Who may be reached and how: for tests, and for those whose media are in a network of their own.
+    """Which addresses may be reached and how: for tests, and for media in a private network.
 
-    ``allowed`` judges an address. ``lookup`` gives the addresses of a host and a port; the system's if it is None.
+    ``allowed`` checks an address. ``lookup`` returns the addresses of a host and a port; None is the system's lookup.
     """
 
     allowed: Callable[[Address], bool] = is_public
@@ -66,7 +66,7 @@ def _texts(found: Sequence[Any]) -> list[str]:
 
 
 async def fetch(url: str, allowance: Allowance, network: Network = OPEN) -> Fetched:
-    """Fetch; raises ``Refusal`` with the reason whatever goes wrong."""
+    """Fetch a URL. Anything that goes wrong is raised as a ``Refusal`` with the reason."""
     seconds = allowance.deadline().left()
     try:
         async with asyncio.timeout(seconds):
@@ -114,7 +114,7 @@ async def _visit(hop: Hop, addresses: Sequence[str], allowance: Allowance, netwo
 
 
 async def _connect(session: ClientSession, hop: Hop, addresses: Sequence[str]) -> ClientResponse:
-    """The first address that answers. An address is never looked up, whatever the library thinks of names."""
+    """Connect to the first address that answers. Addresses are numbers, so the library looks nothing up."""
     url = import_module("yarl").URL
     name = hop.host if hop.scheme == "https" else None
     problem: Exception = OSError()
@@ -145,7 +145,7 @@ async def _read(response: ClientResponse, allowance: Allowance) -> bytes:
 
 
 def fetch_blocking(url: str, allowance: Allowance, network: Network = OPEN) -> Fetched:
-    """The twin of ``fetch``. How long the system looks for a name is not limited."""
+    """As ``fetch``, blocking. The time of the system's name lookup is not limited."""
     hop, whole = Hop.of(url), allowance.deadline()
     seconds = whole.left()
     try:
@@ -189,12 +189,12 @@ def _visit_blocking(
 
 
 def _place(address: str, port: int) -> tuple[Any, ...]:
-    """An address as ``getaddrinfo`` has it; nothing is looked up."""
+    """An address in the form of ``getaddrinfo``; nothing is looked up."""
     return socket.getaddrinfo(address, port, type=socket.SOCK_STREAM, flags=socket.AI_NUMERICHOST)[0]
 
 
 def _utf8(value: str) -> str:
-    """A header as the other library reads it; this one takes it for Latin-1."""
+    """A header as UTF-8, as aiohttp decodes it. ``http.client`` decodes headers as Latin-1."""
     return value.encode("latin-1", "replace").decode("utf-8", "surrogateescape")
 
 

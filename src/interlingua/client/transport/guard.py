@@ -1,7 +1,7 @@
-"""Which addresses somebody else's URL may lead to, and how much may come from there. Nothing is looked up here.
+"""Which addresses a fetched URL may lead to, and how much data may be read. Nothing is looked up here.
 
-A URL in a conversation may be anybody's, and whoever fetches it stands inside the caller's network. So the addresses
-that a name resolves to are checked, those and no others are connected to, and each redirect is a new URL.
+A URL in a conversation may come from anybody, and it is fetched from inside the caller's network. So the addresses of
+a host are checked, only those are connected to, and each redirect is checked like a new URL.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ PORTS = {"http": 80, "https": 443}
 HOST = re.compile(r"[A-Za-z0-9._-]{1,253}|\[[0-9A-Fa-f:.]{2,45}\]")
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
 
-# IPv6 networks whose addresses hold an IPv4 address, and where in the number it stands.
+# IPv6 networks whose addresses contain an IPv4 address, and its position in bits from the right.
 EMBEDDED = (
     (IPv6Network("::/96"), 0),
     (IPv6Network("::ffff:0:0/96"), 0),
@@ -33,24 +33,24 @@ EMBEDDED = (
     (IPv6Network("2002::/16"), 80),
 )
 UNICAST = IPv6Network("2000::/3")
-"""All of IPv6 that is given out."""
+"""The part of IPv6 from which public addresses are assigned."""
 
-# Set apart by IANA's registries of special-purpose addresses; older versions of ``ipaddress`` do not know all of them.
+# In IANA's registries of special-purpose addresses; older versions of ``ipaddress`` do not know all of them.
 SPECIAL = (
     *(IPv4Network("192.0.0.0/24"), IPv4Network("192.88.99.0/24")),
     *(IPv6Network("2001::/23"), IPv6Network("2001:db8::/32"), IPv6Network("3fff::/20")),
 )
 UNFIT = ("is_private", "is_loopback", "is_link_local", "is_multicast", "is_reserved", "is_unspecified", "is_site_local")
 METADATA = frozenset({IPv4Address("168.63.129.16")})
-"""Public by number, and a cloud's own host all the same (Azure); the other clouds' are link-local or private."""
+"""Azure's internal host, whose address is public by number. Those of other clouds are link-local or private."""
 
 
 class Refusal(Exception):
-    """Why something is not fetched, in words that tell no more of the URL than its host: the rest may be a key."""
+    """Why something is not fetched. The message contains only the host of the URL: the rest may be a key."""
 
 
 class FetchLimits(Struct, frozen=True, kw_only=True):
-    """Of one request: bytes of each thing and of all together, things, seconds for each, redirects."""
+    """Limits for one request: bytes of each item and of all items, number of items, seconds for each, redirects."""
 
     each_bytes: int = 10 * 2**20
     all_bytes: int = 40 * 2**20
@@ -60,10 +60,9 @@ class FetchLimits(Struct, frozen=True, kw_only=True):
 
 
 class Allowance:
-    """The bytes that may still come, for one thing and for all of a request; several may be fetched at once.
+    """The bytes that may still be read, for one item and for all items of a request; several may be fetched at once.
 
-    ``until`` is when all must be there, the deadline of a model call or of a tool loop; the time of each thing is
-    limited besides.
+    ``until`` is the deadline for all items, that of a model call or of a tool loop. Each item has a time limit too.
     """
 
     def __init__(self, limits: FetchLimits, until: Deadline | None = None) -> None:
@@ -71,11 +70,11 @@ class Allowance:
         self._until = until or Deadline(None, time.monotonic)
 
     def deadline(self) -> Deadline:
-        """When a thing must be there that is asked for now."""
+        """The deadline of an item whose fetch begins now."""
         return self._until.within(self.limits.seconds)
 
     def spend(self, chunk: int, so_far: int) -> None:
-        """Count a chunk of a thing of which ``so_far`` bytes have come, this chunk included."""
+        """Count a chunk of an item. ``so_far`` is the number of bytes of the item, this chunk included."""
         if so_far > self.limits.each_bytes:
             raise Refusal(f"it has more than {self.limits.each_bytes} bytes")
         self.left -= chunk
@@ -84,7 +83,7 @@ class Allowance:
 
 
 def is_public(address: Address) -> bool:
-    """Whether an address is on the open Internet; one that wraps another is what it wraps."""
+    """Whether an address is on the public Internet. An IPv6 address that contains an IPv4 address counts as that."""
     if isinstance(address, IPv6Address):
         inner = _embedded(address)
         if inner is not None:
@@ -104,7 +103,7 @@ def _embedded(address: IPv6Address) -> IPv4Address | None:
 
 
 def check_addresses(found: Sequence[str], allowed: Callable[[Address], bool]) -> list[str]:
-    """The addresses of a host, in order; one that is not allowed condemns all: an honest name has no such one."""
+    """The addresses of a host, in order. If one is not allowed, the host is refused."""
     addresses = [ip_address(text.partition("%")[0]) for text in found]
     if not addresses:
         raise Refusal("its host has no address")
@@ -114,7 +113,7 @@ def check_addresses(found: Sequence[str], allowed: Callable[[Address], bool]) ->
 
 
 class Hop(NamedTuple):
-    """One URL, taken apart so that no library has to guess: everything in it is plain ASCII."""
+    """One URL in parts, all ASCII, so that every library reads it in the same way."""
 
     scheme: str
     host: str
@@ -143,21 +142,21 @@ class Hop(NamedTuple):
 
     @property
     def place(self) -> str:
-        """Host and port as the ``Host`` header has them."""
+        """Host and port as in the ``Host`` header."""
         return bracketed(self.host) + ("" if PORTS[self.scheme] == self.port else f":{self.port}")
 
     @property
     def url(self) -> str:
-        """The URL again."""
+        """The whole URL."""
         return f"{self.scheme}://{self.place}{self.path}"
 
     def at(self, address: str) -> str:
-        """The same URL with an address in place of the name."""
+        """The same URL with an address in place of the host name."""
         return f"{self.scheme}://{bracketed(address)}:{self.port}{self.path}"
 
 
 def _escaped(text: str) -> str:
-    """A part of a URL; bytes that a server sent and that are no text come through as bytes."""
+    """A part of a URL, percent-encoded. Bytes of a server that are not UTF-8 are encoded as they are."""
     return quote(text, safe="/%:@!$&'()*+,;=~-._?", errors="surrogateescape")
 
 
@@ -172,13 +171,13 @@ def bracketed(host: str) -> str:
 
 
 def check_head(status: int, headers: Mapping[str, str], hop: Hop, limits: FetchLimits) -> Hop | None:
-    """The URL that an answer redirects to, or None if it is the answer; raises ``Refusal`` if it is no good."""
+    """The URL that an answer redirects to, or None for a good answer; raises ``Refusal`` for any other."""
     if status in REDIRECTS and headers.get("location"):
         return Hop.of(headers["location"], hop)
     if status != 200:
         raise Refusal(f"{hop.host} answers {status}")
     if headers.get("content-encoding", "identity").lower() not in ("identity", ""):
-        raise Refusal("it is compressed, which was not asked for")
+        raise Refusal("it is compressed, which was not requested")
     length = headers.get("content-length", "")
     if length.isdigit() and int(length) > limits.each_bytes:
         raise Refusal(f"it has more than {limits.each_bytes} bytes")

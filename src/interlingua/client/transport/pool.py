@@ -1,4 +1,4 @@
-"""The library's pool, without connections on which something came unasked: it would be read as the next answer."""
+"""aiohttp's connection pool, without connections that have unread data: it would be read as the next answer."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["Pool"]
 
 
 class Pool(aiohttp.TCPConnector):
-    """A used connection is handed out only if nothing has come since its last answer, not even its end."""
+    """A used connection is reused only if nothing was received since its last answer, and it was not closed."""
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(**settings)  # pyright: ignore[reportUnknownMemberType]
@@ -29,7 +29,7 @@ class Pool(aiohttp.TCPConnector):
         while True:
             connection = await super().connect(req, traces, timeout)
             protocol = connection.protocol
-            if protocol is None or protocol not in self._used:  # what comes on a new one may be an early answer
+            if protocol is None or protocol not in self._used:  # data on a new connection may be an early answer
                 self._used.add(protocol)
                 return connection
             if not protocol.should_close and not _is_readable(protocol.transport):
@@ -38,7 +38,7 @@ class Pool(aiohttp.TCPConnector):
 
 
 def _is_readable(transport: asyncio.BaseTransport | None) -> bool:
-    """Whether there are bytes that the event loop has not read yet, or the connection has ended."""
+    """Whether there are bytes that the event loop has not read yet, or the connection was closed."""
     wire = None if transport is None else transport.get_extra_info("socket")
     if wire is None or wire.fileno() < 0:
         return True

@@ -1,4 +1,4 @@
-"""Proxies that the environment names, read when asked for."""
+"""Proxies of the environment variables, read at each call."""
 
 from __future__ import annotations
 

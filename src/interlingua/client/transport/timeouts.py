@@ -1,4 +1,4 @@
-"""Time limits of many requests with one timer: to set one for each of them, and anew at each chunk, is dear."""
+"""Time limits of many requests with one timer. A timer for each request, set again at each chunk, would be slow."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["SharedTimer", "TimedRequest"]
 
 
 class SharedTimer:
-    """Looks when the first of those it knows is due, and ends whoever is late."""
+    """Runs when the first of its requests is due, and ends the requests that are late."""
 
     def __init__(self) -> None:
         self._loop = asyncio.get_running_loop()
@@ -21,23 +21,23 @@ class SharedTimer:
         self.now = self._loop.time
 
     def add(self, timed: TimedRequest, due: float) -> None:
-        """Know one from now on."""
+        """Add a request."""
         self._known.add(timed)
         timed.known = True
         if due < self._at:
-            self._look_at(due)
+            self._set_timer(due)
 
     def drop(self, timed: TimedRequest) -> None:
-        """Know it no more."""
+        """Remove a request."""
         self._known.discard(timed)
         timed.known = False
 
-    def _look_at(self, due: float) -> None:
+    def _set_timer(self, due: float) -> None:
         if self._timer is not None:
             self._timer.cancel()
-        self._at, self._timer = due, self._loop.call_at(due, self._look)
+        self._at, self._timer = due, self._loop.call_at(due, self._check)
 
-    def _look(self) -> None:
+    def _check(self) -> None:
         self._at, self._timer, now = inf, None, self.now()
         found = [(timed.due, timed) for timed in self._known]
         self._known = {timed for due, timed in found if now < due < inf}
@@ -46,19 +46,20 @@ class SharedTimer:
             if due <= now:
                 timed.expire()
         if self._known:
-            self._look_at(min(due for due, timed in found if timed.known))
+            self._set_timer(min(due for due, timed in found if timed.known))
 
     def close(self) -> None:
-        """Look no more."""
+        """Stop."""
         self._known.clear()
         if self._timer is not None:
             self._timer.cancel()
 
 
 class TimedRequest:
-    """One request: ``total`` seconds for all of it, ``patience`` for each part of the answer's body.
+    """One request: ``total`` seconds for all of it, ``patience`` seconds of silence between parts of the body.
 
-    As a context it is what ``asyncio.timeout`` is, until the head is there and ``close`` says how else to end it.
+    Until the headers have come it is used as a context, and works as ``asyncio.timeout``. After ``begin``, ``close`` is
+    called when the request is late.
     """
 
     __slots__ = ("_before", "_shared_timer", "_task", "close", "deadline", "head", "known", "late", "patience", "since")
@@ -73,7 +74,7 @@ class TimedRequest:
 
     @property
     def due(self) -> float:
-        """When it will have taken too long. A silence that nobody sits through is never too long."""
+        """When the request is late. Silence counts only while somebody waits for the next part (``since`` is set)."""
         if self.close is None:
             return self.head
         if self.patience is None:
@@ -81,7 +82,7 @@ class TimedRequest:
         return inf if self.since is None else min(self.deadline, self.since + self.patience)
 
     def expire(self) -> None:
-        """It has taken too long."""
+        """End the request: it is late."""
         self.late = True
         if self.close is not None:
             self.close()
@@ -89,7 +90,7 @@ class TimedRequest:
             self._task.cancel()
 
     def head_within(self, seconds: float) -> None:
-        """The head of the answer must be there in so many seconds."""
+        """Set the time limit for the headers of the answer."""
         self.head = min(self.deadline, self._shared_timer.now() + seconds)
         if self.known:
             self._shared_timer.add(self, self.head)
@@ -110,18 +111,18 @@ class TimedRequest:
             raise TimeoutError from error
 
     def begin(self, close: Callable[[], None]) -> None:
-        """The head is there; from now on ``close`` ends it."""
+        """The headers have come. From now on ``close`` is called when the request is late."""
         self.close = close
         if self.patience is not None and self.known:
-            self._shared_timer.drop(self)  # it is due anew with each ``wait``
+            self._shared_timer.drop(self)  # each ``wait`` adds it again
 
     def wait(self) -> None:
-        """Somebody with ``patience`` waits for the next bytes."""
+        """Begin to wait for the next bytes, for at most ``patience`` seconds."""
         self.since = self._shared_timer.now()
         if not self.known:
             self._shared_timer.add(self, self.due)
 
     def end(self) -> None:
-        """It is over."""
+        """The request is over."""
         if self.known:
             self._shared_timer.drop(self)
