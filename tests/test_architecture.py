@@ -39,7 +39,7 @@ INSIDE = {
         ("models_file", "addressing", "environment", "signing", "retry", "fitting"),
         ("exchange", "transport", "behaviour", "export"),
         ("embedded", "media"),
-        ("calls", "loss_policy", "connecting"),
+        ("calls", "loss_policy", "client_parts"),
         ("adapter",),
         ("async_client", "sync_client"),
         ("connect",),

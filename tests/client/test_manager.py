@@ -38,7 +38,7 @@ from interlingua import (
     ToolDefinition,
     unfold,
 )
-from interlingua.client.connecting import USUAL
+from interlingua.client.client_parts import PREFERRED
 from interlingua.client.embedded import LoopbackServer, Script, Step, handler
 from interlingua.client.environment import OPTIONS, base_url_variable
 from interlingua.client.http import HttpRequest
@@ -677,9 +677,9 @@ def test_azure(environment: dict[str, str], settings: dict[str, Any], url: str) 
 
 # ruff: noqa: E501
 def test_what_an_address_lacks_is_named_with_its_variable() -> None:
-    from interlingua.client.addressing import HOLES
+    from interlingua.client.addressing import URL_VARIABLES
 
-    for provider, holes in HOLES.items():
+    for provider, holes in URL_VARIABLES.items():
         manager, _ = managing(KEYS)
         with pytest.raises(NotConfigured) as caught:
             manager.get_client(provider).complete(ask(model="m"))
@@ -874,7 +874,7 @@ def test_the_page_lists_every_provider() -> None:
 
 
 def test_the_page_says_who_is_asked_first() -> None:
-    assert ", ".join(f"`{name}`" for name in USUAL) in " ".join(PAGE.split())
+    assert ", ".join(f"`{name}`" for name in PREFERRED) in " ".join(PAGE.split())
 
 
 def test_the_page_names_every_option() -> None:

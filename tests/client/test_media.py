@@ -567,10 +567,10 @@ def test_media_types(data: bytes, declared: str, told: str | None, kind: str) ->
 @pytest.mark.parametrize(
     ("body", "declared", "says"),
     [
-        (b"<html>Please sign in</html>", "image/png", "it is text/html, and no image"),
-        (b"<svg onload='x()'/>", "image/svg+xml", "it is image/svg+xml, and no image"),
-        (PDF, "image/png", "it is application/pdf, and no image"),
-        (b"?", "application/octet-stream", "it is of no known type, and no image"),
+        (b"<html>Please sign in</html>", "image/png", "its type is text/html, which cannot be sent as image"),
+        (b"<svg onload='x()'/>", "image/svg+xml", "its type is image/svg+xml, which cannot be sent as image"),
+        (PDF, "image/png", "its type is application/pdf, which cannot be sent as image"),
+        (b"?", "application/octet-stream", "its type is not known, which cannot be sent as image"),
     ],
 )
 def test_a_wrong_type_is_a_loss(body: bytes, declared: str, says: str, way: str, site: Site) -> None:

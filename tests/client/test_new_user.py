@@ -28,9 +28,9 @@ from interlingua import (
     TextBlock,
 )
 from interlingua.client.addressing import Address
+from interlingua.client.client_parts import PREFERRED, configuration_of, default_model
 from interlingua.client.config import AdapterConfig
 from interlingua.client.connect import connect, connect_sync
-from interlingua.client.connecting import USUAL, configuration_of, usual_model
 from interlingua.client.embedded import LoopbackServer, Step, call, deaf_url
 from interlingua.client.environment import base_url_variable
 from interlingua.client.models_file import ConfigError
@@ -127,7 +127,7 @@ def test_a_script_is_a_list_of_lines() -> None:
         Session("embedded:", manager=ProviderManager(), script=["hello"])
 
 
-@pytest.mark.parametrize("provider", [*USUAL, "cerebras", "perplexity", "zai"])
+@pytest.mark.parametrize("provider", [*PREFERRED, "cerebras", "perplexity", "zai"])
 def test_any_provider_with_a_key_serves(provider: str) -> None:
     with LoopbackServer.in_thread() as server:
         environment = {ROWS[provider].auth.keys[0]: CANARY, base_url_variable(provider): server.url}
@@ -142,13 +142,13 @@ def test_any_provider_with_a_key_serves(provider: str) -> None:
 
 
 def chosen(environment: dict[str, str], **more: Any) -> str:
-    return usual_model(configuration_of(environment, **more))
+    return default_model(configuration_of(environment, **more))
 
 
 def test_keys_are_asked_for_in_a_fixed_order() -> None:
-    keys = {name: ROWS[name].auth.keys[0] for name in USUAL}
-    for place, name in enumerate(USUAL):
-        later = {keys[other]: "k" for other in USUAL[place:]}
+    keys = {name: ROWS[name].auth.keys[0] for name in PREFERRED}
+    for place, name in enumerate(PREFERRED):
+        later = {keys[other]: "k" for other in PREFERRED[place:]}
         assert chosen(dict(reversed(later.items()))) == f"{name}:{TIERS[name][1]}"
     assert chosen({"ZAI_API_KEY": "k", "CEREBRAS_API_KEY": "k"}) == f"cerebras:{TIERS['cerebras'][1]}"
 
@@ -165,7 +165,7 @@ def test_models_yaml_comes_before_keys(tmp_path: Path) -> None:
 
 
 def test_a_key_without_a_usual_model_is_said() -> None:
-    with pytest.raises(NotConfigured, match="huggingface has a key but no usual model; name one, such as"):
+    with pytest.raises(NotConfigured, match="huggingface has a key but no default model; name one, such as"):
         chosen({"HF_TOKEN": "k"})
 
 

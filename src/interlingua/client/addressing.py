@@ -1,4 +1,4 @@
-"""Where a request goes and under whose name: URL, headers and options, from a provider's row and the settings. Pure."""
+"""The URL and the headers of a request, from a provider's row and the settings. Pure."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ __all__ = [
     "headers_for",
     "hosted_form",
     "key_sentence",
-    "lay_over",
+    "merge_json",
     "url_for",
 ]
 
@@ -33,7 +33,7 @@ VERSION = re.compile(r"v\d+(?:(?:alpha|beta)\d*)?")
 DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 DEPLOYMENTS = "deployments"
 SCHEME = re.compile(r"https?://", re.IGNORECASE)
-HOLE = re.compile(r"{(\w+)}")
+PLACEHOLDER = re.compile(r"{(\w+)}")
 PRINTABLE = re.compile(r"[\x20-\x7e]*")
 SHORTEST_KEY = 8
 NOT_FOUND, NETWORK = 404, ErrorClass.network
@@ -41,22 +41,22 @@ UNREACHED = frozenset({ErrorClass.network, ErrorClass.timeout})
 PORTS = {"http": 80, "https": 443}
 MOST_REMEMBERED = 64
 KEYLESS = frozenset({"none", "sigv4", "google"})
-KEY_WORDS = frozenset({"key", "api_key", "api-key", "apikey", "token", "access_token"})
+KEY_PARAMETERS = frozenset({"key", "api_key", "api-key", "apikey", "token", "access_token"})
 
-# What ``options["api_version"]`` means: a header, a part of the query, or the version in the path.
+# ``options["api_version"]`` is sent as a header, or in the query; else it replaces the version in the path.
 VERSION_HEADERS = {"anthropic-messages": "anthropic-version"}
 VERSION_QUERIES = {"openai-chat": "api-version", "openai-responses": "api-version"}
 
-# Options that travel as headers, by dialect or by provider.
+# Options that are sent as headers, by dialect or by provider.
 OPTION_HEADERS: dict[str, dict[str, str]] = {
     "openai-chat": {"organization": "openai-organization", "project": "openai-project"},
     "openai-responses": {"organization": "openai-organization", "project": "openai-project"},
     "openrouter": {"referer": "http-referer", "title": "x-title"},
 }
-# Providers whose project is a part of the address and no header.
+# Providers whose project is a part of the URL and not a header.
 PROJECT_IN_URL = frozenset({"vertex", "vertex-anthropic"})
-# What may be set instead of an option that is a part of the address.
-HOLES: dict[str, dict[str, str]] = {
+# The environment variables of options that are a part of the base URL.
+URL_VARIABLES: dict[str, dict[str, str]] = {
     "bedrock": {"region": "AWS_REGION"},
     "azure": {"resource": "AZURE_OPENAI_ENDPOINT"},
     "vertex": {"project": "GOOGLE_CLOUD_PROJECT", "region": "GOOGLE_CLOUD_LOCATION"},
@@ -65,7 +65,7 @@ HOLES: dict[str, dict[str, str]] = {
 
 
 class Address:
-    """One provider as one configuration reaches it. It remembers what it worked out: calls repeat themselves."""
+    """URLs and headers for one provider and configuration, cached: most calls repeat an earlier one."""
 
     def __init__(self, provider: Provider, config: AdapterConfig) -> None:
         self.provider, self.config = provider, config
@@ -74,7 +74,7 @@ class Address:
         self._headers: dict[tuple[tuple[str, str], ...], dict[str, str]] = {}
 
     def url(self, path: str) -> str:
-        """As ``url_for``."""
+        """As ``url_for``, cached."""
         url = self._urls.get(path)
         if url is None:
             url = url_for(self.provider, self.config, path)
@@ -83,7 +83,7 @@ class Address:
         return url
 
     def headers(self, encoded: dict[str, str]) -> dict[str, str]:
-        """As ``headers_for``. Not to be changed."""
+        """As ``headers_for``, cached: the caller must not change them."""
         key = tuple(encoded.items())
         headers = self._headers.get(key)
         if headers is None:
@@ -93,7 +93,7 @@ class Address:
         return headers
 
     def explain(self, error: AdapterError, url: str, model: str | None) -> None:
-        """Say in the message where the call failed and what its reader may do, and nothing that may be a key."""
+        """Add to the message where the call failed and what can be done, but nothing that may be a key."""
         message = _placed(error, url)
         advice = (note for note in _advice(self.provider, self.config, error, model) if note not in message)
         error.message = "; ".join([message, *advice])
@@ -101,7 +101,7 @@ class Address:
 
 
 class Nowhere(Address):
-    """For requests that somebody else will send: paths stay what they are, and no key is told."""
+    """For requests that the caller sends: the URL is only a path, and the headers contain no key."""
 
     def url(self, path: str) -> str:
         """The path alone."""
@@ -110,39 +110,41 @@ class Nowhere(Address):
         return f"/{'/'.join(after)}{mark}{query}"
 
     def headers(self, encoded: dict[str, str]) -> dict[str, str]:
-        """Without the key, and without the caller's own headers, any of which may be one."""
+        """Without the key, and without ``extra_headers``, which may contain one."""
         return _public_headers(self.provider, self.config, encoded)
 
 
 def url_for(provider: Provider, config: AdapterConfig, path: str) -> str:
-    """The dialect's path under the base URL, which may or may not bring the version segment along."""
+    """The dialect's path below the base URL, which may or may not end with the version segment."""
     options = config.options
     base = _base_of(provider, config)
-    own = _parts(urlsplit(provider.base_url).path)
+    usual = _parts(urlsplit(provider.base_url).path)
     route, _, query = path.partition("?")
     before, after = _parts(base.path), _parts(route)
     if not before and _is_home(base.netloc, provider):
-        before = own
+        before = usual
     before, after = _deployed(before, after, options.get("api_version"))
     if VERSION.fullmatch(after[0]):
-        before, after = _with_version(before, own), after[1:]
+        before, after = _with_version(before, usual), after[1:]
         if provider.dialect not in VERSION_HEADERS and provider.dialect not in VERSION_QUERIES:
             before = _at_version(before, options.get("api_version"))
     elif before and VERSION.fullmatch(before[-1]):
-        before = before[:-1]  # a protocol without versions
+        before = before[:-1]  # this dialect has no versions in its paths
     queries = [base.query, query, _version_query(provider, options)]
     joined = "/".join([*_without_overlap(before, after), *after])
     return f"{base.scheme}://{base.netloc}/{joined}" + "?".join(["", "&".join(filter(None, queries))]).rstrip("?")
 
 
 def _is_home(host: str, provider: Provider) -> bool:
-    """Whether this is the provider's own host; a base URL may end there."""
-    pattern = HOLE.sub("[^.]+", re.escape(urlsplit(provider.base_url).netloc).replace(r"\{", "{").replace(r"\}", "}"))
+    """Whether this is the provider's host. Then a base URL without a path means the usual path."""
+    pattern = PLACEHOLDER.sub(
+        "[^.]+", re.escape(urlsplit(provider.base_url).netloc).replace(r"\{", "{").replace(r"\}", "}")
+    )
     return re.fullmatch(pattern, host) is not None
 
 
 def _deployed(before: list[str], after: list[str], version: Json) -> tuple[list[str], list[str]]:
-    """Where an API has a date for a version, the model is a part of the path; elsewhere the body names it."""
+    """Azure: with a date as API version the model is a part of the path; else only the body names it."""
     if after[1:2] != [DEPLOYMENTS]:
         return before, after
     if DEPLOYMENTS in before or not (version and DATE.match(str(version))):
@@ -154,14 +156,14 @@ def _parts(path: str) -> list[str]:
     return [part for part in path.split("/") if part]
 
 
-def _with_version(before: list[str], own: list[str]) -> list[str]:
-    """The base's segments with a version: its own, else the row's, as far from the end as it stands there."""
-    place = next((index for index, part in enumerate(own) if VERSION.fullmatch(part)), None)
+def _with_version(before: list[str], usual: list[str]) -> list[str]:
+    """The segments of the base URL with a version: its own, else that of the row, as far from the end."""
+    place = next((index for index, part in enumerate(usual) if VERSION.fullmatch(part)), None)
     if place is None or DEPLOYMENTS in before or any(map(VERSION.fullmatch, before)):
         return before
-    behind = len(own) - place - 1
+    behind = len(usual) - place - 1
     cut = len(before) - behind
-    return [*before[:cut], own[place], *before[cut:]] if cut >= 0 else before
+    return [*before[:cut], usual[place], *before[cut:]] if cut >= 0 else before
 
 
 def _at_version(before: list[str], version: Json) -> list[str]:
@@ -169,7 +171,7 @@ def _at_version(before: list[str], version: Json) -> list[str]:
 
 
 def _without_overlap(before: list[str], after: list[str]) -> list[str]:
-    """A base URL copied from an example may already end in the endpoint."""
+    """The base URL without an end that repeats the beginning of the path: it may be copied from an example."""
     for size in range(min(len(before), len(after)), 0, -1):
         if before[-size:] == after[:size]:
             return before[:-size]
@@ -182,24 +184,24 @@ def _version_query(provider: Provider, options: dict[str, Json]) -> str:
 
 
 def _fill(base: str, provider: Provider, options: dict[str, Json]) -> str:
-    """The base URL with its holes filled from the options."""
+    """The base URL with its placeholders replaced by options."""
 
-    def value(hole: re.Match[str]) -> str:
-        found = options.get(hole[1])
+    def value(name: re.Match[str]) -> str:
+        found = options.get(name[1])
         if not found:
-            variable = HOLES.get(provider.name, {}).get(hole[1])
-            told = f": set {variable} in the environment, or give AdapterConfig(options=...)" if variable else ""
+            variable = URL_VARIABLES.get(provider.name, {}).get(name[1])
+            advice = f": set {variable} in the environment, or give AdapterConfig(options=...)" if variable else ""
             raise NotConfigured(
-                f"{provider.name} needs options[{hole[1]!r}], a part of its address {provider.base_url}{told}",
+                f"{provider.name} needs options[{name[1]!r}], a part of its URL {provider.base_url}{advice}",
                 provider=provider.name,
             )
         return quote(str(found), safe="")
 
-    return HOLE.sub(value, base).replace("//global-aiplatform.", "//aiplatform.")
+    return PLACEHOLDER.sub(value, base).replace("//global-aiplatform.", "//aiplatform.")
 
 
 def _base_of(provider: Provider, config: AdapterConfig) -> SplitResult:
-    """The base URL. It is held by no local variable where an error is raised: it may hold a key."""
+    """The base URL. Where an error is raised, no local variable contains it: it may contain a key."""
     problem = _problem(_fill(config.base_url or provider.base_url, provider, config.options))
     if problem is not None:
         raise NotConfigured(problem, provider=provider.name)
@@ -211,14 +213,14 @@ def _problem(base: str) -> str | None:
     if not SCHEME.match(base):
         return f"base_url {shown!r} does not begin with http:// or https://; write one of them before it"
     parts = urlsplit(base)
-    asked = {name.lower() for name, _ in parse_qsl(parts.query)}
-    if "@" in parts.netloc or asked & KEY_WORDS:
-        return "base_url holds a user name or a key; keys travel in headers: use api_key or extra_headers"
+    parameters = {name.lower() for name, _ in parse_qsl(parts.query)}
+    if "@" in parts.netloc or parameters & KEY_PARAMETERS:
+        return "base_url contains a user name or a key; keys are sent in headers: use api_key or extra_headers"
     return None if parts.netloc else f"base_url {shown!r} is not a URL"
 
 
 def headers_for(provider: Provider, config: AdapterConfig, encoded: dict[str, str]) -> dict[str, str]:
-    """All headers but a signature, in lower case: the row's, the dialect's, the options', the key, the caller's own."""
+    """All headers but a signature, in lower case: of the row, the dialect and the options, the key, the caller's."""
     headers = MaskedHeaders(_public_headers(provider, config, encoded) | _key_header(provider, config))
     for name, value in config.extra_headers.items():
         headers[name.lower()] = value.reveal() if isinstance(value, Secret) else value
@@ -248,7 +250,7 @@ def _named(provider: Provider, key: str) -> dict[str, str]:
 KEY_HEADERS: dict[str, Callable[[Provider, str], dict[str, str]]] = {
     "bearer": _bearer,
     "header": _named,
-    "sigv4": _bearer,  # a key instead of a signature
+    "sigv4": _bearer,  # with a key, nothing is signed
     "google": _bearer,
     "none": _bearer,
 }
@@ -265,32 +267,32 @@ def _key_header(provider: Provider, config: AdapterConfig) -> dict[str, str]:
 
 
 def key_sentence(provider: Provider) -> str:
-    """What to do about a missing key."""
+    """The error message for a missing key."""
     where = " or ".join(provider.auth.keys)
     return f"no key for {provider.name}: set {where} in the environment, or give AdapterConfig(api_key=...)"
 
 
 def _placed(error: AdapterError, url: str) -> str:
-    """The message with the status and the URL that it came from, or with the address that was not reached."""
+    """The message with the status and the URL that answered, or with the URL that was not reached."""
     status, place = error.provider_status, _without_query(url)
     if place in error.message or _with_port(place) in error.message:
         return error.message
     if status is not None:
-        words = error.message.removeprefix(f"HTTP {status}")
-        return f"{words} (HTTP {status} from {place})" if words else f"HTTP {status} from {place}"
+        message = error.message.removeprefix(f"HTTP {status}")
+        return f"{message} (HTTP {status} from {place})" if message else f"HTTP {status} from {place}"
     if error.error_class in UNREACHED:
         return f"{error.message}, calling {_with_port(place)}"
     return error.message
 
 
 def _without_query(url: str) -> str:
-    """A URL as it may be shown: a query or a user name may be a secret."""
+    """A URL that can be shown, without query and user name, which may be secret."""
     parts = urlsplit(url)
     return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
 
 
 def _with_port(url: str) -> str:
-    """The same with its port, which is what a reader looks for when nobody answers."""
+    """The same with its port, which helps to find out why a server does not answer."""
     parts = urlsplit(url)
     default = "" if parts.netloc.rpartition("]")[2].count(":") else f":{PORTS.get(parts.scheme, '')}"
     return f"{parts.scheme}://{parts.netloc}{default}{parts.path}"
@@ -312,7 +314,7 @@ SCHEMES = ("bearer ", "basic ", "token ", "apikey ")
 
 
 def _secrets(config: AdapterConfig) -> list[str]:
-    """What must not be repeated; a short header value is no key, and would be found everywhere."""
+    """The values to mask. A short header value is not a key, and would be masked everywhere."""
     values = [value.reveal() if isinstance(value, Secret) else value for value in config.extra_headers.values()]
     values += [value.partition(" ")[2] for value in values if value.lower().startswith(SCHEMES)]
     values += named_secrets(config.options)
@@ -320,11 +322,11 @@ def _secrets(config: AdapterConfig) -> list[str]:
 
 
 def _check(headers: dict[str, str], provider: Provider) -> None:
-    """HTTP libraries quote a bad value in their message, and the value may be a key; so we look first."""
-    unfit = [name for name in headers if not PRINTABLE.fullmatch(headers[name])]
-    if unfit:
+    """Check the headers here, because HTTP libraries quote a bad value in their error, and it may be a key."""
+    bad = [name for name in headers if not PRINTABLE.fullmatch(headers[name])]
+    if bad:
         raise NotConfigured(
-            f"the header {unfit[0]} for {provider.name} holds a line break or a character that is not ASCII;"
+            f"the header {bad[0]} for {provider.name} contains a line break or a character that is not ASCII;"
             " was the key copied with something around it?",
             provider=provider.name,
         )
@@ -334,7 +336,7 @@ def _check(headers: dict[str, str], provider: Provider) -> None:
 
 
 class HostedDialect(Struct, frozen=True):
-    """A protocol behind another cloud's address: its path (another for streams), and what leaves or joins the body."""
+    """A dialect that a cloud serves at its own path (another for streams), and changes to the body."""
 
     dialect: str
     whole: str
@@ -344,7 +346,7 @@ class HostedDialect(Struct, frozen=True):
 
 
 HOSTED_DIALECTS = {
-    # the older path, which names the model; whether it is wanted is known when the URL is made
+    # the older path, with the model in it; ``_deployed`` removes it where it is not used
     "azure": HostedDialect("openai-chat", "/v1/deployments/{model}/chat/completions"),
     "vertex-anthropic": HostedDialect(
         "anthropic-messages",
@@ -359,7 +361,7 @@ HOSTED_DIALECTS = {
 def hosted_form(
     provider: Provider, model: str | None, path: str | None, body: Json, *, stream: bool
 ) -> tuple[str | None, Json]:
-    """Path and body as this provider wants them; most want the dialect's own."""
+    """Path and body for this provider. For most providers they are those of the dialect."""
     hosted = HOSTED_DIALECTS.get(provider.name)
     if hosted is None or model is None or hosted.dialect != provider.dialect:
         return path, body
@@ -368,14 +370,14 @@ def hosted_form(
 
 
 def betas_of(betas: tuple[str, ...], config: AdapterConfig) -> tuple[str, ...]:
-    """The request's own, then the configuration's."""
+    """The betas of the request, then those of the configuration."""
     more = config.options.get("betas")
     return tuple(dict.fromkeys((*betas, *more))) if more else betas
 
 
-def lay_over(body: Json, top: Json) -> Json:
-    """``top`` laid over a JSON body: objects are merged, anything else is replaced."""
+def merge_json(body: Json, top: Json) -> Json:
+    """A JSON body with ``top`` merged into it: objects are merged, anything else is replaced."""
     if not (isinstance(body, dict) and isinstance(top, dict)):
         return top
     below, above = cast("dict[str, Json]", body), cast("dict[str, Json]", top)
-    return {**below, **{key: lay_over(below.get(key), value) for key, value in above.items()}}
+    return {**below, **{key: merge_json(below.get(key), value) for key, value in above.items()}}

@@ -1,4 +1,4 @@
-"""What happens to calls, told to whoever wants to know; apart from the stream of events that a caller reads.
+"""Events about calls, for subscribers; they are not the events of a stream.
 
 Each attempt is one ``llm.call_started`` and then exactly one ``llm.call_completed`` or ``llm.call_failed``.
 """
@@ -19,7 +19,7 @@ log = logging.getLogger("interlingua")
 
 
 class CallEvent(Struct, frozen=True, kw_only=True, tag_field="type"):
-    """The root: which call, to whom, and which attempt (``retry_count`` is 0 for the first)."""
+    """The base class: the call, its provider and model, and the attempt (``retry_count`` is 0 for the first)."""
 
     request_id: str
     provider: str
@@ -39,7 +39,7 @@ class CallStarted(CallEvent, frozen=True, tag="llm.call_started"):
 
 
 class CallCompleted(CallEvent, frozen=True, tag="llm.call_completed"):
-    """An attempt brought a whole answer."""
+    """An attempt ended with a whole answer."""
 
     latency_ms: float
     stop_reason: StopReason
@@ -68,7 +68,7 @@ class Bus:
         self.subscribers: tuple[Subscriber, ...] = ()
 
     def subscribe(self, callback: Subscriber) -> Callable[[], None]:
-        """Tell ``callback`` of every event from now on. What is returned ends it."""
+        """Call ``callback`` with every event from now on. Returns a function that ends it."""
         self.subscribers = (*self.subscribers, callback)
 
         def unsubscribe() -> None:
@@ -77,22 +77,22 @@ class Bus:
         return unsubscribe
 
     def __bool__(self) -> bool:
-        """Whether anybody listens."""
+        """Whether there are subscribers."""
         return bool(self.subscribers)
 
     def publish(self, event: CallEvent) -> None:
-        """Tell everybody."""
+        """Call all subscribers."""
         for callback in self.subscribers:
             try:
                 callback(event)
-            except Exception:  # a subscriber's mistake is not the caller's
+            except Exception:  # an error in a subscriber must not break the call
                 log.exception("a subscriber of %s raised", event.type)
 
 
 BUS = Bus()
-"""The bus of all clients that were given none of their own."""
+"""The default bus of all clients."""
 
 
 def subscribe(callback: Subscriber) -> Callable[[], None]:
-    """Tell ``callback`` of every call of every client. What is returned ends it."""
+    """Call ``callback`` with the events of every client on the default bus. Returns a function that ends it."""
     return BUS.subscribe(callback)

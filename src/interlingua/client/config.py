@@ -1,4 +1,4 @@
-"""How a provider is called: plain values, nothing read from anywhere."""
+"""``AdapterConfig``: the settings of one provider, as plain values. Nothing is read from the environment here."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class AdapterConfig(Struct, frozen=True):
     """One provider's settings.
 
     ``timeout_seconds`` is the budget of one call over all its attempts; a stream may last longer, but not be silent
-    for longer. ``options`` are what only some adapters read: ``betas``, ``organization``, ``project``, ``api_version``,
+    for longer. ``options`` are read by some adapters only: ``betas``, ``organization``, ``project``, ``api_version``,
     ``region``, ``resource``, ``connect_timeout``, ``referer`` and ``title``, and ``body``, which is laid over the
     JSON body as it is.
     """
@@ -53,10 +53,10 @@ class AdapterConfig(Struct, frozen=True):
             force_setattr(self, "extra_headers", {name: Secret(value) for name, value in self.extra_headers.items()})
 
     def __repr__(self) -> str:
-        told = {name: getattr(self, name) for name in self.__struct_fields__}
-        told["options"] = dict.fromkeys(self.options, MASK)  # a key may hide in any of them
-        told["base_url"] = _shown(self.base_url)
-        return f"AdapterConfig({', '.join(f'{name}={value!r}' for name, value in told.items())})"
+        shown = {name: getattr(self, name) for name in self.__struct_fields__}
+        shown["options"] = dict.fromkeys(self.options, MASK)  # any of them may contain a key
+        shown["base_url"] = _shown(self.base_url)
+        return f"AdapterConfig({', '.join(f'{name}={value!r}' for name, value in shown.items())})"
 
     def __reduce__(self) -> tuple[Any, ...]:
         values = {name: getattr(self, name) for name in self.__struct_fields__}
@@ -65,7 +65,7 @@ class AdapterConfig(Struct, frozen=True):
         return (AdapterConfig, tuple(values.values()))
 
     def __deepcopy__(self, memo: dict[int, Any]) -> AdapterConfig:
-        """With its key, unlike a pickle: the copy stays in this process."""
+        """The copy has the key, unlike a pickle: it stays in this process."""
         return replace(self, options=deepcopy(self.options, memo), extra_headers=dict(self.extra_headers))
 
     @property

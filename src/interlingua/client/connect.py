@@ -1,4 +1,4 @@
-"""How a provider is called: ``connect("provider:model")``, ``AsyncClient`` and its twin ``Client``."""
+"""``connect("provider:model")`` makes an ``AsyncClient``, ``connect_sync`` a ``Client``."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, Unpack
 
 from .adapter import ProviderAdapter, Settings
 from .async_client import AsyncClient, AsyncStream
-from .connecting import ClientParts, Partial, configuration_of, parts_for
+from .client_parts import ClientParts, Partial, configuration_of, parts_for
 from .embedded import Choice, handler
 from .sync_client import Client, Stream
 from .transport.base import AsyncTransport, Transport
@@ -39,10 +39,9 @@ def connect(
 ) -> AsyncClient:
     """A client for ``"provider:model"``, a name of ``models.yaml``, a tier, or a model whose maker is known.
 
-    ``config`` (all or some settings) wins; what it leaves open is read now: ``models.yaml`` (``models`` names another
-    file), then the environment. Without a model, the first provider with a key serves; without any key,
-    ``NotConfigured`` is raised. ``script`` is what ``"embedded:"`` answers, a line for each request; without one it
-    echoes.
+    Settings come from ``config`` first, then from ``models.yaml`` (or the file ``models``), then from the environment;
+    all are read now. Without a model name, the first provider with a key is used; without any key, ``NotConfigured`` is
+    raised. ``script`` is what ``"embedded:"`` answers, one line for each request; without it, it echoes.
     """
     parts = parts_for(model, configuration_of(environment, models), config, environment)
     return client_at(parts, transport, script, **settings)
@@ -58,7 +57,7 @@ def connect_sync(
     script: Choice = None,
     **settings: Unpack[Settings],
 ) -> Client:
-    """As ``connect``, for code that does not await."""
+    """As ``connect``, for synchronous code."""
     parts = parts_for(model, configuration_of(environment, models), config, environment)
     return sync_client_at(parts, transport, script, **settings)
 
@@ -66,18 +65,18 @@ def connect_sync(
 def client_at(
     parts: ClientParts, transport: AsyncTransport | None = None, script: Choice = None, **settings: Unpack[Settings]
 ) -> AsyncClient:
-    """The async client that is made of these parts."""
+    """An async client of these parts."""
     if transport is None and parts.embedded:
         transport = AsyncMemoryTransport(handler(script))
-    told: Any = {"catalogue": parts.catalogue, "prepare": parts.prepare, **settings}
-    return AsyncClient(parts.provider, parts.config, model=parts.model, transport=transport, **told)
+    arguments: Any = {"catalogue": parts.catalogue, "prepare": parts.prepare, **settings}
+    return AsyncClient(parts.provider, parts.config, model=parts.model, transport=transport, **arguments)
 
 
 def sync_client_at(
     parts: ClientParts, transport: Transport | None = None, script: Choice = None, **settings: Unpack[Settings]
 ) -> Client:
-    """The blocking client that is made of these parts."""
+    """A blocking client of these parts."""
     if transport is None and parts.embedded:
         transport = MemoryTransport(handler(script))
-    told: Any = {"catalogue": parts.catalogue, "prepare": parts.prepare, **settings}
-    return Client(parts.provider, parts.config, model=parts.model, transport=transport, **told)
+    arguments: Any = {"catalogue": parts.catalogue, "prepare": parts.prepare, **settings}
+    return Client(parts.provider, parts.config, model=parts.model, transport=transport, **arguments)

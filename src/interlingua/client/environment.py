@@ -1,4 +1,4 @@
-"""What the environment says about a provider, read when asked for and never before."""
+"""The settings of a provider in environment variables, read when a client is made."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .config import AdapterConfig
 
 __all__ = ["base_url_variable", "configured"]
 
-# Where the vendors' own libraries look for a base URL; elsewhere it is ``NAME_BASE_URL``.
+# The variables of the vendors' own libraries for a base URL; for others it is ``NAME_BASE_URL``.
 BASE_URLS = {
     "openai-chat": "OPENAI_BASE_URL",
     "google": "GOOGLE_GEMINI_BASE_URL",
@@ -41,7 +41,7 @@ OPTIONS: dict[str, dict[str, tuple[str, ...]]] = {
 def configured(
     provider: Provider, config: AdapterConfig | None = None, environment: Mapping[str, str] | None = None
 ) -> AdapterConfig:
-    """A configuration whose gaps are filled from the environment: key, base URL, region, project."""
+    """The configuration, with key, base URL, region and project from the environment where it has none."""
     config = config or AdapterConfig()
     env = os.environ if environment is None else environment
     changes: dict[str, Any] = {}
@@ -49,14 +49,14 @@ def configured(
         changes["api_key"] = _first(env, provider.auth.keys)
     base = env.get(base_url_variable(provider.name), "")
     if config.base_url is None and base:
-        changes["base_url"] = SPELLINGS.get(provider.name, _nearby if provider.local else str)(base)
+        changes["base_url"] = URL_FORMS.get(provider.name, _local_url if provider.local else str)(base)
     found = {option: _first(env, names) for option, names in OPTIONS.get(provider.name, {}).items()}
     options = {option: value for option, value in found.items() if value} | config.options
     return replace(config, options=options, **changes)
 
 
 def base_url_variable(provider: str) -> str:
-    """The variable that points a provider somewhere else."""
+    """The environment variable for a provider's base URL."""
     return BASE_URLS.get(provider) or provider.upper().replace("-", "_") + "_BASE_URL"
 
 
@@ -67,13 +67,13 @@ def _first(env: Mapping[str, str], names: tuple[str, ...]) -> str | None:
 # --------------------------------------------------------------------------------------------- variables of other forms
 
 
-def _nearby(base: str) -> str:
-    """Servers on one's own machine have no certificate."""
+def _local_url(base: str) -> str:
+    """A URL without a scheme is http: local servers have no certificate."""
     return base if "://" in base else f"http://{base}"
 
 
 def _ollama_host(host: str) -> str:
-    """``OLLAMA_HOST`` is a host, a port or a URL; a server's ``0.0.0.0`` is this machine."""
+    """``OLLAMA_HOST`` is a host, a port or a URL. ``0.0.0.0``, which a server listens on, is this machine."""
     if "://" in host:
         return host
     parts = urlsplit(f"//{host}")
@@ -83,9 +83,9 @@ def _ollama_host(host: str) -> str:
 
 
 def _azure_endpoint(endpoint: str) -> str:
-    """``AZURE_OPENAI_ENDPOINT`` ends with the host; OpenAI's protocol begins one step further."""
+    """``AZURE_OPENAI_ENDPOINT`` ends with the host; the API is below ``/openai``."""
     base = endpoint.rstrip("/")
     return base if urlsplit(base).path else f"{base}/openai"
 
 
-SPELLINGS: dict[str, Callable[[str], str]] = {"ollama": _ollama_host, "azure": _azure_endpoint}
+URL_FORMS: dict[str, Callable[[str], str]] = {"ollama": _ollama_host, "azure": _azure_endpoint}

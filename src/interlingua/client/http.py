@@ -1,4 +1,4 @@
-"""One HTTP request as a value: what the exchange makes and a transport sends. Neither knows the other."""
+"""One HTTP request as a value: the exchange makes it and a transport sends it."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ __all__ = ["HttpRequest", "Timeouts"]
 
 
 class Timeouts(Struct, frozen=True):
-    """Seconds, each from its own beginning; None waits for ever.
+    """Time limits in seconds; None is no limit.
 
-    ``connect`` is until the connection stands, ``read`` the longest silence after that, ``total`` the whole attempt.
+    ``connect`` is for connecting, ``read`` for the longest silence after that, ``total`` for the whole attempt.
     """
 
     connect: float | None = 30.0
@@ -21,7 +21,7 @@ class Timeouts(Struct, frozen=True):
 
 
 class HttpRequest(Struct, frozen=True):
-    """What to send. Keys are in the headers only, and a repr shows the headers' names only."""
+    """What to send. Keys are only in the headers, and the repr shows only the names of headers."""
 
     method: str
     url: str
@@ -34,5 +34,5 @@ class HttpRequest(Struct, frozen=True):
         return f"HttpRequest({self.method} {shown_url(self.url)}, headers: {names}; {len(self.body)} bytes)"
 
     def __reduce__(self) -> tuple[type[HttpRequest], tuple[object, ...]]:
-        """Saved without its headers, since a key may be among them."""
+        """A pickle does not contain the headers, because a key may be among them."""
         return (HttpRequest, (self.method, self.url, {}, self.body, self.timeouts))

@@ -24,9 +24,9 @@ from .adapter import Adapter, ProviderAdapter, Settings
 from .addressing import Nowhere
 from .async_client import AsyncClient
 from .behaviour import Applied, Preset, apply_preset, behaviour_from, preset
+from .client_parts import DEFAULTS, ClientParts, Partial, default_model, merge_settings, parts_for, place_of
 from .config import AdapterConfig
 from .connect import client_at, sync_client_at
-from .connecting import DEFAULTS, ClientParts, Partial, laid_over, parts_for, place_of, usual_model
 from .embedded import Choice, as_script
 from .embedded.row import EMBEDDED
 from .environment import configured
@@ -210,7 +210,7 @@ class ProviderManager:
     def _make_entry(self, id: str, registration: _Registration) -> _Entry:
         adapter, configuration = registration.adapter, self._live.current
         if isinstance(adapter, Provider):
-            settings = configured(adapter, laid_over(DEFAULTS, registration.config), self._environment)
+            settings = configured(adapter, merge_settings(DEFAULTS, registration.config), self._environment)
             parts = ClientParts(adapter, settings, self._default(adapter.name), configuration.catalogue)
             return _Entry(parts, None, settings, adapter.name)
         if isinstance(adapter, str):
@@ -221,7 +221,7 @@ class ProviderManager:
                 adapter if ":" in adapter else f"{adapter}:", configuration, registration.config, self._environment
             )
             return _Entry(parts, None, parts.config, base)
-        settings = laid_over(getattr(adapter, "config", None) or DEFAULTS, registration.config)
+        settings = merge_settings(getattr(adapter, "config", None) or DEFAULTS, registration.config)
         return _Entry(None, adapter, settings, "")
 
     def _default(self, provider: str) -> str | None:
@@ -239,7 +239,7 @@ class ProviderManager:
         Without a name, what ``connect()`` would choose.
         """
         configuration = self.configuration
-        name = self._resolve_alias(model) if model is not None else usual_model(configuration)
+        name = self._resolve_alias(model) if model is not None else default_model(configuration)
         id, _, rest = name.partition(":")
         if id in self._registered:
             return id, rest or None

@@ -1,8 +1,8 @@
-"""Media by URL, for a target that takes data only: fetched if the caller opts in, or left, and then it is a Loss.
+"""Media by URL, for a target that takes data only: fetched if the caller opts in, else dropped with a Loss.
 
-Which URLs a target cannot take is not written down here: the dialect is asked. A block that it drops with a URL, and
-does not drop with data in its place, is worth fetching. ``fetch_media`` awaits, ``fetch_media_sync`` blocks; both ask
-the same ``Errand``. Nothing is fetched by anything else.
+Which URLs a target does not take is found out by encoding: a block that the dialect drops with a URL, and does not drop
+with data in its place, is fetched. ``fetch_media`` is async, ``fetch_media_sync`` blocks; both use a ``MediaPlan``.
+Nothing else in the package fetches URLs.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ SAMPLES: dict[type, str] = {
     AudioBlock: "audio/wav",
     VideoBlock: "video/mp4",
 }
-"""A type of each kind that every dialect with a word for the kind takes, to ask it with."""
+"""For each kind a type that every dialect takes if it takes the kind at all; for trial encodings."""
 
 ABLE: dict[type, str] = {
     ImageBlock: "images",
@@ -56,10 +56,10 @@ ABLE: dict[type, str] = {
     AudioBlock: "audio",
     VideoBlock: "video",
 }
-"""What a model must be able to do to be sent this kind."""
+"""The capability that a model needs for this kind."""
 
 ACCEPTED: dict[type, tuple[str, ...]] = {
-    # How the types begin that may be sent as this kind. A drawing that runs scripts is no picture.
+    # The types (or their beginnings) that may be sent as this kind. Not SVG: it can contain scripts.
     ImageBlock: ("image/png", "image/jpeg", "image/gif", "image/webp", "image/heic", "image/heif", "image/avif"),
     DocumentBlock: (
         *("application/pdf", "text/", "application/json", "application/rtf", "application/msword"),
@@ -70,7 +70,7 @@ ACCEPTED: dict[type, tuple[str, ...]] = {
 }
 
 MAGIC: tuple[tuple[int, bytes, str], ...] = (
-    # offset, bytes, what they are; the first that fits
+    # offset, bytes, type; the first that fits
     (0, b"\x89PNG\r\n\x1a\n", "image/png"),
     (0, b"\xff\xd8\xff", "image/jpeg"),
     (0, b"GIF87a", "image/gif"),
@@ -87,12 +87,12 @@ MAGIC: tuple[tuple[int, bytes, str], ...] = (
     (0, b"OggS", "audio/ogg"),
     (0, b"\x1aE\xdf\xa3", "video/webm"),
 )
-PAGES = (b"<!doctype html", b"<html")
-VAGUE = ("", "application/octet-stream", "binary/octet-stream", "application/binary")
+HTML = (b"<!doctype html", b"<html")
+UNSPECIFIC_TYPES = ("", "application/octet-stream", "binary/octet-stream", "application/binary")
 
 
 class Place(NamedTuple):
-    """Where a block with a URL stands."""
+    """A media block and its path. ``url`` is empty if its source is not a URL."""
 
     path: str
     block: MediaBlock
@@ -108,25 +108,26 @@ async def fetch_media(
     fetch: Fetch | None = None,
     deadline: Deadline | None = None,
 ) -> tuple[Request, tuple[Loss, ...]]:
-    """The request with media in place of the URLs that ``dialect`` cannot take, and a Loss for each that failed.
+    """The request with data in place of the URLs that ``dialect`` does not take, and a Loss for each that failed.
 
-    Public addresses only, a few at once, within ``limits`` and before ``deadline``. ``fetch`` replaces the network.
+    Only public addresses are fetched, a few at once, within ``limits`` and before ``deadline``. ``fetch`` replaces the
+    network.
     """
-    errand = Errand(request, dialect, target, Allowance(limits, deadline))
-    if not errand.urls:
-        return request, errand.losses
+    plan = MediaPlan(request, dialect, target, Allowance(limits, deadline))
+    if not plan.urls:
+        return request, plan.losses
     get = fetch or import_module(".transport.fetching", __package__).fetch
     turns = asyncio.Semaphore(AT_ONCE)
 
     async def one(url: str) -> None:
         async with turns:
             try:
-                errand.bring(url, await get(url, errand.allowance))
+                plan.note(url, await get(url, plan.allowance))
             except Refusal as refusal:
-                errand.bring(url, refusal)
+                plan.note(url, refusal)
 
-    await asyncio.gather(*(one(url) for url in errand.urls))
-    return errand.done(), errand.losses
+    await asyncio.gather(*(one(url) for url in plan.urls))
+    return plan.fetched_request(), plan.losses
 
 
 def fetch_media_sync(
@@ -138,43 +139,43 @@ def fetch_media_sync(
     fetch: FetchBlocking | None = None,
     deadline: Deadline | None = None,
 ) -> tuple[Request, tuple[Loss, ...]]:
-    """The twin of ``fetch_media``, one after the other."""
-    errand = Errand(request, dialect, target, Allowance(limits, deadline))
-    get = (fetch or import_module(".transport.fetching", __package__).fetch_blocking) if errand.urls else None
-    for url in errand.urls:
+    """As ``fetch_media``, blocking, one URL after the other."""
+    plan = MediaPlan(request, dialect, target, Allowance(limits, deadline))
+    get = (fetch or import_module(".transport.fetching", __package__).fetch_blocking) if plan.urls else None
+    for url in plan.urls:
         assert get is not None
         try:
-            errand.bring(url, get(url, errand.allowance))
+            plan.note(url, get(url, plan.allowance))
         except Refusal as refusal:
-            errand.bring(url, refusal)
-    return errand.done(), errand.losses
+            plan.note(url, refusal)
+    return plan.fetched_request(), plan.losses
 
 
-class Errand:
-    """What to fetch for a request, and the request with what was brought. Without I/O."""
+class MediaPlan:
+    """Which URLs of a request are fetched, and the request with the fetched data. Without I/O."""
 
     def __init__(self, request: Request, dialect: Dialect, target: Target | None, allowance: Allowance) -> None:
         self.request, self.allowance, limits = request, allowance, allowance.limits
         self.wanted = wanted(request, dialect, target)
-        self._brought: dict[str, Fetched | Refusal] = {}
+        self._outcomes: dict[str, Fetched | Refusal] = {}
         known = list(dict.fromkeys(place.url for place in self.wanted))
         self.urls = known[: limits.items]
         for url in known[limits.items :]:
-            self.bring(url, Refusal(f"no more than {limits.items} are fetched"))
+            self.note(url, Refusal(f"no more than {limits.items} are fetched"))
 
-    def bring(self, url: str, outcome: Fetched | Refusal) -> None:
-        """What became of a URL."""
-        self._brought[url] = outcome
+    def note(self, url: str, outcome: Fetched | Refusal) -> None:
+        """Note what was fetched from a URL, or why it was not fetched."""
+        self._outcomes[url] = outcome
 
-    def done(self) -> Request:
-        """The request, with data where data came."""
+    def fetched_request(self) -> Request:
+        """The request with the data that was fetched."""
         found = {place.path: self._source(place) for place in self.wanted}
         data = {path: source for path, source in found.items() if isinstance(source, Base64Source)}
         return with_sources(self.request, data) if data else self.request
 
     @property
     def losses(self) -> tuple[Loss, ...]:
-        """A Loss for each URL that was not fetched; the dialect will say what becomes of it."""
+        """A Loss for each URL that was not fetched. The dialect adds its own Loss for the block."""
         found = ((place, self._source(place)) for place in self.wanted)
         return tuple(
             Loss(place.path, "dropped", f"the URL at {host_of(place.url)} was not fetched: {why}")
@@ -183,22 +184,22 @@ class Errand:
         )
 
     def _source(self, place: Place) -> Base64Source | Refusal:
-        outcome = self._brought[place.url]
+        outcome = self._outcomes[place.url]
         if isinstance(outcome, Refusal):
             return outcome
         source = place.block.source
-        told = source.media_type if isinstance(source, UrlSource) else None
-        kind = media_type_of(outcome.data, outcome.content_type, told)
+        declared = source.media_type if isinstance(source, UrlSource) else None
+        kind = media_type_of(outcome.data, outcome.content_type, declared)
         if not kind.startswith(ACCEPTED[type(place.block)]):
-            return Refusal(f"it is {kind or 'of no known type'}, and no {place.block.type}")
+            return Refusal(f"its type is {kind or 'not known'}, which cannot be sent as {place.block.type}")
         return Base64Source(kind, b64encode(outcome.data).decode())
 
 
-# ------------------------------------------------------------------------------------------------ what is wanted
+# ------------------------------------------------------------------------------------------ which URLs are fetched
 
 
 def wanted(request: Request, dialect: Dialect, target: Target | None = None) -> list[Place]:
-    """The blocks whose URLs this target drops, though it would take data, and that the model can perceive."""
+    """The blocks whose URLs this target drops, though it takes data, and whose kind the model can read."""
     able = target.capabilities if target else None
     places = [
         place
@@ -221,14 +222,14 @@ def _dropped(request: Request, dialect: Dialect, target: Target | None) -> set[s
 
 
 def media_places(request: Request) -> Iterator[Place]:
-    """Every media block, those inside tool results too; ``url`` is empty where there is none."""
+    """Every media block, also inside tool results."""
     found: list[Place] = []
 
-    def see(path: str, block: MediaBlock) -> MediaBlock:
+    def note(path: str, block: MediaBlock) -> MediaBlock:
         found.append(Place(path, block, block.source.url if isinstance(block.source, UrlSource) else ""))
         return block
 
-    _mapped(request, see)
+    _mapped(request, note)
     yield from found
 
 
@@ -253,22 +254,22 @@ def _mapped(request: Request, change: Callable[[str, MediaBlock], MediaBlock]) -
     return replace(request, messages=messages, system=blocks(request.system, "system"))
 
 
-# ---------------------------------------------------------------------------------------------------- what it is
+# ---------------------------------------------------------------------------------------------------- media types
 
 
-def media_type_of(data: bytes, content_type: str, told: str | None = None) -> str:
-    """By its first bytes; else what the server says; else what the caller said."""
+def media_type_of(data: bytes, content_type: str, declared: str | None = None) -> str:
+    """The type by the first bytes, else the server's content type, else the caller's ``declared`` type."""
     for offset, magic, kind in MAGIC:
         if data.startswith(magic, offset):
             return kind
-    if data[:100].lstrip().lower().startswith(PAGES):
+    if data[:100].lstrip().lower().startswith(HTML):
         return "text/html"
-    declared = content_type.partition(";")[0].strip().lower()
-    return declared if declared not in VAGUE else told or ""
+    served = content_type.partition(";")[0].strip().lower()
+    return served if served not in UNSPECIFIC_TYPES else declared or ""
 
 
 def host_of(url: str) -> str:
-    """A URL's host, which is all of it that may be repeated."""
+    """The host of a URL. Only the host is shown: the rest may be a key."""
     try:
         return Hop.of(url).host
     except Refusal:

@@ -1,4 +1,4 @@
-"""A key that cannot be printed."""
+"""Keys that cannot be printed, and masks for keys in other values."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def masked(value: Any, secrets: Sequence[str]) -> Any:
 
 
 def named_secrets(options: Mapping[str, Any], *, inside: bool = False) -> Iterator[str]:
-    """The strings of a JSON object whose names, or the name above them, speak of keys."""
+    """The strings of a JSON object whose name, or the name of an object around them, looks like that of a secret."""
     for name, value in options.items():
         secret = inside or SECRET_NAMES.search(name) is not None
         if isinstance(value, dict):
@@ -39,23 +39,23 @@ def named_secrets(options: Mapping[str, Any], *, inside: bool = False) -> Iterat
 
 
 def shown_url(url: str) -> str:
-    """An address to be shown: no user, and of a query the names only, since any value may be a key."""
+    """A URL that can be shown: without the user, and with masked query values, because any of them may be a key."""
     url = re.sub(r"^(\w+://)?[^/?#]*@", rf"\g<1>{MASK}@", url)
     return re.sub(r"(?<=[?&])([^=&#]*)=[^&#]*", rf"\1={MASK}", url)
 
 
 class MaskedHeaders(dict[str, str]):
-    """Headers whose repr shows their names only: tracebacks and debuggers print local variables."""
+    """Headers whose repr shows only their names: tracebacks and debuggers print local variables."""
 
     def __repr__(self) -> str:
         return f"<headers: {', '.join(self)}>"
 
 
 class Secret(str):
-    """A string that reads as asterisks in every form but one: ``reveal()``.
+    """A string that shows asterisks everywhere; ``reveal()`` returns its value.
 
-    Since the mask is its real content, ``str``, ``format``, joining, JSON, logs and tracebacks can show nothing else.
-    A saved one has forgotten its value: keys are configured, not stored.
+    The asterisks are its real content, so ``str``, ``format``, joining, JSON, logs and tracebacks show nothing else. A
+    pickle does not contain the value: keys are configured, not stored.
     """
 
     __slots__ = ("_value",)
@@ -77,7 +77,7 @@ class Secret(str):
     def __eq__(self, other: object) -> bool:
         return self._value == (other._value if isinstance(other, Secret) else other)
 
-    def __ne__(self, other: object) -> bool:  # str has one of its own
+    def __ne__(self, other: object) -> bool:  # str defines its own
         return not self == other
 
     def __hash__(self) -> int:
@@ -90,4 +90,4 @@ class Secret(str):
         return self
 
     def __deepcopy__(self, _: object) -> Secret:
-        return self  # a copy within the process keeps the value; only what is saved forgets it
+        return self  # a copy in the same process keeps the value; a pickle does not

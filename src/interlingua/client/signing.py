@@ -1,7 +1,7 @@
-"""Proofs made for each request, for providers that take no plain key.
+"""Signatures and tokens made for each request, for providers that take no plain key.
 
-AWS's signature comes from botocore and Google's token from google-auth, if they are installed. Both look for
-credentials where their own command lines do, at the first request, and renew those that expire; that may block.
+botocore makes AWS signatures and google-auth makes Google tokens, if they are installed. Both look for credentials in
+the places of their command line tools, at the first request, and renew credentials that expire; that may block.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ GOOGLE_REMEDY = (
 
 
 def signer_for(provider: Provider, config: AdapterConfig) -> Signer | None:
-    """How requests to this provider are signed; None where a header says it all."""
+    """The signer for this provider's requests; None if a key or a header of the configuration is used."""
     maker = SIGNERS.get(provider.auth.kind)
     if maker is None or config.secret or "authorization" in {h.lower() for h in config.extra_headers}:
         return None
@@ -60,10 +60,10 @@ class AwsSigner:
         return replace(request, headers={**request.headers, **signed})
 
     def _frozen(self) -> Any:
-        """The credentials as they are now; those of a role are renewed."""
+        """The current credentials. Those of a role are renewed if they have expired."""
         errors = _botocore("exceptions", self._provider)
         if not self._region:
-            raise self._lacking("no region", "set AWS_REGION")
+            raise self._not_configured("no region", "set AWS_REGION")
         try:
             if self._credentials is None:
                 session = _botocore("session", self._provider).Session(profile=self._profile)
@@ -72,17 +72,17 @@ class AwsSigner:
                 return self._credentials.get_frozen_credentials()
         except (errors.ConnectionError, errors.HTTPClientError) as error:
             name, kind = self._provider.name, type(error).__name__
-            raise NetworkError(f"no AWS credentials for {name} could be had now ({kind})", provider=name) from None
+            raise NetworkError(f"the AWS credentials for {name} could not be loaded ({kind})", provider=name) from None
         except errors.BotoCoreError as error:
-            raise self._lacking(f"no AWS credentials ({type(error).__name__})", AWS_REMEDY) from None
-        raise self._lacking("no AWS credentials", AWS_REMEDY)
+            raise self._not_configured(f"no AWS credentials ({type(error).__name__})", AWS_REMEDY) from None
+        raise self._not_configured("no AWS credentials", AWS_REMEDY)
 
-    def _lacking(self, what: str, remedy: str) -> NotConfigured:
+    def _not_configured(self, what: str, remedy: str) -> NotConfigured:
         return NotConfigured(f"{what} for {self._provider.name}: {remedy}", provider=self._provider.name)
 
 
 class GoogleSigner:
-    """Google's access tokens, from the credentials that google-auth finds: a service account's file, gcloud, a role."""
+    """Google access tokens, with the credentials that google-auth finds: a service account's file, gcloud, a role."""
 
     def __init__(self, provider: Provider, config: AdapterConfig) -> None:
         self._provider = provider
@@ -93,19 +93,19 @@ class GoogleSigner:
         auth, transport = (_google(name, self._provider) for name in ("auth", "auth.transport.requests"))
         headers: dict[str, str] = {}
         try:
-            with self._lock:  # several calls may find the token expired at once
+            with self._lock:  # several calls at once may find the token expired
                 if self._credentials is None:
                     self._credentials, _ = auth.default(scopes=[GOOGLE_SCOPE])
                 self._credentials.before_request(transport.Request(), request.method, request.url, headers)
         except auth.exceptions.GoogleAuthError as error:
-            raise self._told(error, auth.exceptions.TransportError) from None
+            raise self._error(error, auth.exceptions.TransportError) from None
         return replace(request, headers={**request.headers, **{name.lower(): value for name, value in headers.items()}})
 
-    def _told(self, error: Any, unreachable: type[Exception]) -> AdapterError:
-        """Google's words are not repeated: they quote answers of the token's server."""
+    def _error(self, error: Any, unreachable: type[Exception]) -> AdapterError:
+        """Our error for Google's. Its message is not repeated: it may quote the token server's answer."""
         name, kind = self._provider.name, type(error).__name__
         if isinstance(error, unreachable) or error.retryable:
-            return NetworkError(f"no access token for {name} could be had now ({kind})", provider=name)
+            return NetworkError(f"the access token for {name} could not be fetched ({kind})", provider=name)
         return NotConfigured(f"no Google credentials for {name} ({kind}): {GOOGLE_REMEDY}", provider=name)
 
 

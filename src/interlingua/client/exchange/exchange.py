@@ -18,7 +18,7 @@ from ...types.messages import Origin
 from ...types.request import Request
 from ...types.response import Response
 from ...types.words import StopReason
-from ..addressing import HOSTED_DIALECTS, Address, betas_of, hosted_form, lay_over
+from ..addressing import HOSTED_DIALECTS, Address, betas_of, hosted_form, merge_json
 from ..config import AdapterConfig
 from ..http import HttpRequest, Timeouts
 from ..secrets import MASK, masked
@@ -60,7 +60,7 @@ class Exchange:
         self.address = address = address or Address(provider, config)
         self.url, self.headers = address.url(path), address.headers(encoded.headers)
         more = options.get("body") if options else None
-        self.wire: Json = lay_over(wire, more) if more else wire
+        self.wire: Json = merge_json(wire, more) if more else wire
         self._body: bytes | None = None
 
     @property

@@ -81,7 +81,7 @@ class Configuration:
         self.models = dict(file.models)
         entries = {**{name: AdapterEntry() for name in PROVIDERS}, **file.adapters}
         self.adapters = {name: _adapter(name, entry, environ, source) for name, entry in entries.items()}
-        self.own = tuple(file.adapters)
+        self.file_adapters = tuple(file.adapters)
         self.warnings = tuple(_warnings(file, source))
         self._only = next(iter(file.adapters)) if len(file.adapters) == 1 else None
         self._names = {alias: name for name, entry in self.models.items() for alias in entry.aliases}

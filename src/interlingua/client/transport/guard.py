@@ -134,7 +134,7 @@ class Hop(NamedTuple):
         if before is not None and before.scheme == "https" and scheme == "http":
             raise Refusal("it is redirected from https to http")
         if parts.username is not None or parts.password is not None:
-            raise Refusal("it holds a user name")
+            raise Refusal("it contains a user name")
         if not HOST.fullmatch(host):
             raise Refusal("it has no host that can be read")
         path, query = _escaped(parts.path or "/"), _escaped(parts.query)

@@ -8,7 +8,7 @@ from urllib.parse import quote, unquote, urlsplit, urlunsplit
 
 import msgspec
 
-from ...client.addressing import KEY_WORDS, SHORTEST_KEY
+from ...client.addressing import KEY_PARAMETERS, SHORTEST_KEY
 from ...client.http import HttpRequest
 from ...client.secrets import MASK
 from ...codec.json import is_array, is_object
@@ -23,7 +23,7 @@ HARMLESS = frozenset(
 """Of requests and answers. Of a request any other is masked, of an answer left out."""
 
 NOISE = frozenset({"user-agent", "content-length", "host", "connection", "accept-encoding"})
-MORE_KEY_WORDS = KEY_WORDS | {"sig", "signature", "secret", "password", "x-amz-signature", "x-amz-security-token"}
+MORE_KEY_WORDS = KEY_PARAMETERS | {"sig", "signature", "secret", "password", "x-amz-signature", "x-amz-security-token"}
 KEY_HEADERS = re.compile("auth|key|token|secret|cookie|signature|credential|password")
 BODY_KEYS = re.compile(
     r"^(api[-_]?key|key|token|secret|password)$|(api[-_]?key|[-_](secret|password|auth|token))$", re.IGNORECASE

@@ -1,6 +1,6 @@
-"""From a model's name to what a client is built of: its provider's row, its settings, its model.
+"""``ClientParts``: what a client is made of, found by a model's name: the provider's row, the settings, the model.
 
-What is configured is read when asked for: ``models.yaml`` if there is one, then the environment, then the catalogue.
+The configuration is read at each call: ``models.yaml`` if there is one, then the environment, then the catalogue.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ __all__ = [
     "ClientParts",
     "Partial",
     "configuration_of",
-    "laid_over",
+    "merge_settings",
     "parts_at",
     "parts_for",
     "place_of",
-    "usual_model",
+    "default_model",
 ]
 
-# Asked in this order for a key when no model was named; after them all others, as they stand in the table.
-USUAL = ("anthropic", "openai", "google", "openrouter", "mistral", "deepseek", "xai", "groq")
+# Without a model name, the first of these that has a key is used; after them all others, in the order of the table.
+PREFERRED = ("anthropic", "openai", "google", "openrouter", "mistral", "deepseek", "xai", "groq")
 
 DEFAULTS = AdapterConfig()
 
@@ -45,7 +45,7 @@ Partial = AdapterConfig | Mapping[str, Any]
 
 
 class ClientParts(Struct, frozen=True):
-    """All that a client needs to be told."""
+    """The arguments of a client."""
 
     provider: Provider
     config: AdapterConfig
@@ -60,7 +60,7 @@ class ClientParts(Struct, frozen=True):
 
 
 def configuration_of(environment: Mapping[str, str] | None = None, models: str | Path | None = None) -> Configuration:
-    """What ``models.yaml`` and the environment say now."""
+    """The configuration of ``models.yaml`` and the environment, read now."""
     return load_configuration(models, environ=os.environ if environment is None else environment)
 
 
@@ -70,11 +70,11 @@ def parts_for(
     config: Partial | None = None,
     environment: Mapping[str, str] | None = None,
 ) -> ClientParts:
-    """The parts for a model; without a name, for that of the first provider with a key."""
-    name = usual_model(configuration) if name is None else name
+    """The parts for a model; without a name, for the default model of the first provider with a key."""
+    name = default_model(configuration) if name is None else name
     adapter, _, model = name.partition(":")
     if adapter == EMBEDDED and EMBEDDED not in configuration.adapters:
-        return ClientParts(embedded_provider(model), laid_over(DEFAULTS, config), model or "scripted", None)
+        return ClientParts(embedded_provider(model), merge_settings(DEFAULTS, config), model or "scripted", None)
     return parts_at(place_of(name, configuration), configuration, config, environment)
 
 
@@ -86,13 +86,13 @@ def parts_at(
 ) -> ClientParts:
     """The parts for a place, with ``config`` laid over what is configured there."""
     row = place.adapter.provider
-    settings = configured(row, laid_over(place.adapter.config, config), environment)
+    settings = configured(row, merge_settings(place.adapter.config, config), environment)
     prepare = partial(_prepared, configuration, place, settings) if configuration.source is not None else None
     return ClientParts(row, settings, place.model or None, configuration.catalogue, prepare)
 
 
 def place_of(name: str, configuration: Configuration) -> Place:
-    """Where a name leads: to a model, an adapter's default model, or a tier of the usual provider."""
+    """The adapter and model of a name: a model, an adapter (its default model), or a tier of the default provider."""
     adapter, _, model = name.partition(":")
     try:
         if adapter in configuration.adapters and not model and name not in configuration.models:
@@ -106,14 +106,16 @@ def place_of(name: str, configuration: Configuration) -> Place:
 
 
 def _tier(name: str, configuration: Configuration) -> Place:
-    usual = next(_ready(configuration), None)
-    if usual is None:
-        raise NotConfigured(f"{name!r} is a model of the first provider with a key, and none has one: {_keys()}")
-    return configuration.locate(f"{usual}:{name}")
+    preferred = next(_ready(configuration), None)
+    if preferred is None:
+        raise NotConfigured(
+            f"{name!r} means a model of the first provider with a key, and no provider has a key: {_keys()}"
+        )
+    return configuration.locate(f"{preferred}:{name}")
 
 
 def _prepared(configuration: Configuration, place: Place, settings: AdapterConfig, request: Request) -> Request:
-    """The request with the names and defaults of ``models.yaml``; the client fills in what is still open."""
+    """The request with the names and defaults of ``models.yaml``."""
     if place.adapter.missing is not None and not settings.secret and not settings.extra_headers:
         place.require()
     if request.model is None:
@@ -122,47 +124,49 @@ def _prepared(configuration: Configuration, place: Place, settings: AdapterConfi
     return replace(found.with_defaults(request), model=found.model)
 
 
-# ----------------------------------------------------------------------------------------- who serves without a name
+# ------------------------------------------------------------------------------------------------ the default model
 
 
-def usual_model(configuration: Configuration) -> str:
-    """The model for those who name none: the first usable one of ``models.yaml``, else of the first provider with a
-    key that has a usual model. The scripted model answers only who names it: it would call real tools."""
-    own = (name for name in configuration.models if configuration.locate(name).configured)
-    found = next(own, None) or next((f"{name}:{configuration.default(name)}" for name in _ready(configuration)), None)
+def default_model(configuration: Configuration) -> str:
+    """The model that is used without a name: the first usable one of ``models.yaml``, else the default model of the
+    first provider that has a key and a default model. Never the scripted model, because it would call real tools."""
+    usable = (name for name in configuration.models if configuration.locate(name).configured)
+    found = next(usable, None) or next(
+        (f"{name}:{configuration.default(name)}" for name in _ready(configuration)), None
+    )
     if found is not None:
         return found
     keyed = [name for name, adapter in configuration.adapters.items() if adapter.config.api_key]
     if keyed:
-        raise NotConfigured(f"{keyed[0]} has a key but no usual model; name one, such as '{keyed[0]}:model'")
+        raise NotConfigured(f"{keyed[0]} has a key but no default model; name one, such as '{keyed[0]}:model'")
     raise NotConfigured(f"no provider has a key: {_keys()}, or name a model; 'embedded:' is scripted and needs no key")
 
 
 def _keys() -> str:
-    return f"set one of {', '.join(PROVIDERS[name].auth.keys[0] for name in USUAL[:3])}"
+    return f"set one of {', '.join(PROVIDERS[name].auth.keys[0] for name in PREFERRED[:3])}"
 
 
 def _ready(configuration: Configuration) -> Iterator[str]:
-    """The adapters that could serve somebody who names no model: those of the file, then those with a key."""
+    """The adapters that can be used without a model name: those of the file, then those with a key."""
     adapters = configuration.adapters
-    for name in configuration.own:
+    for name in configuration.file_adapters:
         if adapters[name].missing is None and adapters[name].default_model:
             yield name
-    for name in dict.fromkeys((*USUAL, *adapters)):
+    for name in dict.fromkeys((*PREFERRED, *adapters)):
         if adapters[name].config.api_key and configuration.default(name):
             yield name
 
 
-# ------------------------------------------------------------------------------------------------- settings over others
+# ------------------------------------------------------------------------------------------------- merging settings
 
 
-def laid_over(below: AdapterConfig, above: Partial | None) -> AdapterConfig:
-    """A partial configuration over another: what it says wins; headers, options and retries field by field."""
+def merge_settings(below: AdapterConfig, above: Partial | None) -> AdapterConfig:
+    """``below`` with the settings of ``above``. Headers, options and retries are merged field by field."""
     if above is None:
         return below
     if isinstance(above, AdapterConfig):
-        told = {name: getattr(above, name) for name in above.__struct_fields__}
-        above = {name: value for name, value in told.items() if value != getattr(DEFAULTS, name)}
+        values = {name: getattr(above, name) for name in above.__struct_fields__}
+        above = {name: value for name, value in values.items() if value != getattr(DEFAULTS, name)}
     unknown = sorted(set(above) - set(below.__struct_fields__))
     if unknown:
         raise ValueError(f"AdapterConfig has no {', '.join(unknown)}; it has {', '.join(below.__struct_fields__)}")
