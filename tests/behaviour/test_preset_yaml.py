@@ -137,7 +137,7 @@ def test_the_example_of_the_page() -> None:
         ("families:\n  claude:\n  anthropic:\n", "preset:3: families: 'anthropic' and 'claude' are the same"),
         ("- a\n- b\n", "preset:1: the file must be a mapping with `families`, `default`, …"),
         ("a: [\n", "preset:2: not YAML:"),
-        ("default: {}\ndefault: {}\n", "preset:2: `default` is said twice; remove one of them"),
+        ("default: {}\ndefault: {}\n", "preset:2: `default` occurs twice; remove one of them"),
     ],
 )  # fmt: skip
 def test_mistakes_are_told_with_their_lines(text: str, told: str) -> None:

@@ -235,7 +235,7 @@ MISTAKES = (
     ("adapters:\n  openai:\n    base_url: 5", 3, "got `int`; put it in quotes"),
     ("adapters:\n  openai:\n    retry:\n      classes: [rate_limit, oops]", 4, "unknown word `oops`; known: auth"),
     ("adapters:\n  openai: {api_key: a, api_key_env: B}", 2, "api_key_env or api_key, not both"),
-    ("adapters:\n  a:b: {type: openai}", 2, "may not hold a colon"),
+    ("adapters:\n  a:b: {type: openai}", 2, "must not contain a colon"),
     ("adapters: [openai]", 1, "must be a mapping"),
     ("- adapters", 1, "must be a mapping"),
     ("models:\n  m: {}", 2, "which adapter serves it?"),
@@ -245,7 +245,7 @@ MISTAKES = (
     ("models:\n  m:\n    adapter: openai\n    price: {input: 1}", 4, "`output` is missing"),
     ("models:\n  a: {adapter: openai}\n  b:\n    adapter: openai\n    aliases:\n    - a", 6, "means the model 'a'"),
     ("models:\n  a: {adapter: openai, aliases: [x]}\n  b: {adapter: openai, aliases: [x]}", 3, "an alias of 'a'"),
-    ("adapters:\n  openai: {}\n  openai: {}", 3, "`openai` is said twice"),
+    ("adapters:\n  openai: {}\n  openai: {}", 3, "`openai` occurs twice"),
     ("adapters:\n  openai: {a: [}", 2, "not YAML"),
     ("adapters:\n  ? [a]\n  : b", 2, "a key must be a plain word"),
 )  # fmt: skip
@@ -372,7 +372,7 @@ def test_a_changed_file_is_a_new_snapshot(tmp_path: Path, caplog: Any) -> None:
     assert live.error is not None
     assert live.error.problems[0].line == 2
     assert not live.refresh()
-    assert caplog.text.count("the old one stays") == 1
+    assert caplog.text.count("the old configuration stays in use") == 1
 
     write(path, "adapters:\n  openai: {timeout_seconds: 2}\n", 4)
     assert live.refresh()

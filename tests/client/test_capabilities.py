@@ -473,5 +473,7 @@ def test_a_parameter_that_the_model_refuses(dialect: str, field: str, value: Any
     request, catalogue = ask(**{field: value}), knowing(rejects=(field,))
     outcome = made(dialect, request, catalogue=catalogue)
     assert getattr(only(outcome), field) == getattr(Request(), field)
-    assert lost(outcome) == [(field, "dropped", f"{MODEL} does not take it")]
-    refused(made(dialect, request, catalogue=catalogue, unsupported="refuse"), f"{field}: ", "does not take it")
+    assert lost(outcome) == [(field, "dropped", f"{MODEL} does not take this parameter")]
+    refused(
+        made(dialect, request, catalogue=catalogue, unsupported="refuse"), f"{field}: ", "does not take this parameter"
+    )

@@ -273,7 +273,7 @@ REFUSED = (
     ("openai:gpt-4o",                   {"messages": [Message("user", (ImageBlock(Base64Source("image/heic", "aGk=")),))]},
                                                                                            "takes no image/heic"),
     ("anthropic:claude-sonnet-5",       {"messages": [Message("user", "hi"), Message("assistant", "Well,")]},
-                                                                                           "messages/1: claude-sonnet-5 does not go on"),
+                                                                                           "messages/1: claude-sonnet-5 does not continue"),
 )
 # fmt: on
 
@@ -395,7 +395,7 @@ def test_losses_are_judged_by_the_callers_policy(way: str, caplog: pytest.LogCap
     request, script = ask(model="gpt-5", temperature=0.5), Script(Step(act="echo"))
     outcome = call(way, "openai", script, request, on_loss="raise")
     assert isinstance(outcome.error, LossyTranslation)
-    assert "temperature: gpt-5 does not take it" in outcome.error.message
+    assert "temperature: gpt-5 does not take this parameter" in outcome.error.message
     assert outcome.transport.requests == []
     assert call(way, "openai", script, request, on_loss="allow").response is not None
     assert caplog.records == []
@@ -406,7 +406,7 @@ def test_a_refusal_names_provider_and_request() -> None:
     outcome = call("complete", "openai", Script(), request, unsupported="refuse")
     assert outcome.error is not None
     assert (outcome.error.provider, outcome.error.request_id) == ("openai", "r1")
-    assert outcome.error.message == "temperature: gpt-5 does not take it"
+    assert outcome.error.message == "temperature: gpt-5 does not take this parameter"
 
 
 # ------------------------------------------------------------------------------------------------------ recorded truth
@@ -462,8 +462,8 @@ def test_what_providers_took_is_sent_as_written(name: str) -> None:
 # fmt: off
 FORESEEN = (
     # dialect              what the provider said                                    what we say before
-    ("anthropic-messages", "does not support assistant message prefill",             "does not go on"),
-    ("anthropic-messages", "does not support effort level 'xhigh'",                  "knows no effort 'xhigh'"),
+    ("anthropic-messages", "does not support assistant message prefill",             "does not continue"),
+    ("anthropic-messages", "does not support effort level 'xhigh'",                  "has no effort 'xhigh'"),
     ("openai-chat",        "Unsupported parameter: 'stop' is not supported",         "stop_sequences"),
     ("openai-chat",        "does not support 'developer' with this model",           "takes no system prompt"),
     ("openai-chat",        "does not support 'system' with this model",              "takes no system prompt"),

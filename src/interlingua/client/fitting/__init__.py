@@ -1,8 +1,8 @@
-"""What a model takes, held against a request before a byte is sent.
+"""A request changed so that the model accepts it, before anything is sent.
 
-Content that the model cannot read (a picture, a tool) is refused with a sentence that says so: an answer that ignores
-half of the question is worse than none. A parameter that the model does not take is dropped with a Loss, or refused,
-as the caller wishes. Facts come from the catalogue; what nobody knows is sent as written.
+Content that the model cannot read (an image, a tool) is refused with an error: an answer that ignores half of the
+question is worse than none. A parameter that the model does not take is dropped with a Loss, or refused, as the caller
+chooses. What is known of models comes from the catalogue; to an unknown model everything is sent as written.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from ...models.catalogue.facts import Facts
 from ...types.capabilities import AdapterCapabilities
 from ...types.loss import Loss
 from ...types.request import Request
-from .answering import match_results, results_match, unanswered
+from .cache_marks import unmarked
 from .content import problems, unfinished
-from .fitter import Fitter
-from .marks import unmarked
+from .fast_check import Fitter
 from .parameters import by_tool, forced, limited, one_call, rejected
-from .reader import Reader
+from .target_model import TargetModel
 from .thinking import fit_thinking
+from .tool_results import match_results, results_match, unanswered
 
 __all__ = ["Fitter", "Unsupported", "fit_request", "match_results", "problems", "results_match", "unanswered"]
 
@@ -38,18 +38,18 @@ def fit_request(
         wrong += unfinished(request)
     if wrong:
         raise InvalidRequestError("; ".join(wrong))
-    reader = Reader(facts, able, request)
+    model = TargetModel(facts, able, request)
     fitted = request
     for step in STEPS:
-        fitted = step(fitted, reader)
-    if unsupported == "refuse" and (refused := _refused(request, reader)):
+        fitted = step(fitted, model)
+    if unsupported == "refuse" and (refused := _refused(request, model)):
         raise InvalidRequestError("; ".join(refused))
-    return fitted, tuple(reader.losses)
+    return fitted, tuple(model.losses)
 
 
-def _refused(request: Request, reader: Reader) -> list[str]:
-    """What the request would lose; what was only added is no loss of the caller's."""
-    told = [f"{loss.path}: {loss.reason}" for loss in reader.losses if loss.kind != "added"]
-    if by_tool(request, reader):  # the dialect's detour, and not ours
-        told.append(f"output_schema: {reader.who} has no structured output")
-    return told
+def _refused(request: Request, model: TargetModel) -> list[str]:
+    """What the request would lose. What was only added is not a loss."""
+    reasons = [f"{loss.path}: {loss.reason}" for loss in model.losses if loss.kind != "added"]
+    if by_tool(request, model):  # the dialect would use a forced tool instead
+        reasons.append(f"output_schema: {model.name} has no structured output")
+    return reasons

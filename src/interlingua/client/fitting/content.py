@@ -1,4 +1,4 @@
-"""What a model cannot read, said before it is asked."""
+"""Content that a model cannot read, found before the request is sent."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ SYSTEM, ASSISTANT = Role.system, Role.assistant
 
 # fmt: off
 NEEDS: dict[type, tuple[str, str]] = {
-    # block           ability      what the model does without it
+    # block           ability      the error without it
     ImageBlock:      ("images",    "takes no images"),
     DocumentBlock:   ("documents", "takes no documents"),
     AudioBlock:      ("audio",     "takes no audio"),
@@ -40,31 +40,31 @@ NEEDS: dict[type, tuple[str, str]] = {
 
 def problems(request: Request, able: AdapterCapabilities) -> Iterator[str]:
     """Why the model cannot read this request, each a sentence that says where."""
-    who = request.model or "the model"
+    name = request.model or "the model"
     if request.tools and not able.tools:
-        yield f"tools: {who} calls no tools"
+        yield f"tools: {name} calls no tools"
     if not able.system_prompt and (request.system or any(m.role is SYSTEM for m in request.messages)):
-        yield f"system: {who} takes no system prompt"
+        yield f"system: {name} takes no system prompt"
     if request.stream and not able.streaming:
-        yield f"stream: {who} does not stream; ask for the whole answer"
+        yield f"stream: {name} does not stream; ask for the whole answer"
     elif request.stream and request.tools and not able.streaming_tool_calls:
-        yield f"stream: {who} calls no tools in a stream; ask for the whole answer"
+        yield f"stream: {name} calls no tools in a stream; ask for the whole answer"
     if request.output_schema is not None and not (able.structured_output or able.tools):
-        yield f"output_schema: {who} has no structured output, and no tools to approximate it with"
+        yield f"output_schema: {name} has no structured output, and no tools to approximate it with"
     if not _is_plain(request):
         unable = {kind: lack for kind, (ability, lack) in NEEDS.items() if not getattr(able, ability)}
-        for place, block in _notable(request):
-            yield from _unreadable(block, unable, able.image_types, f"{place}: {who}")
+        for place, block in _special_blocks(request):
+            yield from _unreadable(block, unable, able.image_types, f"{place}: {name}")
 
 
 def _is_plain(request: Request) -> bool:
-    """Whether there is nothing in it that some model cannot read: so it is with nearly all requests."""
+    """Whether every model can read its content, as is the case for nearly all requests."""
     kinds = {type(block) for message in request.messages for block in message.content}
     return kinds.isdisjoint(NEEDS) and (not request.system or {*map(type, request.system)}.isdisjoint(NEEDS))
 
 
-def _notable(request: Request) -> list[tuple[str, Block]]:
-    """The blocks that not every model can read, with their places."""
+def _special_blocks(request: Request) -> list[tuple[str, Block]]:
+    """The blocks that not every model can read, with their paths."""
     found: list[tuple[str, Block]] = [("system", block) for block in request.system if type(block) in NEEDS]
     for index, message in enumerate(request.messages):
         for block in message.content:
@@ -75,21 +75,21 @@ def _notable(request: Request) -> list[tuple[str, Block]]:
     return found
 
 
-def _unreadable(block: Block, unable: dict[type, str], image_types: tuple[str, ...], who: str) -> Iterator[str]:
+def _unreadable(block: Block, unable: dict[type, str], image_types: tuple[str, ...], subject: str) -> Iterator[str]:
     if type(block) in unable:
-        yield f"{who} {unable[type(block)]}"
+        yield f"{subject} {unable[type(block)]}"
     elif type(block) is ImageBlock and image_types and isinstance(block.source, Base64Source | UrlSource):
         kind = (block.source.media_type or "").lower()
         if kind and kind not in image_types:
-            yield f"{who} takes no {kind}, only {', '.join(image_types)}"
+            yield f"{subject} takes no {kind}, only {', '.join(image_types)}"
 
 
 def unfinished(request: Request) -> Iterator[str]:
-    """An answer that the model is to go on with. One that paused for a tool of the provider's own is none."""
+    """The error for a request that ends with an assistant message, unless it paused for a tool of the provider."""
     last = request.messages[-1] if request.messages else None
     if last is not None and last.role is ASSISTANT and not _paused(last):
-        place, who = f"messages/{len(request.messages) - 1}", request.model or "the model"
-        yield f"{place}: {who} does not go on with words of its own; end with a user's turn"
+        place, name = f"messages/{len(request.messages) - 1}", request.model or "the model"
+        yield f"{place}: {name} does not continue an assistant message; end with a user message"
 
 
 def _paused(message: Message) -> bool:

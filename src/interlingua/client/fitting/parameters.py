@@ -1,4 +1,4 @@
-"""What of a request's parameters a model takes; thoughts and cache marks have modules of their own."""
+"""Request parameters that a model does not take. Thinking and cache marks have their own modules."""
 
 from __future__ import annotations
 
@@ -8,25 +8,29 @@ from msgspec.structs import replace
 
 from ...types.request import Request, Thinking
 from ...types.tools import ToolChoice
-from .reader import Reader
+from .target_model import TargetModel
 from .thinking import thinks
 
 __all__ = ["by_tool", "forced", "limited", "one_call", "rejected"]
 
-# What a field is when it says nothing, and values that say no more than that.
-UNSAID: dict[str, Any] = {"stop_sequences": (), "betas": (), "metadata": {}}
-USUAL: dict[str, Any] = {"temperature": 1, "top_p": 1}
+# The value of a field that is not set (None for all others), and values that are the default of every model.
+UNSET: dict[str, Any] = {"stop_sequences": (), "betas": (), "metadata": {}}
+DEFAULTS: dict[str, Any] = {"temperature": 1, "top_p": 1}
 
 
-def forced(request: Request, reader: Reader) -> Request:
-    """Where no call can be forced while the model thinks, a forced call comes first."""
-    facts, thinking = reader.facts, request.thinking
-    if facts.forces_while_thinking is not False or not (by_tool(request, reader) or _forces(request.tool_choice)):
+def forced(request: Request, model: TargetModel) -> Request:
+    """If the model cannot be forced to call a tool while it thinks, a forced call disables thinking."""
+    facts, thinking = model.facts, request.thinking
+    if facts.forces_while_thinking is not False or not (by_tool(request, model) or _forces(request.tool_choice)):
         return request
     if thinking is None and "toggle" in (facts.thinking_forms or ()):
-        reader.lose("thinking", "added", "thinks unless it is told not to, and cannot be forced to call then")
+        model.lose(
+            "thinking",
+            "added",
+            "thinks by default, and cannot be forced to call a tool then; thinking was disabled",
+        )
     elif thinking is not None and thinks(thinking):
-        reader.lose("thinking", "dropped", "cannot be forced to call while it thinks")
+        model.lose("thinking", "dropped", "cannot be forced to call a tool while it thinks")
     else:
         return request
     return replace(request, thinking=Thinking(mode="disabled"))
@@ -36,44 +40,44 @@ def _forces(choice: ToolChoice | None) -> bool:
     return choice is not None and choice.mode in ("any", "specific")
 
 
-def by_tool(request: Request, reader: Reader) -> bool:
-    """Whether a forced tool stands for structured output."""
-    return request.output_schema is not None and not reader.able.structured_output
+def by_tool(request: Request, model: TargetModel) -> bool:
+    """Whether structured output is made with a forced tool."""
+    return request.output_schema is not None and not model.able.structured_output
 
 
-def rejected(request: Request, reader: Reader) -> Request:
-    """Without the fields that the model refuses. The value that it takes for granted is no loss."""
-    facts = reader.facts
-    busy = request.thinking is not None and thinks(request.thinking)
-    if not facts.rejects and not busy:
+def rejected(request: Request, model: TargetModel) -> Request:
+    """Without the fields that the model refuses. A field with its default value is no loss."""
+    facts = model.facts
+    is_thinking = request.thinking is not None and thinks(request.thinking)
+    if not facts.rejects and not is_thinking:
         return request
     changes: dict[str, Any] = {}
-    for names, when in ((facts.rejects, ""), (facts.rejects_while_thinking if busy else (), " while it thinks")):
+    for names, when in ((facts.rejects, ""), (facts.rejects_while_thinking if is_thinking else (), " while it thinks")):
         for name in names or ():
-            value, unsaid = getattr(request, name), UNSAID.get(name)
-            if value == unsaid or name in changes:
+            value, unset = getattr(request, name), UNSET.get(name)
+            if value == unset or name in changes:
                 continue
-            changes[name] = unsaid
-            if value != USUAL.get(name, unsaid):
-                reader.lose(name, "dropped", f"does not take it{when}")
+            changes[name] = unset
+            if value != DEFAULTS.get(name, unset):
+                model.lose(name, "dropped", f"does not take this parameter{when}")
     return replace(request, **changes) if changes else request
 
 
-def limited(request: Request, reader: Reader) -> Request:
-    """Within what the model can write."""
-    most, wanted = reader.able.max_output_tokens, request.max_output_tokens
+def limited(request: Request, model: TargetModel) -> Request:
+    """``max_output_tokens`` within the model's limit."""
+    most, wanted = model.able.max_output_tokens, request.max_output_tokens
     if most is not None and wanted is not None and wanted > most:
-        reader.lose("max_output_tokens", "approximated", f"writes at most {most} tokens")
+        model.lose("max_output_tokens", "approximated", f"writes at most {most} tokens")
         return replace(request, max_output_tokens=most)
     return request
 
 
-def one_call(request: Request, reader: Reader) -> Request:
-    """A model that makes one call at a time need not be told to."""
+def one_call(request: Request, model: TargetModel) -> Request:
+    """Without ``parallel``, for a model that makes only one call at a time anyway."""
     choice = request.tool_choice
-    if choice is None or choice.parallel is None or reader.able.parallel_tool_calls:
+    if choice is None or choice.parallel is None or model.able.parallel_tool_calls:
         return request
     if choice.parallel:
-        reader.lose("tool_choice/parallel", "dropped", "makes one call at a time")
+        model.lose("tool_choice/parallel", "dropped", "makes one call at a time")
     left = replace(choice, parallel=None)
     return replace(request, tool_choice=None if left == ToolChoice() else left)

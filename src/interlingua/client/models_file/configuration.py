@@ -1,7 +1,7 @@
-"""A configuration: one immutable snapshot of what ``models.yaml`` and the environment say together.
+"""A configuration: one immutable snapshot of ``models.yaml`` and the environment.
 
-The environment is passed in, never read here. A call keeps the snapshot it began with, so a new one can take its
-place at any time.
+The environment is an argument, and not read here. A call keeps the snapshot it began with, so the snapshot can be
+replaced at any time.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ __all__ = ["Adapter", "Configuration", "Place"]
 
 
 class Adapter(Struct, frozen=True, kw_only=True):
-    """One configured way to a provider. ``missing`` is the sentence that says why it cannot be used yet."""
+    """One configured provider. ``missing`` is a sentence that says what is missing before it can be used."""
 
     id: str
     provider: Provider
@@ -41,7 +41,7 @@ class Adapter(Struct, frozen=True, kw_only=True):
 
 
 class Place(Struct, frozen=True, kw_only=True):
-    """Where a name leads: the adapter, the provider's own name of the model, and the user's entry for it, if any."""
+    """What a name means: the adapter, the provider's name of the model, and the user's entry for it, if any."""
 
     adapter: Adapter
     model: str
@@ -53,20 +53,20 @@ class Place(Struct, frozen=True, kw_only=True):
         return self.adapter.missing is None
 
     def require(self) -> Place:
-        """Itself, or ``NotConfigured`` with what to do."""
+        """The place itself; raises ``NotConfigured`` with what to do if it cannot be used."""
         if self.adapter.missing is not None:
             raise NotConfigured(self.adapter.missing, provider=self.adapter.provider.name)
         return self
 
     def with_defaults(self, request: Request) -> Request:
-        """The request, filled with the model's and then the adapter's defaults where it says nothing itself."""
+        """The request with the model's and then the adapter's defaults for fields that it does not set."""
         for defaults in ((self.entry.defaults if self.entry else None), self.adapter.defaults):
             request = _filled(request, defaults) if defaults is not None else request
         return request
 
 
 class Configuration:
-    """Adapters and models, by the user's names. Every built-in provider is there too, with its usual settings."""
+    """Adapters and models by the user's names, and every built-in provider with its usual settings."""
 
     def __init__(
         self,
@@ -98,7 +98,7 @@ class Configuration:
     # ---------------------------------------------------------------------------------------------------------- names
 
     def locate(self, name: str) -> Place:
-        """Where a name leads: a model's name or alias, ``adapter:model``, or a bare model of a known maker."""
+        """The place of a name: a model's name or alias, ``adapter:model``, or a model name whose provider is known."""
         name = self._names.get(name, name)
         entry = self.models.get(name)
         if entry is not None:
@@ -108,7 +108,7 @@ class Configuration:
         if not colon:
             prefix, model = self._only or self._home(name), name
         elif prefix not in self.adapters and self._only is not None:
-            prefix, model = self._only, name  # the colon is the model's own
+            prefix, model = self._only, name  # the colon is a part of the model's name
         adapter = self.adapter(prefix)
         wire = self._wire(adapter, model)
         return Place(adapter=adapter, model=wire, entry=self._entry(adapter, model, wire))
@@ -123,7 +123,7 @@ class Configuration:
         found = self.adapters.get(name)
         if found is None:
             known = sorted(self.adapters)
-            near = "".join(f"did you mean {word!r}? " for word in _meant(name, known))
+            near = "".join(f"did you mean {word!r}? " for word in _similar(name, known))
             raise ValueError(f"no adapter or provider is called {name!r}; {near}known: {', '.join(known)}")
         return found
 
@@ -146,16 +146,16 @@ class Configuration:
 
     def _instead(self, name: str) -> str:
         known = sorted({*self.models, *self._names})
-        near = _meant(name, [*known, *self.adapters])
+        near = _similar(name, [*known, *self.adapters])
         if near:
             return f"did you mean {near[0]!r}?"
         advice = f"write adapter:model (adapters: {', '.join(sorted(self.adapters))})"
         return f"{advice}, or one of the configured: {', '.join(known)}" if known else advice
 
     def _wire(self, adapter: Adapter, model: str) -> str:
-        """``model_map``, then the user's own tiers, then ours; what nobody knows is sent as written.
+        """The provider's name of a model: by ``model_map``, then by the user's tiers, then by ours; else as written.
 
-        A wire name leads to itself, so that a name may be looked up twice.
+        A wire name is returned as it is, so that a name may be looked up twice.
         """
         model = adapter.model_map.get(model, model)
         tier = TIER_NAMES.get(model)
@@ -173,7 +173,7 @@ class Configuration:
     # --------------------------------------------------------------------------------------------------------- facts
 
     def capabilities_for(self, name: str) -> AdapterCapabilities:
-        """What the model of that name takes."""
+        """What the model of that name can do."""
         place = self.locate(name)
         return self.catalogue.capabilities_for(place.adapter.provider.name, place.model)
 
@@ -183,13 +183,13 @@ class Configuration:
         return {name: "ready" if why is None else f"not_configured: {why}" for name, why in found.items()}
 
     def changed(self, older: Configuration) -> frozenset[str]:
-        """The adapters that are new, gone or different, and must be built again. Calls in flight keep the old."""
+        """The adapters that are new, removed or changed. Calls in flight keep the old ones."""
         names = {*self.adapters, *older.adapters}
         return frozenset(name for name in names if self.adapters.get(name) != older.adapters.get(name))
 
 
 class _Overrides:
-    """The top layer: what the user says of a model."""
+    """The top layer of the catalogue: the user's facts about models."""
 
     name = "models.yaml"
 
@@ -206,22 +206,22 @@ class _Overrides:
 # ------------------------------------------------------------------------------------------------- building an adapter
 
 
-# What people call a provider, where that is not its name here.
+# Other names of providers that people write.
 ALSO_CALLED = {
     "gemini": "google", "claude": "anthropic", "gpt": "openai", "chatgpt": "openai", "grok": "xai", "aws": "bedrock",
     "amazon": "bedrock", "vertexai": "vertex", "llama.cpp": "llamacpp", "hf": "huggingface",
 }  # fmt: skip
 
 
-def _meant(name: str, known: Sequence[str]) -> list[str]:
-    """The known name that was most likely meant, if any is near."""
+def _similar(name: str, known: Sequence[str]) -> list[str]:
+    """The known name that is most similar, if any is."""
     also = ALSO_CALLED.get(name.lower())
     return [also] if also in known and also is not None else get_close_matches(name, known, n=1, cutoff=0.7)
 
 
 def _adapter(name: str, entry: AdapterEntry, environ: Mapping[str, str], source: str | None) -> Adapter:
     row = PROVIDERS[entry.type or name]
-    if entry.api_key_env:  # from here on nobody looks elsewhere
+    if entry.api_key_env:  # the only variable that is read
         row = structs.replace(row, auth=structs.replace(row.auth, keys=(entry.api_key_env,)))
     key = entry.api_key or next((environ[name] for name in row.auth.keys if environ.get(name)), None)
     return Adapter(
@@ -236,14 +236,14 @@ def _adapter(name: str, entry: AdapterEntry, environ: Mapping[str, str], source:
 
 
 def _settings(entry: AdapterEntry) -> dict[str, Any]:
-    """Only what the user set: the rest stays as ``AdapterConfig`` has it."""
+    """Only what the user set. ``AdapterConfig`` has defaults for the rest."""
     names = ("base_url", "timeout_seconds", "max_retries", "extra_headers")
     found: dict[str, Any] = {name: getattr(entry, name) for name in names if getattr(entry, name)}
     if entry.max_retries is not None:
         found["max_retries"] = entry.max_retries
     if entry.retry is not None:
-        told = structs.asdict(entry.retry)
-        found["retry"] = Retry(**{name: value for name, value in told.items() if value is not None})
+        retry = structs.asdict(entry.retry)
+        found["retry"] = Retry(**{name: value for name, value in retry.items() if value is not None})
     options = dict(entry.options)
     if entry.connect_timeout_seconds is not None:
         options["connect_timeout"] = entry.connect_timeout_seconds
@@ -251,11 +251,11 @@ def _settings(entry: AdapterEntry) -> dict[str, Any]:
 
 
 def _needs_key(entry: AdapterEntry, row: Provider) -> bool:
-    """A local server needs none, a signer finds its own, and a header may hold it; but one that was named must be."""
+    """Whether a key is required: not for a local server, a signer or a header, but if ``api_key_env`` is set."""
     if entry.api_key_env:
         return True
-    told = {name.lower() for name in entry.extra_headers} & {"authorization", (row.auth.header or "").lower()}
-    return row.auth.kind not in ("none", "sigv4", "google") and not told
+    given = {name.lower() for name in entry.extra_headers} & {"authorization", (row.auth.header or "").lower()}
+    return row.auth.kind not in ("none", "sigv4", "google") and not given
 
 
 def _what_to_do(name: str, row: Provider, source: str | None) -> str:
@@ -266,18 +266,20 @@ def _what_to_do(name: str, row: Provider, source: str | None) -> str:
 
 def _warnings(file: ModelsFile, source: str | None) -> list[str]:
     return [
-        f"{source or 'models.yaml'}: adapters.{name} holds a key; prefer api_key_env, since files get copied"
+        f"{source or 'models.yaml'}: adapters.{name} contains a key; prefer api_key_env, because files get copied"
         for name, entry in file.adapters.items()
         if entry.api_key is not None
     ]
 
 
 def _filled(request: Request, defaults: Defaults) -> Request:
-    told = {name: value for name, value in structs.asdict(defaults).items() if value is not None}
+    values = {name: value for name, value in structs.asdict(defaults).items() if value is not None}
     if defaults.thinking is not None:
-        told["thinking"] = Thinking(**structs.asdict(defaults.thinking))
-    return structs.replace(request, **{name: value for name, value in told.items() if _unsaid(getattr(request, name))})
+        values["thinking"] = Thinking(**structs.asdict(defaults.thinking))
+    return structs.replace(
+        request, **{name: value for name, value in values.items() if _is_unset(getattr(request, name))}
+    )
 
 
-def _unsaid(value: object) -> bool:
+def _is_unset(value: object) -> bool:
     return value is None or value == () or value == {}

@@ -26,7 +26,7 @@ Stamp = tuple[int, int, int]
 def find_models_file(path: str | Path | None, environ: Mapping[str, str]) -> Path | None:
     """The file to read: the argument, then ``INTERLINGUA_CONFIG``, then the user's configuration folder, or None.
 
-    One that was named must exist; the one in the folder need not.
+    A file that is named by the argument or the variable must exist.
     """
     found = _place(path, environ)
     if found is None or found.is_file():
@@ -57,7 +57,7 @@ def _folder(environ: Mapping[str, str]) -> Path | None:
 def load_configuration(
     path: str | Path | None = None, *, environ: Mapping[str, str], layers: tuple[Layer, ...] | None = None
 ) -> Configuration:
-    """One snapshot. Without any file the built-in providers serve. Keys in the file are accepted with a warning."""
+    """One snapshot. Without a file it has only the built-in providers. Keys in the file cause a warning."""
     found = find_models_file(path, environ)
     if found is None:
         return Configuration(environ=environ, layers=layers)
@@ -78,9 +78,9 @@ def _text(path: Path) -> str:
 class LiveConfiguration:
     """The newest usable snapshot.
 
-    ``refresh`` looks whether the file changed (one ``stat``) and then puts a new snapshot in the place of the old;
-    whoever holds the old one is not disturbed. A file that is broken while it is being edited changes nothing: the
-    last good snapshot stays, ``error`` says what is wrong, and it is logged once.
+    ``refresh`` checks whether the file changed (one ``stat``), and then replaces the snapshot; calls that use the old
+    one keep it. If the changed file has errors, the last good snapshot stays, ``error`` says what is wrong, and it is
+    logged once.
     """
 
     def __init__(
@@ -90,34 +90,34 @@ class LiveConfiguration:
         environ: Mapping[str, str],
         layers: tuple[Layer, ...] | None = None,
     ) -> None:
-        self._asked, self._environ, self._layers = path, environ, layers
+        self._path, self._environ, self._layers = path, environ, layers
         place = _place(path, environ)
         self._place = None if place is None else str(place)
-        self._stamp = self._look()
+        self._stamp = self._read_stamp()
         self.current = load_configuration(path, environ=environ, layers=layers)
         self.error: ConfigError | None = None
 
     def refresh(self) -> bool:
         """Whether there is a new snapshot."""
-        stamp = self._look()
+        stamp = self._read_stamp()
         if stamp == self._stamp:
             return False
         self._stamp = stamp
         try:
-            fresh = load_configuration(self._asked, environ=self._environ, layers=self._layers)
+            loaded = load_configuration(self._path, environ=self._environ, layers=self._layers)
         except ConfigError as error:
             self.error = error
-            log.warning("the configuration was changed but cannot be used; the old one stays: %s", error)
+            log.warning("the configuration file changed but has errors; the old configuration stays in use: %s", error)
             return False
-        self.current, self.error = fresh, None
+        self.current, self.error = loaded, None
         return True
 
-    def _look(self) -> Stamp | None:
-        """Every turn looks: no more than a ``stat`` of the place that was found when the configuration was made."""
+    def _read_stamp(self) -> Stamp | None:
+        """Time, size and inode of the file. Called at every turn, so it is only one ``stat``."""
         if self._place is None:
             return None
         try:
-            seen = os.stat(self._place)
+            found = os.stat(self._place)
         except OSError:
             return None
-        return (seen.st_mtime_ns, seen.st_size, seen.st_ino)
+        return (found.st_mtime_ns, found.st_size, found.st_ino)

@@ -1,4 +1,4 @@
-"""``models.yaml``: what may stand in it, and how it is checked. Routing rules are not in this file."""
+"""``models.yaml``: its fields, and how they are checked. Routing rules are not in this file."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ __all__ = [
 Seconds = Annotated[float, Meta(gt=0)]
 
 LONGEST_MIXED = 30
-"""Characters. The name of a variable that is longer and not in capitals is a key."""
+"""Characters. A variable name that is longer than this and not in capitals is taken for a key."""
 
 
 class RetryEntry(Struct, frozen=True, forbid_unknown_fields=True):
@@ -93,9 +93,9 @@ class AdapterEntry(Struct, frozen=True, forbid_unknown_fields=True):
             force_setattr(self, "api_key", Secret(self.api_key))
 
     def __repr__(self) -> str:
-        """Only what is set, and not to what: a key may hide in headers, options and URLs."""
-        told = [field.name for field in fields(self) if getattr(self, field.name) != field.default]
-        return f"AdapterEntry(<{', '.join(told)}>)"
+        """The names of the fields that are set, without values: headers, options and URLs may contain a key."""
+        names = [field.name for field in fields(self) if getattr(self, field.name) != field.default]
+        return f"AdapterEntry(<{', '.join(names)}>)"
 
 
 class ModelEntry(Struct, frozen=True, forbid_unknown_fields=True):
@@ -137,8 +137,8 @@ def parse_models(text: str, source: str = "models.yaml") -> tuple[ModelsFile, Li
     value, lines = read_yaml(text, source)
     problems: list[Problem] = []
     made = _sections({} if value is None else value, lines, problems)
-    told = {problem.line for problem in problems}
-    problems.extend(problem for problem in _contradictions(made, lines) if problem.line not in told)
+    reported = {problem.line for problem in problems}
+    problems.extend(problem for problem in _contradictions(made, lines) if problem.line not in reported)
     if problems:
         raise ConfigError(source, problems)
     return made, lines
@@ -169,19 +169,19 @@ def _section(name: str, kind: type[Struct], value: Any, lines: Lines, problems: 
 
 
 def _entry(value: Any, at: Path, kind: type[Struct], lines: Lines, problems: list[Problem]) -> Any:
-    """One entry. What is wrong in it is reported and taken out, so that the rest is looked at too."""
+    """One entry. Each mistake is reported and removed, so that the rest is checked too."""
     while True:
         try:
             return msgspec.convert(value, kind, str_keys=True)
         except msgspec.ValidationError as error:
             problem, path = _explained(str(error), at, kind, lines)
             problems.append(problem)
-            if not _taken_out(value, path[len(at) :]):
+            if not _remove(value, path[len(at) :]):
                 return None
 
 
-def _taken_out(value: Any, path: Path) -> bool:
-    """Remove what stands at a path; whether there was something."""
+def _remove(value: Any, path: Path) -> bool:
+    """Remove the value at a path; whether there was one."""
     for step in path[:-1]:
         value = value[step] if _is_mapping(value) and step in value else None
     if not path or not _is_mapping(value) or path[-1] not in value:
@@ -194,27 +194,31 @@ def _is_mapping(value: object) -> TypeGuard[dict[str, Any]]:
     return isinstance(value, dict)
 
 
-# ------------------------------------------------------------------------------------------ what msgspec says, told
+# ------------------------------------------------------------------------------------- msgspec's errors, explained
 
 
 def _explained(message: str, at: Path, kind: type[Struct], lines: Lines) -> tuple[Problem, Path]:
-    """A mistake, and the path of what is wrong."""
-    said, _, where = message.partition(" - at `")
+    """Our problem for an error message of msgspec, and the path of the value."""
+    reason, _, where = message.partition(" - at `")
     path = (*at, *_steps(where.rstrip("`")))
-    unknown = re.fullmatch(r"Object contains unknown field `(.*)`", said)
+    unknown = re.fullmatch(r"Object contains unknown field `(.*)`", reason)
     if unknown:
         path = (*path, unknown[1])
-        told = _unknown(unknown[1], _fields(kind, path[2:-1]))
-        return Problem(_line(lines, path), f"{_dotted(path[:-1])}: {told}"), path
-    missing = re.fullmatch(r"Object missing required field `(.*)`", said)
+        problem = _unknown(unknown[1], _fields(kind, path[2:-1]))
+        return Problem(_line(lines, path), f"{_dotted(path[:-1])}: {problem}"), path
+    missing = re.fullmatch(r"Object missing required field `(.*)`", reason)
     if missing:
         return Problem(_line(lines, path), f"{_dotted(path)}: `{missing[1]}` is missing; add it"), path
-    wrong = re.fullmatch(r"Invalid enum value '(.*)'", said)
+    wrong = re.fullmatch(r"Invalid enum value '(.*)'", reason)
     if wrong:
-        told = _unknown(wrong[1], _words(kind, path[2:]), "word")
-        return Problem(_line(lines, path), f"{_dotted(path)}: {told}"), path
-    hint = "; put it in quotes" if said.startswith("Expected `str") and not said.endswith(("object`", "array`")) else ""
-    return Problem(_line(lines, path), f"{_dotted(path)}: {said[0].lower()}{said[1:]}{hint}"), path
+        problem = _unknown(wrong[1], _words(kind, path[2:]), "word")
+        return Problem(_line(lines, path), f"{_dotted(path)}: {problem}"), path
+    hint = (
+        "; put it in quotes"
+        if reason.startswith("Expected `str") and not reason.endswith(("object`", "array`"))
+        else ""
+    )
+    return Problem(_line(lines, path), f"{_dotted(path)}: {reason[0].lower()}{reason[1:]}{hint}"), path
 
 
 def _steps(where: str) -> Iterator[str | int]:
@@ -223,7 +227,7 @@ def _steps(where: str) -> Iterator[str | int]:
 
 
 def _line(lines: Lines, path: Path) -> int:
-    """The line of the nearest thing that has one."""
+    """The line of a path, or of the nearest path around it that has one."""
     return next((lines[path[:end]] for end in range(len(path), -1, -1) if path[:end] in lines), 0)
 
 
@@ -245,7 +249,7 @@ def _words(kind: Any, path: Path) -> list[str]:
 
 
 def _types_at(kind: Any, path: Path) -> list[Any]:
-    """All types that a value at a path inside an entry may be of; of a literal, its words."""
+    """All types that a value at a path inside an entry may have; for a literal, its words."""
     found: list[Any] = [kind]
     for step in path:
         if isinstance(step, str):
@@ -274,14 +278,16 @@ def _unknown(word: str, known: Iterable[str], what: str = "key") -> str:
 def _contradictions(made: ModelsFile, lines: Lines) -> Iterator[Problem]:
     yield from _adapter_problems(made, lines)
     yield from _model_problems(made, lines)
-    yield from _twice(made, lines)
+    yield from _duplicate_aliases(made, lines)
 
 
 def _adapter_problems(made: ModelsFile, lines: Lines) -> Iterator[Problem]:
     for name, entry in made.adapters.items():
         kind, at = entry.type or name, ("adapters", name)
         if ":" in name:
-            yield Problem(_line(lines, at), f"adapters.{name}: a name may not hold a colon; models are adapter:model")
+            yield Problem(
+                _line(lines, at), f"adapters.{name}: a name must not contain a colon; models are written adapter:model"
+            )
         if kind not in PROVIDERS:
             near = get_close_matches(kind, PROVIDERS, n=1, cutoff=0.75)
             hint = f"did you mean `{near[0]}`?" if near else f"`type` must be one of: {', '.join(sorted(PROVIDERS))}"
@@ -289,12 +295,12 @@ def _adapter_problems(made: ModelsFile, lines: Lines) -> Iterator[Problem]:
         if entry.api_key is not None and entry.api_key_env is not None:
             yield Problem(_line(lines, (*at, "api_key")), f"adapters.{name}: give api_key_env or api_key, not both")
         if entry.api_key_env is not None and not _is_variable(entry.api_key_env):
-            told = "`api_key_env` is the name of a variable, not the key"  # which is therefore not repeated
-            yield Problem(_line(lines, (*at, "api_key_env")), f"adapters.{name}: {told}")
+            problem = "`api_key_env` is the name of a variable, not the key"  # the key is not repeated
+            yield Problem(_line(lines, (*at, "api_key_env")), f"adapters.{name}: {problem}")
         for ours, theirs in entry.model_map.items():
             if entry.model_map.get(theirs, theirs) != theirs:
-                told = f"`{ours}` leads to `{theirs}`, which leads on; say where it ends"
-                yield Problem(_line(lines, (*at, "model_map", ours)), f"adapters.{name}.model_map: {told}")
+                problem = f"`{ours}` maps to `{theirs}`, which is mapped itself; write the final name"
+                yield Problem(_line(lines, (*at, "model_map", ours)), f"adapters.{name}.model_map: {problem}")
 
 
 def _is_variable(name: str) -> bool:
@@ -316,8 +322,8 @@ def _model_problems(made: ModelsFile, lines: Lines) -> Iterator[Problem]:
             yield Problem(_line(lines, (*at, "tier")), f"models.{name}: `tier` must be one of: {words}")
 
 
-def _twice(made: ModelsFile, lines: Lines) -> Iterator[Problem]:
-    """A name that means two models."""
+def _duplicate_aliases(made: ModelsFile, lines: Lines) -> Iterator[Problem]:
+    """Names that mean two models."""
     taken = {name: f"the model {name!r}" for name in made.models}
     for name, entry in made.models.items():
         for index, alias in enumerate(entry.aliases):

@@ -1,4 +1,4 @@
-"""YAML with line numbers: values, and where each of them stands. Errors name the line and what to do."""
+"""YAML with line numbers: the values, and the line of each. Errors name the line and what to do."""
 
 from __future__ import annotations
 
@@ -17,32 +17,32 @@ Lines = dict[Path, int]
 
 
 class Problem(Struct, frozen=True):
-    """One thing to mend. ``line`` counts from 1; 0 where there is none."""
+    """One mistake. ``line`` counts from 1; 0 if it has no line."""
 
     line: int
     message: str
 
 
 class ConfigError(ValueError):
-    """A configuration that cannot be used: all that is wrong with it, in the order of the file."""
+    """A configuration that cannot be used: all its mistakes, in the order of the file."""
 
     def __init__(self, source: str, problems: Sequence[Problem]) -> None:
         self.source = source
         self.problems = tuple(sorted(problems, key=lambda problem: problem.line))
-        super().__init__("\n".join(_told(source, problem) for problem in self.problems))
+        super().__init__("\n".join(_line_of(source, problem) for problem in self.problems))
 
     def __reduce__(self) -> tuple[Any, ...]:
         return (ConfigError, (self.source, self.problems))
 
 
-def _told(source: str, problem: Problem) -> str:
+def _line_of(source: str, problem: Problem) -> str:
     return f"{source}:{problem.line}: {problem.message}" if problem.line else f"{source}: {problem.message}"
 
 
 def read_yaml(text: str, source: str) -> tuple[Any, Lines]:
     """The plain value of a YAML text, and the line of each of its keys and items.
 
-    Raises ``ConfigError`` on bad syntax and on a key said twice. The text itself is never quoted: it may hold keys.
+    Raises ``ConfigError`` for bad syntax and for a key that occurs twice. The text is not quoted: it may contain keys.
     """
     try:
         yaml: Any = import_module("yaml")
@@ -51,7 +51,7 @@ def read_yaml(text: str, source: str) -> tuple[Any, Lines]:
             source, [Problem(0, "reading YAML needs PyYAML: pip install 'interlingua[config]'")]
         ) from error
     try:
-        problem = _too_much(yaml, text)
+        problem = _problem_of_size(yaml, text)
         if problem is not None:
             raise ConfigError(source, [problem])
         node = yaml.compose(text, Loader=yaml.SafeLoader)
@@ -67,8 +67,8 @@ def read_yaml(text: str, source: str) -> tuple[Any, Lines]:
     return value, reader.lines
 
 
-def _too_much(yaml: Any, text: str) -> Problem | None:
-    """What must not be built: nesting beyond ``Limits.depth``, and aliases, of which a few lines can make gigabytes."""
+def _problem_of_size(yaml: Any, text: str) -> Problem | None:
+    """Refuse what must not be built: nesting beyond ``Limits.depth``, and aliases, which can grow to gigabytes."""
     depth, most = 0, Limits().depth or 0
     for event in yaml.parse(text, Loader=yaml.SafeLoader):
         depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
@@ -81,7 +81,7 @@ def _too_much(yaml: Any, text: str) -> Problem | None:
 
 
 class _Reader:
-    """Nodes to values. PyYAML's own constructor forgets the lines and lets a second key overwrite the first."""
+    """Makes values of nodes. PyYAML's own constructor drops the lines and lets a second key overwrite the first."""
 
     def __init__(self, yaml: Any) -> None:
         self.yaml = yaml
@@ -109,13 +109,13 @@ class _Reader:
             if key is None:
                 self.problems.append(Problem(line, "a key must be a plain word; put it in quotes"))
             elif key in made:
-                self.problems.append(Problem(line, f"`{key}` is said twice; remove one of them"))
+                self.problems.append(Problem(line, f"`{key}` occurs twice; remove one of them"))
             else:
                 self.lines[(*path, key)] = line
                 made[key] = self.read(value_node, (*path, key))
         return made
 
     def _key(self, node: Any) -> str | None:
-        """Keys as written: ``no``, ``on`` and ``200000`` are words here, whatever YAML 1.1 makes of them."""
+        """Keys as written: ``no``, ``on`` and ``200000`` are strings here, and not YAML 1.1's booleans and numbers."""
         plain = isinstance(node, self.yaml.ScalarNode) and node.tag != "tag:yaml.org,2002:merge"
         return str(node.value) if plain else None

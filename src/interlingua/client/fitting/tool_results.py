@@ -1,8 +1,8 @@
-"""Calls and their results, held against each other before a byte is sent: providers refuse what does not match.
+"""Tool calls and their results must match, because providers refuse a request in which they do not.
 
-A call without a result is refused with ``ToolStateError``: only the caller knows what became of it. A result without a
-call is left out, and of two results of one call only the later is sent; each is a Loss. An incomplete call needs no
-result, and what a server holds itself (``previous_response_id``) is not looked for here.
+A call without a result is refused with ``ToolStateError``: only the caller knows its result. A result without a call is
+left out, and of two results of one call only the later is sent; each is a Loss. An incomplete call needs no result.
+Calls that the server stores (``previous_response_id``) are not checked.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ __all__ = ["match_results", "results_match", "unanswered"]
 Place = tuple[int, int]
 """A message, and a block in it."""
 
-HELD = ("previous_response_id", "conversation")
+STORED_BY_SERVER = ("previous_response_id", "conversation")
 ORPHAN = "no call in the conversation has the id {!r} of this result"
-TWICE = "the call {!r} was answered twice: this later result is sent, in the place of the earlier"
+TWICE = "the call {!r} has two results: this later one is sent in the place of the earlier one"
 
 
 def match_results(request: Request) -> tuple[Request, tuple[Loss, ...]]:
@@ -33,13 +33,13 @@ def match_results(request: Request) -> tuple[Request, tuple[Loss, ...]]:
     if any(calls.values()):
         missing = ", ".join(f"{places[0].name} ({id})" for id, places in calls.items() if places)
         raise ToolStateError(
-            f"these tool calls have no result: {missing}. Append the results, or say that none was recorded with"
+            f"these tool calls have no result: {missing}. Append the results, or mark them as not recorded with"
             " repair_tool_results(messages, dialect=…).",
             retryable=False,
         )
-    if not odd or _held_elsewhere(request):
+    if not odd or _has_calls_on_server(request):
         return request, ()
-    return _mended(request, odd)
+    return _without_odd_results(request, odd)
 
 
 def results_match(messages: Sequence[Message]) -> bool:
@@ -71,9 +71,9 @@ def unanswered(messages: Sequence[Message]) -> list[str]:
 
 
 def _read(messages: Sequence[Message]) -> tuple[dict[str, list[ToolUseBlock]], dict[Place, Place | None]]:
-    """The calls that wait, by id, and the results that none waits for: an earlier result's place, or None.
+    """The calls without a result, by id; and the results without a call, each with the place of an earlier result.
 
-    An id may be used again after it was answered: some decoders count the calls of each answer from nought.
+    An id may be used again after its result: some decoders count the calls of each answer from 0.
     """
     calls: dict[str, list[ToolUseBlock]] = {}
     answered: dict[str, Place] = {}
@@ -96,14 +96,14 @@ def _read(messages: Sequence[Message]) -> tuple[dict[str, list[ToolUseBlock]], d
     return calls, odd
 
 
-def _held_elsewhere(request: Request) -> bool:
-    """Whether a server knows calls that are not in the request."""
-    if any(key in told for told in request.extras.values() if isinstance(told, dict) for key in HELD):
+def _has_calls_on_server(request: Request) -> bool:
+    """Whether the server may know calls that are not in the request."""
+    if any(key in extra for extra in request.extras.values() if isinstance(extra, dict) for key in STORED_BY_SERVER):
         return True
     return any("orphans" in mark for m in request.messages for mark in m.forms.values() if isinstance(mark, dict))
 
 
-def _mended(request: Request, odd: dict[Place, Place | None]) -> tuple[Request, tuple[Loss, ...]]:
+def _without_odd_results(request: Request, odd: dict[Place, Place | None]) -> tuple[Request, tuple[Loss, ...]]:
     losses: list[Loss] = []
     content = [list(message.content) for message in request.messages]
     for (index, place), earlier in odd.items():
@@ -117,10 +117,10 @@ def _mended(request: Request, odd: dict[Place, Place | None]) -> tuple[Request, 
     for index, place in reversed(odd):
         del content[index][place]
     emptied = {index for index, _ in odd if not content[index]}
-    told = zip(request.messages, map(tuple, content), strict=True)
+    pairs = zip(request.messages, map(tuple, content), strict=True)
     messages = [
         message if message.content == blocks else replace(message, content=blocks)
-        for index, (message, blocks) in enumerate(told)
+        for index, (message, blocks) in enumerate(pairs)
         if index not in emptied
     ]
     return replace(request, messages=tuple(messages)), tuple(losses)
