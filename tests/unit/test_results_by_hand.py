@@ -103,3 +103,10 @@ def test_a_conversation_with_such_results_can_move(provider: str) -> None:
     plan = plan_swap([ASK, CALLS, Message("user", (TWO, FOUR, THANKS))], TOOLS, to=Target(provider, "m"))
     assert plan.legal
     assert [loss for loss in plan.losses if loss.weight != "form" and loss.kind != "added"] == []
+
+
+@pytest.mark.parametrize("name", DIALECTS)
+def test_results_in_an_answer_are_no_reason_to_begin_again(name: str) -> None:
+    """Recorded requests with a changed role have such turns."""
+    turns = (ASK, CALLS, Message("assistant", (TWO, FOUR)), Message("user", "go on"))
+    assert dialect(name).encode_request(Request(turns)).body

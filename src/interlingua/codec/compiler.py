@@ -58,7 +58,7 @@ def compile_reader(table: Table, row: Row) -> Callable[[Any], Any]:
         for key in optional:
             names |= _read_node(source, tree[key], key, "wire")
         for field in accepted:
-            _read_accepted(source, field)
+            _read_accepted(source, field, "wire")
         names |= _read_groups(source, row)
         source.line("if len(wire) == known:")
     source.line(f"{INDENT}value = {_call(source, row, names)}")
@@ -88,7 +88,7 @@ def compile_taker(table: Table, row: Row, *, otherwise: Callable[[Any], Any] | N
     for key in [*expected, *optional]:
         names |= _read_node(source, tree[key], key, "wire")
     for field in accepted:
-        _read_accepted(source, field)
+        _read_accepted(source, field, "wire")
     names |= _read_groups(source, row)
     fields = ", ".join([f"{name!r}: {variable}" for name, variable in names.items()])
     _check_keys(source, table, "rest", *[f"rest.get({key!r}, {source.bind(EMPTY)})" for key in source.inner])
@@ -108,7 +108,6 @@ def _sorted(row: Row, tree: Tree) -> tuple[list[str], list[str], list[Field]]:
     """The keys that are usually there, those that may be there, and those that are accepted and say nothing."""
     expected = [key for key, node in tree.items() if _is_expected(node)]
     optional = [key for key in tree if key not in expected]
-    # An accepted key inside of another object needs no look: nothing that is not read may stand there.
     return expected, optional, [field for field in row.fields if field.accepted and len(field.key) == 1]
 
 
@@ -156,7 +155,7 @@ def _tree(row: Row) -> Tree:
     """The fields of a row by their paths of keys."""
     tree: Tree = {}
     for field in row.fields:
-        if field.accepted:
+        if field.accepted and len(field.key) == 1:
             continue  # it is usually left out, and then there is nothing to read
         for path in field.paths:
             _put_node(tree, tuple(path.split(".")), GroupKey(field, path))
@@ -183,7 +182,7 @@ def _is_expected(node: Field | GroupKey | Tree) -> bool:
     if isinstance(node, GroupKey):
         return False
     if isinstance(node, Field):
-        return node.required or node.constant or node.filler is not OMIT
+        return (node.required and not node.accepted) or node.constant or node.filler is not OMIT
     return any(map(_is_expected, node.values()))
 
 
@@ -201,6 +200,9 @@ def _read_node(source: Source, node: Field | GroupKey | Tree, key: str, wire: st
     if not isinstance(node, Field):
         return _read_inner(source, node, key, var, wire)
     taken = source.taking and wire == "wire"
+    if node.accepted:
+        _read_accepted(source, node, wire)
+        return {}
     if node.constant:
         _read_constant(source, node, key, wire)
         return {}
@@ -332,14 +334,14 @@ def _read_filled(source: Source, field: Field, key: str, var: str, wire: str) ->
     source.depth -= 1
 
 
-def _read_accepted(source: Source, field: Field) -> None:
+def _read_accepted(source: Source, field: Field, wire: str) -> None:
     """A key that may be left out; if it is there, that is remembered."""
-    key = field.key[0]
-    source.line(f"accepted = wire.get({key!r}, MISSING)")
+    key = field.key[-1]
+    source.line(f"accepted = {wire}.get({key!r}, MISSING)")
     source.line("if accepted is not MISSING:")
     source.depth += 1
     source.fail_if("True" if isinstance(field.default, Kind) else f"not ({source.equals('accepted', field.default)})")
-    source.done(key, "wire")
+    source.done(key, wire)
     source.spell(field.name, "[accepted]")
     source.depth -= 1
 

@@ -29,6 +29,7 @@ __all__ = [
     "PLACEHOLDER",
     "call_ids",
     "called_names",
+    "has_calls",
     "is_plain",
     "issued",
     "leading_system",
@@ -243,6 +244,15 @@ def call_ids(messages: Sequence[Message]) -> Iterator[str]:
 def called_names(messages: Sequence[Message]) -> dict[str, str]:
     """Tool names by call id."""
     return {call.id: call.name for message in messages for call in _calls(message)}
+
+
+def has_calls(messages: Sequence[Message]) -> bool:
+    """Whether a history has calls or results."""
+    for message in messages:
+        for block in message.content:
+            if type(block) is ToolUseBlock or type(block) is ToolResultBlock:
+                return True
+    return False
 
 
 def stub_tools(messages: Sequence[Message]) -> list[ToolDefinition]:

@@ -123,7 +123,7 @@ def cut_history(messages: Sequence[Message], dialect: str) -> Shortened[tuple[Me
     for turn in messages:
         if turn.role is not _TOOL:
             for block in turn.content:
-                if block.incomplete or type(block) is _RESULT:
+                if block.incomplete or (type(block) is _RESULT and turn.role is _USER):
                     return _cut_history(messages, dialect)
     return None
 

@@ -101,6 +101,12 @@ class Ledger:
         del self.losses[count:]
         self.losses += [loss for index, loss in enumerate(lifted) if loss not in lifted[:index]]
 
+    def drop_parts(self, count: int) -> None:
+        """The value at the present place is left out: the losses of its parts after the first ``count`` are moot."""
+        path = "/".join(map(str, self.where))
+        if whole := [loss for loss in self.losses[count:] if loss.path == path]:
+            self.losses[count:] = whole
+
     def untranslated(self, value: OpaqueBlock | ServerTool, dialect: str) -> None:
         """Declare what another dialect carried whole."""
         if isinstance(value, OpaqueBlock):

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from ..types.base import Json
 from .json import Wire, is_array, is_object
 
-__all__ = ["ABSENT", "find", "fresh", "merge", "put", "remove"]
+__all__ = ["ABSENT", "find", "fresh", "leave", "merge", "put", "remove"]
 
 
 class Sentinel:
@@ -58,6 +58,13 @@ def remove(wire: Wire, path: Sequence[str]) -> None:
         wire[path[0]] = inner
     else:
         del wire[path[0]]
+
+
+def leave(rest: Wire, key: str, left: Wire) -> None:
+    """Put back what an object still holds, or remove it if that is nothing."""
+    rest[key] = left
+    if not left:
+        del rest[key]
 
 
 def merge(wire: Wire, under: Mapping[str, Json]) -> Wire:

@@ -141,6 +141,8 @@ class Rule(NamedTuple):
     fit: Callable[[Any, Ledger], Any]
     source: str = ""
     history: bool = False
+    names: Mapping[str, Any] = NO_MARKS
+    """The objects that ``source`` names."""
 
 
 class Row:

@@ -136,7 +136,7 @@ def by_id_rule(field: str, ids: IdRule, reason: str) -> Rule:
         ledger.lose_form("approximated", reason, field)
         return replace(value, **{field: ledger.ids.fit(getattr(value, field))})
 
-    return Rule(field, holds, fit, history=True)
+    return Rule(field, holds, fit, f"{{matches}}({{0}}.{field}) is not None", True, {"matches": matches})
 
 
 def hosted_here(dialect: str) -> Rule:

@@ -228,10 +228,15 @@ class Table:
         if row is None:
             ledger.lose("dropped", f"{self.dialect} has no {_noun(value)}")
             return None
+        losses = len(ledger.losses)
         fitted = self.fit(row, value, ledger)
         if type(fitted) is not row.type or not row.suits(fitted):
-            return None if fitted is None else self.interpret_write(fitted, ledger)
-        return self._write_row(row, fitted, ledger)
+            wire = None if fitted is None else self.interpret_write(fitted, ledger)
+        else:
+            wire = self._write_row(row, fitted, ledger)
+        if wire is None:
+            ledger.drop_parts(losses)
+        return wire
 
     def fit(self, row: Row, value: Any, ledger: Ledger) -> Any:
         """The value as the rules allow it; None if it is dropped."""

@@ -112,8 +112,22 @@ def put_together(field: Any, value: Any, wire: Wire, ledger: Ledger, marks: Mapp
         if field.required:
             ledger.lift(losses)
         return not field.required
+    if spelled:
+        _respell(field, written, spelled[0], held)
     merge(wire, written)
     return True
+
+
+def _respell(field: Any, written: Wire, spelled: Wire, held: Any) -> None:
+    """Some of the fields were edited: keys whose spelling still means the same keep it."""
+    for key, item in spelled.items():
+        path = key.split(".")
+        usual = find(written, path)
+        if usual is not ABSENT and usual != item:
+            put(written, path, item)
+            found = {name: value for name in field.paths if (value := find(written, name.split("."))) is not ABSENT}
+            if not _reads_as(field, found, held):
+                put(written, path, usual)
 
 
 def _reads_as(field: Any, spelled: Wire, held: Any) -> bool:

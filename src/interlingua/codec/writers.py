@@ -243,7 +243,8 @@ def _check_rules(source: Source, table: Table, row: Row, *, has_marks: bool) -> 
 
 def condition(source: Source, rule: Rule) -> str:
     """The expression that a value keeps a rule."""
-    return rule.source.format("value") or f"{source.bind(rule.holds)}(value)"
+    names = {name: source.bind(value) for name, value in rule.names.items()}
+    return rule.source.format("value", **names) or f"{source.bind(rule.holds)}(value)"
 
 
 def function_name(verb: str, table: Table, row: Row) -> str:

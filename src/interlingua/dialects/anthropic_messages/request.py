@@ -10,19 +10,19 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ...codec.history import PLACEHOLDER, leading_system, stub_tools
+from ...codec.history import PLACEHOLDER, has_calls, leading_system, stub_tools
 from ...codec.issuer import kindred
 from ...codec.json import is_array, is_dict, is_object
 from ...codec.kinds import REFUSED
 from ...codec.ledger import Ledger
+from ...codec.paths import leave
 from ...codec.schemas import is_strict_form, say_strict
 from ...codec.tables import marks, merge
 from ...errors import ParseError
 from ...types.base import Json
-from ...types.blocks import Block, ToolResultBlock, ToolUseBlock
+from ...types.blocks import Block
 from ...types.capabilities import Target
 from ...types.loss import Encoded
-from ...types.messages import Message
 from ...types.request import Request
 from ...types.tools import Tool, ToolChoice
 from .facts import DEFAULT_MAX_TOKENS, NAME, PATH, VERSION, Wire
@@ -79,19 +79,12 @@ def read_settings(rest: Wire, fields: dict[str, Any], marks: Wire) -> None:
         del rest["tool_choice"]
     if is_dict(metadata := rest.get("metadata")) and isinstance(metadata.get("user_id"), str):
         fields["metadata"] = {"user_id": metadata["user_id"]}
-        _leave(rest, "metadata", {key: value for key, value in metadata.items() if key != "user_id"})
+        leave(rest, "metadata", {key: value for key, value in metadata.items() if key != "user_id"})
     config = dict(rest["output_config"]) if isinstance(rest.get("output_config"), dict) else {}
     read_thinking(rest, fields, config)
     read_format(rest, fields, marks, config)
     if rest.get("output_config"):
-        _leave(rest, "output_config", config)
-
-
-def _leave(rest: Wire, key: str, left: Wire) -> None:
-    """Put back what an object still holds."""
-    rest[key] = left
-    if not left:
-        del rest[key]
+        leave(rest, "output_config", config)
 
 
 def read_format(rest: Wire, fields: dict[str, Any], marks: Wire, config: Wire) -> None:
@@ -106,7 +99,7 @@ def read_format(rest: Wire, fields: dict[str, Any], marks: Wire, config: Wire) -
                 marks.setdefault("verbatim", []).append("output_schema")
             if key == "output_format":
                 marks["output_format"] = "top"
-            _leave(where, key, {k: v for k, v in wire.items() if k not in ("type", "schema")})
+            leave(where, key, {k: v for k, v in wire.items() if k not in ("type", "schema")})
 
 
 def mark_refused(body: Wire, fields: dict[str, Any], marks: Wire) -> None:
@@ -124,7 +117,7 @@ def mark_refused(body: Wire, fields: dict[str, Any], marks: Wire) -> None:
         marks["max_tokens"] = "absent"
     if fields.get("messages") == () and fields.get("system"):
         marks["messages"] = "empty"
-    if "tools" not in fields and _speaks_of_tools(fields.get("messages", ())):
+    if "tools" not in fields and has_calls(fields.get("messages", ())):
         marks["tools"] = "absent"
 
 
@@ -175,7 +168,7 @@ def write_history(request: Request, body: Wire, target: Target | None, mark: Wir
         body["messages"] = [{"role": "user", "content": [{"type": "text", "text": PLACEHOLDER}]}]
         ledger.lose("added", f"{NAME} requires a message; a placeholder was added", "messages")
     tools = write_tools(request.tools, ledger)
-    if not request.tools and mark.get("tools") != "absent" and _speaks_of_tools(request.messages):
+    if not request.tools and mark.get("tools") != "absent" and has_calls(request.messages):
         tools = write_tools(stub_tools(request.messages), Ledger())
         ledger.lose("added", f"{NAME} requires definitions of tools called before; stubs were added", "tools")
     if tools:
@@ -185,10 +178,6 @@ def write_history(request: Request, body: Wire, target: Target | None, mark: Wir
         choice = write_choice(request.tool_choice, ledger, offered=bool(tools) or alone)
         if choice is not None:
             body["tool_choice"] = choice
-
-
-def _speaks_of_tools(messages: Sequence[Message]) -> bool:
-    return any(type(b) is ToolUseBlock or type(b) is ToolResultBlock for m in messages for b in m.content)
 
 
 def write_tools(tools: Sequence[Tool], ledger: Ledger) -> list[Wire]:
