@@ -18,11 +18,6 @@ from shared_data import corpus, needs_shared
 # dialect, its corpus files, the functions of its usual path where they are looked up
 USUAL = [
     (
-        "anthropic-messages",
-        ["anthropic-messages"],
-        {"messages": ("read_usual", "say_usual"), "request": ("is_plain_tool",)},
-    ),
-    (
         "openai-chat",
         ["openai-chat", "mistral"],
         {
@@ -34,11 +29,6 @@ USUAL = [
         "ollama",
         ["ollama"],
         {"usual": ("read_turn", "read_result", "read_tool", "say_history", "say_message", "say_tools")},
-    ),
-    (
-        "bedrock-converse",
-        ["bedrock-converse", "bedrock-converse-stream"],
-        {"messages": ("read_usual", "say_usual", "say_history"), "tools": ("say_usual",)},
     ),
     (
         "openai-responses",
@@ -88,7 +78,6 @@ ANSWERS = [
     ),
     ("openai-responses", ["openai-responses"], {"response": ("read_answer",), "usage": ("_usual",)}, 0.87),
     ("gemini", ["gemini"], {"response": ("read_usual",)}, 0.88),
-    ("anthropic-messages", ["anthropic-messages"], {"response": ("read_answer",), "answers": ("read_block",)}, 0.94),
 ]
 ODD = [None, "", "x", "absent", "stop", [], [None], [{}], {}, {"a": None}, {"a": 0}, 0, 1, -1, 10**6, 0.0, True, False]
 KEYS = ["x", "error", "index", "status", "reasoning", "annotations", "cached_tokens", "thought", "finish_reason",

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from msgspec.structs import replace
-
-from ...codec.base import Dialect, Headers, StreamDecoder
-from ...codec.incomplete import cut_answer, cut_history
+from ...codec.base import Headers, StreamDecoder
 from ...codec.issuer import kindred
-from ...codec.offered_tools import narrow
-from ...codec.output import forcing, speaking, spoken
+from ...codec.ledger import Ledger
+from ...codec.wire_dialect import WireDialect
 from ...errors import AdapterError
 from ...types.base import Json
 from ...types.blocks import Block
@@ -20,47 +17,42 @@ from ...types.messages import Message
 from ...types.request import Request
 from ...types.response import Response
 from ...types.tools import Tool, ToolChoice
-from .decoder import Decoder
 from .encoder import Encoder
-from .errors import decode_error, encode_error
-from .messages import encode_messages, encode_system
-from .names import NAME, Scribe
-from .request import decode_request, encode_request
-from .response import decode_response, encode_response
-from .tools import encode_tools, say_choice
-from .validate import validate_request
+from .errors import decode_error, encode_error, validate_request
+from .facts import NAME
+from .request import read_request, write_choice, write_request, write_tools
+from .response import read_response, write_response
+from .rules import RequestLedger
+from .stream import Decoder
+from .turns import write_messages, write_system
 
 __all__ = ["BedrockConverse"]
 
 
-class BedrockConverse(Dialect):
+class BedrockConverse(WireDialect):
     name = NAME
+    unsaid_choices = ("allowed",)
 
-    def encode_request(self, request: Request, target: Target | None = None) -> Encoded:
-        if (cut := cut_history(request.messages, self.name)) is not None:
-            return cut.tell(self.encode_request(replace(request, messages=cut.value), target))
-        if (fewer := narrow(request, NAME, ("allowed",))) is not None:
-            return fewer.tell(self.encode_request(fewer.value, target))
-        return forcing(lambda asked: encode_request(asked, target), request, target)
+    def ledger(self, tools: Sequence[Tool] = ()) -> Ledger:
+        return RequestLedger(tools)
 
-    def decode_request(
-        self, body: Json, headers: Headers | None = None, model: str | None = None, stream: bool | None = None
-    ) -> Request:
-        return decode_request(body, model, stream, self.provider)
+    def write_request(self, request: Request, target: Target | None) -> Encoded:
+        return write_request(request, target)
+
+    def read_request(self, body: Json, headers: Headers | None, model: str | None, stream: bool | None) -> Request:
+        return read_request(body, model, stream, self.provider)
 
     def validate_request(self, body: Json) -> None:
         validate_request(body)
 
-    def encode_response(self, response: Response, request: Request | None = None) -> Encoded:
-        if (cut := cut_answer(response, pieces=True)) is not None:
-            return cut.tell(self.encode_response(cut.value, request))
-        return encode_response(response)
+    def write_response(self, response: Response, request: Request | None) -> Encoded:
+        return write_response(response)
 
-    def decode_response(self, body: Json, headers: Headers | None = None, request: Request | None = None) -> Response:
-        return spoken(decode_response(body, headers, request, self.provider), request)
+    def read_response(self, body: Json, headers: Headers | None, request: Request | None) -> Response:
+        return read_response(body, headers, request, self.provider)
 
-    def stream_decoder(self, request: Request | None = None) -> StreamDecoder:
-        return speaking(Decoder(request, self.provider), request)
+    def decoder(self, request: Request | None) -> StreamDecoder:
+        return Decoder(request, self.provider)
 
     def stream_encoder(self, request: Request | None = None) -> Encoder:
         return Encoder()
@@ -71,23 +63,14 @@ class BedrockConverse(Dialect):
     def decode_error(self, status: int, headers: Headers | None, body: bytes) -> AdapterError:
         return decode_error(status, headers, body, self.provider)
 
-    def encode_messages(self, messages: Sequence[Message], target: Target | None = None) -> Encoded:
-        if (cut := cut_history(messages, self.name)) is not None:
-            return cut.tell(self.encode_messages(cut.value, target))
-        ledger = Scribe()
-        return Encoded(
-            encode_messages(kindred(messages, self.name, target), target, ledger), losses=tuple(ledger.losses)
-        )
+    def write_messages(self, messages: Sequence[Message], target: Target | None, ledger: Ledger) -> Json:
+        return write_messages(kindred(messages, NAME, target), target, ledger)
 
-    def encode_system(self, system: Sequence[Block], target: Target | None = None) -> Encoded:
-        ledger = Scribe()
-        placed = [(("system", index), block) for index, block in enumerate(system)]
-        return Encoded(encode_system(placed, ledger), losses=tuple(ledger.losses))
+    def write_system(self, system: Sequence[Block], target: Target | None, ledger: Ledger) -> Json:
+        return write_system([(("system", index), block) for index, block in enumerate(system)], ledger)
 
-    def encode_tools(self, tools: Sequence[Tool], target: Target | None = None) -> Encoded:
-        ledger = Scribe(tools)
-        return Encoded(encode_tools(tools, ledger), losses=tuple(ledger.losses))
+    def write_tools(self, tools: Sequence[Tool], target: Target | None, ledger: Ledger) -> Json:
+        return write_tools(tools, ledger)
 
-    def encode_tool_choice(self, choice: ToolChoice, target: Target | None = None) -> Encoded:
-        ledger = Scribe()
-        return Encoded(say_choice(choice, ledger), losses=tuple(ledger.losses))
+    def write_choice(self, choice: ToolChoice, target: Target | None, ledger: Ledger) -> Json:
+        return write_choice(choice, ledger)

@@ -1,6 +1,6 @@
 """Writing ``converse-stream``: one block at a time, in order.
 
-Text and reasoning have no start, so a block that said nothing says one empty delta.
+Text and reasoning have no start, so a block without any delta gets one empty delta.
 """
 
 from __future__ import annotations
@@ -8,12 +8,18 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from ...codec.arguments import parse_object, write_arguments
+from ...codec.framing.known_events import encode_event
 from ...codec.incomplete import declare_last_call
+from ...codec.json import Wire
+from ...codec.ledger import Ledger, is_blank
+from ...codec.paths import merge
 from ...codec.serial import Delta, Opener, SerialEncoder
-from ...codec.tables import Ledger, is_blank, marks, own, say_constants
+from ...codec.stream import dump
+from ...codec.tables import marks
 from ...errors import AdapterError
 from ...types.blocks import (
     Block,
+    Citation,
     RefusalBlock,
     TextBlock,
     ThinkingBlock,
@@ -27,20 +33,19 @@ from ...types.events import (
     ThinkingDelta,
     ToolUseInputDelta,
 )
-from .blocks import BLOCKS
-from .citations import say_citation
 from .errors import encode_frame_error
-from .frames import encode_event
-from .names import NAME
-from .response import CONSTANTS, lose_names, say_stop, say_usage
-from .wire import Wire
+from .facts import NAME
+from .response import add_metrics
+from .rows import ANSWER_BLOCKS as BLOCKS, CITATIONS, ENDING
 
 EMPTY: dict[type[Block], Wire] = {
     RefusalBlock: {"text": ""},
     TextBlock: {"text": ""},
     ThinkingBlock: {"reasoningContent": {"text": ""}},
 }
-STREAMED = ("text", "citationsContent", "guardContent", "reasoningContent", "toolUse", "toolResult", "image")
+STARTED = ("toolUse", "toolResult", "image")
+STREAMED = ("text", "citationsContent", "guardContent", "reasoningContent", *STARTED)
+NO_FIELD = f"a stream of {NAME} has no such field"
 
 
 class Encoder(SerialEncoder):
@@ -52,21 +57,24 @@ class Encoder(SerialEncoder):
         self.cited = 0
 
     def start(self, event: MessageStart) -> bytes:
-        lose_names(event.message_id, event.model, self.ledger)
-        return encode_event("messageStart", {"role": "assistant"})
+        if event.message_id is not None:
+            self.ledger.lose_form("dropped", f"an answer of {NAME} has no id", "id")
+        if event.model is not None:
+            self.ledger.lose_form("dropped", f"an answer of {NAME} does not name its model", "model")
+        return _event("messageStart", {"role": "assistant"})
 
     def begin_block(self, event: Opener) -> bytes:
         self.silent, self.cited = True, 0
-        wire = BLOCKS.encode(event.block, Ledger())  # what cannot be said is declared once, at the end
+        wire = BLOCKS.write(event.block, Ledger())  # what cannot be written is declared once, at the end
         tag = next((key for key in wire if key in STREAMED), None) if wire is not None else None
         self.said = tag is not None
         if wire is None or tag is None:
             return b""
         self.written += 1
-        if tag not in ("toolUse", "toolResult", "image"):
+        if tag not in STARTED:
             return b""
         start = {key: value for key, value in wire[tag].items() if key not in ("input", "content", "source")}
-        return encode_event("contentBlockStart", {"contentBlockIndex": self.written, "start": {tag: start}})
+        return _event("contentBlockStart", {"contentBlockIndex": self.written, "start": {tag: start}})
 
     def say_delta(self, event: Delta) -> bytes:
         match event:
@@ -78,14 +86,17 @@ class Encoder(SerialEncoder):
                 return self.piece({"toolUse": {"input": event.partial_json}})
             case CitationDelta():
                 self.cited += 1
-                citation = say_citation(event.citation, Ledger())
-                return self.piece({"citation": citation}) if citation is not None else b""
+                return self.cite(event.citation)
             case _:
                 return b""
 
+    def cite(self, citation: Citation) -> bytes:
+        wire = CITATIONS.write(citation, Ledger())  # what it cannot say is declared with its block
+        return self.piece({"citation": wire}) if wire is not None else b""
+
     def piece(self, delta: Wire) -> bytes:
         self.silent = False
-        return encode_event("contentBlockDelta", {"contentBlockIndex": self.written, "delta": delta})
+        return _event("contentBlockDelta", {"contentBlockIndex": self.written, "delta": delta})
 
     def finish(self, block: Block) -> bytes:
         return self.last_words(block) + self.stop_block() if self.said else self.lost(block)
@@ -96,7 +107,7 @@ class Encoder(SerialEncoder):
         malformed = text if text and parse_object(text) is None else None
         if malformed is not None:
             block = replace(block, input_text=None)  # deltas carry the text, malformed as it is
-        wire = BLOCKS.encode(block, self.ledger) or {}
+        wire: Wire = BLOCKS.write(block, self.ledger) or {}
         said = b""
         if "reasoningContent" in wire:
             said = self._end_reasoning(wire["reasoningContent"])
@@ -116,8 +127,7 @@ class Encoder(SerialEncoder):
     def _end_text(self, block: Block, wire: Wire) -> bytes:
         said: list[bytes] = []
         if isinstance(block, TextBlock):
-            late = (say_citation(citation, Ledger()) for citation in block.citations[self.cited :])
-            said = [self.piece({"citation": citation}) for citation in late if citation is not None]
+            said = list(map(self.cite, block.citations[self.cited :]))
             if self.silent:
                 said.append(self.piece({"text": block.text}))
         elif self.silent:
@@ -140,15 +150,15 @@ class Encoder(SerialEncoder):
 
     def _lose_residue(self, block: Block, wire: Wire) -> None:
         """Text and reasoning are bare in a stream: what else the block held has no place."""
-        started = next((tag for tag in ("toolUse", "toolResult", "image") if tag in wire), None)
+        started = next((tag for tag in STARTED if tag in wire), None)
         for key, value in block.extras.get(NAME, {}).items():
             if key != started and not is_blank(value):
-                self.ledger.lose("dropped", f"a stream of {NAME} has no such field", "extras", NAME, key)
+                self.ledger.lose("dropped", NO_FIELD, "extras", NAME, key)
         if block.cache is not None:
             self.ledger.lose("dropped", f"a stream of {NAME} has no cache points", "cache")
 
     def lost(self, block: Block) -> bytes:
-        if BLOCKS.encode(block, self.ledger) is not None:
+        if BLOCKS.write(block, self.ledger) is not None:
             self.ledger.lose("dropped", f"streams of {NAME} have no {block.type} blocks")
         return b""
 
@@ -157,29 +167,31 @@ class Encoder(SerialEncoder):
             return b""
         empty = EMPTY.get(type(self.block)) if self.silent else None
         said = self.piece(empty) if empty is not None else b""
-        return said + encode_event("contentBlockStop", {"contentBlockIndex": self.written})
+        return said + _event("contentBlockStop", {"contentBlockIndex": self.written})
 
     def declare(self, block: Block) -> None:
-        self._lose_residue(block, BLOCKS.encode(block, self.ledger) or {})
+        self._lose_residue(block, BLOCKS.write(block, self.ledger) or {})
 
     def complete(self, event: MessageComplete) -> bytes:
         response, mark = event.response, marks(NAME, event.response)
         self.ledger.where = ()
         declare_last_call(response, self.last, self.ledger)
-        stop, metadata = say_stop(response, mark, self.ledger), Wire()
-        usage = say_usage(response, mark, self.ledger)
-        if usage != "absent":
-            metadata["usage"] = usage
-        own(NAME, metadata, response)
+        stop = ENDING.write_stop(response, mark, self.ledger)
+        metadata = ENDING.write_usage(response, mark, self.ledger)
+        merge(metadata, response.extras.get(NAME, {}))
         if metadata.pop("output", None) is not None:
-            self.ledger.lose("dropped", f"a stream of {NAME} has no such field", "extras", NAME, "output")
+            self.ledger.lose("dropped", NO_FIELD, "extras", NAME, "output")
         if "additionalModelResponseFields" in metadata:
             stop["additionalModelResponseFields"] = metadata.pop("additionalModelResponseFields")
         if metadata:
-            say_constants(metadata, mark, CONSTANTS)
+            add_metrics(metadata, mark)
         self.ledger.foreign(response, NAME)
         self.ended = True
-        return encode_event("messageStop", stop) + (encode_event("metadata", metadata) if metadata else b"")
+        return _event("messageStop", stop) + (_event("metadata", metadata) if metadata else b"")
 
     def say_error(self, error: AdapterError) -> bytes:
         return encode_frame_error(error)
+
+
+def _event(name: str, wire: Wire) -> bytes:
+    return encode_event(name, dump(wire))

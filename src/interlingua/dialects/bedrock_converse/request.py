@@ -1,237 +1,364 @@
-"""The request of Bedrock Converse: parameters, structured output, tags. The model and the stream are in the URL.
+"""The request of Bedrock Converse: what lies around the turns. The model and the stream are in the URL.
 
-Marks: ``messages`` and ``tools`` (``absent``), ``unfit`` (parameters outside the service's ranges), ``schema``
-(``verbatim``), ``schema_text`` (the schema as it was spelled), ``metadata`` (``verbatim``), ``top_k``.
+Marks: ``messages`` (there were none, or an empty list), ``tools`` (none, though the history has calls), ``schema`` (the
+text of the output schema as it was spelled), ``top_k`` (where it stood), ``verbatim`` (what the service would refuse;
+it was read here).
+
+What the protocol leaves to the model stands in ``additionalModelRequestFields`` and ``outputConfig.effort``. Claude's
+spelling is the one that we write. Where another stood is marked on reading (``mode`` and ``effort`` on the thinking,
+``top_k`` on the request); where the reader's model is known, its family decides.
 """
 
 from __future__ import annotations
 
-import re
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 from urllib.parse import quote
 
+from msgspec.structs import replace
+
 from ...codec.arguments import parse_object
-from ...codec.history import PLACEHOLDER, leading_system
+from ...codec.history import PLACEHOLDER, has_calls, leading_system, stub_tools
 from ...codec.issuer import kindred
+from ...codec.json import Wire, is_array, is_object
+from ...codec.kinds import REFUSED
+from ...codec.ledger import Ledger
 from ...codec.output import read_name, say_name
+from ...codec.paths import leave, merge
 from ...codec.schemas import is_strict_form, say_strict
 from ...codec.stream import dump
-from ...codec.tables import Field, FieldTable, Ledger, kept, marks, own, take
+from ...codec.table import Table
+from ...codec.tables import marks
 from ...errors import ParseError
 from ...types.base import Json
 from ...types.capabilities import Target
 from ...types.loss import Encoded
-from ...types.request import Request
-from .messages import decode_messages, decode_system, encode_messages, encode_system
-from .names import NAME, Scribe
-from .native import read_native, say_native, way_of
-from .tools import read_tools, say_tools, speaks_of_tools
-from .wire import Wire, is_array, is_object, leave, opened
+from ...types.request import Request, Thinking
+from ...types.tools import ServerTool, Tool, ToolChoice
+from .facts import NAME
+from .rows import CHOICE, CLAUDE_THINKING, NOVA_THINKING, PARAMS, TOOLS, with_points, write_with_point
+from .rules import RequestLedger
+from .turns import read_messages, read_system, write_messages, write_system
 
-INFERENCE = FieldTable(
-    NAME,
-    Field("max_output_tokens", "maxTokens", (int,)),
-    Field("temperature", "temperature", (int, float)),
-    Field("top_p", "topP", (int, float)),
-    Field("stop_sequences", "stopSequences", (list,)),
-    Field("seed", None),
+NATIVE = ("additionalModelRequestFields", "outputConfig")
+
+
+class Family(NamedTuple):
+    """Where a family of models has the mode of its thinking, its effort and top_k; None for nowhere."""
+
+    mode: str | None
+    effort: str
+    top_k: str
+
+
+CLAUDE = Family("thinking", "outputConfig", "top_k")
+FAMILIES = (  # part of the model's id
+    ("amazon.nova", Family("reasoningConfig", "reasoningConfig", "inferenceConfig")),
+    ("openai.", Family(None, "reasoning_effort", "top_k")),
+    ("qwen.", Family(None, "reasoning_config", "top_k")),
 )
-TIERS = ("priority", "default", "flex", "reserved")
-TAG = re.compile(r"[a-zA-Z0-9\s:_@$#=/+,\-.]{0,256}")
-MOST_TAGS = 16
+OBJECTS: dict[str, Table] = {  # by the place of the mode: what stands there
+    "thinking": CLAUDE_THINKING,
+    "reasoning_config": CLAUDE_THINKING,
+    "reasoningConfig": NOVA_THINKING,
+}
+THREE = ("low", "medium", "high")
+EFFORTS = {  # by the place of the effort: the words that it takes
+    "outputConfig": (*THREE, "xhigh", "max"),
+    "reasoningConfig": THREE,
+    "reasoning_effort": THREE,
+    "reasoning_config": THREE,
+}
+HIGHEST = ("xhigh", "max")
 
 
-def decode_request(body: Json, model: str | None, stream: bool | None, provider: str | None) -> Request:
+def family_of(target: Target | None) -> Family | None:
+    """The family of the reader's model, where a reader is named."""
+    if target is None or target.model is None:
+        return None
+    model = target.model
+    return next((family for part, family in FAMILIES if part in model), CLAUDE if "anthropic." in model else None)
+
+
+# ------------------------------------------------------------------------------------------------------------- reading
+
+
+def read_request(body: Json, model: str | None, stream: bool | None, provider: str | None) -> Request:
     if not is_object(body):
         raise ParseError(f"a request body is a JSON object, got {type(body).__name__}")
-    rest, forms, blanks = dict(body), Wire(), Wire()
-    fields: dict[str, Any] = {"model": model, "stream": stream}
-    read_history(rest, fields, forms, blanks, provider)
-    read_inference(rest, fields, forms, blanks)
-    read_tools(rest, fields, forms, blanks)
-    if "tools" not in fields and speaks_of_tools(fields.get("messages", ())):
-        forms["tools"] = "absent"
-    read_model_fields(rest, fields, forms, blanks)
-    read_tags(rest, fields, forms, blanks)
-    return Request(**fields, **kept(NAME, rest, forms, blanks))
+    fields, rest, mark = PARAMS.take(body)
+    fields["model"], fields["stream"] = model, stream
+    read_history(rest, fields, mark, provider)
+    read_tools(rest, fields, mark)
+    native, output = [dict(found) if is_object(found := rest.get(key)) else {} for key in NATIVE]
+    if native or output:
+        read_model_fields(native, output, fields, mark)
+        read_format(output, fields, mark)
+        for key, left in zip(NATIVE, (native, output), strict=True):
+            if is_object(rest.get(key)) and rest[key]:
+                leave(rest, key, left)
+    return Request(**fields, **PARAMS.kept(rest, mark))
 
 
-def read_history(rest: Wire, fields: dict[str, Any], forms: Wire, blanks: Wire, provider: str | None) -> None:
-    if "messages" not in rest:
-        forms["messages"] = "absent"
-    elif is_array(rest["messages"]) or rest["messages"] is None:
-        messages = take(rest, "messages", blanks)
-        fields["messages"] = decode_messages(messages or (), provider)
-    if is_array(rest.get("system")):
-        fields["system"] = decode_system(take(rest, "system", blanks) or ())
+def read_history(rest: Wire, fields: dict[str, Any], mark: Wire, provider: str | None) -> None:
+    """Messages and system text; what is empty or of another shape stays as it is."""
+    messages = rest.get("messages")
+    if is_array(messages) and messages:
+        fields["messages"] = read_messages(rest.pop("messages"), provider)
+    elif messages is None or messages == []:
+        mark["messages"] = [rest.pop("messages")] if "messages" in rest else []
+    if is_array(system := rest.get("system")) and system:
+        fields["system"] = read_system(rest.pop("system"))
 
 
-def read_inference(rest: Wire, fields: dict[str, Any], forms: Wire, blanks: Wire) -> None:
-    if not is_object(rest.get("inferenceConfig")):
-        return
-    config, empty = opened(rest, "inferenceConfig"), Wire()
-    was_empty = not config
-    INFERENCE.decode(config, fields, empty)
-    unfit = [name for name in (*RANGES, "stop_sequences") if name in fields and not _fits(name, fields[name])]
-    if unfit:
-        forms["unfit"] = unfit
-    leave(rest, "inferenceConfig", config)
-    if empty or was_empty:
-        blanks["inferenceConfig"] = empty
+def read_tools(rest: Wire, fields: dict[str, Any], mark: Wire) -> None:
+    config = dict(found) if is_object(found := rest.get("toolConfig")) else {}
+    if is_array(tools := config.get("tools")) and tools:
+        fields["tools"] = tuple(with_points(list(map(TOOLS.read, config.pop("tools"))), TOOLS))
+    if "toolChoice" in config and (choice := CHOICE.read(config["toolChoice"])) is not REFUSED:
+        fields["tool_choice"] = choice
+        del config["toolChoice"]
+        if "tools" not in fields:
+            mark["verbatim"] = [*mark.get("verbatim", ()), "tool_choice"]
+    if is_object(found) and found:
+        leave(rest, "toolConfig", config)
+    if "tools" not in fields and has_calls(fields.get("messages", ())):
+        mark["tools"] = []
 
 
-# canonical: least, most
-RANGES: dict[str, tuple[int, int | None]] = {"max_output_tokens": (1, None), "temperature": (0, 1), "top_p": (0, 1)}
-
-
-def _fits(name: str, value: Any) -> bool:
-    if name not in RANGES:
-        return all(type(word) is str and word for word in value)
-    least, most = RANGES[name]
-    return bool(value >= least and (most is None or value <= most))
-
-
-def read_model_fields(rest: Wire, fields: dict[str, Any], forms: Wire, blanks: Wire) -> None:
-    objects: list[Wire] = []
-    for key in ("additionalModelRequestFields", "outputConfig"):
-        if rest.get(key) == {}:
-            blanks[key] = {}
-        objects.append(opened(rest, key) if is_object(rest.get(key)) else {})
-    native, config = objects
-    read_native(native, config, fields, forms)
-    read_format(config, fields, forms)
-    leave(rest, "additionalModelRequestFields", native)
-    leave(rest, "outputConfig", config)
-
-
-def read_format(config: Wire, fields: dict[str, Any], forms: Wire) -> None:
-    """``textFormat.structure.jsonSchema.schema`` is JSON text; its name and description stay residue."""
-    try:
-        wire = opened(dict(config), "textFormat")
-        structure = opened(wire, "structure")
-        inner = opened(structure, "jsonSchema")
-        text, word = inner.pop("schema"), wire.pop("type")
-    except (KeyError, TypeError):
-        return
+def read_format(output: Wire, fields: dict[str, Any], mark: Wire) -> None:
+    """``textFormat.structure.jsonSchema.schema`` is JSON text; its description stays residue."""
+    form = output.get("textFormat")
+    structure = form.get("structure") if is_object(form) and form.get("type") == "json_schema" else None
+    inner = structure.get("jsonSchema") if is_object(structure) else None
+    text = inner.get("schema") if is_object(inner) else None
     schema = parse_object(text) if type(text) is str else None
-    if schema is None or word != "json_schema":
+    if schema is None or not is_object(form) or not is_object(structure) or not is_object(inner):
         return
     fields["output_schema"] = schema
     if dump(schema).decode() != text:
-        forms["schema_text"] = text
+        mark["schema"] = text
     if not is_strict_form(schema, NAME):
-        forms["schema"] = "verbatim"
+        mark["verbatim"] = [*mark.get("verbatim", ()), "output_schema"]
+    inner = {key: value for key, value in inner.items() if key != "schema"}
     read_name(inner, fields)
-    del config["textFormat"]
-    leave(structure, "jsonSchema", inner)
-    leave(wire, "structure", structure)
-    leave(config, "textFormat", wire)
+    structure, form = {**structure, "jsonSchema": inner}, {k: v for k, v in form.items() if k != "type"}
+    form["structure"] = structure
+    output["textFormat"] = form
+    for holder, key in ((structure, "jsonSchema"), (form, "structure"), (output, "textFormat")):
+        if not holder[key]:
+            del holder[key]
 
 
-def read_tags(rest: Wire, fields: dict[str, Any], forms: Wire, blanks: Wire) -> None:
-    tags = rest.get("requestMetadata")
-    if is_object(tags) and all(type(value) is str for value in tags.values()):
-        fields["metadata"] = take(rest, "requestMetadata", blanks) or {}
-        if len(tags) > MOST_TAGS or not all(map(_is_tag, tags.items())):
-            forms["metadata"] = "verbatim"
-    tier = rest.get("serviceTier")
-    if is_object(tier) and tier.get("type") in TIERS:
-        tier = opened(rest, "serviceTier")
-        fields["service_tier"] = tier.pop("type")
-        leave(rest, "serviceTier", tier)
+def read_model_fields(native: Wire, output: Wire, fields: dict[str, Any], mark: Wire) -> None:
+    """Move what we know from private copies of the two objects."""
+    thinking = read_thinking(native, output)
+    if thinking is not None:
+        fields["thinking"] = thinking
+    inner = native.get("inferenceConfig")
+    if type(native.get("top_k")) is int:
+        fields["top_k"] = native.pop("top_k")
+    elif is_object(inner) and type(inner.get("topK")) is int:
+        mark["top_k"] = "inferenceConfig"
+        fields["top_k"] = inner["topK"]
+        native["inferenceConfig"] = {key: value for key, value in inner.items() if key != "topK"}
+        if not native["inferenceConfig"]:
+            del native["inferenceConfig"]
+    betas = native.get("anthropic_beta")
+    if is_array(betas) and betas and all(type(beta) is str for beta in betas):
+        fields["betas"] = tuple(native.pop("anthropic_beta"))
 
 
-def _is_tag(pair: tuple[str, Json]) -> bool:
-    key, value = pair
-    return bool(key) and type(value) is str and all(TAG.fullmatch(text) for text in (key, value))
+def read_thinking(native: Wire, output: Wire) -> Thinking | None:
+    thinking, places = Thinking(), Wire()
+    for place, table in OBJECTS.items():
+        found: Any = table.read(native[place]) if place in native else REFUSED
+        if found is not REFUSED:
+            thinking = found
+            del native[place]
+            if place != CLAUDE.mode:
+                places["mode"] = place
+            break
+    if thinking.effort is not None:
+        places["effort"] = "reasoningConfig"
+    else:
+        thinking = _read_effort(thinking, native, output, places)
+    if places:
+        thinking = replace(thinking, forms={NAME: {**marks(NAME, thinking), **places}})
+    return None if thinking == Thinking() else thinking
 
 
-def encode_request(request: Request, target: Target | None) -> Encoded:
-    ledger, body, mark = Scribe(request.tools), Wire(), marks(NAME, request)
-    say_history(request, body, target, mark, ledger)
-    config = say_inference(request, mark, ledger)
-    tools = say_tools(request, mark, ledger)
+def _read_effort(thinking: Thinking, native: Wire, output: Wire, places: Wire) -> Thinking:
+    effort = output.get("effort")
+    if type(effort) is str and effort in EFFORTS["outputConfig"]:
+        return replace(thinking, effort=output.pop("effort"))
+    for place in ("reasoning_effort", "reasoning_config"):
+        if type(native.get(place)) is str and native[place] in EFFORTS[place]:
+            places["effort"] = place
+            return replace(thinking, effort=native.pop(place))
+    return thinking
+
+
+# ------------------------------------------------------------------------------------------------------------- writing
+
+
+def write_request(request: Request, target: Target | None) -> Encoded:
+    ledger, mark = RequestLedger(request.tools), marks(NAME, request)
+    body = PARAMS.put(request, ledger)
+    write_history(request, body, target, mark, ledger)
     native, output = Wire(), Wire()
-    say_native(request, native, output, way_of(target), ledger)
+    write_model_fields(request, native, output, family_of(target), ledger)
     name = say_name(request, ledger)
     if request.output_schema is not None:
-        output["textFormat"] = said = say_format(request.output_schema, mark, ledger)
-        said["structure"]["jsonSchema"] |= name
-    said = {"inferenceConfig": config, "toolConfig": tools}
-    said |= {"additionalModelRequestFields": native, "outputConfig": output}
-    body |= {key: value for key, value in said.items() if value}
-    say_tags(request, body, mark, ledger)
-    own(NAME, body, request)
-    ledger.foreign(request, NAME)
+        output["textFormat"] = write_format(request.output_schema, name, mark, ledger)
+    written = {"toolConfig": write_tool_config(request, mark, ledger)}
+    written |= {"additionalModelRequestFields": native, "outputConfig": output}
+    body |= {key: value for key, value in written.items() if value}
+    if request.extras:
+        merge(body, request.extras.get(NAME, {}))
+        ledger.foreign(request, NAME)
     model = request.model or (target.model if target is not None else None)
     verb = "converse-stream" if request.stream else "converse"
     path = None if model is None else f"/model/{quote(model, safe='')}/{verb}"
     return Encoded(body, path, {}, tuple(ledger.losses))
 
 
-def say_history(request: Request, body: Wire, target: Target | None, mark: Wire, ledger: Scribe) -> None:
+def write_history(request: Request, body: Wire, target: Target | None, mark: Wire, ledger: Ledger) -> None:
     skip = 0
     if request.messages and "first" in marks(NAME, request.messages[0]):
-        said = encode_system([(("system", i), b) for i, b in enumerate(request.system)], ledger)
+        system = write_system([(("system", i), b) for i, b in enumerate(request.system)], ledger)
     else:
-        system, skip = leading_system(request, ledger)
-        said = encode_system(system, ledger)
-    if said:
-        body["system"] = said
-    turns = encode_messages(kindred(request.messages, NAME, target, request.model), target, ledger, skip)
+        placed, skip = leading_system(request, ledger)
+        system = write_system(placed, ledger)
+    if system:
+        body["system"] = system
+    turns = write_messages(kindred(request.messages, NAME, target, request.model), target, ledger, skip)
     if turns:
         body["messages"] = turns
-    elif request.messages or not _without_messages(request, mark):
+    elif request.messages or ("messages" not in mark and "messages" not in request.extras.get(NAME, {})):
         body["messages"] = [{"role": "user", "content": [{"text": PLACEHOLDER}]}]
         ledger.lose("added", f"{NAME} requires a message; a placeholder was added", "messages")
+    elif mark.get("messages"):
+        body["messages"] = mark["messages"][0]
 
 
-def _without_messages(request: Request, mark: Wire) -> bool:
-    """The body came without messages, as it may where a stored prompt has them."""
-    return any("messages" in told for told in (mark, mark.get("blank", ()), request.extras.get(NAME, ())))
-
-
-def say_inference(request: Request, mark: Wire, ledger: Ledger) -> Wire:
-    config: Wire = {}
-    INFERENCE.encode(request, config, ledger)
-    for field in INFERENCE.fields:
-        if field.wire in config and field.canonical not in mark.get("unfit", ()):
-            config[field.wire] = _fit(field.canonical, config[field.wire], ledger)
-    return {key: value for key, value in config.items() if value != []}
-
-
-def _fit(name: str, value: Json, ledger: Ledger) -> Json:
-    if is_array(value):
-        words = [word for word in value if word]
-        if len(words) != len(value):
-            ledger.lose_form("approximated", f"{NAME} accepts no empty stop sequence", name)
-        return words
-    least, most = RANGES[name]
-    fitted = max(least, value) if most is None else max(least, min(most, value))
-    if fitted != value:
-        ledger.lose("approximated", f"the nearest value that {NAME} takes is {fitted}", name)
-    return fitted
-
-
-def say_format(schema: dict[str, Json], mark: Wire, ledger: Ledger) -> Wire:
-    if mark.get("schema") != "verbatim":
+def write_format(schema: dict[str, Json], name: Wire, mark: Wire, ledger: Ledger) -> Wire:
+    if "output_schema" not in mark.get("verbatim", ()):
         schema, _ = say_strict(schema, NAME, ledger, "output_schema")
-    text = mark.get("schema_text")
+    text = mark.get("schema")
     if text is None or parse_object(text) != schema:
         text = dump(schema).decode()
-    return {"type": "json_schema", "structure": {"jsonSchema": {"schema": text}}}
+    return {"type": "json_schema", "structure": {"jsonSchema": {"schema": text, **name}}}
 
 
-def say_tags(request: Request, body: Wire, mark: Wire, ledger: Ledger) -> None:
-    if request.service_tier in TIERS:
-        body["serviceTier"] = {"type": request.service_tier}
-    elif request.service_tier is not None:
-        ledger.lose("dropped", f"{NAME} has no service tier {request.service_tier}", "service_tier")
-    tags: Wire = {}
-    for pair in request.metadata.items():
-        if mark.get("metadata") == "verbatim" or (_is_tag(pair) and len(tags) < MOST_TAGS):
-            tags[pair[0]] = pair[1]
+def write_tool_config(request: Request, mark: Wire, ledger: RequestLedger) -> Wire:
+    """The whole of ``toolConfig``, or nothing. There is no choice of no tool: the tools are left out then, unless the
+    history has calls, which need definitions."""
+    history, choice = has_calls(request.messages), request.tool_choice
+    if choice is not None and choice.mode == "none" and not history:
+        reason = f"{NAME} has no tool choice none; no tools were sent"
+        ledger.lose_form("approximated", reason, "tool_choice")
+        for index, _ in enumerate(request.tools):
+            ledger.lose_form("dropped", reason, "tools", index)
+        return {}
+    tools = write_tools(request.tools, ledger)
+    if not tools and history and "tools" not in mark:
+        tools = write_tools(stub_tools(request.messages), RequestLedger(stub_tools(request.messages)))
+        ledger.lose("added", f"{NAME} requires definitions of tools called before; stubs were added", "tools")
+    config: Wire = {"tools": tools} if tools else {}
+    if choice is not None and (tools or "tool_choice" in mark.get("verbatim", ())):
+        lost = any(isinstance(tool, ServerTool) and tool.dialect != NAME for tool in request.tools)
+        if written := write_choice(choice, ledger, offered=_names(tools) if lost else None):
+            config["toolChoice"] = written
+    elif choice is not None:
+        ledger.lose("dropped", f"{NAME} takes a tool choice only beside tools", "tool_choice")
+    return config
+
+
+def _names(tools: list[Json]) -> list[Json]:
+    specs = (wire.get("toolSpec") or wire.get("systemTool") for wire in tools if is_object(wire))
+    return [spec.get("name") for spec in specs if is_object(spec)]
+
+
+def write_tools(tools: Sequence[Tool], ledger: Ledger) -> list[Json]:
+    written: list[Json] = []
+    for index, tool in enumerate(tools):
+        ledger.where = ("tools", index)
+        written += write_with_point(tool, TOOLS, ledger)
+    ledger.where = ()
+    return written
+
+
+def write_choice(choice: ToolChoice, ledger: Ledger, offered: Sequence[Json] | None = None) -> Wire:
+    """The choice, where there is something to say. ``offered``: the names left to choose from, where some were lost."""
+    ledger.where = ("tool_choice",)
+    wire: Wire = CHOICE.write(choice, ledger)
+    if offered is not None and "tool" in wire and wire["tool"].get("name") not in offered:
+        ledger.lose("dropped", "the chosen tool is not among the tools that are sent")
+        wire = {}
+    ledger.where = ()
+    return wire
+
+
+def write_model_fields(request: Request, native: Wire, output: Wire, family: Family | None, ledger: Ledger) -> None:
+    if request.thinking is not None:
+        ledger.where = ("thinking",)
+        write_thinking(request.thinking, native, output, family, ledger)
+        ledger.where = ()
+    if request.top_k is not None:
+        place = family.top_k if family is not None else marks(NAME, request).get("top_k", CLAUDE.top_k)
+        if place == "inferenceConfig":
+            native["inferenceConfig"] = {"topK": request.top_k}
         else:
-            ledger.lose("dropped", f"{NAME} takes at most 16 tags of up to 256 plain characters", "metadata", pair[0])
-    if tags:
-        body["requestMetadata"] = tags
+            native["top_k"] = request.top_k
+    if request.betas and family in (None, CLAUDE):
+        native["anthropic_beta"] = list(request.betas)
+    elif request.betas:
+        ledger.lose("dropped", "this model has no betas", "betas")
+
+
+def write_thinking(thinking: Thinking, native: Wire, output: Wire, family: Family | None, ledger: Ledger) -> None:
+    mark = marks(NAME, thinking)
+    mode_at = family.mode if family is not None else mark.get("mode", CLAUDE.mode)
+    effort_at = family.effort if family is not None else mark.get("effort", CLAUDE.effort)
+    thinking = _with_mode(thinking, mode_at, effort_at, ledger)
+    effort = _fitting_effort(thinking, effort_at, ledger)
+    if mode_at is not None and thinking.mode is not None:
+        native[mode_at] = OBJECTS[mode_at].write(replace(thinking, effort=effort), ledger)
+    else:
+        for field in ("mode", "budget", "display"):
+            if getattr(thinking, field) is not None:
+                ledger.lose("dropped", "this model has no such setting", field)
+        ledger.foreign(thinking, NAME)
+    if effort is not None and effort_at == "outputConfig":
+        output["effort"] = effort
+    elif effort is not None and effort_at != mode_at:
+        native[effort_at] = effort
+
+
+def _with_mode(thinking: Thinking, mode_at: str | None, effort_at: str, ledger: Ledger) -> Thinking:
+    """The thinking with the mode that its other fields mean, where it has none."""
+    if thinking.mode is not None or mode_at is None:
+        return thinking
+    if thinking.effort == "none":
+        ledger.lose_form("added", f"effort none is said as thinking disabled in {NAME}", "mode")
+        return replace(thinking, mode="disabled")
+    adaptive = OBJECTS[mode_at] is CLAUDE_THINKING
+    if thinking.budget is not None or (mode_at == effort_at and thinking.effort is not None):
+        adaptive = False
+    elif thinking.display is None:
+        return thinking
+    ledger.lose_form("added", f"thinking in {NAME} needs a mode; one was added", "mode")
+    return replace(thinking, mode="adaptive" if adaptive else "enabled")
+
+
+def _fitting_effort(thinking: Thinking, effort_at: str, ledger: Ledger) -> str | None:
+    effort = thinking.effort
+    if effort is None or effort in EFFORTS[effort_at]:
+        return effort
+    if effort == "none" and thinking.mode == "disabled":
+        ledger.lose_form("approximated", f"effort none is said as thinking disabled in {NAME}", "effort")
+        return None
+    reason = f"this model has the efforts {', '.join(EFFORTS[effort_at])}; the nearest was sent"
+    ledger.lose("approximated", reason, "effort")
+    return "high" if effort in HIGHEST else "low"

@@ -1,9 +1,10 @@
-"""Reading ``converse-stream``. A block's wire form is put together from its start and its deltas and then read with the
-same table as in a whole answer, so a stream cannot say anything else than its whole.
+"""Reading ``converse-stream``; writing is in ``encoder``.
 
-Text and reasoning have no start: the first delta opens them. ``messageStop`` is the last word, but usage follows it in
-``metadata``, so the stream completes there, or at the end of the bytes. What is not in ``EVENTS`` or ``DELTAS`` is
-carried as ``unknown``, never raised; the padding ``p`` is dropped.
+A block's wire form is put together from its start and its deltas and then read with the same table as in a whole
+answer, so a stream cannot say anything else than its whole. Text and reasoning have no start: the first delta opens
+them. ``messageStop`` ends the message, but usage follows it in ``metadata``, so the stream completes there, or at the
+end of the bytes. What is not in ``EVENTS`` or ``DELTAS`` is carried as ``unknown``, never raised; the padding ``p`` is
+dropped.
 """
 
 from __future__ import annotations
@@ -15,8 +16,12 @@ from msgspec.structs import replace
 
 from ...codec.arguments import parse_object
 from ...codec.framing import Frame
+from ...codec.framing.known_events import EventNames, KnownEvents
+from ...codec.json import Wire, is_array, is_object
+from ...codec.kinds import REFUSED
 from ...codec.schemas import restorer
 from ...codec.stream import NOT_JSON, FrameDecoder, decode_frame
+from ...codec.tool_names import original_names
 from ...errors import AdapterError, ParseError
 from ...types.base import Json
 from ...types.blocks import (
@@ -33,14 +38,12 @@ from ...types.blocks import (
 from ...types.events import CitationDelta, Event, MessageStart, TextDelta, UsageUpdate
 from ...types.request import Request
 from ...types.response import Response
-from .blocks import read_block
-from .citations import read_citation
 from .errors import decode_frame_error
-from .frames import EventFrames
-from .names import NAME, originals
-from .response import count, read_envelope
-from .wire import Wire, is_array, is_object
+from .facts import NAME
+from .response import read_end
+from .rows import ANSWER, ANSWER_BLOCKS, CITATIONS, USAGE
 
+read_block = ANSWER_BLOCKS.read
 MALFORMED = (*NOT_JSON, KeyError, TypeError, AttributeError, ValueError, IndexError, StopIteration)
 
 
@@ -60,12 +63,12 @@ class Decoder(FrameDecoder):
     dialect = NAME
 
     def __init__(self, request: Request | None = None, provider: str | None = None) -> None:
-        frames = EventFrames()
+        frames = KnownEvents(EVENT_NAMES)
         super().__init__(frames)
-        self.delta, self.event = frames.delta, frames.event
+        self.delta, self.event = frames.frequent, frames.event
         self.provider = provider
         self.restore = restorer(request, texts=False) if request is not None else None
-        self.names = originals(request)
+        self.names = original_names(request, NAME)
         self.envelope: Wire = {}
         self.growing: dict[Json, Growing] = {}  # by wire index
         self.texts: dict[Json, Growing] = {}  # those of them that are open texts; none when the stream is done
@@ -88,16 +91,16 @@ class Decoder(FrameDecoder):
         if event is None:
             return super().feed(chunk)
         out: list[Event] = []
-        self.hear(event[0], event[1], out)
+        self.read_event(event[0], event[1], out)
         self.room -= len(chunk)
         if self.room < 0:
             self.check_arguments(out)
         return out
 
     def read_data(self, name: str, data: bytes, out: list[Event]) -> None:
-        self.hear(name, data, out)
+        self.read_event(name, data, out)
 
-    def hear(self, name: str, payload: bytes, out: list[Event]) -> None:
+    def read_event(self, name: str, payload: bytes, out: list[Event]) -> None:
         """One event that we know."""
         try:
             wire = decode_frame(payload)
@@ -106,7 +109,7 @@ class Decoder(FrameDecoder):
                 self.carry(name, payload, out)
             return
         if self.stopped and name != "metadata":
-            return  # the last word was said
+            return  # the message is over
         try:
             EVENTS[name](self, wire, out)
         except MALFORMED:
@@ -118,7 +121,7 @@ class Decoder(FrameDecoder):
     def read(self, frame: Frame, out: list[Event]) -> None:
         name = frame.headers.get(":event-type")
         if type(name) is str and name in EVENTS:
-            self.hear(name, frame.payload, out)
+            self.read_event(name, frame.payload, out)
         elif frame.headers.get(":message-type") not in ("exception", "error"):
             self.carry(name, frame.payload, out)
         elif self.stopped:
@@ -127,7 +130,7 @@ class Decoder(FrameDecoder):
             self.fail(decode_frame_error(frame, self.provider), out)
 
     def carry(self, name: Json, payload: bytes, out: list[Event]) -> None:
-        """An event that we have no phrase for, under its name."""
+        """An event that we do not know, under its name."""
         try:
             wire = decode_frame(payload)
         except NOT_JSON:
@@ -185,7 +188,9 @@ class Decoder(FrameDecoder):
         out.append(self.fold.text(growing.index, text))
 
     def citation(self, at: Json, delta: Wire, out: list[Event]) -> None:
-        citation = read_citation(delta["citation"])
+        citation = CITATIONS.read(delta["citation"])
+        if citation is REFUSED:
+            raise TypeError("citation")
         growing = self.grow(at, NO_TEXT, out)
         if type(self.fold.blocks[growing.index]) is not TextBlock:
             raise TypeError("citation")
@@ -240,8 +245,8 @@ class Decoder(FrameDecoder):
         wire = growing.wire
         match start:
             case TextBlock():
-                spoken = {"content": [{"text": said}]} if growing.parts else {}
-                wire = {"citationsContent": {**spoken, "citations": growing.pieces}}
+                told = {"content": [{"text": said}]} if growing.parts else {}
+                wire = {"citationsContent": {**told, "citations": growing.pieces}}
             case ThinkingBlock():
                 signed = {"signature": "".join(growing.pieces)} if growing.pieces else {}
                 wire = {"reasoningContent": {"reasoningText": {"text": said, **signed}}}
@@ -255,7 +260,8 @@ class Decoder(FrameDecoder):
                 wire = {"toolResult": {**wire["toolResult"], "content": growing.pieces}}
             case ImageBlock() | _:
                 pass
-        return read_block(wire)
+        block: Block = read_block(wire)
+        return block
 
     def _call(self, start: Wire, said: str) -> Block:
         value = parse_object(said) if said else {}
@@ -281,7 +287,7 @@ class Decoder(FrameDecoder):
         self.envelope |= _unpadded(wire)
         usage = self.envelope.get("usage")
         if is_object(usage):
-            out.append(UsageUpdate(count(usage)))
+            out.append(UsageUpdate(USAGE.count(usage)))
         if self.stopped:
             self.complete(out)
 
@@ -294,8 +300,9 @@ class Decoder(FrameDecoder):
 
     def response(self, *, finished: bool) -> Response:
         content = self.fold.content
-        calls = ToolUseBlock in map(type, content)
-        return Response(content, **read_envelope(dict(self.envelope), {}, calls=calls))
+        fields, rest, mark = dict[str, Any](), dict(self.envelope), Wire()
+        read_end(fields, rest, mark, calls=ToolUseBlock in map(type, content))
+        return Response(content, **fields, **ANSWER.kept(rest, mark))
 
 
 def _says(wire: Json) -> bool:
@@ -322,6 +329,10 @@ def _join_bytes(pieces: list[str]) -> str:
         return "".join(pieces)
 
 
+EVENT_NAMES = EventNames(
+    ("messageStart", "contentBlockStart", "contentBlockDelta", "contentBlockStop", "messageStop", "metadata"),
+    frequent="contentBlockDelta",
+)
 NO_TEXT: Wire = {"text": ""}
 NO_REASONING: dict[str, Wire] = {
     "text": {"reasoningContent": {"reasoningText": {"text": ""}}},

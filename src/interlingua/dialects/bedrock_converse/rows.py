@@ -1,0 +1,383 @@
+"""The phrases of Bedrock Converse: our field, their path of keys. ``codec.rows`` says what a row means.
+
+A block is tagged by its only key, and ``tag_of`` tells apart the blocks that share one. A cache point is a block of its
+own on the wire and a mark on the block before it here. What the protocol refuses is in ``rules``; how
+turns and requests are put together is in ``turns`` and ``request``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, get_args
+
+from msgspec.structs import replace
+
+from ...codec.endings import Ending
+from ...codec.fitted_kinds import Bounded, FilledStrings, Suffixed
+from ...codec.json import Wire, is_array, is_object
+from ...codec.kinds import ANY, OBJECT, REFUSED, By, Each, Vocabulary
+from ...codec.ledger import Ledger
+from ...codec.rows import ELSEWHERE, Row, Rule, fill, instead, may, must, unsaid
+from ...codec.rules import as_text, drop
+from ...codec.table import Frame, Table
+from ...codec.usage import Counts
+from ...types.base import Json
+from ...types.blocks import (
+    AudioBlock,
+    Block,
+    CacheMark,
+    Citation,
+    DocumentBlock,
+    ImageBlock,
+    JsonBlock,
+    OpaqueBlock,
+    RedactedThinkingBlock,
+    RefusalBlock,
+    ServerToolResultBlock,
+    ServerToolUseBlock,
+    TextBlock,
+    ThinkingBlock,
+    ToolResultBlock,
+    ToolUseBlock,
+    VideoBlock,
+)
+from ...types.request import Request, Thinking
+from ...types.response import Response
+from ...types.tools import ServerTool, ToolChoice, ToolDefinition
+from ...types.words import StopReason
+from . import rules
+from .facts import NAME, SERVER_CALL
+
+if TYPE_CHECKING:
+    from ...codec.source import Source
+
+CACHE_TIMES = Vocabulary({"5m": "5m", "1h": "1h"}, f"{NAME} caches for 5m or 1h only")
+STATUS = Vocabulary({"success": False, "error": True})
+TIERS = Vocabulary(
+    {tier: tier for tier in ("priority", "default", "flex", "reserved")}, f"{NAME} has no service tier {{}}"
+)
+STOP = Vocabulary(
+    {
+        "end_turn": StopReason.end_turn,
+        "max_tokens": StopReason.max_tokens,
+        "stop_sequence": StopReason.stop_sequence,
+        "tool_use": StopReason.tool_use,
+        "content_filtered": StopReason.refusal,
+        "guardrail_intervened": StopReason.refusal,
+        "model_context_window_exceeded": StopReason.context_overflow,
+        "malformed_model_output": StopReason.error,
+        "malformed_tool_use": StopReason.error,
+    },
+    f"{NAME} has no stop reason {{}}",
+    nearest="end_turn",
+)
+NO_SIGNATURE = unsaid(f"{NAME} signs reasoning only", "state")
+NO_RESULT_NAME = unsaid(f"a tool result of {NAME} has no name", "form")
+NO_ARGUMENT_TEXT = unsaid(f"{NAME} takes parsed arguments, not the text", "form")
+NO_CITATIONS = unsaid(f"{NAME} takes citations in assistant messages only")
+NEAREST = f"the nearest value that {NAME} takes is {{}}"
+TAGS = frozenset(
+    "text citationsContent guardContent image document video audio reasoningContent toolUse toolResult json cachePoint"
+    " toolSpec".split()
+)
+
+
+def tag_of(wire: Wire) -> str | None:
+    """The key that names a block, or what it is where several share a key."""
+    tag = next(iter(wire), "")
+    if tag == "text":
+        return tag
+    if tag not in TAGS:
+        tag = next((key for key in wire if key in TAGS), "")
+    inner = wire.get(tag)
+    if not is_object(inner):
+        return tag
+    match tag:
+        case "toolUse" if inner.get("type") == SERVER_CALL:
+            return "server call"
+        case "toolResult" if type(inner.get("type")) is str:
+            return "server result"
+        case "reasoningContent" if "redactedContent" in inner:
+            return "redacted"
+        case "guardContent" if "image" in inner:
+            return "guarded image"
+        case "citationsContent" if not inner.get("citations"):
+            return "uncited"
+        case "cachePoint" if inner.get("type") != "default":
+            return None
+        case _:
+            return tag
+
+
+# -------------------------------------------------------------------------------------------------------- cache points
+
+
+class Pointed(Each):
+    """A list of values of a table, each with the cache point that stands behind it."""
+
+    def read(self, wire: Json, marks: dict[str, Json]) -> Any:
+        if not is_array(wire):
+            return REFUSED
+        return tuple(with_points(list(map(self.table.interpret_read, wire)), self.table))
+
+    def write_each(self, values: Sequence[Any], ledger: Ledger) -> list[Json]:
+        where, written = ledger.where, list[Json]()
+        for index, value in enumerate(values):
+            ledger.where = (*where, index)
+            written += write_with_point(value, self.table, ledger)
+        ledger.where = where
+        return written
+
+    def emit_read(self, source: Source, var: str) -> None:
+        source.fail_if(f"type({var}) is not list" + ("" if self.empty else f" or not {var}"))
+        read, table = source.bind(self.table.read), source.bind(self.table)
+        source.line(f"{var} = tuple({source.bind(with_points)}([{read}(item) for item in {var}], {table}))")
+
+    def emit_write(self, source: Source, var: str) -> None:
+        source.fail_if(f"any([item.cache is not None for item in {var}])")
+        super().emit_write(source, var)
+
+
+def with_points(values: list[Any], table: Table) -> list[Any]:
+    """What was read, cache points as marks of the values before them. One with nothing before it is carried whole."""
+    if CacheMark not in map(type, values):
+        return values
+    found: list[Any] = []
+    for value in values:
+        before = found[-1] if found else None
+        if type(value) is not CacheMark:
+            found.append(value)
+        elif before is None or isinstance(before, OpaqueBlock | ServerTool) or before.cache is not None:
+            assert table.carrier is not None
+            found.append(table.carrier(NAME, table.interpret_write(value, Ledger())))
+        else:
+            found[-1] = replace(before, cache=value)
+    return found
+
+
+def write_with_point(value: Any, table: Table, ledger: Ledger) -> list[Json]:
+    """A value and then its cache point; nothing if there is no word for the value."""
+    wire = table.write(value, ledger)
+    if wire is None and not table.is_null(value):
+        return []
+    point = None if isinstance(value, OpaqueBlock | ServerTool) else wanted(value)
+    if point is None:
+        return [wire]
+    where = ledger.where
+    ledger.where = (*where, "cache")
+    written = table.write(point, ledger)
+    ledger.where = where
+    return [wire, written]
+
+
+def wanted(value: Any) -> CacheMark | None:
+    """The point that stands behind a value: its own, or in a result that of the last of its blocks that has one."""
+    if value.cache is not None or type(value) is not ToolResultBlock:
+        mark: CacheMark | None = value.cache
+        return mark
+    return next((inner.cache for inner in reversed(value.content) if inner.cache is not None), None)
+
+
+# ----------------------------------------------------------------------------------------------------------- citations
+
+
+def read_pieces(wire: Json) -> Any:
+    """The text of ``[{"text": …}, …]``; a piece with anything else is none of ours."""
+    if not is_array(wire):
+        return REFUSED
+    texts: list[Any] = [piece.get("text") if is_object(piece) and len(piece) == 1 else None for piece in wire]
+    return "".join(texts) if all(type(text) is str for text in texts) else REFUSED
+
+
+def write_pieces(text: str, ledger: Ledger) -> Json:
+    return [{"text": text}]
+
+
+def place(tag: str, kind: str, **keys: str) -> Row:
+    """A kind of citation with a place."""
+    specs: dict[str, Any] = {field: may(f"location.{tag}.{key}") for field, key in keys.items()}
+    specs.setdefault("url", may("source"))
+    for field in ("index", "start", "end"):
+        specs.setdefault(field, unsaid(f"a {kind} citation of {NAME} has no {field}"))
+    return Row(
+        Citation, tag, rules.placed(tag, [*keys]), fixed={"kind": kind}, title=may("title"), text=PASSAGE, **specs
+    )
+
+
+def place_of(wire: Wire) -> str | None:
+    """Where the cited passage stands: the key of the location."""
+    location = wire.get("location")
+    return next(iter(location), None) if is_object(location) else None
+
+
+def read_unknown_citation(wire: Json) -> Any:
+    """A citation without a place, or with one that we do not know: its key is the kind, and it stays residue."""
+    found = NOWHERE.read(wire)
+    kind = place_of(wire) if found is not REFUSED else None
+    return found if kind is None else replace(found, kind=kind)
+
+
+def _is_citable(block: TextBlock) -> bool:
+    return any(CITATIONS.write(citation, Ledger()) is not None for citation in block.citations)
+
+
+def _without_citations(block: TextBlock, ledger: Ledger) -> TextBlock:
+    where = ledger.where
+    ledger.where = (*where, "citations")
+    Each(CITATIONS).write_each(block.citations, ledger)  # declares why
+    ledger.where = where
+    return replace(block, citations=())
+
+
+# fmt: off
+PIECES = By(read_pieces, write_pieces, name="an array of texts")
+PASSAGE = may("sourceContent", PIECES)
+SPAN = {"start": "start", "end": "end"}
+UNPLACED: dict[str, Any] = {"url": may("source"), "title": may("title"), "text": PASSAGE} | {
+    field: unsaid(f"a citation of {NAME} without a place has no {field}") for field in ("index", "start", "end")}
+NOWHERE = Table(NAME, None, Row(Citation, None, gives={"kind": "text"}, **UNPLACED))
+CITATIONS = Table(NAME, place_of,
+    place("web",                  "url",           url="url"),
+    place("documentChar",         "char",          index="documentIndex", **SPAN),
+    place("documentPage",         "page",          index="documentIndex", **SPAN),
+    place("documentChunk",        "block",         index="documentIndex", **SPAN),
+    place("searchResultLocation", "search_result", index="searchResultIndex", **SPAN),
+    Row(Citation, None, rules.OUR_CITATION, elsewhere="kind", **UNPLACED),
+    unknown=read_unknown_citation,
+)
+CITABLE = Rule("citations", _is_citable, _without_citations, "True")  # compiled code gives up where a citation is lost
+WORDS = fill("citationsContent.content", [{"text": ""}], PIECES, default="")
+UNCITED: dict[str, Any] = {"fixed": {"citations": ()}}
+
+# -------------------------------------------------------------------------------------------------------------- blocks
+
+
+def texts(*, cites: bool) -> tuple[Row, ...]:
+    """Text, plain or with citations, which only the assistant has; the last two are written if they were read."""
+    usual: dict[str, Any] = UNCITED if cites else {"citations": NO_CITATIONS}
+    return (
+        Row(TextBlock, "text",             rules.FILLED, rules.untyped("type"), ignores={"type": "text"}, text="text",
+            **usual),
+        Row(TextBlock, "citationsContent", CITABLE, when=lambda block: bool(block.citations), text=WORDS,
+            citations=must("citationsContent.citations", Each(CITATIONS))),
+        Row(TextBlock, "uncited",          text=WORDS, **UNCITED),
+        Row(TextBlock, "guardContent",     rules.FILLED, text="guardContent.text.text", **UNCITED),
+    )
+
+
+def shown(*more: Rule) -> tuple[Row, ...]:
+    """Pictures, documents and film."""
+    return (
+        Row(ImageBlock,    "image",         *more, rules.media("image"), detail=NO_DETAIL),
+        Row(ImageBlock,    "guarded image", *more, rules.media("image", "guardContent.image"), detail=NO_DETAIL),
+        Row(DocumentBlock, "document",      *more, rules.NAMED, rules.media("document"), elsewhere="filename",
+            title=may("document.name", rules.DocumentName()), context=may("document.context")),
+        Row(VideoBlock,    "video",         *more, rules.media("video")),
+    )
+
+
+def blocks_of(*more: Rule, cites: bool) -> Table:
+    """The blocks of a turn. ``more`` rules hold for media."""
+    return Table(NAME, tag_of, *texts(cites=cites), *shown(*more),
+        Row(AudioBlock,            "audio",            *more, rules.media("audio"),
+            transcript=unsaid(f"audio of {NAME} has no transcript")),
+        Row(ThinkingBlock,         "reasoningContent", text=must("reasoningContent.reasoningText.text"),
+            signature=may("reasoningContent.reasoningText.signature")),
+        Row(RedactedThinkingBlock, "redacted",         data="reasoningContent.redactedContent"),
+        Row(ToolUseBlock,          "toolUse",          rules.JSON_CALL, rules.CALL_ID, rules.CALL_NAME,
+            rules.untyped("toolUse.type"), ignores={"toolUse.type": "tool_use"}, id="toolUse.toolUseId",
+            name="toolUse.name", input=must("toolUse.input", OBJECT), input_text=NO_ARGUMENT_TEXT, elsewhere="kind"),
+        Row(ToolResultBlock,       "toolResult",       rules.RESULT_ID, tool_use_id="toolResult.toolUseId",
+            content=must("toolResult.content", Each(RESULT_BLOCKS, empty=True)),
+            is_error=may("toolResult.status", STATUS), name=NO_RESULT_NAME),
+        Row(ServerToolUseBlock,    "server call",      rules.HOSTED_HERE, constants={"toolUse.type": SERVER_CALL},
+            id="toolUse.toolUseId", name="toolUse.name", input=must("toolUse.input", OBJECT), gives={"dialect": NAME}),
+        Row(ServerToolResultBlock, "server result",    rules.HOSTED_HERE, tool_use_id="toolResult.toolUseId",
+            name=must("toolResult.type", Suffixed("_result")), content=must("toolResult.content", ANY),
+            is_error=may("toolResult.status", STATUS), gives={"dialect": NAME}),
+        instead(JsonBlock,    rules.AS_JSON_TEXT),
+        instead(RefusalBlock, AS_TEXT),
+        CACHE, carrier=OpaqueBlock, cache=ELSEWHERE, signature=NO_SIGNATURE,
+    )
+
+
+AS_TEXT = as_text(f"{NAME} has no refusals; sent as text")
+NO_DETAIL = unsaid(f"{NAME} has no `detail` of images")
+CACHE = Row(CacheMark, "cachePoint", constants={"cachePoint.type": "default"}, ttl=may("cachePoint.ttl", CACHE_TIMES))
+RESULT_BLOCKS = Table(NAME, tag_of,
+    Row(TextBlock,  "text", rules.FILLED, rules.untyped("type"), ignores={"type": "text"}, text="text",
+        citations=NO_CITATIONS),
+    Row(JsonBlock,  "json", rules.JSON_OBJECT, value=must("json", ANY)),
+    *shown(),
+    instead(AudioBlock,   drop(f"a tool result of {NAME} takes no audio")),
+    instead(RefusalBlock, AS_TEXT),
+    carrier=OpaqueBlock, cache=unsaid(f"{NAME} takes the cache point after the whole result", "form", "moved"),
+    signature=NO_SIGNATURE,
+)
+USER_BLOCKS = blocks_of(cites=False)
+ASSISTANT_BLOCKS = blocks_of(rules.USERS_MEDIA, cites=True)
+ANSWER_BLOCKS = ASSISTANT_BLOCKS.for_answers()
+SYSTEM_TURN_BLOCKS = blocks_of(rules.USERS_MEDIA, cites=False)
+SYSTEM_BLOCKS = Table(NAME, tag_of, *texts(cites=False),
+    *[instead(kind, rules.ONLY_TEXT) for kind in get_args(Block) if kind not in (TextBlock, OpaqueBlock)],
+    Row(ImageBlock, "guarded image", rules.media("image", "guardContent.image"), detail=NO_DETAIL),
+    CACHE, carrier=OpaqueBlock, cache=ELSEWHERE, signature=NO_SIGNATURE,
+)
+
+# ---------------------------------------------------------------------------------------------------------- parameters
+
+NO_NAME = unsaid(f"a tool choice of {NAME} has a name only if it is specific")
+ALONE: dict[str, Any] = {
+    "allowed": unsaid(f"{NAME} has no list of allowed tools"), "parallel": unsaid(rules.NOT_PARALLEL)}
+NO_SETTING = unsaid("this model has no such setting")
+THREE = Vocabulary({effort: effort for effort in ("low", "medium", "high")})
+TOOLS = Table(NAME, tag_of,
+    Row(ToolDefinition, "toolSpec", rules.TOOL_NAMED, rules.DESCRIBED, rules.SENDABLE, name="toolSpec.name",
+        description=may("toolSpec.description"), input_schema=must("toolSpec.inputSchema.json", OBJECT),
+        strict=may("toolSpec.strict"), elsewhere="kind cache"),
+    CACHE, carrier=ServerTool,
+)
+CHOICE = Table(NAME, Table.KEY,
+    Row(ToolChoice, "auto", rules.SERIAL, constants={"auto": {}}, fixed={"mode": "auto"}, name=NO_NAME, **ALONE),
+    Row(ToolChoice, "any",  rules.SERIAL, constants={"any": {}},  fixed={"mode": "any"},  name=NO_NAME, **ALONE),
+    Row(ToolChoice, "tool", rules.SERIAL, rules.CHOSEN, rules.TOOL_NAMED, fixed={"mode": "specific"},
+        name=may("tool.name"), **ALONE),
+    Row(ToolChoice, None,   rules.SERIAL, mode=unsaid(f"{NAME} has no tool choice none"), name=NO_NAME, **ALONE),
+)
+CLAUDE_THINKING = Table(NAME, None,
+    Row(Thinking, None, rules.BUDGETED, budget=may("budget_tokens"), display=may("display"), elsewhere="effort",
+        mode=must("type", Vocabulary({mode: mode for mode in ("adaptive", "enabled", "disabled", "between_tools")}))),
+)
+NOVA_THINKING = Table(NAME, None,
+    Row(Thinking, None, effort=may("maxReasoningEffort", THREE), budget=NO_SETTING, display=NO_SETTING,
+        mode=must("type", Vocabulary({"enabled": "enabled", "disabled": "disabled"},
+                  "this model has the modes enabled, disabled; sent as enabled", nearest="enabled"))),
+)
+SHARE = Bounded("a number", int, float, least=0, most=1, reason=NEAREST)
+PARAMS = Frame(NAME,
+    Row(Request, None,
+        max_output_tokens=may("inferenceConfig.maxTokens", Bounded("an integer", int, least=1, reason=NEAREST)),
+        temperature=may("inferenceConfig.temperature", SHARE),
+        top_p=may("inferenceConfig.topP", SHARE),
+        stop_sequences=may("inferenceConfig.stopSequences", FilledStrings(f"{NAME} accepts no empty stop sequence")),
+        service_tier=may("serviceTier.type", TIERS),
+        metadata=may("requestMetadata", By(rules.read_tags, rules.write_tags, name="an object of strings")),
+        seed=unsaid(f"{NAME} has no `seed`"),
+        elsewhere="messages model system tools tool_choice top_k output_schema output_name thinking betas stream"
+                  " request_id"),
+)
+ANSWER = Frame(NAME,
+    Row(Response, None, constants={"output.message.role": "assistant"},
+        content=fill("output.message.content", [], Pointed(ANSWER_BLOCKS, empty=True)),
+        id=unsaid(f"an answer of {NAME} has no id", "form"),
+        model=unsaid(f"an answer of {NAME} does not name its model", "form"),
+        elsewhere="stop_reason raw_stop_reason usage request_id origin latency_ms losses attempts raw error"),
+)
+USAGE = Counts(NAME, ("input_tokens", "output_tokens"), total="totalTokens", zeros=True,
+    input_tokens="inputTokens",
+    cached_input_tokens="cacheReadInputTokens cacheReadInputTokenCount",
+    cache_creation_input_tokens="cacheWriteInputTokens cacheWriteInputTokenCount",
+    output_tokens="outputTokens",
+)
+ENDING = Ending(NAME, "stopReason", STOP, USAGE)
+# fmt: on

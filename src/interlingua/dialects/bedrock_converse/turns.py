@@ -1,0 +1,384 @@
+"""Turns and system text. Tool results travel in user turns, which are split here into ``tool`` and ``user`` messages.
+
+The protocol wants turns to alternate, so neighbours of one wire role are one turn. Marks on a message: ``apart`` (it
+was a turn of its own although the one before has its role), ``joined`` (results behind other blocks of the same turn),
+``first`` (it opened the conversation though it is not the user's), ``textless`` (a document without a text beside it),
+``role`` (one that the protocol does not have, or none), ``content`` (there was none, or an empty one).
+
+A turn's results stand together, so a cache point that one of them asks for comes behind all. It then covers what it was
+meant to cover, and the results behind that. A point that was read between two results is marked ``between`` on the
+first of them, and stays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from msgspec.structs import replace
+
+from ...codec.history import PLACEHOLDER, call_ids, issued, settled, speakable
+from ...codec.ids import IdMap
+from ...codec.json import Wire, is_array, is_object
+from ...codec.ledger import Ledger
+from ...codec.paths import merge
+from ...codec.table import Table
+from ...codec.tables import kept, marks, note_role
+from ...errors import ParseError
+from ...types.base import Json
+from ...types.blocks import Block, DocumentBlock, OpaqueBlock, TextBlock, ToolResultBlock, ToolUseBlock
+from ...types.capabilities import Target
+from ...types.loss import LossKind
+from ...types.messages import Message, Origin
+from ...types.words import Role
+from .facts import IDS, NAME
+from .rows import (
+    ASSISTANT_BLOCKS,
+    SYSTEM_BLOCKS,
+    SYSTEM_TURN_BLOCKS,
+    USER_BLOCKS,
+    wanted,
+    with_points,
+    write_with_point,
+)
+
+USER, ASSISTANT, TOOL, SYSTEM = Role.user, Role.assistant, Role.tool, Role.system  # Enum attributes cost 40 ns each
+ROLES = {"user": USER, "assistant": ASSISTANT, "system": SYSTEM}
+BLOCKS = {"user": USER_BLOCKS, "assistant": ASSISTANT_BLOCKS, "system": SYSTEM_TURN_BLOCKS}
+ANYONES = frozenset((TextBlock, ToolUseBlock, ToolResultBlock))
+"""Blocks that are written no matter who issued them."""
+NOTHING_LEFT = f"nothing of the message can be written in {NAME}"
+
+# ------------------------------------------------------------------------------------------------------------- reading
+
+
+def read_messages(wire: list[Json], provider: str | None) -> tuple[Message, ...]:
+    messages: list[Message] = []
+    origin, documents = Origin(provider, NAME), list[DocumentBlock]()
+    before: Json = None
+    for index, turn in enumerate(wire):
+        if not is_object(turn):
+            raise ParseError(f"messages[{index}] is not an object")
+        word = turn.get("role")
+        read_turn(turn, messages, origin, documents, again=index > 0 and word == before)
+        before = word
+    mark_same_names(documents)
+    return tuple(messages)
+
+
+def read_turn(turn: Wire, into: list[Message], origin: Origin, documents: list[DocumentBlock], *, again: bool) -> None:
+    rest, mark = dict(turn), Wire()
+    role = _read_role(rest, mark)
+    if again:
+        mark["apart"] = True
+    content: Json = rest.get("content")
+    blocks = _read_content(rest, mark, BLOCKS[role_word(role)])
+    kinds = set(map(type, blocks))
+    if ToolResultBlock in kinds or DocumentBlock in kinds or OpaqueBlock in kinds:
+        documents += _documents_in(blocks)
+        if _wants_text(content):
+            mark["textless"] = True
+    runs = [(role, blocks)] if role is not USER or ToolResultBlock not in kinds else split_turn(blocks)
+    if not into and runs[0][0] not in (USER, TOOL):
+        mark["first"] = True
+    fields: dict[str, Any] = kept(NAME, rest, mark, {}) if rest or mark else {}
+    for of, run in runs:
+        into.append(Message(of, tuple(run), origin=origin if of is ASSISTANT else None, **fields))
+        more: Wire = {"role": mark["role"]} if "role" in mark else {}
+        if of is USER:
+            more["joined"] = True  # the next one has results
+        fields = {"forms": {NAME: more}} if more else {}
+
+
+def _read_role(rest: Wire, mark: Wire) -> Role:
+    """A role that we do not know is read as the user's, and stays residue: other dialects declare it."""
+    known = ROLES.get(word) if isinstance(word := rest.get("role"), str) else None
+    if known is not None:
+        del rest["role"]
+        return known
+    mark["role"] = [rest.pop("role")] if "role" in rest else []
+    note_role(word, ROLES, rest)
+    return USER
+
+
+def role_word(role: Role) -> str:
+    return "assistant" if role is ASSISTANT else "system" if role is SYSTEM else "user"
+
+
+def _read_content(rest: Wire, mark: Wire, table: Table) -> list[Block]:
+    """The blocks of a turn. Content of no shape that we know stays residue."""
+    content = rest.get("content")
+    if not is_array(content) or not content:
+        if content is None or content == []:
+            mark["content"] = [rest.pop("content")] if "content" in rest else []
+        return []
+    del rest["content"]
+    found = list(map(table.read, content))
+    blocks = with_points(found, table)
+    if blocks is not found:
+        mark_between(blocks)
+    return blocks
+
+
+def split_turn(blocks: list[Block]) -> list[tuple[Role, list[Block]]]:
+    """The runs of results and of other blocks in a user turn."""
+    runs: list[tuple[Role, list[Block]]] = []
+    for block in blocks:
+        of = TOOL if type(block) is ToolResultBlock else USER
+        if not runs or runs[-1][0] is not of:
+            runs.append((of, []))
+        runs[-1][1].append(block)
+    return runs
+
+
+def _documents_in(blocks: Sequence[Block]) -> list[DocumentBlock]:
+    found: list[DocumentBlock] = []
+    for block in blocks:
+        inner = block.content if type(block) is ToolResultBlock else (block,)
+        found += [part for part in inner if type(part) is DocumentBlock]
+    return found
+
+
+def mark_same_names(documents: Sequence[DocumentBlock]) -> None:
+    """Mark documents whose name an earlier one has: they were read so. The blocks are ours alone still."""
+    names: set[str] = set()
+    for block in documents:
+        name = (block.title or "").casefold()
+        if name in names and "title" not in marks(NAME, block).get("verbatim", ()):
+            block.forms.setdefault(NAME, {}).setdefault("verbatim", []).append("title")
+        names.add(name)
+
+
+def _wants_text(content: Json) -> bool:
+    keys = {key for wire in content if is_object(wire) for key in wire} if is_array(content) else set[str]()
+    return "document" in keys and "text" not in keys
+
+
+def read_system(wire: list[Json]) -> tuple[Block, ...]:
+    return tuple(with_points(list(map(SYSTEM_BLOCKS.read, wire)), SYSTEM_BLOCKS))
+
+
+# ------------------------------------------------------------------------------------------------------------- writing
+
+
+class Turns:
+    """The turns of a request as they are written. ``before`` is the message that was written last."""
+
+    def __init__(self, target: Target | None, ledger: Ledger) -> None:
+        self.target, self.ledger = target, ledger
+        self.turns: list[Wire] = []
+        self.before: Message | None = None
+        self.opener = Message(USER)  # of the latest turn
+        self.unusual: list[tuple[Message, int, Wire]] = []  # the opener of a turn, the place of its last message
+
+    def add(self, index: int, message: Message, follower: Message | None) -> None:
+        """Write a message as a turn of its own, or as a part of the turn before."""
+        word, ledger = role_word(message.role), self.ledger
+        usual = write_usual(message)
+        if usual is not None and self.before is not None and word != self.turns[-1].get("role"):
+            self.turns.append({"role": word, "content": usual})
+            self.opener = message
+        else:
+            ledger.where = ("messages", index)
+            if not message.content and _gives_way(message, follower):
+                ledger.lose_form("dropped", f"{NAME} merges turns of one role, and this one is empty")
+                return
+            content = self.write_content(message) if usual is None else usual
+            if not content and self.before is None and _gives_way(message, follower):
+                ledger.lose_form("dropped", NOTHING_LEFT)
+                return
+            self._add_content(message, content)
+            self.unusual = [row for row in self.unusual if row[2] is not self.turns[-1]]
+            self.unusual.append((self.opener, index, self.turns[-1]))
+        self.before = message
+
+    def _add_content(self, message: Message, content: list[Json]) -> None:
+        mark, ledger, turns = marks(NAME, message), self.ledger, self.turns
+        role: list[Json] = mark.get("role", [role_word(message.role)])
+        ledger.foreign(message, NAME)
+        if self.before is not None and _role_of(turns[-1]) == role and "apart" not in mark:
+            if not content:
+                ledger.lose_form("dropped", NOTHING_LEFT)
+            elif self.before.role == message.role:
+                ledger.lose_form("moved", f"{NAME} alternates roles; joined to the message before")
+            turns[-1].setdefault("content", []).extend(content)
+            return
+        if self.before is None and message.role not in (USER, TOOL) and "first" not in mark:
+            ledger.lose("added", f"{NAME} wants a user message first; a placeholder was added")
+            turns.append({"role": "user", "content": [{"text": PLACEHOLDER}]})
+        turns.append(self._write_turn(message, role, content))
+        self.opener = message
+
+    def _write_turn(self, message: Message, role: list[Json], content: list[Json]) -> Wire:
+        wire: Wire = {"role": role[0]} if role else {}
+        mark, residue = marks(NAME, message), message.extras.get(NAME, {})
+        if content:
+            wire["content"] = content
+        elif message.content or ("content" not in mark and "content" not in residue):
+            wire["content"] = [{"text": PLACEHOLDER}]
+            self.ledger.lose("added", f"{NAME} accepts no empty message; a placeholder was added", "content")
+        elif mark.get("content"):
+            wire["content"] = mark["content"][0]
+        return merge(wire, residue)
+
+    def write_content(self, message: Message) -> list[Json]:
+        where, written = self.ledger.where, list[Json]()
+        table = BLOCKS[role_word(message.role)]
+        for index, block in speakable(message, NAME, self.target, self.ledger):
+            self.ledger.where = (*where, "content", index)
+            written += write_with_point(block, table, self.ledger)
+        self.ledger.where = where
+        return written
+
+    def add_texts(self) -> None:
+        """A document needs a text beside it."""
+        for opener, index, turn in self.unusual:
+            if _wants_text(turn.get("content")) and "textless" not in marks(NAME, opener):
+                self.ledger.where = ("messages", index)
+                turn["content"].append({"text": PLACEHOLDER})
+                reason = f"{NAME} requires a text beside a document; a placeholder was added"
+                self.ledger.lose("added", reason, "content")
+        self.ledger.where = ()
+
+
+def write_messages(messages: Sequence[Message], target: Target | None, ledger: Ledger, skip: int = 0) -> list[Wire]:
+    messages = issued(messages, NAME)
+    usual = write_usual_history(messages[skip:] if skip else messages)
+    if usual is not None:
+        return usual
+    ledger.ids = IdMap(IDS, call_ids(messages))
+    turns = Turns(target, ledger)
+    history = points_last(_in_order(messages, ledger), ledger)
+    for position, (index, message) in enumerate(history):
+        if index >= skip:
+            turns.add(index, message, history[position + 1][1] if position + 1 < len(history) else None)
+    turns.add_texts()
+    return turns.turns
+
+
+def write_usual_history(messages: Sequence[Message]) -> list[Wire] | None:
+    """A history of nothing but usual turns: the user's first, then by turns, results right behind their calls."""
+    turns: list[Wire] = []
+    before = ASSISTANT
+    for message in messages:
+        role = message.role
+        if (role is not USER and role is not TOOL) if before is ASSISTANT else role is not ASSISTANT:
+            return None
+        content = write_usual(message) if turns or role is USER else None
+        if content is None:
+            return None
+        turns.append({"role": role_word(role), "content": content})
+        before = role
+    return turns
+
+
+def write_usual(message: Message) -> list[Json] | None:
+    """The texts, calls and results of a message without marks or residue, whoever wrote it; None for others."""
+    if message.extras or message.forms:
+        return None
+    write, content = BLOCKS[role_word(message.role)].write_usual, list[Json]()
+    for block in message.content:
+        wire = write(block) if type(block) in ANYONES and block.cache is None else None
+        if wire is None:
+            return None
+        content.append(wire)
+    return content or None
+
+
+def _gives_way(message: Message, follower: Message | None) -> bool:
+    """Whether the next turn can stand for this one, which has nothing to say."""
+    same = follower is not None and role_word(follower.role) == role_word(message.role)
+    return same and not marks(NAME, message)
+
+
+def _role_of(turn: Wire) -> list[Json]:
+    return [turn["role"]] if "role" in turn else []
+
+
+def _in_order(messages: Sequence[Message], ledger: Ledger) -> Sequence[tuple[int, Message]]:
+    """Results right behind the turn that called, unless a turn of this protocol had them elsewhere."""
+    if any(message.role is TOOL and "joined" in marks(NAME, message) for message in messages):
+        return list(enumerate(messages))
+    return settled(messages, ledger)
+
+
+def write_system(blocks: Sequence[tuple[tuple[str | int, ...], Block]], ledger: Ledger) -> list[Json]:
+    written: list[Json] = []
+    for where, block in blocks:
+        ledger.where = where
+        written += write_with_point(block, SYSTEM_BLOCKS, ledger)
+    ledger.where = ()
+    return written
+
+
+# -------------------------------------------------------------------------------------------------------- cache points
+
+TOGETHER = f"{NAME} takes one cache point after all results of a turn"
+History = Sequence[tuple[int, Message]]
+Place = tuple[int, int]  # in the history, then in the content of the message
+
+
+def mark_between(blocks: Sequence[Block]) -> None:
+    """Mark the points that were read between results. The blocks are ours alone still."""
+    results = [block for block in blocks if type(block) is ToolResultBlock]
+    for block in results[:-1]:
+        if block.cache is not None:
+            block.forms.setdefault(NAME, {})["between"] = True
+
+
+def points_last(history: History, ledger: Ledger) -> History:
+    """The history with the points of each run of results behind the last of them."""
+    if not any(message.role is TOOL and any(map(_has_point, message.content)) for _, message in history):
+        return history
+    moved: dict[Place, ToolResultBlock] = {}
+    run: list[tuple[Place, ToolResultBlock]] = []
+    for position, (_, message) in enumerate(history):
+        if message.role is not TOOL:
+            _gather(run, history, moved, ledger)
+            run = []
+        else:
+            run += [((position, at), b) for at, b in enumerate(message.content) if type(b) is ToolResultBlock]
+    _gather(run, history, moved, ledger)
+    return [(index, _with(message, position, moved)) for position, (index, message) in enumerate(history)]
+
+
+def _has_point(block: Block) -> bool:
+    return type(block) is ToolResultBlock and wanted(block) is not None
+
+
+def _gather(
+    run: list[tuple[Place, ToolResultBlock]], history: History, moved: dict[Place, ToolResultBlock], ledger: Ledger
+) -> None:
+    early = [(place, block) for place, block in run[:-1] if wanted(block) and "between" not in marks(NAME, block)]
+    if not early:
+        return
+    home, last = run[-1]
+    free = wanted(last) is None
+    if free:
+        moved[home] = replace(last, cache=wanted(early[-1][1]))
+        ledger.lose_form("added", TOGETHER, *_path(history, home), "cache")
+    for at, block in early:
+        moved[at] = _unmarked(block)
+        kind: LossKind = "moved" if free and block is early[-1][1] else "dropped"
+        for inner in _marked(block):
+            ledger.lose_form(kind, TOGETHER, *_path(history, at), *inner, "cache")
+
+
+def _path(history: History, place: Place) -> tuple[str | int, ...]:
+    return ("messages", history[place[0]][0], "content", place[1])
+
+
+def _marked(block: ToolResultBlock) -> list[tuple[str | int, ...]]:
+    """Where a result has cache marks: on itself, on the blocks in it."""
+    inside: list[tuple[str | int, ...]] = [("content", i) for i, b in enumerate(block.content) if b.cache is not None]
+    return [(), *inside] if block.cache is not None else inside
+
+
+def _unmarked(block: ToolResultBlock) -> ToolResultBlock:
+    content = tuple(replace(inner, cache=None) if inner.cache is not None else inner for inner in block.content)
+    return replace(block, cache=None, content=content)
+
+
+def _with(message: Message, position: int, moved: dict[Place, ToolResultBlock]) -> Message:
+    content = tuple(moved.get((position, at), block) for at, block in enumerate(message.content))
+    return replace(message, content=content) if content != message.content else message
