@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from interlingua.client.embedded import LoopbackServer, Script, Step
 from interlingua.client.embedded.model import decide
-from interlingua.client.embedded.speaking import say
+from interlingua.client.embedded.responder import stream_bytes
 from interlingua.client.manager import ProviderManager
 from interlingua.dialects import dialect as find
 from interlingua.types.request import Request
@@ -126,7 +126,7 @@ class Model:
             return replace(step, fault="cut" if turn.end == "broken" else "stall_first")
         answer = self.decided[-1]
         assert answer is not None
-        chunks = list(say(find(self._dialect), request, answer))
+        chunks = list(stream_bytes(find(self._dialect), request, answer))
         after = 1 + next(index for index, chunk in enumerate(chunks) if turn.last.encode() in chunk)
         return replace(step, fault="cut" if turn.end == "broken" else "stall", after=after)
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from interlingua import Message, Request, ServerTool, ToolChoice, ToolDefinition, ToolResultBlock, ToolUseBlock
-from interlingua.client.behaviour.choosing import choose
+from interlingua.client.behaviour.tool_filter import choose
 from interlingua.types import CacheMark, ImageBlock, UrlSource
 from interlingua.types.tools import Tool
 

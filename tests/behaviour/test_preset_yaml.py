@@ -133,7 +133,7 @@ def test_the_example_of_the_page() -> None:
         ("families:\n  openai: 3\n", "preset:2: families.openai: expected `object`, got `int`"),
         ("families: [openai]\n", "preset:1: families: expected `object`, got `array`"),
         ("\nextends: codign-agent\n", "preset:2: no preset is called 'codign-agent'; known: coding-agent"),
-        ("families:\n  cluade:\n", "preset:2: families: nobody is called 'cluade'; did you mean `claude`?"),
+        ("families:\n  cluade:\n", "preset:2: families: 'cluade' is not known; did you mean `claude`?"),
         ("families:\n  claude:\n  anthropic:\n", "preset:3: families: 'anthropic' and 'claude' are the same"),
         ("- a\n- b\n", "preset:1: the file must be a mapping with `families`, `default`, …"),
         ("a: [\n", "preset:2: not YAML:"),

@@ -13,8 +13,8 @@ from behaviour.recorded_tools import recorded_tools
 from interlingua import Message, Request, ToolDefinition
 from interlingua.client.behaviour import CORE_TOOLS, apply, preset, relevance
 from interlingua.client.behaviour.relevance import scores
-from interlingua.client.behaviour.thesaurus import KIN
-from interlingua.client.behaviour.words import STOP_WORDS, content_words, stem
+from interlingua.client.behaviour.stemming import STOP_WORDS, content_words, stem
+from interlingua.client.behaviour.thesaurus import SYNONYMS
 from shared_data import needs_shared
 
 NAMED = [asked.named for asked in QUESTIONS]
@@ -149,8 +149,8 @@ def test_what_only_looks_like_an_ending_stays(word: str) -> None:
 
 
 def test_kinship_is_mutual_and_says_nothing_empty() -> None:
-    assert all(word in KIN[other] for word, others in KIN.items() for other in others)
-    assert not STOP_WORDS & KIN.keys()
+    assert all(word in SYNONYMS[other] for word, others in SYNONYMS.items() for other in others)
+    assert not STOP_WORDS & SYNONYMS.keys()
 
 
 def tool(name: str, description: str = "", **parameters: str) -> ToolDefinition:

@@ -163,7 +163,7 @@ def test_every_name_is_in_the_registry(telemetry: Telemetry) -> None:
         **who, retry_count=0, latency_ms=1, stop_reason=StopReason.end_turn, usage=usage, response_id="i",
         response_model="n",
     )  # fmt: skip
-    facts = otel.asked(done) | otel.marks(done) | otel.answered(done)
+    facts = otel.request_facts(done) | otel.span_facts(done) | otel.answer_facts(done)
     assert {name for name in facts if name.startswith("gen_ai.")} <= known
     assert len([name for name in facts if name.startswith("gen_ai.usage.")]) == 5
     assert set(otel.PROVIDERS.values()) <= values
@@ -175,7 +175,7 @@ def test_parts_of_the_usage_are_in_its_totals() -> None:
     who: dict[str, Any] = {"request_id": "r", "provider": "p", "dialect": "d", "model": None, "stream": False}
     usage = TokenUsage(1, cached_input_tokens=20, cache_creation_input_tokens=300, output_tokens=50, reasoning_tokens=7)
     done = CallCompleted(**who, retry_count=0, latency_ms=1, stop_reason=StopReason.tool_use, usage=usage)
-    assert otel.answered(done) == {
+    assert otel.answer_facts(done) == {
         "gen_ai.response.finish_reasons": ["tool_use"],
         "gen_ai.usage.input_tokens": 321,
         "gen_ai.usage.cache_read.input_tokens": 20,

@@ -29,7 +29,7 @@ from interlingua import (
 )
 from interlingua.client.connect import AsyncClient, Client
 from interlingua.client.embedded import LoopbackServer, Script, Step, deaf_url, handler
-from interlingua.client.embedded.refusals import refusal
+from interlingua.client.embedded.error_bodies import error_answer
 from interlingua.client.http import HttpRequest
 from interlingua.client.transport.memory import CUT, STALL, Answer
 
@@ -178,7 +178,7 @@ def test_it_overflows(dialect: str, way: str) -> None:
 
 def test_where_no_dialect_is_spoken() -> None:
     answer = handler()(HttpRequest("POST", "http://h/nowhere", {}, b"{}"))
-    assert (answer.status, list(answer.parts)) == (404, [b"no dialect is spoken at /nowhere"])
+    assert (answer.status, list(answer.parts)) == (404, [b"no dialect has the path /nowhere"])
 
 
 PATHS = {
@@ -220,7 +220,7 @@ REFUSED = (
 def test_it_refuses_in_the_providers_own_words(
     dialect: str, status: int, hint: float | None, word: str | None, error_class: str
 ) -> None:
-    refused = refusal(dialect, status, "no, sorry", hint)
+    refused = error_answer(dialect, status, "no, sorry", hint)
     error = speak(dialect).decode_error(refused.status, refused.headers, refused.body)
     assert (error.provider_code, error.error_class, error.retry_after) == (word, error_class, hint)
     assert error.provider_message == "no, sorry"

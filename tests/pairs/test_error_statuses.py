@@ -20,7 +20,7 @@ from interlingua import (
     ServerError,
     dialect,
 )
-from interlingua.client.embedded.refusals import refusal
+from interlingua.client.embedded.error_bodies import error_answer
 
 PAIRS = list(itertools.permutations(SPOKEN, 2))
 
@@ -56,7 +56,7 @@ ROWS = (
 @pytest.mark.parametrize(("source", "target"), PAIRS)
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: str(row.status))
 def test_a_status_keeps_its_meaning(row: Row, source: str, target: str) -> None:  # P4
-    came = refusal(source, row.status, row.message, after=3)
+    came = error_answer(source, row.status, row.message, after=3)
     error = dialect(source).decode_error(came.status, came.headers, came.body)
     assert (type(error), error.retry_after) == (row.kind, 3)
     told = dialect(target).encode_error(error)
@@ -153,7 +153,7 @@ def test_a_body_of_another_shape_is_still_an_error_in_a_stream(name: str) -> Non
 @pytest.mark.parametrize("word", ["true", "false"])
 @pytest.mark.parametrize("status", [400, 429, 500, 503])
 def test_a_header_that_says_whether_to_retry_survives(status: int, word: str, source: str, target: str) -> None:  # P4
-    came = refusal(source, status, "You exceeded your current quota")
+    came = error_answer(source, status, "You exceeded your current quota")
     error = dialect(source).decode_error(came.status, {**came.headers, "x-should-retry": word}, came.body)
     told = dialect(target).encode_error(error)
     again = dialect(target).decode_error(told.status, told.headers, told.body)

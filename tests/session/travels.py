@@ -23,7 +23,7 @@ from interlingua import (
     ToolUseBlock,
 )
 from interlingua.client.embedded import Script, Step
-from interlingua.client.embedded.speaking import ROUTES, respond
+from interlingua.client.embedded.responder import ROUTES, respond
 from interlingua.client.http import HttpRequest
 from interlingua.client.manager import ProviderManager
 from interlingua.client.transport.memory import Answer, AsyncMemoryTransport, MemoryTransport

@@ -20,7 +20,7 @@ from ..models.catalogue.tiers import TIER_NAMES
 from ..models.providers import PROVIDERS, Provider
 from ..types.request import Request
 from .config import AdapterConfig
-from .embedded.row import EMBEDDED, embedded_provider
+from .embedded.provider import EMBEDDED, embedded_provider
 from .environment import configured
 from .models_file import Configuration, Place, load_configuration
 

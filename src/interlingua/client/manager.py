@@ -28,7 +28,7 @@ from .client_parts import DEFAULTS, ClientParts, Partial, default_model, merge_s
 from .config import AdapterConfig
 from .connect import client_at, sync_client_at
 from .embedded import Choice, as_script
-from .embedded.row import EMBEDDED
+from .embedded.provider import EMBEDDED
 from .environment import configured
 from .loss_policy import judge_losses
 from .models_file import Configuration, LiveConfiguration, Place

@@ -1,7 +1,7 @@
-"""How requests differ by provider, as data: all off by default. Presets, tool filtering; no network, no wire words."""
+"""How requests differ by provider, as data: presets and tool filtering. Everything is off by default."""
 
 from .applying import Applied, apply, apply_preset, is_first_turn
-from .loading import behaviour_from, load_preset, preset_schema
+from .preset_file import behaviour_from, load_preset, preset_schema
 from .presets import PRESETS, preset
 from .values import CORE_TOOLS, Behaviour, Preset
 

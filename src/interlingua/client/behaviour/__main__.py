@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 
-from .loading import preset_schema
+from .preset_file import preset_schema
 
 if __name__ == "__main__":
     sys.stdout.write(json.dumps(preset_schema(), indent=2, ensure_ascii=False) + "\n")

@@ -1,4 +1,4 @@
-"""A behaviour laid over a request. What the caller said himself always stands."""
+"""A behaviour applied to a request. It never changes what the caller has set."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ...types.request import Request
 from ...types.tools import Tool, ToolChoice, ToolDefinition
 from ...types.words import Role
 from ..config import Retry
-from .choosing import Chosen, choose
+from .tool_filter import Chosen, choose
 from .values import CORE_TOOLS, Behaviour, Preset
 
 __all__ = ["Applied", "apply", "apply_preset", "is_first_turn"]
@@ -60,10 +60,10 @@ def apply(
     active_connectors: Iterable[str] = (),
     first_turn: bool | None = None,
 ) -> Applied:
-    """The request as this behaviour wants it. A behaviour that is all off gives the very same request back.
+    """The request with this behaviour applied. ``Behaviour()`` returns the same request.
 
-    ``active_skills`` and ``active_connectors`` are prefixes of tool names. ``first_turn`` is found in the history
-    unless it is said: no assistant has spoken yet.
+    ``active_skills`` and ``active_connectors`` are prefixes of tool names. ``first_turn`` is whether there is no
+    assistant message yet; without it, the history is checked.
     """
     first = is_first_turn(request) if first_turn is None else first_turn
     chosen = Chosen(request.tools)
@@ -86,7 +86,7 @@ def apply(
 
 
 def is_first_turn(request: Request) -> bool:
-    """Whether no assistant has spoken yet."""
+    """Whether there is no assistant message yet."""
     return all(message.role is not ASSISTANT for message in request.messages)
 
 
@@ -94,18 +94,18 @@ def is_first_turn(request: Request) -> bool:
 
 
 def _strict(tools: tuple[Tool, ...], strict: bool | None) -> tuple[Tool, ...]:
-    """Said of tools with a schema that say nothing of it themselves; free text has none."""
-    if strict is None or not any(_is_open(tool) for tool in tools):
+    """``strict`` for tools with a schema that do not set it. Free-text tools have no schema."""
+    if strict is None or not any(_leaves_strict_open(tool) for tool in tools):
         return tools
-    return tuple(replace(tool, strict=strict) if _is_open(tool) else tool for tool in tools)
+    return tuple(replace(tool, strict=strict) if _leaves_strict_open(tool) else tool for tool in tools)
 
 
-def _is_open(tool: Tool) -> bool:
+def _leaves_strict_open(tool: Tool) -> bool:
     return isinstance(tool, ToolDefinition) and tool.kind == "json" and tool.strict is None
 
 
 def _choice(request: Request, behaviour: Behaviour, first: bool) -> ToolChoice | None:
-    """The caller's choice, completed. Without tools of the caller's there is nothing to choose or to force."""
+    """The caller's tool choice, completed. Without tools of the caller, nothing is chosen or forced."""
     choice = request.tool_choice
     if not any(isinstance(tool, ToolDefinition) for tool in request.tools):
         return choice
@@ -121,9 +121,9 @@ def _choice(request: Request, behaviour: Behaviour, first: bool) -> ToolChoice |
 
 
 def _with_addendum(request: Request, addendum: str | None) -> dict[str, Any]:
-    """The addendum after all system text that leads the conversation, as a block of its own, and never twice.
+    """The addendum after all system text at the beginning of the conversation, in its own block, and only once.
 
-    Where the caller put that text into messages, it becomes a message too: ``Request.system`` comes before them.
+    If that text is in messages, the addendum becomes a message too, because ``Request.system`` comes before messages.
     """
     leading = tuple(takewhile(lambda message: message.role is SYSTEM, request.messages))
     if not addendum or any(addendum in text for text in _texts(request.system, leading)):

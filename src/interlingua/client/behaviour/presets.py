@@ -1,4 +1,4 @@
-"""The presets that come with the package. Each is a table; a user writes his own in YAML."""
+"""The presets of the package. Users can write their own in YAML."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from .values import Behaviour, Preset
 __all__ = ["PRESETS", "preset"]
 
 USUAL = (ErrorClass.rate_limit, ErrorClass.server_error, ErrorClass.network, ErrorClass.timeout)
-MISMATCH = ErrorClass.tool_error  # the provider says that calls and results do not match; often it is only late
+MISMATCH = ErrorClass.tool_error  # calls and results do not match, says the provider; a second attempt often works
 
 TOOL_MANNERS = """\
 # Working with tools

@@ -1,6 +1,6 @@
-"""Which tools a question is about: Okapi BM25 over what their definitions say.
+"""How relevant tools are to a question: Okapi BM25 over the text of their definitions.
 
-A word of the question counts once: as itself, or half where the definition has only a word of the same meaning.
+A word of the question counts once: fully if the definition contains it, half if it contains only a synonym.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ from typing import Any, NamedTuple, TypeGuard
 import msgspec
 
 from ...types.tools import ToolDefinition
-from .thesaurus import KIN
-from .words import content_words
+from .stemming import content_words
+from .thesaurus import SYNONYMS
 
 __all__ = ["scores"]
 
-K1 = 1.2  # how soon a word said again adds nothing
-B = 0.75  # how much a long definition is held against its tool; both are the usual values
-NAME = 2  # a word of the name counts as often
-SYNONYM = 0.5  # what another word for the same thing is worth
+K1 = 1.2  # how soon further occurrences of a word add nothing
+B = 0.75  # how much a long definition counts against its tool; both are the usual values
+NAME = 2  # a word of the name counts as two
+SYNONYM = 0.5  # the weight of a synonym
 
 Meanings = dict[str, tuple[tuple[str, float], ...]]
 
@@ -30,14 +30,14 @@ _encode = msgspec.json.Encoder().encode
 
 
 class Text(NamedTuple):
-    """What a definition says: how often each word, and how many words in all."""
+    """The words of a definition with their counts, and the number of all words."""
 
     counts: dict[str, int]
     length: int
 
 
 def scores(question: str, tools: Sequence[ToolDefinition]) -> list[float]:
-    """How well each tool answers to the words of the question; 0.0 where they have nothing in common."""
+    """The score of each tool for the question; 0.0 if they have no word in common."""
     meanings = _meanings(question)
     texts = [_text(tool.name, tool.description or "", _encode(tool.input_schema)) for tool in tools]
     shared = [text.counts.keys() & meanings.keys() for text in texts]
@@ -50,41 +50,41 @@ def scores(question: str, tools: Sequence[ToolDefinition]) -> list[float]:
         best: dict[str, float] = {}
         for word in words:
             count = text.counts[word]
-            said = rarity[word] * count * (K1 + 1) / (count + damping)
+            value = rarity[word] * count * (K1 + 1) / (count + damping)
             for asked, weight in meanings[word]:
-                best[asked] = max(best.get(asked, 0.0), said * weight)
-        return fsum(best.values())  # exact, hence the same whatever order a set is read in
+                best[asked] = max(best.get(asked, 0.0), value * weight)
+        return fsum(best.values())  # exact, so the order of the set does not matter
 
     return [score(text, words) if words else 0.0 for text, words in zip(texts, shared, strict=True)]
 
 
 @lru_cache(maxsize=32)
 def _meanings(question: str) -> Meanings:
-    """Words that a definition may hold: which words of the question they stand for, and how well.
+    """For each word that a definition may contain: the words of the question that it matches, with weights.
 
-    Kept for a while, since every step of a tool loop asks the same.
+    Cached, because every step of a tool loop asks the same question.
     """
     made: dict[str, list[tuple[str, float]]] = {}
     for asked in dict.fromkeys(content_words(question)):
         made.setdefault(asked, []).append((asked, 1.0))
-        for other in KIN.get(asked, ()):
+        for other in SYNONYMS.get(asked, ()):
             made.setdefault(other, []).append((asked, SYNONYM))
     return {word: tuple(stands_for) for word, stands_for in made.items()}
 
 
-# -------------------------------------------------------------------------------------------- what a definition says
+# ------------------------------------------------------------------------------------------- words of a definition
 
 
 @lru_cache(maxsize=1024)
 def _text(name: str, description: str, schema: bytes) -> Text:
-    """Kept by what is said and not by the object, so that a schema edited in place is read anew."""
+    """The words of a definition. Cached by its text, so that a schema that is edited in place is read again."""
     words = content_words(name) * NAME + content_words(description)
-    for said in _said(msgspec.json.decode(schema)):
-        words += content_words(said)
+    for text in _schema_texts(msgspec.json.decode(schema)):
+        words += content_words(text)
     return Text(dict(Counter(words)), len(words))
 
 
-def _said(schema: Any) -> Iterator[str]:
+def _schema_texts(schema: Any) -> Iterator[str]:
     """Names and descriptions of all parameters, nested ones too."""
     if _is_object(schema):
         properties = schema.get("properties")
@@ -93,13 +93,13 @@ def _said(schema: Any) -> Iterator[str]:
         if isinstance(description := schema.get("description"), str):
             yield description
         for key, inner in schema.items():
-            yield from _said(list(inner.values()) if key in NAMED and _is_object(inner) else inner)
+            yield from _schema_texts(list(inner.values()) if key in NAMED and _is_object(inner) else inner)
     elif isinstance(schema, list):
         for inner in schema:  # pyright: ignore[reportUnknownVariableType]
-            yield from _said(inner)
+            yield from _schema_texts(inner)
 
 
-NAMED = ("properties", "$defs", "definitions")  # their keys are names, and one may be called "description"
+NAMED = ("properties", "$defs", "definitions")  # their keys are names of parameters, and one may be "description"
 
 
 def _is_object(value: object) -> TypeGuard[dict[str, Any]]:

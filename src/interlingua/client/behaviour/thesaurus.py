@@ -1,12 +1,12 @@
-"""Words that people and tool authors use for the same thing. General computing English, no tool's own vocabulary."""
+"""Synonyms in general computing English. Words of particular tools are not here."""
 
 from __future__ import annotations
 
-from .words import stem
+from .stemming import stem
 
-__all__ = ["KIN"]
+__all__ = ["SYNONYMS"]
 
-# A group is a line. A word may stand in several: "run" starts a program, "check" is what a test does.
+# Each line is a group of synonyms. A word may be in several groups.
 _GROUPS = """
     folder directory dir
     file document
@@ -78,5 +78,5 @@ def _kin() -> dict[str, frozenset[str]]:
     return {word: frozenset(others) for word, others in made.items()}
 
 
-KIN = _kin()
+SYNONYMS = _kin()
 """A stem, and the stems that may stand for it."""

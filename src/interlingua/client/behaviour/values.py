@@ -1,4 +1,4 @@
-"""What may differ by provider, as values. Everything is off unless somebody sets it."""
+"""``Behaviour`` and ``Preset``: what may differ by provider, as values. Everything is off by default."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ CORE_TOOLS = (
 class Behaviour(Struct, frozen=True, omit_defaults=True):
     """How requests to some models are prepared. ``Behaviour()`` changes nothing.
 
-    ``addendum`` follows the system prompt. ``strict`` and ``parallel`` are said where the request says nothing of its
-    own. ``max_tools`` leaves out the least relevant tools. ``force_first_tool`` makes the model begin with a call,
-    where there are tools and the caller did not choose. ``retry`` and ``max_retries`` are for the adapter.
+    ``addendum`` follows the system prompt. ``strict`` and ``parallel`` are set where the request does not set them.
+    ``max_tools`` leaves out the least relevant tools. ``force_first_tool`` forces a tool call in the first answer, if
+    there are tools and the caller made no choice. ``retry`` and ``max_retries`` are for the adapter.
     """
 
     addendum: str | None = None
@@ -54,11 +54,11 @@ class Preset(Struct, frozen=True):
 
 # -------------------------------------------------------------------------------------------------------- families
 
-# A maker's models, under the name that people know them by.
+# The name of a provider's models that people use.
 FAMILIES = {"anthropic": "claude", "google": "gemini"}
 
-# Providers at which a model of an unknown name (a deployment, a fine-tune) can only be of one family.
-HOUSES = {
+# Providers with models of only one family: a model with an unknown name (a deployment, a fine-tune) belongs to it.
+ONLY_FAMILY = {
     "anthropic": "claude",
     "vertex-anthropic": "claude",
     "openai": "openai",
@@ -70,19 +70,19 @@ HOUSES = {
 
 
 def family_word(maker: str) -> str:
-    """The word under which a maker's models have their row: ``claude`` for ``anthropic``."""
+    """The key of a provider's own models in ``rows``: ``claude`` for ``anthropic``."""
     return FAMILIES.get(maker, maker)
 
 
 @lru_cache(maxsize=512)
 def row_words(provider: str, model: str | None) -> tuple[str, ...]:
-    """The rows that may speak of a model, the nearest first.
+    """The keys of ``rows`` that apply to a model, the most specific first.
 
-    The model's own name decides, whichever provider serves it: Claude on Bedrock is Claude. Llama on Azure is
-    known and of none of these families, so that only a row for the provider itself would hold.
+    The model's name decides, not the provider that serves it: Claude on Bedrock is Claude. Llama on Azure is known to
+    be of none of these families, so only a row for the provider applies.
     """
     maker = None if model is None else home(model)
     if maker is not None:
         return (family_word(maker), provider)
     known = model is not None and family_facts(model) is not None
-    return (provider,) if known or provider not in HOUSES else (HOUSES[provider], provider)
+    return (provider,) if known or provider not in ONLY_FAMILY else (ONLY_FAMILY[provider], provider)

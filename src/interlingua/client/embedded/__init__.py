@@ -1,11 +1,12 @@
-"""A deterministic scripted model that needs no key and no network, spoken to through a real dialect.
+"""A deterministic scripted model that needs no key and no network, called through a real dialect.
 
-It reads a request with the dialect's server verbs, decides by a script, and answers with the same dialect: in memory
-(``handler``) or as a real HTTP server on loopback (``LoopbackServer``). Faults are data. It is no oracle for a dialect.
+It decodes a request with the dialect, answers as its script says, and encodes the answer with the same dialect: in
+memory (``handler``) or as a real HTTP server on loopback (``LoopbackServer``). A script can also make an answer fail.
+It does not prove that a dialect is right, because both ends use the same code.
 """
 
 from .model import Fault, Line, Script, Step, call
+from .responder import Choice, as_script, handler
 from .server import LoopbackServer, deaf_url
-from .speaking import Choice, as_script, handler
 
 __all__ = ["Choice", "Fault", "Line", "LoopbackServer", "Script", "Step", "as_script", "call", "deaf_url", "handler"]

@@ -1,4 +1,4 @@
-"""What can go wrong with an answer, as data: each fault says what becomes of the bytes."""
+"""Faults of an answer, as data: for each fault, how the bytes are changed."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from .model import Step
 
 __all__ = ["with_fault"]
 
-PAGE = b"<html><body>Sign in to the network</body></html>"
-NO_HTTP = b"\x00\x15SSH-2.0-embedded\r\n\r\n"
+HTML_PAGE = b"<html><body>Sign in to the network</body></html>"
+NOT_HTTP = b"\x00\x15SSH-2.0-embedded\r\n\r\n"
 HALF_JSON = b'{"id": "msg_embedded", "content": [{"te'
 JSON = {"content-type": "application/json"}
 HTML = {"content-type": "text/html; charset=utf-8"}
 PIECES = 8
-"""In so many pieces a whole answer comes where it is broken off."""
+"""The number of chunks of a whole answer that is cut."""
 
 Parts = list[Any]
 
@@ -33,7 +33,7 @@ def _half(step: Step, parts: Parts) -> Parts:
 
 
 def _malformed_event(step: Step, parts: Parts) -> Parts:
-    """One event without its end, and the rest as it was; a whole answer ends there."""
+    """One event without its last brace, the others unchanged; a whole answer is cut."""
     if len(parts) == 1:
         return [parts[0][:-2]]
     place = min(step.after, len(parts) - 2)
@@ -41,7 +41,7 @@ def _malformed_event(step: Step, parts: Parts) -> Parts:
 
 
 def broken(event: bytes) -> bytes:
-    """An event whose JSON lacks its last brace, while its frame is whole."""
+    """An event whose JSON lacks its last brace, in a complete frame."""
     if event.endswith(b"\n"):
         place = event.rfind(b"}")
         return event[:place] + event[place + 1 :]
@@ -50,7 +50,7 @@ def broken(event: bytes) -> bytes:
 
 
 def last_event(chunk: bytes) -> bytes:
-    """The last of the events in a chunk."""
+    """The last event of a chunk."""
     if not chunk.endswith(b"\n"):
         frame = EventStreamDecoder().feed(chunk)[-1]
         return encode_frame(frame.headers, frame.payload)
@@ -59,7 +59,7 @@ def last_event(chunk: bytes) -> bytes:
 
 
 def in_pieces(parts: Parts) -> Parts:
-    """A whole answer in several chunks, so that it can break in the middle."""
+    """A whole answer in several chunks, so that it can be cut in the middle."""
     if len(parts) != 1:
         return parts
     size = max(1, -(-len(parts[0]) // PIECES))
@@ -68,7 +68,7 @@ def in_pieces(parts: Parts) -> Parts:
 
 # fmt: off
 BODIES: dict[str, Callable[[Step, Parts], Parts]] = {
-    # fault            the chunks, as they come
+    # fault            the chunks that are sent
     "stall":           lambda step, parts: [*_first(step, parts), STALL],
     "cut":             lambda step, parts: [*_first(step, parts), CUT],
     "half":            _half,
@@ -77,16 +77,16 @@ BODIES: dict[str, Callable[[Step, Parts], Parts]] = {
     "malformed":       lambda step, parts: [HALF_JSON],
     "malformed_event": _malformed_event,
     "empty":           lambda step, parts: [],
-    "html":            lambda step, parts: [PAGE],
+    "html":            lambda step, parts: [HTML_PAGE],
     "last_twice":      lambda step, parts: [*parts, last_event(parts[-1])] if len(parts) > 1 else parts,
 }
 HEADERS = {"malformed": JSON, "html": HTML}
-INSTEAD: dict[str, Any] = {"no_answer": CUT, "reset_first": RESET, "garbage": NO_HTTP, "stall_first": STALL}
+INSTEAD: dict[str, Any] = {"no_answer": CUT, "reset_first": RESET, "garbage": NOT_HTTP, "stall_first": STALL}
 # fmt: on
 
 
 def with_fault(step: Step, answer: Answer) -> Answer:
-    """The answer as the fault makes it."""
+    """The answer, changed by the fault of its step."""
     body = BODIES.get(step.fault)
     parts = list(answer.parts)
     headers = {**HEADERS.get(step.fault, answer.headers), **step.headers}

@@ -1,4 +1,4 @@
-"""What the scripted model decides: a request in, a response or an error out."""
+"""The scripted model: a request in, a response or an error out."""
 
 from __future__ import annotations
 
@@ -24,61 +24,61 @@ __all__ = ["Fault", "Line", "Script", "Step", "call", "decide", "failure"]
 
 Act = Literal["auto", "echo", "call", "think", "refuse", "overflow", "fail"]
 Fault = Literal[
-    "none",  # all is well
+    "none",  # a good answer
     "no_answer",  # the connection is closed before the headers
     "reset_first",  # it is reset before the headers
-    "garbage",  # what answers does not speak HTTP
+    "garbage",  # the answer is not HTTP
     "stall_first",  # nothing comes, not even headers
     "stall",  # nothing comes after ``after`` chunks
     "cut",  # the connection is closed after ``after`` chunks
     "half",  # the same, in the middle of an event
     "reset",  # the connection is reset after ``after`` chunks
-    "unended",  # all is said, then the connection is closed in place of the body's proper end
+    "unended",  # the whole answer, then the connection is closed without the end of the body
     "malformed",  # a body that is not JSON
     "malformed_event",  # one event in the middle of a stream is not JSON
-    "empty",  # a good status and nothing else
-    "html",  # a proxy's own page
+    "empty",  # a good status without a body
+    "html",  # an HTML page, as of a proxy
     "error_in_200",  # the provider's error body under a good status
     "last_twice",  # the end marker comes twice
-    "streamed",  # a stream, whatever was asked for
-    "whole",  # a whole answer, whatever was asked for
+    "streamed",  # a stream, even if none was requested
+    "whole",  # a whole answer, even if a stream was requested
 ]
 
 
 class Step(Struct, frozen=True, kw_only=True):
-    """One answer. For tests of tool loops, ``call`` calls the offered tools with example arguments and ``auto`` does so
-    when a user speaks; neither happens unless a script says it."""
+    """One answer. For tests of tool loops, ``call`` calls the offered tools with example arguments, and ``auto`` does
+    so after a user message. Both happen only if a script says so."""
 
     act: Act = "echo"
     text: str | None = None
-    """What to say instead of an echo."""
+    """The text, instead of an echo."""
     content: tuple[Block, ...] | None = None
-    """The answer itself, whatever was asked; then ``act`` counts only if it is a failure."""
+    """The content of the answer. Then ``act`` is used only if it is a failure."""
     stop: StopReason | None = None
-    """Why the model stopped, where it is not what the content says."""
+    """The stop reason, if it is not the one of the content."""
     usage: TokenUsage | None = None
     calls: int | None = None
-    """How many calls at once; None is one of every offered tool."""
+    """How many calls in one answer; None is one call of every offered tool."""
     error: ErrorClass | None = None
     """The kind of failure of ``fail`` and of ``error_in_200``; with neither this nor a status, ``server_error``."""
     status: int | None = None
-    """The status of ``fail``. Alone, it comes with what the provider itself says under that status."""
+    """The status of ``fail``. Without ``error``, the body is what the provider sends with that status."""
     message: str = "scripted failure"
-    """The sentence of a failure."""
+    """The message of a failure."""
     retryable: bool | None = None
     retry_after: float | None = None
-    """A hint, told in the dialect's own way."""
+    """A hint, sent in the form of the dialect."""
     headers: dict[str, str] = {}
-    """Laid over the answer's own: another content type, another hint."""
+    """Replace headers of the answer: another content type, another hint."""
     fault: Fault = "none"
     after: int = 2
     delay: float = 0.0
-    """Seconds before the first byte: a loopback server waits, a memory transport asks its ``sleep``."""
+    """Seconds before the first byte. A loopback server waits; a memory transport calls its ``sleep``."""
 
 
 Choice: TypeAlias = Step | Callable[[Request], Step]
 Line: TypeAlias = Choice | str | Block | Sequence[str | Block]
-"""What a script may say for one answer: text, a call, or several blocks; a step; or a function of the request."""
+"""One line of a script: text, a call, or several blocks; a step; or a function of the request."""
 
 
 def call(name: str, /, **arguments: Json) -> ToolUseBlock:
@@ -94,9 +94,9 @@ def as_step(line: Line) -> Choice:
 
 
 class Script:
-    """What the model answers, one line per request; the last one goes on for ever.
+    """What the model answers, one line per request; the last line is repeated.
 
-    ``seen`` are the requests, decoded: the last ``keep``, or all of them.
+    ``seen`` are the decoded requests: the last ``keep``, or all of them.
     """
 
     def __init__(self, *lines: Line, keep: int | None = None) -> None:
@@ -116,21 +116,19 @@ class Script:
 
 
 def decide(step: Step, request: Request) -> Response | AdapterError:
-    """What the model answers."""
+    """The model's answer to a request."""
     if step.act == "fail":
         return failure(step)
     if step.act == "overflow":
         return ContextOverflowError("prompt is too long: it exceeds the context window of this model")
     content = _with_ids(step.content, request) if step.content is not None else ACTS[step.act](step, request)
-    usage = step.usage or TokenUsage(
-        input_tokens=10 + rough_tokens(last_words(request)), output_tokens=1 + len(content)
-    )
+    usage = step.usage or TokenUsage(input_tokens=10 + rough_tokens(last_text(request)), output_tokens=1 + len(content))
     stop = step.stop or stop_of(content)
     return Response(content, stop, id="msg_embedded", model=request.model or "scripted", usage=usage)
 
 
 def _with_ids(content: tuple[Block, ...], request: Request) -> tuple[Block, ...]:
-    """Calls that a script left without an id get one that no earlier answer of the conversation has."""
+    """Give calls without an id one that no earlier answer of the conversation has."""
     turn = len(request.messages)
     return tuple(
         replace(block, id=f"call_{turn}_{place}") if isinstance(block, ToolUseBlock) and not block.id else block
@@ -139,7 +137,7 @@ def _with_ids(content: tuple[Block, ...], request: Request) -> tuple[Block, ...]
 
 
 def stop_of(content: tuple[Block, ...]) -> StopReason:
-    """Why a model that said this stopped."""
+    """The stop reason for this content."""
     if any(isinstance(block, ToolUseBlock) for block in content):
         return StopReason.tool_use
     return StopReason.refusal if any(isinstance(block, RefusalBlock) for block in content) else StopReason.end_turn
@@ -153,13 +151,13 @@ def failure(step: Step) -> AdapterError:
     )
 
 
-def last_words(request: Request) -> str:
-    """The text of the last turn, tool results included."""
-    said: list[str] = []
+def last_text(request: Request) -> str:
+    """The text of the last message, tool results included."""
+    texts: list[str] = []
     for block in request.messages[-1].content if request.messages else ():
         inner = block.content if isinstance(block, ToolResultBlock) else (block,)
-        said += [part.text for part in inner if isinstance(part, TextBlock)]
-    return " ".join(said)
+        texts += [part.text for part in inner if isinstance(part, TextBlock)]
+    return " ".join(texts)
 
 
 # ------------------------------------------------------------------------------------------------------------ the acts
@@ -168,7 +166,7 @@ def last_words(request: Request) -> str:
 def _echo(step: Step, request: Request) -> tuple[Block, ...]:
     if step.text is None and request.output_schema is not None:
         return (TextBlock(msgspec.json.encode(example(request.output_schema)).decode()),)
-    return (TextBlock(step.text if step.text is not None else f"You said: {last_words(request)}"),)
+    return (TextBlock(step.text if step.text is not None else f"You said: {last_text(request)}"),)
 
 
 def _call(step: Step, request: Request) -> tuple[Block, ...]:
@@ -186,7 +184,7 @@ def _use(tool: ToolDefinition, index: int) -> ToolUseBlock:
 
 
 def offered(request: Request) -> list[ToolDefinition]:
-    """The tools that the model may call, as the choice narrows them."""
+    """The tools that the model may call by the request's tool choice."""
     tools = [tool for tool in request.tools if isinstance(tool, ToolDefinition)]
     choice = request.tool_choice or ToolChoice()
     return [tool for tool in tools if choice.allows(tool.name)]
@@ -206,8 +204,8 @@ def _refuse(step: Step, request: Request) -> tuple[Block, ...]:
 
 def _auto(step: Step, request: Request) -> tuple[Block, ...]:
     last: Message | None = request.messages[-1] if request.messages else None
-    asked = last is not None and last.role == Role.user
-    return _call(step, request) if asked and request.tools else _echo(step, request)
+    is_user = last is not None and last.role == Role.user
+    return _call(step, request) if is_user and request.tools else _echo(step, request)
 
 
 ACTS: dict[str, Callable[[Step, Request], tuple[Block, ...]]] = {
@@ -229,7 +227,7 @@ EXAMPLES: dict[str, Json] = {
 
 
 def example(schema: Json) -> Json:
-    """A value that a plain JSON Schema accepts: its required properties, each the simplest of its type."""
+    """A value that a simple JSON Schema accepts: its required properties, with a simple value of their type."""
     if not isinstance(schema, dict):
         return None
     known = cast("dict[str, Json]", schema)

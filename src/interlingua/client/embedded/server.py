@@ -1,4 +1,4 @@
-"""The scripted model as a real HTTP server on loopback. Small on purpose: it can break a connection at any byte."""
+"""The scripted model as a real HTTP server on loopback. It is written on sockets, to break a connection at any byte."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from typing import Any
 from ...errors import AdapterError
 from ..transport.memory import CUT, RESET, STALL, Answer
 from .model import Script
-from .speaking import Choice, as_script, respond
+from .responder import Choice, as_script, respond
 
 __all__ = ["LoopbackServer", "deaf_url"]
 
 TLS_HELLO = b"\x16"
 NO_LINGER = struct.pack("ii", 1, 0)
-"""Closing sends a reset, and forgets what was still to be sent."""
+"""With it, closing a socket sends a reset and drops what was still to be sent."""
 
 
 class LoopbackServer:
     """``async with LoopbackServer(script) as server: … server.url …``; elsewhere ``with LoopbackServer.in_thread(…)``.
 
-    ``open`` counts connections that stand; ``left`` counts answers whose reader went away before their end, and
-    ``gone`` is set when that happens. ``asked`` is set when a request has come, ``idle`` while no connection stands.
+    ``open`` counts open connections; ``left`` counts answers whose client closed the connection before their end, and
+    ``gone`` is set when that happens. ``asked`` is set when a request has come, ``idle`` while no connection is open.
     """
 
     def __init__(self, script: Choice = None) -> None:
@@ -43,7 +43,7 @@ class LoopbackServer:
 
     @property
     def url(self) -> str:
-        """Where it listens; without a path, since it answers every dialect."""
+        """The base URL, without a path: the server answers every dialect."""
         assert self._server is not None
         host, port = self._server.sockets[0].getsockname()[:2]
         return f"http://{host}:{port}"
@@ -63,7 +63,7 @@ class LoopbackServer:
     @classmethod
     @contextmanager
     def in_thread(cls, script: Choice = None) -> Generator[LoopbackServer]:
-        """For code that does not await: the server runs in an event loop of its own, in a thread of its own."""
+        """For synchronous code: the server runs in its own event loop, in its own thread."""
         loop = asyncio.new_event_loop()
         thread = Thread(target=loop.run_forever, name="interlingua-loopback", daemon=True)
         thread.start()
@@ -112,7 +112,7 @@ class LoopbackServer:
     async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
         """Answer one request; whether the connection can serve another."""
         head = await reader.readexactly(1)
-        if head == TLS_HELLO:  # no HTTP: what nginx, too, answers on a port without TLS
+        if head == TLS_HELLO:  # TLS on a port without TLS: nginx answers the same
             writer.write(b"HTTP/1.1 400 Bad Request\r\nconnection: close\r\n\r\n")
             return False
         head += await reader.readuntil(b"\r\n\r\n")
@@ -121,7 +121,7 @@ class LoopbackServer:
         body = await reader.readexactly(int(headers.get("content-length", "0")))
         self.asked.set()
         answer = respond(self.script, line.split(" ")[1], headers, body)
-        if answer.delay and await self._goes_within(answer.delay, reader):
+        if answer.delay and await self._is_closed_within(answer.delay, reader):
             return False
         if answer.instead is not None:
             return await self._break_off(answer.instead, reader, writer)
@@ -142,7 +142,7 @@ class LoopbackServer:
         return True
 
     async def _break_off(self, how: Any, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
-        """What happens in place of headers or of a chunk; afterwards the connection is of no use."""
+        """Do what comes in place of headers or of a chunk. The connection cannot be used afterwards."""
         if how is STALL:
             await self._until_gone(reader)
         elif how is RESET:
@@ -160,8 +160,8 @@ class LoopbackServer:
             await reader.read(1)
         self._leave()
 
-    async def _goes_within(self, seconds: float, reader: asyncio.StreamReader) -> bool:
-        """Be silent for so long; whether the other side closed meanwhile."""
+    async def _is_closed_within(self, seconds: float, reader: asyncio.StreamReader) -> bool:
+        """Wait for that long; whether the client closed the connection meanwhile."""
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 await self._until_gone(reader)
@@ -174,7 +174,7 @@ class LoopbackServer:
 
 
 def deaf_url() -> str:
-    """An address on loopback where nobody listens, so that connections are refused."""
+    """A URL on loopback where no server listens, so that connections are refused."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return f"http://127.0.0.1:{probe.getsockname()[1]}"

@@ -1,4 +1,4 @@
-"""How many tokens something is, roughly and without a network. Numbers of a provider always win over these."""
+"""A rough estimate of tokens, for the usage of the scripted model."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from ...types.base import Json
 __all__ = ["rough_tokens"]
 
 CHARACTERS_PER_TOKEN = 3.6
-"""Over JSON and prose alike."""
+"""For JSON and for text."""
 BLOB = 4_000
-"""A text of this length without a blank in its beginning is base64: a picture or a file."""
+"""A text of this length that has no space at its beginning is base64: an image or a file."""
 TOKENS_PER_BLOB = 1_200
 
 

@@ -1,6 +1,6 @@
-"""What the bus tells, handed on: to ``logging``, and to OpenTelemetry (extra ``otel``).
+"""The events of the bus, exported to ``logging`` and to OpenTelemetry (extra ``otel``).
 
-Both hear the bus and nothing else, so neither can slow a stream, break a call, or see what was said in it.
+Both only subscribe to the bus, so they cannot break a call, and they do not see the content of messages.
 """
 
 from .logs import log_calls

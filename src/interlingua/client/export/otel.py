@@ -1,7 +1,7 @@
-"""OpenTelemetry by its conventions for generative AI: a client span and a duration for each attempt, and token counts.
+"""OpenTelemetry, by its conventions for generative AI: for each attempt a client span, a duration and token counts.
 
 https://opentelemetry.io/docs/specs/semconv/gen-ai/ (their status is "development", and names may still change). Only
-facts of the call are told: nothing that was said, no error texts, no keys.
+facts of the call are exported: no message content, no error messages, no keys.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ __all__ = ["trace_calls"]
 
 SCOPE = "interlingua"
 
-# Our names of providers where the conventions have a word of their own; any other name is sent as it is.
+# The conventions' names of providers; any other name is exported as it is.
 PROVIDERS = {
     "openai-chat": "openai",
     "azure": "azure.ai.openai",
@@ -41,13 +41,13 @@ OPERATIONS = {"gemini": "generate_content"}
 """By dialect; every other one is ``chat``."""
 
 USAGE: tuple[tuple[str, Callable[[TokenUsage], int]], ...] = (
-    # The counts of cache and reasoning are parts of the two totals. A zero is said of the totals only.
+    # The counts of cache and reasoning are parts of the two totals. They are left out if they are zero.
     ("gen_ai.usage.cache_read.input_tokens", lambda usage: usage.cached_input_tokens),
     ("gen_ai.usage.cache_creation.input_tokens", lambda usage: usage.cache_creation_input_tokens),
     ("gen_ai.usage.reasoning.output_tokens", lambda usage: usage.reasoning_tokens),
 )
 METRIC_FACTS = ("error.type", "gen_ai.response.model")
-"""What a series of a metric is told by, beside what was asked."""
+"""Attributes of a metric beside those of the request."""
 
 TOKEN_EDGES = [4**power for power in range(14)]
 SECOND_EDGES = [0.01 * 2**power for power in range(14)]
@@ -62,20 +62,20 @@ def trace_calls(
     tracer_provider: TracerProvider | None = None,
     meter_provider: MeterProvider | None = None,
 ) -> Callable[[], None]:
-    """Tell OpenTelemetry of every attempt of every call. What is returned ends it.
+    """Export every attempt of every call to OpenTelemetry. Returns a function that ends it.
 
-    A span's parent is what is current where the attempt begins; attempts of one call are siblings. Without providers
-    of your own, the global ones are used.
+    The parent of a span is the span that is current when the attempt begins; attempts of one call are siblings. Without
+    the two arguments, the global providers are used.
     """
     trace, metrics = (_opentelemetry(name) for name in ("trace", "metrics"))
     exporter = _Exporter(
         trace.get_tracer(SCOPE, tracer_provider=tracer_provider),
         metrics.get_meter(SCOPE, meter_provider=meter_provider),
     )
-    leave = bus.subscribe(exporter)
+    unsubscribe_bus = bus.subscribe(exporter)
 
     def unsubscribe() -> None:
-        leave()
+        unsubscribe_bus()
         exporter.close()
 
     return unsubscribe
@@ -93,30 +93,30 @@ class _Exporter:
         if isinstance(event, CallStarted):
             self._start(event)
         elif isinstance(event, CallCompleted):
-            self._end(event, answered(event), event.latency_ms)
+            self._end(event, answer_facts(event), event.latency_ms)
             self._count(event)
         elif isinstance(event, CallFailed):
-            self._end(event, failed(event), event.latency_ms)
+            self._end(event, failure_facts(event), event.latency_ms)
 
     def _start(self, event: CallEvent) -> None:
-        facts = asked(event)
+        facts = request_facts(event)
         name = f"{facts['gen_ai.operation.name']} {event.model or ''}".rstrip()
-        span = self._tracer.start_span(name, kind=self._trace.SpanKind.CLIENT, attributes=facts | marks(event))
+        span = self._tracer.start_span(name, kind=self._trace.SpanKind.CLIENT, attributes=facts | span_facts(event))
         with self._lock:
             self._spans.setdefault(_key(event), []).append(span)
 
     def _end(self, event: CallEvent, facts: Facts, latency_ms: float) -> None:
-        self._duration.record(latency_ms / 1000, asked(event) | only(facts, METRIC_FACTS))
-        span = self._taken(event)
+        self._duration.record(latency_ms / 1000, request_facts(event) | only(facts, METRIC_FACTS))
+        span = self._take_span(event)
         if span is None:
-            return  # it began before anybody listened
+            return  # it began before the subscription
         span.set_attributes(facts)
         if "error.type" in facts:
             span.set_status(self._trace.StatusCode.ERROR)
         span.end()
 
-    def _taken(self, event: CallEvent) -> Span | None:
-        """The span that this event ends. Two calls at once may bear one id, and then either will do."""
+    def _take_span(self, event: CallEvent) -> Span | None:
+        """The span that this event ends. If two calls have the same id, it is one of the two."""
         with self._lock:
             spans = self._spans.get(_key(event))
             span = spans.pop() if spans else None
@@ -128,20 +128,20 @@ class _Exporter:
         usage = event.usage
         if usage is None or usage.estimated:
             return
-        facts = asked(event) | only(answered(event), METRIC_FACTS)
+        facts = request_facts(event) | only(answer_facts(event), METRIC_FACTS)
         for kind, count in (("input", usage.total_input_tokens), ("output", usage.output_tokens)):
             self._tokens.record(count, {**facts, "gen_ai.token.type": kind})
 
     def close(self) -> None:
-        """End what is still open: nobody will tell how it went."""
+        """End the open spans: their end events will not be seen."""
         with self._lock:
             spans, self._spans = self._spans, {}
         for span in (span for group in spans.values() for span in group):
             span.end()
 
 
-def asked(event: CallEvent) -> Facts:
-    """What is known before there is an answer, and distinguishes the series of a metric."""
+def request_facts(event: CallEvent) -> Facts:
+    """The attributes that are known before the answer. They are attributes of metrics too."""
     facts = {
         "gen_ai.operation.name": OPERATIONS.get(event.dialect, "chat"),
         "gen_ai.provider.name": PROVIDERS.get(event.provider, event.provider),
@@ -149,14 +149,14 @@ def asked(event: CallEvent) -> Facts:
     return facts | ({"gen_ai.request.model": event.model} if event.model else {})
 
 
-def marks(event: CallEvent) -> Facts:
-    """What only a span says: the conventions want the flag for streams only."""
+def span_facts(event: CallEvent) -> Facts:
+    """Attributes of spans only. The stream flag is set only for streams, as the conventions say."""
     flag: Facts = {"gen_ai.request.stream": True} if event.stream else {}
     return {"interlingua.request_id": event.request_id, "interlingua.retry_count": event.retry_count, **flag}
 
 
-def answered(event: CallCompleted) -> Facts:
-    """What an answer tells of itself."""
+def answer_facts(event: CallCompleted) -> Facts:
+    """The attributes of an answer."""
     facts: Facts = {"gen_ai.response.finish_reasons": [str(event.stop_reason.value)]}
     if event.response_id:
         facts["gen_ai.response.id"] = event.response_id
@@ -170,8 +170,8 @@ def answered(event: CallCompleted) -> Facts:
     return facts
 
 
-def failed(event: CallFailed) -> Facts:
-    """The class of a failure, which is one of ten words, and the status; its text may quote the request."""
+def failure_facts(event: CallFailed) -> Facts:
+    """The error class and the status of a failure. Not its message, which may quote the request."""
     status = event.provider_status
     return {"error.type": event.error_class.value} | ({"http.response.status_code": status} if status else {})
 

@@ -1,4 +1,4 @@
-"""A user's preset in YAML: what may stand in it, and how it is checked. Mistakes are told with their lines."""
+"""A user's preset in YAML: its fields, and how they are checked. Mistakes are reported with their lines."""
 
 from __future__ import annotations
 
@@ -59,20 +59,20 @@ def load_preset(source: str | Path) -> Preset:
     """
     path = _as_path(source)
     if path is None:
-        return _parsed(str(source), "preset", "preset")
+        return _parse(str(source), "preset", "preset")
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(str(path), [Problem(0, f"cannot be read: {type(error).__name__}")]) from None
-    return _parsed(text, str(path), path.stem)
+    return _parse(text, str(path), path.stem)
 
 
 def behaviour_from(fields: Mapping[str, Any], source: str = "behaviour") -> Behaviour:
-    """A single behaviour from plain fields, checked as a row of a file is."""
-    problems = list(_told(dict(fields), BehaviourEntry, (), {}))
+    """A single behaviour from plain fields, checked like a row of a file."""
+    problems = list(_field_problems(dict(fields), BehaviourEntry, (), {}))
     if problems:
         raise ConfigError(source, problems)
-    return _laid_over(Behaviour(), dict(fields))
+    return _merged(Behaviour(), dict(fields))
 
 
 def _as_path(source: str | Path) -> Path | None:
@@ -81,7 +81,7 @@ def _as_path(source: str | Path) -> Path | None:
     return Path(source) if "\n" not in source and source.endswith((".yaml", ".yml")) else None
 
 
-def _parsed(text: str, source: str, usual_name: str) -> Preset:
+def _parse(text: str, source: str, usual_name: str) -> Preset:
     read, lines = read_yaml(text, source)
     value: Any = {} if read is None else read
     problems = list(_problems(value, lines))
@@ -90,7 +90,7 @@ def _parsed(text: str, source: str, usual_name: str) -> Preset:
     return _preset(value, usual_name)
 
 
-# ------------------------------------------------------------------------------------------------------------ checked
+# ------------------------------------------------------------------------------------------------------------- checks
 
 
 def _problems(value: Any, lines: Lines) -> Iterator[Problem]:
@@ -99,10 +99,10 @@ def _problems(value: Any, lines: Lines) -> Iterator[Problem]:
         return
     rows = _rows(value)
     head = {key: inner for key, inner in value.items() if key not in ROWS or not (inner is None or _is_mapping(inner))}
-    yield from _told(head, PresetFile, (), lines)
+    yield from _field_problems(head, PresetFile, (), lines)
     for word, row in rows.items():
-        yield from _told(row, BehaviourEntry, ("families", word), lines)
-    yield from _told(value.get("default") or {}, BehaviourEntry, ("default",), lines)
+        yield from _field_problems(row, BehaviourEntry, ("families", word), lines)
+    yield from _field_problems(value.get("default") or {}, BehaviourEntry, ("default",), lines)
     yield from _word_problems(rows, lines)
     base = value.get("extends")
     if isinstance(base, str) and base not in PRESETS:
@@ -118,13 +118,13 @@ def _rows(value: dict[str, Any]) -> dict[str, Any]:
 
 
 def _word_problems(words: Iterable[str], lines: Lines) -> Iterator[Problem]:
-    """A word nobody knows may be a provider that the caller registers; one that is nearly known is a slip."""
+    """An unknown name may be a provider that the caller registers; one that is similar to a known name is a mistake."""
     known = {*PROVIDERS, *(family_word(row.home) for row in FAMILIES if row.home)}
     taken: dict[str, str] = {}
     for word in words:
         near = [] if word in known else get_close_matches(word, sorted(known), n=1, cutoff=0.75)
         if near:
-            yield Problem(lines[("families", word)], f"families: nobody is called {word!r}; did you mean `{near[0]}`?")
+            yield Problem(lines[("families", word)], f"families: {word!r} is not known; did you mean `{near[0]}`?")
         if family_word(word) in taken:
             yield Problem(
                 lines[("families", word)], f"families: {word!r} and {taken[family_word(word)]!r} are the same"
@@ -132,27 +132,27 @@ def _word_problems(words: Iterable[str], lines: Lines) -> Iterator[Problem]:
         taken.setdefault(family_word(word), word)
 
 
-def _told(value: Any, kind: type[Struct], at: Place, lines: Lines) -> Iterator[Problem]:
-    """What msgspec has against a value, in our words."""
+def _field_problems(value: Any, kind: type[Struct], at: Place, lines: Lines) -> Iterator[Problem]:
+    """The errors that msgspec finds in a value, in plain words."""
     try:
         msgspec.convert(value, kind, str_keys=True)
     except msgspec.ValidationError as error:
-        said, _, where = str(error).partition(" - at `")
+        reason, _, where = str(error).partition(" - at `")
         path = (*at, *(key or int(index) for key, index in re.findall(r"\.(\w+)|\[(\d+)\]", where)))
-        if unknown := re.fullmatch(r"Object contains unknown field `(.*)`", said):
+        if unknown := re.fullmatch(r"Object contains unknown field `(.*)`", reason):
             path = (*path, unknown[1])
             known = (RetryEntry if "retry" in path[:-1] else kind).__struct_fields__
             near = get_close_matches(unknown[1], known, n=1)
-            said = f"unknown key; did you mean `{near[0]}`?" if near else f"unknown key; known: {', '.join(known)}"
+            reason = f"unknown key; did you mean `{near[0]}`?" if near else f"unknown key; known: {', '.join(known)}"
         line = next((lines[path[:end]] for end in range(len(path), -1, -1) if path[:end] in lines), 0)
-        yield Problem(line, f"{'.'.join(map(str, path)) or 'preset'}: {said[0].lower()}{said[1:]}")
+        yield Problem(line, f"{'.'.join(map(str, path)) or 'preset'}: {reason[0].lower()}{reason[1:]}")
 
 
 def _is_mapping(value: object) -> TypeGuard[dict[str, Any]]:
     return isinstance(value, dict)
 
 
-# --------------------------------------------------------------------------------------------------------------- made
+# --------------------------------------------------------------------------------------------------------- the preset
 
 
 def _preset(value: dict[str, Any], usual_name: str) -> Preset:
@@ -160,19 +160,19 @@ def _preset(value: dict[str, Any], usual_name: str) -> Preset:
     base = PRESETS[file.extends] if file.extends else Preset(name="")
     rows = dict(base.rows)
     for word, row in _rows(value).items():
-        rows[family_word(word)] = _laid_over(rows.get(family_word(word), Behaviour()), row)
+        rows[family_word(word)] = _merged(rows.get(family_word(word), Behaviour()), row)
     return Preset(
         name=file.name or usual_name,
         rows=rows,
-        default=_laid_over(base.default, value.get("default") or {}),
+        default=_merged(base.default, value.get("default") or {}),
         core_tools=base.core_tools if file.core_tools is None else file.core_tools,
     )
 
 
-def _laid_over(base: Behaviour, entry: dict[str, Any]) -> Behaviour:
-    """A key that is there wins, ``null`` too: that is how a row is switched off again."""
+def _merged(base: Behaviour, entry: dict[str, Any]) -> Behaviour:
+    """``base`` with the keys of ``entry``. A ``null`` in ``entry`` switches a setting off."""
     fields: dict[str, Any] = {**msgspec.to_builtins(base), **entry}
     if entry.get("retry"):
         under: dict[str, Any] = {} if base.retry is None else msgspec.to_builtins(base.retry)
-        fields["retry"] = {**under, **{key: said for key, said in entry["retry"].items() if said is not None}}
+        fields["retry"] = {**under, **{key: value for key, value in entry["retry"].items() if value is not None}}
     return msgspec.convert(fields, Behaviour)

@@ -1,4 +1,4 @@
-"""The scripted model in every dialect: an HTTP request in, an answer of bytes (and faults) out."""
+"""The scripted model as an HTTP server without a network: a request in, an answer in bytes out, with its fault."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from ...types.events import Event, TextDelta
 from ...types.request import Request
 from ...types.response import Response
 from ..transport.memory import Answer, Handler
+from .error_bodies import error_answer
 from .faults import with_fault
 from .model import Line, Script, Step, decide, failure
-from .refusals import refusal
 
 __all__ = ["Choice", "as_script", "handler", "respond"]
 
 
 class Route(NamedTuple):
-    """Which paths a dialect answers, and how its streams are labelled. ``streams``: unless the body says otherwise."""
+    """The paths of a dialect, and the content type of its streams. ``streams``: it streams unless the body says no."""
 
     path: re.Pattern[str]
     dialect: str
@@ -55,7 +55,7 @@ Choice: TypeAlias = Script | Step | Callable[[Request], Step] | Sequence[Line] |
 
 
 def handler(script: Choice = None) -> Handler:
-    """For a memory transport: answers every dialect by the path of the request."""
+    """For a memory transport. The path of a request decides which dialect is used."""
     known = as_script(script)
     return lambda request: respond(known, request.url, request.headers, request.body)
 
@@ -77,64 +77,64 @@ def respond(script: Script, url: str, headers: Mapping[str, str], body: bytes) -
     path = path.partition("?")[0]
     found = next(((route, match) for route in ROUTES if (match := route.path.search(path))), None)
     if found is None:
-        return Answer(404, {"content-type": "text/plain"}, [f"no dialect is spoken at {path}".encode()])
+        return Answer(404, {"content-type": "text/plain"}, [f"no dialect has the path {path}".encode()])
     route, match = found
     named = match.groupdict()
-    speaker = dialect(route.dialect)
+    codec = dialect(route.dialect)
     model = unquote(named["model"]) if "model" in named else None
     stream = bool(named["stream"]) if "stream" in named else None
     try:
-        request = speaker.decode_request(msgspec.json.decode(body), headers, model, stream)
+        request = codec.decode_request(msgspec.json.decode(body), headers, model, stream)
     except (AdapterError, msgspec.DecodeError, UnicodeError) as error:
-        refused = refusal(route.dialect, 400, f"the request cannot be read: {error}")
+        refused = error_answer(route.dialect, 400, f"the request cannot be read: {error}")
         return Answer(400, refused.headers, [refused.body])
     step = script.next(request)
-    return with_fault(step, speak(speaker, route, request, step))
+    return with_fault(step, answer_of(codec, route, request, step))
 
 
-def speak(speaker: Dialect, route: Route, request: Request, step: Step) -> Answer:
-    """The answer as it should be."""
+def answer_of(codec: Dialect, route: Route, request: Request, step: Step) -> Answer:
+    """The answer before its fault."""
     if step.act == "fail" and step.error is None and step.status is not None:
-        return Answer(step.status, *_refused(speaker, step))
+        return Answer(step.status, *_refused(codec, step))
     answer = decide(step, request)
     if isinstance(answer, AdapterError):
-        wire = speaker.encode_error(answer)
+        wire = codec.encode_error(answer)
         return Answer(step.status or wire.status, wire.headers, [wire.body])
     if step.fault == "error_in_200":
-        return fail_inside(speaker, route, request, step, answer)
+        return fail_inside(codec, route, request, step, answer)
     if streams(route, request, step):
-        return Answer(200, {"content-type": route.kind}, list(say(speaker, request, answer)))
-    return Answer(200, {"content-type": "application/json"}, [whole(speaker, request, answer)])
+        return Answer(200, {"content-type": route.kind}, list(stream_bytes(codec, request, answer)))
+    return Answer(200, {"content-type": "application/json"}, [whole(codec, request, answer)])
 
 
 def streams(route: Route, request: Request, step: Step) -> bool:
-    """Whether the answer is a stream: as it was asked for, unless the step says otherwise."""
-    asked = route.streams if request.stream is None else request.stream
-    return {"streamed": True, "whole": False}.get(step.fault, asked)
+    """Whether the answer is a stream: as requested, unless the step has a fault that changes it."""
+    requested = route.streams if request.stream is None else request.stream
+    return {"streamed": True, "whole": False}.get(step.fault, requested)
 
 
-def _refused(speaker: Dialect, step: Step) -> tuple[dict[str, str], list[bytes]]:
+def _refused(codec: Dialect, step: Step) -> tuple[dict[str, str], list[bytes]]:
     assert step.status is not None
-    refused = refusal(speaker.name, step.status, step.message, step.retry_after)
+    refused = error_answer(codec.name, step.status, step.message, step.retry_after)
     return refused.headers, [refused.body]
 
 
-def whole(speaker: Dialect, request: Request, answer: Response) -> bytes:
-    return msgspec.json.encode(speaker.encode_response(answer, request).body)
+def whole(codec: Dialect, request: Request, answer: Response) -> bytes:
+    return msgspec.json.encode(codec.encode_response(answer, request).body)
 
 
-def say(speaker: Dialect, request: Request, answer: Response) -> Iterator[bytes]:
-    """The stream, one chunk for each event that says something."""
-    encoder = speaker.stream_encoder(request)
-    for event in in_words(unfold(answer)):
+def stream_bytes(codec: Dialect, request: Request, answer: Response) -> Iterator[bytes]:
+    """The stream, one chunk for each event that has bytes."""
+    encoder = codec.stream_encoder(request)
+    for event in word_by_word(unfold(answer)):
         if chunk := encoder.feed(event):
             yield chunk
     if chunk := encoder.close():
         yield chunk
 
 
-def in_words(events: Iterable[Event]) -> Iterator[Event]:
-    """Text word by word, as models write it."""
+def word_by_word(events: Iterable[Event]) -> Iterator[Event]:
+    """The events, with each text delta split into words, as models send them."""
     for event in events:
         if type(event) is TextDelta:
             for word in re.findall(r"\S+\s*|\s+", event.text):
@@ -143,12 +143,12 @@ def in_words(events: Iterable[Event]) -> Iterator[Event]:
             yield event
 
 
-def fail_inside(speaker: Dialect, route: Route, request: Request, step: Step, answer: Response) -> Answer:
-    """An error under a good status: after the first words of a stream, or as the whole body."""
+def fail_inside(codec: Dialect, route: Route, request: Request, step: Step, answer: Response) -> Answer:
+    """An error with status 200: after the first events of a stream, or as the whole body."""
     if not streams(route, request, step):
-        wire = speaker.encode_error(failure(step))
+        wire = codec.encode_error(failure(step))
         return Answer(200, wire.headers, [wire.body])
-    encoder = speaker.stream_encoder(request)
-    begun = list(in_words(unfold(answer)))[: step.after]
+    encoder = codec.stream_encoder(request)
+    begun = list(word_by_word(unfold(answer)))[: step.after]
     chunks = [*map(encoder.feed, begun), encoder.fail(failure(step))]
     return Answer(200, {"content-type": route.kind}, [chunk for chunk in chunks if chunk])

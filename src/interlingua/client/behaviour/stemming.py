@@ -1,4 +1,4 @@
-"""Text to content words: split where code splits its names, without the empty words, endings taken off."""
+"""The content words of a text: identifiers are split, stop words left out, endings removed."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from functools import lru_cache
 
 __all__ = ["STOP_WORDS", "content_words", "stem"]
 
-# English words that say nothing about the subject. What is common in a set of tools ("file", "default") is not here:
-# it weighs little there by itself.
+# English words without a subject. Words that are common in a set of tools ("file", "default") are not here: they get
+# little weight by themselves.
 STOP_WORDS = frozenset(
     """
     a about after all also am an and any are as at be because been before being both but by can cannot could did do does
@@ -27,7 +27,7 @@ _VOWEL = re.compile(r"[aeiouy]")
 
 
 def content_words(text: str) -> list[str]:
-    """The stems of a text, in order. ``TodoWrite`` gives its parts and the whole: people write ``github`` too."""
+    """The stems of a text, in order. ``TodoWrite`` gives its parts and the whole word: people write ``github`` too."""
     found: list[str] = []
     for run in _RUNS.findall(text):
         parts = _HUMPS.split(run)
@@ -37,7 +37,7 @@ def content_words(text: str) -> list[str]:
 
 @lru_cache(maxsize=8192)
 def stem(word: str) -> str:
-    """A small word without its ending: plural, ``-ing``, ``-ed``, the final ``e``. Right for English, kept short."""
+    """A lower-case English word without its ending: plural, ``-ing``, ``-ed``, the final ``e``."""
     word = _singular(word)
     for ending in ("ing", "ed"):
         root = word.removesuffix(ending)

@@ -1,6 +1,6 @@
-"""What each provider itself says under a status: its own words, in the shape of its own error body.
+"""The error body that each provider sends with a status.
 
-Written from the providers' documentation and not with our encoders, so that reading it back proves something.
+Written from the providers' documentation and not with our encoders, so that decoding it is a real test.
 """
 
 from __future__ import annotations
@@ -12,44 +12,44 @@ import msgspec
 
 from ...types.base import Json
 
-__all__ = ["Refusal", "refusal"]
+__all__ = ["ErrorAnswer", "error_answer"]
 
 REQUEST_ID = "req_embedded"
 
 
-class Refusal(NamedTuple):
-    """An answer that is none: status, headers, body."""
+class ErrorAnswer(NamedTuple):
+    """Status, headers and body of an error."""
 
     status: int
     headers: dict[str, str]
     body: bytes
 
 
-def _anthropic(status: int, word: str, message: str, after: float | None) -> tuple[dict[str, str], Json]:
-    named = {"type": word} if word else {}
+def _anthropic(status: int, kind: str, message: str, after: float | None) -> tuple[dict[str, str], Json]:
+    named = {"type": kind} if kind else {}
     body = {"type": "error", "error": {**named, "message": message}, "request_id": REQUEST_ID}
     return {"request-id": REQUEST_ID, **_seconds(after)}, body
 
 
-def _openai(status: int, word: str, message: str, after: float | None) -> tuple[dict[str, str], Json]:
-    kind, _, code = word.partition("/")
-    body = {"error": {"message": message, "type": kind or None, "param": None, "code": code or None}}
+def _openai(status: int, kind: str, message: str, after: float | None) -> tuple[dict[str, str], Json]:
+    name, _, code = kind.partition("/")
+    body = {"error": {"message": message, "type": name or None, "param": None, "code": code or None}}
     return {"x-request-id": REQUEST_ID, **_seconds(after)}, body
 
 
-def _gemini(status: int, word: str, message: str, after: float | None) -> tuple[dict[str, str], Json]:
-    error: dict[str, Json] = {"code": status, "message": message, **({"status": word} if word else {})}
+def _gemini(status: int, kind: str, message: str, after: float | None) -> tuple[dict[str, str], Json]:
+    error: dict[str, Json] = {"code": status, "message": message, **({"status": kind} if kind else {})}
     if after is not None:
         error["details"] = [{"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": f"{after:g}s"}]
     return {}, {"error": error}
 
 
-def _ollama(status: int, word: str, message: str, after: float | None) -> tuple[dict[str, str], Json]:
+def _ollama(status: int, kind: str, message: str, after: float | None) -> tuple[dict[str, str], Json]:
     return _seconds(after), {"error": message}
 
 
-def _bedrock(status: int, word: str, message: str, after: float | None) -> tuple[dict[str, str], Json]:
-    named = {"x-amzn-errortype": f"{word}:http://internal.amazon.com/coral/com.amazon.bedrock/"} if word else {}
+def _bedrock(status: int, kind: str, message: str, after: float | None) -> tuple[dict[str, str], Json]:
+    named = {"x-amzn-errortype": f"{kind}:http://internal.amazon.com/coral/com.amazon.bedrock/"} if kind else {}
     return {"x-amzn-requestid": REQUEST_ID, **named, **_seconds(after)}, {"message": message}
 
 
@@ -69,7 +69,7 @@ OPENAI = {
     503: "server_error",
 }
 # fmt: off
-WORDS: dict[str, dict[int, str]] = {
+ERROR_TYPES: dict[str, dict[int, str]] = {
     "anthropic-messages": {
         400: "invalid_request_error", 401: "authentication_error", 402: "billing_error", 403: "permission_error",
         404: "not_found_error", 409: "conflict_error", 413: "request_too_large", 429: "rate_limit_error",
@@ -100,7 +100,7 @@ SHAPES: dict[str, Callable[[int, str, str, float | None], tuple[dict[str, str], 
 }
 
 
-def refusal(dialect: str, status: int, message: str, after: float | None = None) -> Refusal:
-    """How this dialect's own provider refuses with this status; without a word where its documentation names none."""
-    headers, body = SHAPES[dialect](status, WORDS[dialect].get(status, ""), message, after)
-    return Refusal(status, {"content-type": "application/json", **headers}, msgspec.json.encode(body))
+def error_answer(dialect: str, status: int, message: str, after: float | None = None) -> ErrorAnswer:
+    """The error that the dialect's provider sends with this status; without a type if its documentation names none."""
+    headers, body = SHAPES[dialect](status, ERROR_TYPES[dialect].get(status, ""), message, after)
+    return ErrorAnswer(status, {"content-type": "application/json", **headers}, msgspec.json.encode(body))
