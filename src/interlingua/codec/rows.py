@@ -29,11 +29,10 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from msgspec import NODEFAULT, Struct
-from msgspec.structs import fields as struct_fields
 
 from ..types.base import Json
 from ..types.loss import LossKind, LossWeight
-from .field_kinds import usual_kind
+from .field_kinds import fields_of, usual_kind
 from .kinds import ANY, OMIT, REFUSED, Accepted, Kind
 from .ledger import Ledger
 from .other_keys import put_keys, take_keys
@@ -180,7 +179,7 @@ class Row:
 
     def settle(self, common: Mapping[str, Spec]) -> None:
         """Make the fields, given what the table says of every row. Every canonical field must be spoken for."""
-        info = {field.name: field for field in struct_fields(self.type)}
+        info = fields_of(self.type)
         specs = {name: spec for name, spec in common.items() if name in info} | self.specs
         grouped = {name for group in self.together for name in group.fields.split()}
         missing = info.keys() - specs.keys() - self.gives.keys() - grouped - OFF_WIRE
@@ -275,7 +274,7 @@ class Row:
 def instead(type: type[Struct], fit: Callable[[Any, Ledger], Any]) -> Row:
     """A row for writing only: the protocol has no such thing, and ``fit`` gives what is written in its place."""
     row = Row(type, None, Rule("", _never, fit, "False"))
-    row.specs = {field.name: ELSEWHERE for field in struct_fields(type) if field.name not in OFF_WIRE}
+    row.specs = {name: ELSEWHERE for name in type.__struct_fields__ if name not in OFF_WIRE}
     return row
 
 
