@@ -19,8 +19,8 @@ from ...types.blocks import ToolUseBlock
 from ...types.messages import Message
 from ...types.request import Request
 from ...types.tools import ServerTool, Tool
-from ..tools.calls import MOVES, CallRun, State, unanswered
-from ..tools.running import ENDED
+from ..tools.batch import ENDED
+from ..tools.call_run import MOVES, CallRun, State, unanswered
 
 if TYPE_CHECKING:
     from .history import History

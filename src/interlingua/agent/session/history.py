@@ -13,8 +13,8 @@ from ...types.blocks import Block, TextBlock, ThinkingBlock, ToolResultBlock, To
 from ...types.messages import Message
 from ...types.words import Role
 from ..history import new_message_id
-from ..tools.calls import State
-from ..tools.running import Batch
+from ..tools.batch import Batch
+from ..tools.call_run import State
 from .call_states import entry_of, why_unanswered, with_states
 
 __all__ = ["History", "Repair"]

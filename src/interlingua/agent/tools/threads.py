@@ -1,7 +1,7 @@
-"""Threads for tools that block: how many there may be, and one that runs a handler.
+"""Threads for blocking tools: a limit on their number, and how a handler runs in one.
 
-A thread cannot be stopped: a handler that hangs keeps its thread when nobody waits for it any more. Therefore threads
-are counted, over all turns, and a call for which no thread is free says so in the end instead of waiting for ever.
+A thread cannot be stopped: a handler that hangs keeps its thread after its call was abandoned. So threads are counted
+over all turns, and a call for which no thread becomes free fails instead of waiting for ever.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from typing import Any
 
 __all__ = ["Threads"]
 
-_HELD: contextvars.ContextVar[tuple[Threads, ...]] = contextvars.ContextVar("held", default=())
-"""Whose threads this code runs in. What it runs in turn takes no place of its own: the outer call waits for it."""
+_OUTER_THREADS: contextvars.ContextVar[tuple[Threads, ...]] = contextvars.ContextVar("outer_threads", default=())
+"""The ``Threads`` in which the current code runs. Calls that it makes need no further place: it waits for them."""
 
 
 class Threads:
@@ -27,18 +27,18 @@ class Threads:
         self.limit = limit
         self._lock = threading.Lock()
         self._busy = 0
-        self._given_up = 0
-        """How many of them nobody waits for any more."""
+        self._abandoned = 0
+        """How many of them run an abandoned call."""
         self._waiting: deque[tuple[Future[bool], bool]] = deque()
-        """Who waits for a place, and whether they wait only for so long."""
+        """The calls that wait for a place, and whether they have a time limit."""
 
     async def enter(self, seconds: float | None) -> bool:
-        """Take a place, waiting for one at most ``seconds``. False: there is none.
+        """Take a place, and wait for one at most ``seconds``. False: none became free.
 
-        Without a limit of time, nobody waits while all threads are kept by calls that were given up.
+        A call without a time limit does not wait while all threads run abandoned calls.
         """
         with self._lock:
-            if self.limit is None or self._busy < self.limit or self in _HELD.get():
+            if self.limit is None or self._busy < self.limit or self in _OUTER_THREADS.get():
                 self._busy += 1
                 return True
             waiter: Future[bool] = Future()
@@ -49,13 +49,13 @@ class Threads:
                 return await asyncio.wrap_future(waiter)
         except BaseException as error:
             if not waiter.cancel() and waiter.result():
-                self.leave()  # the place was given at the same moment
+                self.leave()  # a place became free at the same moment
             if isinstance(error, TimeoutError):
                 return False
             raise
 
     def leave(self) -> None:
-        """Give a place back; it goes to whoever waits longest."""
+        """Free a place. The call that has waited longest gets it."""
         with self._lock:
             self._leave()
 
@@ -68,28 +68,31 @@ class Threads:
                 waiter.set_result(True)
 
     def _refuse_hopeless(self) -> None:
-        """Whoever would wait for ever is told that there is no place."""
-        if self._given_up < self._busy:
+        """Refuse the calls that would wait for ever."""
+        if self._abandoned < self._busy:
             return
         for waiter, bounded in self._waiting:
             if not bounded and waiter.set_running_or_notify_cancel():
                 waiter.set_result(False)
         self._waiting = deque(one for one in self._waiting if one[1])
 
-    async def run(self, work: Callable[[], Any], name: str, told: Callable[[Any, BaseException | None], None]) -> None:
-        """Run ``work`` in a thread, for which a place was taken; return when ``told`` was called there.
+    async def run(
+        self, work: Callable[[], Any], name: str, set_outcome: Callable[[Any, BaseException | None], None]
+    ) -> None:
+        """Run ``work`` in a thread, for which a place was taken. Returns when ``set_outcome`` was called in it.
 
-        Not in the loop's pool: a few tools that hang would fill it, and the loop waits for its pool at the end.
+        It is not a thread of the event loop's pool: tools that hang would fill the pool, and the loop waits for its
+        pool when it ends.
         """
         ended: Future[None] = Future()
         context = contextvars.copy_context()
-        context.run(_HELD.set, (*_HELD.get(), self))
+        context.run(_OUTER_THREADS.set, (*_OUTER_THREADS.get(), self))
 
         def run() -> None:
             try:
-                told(context.run(work), None)
-            except BaseException as error:  # noqa: BLE001 - whoever waits is told
-                told(None, error)
+                set_outcome(context.run(work), None)
+            except BaseException as error:  # noqa: BLE001 - raised in the waiting task
+                set_outcome(None, error)
             self._end(ended)
 
         try:
@@ -100,7 +103,7 @@ class Threads:
         try:
             await asyncio.wrap_future(ended)
         except BaseException:
-            self._give_up(ended)
+            self._abandon(ended)
             raise
 
     def _end(self, ended: Future[None]) -> None:
@@ -108,11 +111,11 @@ class Threads:
             if ended.set_running_or_notify_cancel():
                 ended.set_result(None)
             else:
-                self._given_up -= 1
+                self._abandoned -= 1
             self._leave()
 
-    def _give_up(self, ended: Future[None]) -> None:
+    def _abandon(self, ended: Future[None]) -> None:
         with self._lock:
             if ended.cancel():
-                self._given_up += 1
+                self._abandoned += 1
                 self._refuse_hopeless()
