@@ -1,4 +1,4 @@
-"""A conversation that an application holds: history, tools, any model, saved and loaded, moved between two turns."""
+"""``Session``: a conversation with history, tools and a model. It can be saved, loaded, and moved to another model."""
 
 from typing import TYPE_CHECKING
 

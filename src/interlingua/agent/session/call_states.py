@@ -1,8 +1,7 @@
-"""What an answer says of its calls in ``Message.metadata["calls"]``: by id, ``{"state": …}``
-(``agent/tools/calls.py``).
+"""The states of tool calls in ``Message.metadata["calls"]``: by id, ``{"state": …}`` (``agent/tools/call_run.py``).
 
 Calls that the session runs, or refuses to run (``refused``: why), have an entry. Calls that are left to the caller have
-none: nobody but the caller knows whether they were run.
+none: only the caller knows whether they were run.
 """
 
 from __future__ import annotations
@@ -52,20 +51,20 @@ CAUSES: tuple[tuple[type[BaseException], str], ...] = (
 
 
 def cause_of(error: BaseException) -> str:
-    """Why a turn was cut, for the model."""
+    """Why a turn was cut, in words for the model."""
     found = (cause for kind, cause in CAUSES if isinstance(error, kind))
     return next(found, f"the turn failed with {type(error).__name__}")
 
 
-# ---------------------------------------------------------------------------------------------------- what was offered
+# ---------------------------------------------------------------------------------------------------- refused calls
 
 
 def refusals(calls: Iterable[ToolUseBlock], request: Request) -> dict[str, str]:
-    """Why some calls may not run, by id: the request did not offer such a tool, or did not allow it."""
+    """Why some calls are not run, by id: the request did not offer the tool, or its tool choice did not allow it."""
     names = [name for tool in request.tools if (name := _name_of(tool)) and _allows(request, tool, name)]
-    told = f"Offered: {', '.join(names) or 'none'}."
+    offered = f"Offered: {', '.join(names) or 'none'}."
     return {
-        call.id: f"`{call.name}` was not offered in this request, so it was not run. {told}"
+        call.id: f"`{call.name}` was not offered in this request, so it was not run. {offered}"
         for call in calls
         if call.name not in names
     }
@@ -82,16 +81,16 @@ def _name_of(tool: Tool) -> str | None:
     if not isinstance(tool, ServerTool):
         return tool.name
     raw: Json = tool.raw
-    told = cast("dict[str, Json]", raw) if isinstance(raw, dict) else {}
-    name = told.get("name") or told.get("type")
+    fields = cast("dict[str, Json]", raw) if isinstance(raw, dict) else {}
+    name = fields.get("name") or fields.get("type")
     return name if isinstance(name, str) else None
 
 
-# --------------------------------------------------------------------------------------------------- what is written
+# ------------------------------------------------------------------------------------------------------- the entries
 
 
 def entries(calls: Iterable[ToolUseBlock], refused: Mapping[str, str]) -> dict[str, Json]:
-    """The entries of calls that were just made."""
+    """The entries of new calls."""
     made: dict[str, Json] = {}
     for call in calls:
         made[call.id] = {"state": "offered"}
@@ -101,7 +100,7 @@ def entries(calls: Iterable[ToolUseBlock], refused: Mapping[str, str]) -> dict[s
 
 
 def entry_of(message: Message, id: str) -> dict[str, Any]:
-    """What is written of a call; nothing, if it is no entry of ours."""
+    """The entry of a call; empty if there is none or it is not valid."""
     calls: Any = message.metadata.get(KEY)
     found: Any = cast("dict[str, Any]", calls).get(id) if isinstance(calls, dict) else None
     if not isinstance(found, dict):
@@ -111,16 +110,16 @@ def entry_of(message: Message, id: str) -> dict[str, Any]:
 
 
 def with_states(message: Message, states: Mapping[str, State]) -> Message:
-    """The answer with other states of its calls."""
-    own = {block.id for block in message.content if type(block) is ToolUseBlock}
-    made = {id: {**entry_of(message, id), "state": state} for id, state in states.items() if id in own}
-    told: Any = message.metadata.get(KEY)
-    before = cast("dict[str, Any]", told) if isinstance(told, dict) else {}
+    """The message with new states of its calls."""
+    calls = {block.id for block in message.content if type(block) is ToolUseBlock}
+    made = {id: {**entry_of(message, id), "state": state} for id, state in states.items() if id in calls}
+    entries: Any = message.metadata.get(KEY)
+    before = cast("dict[str, Any]", entries) if isinstance(entries, dict) else {}
     return replace(message, metadata={**message.metadata, KEY: {**before, **made}})
 
 
 def why_unanswered(entry: Mapping[str, Any], cause: str | None) -> str:
-    """What the model is told of a call without a result."""
+    """The text of the result of a call that has none."""
     if not entry:
         return "No result was given for this call."
     if "refused" in entry:
@@ -131,7 +130,7 @@ def why_unanswered(entry: Mapping[str, Any], cause: str | None) -> str:
 
 
 class Starting:
-    """Stores that calls are started, before they are. Calls that start at the same time share a write."""
+    """Stores the state ``started`` of calls before their handlers run. Calls that start together share a write."""
 
     def __init__(self, history: History, persist: Callable[[], Awaitable[None]]) -> None:
         self._history, self._persist = history, persist
@@ -142,12 +141,12 @@ class Starting:
         self._new.append(run)
         async with self._writing:
             if run not in self._new:
-                return  # written along with another
+                return  # written together with another call
             marked, self._new = self._new, []
             self._history.mark({one.call.id: "started" for one in marked})
             try:
                 await self._persist()
             except BaseException:
-                self._new += [one for one in marked if one is not run]  # they try for themselves
+                self._new += [one for one in marked if one is not run]  # each of them tries again
                 self._history.mark({one.call.id: one.state for one in marked})
                 raise
