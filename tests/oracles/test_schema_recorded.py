@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Any, NamedTuple
 
-from interlingua.codec.schema import from_gemini_schema, project_schema, strict_schema, to_gemini_schema
+from interlingua.codec.schema import from_gemini_schema, narrow_tool, project_schema, strict_schema, to_gemini_schema
+from interlingua.codec.schema.patches import changed
 from shared_data import CLIENTS, corpus, needs_shared
 
 Schema = dict[str, Any]
@@ -74,6 +75,9 @@ def test_no_recorded_schema_makes_us_raise() -> None:
                 assert strict_schema(result.schema, dialect) == (result.schema, True, ())
             projection = project_schema(schema, dialect)
             assert project_schema(projection.schema, dialect) == (projection.schema, ())
+            if (found := narrow_tool(schema, dialect)) is not None:
+                said = schema if found.change is None else changed(schema, found.change)
+                assert (json.dumps(said), found.changes) == (json.dumps(projection.schema), projection.changes)
         assert "$ref" not in json.dumps(to_gemini_schema(schema).schema)
 
 

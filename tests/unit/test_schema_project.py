@@ -8,11 +8,13 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 
 from interlingua.codec.schema import (
     from_gemini_schema,
+    narrow_tool,
     project_schema,
     restore_optional,
     strict_schema,
     to_gemini_schema,
 )
+from interlingua.codec.schema.patches import changed
 
 Schema = dict[str, Any]
 
@@ -207,6 +209,78 @@ def test_no_schema_makes_us_raise(schema: Schema, value: Schema) -> None:
     from_gemini_schema(to_gemini_schema(schema).schema)
     from_gemini_schema(schema)
     assert json.dumps((schema, value)) == before
+
+
+def narrowed(schema: Schema, dialect: str) -> Any:
+    """What ``narrow_tool`` makes of a schema, as text with the order of its keys; None where it leaves it to others."""
+    found = narrow_tool(schema, dialect)
+    return found and (json.dumps(schema if found.change is None else changed(schema, found.change)), found.changes)
+
+
+PLAIN = st.recursive(
+    st.fixed_dictionaries({"type": TYPES}, optional={"description": st.just("d"), "minimum": st.integers(0, 3)}),
+    lambda deeper: st.fixed_dictionaries(
+        {"type": st.just("object")},
+        optional={
+            "properties": st.dictionaries(NAMES, deeper, max_size=3),
+            "items": deeper,
+            "anyOf": st.lists(deeper, min_size=1, max_size=2),
+            "enum": st.lists(JUNK, min_size=1, max_size=2),
+            "additionalProperties": st.booleans(),
+            "default": JUNK,
+            "title": st.just("T"),
+            "description": st.just("d"),
+            "format": st.just("date"),
+        },
+    ),
+    max_leaves=8,
+).filter(lambda schema: schema["type"] == "object")
+
+
+@modest
+@given(PLAIN | SCHEMAS)
+def test_a_schema_that_is_narrowed_simply_is_narrowed_alike(schema: Schema) -> None:
+    before = json.dumps(schema)
+    for dialect in ("gemini", "ollama"):
+        found = narrowed({"type": "object", **schema}, dialect)
+        if found is not None:
+            said, changes = project_schema({"type": "object", **schema}, dialect)
+            assert found == (json.dumps(said), changes)
+    assert json.dumps(schema) == before
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        tool("", p={"$ref": "#/$defs/a"}),
+        tool("", p={"allOf": [{"type": "string"}]}),
+        tool("", p={"const": 1}),
+        tool("", p={"oneOf": [{"type": "string"}]}),
+        tool("", p={"nullable": True}),
+        tool("", p=True),
+        tool("", p={"minimum": "one"}),
+        tool("", p={"additionalProperties": {"type": "string"}}),
+        {**tool(), "minProperties": 1},
+        {**tool(), "description": "d"},
+        {"type": "string"},
+    ],
+)
+def test_what_is_not_simple_is_left_to_others(schema: Schema) -> None:
+    assert narrow_tool(schema, "ollama") is None
+    assert project_schema(schema, "ollama")
+
+
+def test_what_is_simple() -> None:
+    number = {"type": "integer", "minimum": 0, "description": "d"}
+    schema = {**tool("a", a=number, b={"type": "array", "items": {"enum": ["x"], "format": "f"}}), "$schema": "s"}
+    said = narrowed(schema, "ollama")[0]
+    assert json.loads(said) == tool(
+        "a",
+        a={"type": "integer", "description": "d\n\n{minimum: 0}"},
+        b={"type": "array", "items": {"enum": ["x"], "description": "{format: f}"}},
+    )
+    assert narrow_tool(tool("a", a={"type": "string"}), "ollama") == (None, ())
+    assert narrow_tool(schema, "openai-chat") is None
 
 
 def doubled(link: Any, levels: int = 40) -> Schema:

@@ -15,9 +15,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, cast
 
-from msgspec.structs import force_setattr
+from msgspec.structs import fields as struct_fields, force_setattr
 
-from .field_kinds import fields_of
 from .kinds import OMIT, Kind
 from .rows import Field, Row
 from .source import INDENT, Source, source_of
@@ -388,7 +387,7 @@ def _call(source: Source, row: Row, names: Mapping[str, str], *, extras: str = "
     held = {**{name: source.bind(value) for name, value in row.gives.items()}, **names}
     arguments: list[str] = []
     by_name = False
-    for info in fields_of(row.type).values():
+    for info in struct_fields(row.type):
         if info.name in KEYWORDS or info.name not in held:
             by_name = True
         if info.name in held:

@@ -1,16 +1,12 @@
-"""The fields of canonical types, and the kind of one that a row does not name a kind for: by its annotation."""
+"""The kind of a canonical field that a row does not name one for: by its annotation."""
 
 from __future__ import annotations
 
-from functools import cache
 from typing import Any
-
-from msgspec import Struct
-from msgspec.structs import FieldInfo, fields
 
 from .kinds import ANY, BOOL, INT, NUMBER, OBJECT, STRINGS, TEXT, Kind
 
-__all__ = ["fields_of", "usual_kind"]
+__all__ = ["usual_kind"]
 
 BY_NAME: dict[str, Kind] = {
     "str": TEXT,
@@ -20,12 +16,6 @@ BY_NAME: dict[str, Kind] = {
     "dict[str, Json]": OBJECT,
     "tuple[str, ...]": STRINGS,
 }
-
-
-@cache
-def fields_of(kind: type[Struct]) -> dict[str, FieldInfo]:
-    """The fields of a type by name, in their order. To read the annotations takes long, and a type has many rows."""
-    return {field.name: field for field in fields(kind)}
 
 
 def usual_kind(hint: Any) -> Kind:

@@ -271,7 +271,8 @@ class Each(Kind):
 
     def write_each(self, values: Sequence[Any], ledger: Ledger) -> list[Json]:
         """What can be written, each below its own place."""
-        where, written = ledger.where, list[Json]()
+        where = ledger.where
+        written: list[Json] = []
         for index, value in enumerate(values):
             ledger.where = (*where, index)
             wire = self.table.interpret_write(value, ledger)

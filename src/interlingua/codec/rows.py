@@ -29,10 +29,11 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from msgspec import NODEFAULT, Struct
+from msgspec.structs import fields as struct_fields
 
 from ..types.base import Json
 from ..types.loss import LossKind, LossWeight
-from .field_kinds import fields_of, usual_kind
+from .field_kinds import usual_kind
 from .kinds import ANY, OMIT, REFUSED, Accepted, Kind
 from .ledger import Ledger
 from .other_keys import put_keys, take_keys
@@ -179,7 +180,7 @@ class Row:
 
     def settle(self, common: Mapping[str, Spec]) -> None:
         """Make the fields, given what the table says of every row. Every canonical field must be spoken for."""
-        info = fields_of(self.type)
+        info = {field.name: field for field in struct_fields(self.type)}
         specs = {name: spec for name, spec in common.items() if name in info} | self.specs
         grouped = {name for group in self.together for name in group.fields.split()}
         missing = info.keys() - specs.keys() - self.gives.keys() - grouped - OFF_WIRE
@@ -233,8 +234,8 @@ class Row:
         fields = {field.name: field.default for field in self.fields if field.key and not _is_ours(field)}
         for field in self.fields:
             fields |= dict(zip(field.names, field.default, strict=True)) if field.names else {}
-        rest, marks = dict(wire), Wire()
-        self.take(rest, fields, marks)
+        marks: Wire = {}
+        self.take(rest := dict(wire), fields, marks)
         return fields, rest, marks
 
     # ------------------------------------------------------------------------------------------------------- writing
@@ -274,7 +275,7 @@ class Row:
 def instead(type: type[Struct], fit: Callable[[Any, Ledger], Any]) -> Row:
     """A row for writing only: the protocol has no such thing, and ``fit`` gives what is written in its place."""
     row = Row(type, None, Rule("", _never, fit, "False"))
-    row.specs = {name: ELSEWHERE for name in type.__struct_fields__ if name not in OFF_WIRE}
+    row.specs = {field.name: ELSEWHERE for field in struct_fields(type) if field.name not in OFF_WIRE}
     return row
 
 

@@ -117,9 +117,8 @@ def filled(dialect: str) -> Rule:
         return bool(block.text)
 
     def fit(block: TextBlock, ledger: Ledger) -> None:
-        ledger.lose_form("dropped", f"{dialect} accepts no empty text")
-        if block.citations:
-            ledger.lose("dropped", "the text that has these citations is empty, and was left out", "citations")
+        weight: LossWeight = "content" if block.citations else "form"
+        ledger.lose("dropped", f"{dialect} accepts no empty text", weight=weight)
 
     return Rule("text", holds, fit, "{0}.text", history=True)
 

@@ -19,7 +19,7 @@ from ..types.blocks import ToolUseBlock
 from ..types.loss import Loss, LossKind, LossWeight
 from ..types.request import Request
 from ..types.tools import Tool, ToolDefinition
-from .schema import restore_optional, strict_schema
+from .schema import narrow_tool, restore_optional, strict_schema
 from .schema.patches import Change, Copy, changed, difference, weight
 from .stream import decode_json, dump
 from .tables import Ledger
@@ -66,11 +66,13 @@ class Plans:
     """What a dialect does with the tools of a request. Each schema is remembered, and the latest tools all at once.
 
     ``judge`` tells what becomes of a schema; ``is_usual``, that a tool says nothing but its own words and a schema.
+    A schema of a ``dialect`` that is narrowed simply is not worth remembering.
     """
 
-    def __init__(self, judge: Judge, is_usual: Callable[[Tool], bool]) -> None:
+    def __init__(self, judge: Judge, is_usual: Callable[[Tool], bool], dialect: str = "") -> None:
         self._judge = judge
         self._is_usual = is_usual
+        self._dialect = dialect
         self._remembered = lru_cache(maxsize=1024)(self._read)
         self._latest: tuple[bytes, Sequence[Plan]] = (b"", ())
 
@@ -92,7 +94,13 @@ class Plans:
         return Plan(change, declared, self._is_usual(tool))
 
     def _told(self, schema: Schema) -> Judged:
-        return self._remembered(dump(schema))
+        found = narrow_tool(schema, self._dialect) if self._dialect else None
+        if found is None:
+            return self._remembered(dump(schema))
+        if found.change is None:
+            return None, ()
+        why, weight = narrowed(self._dialect, found.changes)
+        return found.change, (("approximated", why, "input_schema", weight),)
 
     def _read(self, text: bytes) -> Judged:
         return self._judged(decode_json(text))

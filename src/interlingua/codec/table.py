@@ -72,6 +72,8 @@ class Table:
         self._writers: dict[type, Callable[[Any], Wire | None]] = {}
         self.read = self._make_read()
         """The canonical value of a wire object, by compiled code where it is as usual."""
+        self.write_usual = self._make_write()
+        """The wire object of a canonical value, by compiled code; None where something is unusual."""
 
     def for_answers(self) -> Table:
         """The same rows, without the rules that hold for a history only."""
@@ -140,13 +142,17 @@ class Table:
         wire = self.write_usual(value)
         return self.interpret_write(value, ledger) if wire is None else wire
 
-    def write_usual(self, value: Any) -> Any:
-        """The wire object, by compiled code; None where something is unusual."""
-        try:
-            writer = self._writers[type(value)]
-        except KeyError:
-            writer = self._writer(value.__class__)
-        return writer(value)
+    def _make_write(self) -> Callable[[Any], Any]:
+        writers, find = self._writers, self._writer
+
+        def write_usual(value: Any) -> Any:
+            try:
+                writer = writers[type(value)]
+            except KeyError:
+                writer = find(value.__class__)
+            return writer(value)
+
+        return write_usual
 
     def tag_of(self, wire: Json) -> Json:
         """The tag of a wire value; None for what has none."""
@@ -249,7 +255,8 @@ class Table:
         return value
 
     def _write_row(self, row: Row, value: Any, ledger: Ledger) -> Wire | None:
-        marks, wire = self.marks(value), Wire()
+        wire: Wire = {}
+        marks = self.marks(value)
         if self.tag is not None and self.tag != Table.KEY and row.tag is not None:
             wire[self.tag] = row.tag
         if not row.put(value, wire, ledger, marks):
@@ -303,7 +310,7 @@ class Frame:
         """The wire object of the fields. What breaks a rule is fitted."""
         wire = self._put_usual(value)
         if wire is None:
-            wire = Wire()
+            wire = dict[str, Json]()
             self.row.put(self.table.fit(self.row, value, ledger), wire, ledger, self.table.marks(value))
         return wire
 

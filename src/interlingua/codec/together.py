@@ -46,14 +46,16 @@ class Group:
 
     def is_usual(self, values: Any, found: Wire) -> bool:
         """Whether the keys are how we would write these values."""
-        ledger, usual = Ledger(), Wire()
+        ledger = Ledger()
+        usual: Wire = {}
         for path, value in found.items():
             put(usual, path.split("."), value)
         return bool(self.write(values, ledger, {}) == usual and not ledger.losses)
 
     def read_usual(self, found: Wire) -> Any:
         """The values for compiled code, or ``REFUSED`` for anything that is left or is written otherwise."""
-        left, marks = dict(found), Wire()
+        left = dict(found)
+        marks: Wire = {}
         values = self.read(left, marks)
         return REFUSED if values is REFUSED or left or marks or not self.is_usual(values, found) else values
 

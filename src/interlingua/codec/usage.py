@@ -188,7 +188,8 @@ class Counts:
 
     def _split(self, wire: Wire, tree: Wire, usage: TokenUsage) -> tuple[Wire, Wire]:
         """The numbers of a usage object that we know, and the rest of it."""
-        kept, rest = Wire(), Wire()
+        kept: Wire = {}
+        rest: Wire = {}
         for key, value in wire.items():
             says = tree.get(key, key)
             if is_object(value) and value:

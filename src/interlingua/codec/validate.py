@@ -7,14 +7,14 @@ provider accepts is worse than one that is missing.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
 from ..errors import InvalidRequestError
 from ..types.base import Json
 from .json import Wire, is_dict, is_list
 
-__all__ = ["Calls", "Complaint", "Field", "brackets", "dots", "explained", "first_complaint", "refused", "unpaired"]
+__all__ = ["Calls", "Complaint", "Field", "brackets", "dots", "first_complaint", "refused", "unpaired"]
 
 Path = tuple[str | int, ...]
 MISSING = object()
@@ -49,18 +49,6 @@ class Complaint(NamedTuple):
     """``missing``, ``type``, ``value``, ``empty`` or ``order``."""
     expected: str = ""
     got: str = ""
-
-
-def explained(wrong: Complaint, order: Mapping[str, str]) -> str:
-    """A sentence about a complaint. ``order`` has those about turns; ``{}`` is the id of the call."""
-    sentences = {
-        "missing": f"required, and expected to be {wrong.expected}",
-        "type": f"expected {wrong.expected}, got {wrong.got}",
-        "value": f"expected one of {wrong.expected}, got {wrong.got}",
-        "empty": f"expected {wrong.expected}",
-        "order": order.get(wrong.expected, "").format(wrong.got),
-    }
-    return sentences[wrong.fault]
 
 
 def first_complaint(

@@ -2,7 +2,7 @@
 
 - ``strict_schema``: into the subset that a dialect's strict mode compiles, or the reasons why that cannot be;
 - ``restore_optional``: the way back for values, so that a tool sees what its author declared;
-- ``project_schema``: into what a dialect takes at all, strict or not;
+- ``project_schema``: into what a dialect takes at all, strict or not; ``narrow_tool``: the same as a change;
 - ``to_gemini_schema``, ``from_gemini_schema``: Gemini's older ``Schema`` object.
 
 No schema or value that is handed in is ever altered. What was changed is told in ``changes``, one sentence for each,
@@ -10,14 +10,17 @@ beginning with a JSON pointer. Which keywords a dialect takes is data, in ``subs
 """
 
 from interlingua.codec.schema.gemini import from_gemini_schema, to_gemini_schema
-from interlingua.codec.schema.project import Projection, project_schema
+from interlingua.codec.schema.narrow import Narrowed
+from interlingua.codec.schema.project import Projection, narrow_tool, project_schema
 from interlingua.codec.schema.restore import restore_optional
 from interlingua.codec.schema.strict import StrictSchema, strict_schema
 
 __all__ = [
+    "Narrowed",
     "Projection",
     "StrictSchema",
     "from_gemini_schema",
+    "narrow_tool",
     "project_schema",
     "restore_optional",
     "strict_schema",

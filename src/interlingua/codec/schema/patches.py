@@ -89,10 +89,10 @@ def changed(node: Any, change: Change) -> Any:
     for word in dropped:
         del said[word]
     for key, new in says:
-        if type(new) is Patch:
+        if type(new) is dict:
+            said[key] = new.copy()
+        elif type(new) is Patch:
             said[key] = changed(said[key], new)
-        elif type(new) is Copy:
-            said[key] = to_builtins(new.value)
         else:
-            said[key] = new.copy() if type(new) is dict else new
+            said[key] = to_builtins(new.value) if type(new) is Copy else new
     return said

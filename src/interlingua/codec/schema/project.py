@@ -2,6 +2,7 @@
 
 from typing import NamedTuple
 
+from interlingua.codec.schema.narrow import Narrowed, narrow
 from interlingua.codec.schema.rewrite import Rewriter
 from interlingua.codec.schema.subsets import PROJECTED, Subset, known_dialect
 from interlingua.codec.schema.walk import Schema
@@ -30,6 +31,18 @@ def project_schema(schema: Schema, dialect: str) -> Projection:
         rest = {key: value for key, value in projection.schema.items() if key != "description"}
         return Projection(rest, (*projection.changes, "#: dropped description: parameters have none of their own"))
     return projection
+
+
+def narrow_tool(schema: Schema, dialect: str) -> Narrowed | None:
+    """The change that ``project_schema`` makes to the parameters of a tool, where that is simple; else None."""
+    subset = PROJECTED.get(dialect)
+    if subset is None or schema.get("type") != "object":
+        return None
+    found = narrow(schema, subset)
+    if found is None or dialect not in NO_ROOT_DESCRIPTION:
+        return found
+    described = "description" in schema or (found.change is not None and "description" in dict(found.change.said))
+    return None if described else found
 
 
 def projected(schema: Schema, subset: Subset) -> Projection:

@@ -31,7 +31,9 @@ def described(node: Schema, note: str) -> Schema:
 def folded(node: Schema, words: list[str]) -> Schema:
     """``node`` with the keywords ``words`` in its description instead, in the notation of Anthropic's SDK."""
     text = ", ".join([f"{word}: {_spoken(node[word])}" for word in words])
-    rest = {key: value for key, value in node.items() if key not in words}
+    rest = node.copy()
+    for word in words:
+        del rest[word]
     before = rest.get("description")
     rest["description"] = f"{before}\n\n{{{text}}}" if before else f"{{{text}}}"
     return rest
