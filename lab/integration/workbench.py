@@ -11,7 +11,7 @@ from typing import Any, Literal
 import msgspec
 
 from interlingua.agent.tools import ToolSource, tool
-from interlingua.agent.tools.bound_tool import BoundTool
+from interlingua.agent.tools.binding import BoundTool
 
 __all__ = ["MANY", "Workbench"]
 

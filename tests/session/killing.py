@@ -209,7 +209,7 @@ def two_writers(path: Path, _: int) -> None:
                     session.add(Message("user", f"{me}:{n}"))
                     break
                 except StoreError as error:
-                    if "changed by another writer" not in str(error):
+                    if "changed by somebody else" not in str(error):
                         raise
                     met += 1
                     session.close()

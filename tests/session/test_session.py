@@ -130,7 +130,7 @@ def test_send_leaves_calls_to_the_caller() -> None:
         assert session.report.stopped == "handed_over"
         session.answer([ToolOutput(response.tool_uses[0].id, {"sum": 3})])
         assert (await session.send()).text == "ok"
-        with pytest.raises(ToolStateError, match="no open call has the id"):
+        with pytest.raises(ToolStateError, match="waits for an answer"):
             session.answer([ToolOutput("nobody", "3")])
         await session.send("again")
         await session.send("forget it")  # the call is answered with an error first
@@ -177,7 +177,7 @@ def test_open_calls_can_be_refused_instead() -> None:
     async def scene() -> None:
         session = Session("anthropic:m", manager=scripted(Script(call(a=1, b=2))), repair="refuse")
         await session.send("go")
-        with pytest.raises(ToolStateError, match="have no result: tu_"):
+        with pytest.raises(ToolStateError, match="never answered: tu_"):
             await session.send("forget it")
         await session.close()
 
@@ -587,9 +587,9 @@ def test_files_of_the_first_version_load() -> None:
 # fmt: off
 BROKEN = {
     "nothing.json":  ("",                                                            "is not JSON"),
-    "other.json":    ("{}",                                                          "is not a saved session"),
+    "other.json":    ("{}",                                                          "is no saved session"),
     "newer.json":    ('{"format": "interlingua.session", "version": 99}',            "a newer release"),
-    "broken.json":   ('{"format": "interlingua.session", "version": 1, "id": 7}',    "does not contain a session"),
+    "broken.json":   ('{"format": "interlingua.session", "version": 1, "id": 7}',    "does not hold a session"),
 }
 # fmt: on
 

@@ -11,7 +11,7 @@ import pytest
 
 from interlingua import ToolAnnotations, ToolResultBlock, ToolStateError, ToolUseBlock
 from interlingua.agent.tools import Toolbox, tool
-from interlingua.agent.tools.call_run import MOVES, CallRun
+from interlingua.agent.tools.calls import MOVES, CallRun
 from tools.tool_support import said
 
 DESTRUCTIVE = ToolAnnotations(destructive=True)
@@ -214,8 +214,8 @@ def test_an_incomplete_call_is_never_run() -> None:
     ]
     results = Toolbox([note, anything]).run_sync(calls)
     assert [said(result) for result in results] == [
-        "This call of `note` was cut before it was complete, so it was not run.",
-        "This call of `anything` was cut before it was complete, so it was not run.",
+        "This call of `note` broke off before it was complete, so it was not run.",
+        "This call of `anything` broke off before it was complete, so it was not run.",
     ]
     assert all(result.is_error for result in results)
     assert ran == []

@@ -189,7 +189,7 @@ def test_a_destructive_tool_of_a_server_needs_approval():
         return await Toolbox([tools]).run([call("wipe")])
 
     (result,) = with_tools(work)
-    assert "cannot be approved" in refused(result)
+    assert "nobody can approve it" in refused(result)
 
 
 def test_a_call_that_takes_too_long_is_given_up_and_the_server_is_told():
@@ -327,7 +327,7 @@ def test_a_loop_that_waits_for_its_own_answer_is_told_and_does_not_hang():
         return Toolbox([tools]).run_sync([call("add", a=1)])
 
     (result,) = with_tools(work)
-    assert "the event loop of this MCP server is blocked" in refused(result)
+    assert "the loop that holds this MCP server cannot answer" in refused(result)
 
 
 def test_another_thread_may_call_while_the_loop_is_free():
@@ -369,7 +369,7 @@ def test_refreshing_lists_anew():
 
 def test_tools_of_a_closed_server_say_so():
     tools = McpTools(mcp_toy.server)
-    with pytest.raises(RuntimeError, match="not connected: open it with"):
+    with pytest.raises(RuntimeError, match="not connected: open it by"):
         Toolbox([tools])
 
     async def main() -> Toolbox:

@@ -237,7 +237,7 @@ async def yields_later(x: int) -> Any:
         (positional, "positional: parameter `x` is positional-only"),
         (many, "many: parameter `numbers` takes any number"),
         (named, "named: parameter `numbers` takes arguments of any name"),
-        (untyped, "untyped: parameter `x` has no annotation; write Any"),
+        (untyped, "untyped: parameter `x` has no annotation; say Any"),
         (Greeter.greet, "greet: parameter `self` has no annotation; decorate the bound method"),
         (hidden, "hidden: an annotation cannot be resolved: name 'OnlyForCheckers'"),
         (unknown, "unknown: an annotation cannot be resolved: name 'NoSuchName'"),
@@ -249,7 +249,7 @@ async def yields_later(x: int) -> Any:
         (type, "type is a class"),
         (max, "max has no signature that Python can read"),
         (3, "not a tool"),
-        (ToolDefinition(name="t"), "the tool 't' has no handler"),
+        (ToolDefinition(name="t"), "nobody answers calls of 't'"),
         ((ToolDefinition(name="t"), None), "the handler of t cannot be called"),
     ],
 )

@@ -98,7 +98,7 @@ def test_approval_stays_in_order_beyond_the_limit() -> None:
     assert asked == [str(n) for n in range(30)]
 
 
-NO_THREAD = "Not run: no thread was free for `{}`; all 2 are used by calls that have not ended yet."
+NO_THREAD = "Not run: no thread was free for `{}`; all 2 are kept by calls that have not ended yet."
 
 
 def test_threads_of_tools_that_hang_stay_taken_and_later_calls_say_so() -> None:  # T6

@@ -427,7 +427,7 @@ async def later(verdict: Any) -> Any:
         (lambda *_: later(object()), NO_VERDICT.format("object")),
         (
             None,
-            "`remove` is destructive and cannot be approved, so it was not run (the caller must pass approve=).",
+            "`remove` is destructive and nobody can approve it, so it was not run (the caller must pass approve=).",
         ),
     ],
 )

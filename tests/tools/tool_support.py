@@ -22,4 +22,4 @@ def refused(result: Any) -> str:
     return said(result)
 
 
-GIVEN_UP = "The call was started; its outcome is unknown: `{}` did not end within {} seconds and was abandoned."
+GIVEN_UP = "The call was started; its outcome is unknown: `{}` did not answer within {} seconds and was given up."

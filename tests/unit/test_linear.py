@@ -11,7 +11,7 @@ import pytest
 
 from interlingua import Loss, Message, OpaqueBlock, Request, dialect, fold
 from interlingua.agent.session.history import History
-from interlingua.agent.tools.schema_check import complaints
+from interlingua.agent.tools.checking import complaints
 from interlingua.codec.ledger import Ledger
 
 

@@ -110,7 +110,7 @@ def test_texts_are_joined_and_it_is_said() -> None:
         (
             ToolUseBlock(id="c", name="f", kind="text", input_text="x"),
             {"content": "", "tool_calls": [call("f", "c", input="x")]},
-            [("approximated", "/input_text"), ("added", "/input"), ("approximated", "/kind")],
+            [("approximated", "/input_text"), ("approximated", "/kind"), ("added", "/input")],
         ),
         (
             ToolUseBlock(id="c", name="f", input={"a": 1}, input_text='{ "a": 1 }'),

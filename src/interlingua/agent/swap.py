@@ -1,4 +1,4 @@
-"""``plan_swap``: what would happen if a conversation moved to another model. Works offline."""
+"""Before a conversation moves: what would happen? Answered offline."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ __all__ = ["SwapPlan", "plan_swap"]
 
 
 class SwapPlan(Struct, frozen=True):
-    """What moving the conversation to another model would mean."""
+    """What moving there would mean."""
 
     legal: bool
     problems: tuple[str, ...]
-    """Why it is not legal, each as a sentence with its place."""
+    """Why it is not legal, each a sentence that says where."""
     losses: tuple[Loss, ...]
     input_tokens: int
-    """An estimate for the whole conversation, for the target's tokenizer."""
+    """An estimate of the whole conversation, with the target's tokenizer in mind."""
     cost_usd: float | None
-    """The cost of sending it once; None if the price is not known."""
+    """Of sending it once; None where the price is not known."""
     cache_survives: bool
-    """Whether the prompt cache of the conversation so far can still be used."""
+    """Whether a prompt cache filled by the conversation so far is still good there."""
 
 
 def plan_swap(
@@ -48,10 +48,9 @@ def plan_swap(
     row: Provider | None = None,
     own: bool = False,
 ) -> SwapPlan:
-    """What would be lost, and whether it would work, if this conversation went on with the target.
+    """What would be lost, and whether it would work at all, if this conversation went on there.
 
-    ``row`` is for a provider that is not in the table. ``own`` is for an adapter that is not ours: its losses are not
-    known.
+    ``row`` is for a provider that is in no table. ``own`` is for an adapter of your own: what it loses, only it knows.
     """
     row = None if own else row or provider(to.provider or "")
     name = row.name if row is not None else to.provider or ""
@@ -77,7 +76,7 @@ def plan_swap(
 
 
 def _same_reader(messages: Sequence[Message], to: Target, shares: Sequence[str]) -> bool:
-    """A cache belongs to one provider and model: those of the last assistant message."""
+    """Caches belong to one provider and model; the last assistant turn tells who filled them."""
     last = next((m.origin for m in reversed(messages) if m.origin is not None), None)
     if last is None or to.provider is None or last.model is None or last.model != to.model:
         return False

@@ -1,4 +1,4 @@
-"""Pure functions on a conversation: ids, cache marks, and shortening."""
+"""What a conversation needs before and after each call, as functions of plain values: ids, caches, room."""
 
 from .caching import CachePolicy, mark_cache
 from .ids import CallIds, new_message_id, new_tool_id

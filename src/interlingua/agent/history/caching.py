@@ -1,7 +1,7 @@
-"""Cache marks for a prompt: on the tools, the system prompt, and the part of the history that will not change.
+"""Where a prompt is worth caching: the tools, the system prompt, then as much of the history as will not change.
 
-Providers that cache without marks get none: a mark that a dialect does not have would be a Loss. The marks are put on
-the request and never on the history, so none are left when the conversation moves to another model.
+Providers that cache by themselves need no marks, and get none: a mark that cannot be said would be a Loss. The marks
+are put on what is sent, never on what is kept, so a conversation that moves leaves none behind.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ __all__ = ["CachePolicy", "mark_cache"]
 
 CachePolicy = Literal["off", "auto"]
 
-# How many marks one request may have, in the dialects that have them.
+# How many marks one request may carry, where there is a word for them at all.
 MARKS = {"anthropic-messages": 4, "bedrock-converse": 4}
 
 MARK = CacheMark()
@@ -29,7 +29,7 @@ USER, TOOL = Role.user, Role.tool
 
 
 def mark_cache(request: Request, dialect: str) -> Request:
-    """The request with cache marks, within the dialect's limit. Marks of the caller count and are not changed."""
+    """The request with cache marks within the reader's limit; marks of the caller's own count, and stay."""
     left = MARKS.get(dialect, 0) - _marked(request)
     if left <= 0:
         return request
@@ -57,7 +57,7 @@ def _marked(request: Request) -> int:
 
 
 def _ends(messages: Sequence[Message]) -> list[int]:
-    """The last two user or tool messages, the newest first: the end of this prompt and of the one before."""
+    """Where the caller's last turns end, the newest first: what is written now, and what was written before."""
     found: list[int] = []
     for index in range(len(messages) - 1, -1, -1):
         message = messages[index]

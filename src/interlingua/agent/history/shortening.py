@@ -1,7 +1,7 @@
-"""Shortens a conversation that is too long: the oldest turns are left out first, calls together with their results.
+"""A conversation that has grown too long, shortened: the oldest turns first, and no call without its results.
 
-The last turn of the user is kept. If it alone is too long (a long tool loop), its oldest rounds of calls are left out,
-but never the user message or the latest round. What is left out stays in the history; it is only not sent any more.
+The last turn of the user stays. If that turn alone is too long (an agent's long loop), its oldest rounds of calls go,
+but never the question nor the latest round. What is left out stays in the history; it is only not sent any more.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from ...types.words import Role
 __all__ = ["Shortened", "shorten"]
 
 ROOM = 0.5
-"""How full the context window may be afterwards: half is left for the next turns."""
+"""How full the window may be afterwards: half is left to the turns to come."""
 
 USER, TOOL, SYSTEM = Role.user, Role.tool, Role.system
 
 
 class Shortened(Struct, frozen=True):
-    """The messages that are sent, and those that are left out."""
+    """What is left, and the messages that are left out."""
 
     messages: tuple[Message, ...]
     left_out: tuple[Message, ...]
@@ -48,7 +48,7 @@ def shorten(
 
 
 def _pieces(messages: Sequence[Message]) -> Iterator[list[Message]]:
-    """What may be left out, in this order: whole turns, then rounds of the last turn but its latest."""
+    """What may go, in the order in which it goes: whole turns, then rounds of the last turn but its latest."""
     turns = list(_turns(messages))
     yield from ([message for message in turn if message.role is not SYSTEM] for turn in turns[:-1])
     rounds = list(_rounds(turns[-1][1:])) if turns else []
@@ -56,7 +56,7 @@ def _pieces(messages: Sequence[Message]) -> Iterator[list[Message]]:
 
 
 def _turns(messages: Sequence[Message]) -> Iterator[list[Message]]:
-    """The turns, each from a user message to the end of its answer. Messages before the first are a turn too."""
+    """Each from the user's words to the last word of the answer; what stands before the first is a turn too."""
     turn: list[Message] = []
     for message in messages:
         if message.role is USER and any(known.role is not USER for known in turn):
@@ -68,7 +68,7 @@ def _turns(messages: Sequence[Message]) -> Iterator[list[Message]]:
 
 
 def _rounds(messages: Sequence[Message]) -> Iterator[list[Message]]:
-    """The rounds, each an assistant message with its tool results."""
+    """Each an assistant's message with the results that answer it."""
     found: list[Message] = []
     for message in messages:
         if found and message.role is not TOOL:

@@ -1,9 +1,9 @@
-"""Whether a model is available: a circuit breaker for each (provider, model). Pure: the time is an argument.
+"""Whether a model can be counted on: a state machine per (provider, model). Pure: the time is handed in.
 
 state        what happened                         next
-closed       a success                             closed, failure count reset
+closed       a success                             closed, failures forgotten
 closed       the n-th failure in a row             open, for the cooldown or the provider's hint
-closed       a failure that waiting does not fix   open
+closed       a failure that waiting cannot mend    open
 open         the time is over                      half_open: one probe may pass
 half_open    the probe succeeds                    closed
 half_open    the probe fails                       open, for twice as long as before
@@ -27,13 +27,13 @@ State = Literal["closed", "open", "half_open"]
 FAILURES = frozenset(
     {ErrorClass.rate_limit, ErrorClass.server_error, ErrorClass.network, ErrorClass.timeout, ErrorClass.auth}
 )
-"""Failures of the model. Any other error is about the request."""
+"""What tells against the model. Anything else tells against the request."""
 AT_ONCE = frozenset({ErrorClass.auth})
-"""Failures that a second attempt does not fix."""
+"""What no second try in a row would mend."""
 
 
 class Rules(Struct, frozen=True):
-    """After how many failures a model is not called, and for how many seconds."""
+    """When to stop counting on a model, and for how long; seconds."""
 
     failures: int = 3
     cooldown: float = 30.0
@@ -52,7 +52,7 @@ class Breaker:
         self._pause, self._probing = rules.cooldown, False
 
     def allows(self, now: float) -> bool:
-        """Whether a call may be made. In ``half_open`` only one call, the probe, may be made."""
+        """Whether a call may be made. In ``half_open`` the first to ask is the probe; the others wait for it."""
         if self.state == "open" and now >= self.until:
             self.state, self._probing = "half_open", False
         if self.state == "half_open":
@@ -65,7 +65,7 @@ class Breaker:
         self.state, self.failures, self._pause, self._probing = "closed", 0, self._rules.cooldown, False
 
     def failed(self, error: AdapterError, now: float) -> None:
-        """A call failed, with all its attempts. An error about the request does not change the state."""
+        """A call failed, all its attempts included. What tells against the request leaves the state as it was."""
         if error.error_class not in FAILURES:
             self._probing = False
             return
@@ -76,7 +76,7 @@ class Breaker:
             self._open(max(self._rules.cooldown, hint(error, self._rules.longest) or 0.0), now)
 
     def released(self) -> None:
-        """The call was cancelled, without a result: another call may be the probe."""
+        """The call came to nothing, good or bad (it was cancelled): another may probe."""
         self._probing = False
 
     def _open(self, pause: float, now: float) -> None:
@@ -96,5 +96,5 @@ class Availability:
         return self._breakers.setdefault((provider, model), Breaker(self.rules))
 
     def states(self) -> dict[tuple[str, str | None], State]:
-        """The state of every model that was called."""
+        """What is known of every model that was ever asked."""
         return {who: breaker.state for who, breaker in self._breakers.items()}

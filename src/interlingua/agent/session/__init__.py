@@ -1,4 +1,4 @@
-"""``Session``: a conversation with history, tools and a model. It can be saved, loaded, and moved to another model."""
+"""A conversation that an application holds: history, tools, any model, saved and loaded, moved between two turns."""
 
 from typing import TYPE_CHECKING
 

@@ -15,7 +15,7 @@ from ...types.events import Event
 from ...types.response import Response
 from ..routing.model_calls import CallModel, FetchMedia
 from ..routing.steps import Steps, run_steps, stream_steps
-from ..tools.batch import Batch
+from ..tools.running import Batch
 from .call_states import BY_CALLER
 from .options import Content, TurnOptions
 from .stored_conversation import StoredConversation

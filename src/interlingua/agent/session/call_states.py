@@ -1,7 +1,8 @@
-"""The states of tool calls in ``Message.metadata["calls"]``: by id, ``{"state": …}`` (``agent/tools/call_run.py``).
+"""What an answer says of its calls in ``Message.metadata["calls"]``: by id, ``{"state": …}``
+(``agent/tools/calls.py``).
 
 Calls that the session runs, or refuses to run (``refused``: why), have an entry. Calls that are left to the caller have
-none: only the caller knows whether they were run.
+none: nobody but the caller knows whether they were run.
 """
 
 from __future__ import annotations
@@ -18,8 +19,8 @@ from ...types.blocks import ToolUseBlock
 from ...types.messages import Message
 from ...types.request import Request
 from ...types.tools import ServerTool, Tool
-from ..tools.batch import ENDED
-from ..tools.call_run import MOVES, CallRun, State, unanswered
+from ..tools.calls import MOVES, CallRun, State, unanswered
+from ..tools.running import ENDED
 
 if TYPE_CHECKING:
     from .history import History
@@ -51,20 +52,20 @@ CAUSES: tuple[tuple[type[BaseException], str], ...] = (
 
 
 def cause_of(error: BaseException) -> str:
-    """Why a turn was cut, in words for the model."""
+    """Why a turn was cut, for the model."""
     found = (cause for kind, cause in CAUSES if isinstance(error, kind))
     return next(found, f"the turn failed with {type(error).__name__}")
 
 
-# ---------------------------------------------------------------------------------------------------- refused calls
+# ---------------------------------------------------------------------------------------------------- what was offered
 
 
 def refusals(calls: Iterable[ToolUseBlock], request: Request) -> dict[str, str]:
-    """Why some calls are not run, by id: the request did not offer the tool, or its tool choice did not allow it."""
+    """Why some calls may not run, by id: the request did not offer such a tool, or did not allow it."""
     names = [name for tool in request.tools if (name := _name_of(tool)) and _allows(request, tool, name)]
-    offered = f"Offered: {', '.join(names) or 'none'}."
+    told = f"Offered: {', '.join(names) or 'none'}."
     return {
-        call.id: f"`{call.name}` was not offered in this request, so it was not run. {offered}"
+        call.id: f"`{call.name}` was not offered in this request, so it was not run. {told}"
         for call in calls
         if call.name not in names
     }
@@ -81,16 +82,16 @@ def _name_of(tool: Tool) -> str | None:
     if not isinstance(tool, ServerTool):
         return tool.name
     raw: Json = tool.raw
-    fields = cast("dict[str, Json]", raw) if isinstance(raw, dict) else {}
-    name = fields.get("name") or fields.get("type")
+    told = cast("dict[str, Json]", raw) if isinstance(raw, dict) else {}
+    name = told.get("name") or told.get("type")
     return name if isinstance(name, str) else None
 
 
-# ------------------------------------------------------------------------------------------------------- the entries
+# --------------------------------------------------------------------------------------------------- what is written
 
 
 def entries(calls: Iterable[ToolUseBlock], refused: Mapping[str, str]) -> dict[str, Json]:
-    """The entries of new calls."""
+    """The entries of calls that were just made."""
     made: dict[str, Json] = {}
     for call in calls:
         made[call.id] = {"state": "offered"}
@@ -100,7 +101,7 @@ def entries(calls: Iterable[ToolUseBlock], refused: Mapping[str, str]) -> dict[s
 
 
 def entry_of(message: Message, id: str) -> dict[str, Any]:
-    """The entry of a call; empty if there is none or it is not valid."""
+    """What is written of a call; nothing, if it is no entry of ours."""
     calls: Any = message.metadata.get(KEY)
     found: Any = cast("dict[str, Any]", calls).get(id) if isinstance(calls, dict) else None
     if not isinstance(found, dict):
@@ -110,16 +111,16 @@ def entry_of(message: Message, id: str) -> dict[str, Any]:
 
 
 def with_states(message: Message, states: Mapping[str, State]) -> Message:
-    """The message with new states of its calls."""
-    calls = {block.id for block in message.content if type(block) is ToolUseBlock}
-    made = {id: {**entry_of(message, id), "state": state} for id, state in states.items() if id in calls}
-    entries: Any = message.metadata.get(KEY)
-    before = cast("dict[str, Any]", entries) if isinstance(entries, dict) else {}
+    """The answer with other states of its calls."""
+    own = {block.id for block in message.content if type(block) is ToolUseBlock}
+    made = {id: {**entry_of(message, id), "state": state} for id, state in states.items() if id in own}
+    told: Any = message.metadata.get(KEY)
+    before = cast("dict[str, Any]", told) if isinstance(told, dict) else {}
     return replace(message, metadata={**message.metadata, KEY: {**before, **made}})
 
 
 def why_unanswered(entry: Mapping[str, Any], cause: str | None) -> str:
-    """The text of the result of a call that has none."""
+    """What the model is told of a call without a result."""
     if not entry:
         return "No result was given for this call."
     if "refused" in entry:
@@ -130,7 +131,7 @@ def why_unanswered(entry: Mapping[str, Any], cause: str | None) -> str:
 
 
 class Starting:
-    """Stores the state ``started`` of calls before their handlers run. Calls that start together share a write."""
+    """Stores that calls are started, before they are. Calls that start at the same time share a write."""
 
     def __init__(self, history: History, persist: Callable[[], Awaitable[None]]) -> None:
         self._history, self._persist = history, persist
@@ -141,12 +142,12 @@ class Starting:
         self._new.append(run)
         async with self._writing:
             if run not in self._new:
-                return  # written together with another call
+                return  # written along with another
             marked, self._new = self._new, []
             self._history.mark({one.call.id: "started" for one in marked})
             try:
                 await self._persist()
             except BaseException:
-                self._new += [one for one in marked if one is not run]  # each of them tries again
+                self._new += [one for one in marked if one is not run]  # they try for themselves
                 self._history.mark({one.call.id: one.state for one in marked})
                 raise

@@ -32,7 +32,7 @@ from ..routing import Availability, Router
 from ..routing.router import Models
 from ..swap import SwapPlan, plan_swap
 from ..tools import Toolbox, ToolSource
-from ..tools.batch import Batch
+from ..tools.running import Batch
 from .call_states import NOT_STARTED, Starting
 from .history import History
 from .options import TURN_OPTIONS, Content, Settings, SettingsArguments, split_arguments

@@ -1,4 +1,4 @@
-"""The history of a session: messages with ids, the open tool calls, and the messages that are not sent any more."""
+"""The history of a session: messages with ids, the calls that wait for an answer, and what is not sent any more."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from ...types.blocks import Block, TextBlock, ThinkingBlock, ToolResultBlock, To
 from ...types.messages import Message
 from ...types.words import Role
 from ..history import new_message_id
-from ..tools.batch import Batch
-from ..tools.call_run import State
+from ..tools.calls import State
+from ..tools.running import Batch
 from .call_states import entry_of, why_unanswered, with_states
 
 __all__ = ["History", "Repair"]
@@ -25,7 +25,7 @@ USER, ASSISTANT, TOOL = Role.user, Role.assistant, Role.tool
 
 
 class History:
-    """Always valid: every tool call has a result before the next message."""
+    """Always legal: every call is answered before anything else is said."""
 
     def __init__(self, messages: Iterable[Message] = (), omitted: Iterable[str] = (), repair: Repair = "synthesize"):
         self.repair: Repair = repair
@@ -38,9 +38,9 @@ class History:
             self.add(message)
 
     def add(self, message: Message) -> Message:
-        """Append a message. Open calls that it does not answer are answered first, or it is refused (``repair``).
+        """Append a message; calls that it leaves behind unanswered are answered first, or it is refused.
 
-        A user message may contain results too; then missing results are put before them.
+        A user's message may hold results too; then those that are missing are put in front of them.
         """
         if message.role is not TOOL and self._open:
             answered = {block.tool_use_id for block in message.content if type(block) is ToolResultBlock}
@@ -48,7 +48,7 @@ class History:
                 self.settle()
             elif missing := [id for id in self._open if id not in answered]:
                 self._refuse(missing)
-                message = replace(message, content=(*self._error_results(missing), *message.content))
+                message = replace(message, content=(*self._made_up(missing), *message.content))
         if message.id is None:
             message = replace(message, id=new_message_id())
         self.messages.append(message)
@@ -61,60 +61,60 @@ class History:
 
     @property
     def open_calls(self) -> tuple[ToolUseBlock, ...]:
-        """The calls without a result."""
+        """The calls that wait for an answer."""
         return tuple(self._open.values())
 
     def settle(self) -> None:
-        """Answer every open call with what is known of it. Raises if ``repair`` is ``"refuse"``."""
+        """Answer every open call with what is known of it; or refuse to, by policy."""
         if self._open:
             self._refuse(self._open)
             self.answer([])
 
     def _refuse(self, ids: Iterable[str]) -> None:
         if self.repair == "refuse":
-            raise ToolStateError(f"these tool calls have no result: {', '.join(ids)}; answer them first")
+            raise ToolStateError(f"these calls were never answered: {', '.join(ids)}; answer them first")
 
-    def _error_results(self, ids: Iterable[str], cause: str | None = None) -> tuple[ToolResultBlock, ...]:
+    def _made_up(self, ids: Iterable[str], cause: str | None = None) -> tuple[ToolResultBlock, ...]:
         return tuple(error_result(id, why_unanswered(self.entry(id), cause)) for id in ids)
 
     def entry(self, id: str) -> dict[str, Json]:
-        """The entry of an open call in the metadata of its message (``call_states.py``)."""
+        """What is written of an open call in the answer that made it (``call_states.py``)."""
         place = self._last_answer()
         return {} if place is None else entry_of(self.messages[place], id)
 
     def _last_answer(self) -> int | None:
-        """The index of the last answer. All open calls are in it."""
+        """Where the last answer stands. All open calls are its calls."""
         places = range(len(self.messages) - 1, -1, -1)
         return next((place for place in places if self.messages[place].role is ASSISTANT), None)
 
     def mark(self, states: Mapping[str, State]) -> None:
-        """Write the states of calls into the last answer."""
+        """Write how far calls of the last answer came."""
         place = self._last_answer()
         if place is not None:
             self.messages[place] = with_states(self.messages[place], states)
             self.saved = min(self.saved, place)
 
     def conclude(self, batch: Batch, cause: str) -> None:
-        """Write the results and the states of a batch. A call without a result gets one that says what is known."""
+        """Write what a batch came to: the results that exist, and of the other calls what is known."""
         results = batch.give_up(cause)
         self.mark({run.call.id: run.state for run in batch.runs})
         if given := [result for result in results if result.tool_use_id in self._open]:
             self.answer(given)
 
     def answer(self, results: Iterable[ToolResultBlock], cause: str | None = None) -> Message:
-        """Append the results of the open calls, in order. A call without a result gets one that says what is known."""
+        """Append the results of the last turn's calls, in their order; the rest is answered with what is known."""
         given = {result.tool_use_id: result for result in results}
         unknown = [id for id in given if id not in self._open]
         if unknown:
             waiting = ", ".join(self._open) or "none"
-            raise ToolStateError(f"no open call has the id {', '.join(unknown)}; open: {waiting}")
-        known = {result.tool_use_id: result for result in self._error_results(self._open.keys() - given.keys(), cause)}
+            raise ToolStateError(f"no call with the id {', '.join(unknown)} waits for an answer; open: {waiting}")
+        known = {result.tool_use_id: result for result in self._made_up(self._open.keys() - given.keys(), cause)}
         return self.add(Message(TOOL, tuple((given | known)[id] for id in self._open)))
 
     def add_partial(self, message: Message, cause: str | None = None) -> Message | None:
-        """Append a cut answer and answer its calls. Returns None if nothing of it can be kept.
+        """Append what there is of an answer that was cut short, and answer its calls; nothing, if nothing is left.
 
-        Thinking without a signature is dropped: its provider would refuse it.
+        A thought that breaks off is of no use to anybody, and its issuer would refuse it without its signature.
         """
         content = list(message.content)
         while content and _is_nothing(content[-1]):
@@ -127,7 +127,7 @@ class History:
         return added
 
     def state(self) -> tuple[list[Message], dict[str, ToolUseBlock], set[str]]:
-        """A copy for ``restore``."""
+        """What ``restore`` needs to undo all later changes."""
         return self.messages.copy(), self._open.copy(), self.omitted.copy()
 
     def restore(self, state: tuple[list[Message], dict[str, ToolUseBlock], set[str]]) -> None:
@@ -136,46 +136,46 @@ class History:
         self.saved = min(self.saved, len(self.messages))
 
     def omit(self, messages: Iterable[Message]) -> None:
-        """Do not send these messages any more. They stay in the history."""
+        """Send these no more; they stay here."""
         self.omitted.update(message.id for message in messages if message.id is not None)
 
     def to_send(self) -> tuple[Message, ...]:
-        """The messages that are sent."""
+        """What the model is told."""
         if not self.omitted:
             return tuple(self.messages)
         return tuple(message for message in self.messages if message.id not in self.omitted)
 
     def rearrange(self, shown: Sequence[Message]) -> int:
-        """Send only ``shown`` from now on. New messages among them (a summary) are inserted at their place.
+        """Let only ``shown`` be sent from now on; new ones among them (a summary) are written in where they stand.
 
-        Returns how many messages are not sent any more.
+        How many messages are not sent any more.
         """
-        known, sent = {message.id for message in self.messages}, {message.id for message in shown}
+        known, kept = {message.id for message in self.messages}, {message.id for message in shown}
         before = len(self.omitted)
-        self.omit(message for message in self.messages if message.id not in sent)
+        self.omit(message for message in self.messages if message.id not in kept)
         gone = len(self.omitted) - before
-        inserted: dict[str | None, list[Message]] = {}  # new messages, by the id of the known message before them
+        behind: dict[str | None, list[Message]] = {}  # new messages, by the known one that they stand behind
         last: str | None = None
         for message in shown:
             if message.id in known and message.id is not None:
                 last = message.id
             else:
-                inserted.setdefault(last, []).append(replace(message, id=new_message_id()))
-        if inserted:
-            self._insert(inserted)
+                behind.setdefault(last, []).append(replace(message, id=new_message_id()))
+        if behind:
+            self._write_in(behind)
         return gone
 
-    def _insert(self, inserted: dict[str | None, list[Message]]) -> None:
-        places = [place for place, message in enumerate(self.messages) if message.id in inserted]
-        first = 0 if None in inserted else places[0] + 1
-        written = list(inserted.get(None, ()))
+    def _write_in(self, behind: dict[str | None, list[Message]]) -> None:
+        places = [place for place, message in enumerate(self.messages) if message.id in behind]
+        first = 0 if None in behind else places[0] + 1
+        written = list(behind.get(None, ()))
         for message in self.messages:
-            written += [message, *inserted.get(message.id, ())]
+            written += [message, *behind.get(message.id, ())]
         self.messages, self.saved = written, min(self.saved, first)
 
 
 def error_result(id: str, why: str) -> ToolResultBlock:
-    """An error result."""
+    """An answer to a call that never ran."""
     return ToolResultBlock(id, (TextBlock(why),), is_error=True)
 
 

@@ -1,7 +1,7 @@
-"""Reads a stored session as far as possible. What cannot be read is kept as it was, and reported.
+"""Reading a stored session as far as it can be read. What cannot be read is kept as it was, and told.
 
-A file may contain values that this release refuses: written by an older release that did not check them, edited by
-hand, or damaged. One such value must not make the whole conversation unreadable.
+A file may hold values of a type that this release refuses: written by an older release that did not check them, edited
+by hand, or damaged. One such value must not make the whole conversation unreadable.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ _FIELD = re.compile(r" - at `\$\.(\w+)")
 _ROLES = frozenset(Role)
 UNREADABLE = "unreadable"
 DEEPEST = (Limits().depth or 128) + 8
-"""The depth that is accepted from a provider (``Limits.depth``), and the levels of a message and its blocks."""
+"""What is accepted from a provider (``Limits.depth``), and the levels of a message and its blocks around it."""
 
 
 def read_message(raw: Json) -> tuple[Message, str | None]:
-    """A message, and why a part of it could not be read. That part is kept in ``metadata["unreadable"]``."""
+    """A message, and why it could not be read whole. Then ``metadata["unreadable"]`` holds what was not read."""
     try:
         if not is_deeper(raw, DEEPEST):
             return _converted(raw, Message), None
@@ -43,18 +43,18 @@ def read_message(raw: Json) -> tuple[Message, str | None]:
     lost: list[Json] = []
     if str(fields.get("role")) not in _ROLES:
         lost.append({"at": "", "raw": raw})
-        fields = {"role": Role.tool, "id": fields.get("id")}  # the only role that does not end open calls
+        fields = {"role": Role.tool, "id": fields.get("id")}  # of all roles the one that ends no open call
     content = _read_blocks(fields.pop("content", []), lost)
     message, left = read_leniently(fields, Message)
     lost += [{"at": name, "raw": value} for name, value in left.items()]
     before = message.metadata.get(UNREADABLE)
-    unreadable: list[Json] = [*(before if is_array(before) else ()), *lost]
-    metadata = {**message.metadata, UNREADABLE: unreadable}
+    kept: list[Json] = [*(before if is_array(before) else ()), *lost]
+    metadata = {**message.metadata, UNREADABLE: kept}
     return replace(message, content=tuple(content), id=message.id or new_message_id(), metadata=metadata), why
 
 
 def as_text(value: Json) -> str:
-    """JSON text of a value that is nested too deeply, so that no code must descend into it."""
+    """What is nested too deeply is kept as text: nobody has to go down into it."""
     return msgspec.json.encode(value).decode()
 
 
@@ -63,17 +63,17 @@ def _read_blocks(raw: Json, lost: list[Json]) -> list[Block]:
         lost.append({"at": "content", "raw": raw})
         return []
     found: list[Block] = []
-    for index, item in enumerate(raw):
+    for index, told in enumerate(raw):
         try:
-            found.append(_converted(item, Block))
+            found.append(_converted(told, Block))
         except msgspec.ValidationError:
-            lost.append({"at": f"content/{index}", "raw": item})
-            found += _read_block(item)
+            lost.append({"at": f"content/{index}", "raw": told})
+            found += _read_block(told)
     return found
 
 
 def _read_block(raw: Json) -> list[Block]:
-    """What can be read of a block, if anything. A call is marked as incomplete, so that it is never run."""
+    """What can be read of a block, if anything: a call only as one that is incomplete and therefore never run."""
     fields = _object(raw)
     kind = _BLOCKS.get(fields.get("type") if isinstance(fields.get("type"), str) else None)
     if kind is None:
@@ -89,7 +89,7 @@ def _read_block(raw: Json) -> list[Block]:
 
 
 def read_leniently(fields: dict[str, Json], kind: type[S]) -> tuple[S, dict[str, Json]]:
-    """The value without the fields that cannot be read, and those fields. Raises if a required field is among them."""
+    """The value without the fields that cannot be read, and those fields. Raises if one that it needs is among them."""
     fields, left = dict(fields), dict[str, Json]()
     while True:
         try:
@@ -102,23 +102,23 @@ def read_leniently(fields: dict[str, Json], kind: type[S]) -> tuple[S, dict[str,
 
 
 def _converted(raw: Json, kind: Any) -> Any:
-    """The value. Raises also if its ``extras`` or ``forms`` are not objects by dialect."""
+    """The value; it is refused, too, if residue or marks in it are not what dialects expect."""
     value = msgspec.convert(raw, kind)
-    if isinstance(value, Value) and (field := _bad_field(value)) is not None:
+    if isinstance(value, Value) and (field := _unsound(value)) is not None:
         raise msgspec.ValidationError(f"Expected objects by dialect - at `$.{field}`")
     return value
 
 
-def _bad_field(value: Value) -> str | None:
-    """The first field whose ``extras`` or ``forms`` are not an object for each dialect."""
+def _unsound(value: Value) -> str | None:
+    """The first field with residue or marks that are not an object for each dialect."""
     for name in value.__struct_fields__:
         held = getattr(value, name)
         if name in ("extras", "forms"):
-            is_good = not held or all(map(is_object, held.values()))
+            sound = not held or all(map(is_object, held.values()))
         else:
             inner: tuple[Any, ...] = held if isinstance(held, tuple) else (held,)  # pyright: ignore[reportUnknownVariableType]
-            is_good = all(_bad_field(one) is None for one in inner if isinstance(one, Value))
-        if not is_good:
+            sound = all(_unsound(one) is None for one in inner if isinstance(one, Value))
+        if not sound:
             return name
     return None
 

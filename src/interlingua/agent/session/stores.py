@@ -1,8 +1,8 @@
-"""Stores of sessions: one JSON file, or a SQLite file with many. A save is written completely or not at all.
+"""Where sessions are kept: one JSON file, or a SQLite file with many. Every save is whole or does not happen.
 
-A save never replaces a state that its session has not read or written itself: if the stored session was changed
-meanwhile, in this process or in another, it raises ``StoreError`` and writes nothing. Both stores block; an async
-session uses them in a thread.
+A save never replaces what its session has not read or written itself: if somebody else has changed the stored session
+meanwhile, in this process or in another, it raises ``StoreError`` and writes nothing. Both stores block; a session that
+awaits uses them in a thread.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ from ...client.adapter import new_ulid
 from ...errors import ParseError, StoreError
 from .saved import Mark, Saved, may_replace, read_mark, read_saved
 
-if sys.platform != "win32":  # without locks, two processes that write one file at the same moment are not noticed
+if sys.platform != "win32":  # there, two processes that write one file at the very same moment are not told apart
     import fcntl
 
 __all__ = ["WAIT", "JsonStore", "Store", "check_is_file", "encode", "refusal"]
 
 WAIT = 5.0
-"""How many seconds a save waits for the save of another program."""
+"""How many seconds a save waits for another program's save to end."""
 
 STALE = 3600.0
-"""After how many seconds a temporary file of a save is removed."""
+"""After how many seconds a file that a save left behind belongs to nobody any more."""
 
 _KINDS = ((stat.S_ISDIR, "a directory"), (stat.S_ISFIFO, "a pipe"), (stat.S_ISSOCK, "a socket"))
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
@@ -42,7 +42,7 @@ _encode = msgspec.json.Encoder().encode
 
 
 class Store(Protocol):
-    """Stores sessions. ``since``: the index of the first message that is new or changed."""
+    """Keeps sessions. ``since``: the place of the first message that is new or changed."""
 
     def save(self, saved: Saved, since: int = 0) -> None: ...
 
@@ -50,33 +50,33 @@ class Store(Protocol):
 
 
 class JsonStore:
-    """One session in one file of readable JSON."""
+    """One session in one file that a person can read."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
-        self._cleaned = False
+        self._swept = False
 
     def save(self, saved: Saved, since: int = 0) -> None:
-        """Write a temporary file, then rename it: after a crash there is the old file or the new one."""
+        """Write it all beside the file, then put it in its place: a crash leaves the old file or the new one."""
         data = encode(saved.head)[:-1] + b',"messages":[' + b",".join(map(encode, saved.messages)) + b"]}"
         data = msgspec.json.format(data, indent=1) + b"\n"
         check_is_file(self.path)
         path = Path(os.path.realpath(self.path))
-        temporary = path.with_name(f".{path.name[:40]}.{new_ulid()}.new")
+        beside = path.with_name(f".{path.name[:40]}.{new_ulid()}.new")
         with _explained(self.path):
-            if not self._cleaned:
-                _remove_old_temporary_files(path)
-                self._cleaned = True
+            if not self._swept:
+                _sweep(path)
+                self._swept = True
             try:
-                _write(temporary, data, _mode(path))
+                _write(beside, data, _mode(path))
                 with _REPLACING, _locked(path.parent):
                     found = self._found(path) if saved.seen is not None else None
                     if not may_replace(saved, found):
                         raise refusal(str(self.path), saved, found)
-                    temporary.replace(path)
+                    beside.replace(path)
             finally:
                 with suppress(OSError):
-                    temporary.unlink()
+                    beside.unlink()
             _sync_folder(path.parent)
 
     def _found(self, path: Path) -> Mark | None:
@@ -100,24 +100,24 @@ class JsonStore:
             raise StoreError(f"{self.path} cannot be read: {error.strerror}", retryable=True) from error
         saved = read_saved(data, str(self.path))
         if id not in (None, saved.head.id):
-            raise ParseError(f"{self.path} contains the session {saved.head.id}, not {id}")
+            raise ParseError(f"{self.path} holds the session {saved.head.id}, not {id}")
         return saved
 
 
 def encode(value: Any) -> bytes:
-    """JSON of a message or a head. The error for a value that cannot be written names it."""
+    """JSON of a message or a head; one that cannot be written is named."""
     try:
         return _encode(value)
     except (TypeError, ValueError, RecursionError) as error:
-        what = f"message {value.id}" if hasattr(value, "role") else "the session's settings or metadata"
-        raise StoreError(f"{what} cannot be saved as JSON: {error}. Change or remove that value.") from error
+        who = f"message {value.id}" if hasattr(value, "role") else "the session's settings or metadata"
+        raise StoreError(f"{who} cannot be saved as JSON: {error}. Change or remove that value.") from error
 
 
 def check_is_file(path: Path) -> None:
-    """Refuse a path that is not a file: a device may have no end, and reading a pipe may never return."""
+    """Refuse what is there and is no file: a device may have no end, and a pipe may never say anything."""
     try:
         mode = path.stat().st_mode
-    except (OSError, ValueError):  # nothing is there, or opening it raises the error
+    except (OSError, ValueError):  # nothing is there, or whoever opens it is told why it cannot be
         return
     if not stat.S_ISREG(mode):
         kind = next((name for is_kind, name in _KINDS if is_kind(mode)), "a device")
@@ -125,19 +125,19 @@ def check_is_file(path: Path) -> None:
 
 
 def missing(path: Path) -> FileNotFoundError:
-    """The error of a load if there is no file."""
+    """What a load raises where no file is."""
     return FileNotFoundError(errno.ENOENT, "No saved session here; nothing was created", str(path))
 
 
 def refusal(source: str, saved: Saved, found: Mark | None) -> StoreError:
-    """The error of a save that does not replace what is stored."""
+    """Why a save does not replace what it found."""
     if found is not None and found.id != saved.head.id:
         return StoreError(
-            f"{source} contains another session, {found.id}; nothing was written."
+            f"{source} holds another session, {found.id}; nothing was written."
             " Choose another file, or replace it with session.save(path, overwrite=True)."
         )
     return StoreError(
-        f"{source}: the stored session {saved.head.id} was changed by another writer since this was loaded or saved;"
+        f"{source}: the stored session {saved.head.id} was changed by somebody else since this one was loaded or saved;"
         " nothing was written. Load it again, or fork() this session and save the fork, to keep both."
     )
 
@@ -147,7 +147,7 @@ def refusal(source: str, saved: Saved, found: Mark | None) -> StoreError:
 
 @contextmanager
 def _explained(path: Path) -> Generator[None, None, None]:
-    """Errors of the file system as ``StoreError``."""
+    """Failures of the file system as errors of ours."""
     try:
         yield
     except OSError as error:
@@ -155,8 +155,8 @@ def _explained(path: Path) -> Generator[None, None, None]:
         raise StoreError(f"{path} could not be written: {why}. The session is unchanged.", retryable=True) from error
 
 
-def _remove_old_temporary_files(path: Path) -> None:
-    """Remove temporary files of saves whose processes were killed more than an hour ago."""
+def _sweep(path: Path) -> None:
+    """Remove what saves of this file left beside it when their processes were killed, more than an hour ago."""
     with suppress(FileNotFoundError):
         for entry in path.parent.iterdir():
             if entry.name.startswith(f".{path.name[:40]}.") and entry.name.endswith(".new"):
@@ -182,7 +182,7 @@ def _write(path: Path, data: bytes, mode: int | None) -> None:
 
 @contextmanager
 def _locked(folder: Path) -> Generator[None, None, None]:
-    """Let only one process at a time check and replace files in this folder. A lock ends with its process."""
+    """Only one process at a time looks at a file in this folder and replaces it. A lock ends with its process."""
     if sys.platform == "win32":
         yield
         return
@@ -203,13 +203,13 @@ def _lock(opened: int) -> bool:
         fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         return False
-    except OSError:  # a file system without locks
+    except OSError:  # a file system that knows no locks
         return True
     return True
 
 
 def _sync_folder(folder: Path) -> None:
-    """Write the new name to the disk. On Windows folders cannot be opened, and the system does it."""
+    """Make the new name last; where folders cannot be opened (Windows), the system does."""
     if sys.platform == "win32":
         return
     opened = os.open(folder, os.O_RDONLY)

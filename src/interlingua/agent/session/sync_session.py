@@ -12,7 +12,7 @@ from ...types.events import Event
 from ...types.response import Response
 from ..routing.model_calls import FetchMedia
 from ..routing.steps import Steps, run_steps_sync, stream_steps_sync
-from ..tools.batch import Batch, run_blocking
+from ..tools.running import Batch, run_blocking
 from .call_states import BY_CALLER
 from .options import Content, TurnOptions
 from .stored_conversation import StoredConversation

@@ -28,7 +28,7 @@ from ...types.words import Role, StopReason
 from ..history import CallIds, mark_cache, new_message_id, shorten
 from ..routing.model_calls import CallModel, FetchMedia, call_route
 from ..routing.route import Candidate, Route
-from ..tools.batch import Batch
+from ..tools.running import Batch
 from .call_states import BY_CALLER, cause_of, entries, refusals
 from .report import Report, facts_of
 

@@ -1,16 +1,16 @@
-"""Tools: typed functions, definitions with a handler, or those of an MCP server; and a ``Toolbox`` that runs calls.
+"""Tools: plain typed functions, definitions with a handler, or an MCP server's, and a box that runs their calls.
 
 - ``tool`` makes a tool of a function: schema from annotations and docstring;
 - ``Toolbox`` offers tools to a model (``definitions``) and answers its calls (``prepare``, ``run``, ``run_sync``);
-- ``ToolContext`` is what a tool can know about the call that runs it;
+- ``ToolContext`` is what a tool may know of the call that runs it;
 - ``McpTools`` are the tools of an MCP server (extra ``mcp``).
 """
 
-from .batch import Approve, OnResult
-from .bound_tool import BoundTool, bind, tool
+from .binding import BoundTool, bind, tool
 from .context import ToolContext
 from .mcp import McpTools
-from .ready_calls import Ready
+from .reading import Ready
+from .running import Approve, OnResult
 from .toolbox import Toolbox, Toolset, ToolSource
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""``ToolContext``: what a tool can know about the call that runs it."""
+"""What a tool may know of the call that runs it."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ __all__ = ["ToolContext"]
 
 
 class ToolContext(Struct, frozen=True):
-    """The value of a parameter that is annotated with it. The model does not see that parameter."""
+    """Given to a parameter that is annotated with it; the model never sees that parameter."""
 
     call_id: str
     tool_name: str
     metadata: dict[str, Any] = {}
-    """From the session, or from the caller of ``Toolbox.run``."""
+    """What the session (or the caller of ``Toolbox.run``) wants its tools to know."""

@@ -1,7 +1,7 @@
-"""Docstrings in parts: the text, and the description of each parameter.
+"""Reading docstrings: what a function says of itself, and of each parameter.
 
-Three styles are read, also mixed: Google (``Args:``), NumPy (``Parameters`` over dashes), reST (``:param x:``). Only
-the parts about parameters are taken out; the rest, such as ``Returns``, stays in the text.
+Three styles are known, also mixed: Google (``Args:``), NumPy (``Parameters`` over dashes), reST (``:param x:``). Only
+what speaks of parameters is taken out; the rest, ``Returns`` and all, stays in the text.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from typing import NamedTuple
 
 __all__ = ["Docstring", "read_docstring"]
 
-_SECTION_NAMES = r"(?:(?:Other |Keyword )?(?:Args|Arguments|Parameters|Params)|Attributes)"
-_GOOGLE = re.compile(rf"\s*{_SECTION_NAMES}:\s*")
+_WORDS = r"(?:(?:Other |Keyword )?(?:Args|Arguments|Parameters|Params)|Attributes)"
+_GOOGLE = re.compile(rf"\s*{_WORDS}:\s*")
 _GOOGLE_ENTRY = re.compile(r"\s*\*{0,2}(\w+)(?:\s*\(.*?\))?\s*:(?:\s+(.*)|$)")
-_NUMPY = re.compile(rf"\s*{_SECTION_NAMES}\s*")
+_NUMPY = re.compile(rf"\s*{_WORDS}\s*")
 _NUMPY_ENTRY = re.compile(r"\s*(\*{0,2}\w+(?:\s*,\s*\*{0,2}\w+)*)\s*(?::.*)?")
 _RULE = re.compile(r"\s*-{3,}\s*")
 _REST = re.compile(
@@ -27,36 +27,36 @@ _BULLET = re.compile(r"(?:[-*•]|\d+[.)])\s")
 
 
 class Docstring(NamedTuple):
-    """A docstring in parts."""
+    """What a docstring says."""
 
     text: str
-    """All of it but the parts about parameters."""
+    """Of the whole, without what it says of parameters."""
     parameters: dict[str, str]
 
 
 class _Found(NamedTuple):
-    """The parameters that a style found, and the line after them."""
+    """What a style made of the lines from one place on."""
 
     entries: dict[str, list[str]]
     end: int
 
 
 def read_docstring(doc: str | None) -> Docstring:
-    """The text of a docstring, and the description of each parameter."""
+    """The text of a docstring, and its words on each parameter."""
     lines = inspect.cleandoc(doc or "").splitlines()
-    text_lines: list[str] = []
+    kept: list[str] = []
     parameters: dict[str, str] = {}
     at = 0
     while at < len(lines):
         found = next((found for style in _STYLES if (found := style(lines, at))), None)
         if found is None:
-            text_lines.append(lines[at])
+            kept.append(lines[at])
             at += 1
         else:
-            parameters |= {name: _prose(entry) for name, entry in found.entries.items()}
+            parameters |= {name: _prose(said) for name, said in found.entries.items()}
             at = found.end
-    text = re.sub(r"\n{3,}", "\n\n", "\n".join(line.rstrip() for line in text_lines)).strip()
-    return Docstring(text, {name: words for name, words in parameters.items() if words})
+    text = re.sub(r"\n{3,}", "\n\n", "\n".join(line.rstrip() for line in kept)).strip()
+    return Docstring(text, {name: said for name, said in parameters.items() if said})
 
 
 # ------------------------------------------------------------------------------------------------------- the styles
@@ -69,13 +69,13 @@ def _google(lines: list[str], at: int) -> _Found | None:
     body = lines[at + 1 : end]
     entries: dict[str, list[str]] = {}
     outer = min((_indent(line) for line in body if line.strip()), default=0)
-    current: list[str] = []
+    said: list[str] = []
     for line in body:
         entry = _GOOGLE_ENTRY.fullmatch(line) if _indent(line) == outer else None
         if entry:
-            current = entries[entry[1]] = [entry[2] or ""]
+            said = entries[entry[1]] = [entry[2] or ""]
         else:
-            current.append(line)
+            said.append(line)
     return _Found(entries, end) if entries else None
 
 
@@ -123,7 +123,7 @@ def _is_rule(lines: list[str], at: int) -> bool:
 
 
 def _end_of_body(lines: list[str], at: int) -> int:
-    """The line after the lines that are indented below ``at``, without blank lines at the end."""
+    """Behind the lines that are indented below ``at``; blank ones at the end are not of the body."""
     end = at + 1
     for index in range(at + 1, len(lines)):
         if lines[index].strip():

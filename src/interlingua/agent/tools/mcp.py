@@ -1,8 +1,7 @@
-"""``McpTools``: the tools of an MCP server (extra ``mcp``).
+"""An MCP server's tools as ours (extra ``mcp``): listed, called, and their results told in blocks.
 
-The official package implements the protocol; it is imported when a server is opened. Its sessions belong to the task
-and the event loop that opened them. So our own task keeps each session open, and calls from other event loops and
-threads are sent to it.
+The official package does the talking; it is imported when a server is opened. Its sessions belong to the task and to
+the loop that opened them, so a task of our own holds each one, and calls from other loops and threads are sent there.
 """
 
 from __future__ import annotations
@@ -22,9 +21,9 @@ from typing import TYPE_CHECKING, Any, Self, cast
 from ...types.base import Json
 from ...types.blocks import ToolResultBlock
 from ...types.tools import ToolAnnotations, ToolDefinition
-from .batch import BLOCKED
-from .bound_tool import BoundTool, bind
+from .binding import BoundTool, bind
 from .mcp_results import read_result
+from .running import BLOCKED
 
 if TYPE_CHECKING:
     from mcp import Client, ClientSession, StdioServerParameters, Tool
@@ -42,20 +41,20 @@ log = logging.getLogger("interlingua")
 
 _SECONDS = 30.0
 _SILENCE = 300.0
-"""Seconds to connect, and seconds of silence: the defaults of the package."""
 MOST_PAGES = 1000
-"""Pages of one server's list of tools. Without a limit, a faulty server would be read for ever."""
+"""Pages of one server's list of tools; a server that never ends would be read for ever."""
+"""Seconds to connect, and of silence: what the package sets where no headers are given."""
 
 
 class McpTools:
     """The tools of one MCP server: ``async with McpTools("https://...") as tools: box = Toolbox([tools])``.
 
-    ``server`` is a URL (streamable HTTP), a command (a string or a list of words) that uses stdio, or an object of the
-    package: an open ``ClientSession`` or ``Client``, which is not closed; a transport; a server in memory.
+    ``server`` is a URL (streamable HTTP), a command (a string or its words) that speaks over stdio, or what the package
+    itself has: a ``ClientSession`` or ``Client`` that is open already and stays so, a transport, a server in memory.
 
-    ``prefix`` is put before each name; ``timeout`` is for each call. ``env`` and ``cwd`` are for a command, ``headers``
-    for a URL. By the protocol, a tool without ``destructiveHint`` is destructive. ``cautious`` applies this to tools
-    without any annotations too.
+    ``prefix`` goes before each name; ``timeout`` is for each call. ``env`` and ``cwd`` are for a command, ``headers``
+    for a URL. ``cautious`` treats a tool that says nothing of itself as destructive, which is the protocol's own
+    default; without it, that holds only for tools that have annotations at all.
     """
 
     def __init__(
@@ -80,24 +79,24 @@ class McpTools:
 
     @property
     def tools(self) -> tuple[BoundTool[..., Any], ...]:
-        """The tools, as listed by ``open`` or the last ``refresh``."""
+        """As the server listed them when it was opened, or last refreshed."""
         self._connection()
         return self._tools
 
     async def refresh(self) -> None:
-        """List the tools again. A ``Toolbox`` that was made before is not changed."""
+        """List the tools anew. A ``Toolbox`` that was made before keeps what it had."""
         client, _ = self._connection()
-        self._tools = await self._run_in_loop(self._list_tools(client))
+        self._tools = await self._sent(self._listed(client))
 
     # -------------------------------------------------------------------------------------------- opening and closing
 
     async def open(self) -> Self:
-        """Connect and list the tools. Any task may call ``close``."""
+        """Connect and list the tools. Any task may ``close`` again."""
         if self._owner is not None:
             raise RuntimeError("this MCP server is open already")
         self._loop, self._closing = asyncio.get_running_loop(), asyncio.Event()
         ready: asyncio.Future[None] = self._loop.create_future()
-        self._owner = asyncio.create_task(self._keep_open(ready), name="mcp")
+        self._owner = asyncio.create_task(self._hold(ready), name="mcp")
         try:
             await ready
         except BaseException:
@@ -106,7 +105,7 @@ class McpTools:
         return self
 
     async def close(self) -> None:
-        """Disconnect. The process of a command is ended."""
+        """Disconnect; a command's process is ended."""
         owner, self._owner = self._owner, None
         if owner is not None:
             if self._client is None:
@@ -114,16 +113,16 @@ class McpTools:
             self._closing.set()
             await asyncio.gather(owner, return_exceptions=True)
 
-    async def _keep_open(self, ready: asyncio.Future[None]) -> None:
-        """Enter and leave the package's context managers, which must happen in the same task."""
+    async def _hold(self, ready: asyncio.Future[None]) -> None:
+        """Whoever enters the package's context managers must leave them: this task does both."""
         try:
             async with self._connected() as client:
-                self._tools = await self._list_tools(client)
+                self._tools = await self._listed(client)
                 self._client = client
                 if not ready.done():
                     ready.set_result(None)
                 await self._closing.wait()
-        except Exception as error:  # noqa: BLE001 - raised by open()
+        except Exception as error:  # noqa: BLE001 - told to whoever opens
             if ready.done():
                 log.warning("the connection to an MCP server ended in an error: %s", _innermost(error))
             else:
@@ -140,7 +139,7 @@ class McpTools:
         await self.close()
 
     def __enter__(self) -> Self:
-        """For synchronous code: the connection is in its own event loop, in a thread."""
+        """Without a loop of the caller's: the connection lives in one of its own, in a thread."""
         loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=loop.run_forever, name="mcp", daemon=True)
         self._thread.start()
@@ -187,7 +186,7 @@ class McpTools:
 
     # ------------------------------------------------------------------------------------------- listing and calling
 
-    async def _list_tools(self, client: Client | ClientSession) -> tuple[BoundTool[..., Any], ...]:
+    async def _listed(self, client: Client | ClientSession) -> tuple[BoundTool[..., Any], ...]:
         found = [tool async for tool in _pages(client)]
         names = _distinct([f"{self._prefix}{tool.name}" for tool in found])
         return tuple(self._bound(name, tool) for name, tool in zip(names, found, strict=True))
@@ -203,24 +202,22 @@ class McpTools:
 
     async def _call(self, name: str, input: dict[str, Json]) -> ToolResultBlock:
         client, _ = self._connection()
-        return read_result(await self._run_in_loop(client.call_tool(name, input)))
+        return read_result(await self._sent(client.call_tool(name, input)))
 
     def _connection(self) -> tuple[Client | ClientSession, asyncio.AbstractEventLoop]:
         if self._client is None or self._loop is None:
-            raise RuntimeError(
-                "this MCP server is not connected: open it with `async with` (or `with`, in synchronous code)"
-            )
+            raise RuntimeError("this MCP server is not connected: open it by `async with` (or `with`, without a loop)")
         return self._client, self._loop
 
-    async def _run_in_loop(self, job: Any) -> Any:
-        """Run a coroutine in the event loop of the connection."""
+    async def _sent(self, job: Any) -> Any:
+        """The job done in the loop that holds the connection."""
         _, loop = self._connection()
         if loop is asyncio.get_running_loop():
             return await job
         if BLOCKED.get() is loop or not loop.is_running():
             job.close()
             raise RuntimeError(
-                "the event loop of this MCP server is blocked or stopped: await `run` there, or open it with `with`"
+                "the loop that holds this MCP server cannot answer: await `run` there, or open it by `with`"
             )
         return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(job, loop))
 
@@ -234,7 +231,7 @@ def _package() -> Any:
 
 
 async def _with_headers(url: str, headers: Mapping[str, str], stack: AsyncExitStack) -> Any:
-    import httpx2  # noqa: PLC0415 - the package's HTTP client; headers can only be set on it
+    import httpx2  # noqa: PLC0415 - the package's own client, and its own way to set headers
     from mcp.client.streamable_http import streamable_http_client  # noqa: PLC0415
 
     timeout = httpx2.Timeout(_SECONDS, read=_SILENCE)
@@ -248,7 +245,7 @@ async def _pages(client: Client | ClientSession) -> AsyncIterator[Tool]:
     session: Any = getattr(client, "session", client)
     seen: set[str | None] = set()
     cursor: str | None = None
-    while cursor not in seen:  # a cursor that comes again would never end
+    while cursor not in seen:  # a server that goes in circles is left
         seen.add(cursor)
         page = await session.list_tools(params=PaginatedRequestParams(cursor=cursor))
         for tool in page.tools:
@@ -257,24 +254,24 @@ async def _pages(client: Client | ClientSession) -> AsyncIterator[Tool]:
         if cursor is None:
             return
         if len(seen) >= MOST_PAGES:
-            raise RuntimeError(f"the MCP server lists its tools on more than {MOST_PAGES} pages; the rest was not read")
+            raise RuntimeError(f"the MCP server lists its tools on more than {MOST_PAGES} pages; it was given up")
 
 
 def _distinct(names: Sequence[str]) -> list[str]:
-    """Names that every provider accepts. Names that become equal, such as ``a.b`` and ``a_b``, are numbered."""
+    """Names that every vendor takes. Two that would be the same, such as ``a.b`` and ``a_b``, are numbered."""
     found: dict[str, None] = {}
     for name in names:
-        base = fit = re.sub(r"[^A-Za-z0-9_-]", "_", name)[:64]
+        fitting = fit = re.sub(r"[^A-Za-z0-9_-]", "_", name)[:64]
         number = 2
         while fit in found:
-            fit = f"{base[: 63 - len(str(number))]}_{number}"
+            fit = f"{fitting[: 63 - len(str(number))]}_{number}"
             number += 1
         found[fit] = None
     return list(found)
 
 
 def _annotations(hints: Hints | None, cautious: bool) -> ToolAnnotations | None:
-    """Our annotations. By the protocol, a tool without ``destructiveHint`` is destructive unless it is read-only."""
+    """As said. Where ``destructiveHint`` is not, the protocol takes a tool that is not read-only for destructive."""
     if hints is None:
         return ToolAnnotations(destructive=True) if cautious else None
     return ToolAnnotations(
@@ -286,6 +283,6 @@ def _annotations(hints: Hints | None, cautious: bool) -> ToolAnnotations | None:
 
 
 def _innermost(error: BaseException) -> BaseException:
-    """The error inside exception groups of one: task groups wrap errors."""
+    """The one error inside groups of one: task groups wrap what goes wrong in them."""
     inner: Sequence[BaseException] = getattr(error, "exceptions", ())
     return _innermost(inner[0]) if len(inner) == 1 else error

@@ -1,4 +1,4 @@
-"""The result of an MCP tool as a result block."""
+"""What an MCP tool answered, in blocks."""
 
 from __future__ import annotations
 
@@ -28,21 +28,21 @@ __all__ = ["read_result"]
 
 
 def read_result(result: CallToolResult) -> ToolResultBlock:
-    """The result block, without the id of its call."""
-    blocks = [_CONTENT.get(content.type, _as_json_text)(content) for content in result.content]
+    """The result, yet without the call that it answers."""
+    blocks = [_CONTENT.get(content.type, _anything)(content) for content in result.content]
     structured = result.structured_content
-    if structured is not None and not _contains(blocks, structured):
+    if structured is not None and not _says(blocks, structured):
         blocks.append(JsonBlock(value=structured))
     return ToolResultBlock(tool_use_id="", content=blocks, is_error=True if result.is_error else None)
 
 
-def _contains(blocks: list[Block], structured: Json) -> bool:
-    """Whether the content contains the structured result too, as it should: the whole object, or its only value."""
+def _says(blocks: list[Block], structured: Json) -> bool:
+    """Whether the content says the structured result too, as servers should: whole, or what is wrapped in it."""
     texts = [block.text for block in blocks if isinstance(block, TextBlock)]
-    values: list[Json] = [structured]
-    if is_schema(structured) and len(structured) == 1:  # a value that is not an object is wrapped in one
-        values += structured.values()
-    return any(_same(text, value) for text in texts for value in values) or _is_list_of(texts, values)
+    meant: list[Json] = [structured]
+    if is_schema(structured) and len(structured) == 1:  # a value that is no object is wrapped in one
+        meant += structured.values()
+    return any(_same(text, value) for text in texts for value in meant) or _listed(texts, meant)
 
 
 def _same(text: str, value: Json) -> bool:
@@ -54,9 +54,9 @@ def _same(text: str, value: Json) -> bool:
         return False
 
 
-def _is_list_of(texts: list[str], values: list[Json]) -> bool:
-    """Whether the texts are the items of a list, one text for each."""
-    lists = [value for value in values if is_list(value) and len(value) == len(texts) > 0]
+def _listed(texts: list[str], meant: list[Json]) -> bool:
+    """A list goes as one text for each item."""
+    lists = [value for value in meant if is_list(value) and len(value) == len(texts) > 0]
     return any(all(map(_same, texts, value)) for value in lists)
 
 
@@ -65,7 +65,7 @@ def _is_list_of(texts: list[str], values: list[Json]) -> bool:
 
 def _resource(content: Any) -> Block:
     found = content.resource
-    if hasattr(found, "text"):  # as text: many dialects have no documents in results
+    if hasattr(found, "text"):  # as text: many protocols take no documents in a result
         return TextBlock(text=f"[{found.uri}]\n{found.text}")
     media_type = found.mime_type or "application/octet-stream"
     source = Base64Source(media_type=media_type, data=found.blob)
@@ -74,8 +74,8 @@ def _resource(content: Any) -> Block:
     return media(source) if media else DocumentBlock(source=source, filename=name)
 
 
-def _as_json_text(content: Any) -> Block:
-    """Content without a block type, as JSON text: a link to a resource, and new types."""
+def _anything(content: Any) -> Block:
+    """What there is no block for, as its JSON: a link to a resource, and what future servers may say."""
     return TextBlock(text=content.model_dump_json(by_alias=True, exclude_none=True))
 
 

@@ -1,6 +1,6 @@
-"""The result block for what a tool returned or raised.
+"""From what a tool returned, or raised, to the result that the model gets.
 
-For a success, ``is_error`` and ``name`` are not set: most dialects do not have them.
+A success leaves ``is_error`` unsaid and the result unnamed: most protocols have no word for either.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from ...types.blocks import (
     ToolResultBlock,
     ToolUseBlock,
 )
-from .type_hints import to_json
+from .hints import said
 
 log = logging.getLogger("interlingua")
 
@@ -41,24 +41,24 @@ _SIGNS: tuple[tuple[Callable[[bytes], bool], str], ...] = (
     (lambda data: data[:4] == b"RIFF" and data[8:12] == b"WEBP", "image/webp"),
     (lambda data: data.startswith(b"%PDF-"), "application/pdf"),
 )
-"""The first bytes of media types."""
+"""What the bytes of media begin with."""
 
 _SECRETS = re.compile(
     r"(?i)(bearer\s+|(?:api[-_]?key|access[-_]?token|secret|password|authorization)\W{1,4}|://[^\s/:@]+:)"
     r"(?!bearer\s)[\w.~+/=-]{8,}|\b(?:sk|pk|rk|ghp|gho|xox[abp])[-_][\w-]{16,}"
 )
-"""Text that looks like a key. Not every key is found. An exception's message is sent to the provider."""
+"""What looks like a key. A net, not a wall: an exception's words go to the model's provider."""
 
 
 def result_of(call: ToolUseBlock, value: Any) -> ToolResultBlock:
-    """The result with this value, or the error result for a value that cannot be sent."""
+    """The result that says ``value``; one that says why not, if it cannot be said."""
     try:
         if isinstance(value, ToolResultBlock):
             return _cleaned(call, replace(value, tool_use_id=call.id))
         return _cleaned(call, ToolResultBlock(tool_use_id=call.id, content=_blocks(value)))
-    except Exception as error:  # noqa: BLE001 - calls methods of the value's class
+    except Exception as error:  # noqa: BLE001 - hooks of the value's own class are called
         kind = type(value).__name__
-        return failure(call, f"The tool ran, but what it returned ({kind}) cannot be sent: {_message_of(error)}")
+        return failure(call, f"The tool ran, but what it returned ({kind}) cannot be sent: {_told(error)}")
 
 
 def failure(call: ToolUseBlock, text: str) -> ToolResultBlock:
@@ -66,7 +66,7 @@ def failure(call: ToolUseBlock, text: str) -> ToolResultBlock:
 
 
 def _cleaned(call: ToolUseBlock, result: ToolResultBlock) -> ToolResultBlock:
-    """The result without lone surrogates, which can be neither sent nor stored. Replacing them is logged."""
+    """The result as it can be sent and stored; where something had to be replaced, the log says so."""
     cleaned = clean(result)
     if cleaned is not result:
         log.warning("a result of %s: %s", call.name, REPLACED)
@@ -75,13 +75,13 @@ def _cleaned(call: ToolUseBlock, result: ToolResultBlock) -> ToolResultBlock:
 
 def failure_of(call: ToolUseBlock, error: BaseException) -> ToolResultBlock:
     """``Type: message``; no traceback, and nothing that looks like a key."""
-    return failure(call, f"{type(error).__name__}: {_message_of(error)}".removesuffix(": "))
+    return failure(call, f"{type(error).__name__}: {_told(error)}".removesuffix(": "))
 
 
-def _message_of(error: BaseException) -> str:
+def _told(error: BaseException) -> str:
     try:
         text = str(error)
-    except Exception as other:  # noqa: BLE001 - the class of the error may raise anything
+    except Exception as other:  # noqa: BLE001 - a class of the tool's own
         return f"(its message cannot be read: {type(other).__name__})"
     return _SECRETS.sub(lambda found: (found[1] or "") + MASK, text)
 
@@ -92,7 +92,7 @@ def _blocks(value: Any) -> tuple[Block, ...]:
     if isinstance(value, BlockBase):
         return (cast("Block", value),)
     if isinstance(value, bytes | bytearray):
-        return (_media_block(bytes(value)),)
+        return (_medium(bytes(value)),)
     if isinstance(value, list | tuple) and any(isinstance(item, BlockBase) for item in cast("Sequence[Any]", value)):
         return tuple(block for item in cast("Sequence[Any]", value) for block in _blocks(item))
     return (TextBlock(text=_json(value)),)
@@ -100,14 +100,14 @@ def _blocks(value: Any) -> tuple[Block, ...]:
 
 def _json(value: Any) -> str:
     try:
-        return msgspec.json.encode(value, enc_hook=to_json).decode()
+        return msgspec.json.encode(value, enc_hook=said).decode()
     except UnicodeEncodeError:  # lone surrogates, which are replaced later
-        return json.dumps(msgspec.to_builtins(value, enc_hook=to_json), ensure_ascii=False, separators=(",", ":"))
+        return json.dumps(msgspec.to_builtins(value, enc_hook=said), ensure_ascii=False, separators=(",", ":"))
 
 
-def _media_block(data: bytes) -> Block:
+def _medium(data: bytes) -> Block:
     media_type = next((media_type for begins, media_type in _SIGNS if begins(data)), None)
     if media_type is None:
-        raise ValueError("bytes are sent only if they are a PNG, JPEG, GIF or WebP image or a PDF; return a block")
+        raise ValueError("bytes are sent only if they are a PNG, JPEG, GIF or WebP picture or a PDF; return a block")
     source = Base64Source(media_type=media_type, data=b64encode(data).decode())
     return ImageBlock(source=source) if media_type.startswith("image/") else DocumentBlock(source=source)

@@ -1,4 +1,4 @@
-"""JSON Schema of the types in a signature: msgspec's schema, shorter and with descriptions."""
+"""JSON Schema of the types in a signature: msgspec's, made shorter and better described."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from msgspec import inspect
 
 from ...codec.schema.walk import Schema, is_list, is_schema, map_subschemas, properties_of, subschemas, type_of
 from .docstrings import read_docstring
-from .type_hints import description_of, schema_of
+from .hints import description_of, schema_of
 
 __all__ = ["schemas_of"]
 
@@ -32,11 +32,11 @@ def schemas_of(types: Sequence[Any]) -> tuple[list[Schema], Schema]:
     return schemas, {name: _tidied(schema, f"/{name}") for name, schema in definitions.items()}
 
 
-# ------------------------------------------------------------------------------------------ descriptions of classes
+# ----------------------------------------------------------------------------------------------- words of the classes
 
 
 def _classes(types: Sequence[Any]) -> dict[Any, Any]:
-    """Every class in the types, with msgspec's information about it."""
+    """Every class in the types, with what msgspec knows of it."""
     found: dict[Any, Any] = {}
     waiting: list[Any] = list(inspect.multi_type_info(types))
     while waiting:
@@ -62,14 +62,14 @@ def _names(cls: Any) -> tuple[str, str]:
 
 
 def _described(schema: Schema, cls: Any, info: Any) -> Schema:
-    """With the values of an Enum in their order, and the descriptions of a class's fields."""
+    """With an Enum's values as declared, and the words that a class has for its fields."""
     if isinstance(cls, type) and issubclass(cls, Enum):
         return {**schema, "enum": [member.value for member in cls]}
     doc = read_docstring(schema.get("description"))
     words = {**doc.parameters, **_annotated(cls)}
-    found = {field.encode_name: words[field.name] for field in getattr(info, "fields", ()) if field.name in words}
+    said = {field.encode_name: words[field.name] for field in getattr(info, "fields", ()) if field.name in words}
     properties = {
-        name: {**field, "description": found[name]} if name in found and "description" not in field else field
+        name: {**field, "description": said[name]} if name in said and "description" not in field else field
         for name, field in properties_of(schema).items()
     }
     described = {**schema, **({"properties": properties} if properties else {})}
@@ -86,15 +86,15 @@ def _annotated(cls: Any) -> dict[str, str]:
     return {name: text for name, hint in hints.items() if (text := description_of(hint))}
 
 
-# ------------------------------------------------------------------------------------------- shared definitions
+# ---------------------------------------------------------------------------------------------------------- tidying
 
 
 class _Hoist:
-    """Moves definitions from inside a schema, where pydantic puts them, to the shared definitions."""
+    """Moves definitions that stand inside a schema, where pydantic puts them, to those that all share."""
 
     def __init__(self, definitions: Schema) -> None:
         self.definitions = definitions
-        self._closures: dict[str, Schema] = {}  # for each name its definition, with all definitions that it refers to
+        self._closures: dict[str, Schema] = {}  # what each name stands for, with all that it refers to
 
     def hoisted(self, node: Any) -> Any:
         if not is_schema(node):
@@ -106,7 +106,7 @@ class _Hoist:
         return _renamed({key: value for key, value in node.items() if key != "$defs"}, names)
 
     def _free_name(self, name: str, closure: Schema) -> str:
-        """The name, or the name with a number if another definition has it already."""
+        """The name itself, unless something else bears it already."""
         free, count = name, 1
         while free in self.definitions.keys() | self._closures.keys() and self._closures.get(free) != closure:
             count += 1
@@ -142,7 +142,7 @@ def _renamed(node: Any, names: dict[str, str]) -> Any:
 
 
 def _tidied(node: Any, at: str = "#") -> Any:
-    """Without titles that only repeat a name, and with a ``type`` for each ``enum``, which some providers require."""
+    """Without titles that only repeat a name, and with the type of an ``enum``, which some vendors ask for."""
     if not is_schema(node):
         return node
     tidy = map_subschemas(node, _tidied, at)

@@ -1,6 +1,6 @@
-"""The signature of a function as the input of a tool: its parameters, their JSON Schema, and how arguments are read.
+"""A function's signature as a tool's input: what it takes, how that is said as JSON Schema, how it is read back.
 
-Errors in a signature are raised when the tool is defined, never when a model calls it.
+All that is wrong with a signature is said when the tool is defined, never when a model calls it.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ import msgspec
 from ...codec.schema.walk import Schema, is_list, is_schema
 from ...types.base import Json
 from .context import ToolContext
+from .hints import build, description_of, plain_hint, said
 from .schemas import schemas_of
-from .type_hints import build, description_of, plain_hint, to_json
 
 __all__ = ["Parameter", "Signature", "name_of", "read_arguments", "read_signature", "without_partials"]
 
 _KINDS = inspect.Parameter
 _UNCALLABLE = {
-    _KINDS.POSITIONAL_ONLY: "is positional-only, but a model passes arguments by name",
-    _KINDS.VAR_POSITIONAL: "takes any number of arguments, which a JSON Schema of named arguments cannot describe",
-    _KINDS.VAR_KEYWORD: "takes arguments of any name, which JSON Schema cannot describe; declare them, or take a dict",
+    _KINDS.POSITIONAL_ONLY: "is positional-only, and a model names its arguments",
+    _KINDS.VAR_POSITIONAL: "takes any number of arguments, which a schema of named ones cannot say",
+    _KINDS.VAR_KEYWORD: "takes arguments of any name, which a schema cannot say; declare them, or take one dict",
 }
 
 
@@ -41,7 +41,7 @@ class Parameter(NamedTuple):
 
 
 class Signature(NamedTuple):
-    """The parameters of a function, and the one that gets the ``ToolContext``."""
+    """What a function takes, and which parameter is given the ``ToolContext``."""
 
     parameters: tuple[Parameter, ...]
     schema: Schema
@@ -49,21 +49,21 @@ class Signature(NamedTuple):
 
 
 def without_partials(function: Any) -> Any:
-    """The function inside partials."""
+    """The function that a partial fills."""
     while isinstance(function, functools.partial):
         function = function.func  # pyright: ignore[reportUnknownVariableType, reportUnknownMemberType]
     return function  # pyright: ignore[reportUnknownVariableType]
 
 
 def name_of(function: Callable[..., Any]) -> str:
-    """The name of a function, or the name of a callable object's class."""
+    """The name of a function; of an object that can be called, the name of its class."""
     bare = _bare(function)
     name: str = getattr(bare, "__name__", None) or type(bare).__name__
     return name
 
 
 def read_signature(function: Callable[..., Any], words: Mapping[str, str]) -> Signature:
-    """``words`` are the descriptions in the docstring. Descriptions in annotations are used before them."""
+    """``words`` are descriptions by parameter, from the docstring; those in the annotations go first."""
     if not callable(function):
         raise TypeError(f"{function!r} cannot be called, so it is not a tool")
     if isinstance(function, type):
@@ -86,18 +86,18 @@ def read_signature(function: Callable[..., Any], words: Mapping[str, str]) -> Si
 
 
 def _bare(function: Any) -> Any:
-    """The function inside partials and wrappers."""
+    """The function behind partials and wrappers."""
     return inspect.unwrap(without_partials(function))
 
 
 def _callee(function: Any) -> Any:
-    """The function whose annotations are used: for an object, its ``__call__``."""
+    """Whose annotations count: an object's are those of its ``__call__``."""
     bare = _bare(function)
     return bare if inspect.isroutine(bare) else inspect.unwrap(type(bare).__call__)
 
 
 def _open_parameters(function: Callable[..., Any]) -> list[inspect.Parameter]:
-    """All parameters but those that a partial has set: the model cannot set them."""
+    """All parameters but those that a partial has filled: they are the author's, not the model's."""
     try:
         found = inspect.signature(function).parameters.values()
     except ValueError:
@@ -113,15 +113,15 @@ def _hints(function: Callable[..., Any]) -> dict[str, Any]:
     callee = _callee(function)
     callee = getattr(callee, "__func__", callee)
 
-    def stub() -> None: ...  # without the return type, which may exist for type checkers only
+    def asked() -> None: ...  # without the return type, which may be one that only type checkers can see
 
     try:
         found = getattr(callee, "__annotations__", {})
-        stub.__annotations__ = {name: hint for name, hint in found.items() if name != "return"}
-        return get_type_hints(stub, getattr(callee, "__globals__", {}), include_extras=True)
+        asked.__annotations__ = {name: hint for name, hint in found.items() if name != "return"}
+        return get_type_hints(asked, getattr(callee, "__globals__", {}), include_extras=True)
     except NameError as error:
         raise TypeError(
-            f"{name_of(function)}: an annotation cannot be resolved: {error}; it must be importable in the module"
+            f"{name_of(function)}: an annotation cannot be resolved: {error}; it must be known where the module is"
         ) from None
 
 
@@ -129,11 +129,7 @@ def _refuse(function: Callable[..., Any], found: inspect.Parameter, hints: Mappi
     if found.kind in _UNCALLABLE:
         raise TypeError(f"{name_of(function)}: parameter `{found.name}` {_UNCALLABLE[found.kind]}")
     if found.name not in hints:
-        hint = (
-            "decorate the bound method: tool(object.method)"
-            if found.name in ("self", "cls")
-            else "write Any if it takes anything"
-        )
+        hint = "decorate the bound method: tool(object.method)" if found.name in ("self", "cls") else "say Any if any"
         raise TypeError(f"{name_of(function)}: parameter `{found.name}` has no annotation; {hint}")
 
 
@@ -156,7 +152,7 @@ def _schema(function: Callable[..., Any], parameters: list[Parameter]) -> Schema
     try:
         schemas, definitions = schemas_of([parameter.type for parameter in parameters])
     except TypeError as error:
-        raise _with_parameter_name(function, parameters, error) from None
+        raise _unsayable(function, parameters, error) from None
     properties = {p.name: _property(p, schema) for p, schema in zip(parameters, schemas, strict=True)}
     required = [parameter.name for parameter in parameters if parameter.required]
     return {
@@ -168,38 +164,38 @@ def _schema(function: Callable[..., Any], parameters: list[Parameter]) -> Schema
     }
 
 
-def _with_parameter_name(function: Callable[..., Any], parameters: list[Parameter], error: TypeError) -> TypeError:
-    """The error with the name of its parameter."""
+def _unsayable(function: Callable[..., Any], parameters: list[Parameter], error: TypeError) -> TypeError:
+    """The error, with the name of the parameter that it is about."""
     for parameter in parameters:
         try:
             schemas_of([parameter.type])
         except TypeError as why:
-            reason = str(why).splitlines()[-1]  # the lines before advise to write hooks
-            return TypeError(f"{name_of(function)}: parameter `{parameter.name}`: {reason}")
+            told = str(why).splitlines()[-1]  # msgspec tells a developer of hooks first
+            return TypeError(f"{name_of(function)}: parameter `{parameter.name}`: {told}")
     return error
 
 
 def _property(parameter: Parameter, schema: Schema) -> Schema:
-    is_described = bool(schema.get("description"))
-    added = {"description": parameter.description} if parameter.description and not is_described else {}
-    return {**schema, **added, **({} if parameter.required else _default(parameter.default))}
+    said_before = schema.get("description")
+    told = {"description": parameter.description} if parameter.description and not said_before else {}
+    return {**schema, **told, **({} if parameter.required else _default(parameter.default))}
 
 
 def _default(value: Any) -> Schema:
-    """The default, if it can be written as JSON."""
+    """The default, where JSON can say it."""
     if isinstance(value, float) and not math.isfinite(value):
         return {}
     try:
-        return {"default": msgspec.json.decode(msgspec.json.encode(value, enc_hook=to_json))}
+        return {"default": msgspec.json.decode(msgspec.json.encode(value, enc_hook=said))}
     except (TypeError, ValueError, NotImplementedError):
         return {}
 
 
-# ------------------------------------------------------------------------------------------------------ the arguments
+# ------------------------------------------------------------------------------------------------------- the way back
 
 
 def read_arguments(parameters: tuple[Parameter, ...], input: Mapping[str, Json]) -> dict[str, Any]:
-    """The arguments, converted to the declared types. Raises ``ValueError`` with all complaints."""
+    """The input as the declared types; absent ones stay absent. Raises ``ValueError`` with all complaints."""
     known = {parameter.name: parameter for parameter in parameters}
     complaints = [
         f"`{name}` is missing" for name, parameter in known.items() if parameter.required and name not in input
@@ -219,7 +215,7 @@ def read_arguments(parameters: tuple[Parameter, ...], input: Mapping[str, Json])
 
 
 def _typed(value: Json, type_: Any) -> Any:
-    """Strictly by type, but a float without a fraction is accepted as an integer, as in JSON Schema."""
+    """Exactly by type; only a float without a fraction may stand for an integer, as in JSON Schema."""
     try:
         return msgspec.convert(value, type_, str_keys=True, dec_hook=build)
     except msgspec.ValidationError:
@@ -234,7 +230,7 @@ def _typed(value: Json, type_: Any) -> Any:
 
 
 def _whole(value: Json) -> Json:
-    """``value`` with integers in place of whole floats; the same object if there are none."""
+    """``value`` with integers for floats that are whole; itself if there are none."""
     if isinstance(value, float):
         return int(value) if value.is_integer() else value
     if is_list(value):
@@ -247,6 +243,6 @@ def _whole(value: Json) -> Json:
 
 
 def _complaint(name: str, why: str) -> str:
-    """msgspec's message, with the path from the arguments: in msgspec's, ``$`` is one argument."""
+    """msgspec's words, with the place counted from the arguments: ``$`` is one of them there."""
     text, _, place = why.partition(" - at ")
     return f"`{name}{place.strip('`').removeprefix('$')}`: {text}" if place else f"`{name}`: {text}"

@@ -1,7 +1,7 @@
-"""Threads for blocking tools: a limit on their number, and how a handler runs in one.
+"""Threads for tools that block: how many there may be, and one that runs a handler.
 
-A thread cannot be stopped: a handler that hangs keeps its thread after its call was abandoned. So threads are counted
-over all turns, and a call for which no thread becomes free fails instead of waiting for ever.
+A thread cannot be stopped: a handler that hangs keeps its thread when nobody waits for it any more. Therefore threads
+are counted, over all turns, and a call for which no thread is free says so in the end instead of waiting for ever.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from typing import Any
 
 __all__ = ["Threads"]
 
-_OUTER_THREADS: contextvars.ContextVar[tuple[Threads, ...]] = contextvars.ContextVar("outer_threads", default=())
-"""The ``Threads`` in which the current code runs. Calls that it makes need no further place: it waits for them."""
+_HELD: contextvars.ContextVar[tuple[Threads, ...]] = contextvars.ContextVar("held", default=())
+"""Whose threads this code runs in. What it runs in turn takes no place of its own: the outer call waits for it."""
 
 
 class Threads:
@@ -27,18 +27,18 @@ class Threads:
         self.limit = limit
         self._lock = threading.Lock()
         self._busy = 0
-        self._abandoned = 0
-        """How many of them run an abandoned call."""
+        self._given_up = 0
+        """How many of them nobody waits for any more."""
         self._waiting: deque[tuple[Future[bool], bool]] = deque()
-        """The calls that wait for a place, and whether they have a time limit."""
+        """Who waits for a place, and whether they wait only for so long."""
 
     async def enter(self, seconds: float | None) -> bool:
-        """Take a place, and wait for one at most ``seconds``. False: none became free.
+        """Take a place, waiting for one at most ``seconds``. False: there is none.
 
-        A call without a time limit does not wait while all threads run abandoned calls.
+        Without a limit of time, nobody waits while all threads are kept by calls that were given up.
         """
         with self._lock:
-            if self.limit is None or self._busy < self.limit or self in _OUTER_THREADS.get():
+            if self.limit is None or self._busy < self.limit or self in _HELD.get():
                 self._busy += 1
                 return True
             waiter: Future[bool] = Future()
@@ -49,13 +49,13 @@ class Threads:
                 return await asyncio.wrap_future(waiter)
         except BaseException as error:
             if not waiter.cancel() and waiter.result():
-                self.leave()  # a place became free at the same moment
+                self.leave()  # the place was given at the same moment
             if isinstance(error, TimeoutError):
                 return False
             raise
 
     def leave(self) -> None:
-        """Free a place. The call that has waited longest gets it."""
+        """Give a place back; it goes to whoever waits longest."""
         with self._lock:
             self._leave()
 
@@ -68,31 +68,28 @@ class Threads:
                 waiter.set_result(True)
 
     def _refuse_hopeless(self) -> None:
-        """Refuse the calls that would wait for ever."""
-        if self._abandoned < self._busy:
+        """Whoever would wait for ever is told that there is no place."""
+        if self._given_up < self._busy:
             return
         for waiter, bounded in self._waiting:
             if not bounded and waiter.set_running_or_notify_cancel():
                 waiter.set_result(False)
         self._waiting = deque(one for one in self._waiting if one[1])
 
-    async def run(
-        self, work: Callable[[], Any], name: str, set_outcome: Callable[[Any, BaseException | None], None]
-    ) -> None:
-        """Run ``work`` in a thread, for which a place was taken. Returns when ``set_outcome`` was called in it.
+    async def run(self, work: Callable[[], Any], name: str, told: Callable[[Any, BaseException | None], None]) -> None:
+        """Run ``work`` in a thread, for which a place was taken; return when ``told`` was called there.
 
-        It is not a thread of the event loop's pool: tools that hang would fill the pool, and the loop waits for its
-        pool when it ends.
+        Not in the loop's pool: a few tools that hang would fill it, and the loop waits for its pool at the end.
         """
         ended: Future[None] = Future()
         context = contextvars.copy_context()
-        context.run(_OUTER_THREADS.set, (*_OUTER_THREADS.get(), self))
+        context.run(_HELD.set, (*_HELD.get(), self))
 
         def run() -> None:
             try:
-                set_outcome(context.run(work), None)
-            except BaseException as error:  # noqa: BLE001 - raised in the waiting task
-                set_outcome(None, error)
+                told(context.run(work), None)
+            except BaseException as error:  # noqa: BLE001 - whoever waits is told
+                told(None, error)
             self._end(ended)
 
         try:
@@ -103,7 +100,7 @@ class Threads:
         try:
             await asyncio.wrap_future(ended)
         except BaseException:
-            self._abandon(ended)
+            self._give_up(ended)
             raise
 
     def _end(self, ended: Future[None]) -> None:
@@ -111,11 +108,11 @@ class Threads:
             if ended.set_running_or_notify_cancel():
                 ended.set_result(None)
             else:
-                self._abandoned -= 1
+                self._given_up -= 1
             self._leave()
 
-    def _abandon(self, ended: Future[None]) -> None:
+    def _give_up(self, ended: Future[None]) -> None:
         with self._lock:
             if ended.cancel():
-                self._abandoned += 1
+                self._given_up += 1
                 self._refuse_hopeless()

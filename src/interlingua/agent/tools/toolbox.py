@@ -1,17 +1,17 @@
-"""``Toolbox``: the tools that a model is offered, and how its calls are run."""
+"""A box of tools: what is offered to the model, and who answers when it calls."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
-from typing import Any, Protocol, TypedDict, Unpack, cast, runtime_checkable
+from typing import Any, Protocol, cast, runtime_checkable
 
 from ...codec.limits import Limits
 from ...types.blocks import ToolResultBlock, ToolUseBlock
 from ...types.tools import ServerTool, Tool, ToolDefinition
-from .batch import Approve, Batch, OnResult, OnStart, run_blocking
-from .bound_tool import BoundTool, bind, tool
-from .ready_calls import Ready, read_call
+from .binding import BoundTool, bind, tool
+from .reading import Ready, read_call
 from .results import failure
+from .running import Approve, Batch, OnResult, OnStart, run_blocking
 from .signatures import without_partials
 from .threads import Threads
 
@@ -20,39 +20,30 @@ __all__ = ["ToolSource", "Toolbox", "Toolset"]
 
 @runtime_checkable
 class Toolset(Protocol):
-    """An object with several tools, such as ``McpTools``."""
+    """Whoever brings several tools along, as ``McpTools`` does."""
 
     @property
     def tools(self) -> Iterable[BoundTool[..., Any]]: ...
 
 
 ToolSource = Callable[..., Any] | BoundTool[..., Any] | tuple[ToolDefinition, Callable[..., Any]] | ServerTool | Toolset
-"""What a toolbox accepts as tools. A pair is a definition and its handler."""
-
-
-class RunOptions(TypedDict, total=False):
-    """The arguments of ``run`` and ``run_sync`` beside the calls."""
-
-    approve: Approve | None
-    on_result: OnResult | None
-    metadata: Mapping[str, Any] | None
-    """For ``ToolContext``."""
+"""What a toolbox is made of. A pair is a definition written by hand and its handler."""
 
 
 class Toolbox:
-    """Tools by name. ``prepare`` reads the arguments of a call; ``run`` and ``run_sync`` run all calls of an answer."""
+    """Tools by name. ``prepare`` reads a call, ``run`` and ``run_sync`` answer all calls of a turn at once."""
 
     def __init__(
         self, tools: Iterable[ToolSource] = (), *, timeout: float | None = None, limits: Limits | None = None
     ) -> None:
-        """``timeout``: seconds for each tool that has no ``timeout``. Of ``limits``, ``parallel_tools`` is for the
-        calls of one ``run``, and ``threads`` for all functions of this toolbox that are not async."""
+        """``timeout``: seconds for each tool that has no limit of its own. Of ``limits``, ``parallel_tools`` is for the
+        calls of one ``run``, ``threads`` for all functions of this box that are not asynchronous."""
         limits = limits or Limits()
         self._timeout, self._parallel = timeout, limits.parallel_tools
         self._threads = Threads(limits.threads)
         self._tools: dict[str, BoundTool[..., Any]] = {}
         offered: list[Tool] = []
-        for found in _bound_tools(tools):
+        for found in _opened(tools):
             if isinstance(found, ServerTool):
                 offered.append(found)
             else:
@@ -65,7 +56,7 @@ class Toolbox:
         other = self._tools.setdefault(found.name, found)
         if other is not found:
             raise ValueError(
-                f"two tools are named {found.name!r}: {_source_of(other)} and {_source_of(found)}; rename one of them"
+                f"two tools are named {found.name!r}: {_whose(other)} and {_whose(found)}; name one otherwise"
             )
 
     def get(self, name: str) -> BoundTool[..., Any] | None:
@@ -75,7 +66,7 @@ class Toolbox:
     def prepare(self, call: ToolUseBlock) -> Ready | ToolResultBlock:
         """The call with its arguments read, or the error result that says why it cannot be run. Runs nothing."""
         if call.incomplete:
-            return failure(call, f"This call of `{call.name}` was cut before it was complete, so it was not run.")
+            return failure(call, f"This call of `{call.name}` broke off before it was complete, so it was not run.")
         found = self._tools.get(call.name)
         if found is None:
             return failure(
@@ -83,13 +74,20 @@ class Toolbox:
             )
         return read_call(call, found)
 
-    async def run(self, calls: Iterable[ToolUseBlock], **options: Unpack[RunOptions]) -> tuple[ToolResultBlock, ...]:
-        """A result for each call, in the order of the calls. They run at the same time, as far as the limits allow.
+    async def run(
+        self,
+        calls: Iterable[ToolUseBlock],
+        *,
+        approve: Approve | None = None,
+        on_result: OnResult | None = None,
+        metadata: Mapping[str, Any] | None = None,
+    ) -> tuple[ToolResultBlock, ...]:
+        """A result for each call, in the order of the calls; they run at the same time, as far as the limits allow.
 
-        An error in a tool becomes an error result. What ``approve`` or ``on_result`` raise is raised here; then the
-        tools that still run are cancelled, as they are when this task is cancelled.
+        Whatever goes wrong with a tool is an error result. What ``approve`` or ``on_result`` raise is raised here, and
+        cancels the tools that still run, as cancelling this task does. ``metadata`` is for ``ToolContext``.
         """
-        return await self.batch(calls, **options).run()
+        return await self.batch(calls, approve=approve, on_result=on_result, metadata=metadata).run()
 
     def batch(
         self,
@@ -97,11 +95,13 @@ class Toolbox:
         *,
         refused: Mapping[str, str] | None = None,
         started: Container[str] = (),
+        approve: Approve | None = None,
+        on_result: OnResult | None = None,
         on_start: OnStart | None = None,
-        **options: Unpack[RunOptions],
+        metadata: Mapping[str, Any] | None = None,
     ) -> Batch:
-        """As ``run``, for callers who need the state of each call. ``refused``: by id, why a call is not run.
-        ``started``: ids of calls that were started earlier; they get a result, but are not run again."""
+        """As ``run``, for those who must know how far each call came. ``refused``: by id, why a call may not run.
+        ``started``: ids of calls that were started earlier; they are answered, but not run again."""
 
         def prepare(call: ToolUseBlock) -> Ready | ToolResultBlock:
             why = refused.get(call.id) if refused else None
@@ -114,31 +114,40 @@ class Toolbox:
             parallel=self._parallel,
             timeout=self._timeout,
             started=started,
+            approve=approve,
+            on_result=on_result,
             on_start=on_start,
-            **options,
+            metadata=metadata,
         )
 
-    def run_sync(self, calls: Iterable[ToolUseBlock], **options: Unpack[RunOptions]) -> tuple[ToolResultBlock, ...]:
-        """``run`` for synchronous code. Async tools run in a new event loop, which is closed at the end."""
-        return run_blocking(self.run(calls, **options))
+    def run_sync(
+        self,
+        calls: Iterable[ToolUseBlock],
+        *,
+        approve: Approve | None = None,
+        on_result: OnResult | None = None,
+        metadata: Mapping[str, Any] | None = None,
+    ) -> tuple[ToolResultBlock, ...]:
+        """``run`` for callers without a loop. Asynchronous tools run too, in a loop that lives as long as the calls."""
+        return run_blocking(self.run(calls, approve=approve, on_result=on_result, metadata=metadata))
 
 
-def _bound_tools(tools: Iterable[ToolSource]) -> Iterator[BoundTool[..., Any] | ServerTool]:
+def _opened(tools: Iterable[ToolSource]) -> Iterator[BoundTool[..., Any] | ServerTool]:
     for found in tools:
         if isinstance(found, BoundTool | ServerTool):
             yield cast("BoundTool[..., Any] | ServerTool", found)
         elif isinstance(found, tuple):
             yield bind(*cast("Any", found))
         elif isinstance(found, ToolDefinition):
-            raise TypeError(f"the tool {found.name!r} has no handler: give a pair (definition, handler)")
+            raise TypeError(f"nobody answers calls of {found.name!r}: give a pair (definition, handler)")
         elif isinstance(found, Toolset):
             yield from found.tools
         else:
             yield tool(found)
 
 
-def _source_of(found: BoundTool[..., Any]) -> str:
-    """Where a tool is defined, for the error about two tools with one name."""
+def _whose(found: BoundTool[..., Any]) -> str:
+    """Where a tool comes from, for a developer who has two of one name."""
     handler = without_partials(found.handler)
     named = handler if hasattr(handler, "__qualname__") else cast("Any", type(handler))
     return f"{named.__module__}.{named.__qualname__}"

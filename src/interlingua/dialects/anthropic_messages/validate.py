@@ -17,7 +17,6 @@ from ...codec.validate import (
     Complaint,
     Field,
     dots,
-    explained,
     first_complaint,
     refused,
     unpaired,
@@ -78,7 +77,14 @@ def validate_request(body: Json) -> None:
 
 
 def _refusal(wrong: Complaint) -> InvalidRequestError:
-    message = f"{dots(wrong.path) or 'body'}: {explained(wrong, ORDER)}"
+    said = {
+        "missing": f"required, and expected to be {wrong.expected}",
+        "type": f"expected {wrong.expected}, got {wrong.got}",
+        "value": f"expected one of {wrong.expected}, got {wrong.got}",
+        "empty": f"expected {wrong.expected}",
+        "order": ORDER.get(wrong.expected, "").format(wrong.got),
+    }[wrong.fault]
+    message = f"{dots(wrong.path) or 'body'}: {said}"
     error = {"type": "invalid_request_error", "message": message}
     return refused(NAME, message, {"type": "error", "error": error}, "invalid_request_error")
 

@@ -27,7 +27,6 @@ from ...codec.validate import (
     Complaint,
     Field,
     dots,
-    explained,
     first_complaint,
     refused,
     unpaired,
@@ -213,7 +212,13 @@ def validate_request(body: Json) -> None:
 
 
 def _refusal(wrong: Complaint) -> InvalidRequestError:
-    message = f"The value at {dots(wrong.path) or 'the body'} is not valid: {explained(wrong, ORDER)}"
+    said = {
+        "missing": f"required, and expected to be {wrong.expected}",
+        "type": f"expected {wrong.expected}, got {wrong.got}",
+        "value": f"expected one of {wrong.expected}, got {wrong.got}",
+        "order": ORDER.get(wrong.expected, "").format(wrong.got),
+    }[wrong.fault]
+    message = f"The value at {dots(wrong.path) or 'the body'} is not valid: {said}"
     # As decode_error would have read it: the message is a part of the error itself.
     return refused(NAME, message, {"body": {}, "errortype": "ValidationException"}, "ValidationException")
 

@@ -17,7 +17,7 @@ from ...codec.ids import IdMap
 from ...codec.json import Wire, is_object
 from ...codec.kinds import OMIT, REFUSED, Plain
 from ...codec.ledger import Ledger
-from ...codec.paths import find, merge, remove
+from ...codec.paths import find, merge, put, remove
 from ...codec.rows import Rule
 from ...codec.rules import as_json_text, by_id_rule, drop, filled, hosted_here, is_json_call, rule, sendable, when
 from ...codec.tables import marks
@@ -204,12 +204,11 @@ class Media(Group):
         if word is None and (self.block != "document" or isinstance(source, Base64Source)):
             ledger.lose("dropped", f"{NAME} takes {self.block}s as {', '.join(self.formats)}, not {source.media_type}")
             return OMIT
-        if source.extras:
-            merge(place, source.extras.get(NAME, {}))
-            ledger.foreign(source, NAME, "source")
-        wire: Wire = {"source": place} if word is None else {"format": word, "source": place}
-        for step in reversed(self.at):
-            wire = {step: wire}
+        ledger.foreign(source, NAME, "source")
+        wire: Wire = {}
+        if word is not None:
+            put(wire, [*self.at, "format"], word)
+        put(wire, [*self.at, "source"], merge(place, source.extras.get(NAME, {})))
         return wire
 
     def _place(self, source: Source, ledger: Ledger) -> Wire | None:

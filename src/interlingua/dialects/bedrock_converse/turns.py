@@ -188,8 +188,7 @@ class Turns:
                 ledger.lose_form("dropped", NOTHING_LEFT)
                 return
             self._add_content(message, content)
-            if self.unusual and self.unusual[-1][2] is self.turns[-1]:
-                del self.unusual[-1]
+            self.unusual = [row for row in self.unusual if row[2] is not self.turns[-1]]
             self.unusual.append((self.opener, index, self.turns[-1]))
         self.before = message
 

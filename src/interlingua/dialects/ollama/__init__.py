@@ -4,13 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from msgspec.structs import replace
-
-from ...codec.base import Dialect, Headers, StreamDecoder
-from ...codec.incomplete import cut_answer, cut_history
-from ...codec.offered_tools import narrow
-from ...codec.output import forcing, speaking, spoken
-from ...codec.tables import Ledger
+from ...codec.base import Headers
+from ...codec.ledger import Ledger
+from ...codec.wire_dialect import WireDialect
 from ...errors import AdapterError
 from ...types.base import Json
 from ...types.blocks import Block
@@ -20,49 +16,38 @@ from ...types.messages import Message
 from ...types.request import Request
 from ...types.response import Response
 from ...types.tools import Tool, ToolChoice
-from .blocks import NAME
-from .errors import decode_error, encode_error
-from .messages import encode_messages, encode_system
-from .request import decode_request, encode_request
-from .response import decode_response, encode_response
-from .stream import Decoder
-from .tools import encode_tools, lose_choice
-from .validate import validate_request
-from .writer import Encoder
+from .errors import decode_error, encode_error, validate_request
+from .facts import NAME
+from .request import lose_choice, read_request, write_request, write_system, write_tools
+from .response import read_response, write_response
+from .stream import Decoder, Encoder
+from .write_turns import write_messages
 
 __all__ = ["Ollama"]
 
 
-class Ollama(Dialect):
+class Ollama(WireDialect):
     name = NAME
+    in_pieces = False
+    unsaid_choices = ("none", "specific", "allowed")
 
-    def encode_request(self, request: Request, target: Target | None = None) -> Encoded:
-        if (cut := cut_history(request.messages, self.name)) is not None:
-            return cut.tell(self.encode_request(replace(request, messages=cut.value), target))
-        if (fewer := narrow(request, NAME, ("none", "specific", "allowed"))) is not None:
-            return fewer.tell(self.encode_request(fewer.value, target))
-        if request.output_schema is None:
-            return encode_request(request, target)
-        return forcing(lambda asked: encode_request(asked, target), request, target)
+    def write_request(self, request: Request, target: Target | None) -> Encoded:
+        return write_request(request, target)
 
-    def decode_request(
-        self, body: Json, headers: Headers | None = None, model: str | None = None, stream: bool | None = None
-    ) -> Request:
-        return decode_request(body, model, stream, self.provider)
+    def read_request(self, body: Json, headers: Headers | None, model: str | None, stream: bool | None) -> Request:
+        return read_request(body, model, stream, self.provider)
 
     def validate_request(self, body: Json) -> None:
         validate_request(body)
 
-    def encode_response(self, response: Response, request: Request | None = None) -> Encoded:
-        if (cut := cut_answer(response, pieces=False)) is not None:
-            return cut.tell(self.encode_response(cut.value, request))
-        return encode_response(response, request)
+    def write_response(self, response: Response, request: Request | None) -> Encoded:
+        return write_response(response, request)
 
-    def decode_response(self, body: Json, headers: Headers | None = None, request: Request | None = None) -> Response:
-        return spoken(decode_response(body, headers, request, self.provider), request)
+    def read_response(self, body: Json, headers: Headers | None, request: Request | None) -> Response:
+        return read_response(body, headers, request, self.provider)
 
-    def stream_decoder(self, request: Request | None = None) -> StreamDecoder:
-        return speaking(Decoder(request, self.provider), request)
+    def decoder(self, request: Request | None) -> Decoder:
+        return Decoder(request, self.provider)
 
     def stream_encoder(self, request: Request | None = None) -> Encoder:
         return Encoder(request)
@@ -73,23 +58,15 @@ class Ollama(Dialect):
     def decode_error(self, status: int, headers: Headers | None, body: bytes) -> AdapterError:
         return decode_error(status, headers, body, self.provider)
 
-    def encode_messages(self, messages: Sequence[Message], target: Target | None = None) -> Encoded:
-        if (cut := cut_history(messages, self.name)) is not None:
-            return cut.tell(self.encode_messages(cut.value, target))
-        ledger = Ledger()
-        return Encoded(encode_messages(messages, target, ledger), losses=tuple(ledger.losses))
+    def write_messages(self, messages: Sequence[Message], target: Target | None, ledger: Ledger) -> Json:
+        return write_messages(messages, target, ledger)
 
-    def encode_system(self, system: Sequence[Block], target: Target | None = None) -> Encoded:
+    def write_system(self, system: Sequence[Block], target: Target | None, ledger: Ledger) -> Json:
         """System text has no key of its own: the value is the messages that open the history."""
-        ledger = Ledger()
-        placed = [(("system", index), block) for index, block in enumerate(system)]
-        return Encoded(encode_system(placed, ledger), losses=tuple(ledger.losses))
+        return write_system([(("system", index), block) for index, block in enumerate(system)], ledger)
 
-    def encode_tools(self, tools: Sequence[Tool], target: Target | None = None) -> Encoded:
-        ledger = Ledger()
-        return Encoded(encode_tools(tools, ledger), losses=tuple(ledger.losses))
+    def write_tools(self, tools: Sequence[Tool], target: Target | None, ledger: Ledger) -> Json:
+        return write_tools(tools, ledger)
 
-    def encode_tool_choice(self, choice: ToolChoice, target: Target | None = None) -> Encoded:
-        ledger = Ledger()
+    def write_choice(self, choice: ToolChoice, target: Target | None, ledger: Ledger) -> Json:
         lose_choice(choice, ledger)
-        return Encoded(None, losses=tuple(ledger.losses))

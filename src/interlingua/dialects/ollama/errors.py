@@ -1,11 +1,27 @@
-"""Errors: a status and a sentence, ``{"error": "…"}``. There are no codes, so the status is the word."""
+"""Errors: a status and a sentence, ``{"error": "…"}``. There are no codes, so the status is the word.
+
+And what a request must have, so that the server does not answer with an error.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from ...codec.error_tables import ErrorRow, ErrorTable, foreign, make_error, parse_body, reworded, text_of, wire_error
 from ...codec.json import is_object
+from ...codec.validate import (
+    ARRAY,
+    BOOLEAN,
+    NUMBER,
+    OBJECT,
+    OBJECTS,
+    TEXT,
+    Complaint,
+    Field,
+    brackets,
+    first_complaint,
+    refused,
+)
 from ...errors import (
     AdapterError,
     AuthError,
@@ -21,7 +37,7 @@ from ...errors import (
 )
 from ...types.base import Json
 from ...types.loss import WireError
-from .blocks import NAME, Wire
+from .facts import NAME, Wire
 
 ERRORS = ErrorTable(
     # status  (no word)  canonical                   retry
@@ -60,3 +76,50 @@ def encode_error_body(error: AdapterError) -> Wire:
 
 def encode_error(error: AdapterError) -> WireError:
     return wire_error(ERRORS, error, NAME, foreign(error, NAME), encode_error_body)
+
+
+# --------------------------------------------------------------------------------------------- what a request must have
+
+CALL = "messages.*.tool_calls.*"
+# fmt: off
+FIELDS = (
+    Field("model",                      (TEXT,), needed=True),
+    Field("messages",                   (OBJECTS,)),
+    Field("messages.*",                 (OBJECT,), needed=True),
+    Field("messages.*.role",            (TEXT,), needed=True, words=("system", "user", "assistant", "tool")),
+    Field("messages.*.content",         (TEXT,)),
+    Field("messages.*.images",          (ARRAY,)),
+    Field("messages.*.images.*",        (TEXT,), needed=True),
+    Field("messages.*.tool_calls",      (OBJECTS,)),
+    Field(CALL,                         (OBJECT,), needed=True),
+    Field(f"{CALL}.function",           (OBJECT,), needed=True),
+    Field(f"{CALL}.function.name",      (TEXT,), needed=True),
+    Field(f"{CALL}.function.arguments", (OBJECT,)),
+    Field("prompt",                     (TEXT,)),
+    Field("stream",                     (BOOLEAN,)),
+    Field("options",                    (OBJECT,)),
+    Field("options.temperature",        (NUMBER,)),
+    Field("tools",                      (OBJECTS,)),
+    Field("tools.*",                    (OBJECT,), needed=True),
+    Field("tools.*.function",           (OBJECT,)),
+)
+# fmt: on
+
+
+def validate_request(body: Json) -> None:
+    """Raise what the vendor would answer to a body that it cannot take."""
+    wrong = first_complaint(body, FIELDS, _order)
+    if wrong is None:
+        return
+    said = {
+        "missing": f"is required, and expected to be {wrong.expected}",
+        "type": f"is expected to be {wrong.expected}, and is {wrong.got}",
+        "value": f"is expected to be one of {wrong.expected}, and is {wrong.got}",
+    }[wrong.fault]
+    message = f"{brackets(wrong.path) or 'the body'} {said}"
+    raise refused(NAME, message, {"error": message})
+
+
+def _order(body: Wire) -> Iterator[Complaint]:
+    """Results have no ids in this protocol, and any order is taken."""
+    yield from ()

@@ -1,239 +1,212 @@
-"""The request of Ollama: parameters, options, thinking, structured output, streaming.
+"""The request of Ollama: what lies around the turns; and a prompt, the request of the older ``/api/generate``.
 
 The protocol streams unless it is told not to; ours does not unless it is told to. So a body without ``stream`` is read
 as ``stream=True``, and a request that does not say is written with ``"stream": false``, declared as added: whoever did
 not ask for a stream does not get one.
 
-Marks: ``absent`` (``stream`` or ``messages``), ``stream`` (what was said is neither true nor false), ``model`` (it came
-from outside the body), ``endpoint`` (generate.py).
+A prompt is read as the chat that it stands for (``context``, the tokens of all that went before, is an opaque block of
+the model's turn) and written back as it came, while the request still is one prompt.
+
+Marks: ``stream`` (what was sent, if anything, where that is neither true nor false, and what it meant), ``messages``
+(``absent``), ``tools`` (an empty list, or null), ``model`` (it came from outside the body), ``endpoint``
+(``generate``).
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
-from ...codec.history import leading_system
+from ...codec.history import is_plain, leading_system
 from ...codec.json import is_array, is_object
-from ...codec.tables import Field, FieldTable, Ledger, blank, blanks as blanks_of, kept, marks, own
+from ...codec.ledger import Ledger, is_blank
+from ...codec.schemas import say_changed
+from ...codec.tables import marks, merge
 from ...errors import ParseError
 from ...types.base import Json
+from ...types.blocks import Block, OpaqueBlock, TextBlock
 from ...types.capabilities import Target
-from ...types.loss import Encoded
+from ...types.loss import Encoded, LossWeight
 from ...types.messages import Message, Origin
-from ...types.request import Request, Thinking
+from ...types.request import Request
+from ...types.tools import Tool, ToolChoice
 from ...types.words import Role
-from . import generate
-from .blocks import NAME, Place, Wire, take_typed
-from .messages import decode_messages, encode_messages, encode_system
-from .tools import encode_tools, lose_choice, read_tool
+from .facts import NAME, PATH, PROMPT_KEYS, PROMPT_PATH, Place, Wire
+from .read_turns import read_messages
+from .rows import BLOCKS, OFFERED, PARAMS, TOOLS, TURNS, Turn
+from .rules import PLANS
+from .write_turns import write_messages
 
-PATH = "/api/chat"
-
-PARAMS = FieldTable(
-    NAME,
-    Field("model", "model", (str,)),
-    Field("metadata", None),
-    Field("service_tier", None),
-    Field("betas", None),
-    Field("output_name", None, weight="form"),
-)
-OPTIONS = FieldTable(
-    NAME,
-    Field("max_output_tokens", "num_predict", (int,)),
-    Field("temperature", "temperature", (int, float)),
-    Field("top_p", "top_p", (int, float)),
-    Field("top_k", "top_k", (int,)),
-    Field("stop_sequences", "stop", (list,)),
-    Field("seed", "seed", (int,)),
-)
-LEVELS = ("low", "medium", "high", "max")
-# efforts that have no level of their own, and the nearest
-NEAREST = {"minimal": "low", "xhigh": "max"}
+# ------------------------------------------------------------------------------------------------------------- reading
 
 
-def decode_request(body: Json, model: str | None, stream: bool | None, provider: str | None) -> Request:
+def read_request(body: Json, model: str | None, stream: bool | None, provider: str | None) -> Request:
     if not is_object(body):
         raise ParseError(f"a request body is a JSON object, got {type(body).__name__}")
-    rest = dict(body)
-    forms: Wire = {}
-    blanks: Wire = {}
-    fields: dict[str, Any] = {}
-    PARAMS.decode(rest, fields, blanks)
-    if model is not None and "model" not in fields:
+    fields, rest, marks = PARAMS.take(body)
+    if model is not None and fields["model"] is None:
         fields["model"] = model
-        forms["model"] = "outside"
-    read_history(rest, fields, forms, blanks, provider)
-    if all(map(is_object, rest["tools"] if is_array(rest.get("tools")) else ())):
-        fields["tools"] = tuple(map(read_tool, take_typed(rest, "tools", list, blanks) or ()))
-    if type(rest.get("options")) is dict:
-        read_options(rest, fields, blanks)
-    read_settings(rest, fields, blanks)
-    read_stream(rest, fields, forms, stream)
-    return Request(**fields, **kept(NAME, rest, forms, blanks))
-
-
-def read_history(rest: Wire, fields: dict[str, Any], forms: Wire, blanks: Wire, provider: str | None) -> None:
-    if generate.is_request(rest):
-        forms["endpoint"] = generate.ENDPOINT
-        before = generate.read_context(rest)
-        fields["system"], fields["messages"] = decode_messages(generate.read_turns(rest), provider)
-        if before:
-            fields["messages"] = (Message(Role.assistant, before, origin=Origin(provider, NAME)), *fields["messages"])
-        for key in generate.ONLY_HERE:
-            if rest.get(key, 0) in (None, "", []):
-                blanks[key] = rest.pop(key)
-    elif type(rest.get("messages")) is list:
-        fields["system"], fields["messages"] = decode_messages(rest.pop("messages"), provider)
+        marks["model"] = "outside"
+    if is_array(rest.get("messages")):
+        fields["system"], fields["messages"] = read_messages(rest.pop("messages"), provider)
+    elif type(rest.get("prompt")) is str and "messages" not in rest:
+        read_prompt(rest, fields, provider)
+        marks["endpoint"] = "generate"
     else:
-        forms["absent"] = ["messages"]
-
-
-def read_options(rest: Wire, fields: dict[str, Any], blanks: Wire) -> None:
-    options: Wire = dict(rest.pop("options"))
-    empty: Wire = {}
-    was_empty = not options
-    limit, stop = options.get("num_predict"), options.get("stop")
-    aside: Wire = {}
-    if type(limit) is int and limit < 1:  # no limit, or as much as fits
-        aside["num_predict"] = options.pop("num_predict")
-    if is_array(stop) and not all(type(word) is str for word in stop):
-        aside["stop"] = options.pop("stop")
-    OPTIONS.decode(options, fields, empty)
-    if options or aside:
-        rest["options"] = options | aside
-    if empty or was_empty:
-        blanks["options"] = empty
-
-
-def read_settings(rest: Wire, fields: dict[str, Any], blanks: Wire) -> None:
-    think = rest.get("think")
-    if "think" in rest and think is None:
-        blanks["think"] = rest.pop("think")
-    elif type(think) is bool:
-        fields["thinking"] = Thinking(mode="enabled" if rest.pop("think") else "disabled")
-    elif type(think) is str and think in LEVELS:
-        fields["thinking"] = Thinking(effort=rest.pop("think"))
-    for key in ("format", "keep_alive"):
-        if key in rest and blank(rest[key]):
-            blanks[key] = rest.pop(key)
-    if is_object(rest.get("format")):
-        fields["output_schema"] = rest.pop("format")
-
-
-def read_stream(rest: Wire, fields: dict[str, Any], forms: Wire, outside: bool | None) -> None:
+        marks["messages"] = "absent"
+    if is_array(tools := rest.get("tools")) and tools and all(map(is_object, tools)):
+        fields["tools"] = tuple(map(TOOLS.read, rest.pop("tools")))
+    elif "tools" in rest and (tools is None or tools == []):
+        marks["tools"] = [rest.pop("tools")]
     if type(rest.get("stream")) is bool:
         fields["stream"] = rest.pop("stream")
-        return
-    fields["stream"] = outside is not False
-    if "stream" in rest:
-        forms["stream"] = rest.pop("stream")
     else:
-        forms.setdefault("absent", []).append("stream")
+        fields["stream"] = stream is not False
+        marks["stream"] = {"sent": [rest.pop("stream")] if "stream" in rest else [], "meant": fields["stream"]}
+    return Request(**fields, **PARAMS.kept(rest, marks))
 
 
-def encode_request(request: Request, target: Target | None) -> Encoded:
-    body: Wire = {}
+def read_prompt(rest: Wire, fields: dict[str, Any], provider: str | None) -> None:
+    """A prompt, as the turns of a chat."""
+    turns: list[Json] = []
+    before = read_context(rest)
+    if type(rest.get("system")) is str and rest["system"]:
+        turns.append({"role": "system", "content": rest.pop("system")})
+    user: Wire = {"role": "user", "content": rest.pop("prompt")}
+    if "images" in rest:
+        user["images"] = rest.pop("images")
+    fields["system"], fields["messages"] = read_messages([*turns, user], provider)
+    if before:
+        fields["messages"] = (Message(Role.assistant, before, origin=Origin(provider, NAME)), *fields["messages"])
+
+
+def read_context(rest: Wire) -> tuple[OpaqueBlock, ...]:
+    """The tokens of all that went before, which only this server understands."""
+    if not is_array(rest.get("context")) or not rest["context"]:
+        return ()
+    return (OpaqueBlock(NAME, {"context": rest.pop("context")}),)
+
+
+# ------------------------------------------------------------------------------------------------------------- writing
+
+
+def write_request(request: Request, target: Target | None) -> Encoded:
     ledger, mark = Ledger(), marks(NAME, request)
+    body = PARAMS.put(request, ledger)
     if request.model is None and target is not None and target.model is not None:
         body["model"] = target.model
-    PARAMS.encode(request, body, ledger)
-    if mark.get("model") == "outside":
+    elif mark.get("model") == "outside":
         body.pop("model", None)
-    prompt = generate.still_fits(request)
-    say_history(request, body, target, ledger, prompt=prompt)
-    say_options(request, body, ledger)
-    say_settings(request, body, ledger)
-    say_stream(request, body, mark, ledger)
-    own(NAME, body, request)
-    if not prompt:
-        generate.leave_out(body, ledger)
-    ledger.foreign(request, NAME)
-    return Encoded(body, generate.PATH if prompt else PATH, {}, tuple(ledger.losses))
+    as_prompt = is_prompt(request)
+    write_history(request, body, target, ledger, as_prompt=as_prompt)
+    write_stream(request, body, mark, ledger)
+    if request.extras:
+        merge(body, request.extras.get(NAME, {}))
+        if "endpoint" in mark and not as_prompt:
+            leave_prompt_keys(body, ledger)
+        ledger.foreign(request, NAME)
+    return Encoded(body, PROMPT_PATH if as_prompt else PATH, {}, tuple(ledger.losses))
 
 
-def say_history(request: Request, body: Wire, target: Target | None, ledger: Ledger, *, prompt: bool) -> None:
-    skip = 0
+def is_prompt(request: Request) -> bool:
+    """Whether what came as a prompt still is one."""
+    if marks(NAME, request).get("endpoint") != "generate" or len(request.system) > 1 or request.tools:
+        return False
+    if not 1 <= len(request.messages) <= 2 or request.messages[-1].role != Role.user:
+        return False
+    return all(type(block) is OpaqueBlock for message in request.messages[:-1] for block in message.content)
+
+
+def write_history(request: Request, body: Wire, target: Target | None, ledger: Ledger, *, as_prompt: bool) -> None:
+    skip, mark = 0, marks(NAME, request)
+    system: list[tuple[Place, Block]]
     if request.messages and "inline" in marks(NAME, request.messages[0]):
-        system: list[tuple[Place, Any]] = [(("system", i), b) for i, b in enumerate(request.system)]
+        system = [(("system", i), b) for i, b in enumerate(request.system)]
     else:
         system, skip = leading_system(request, ledger)
-    turns = encode_system(system, ledger)
-    turns += encode_messages(request.messages, target, ledger, skip, context=prompt)
-    if prompt:
-        generate.say_turns(turns, body)
-    elif turns or "messages" not in marks(NAME, request).get("absent", ()):
+    turns = write_system(system, ledger) if system else []
+    turns += write_messages(request.messages, target, ledger, skip, context=as_prompt)
+    if as_prompt:
+        write_prompt(turns, body)
+    elif turns or "messages" not in mark:
         body["messages"] = turns
-    if request.tools:
-        tools = encode_tools(request.tools, ledger)
-        if tools:
-            body["tools"] = tools
+    if request.tools and (tools := write_tools(request.tools, ledger)):
+        body["tools"] = tools
+    elif "tools" in mark and not request.tools:
+        body["tools"] = mark["tools"][0]
     if request.tool_choice is not None:
         lose_choice(request.tool_choice, ledger)
 
 
-def say_options(request: Request, body: Wire, ledger: Ledger) -> None:
-    options: Wire = {}
-    OPTIONS.encode(request, options, ledger)
-    if options.get("num_predict", 1) < 1:
-        del options["num_predict"]
-        ledger.lose("dropped", f"{NAME} reads a limit below 1 as none", "max_output_tokens")
-    if options or "options" in blanks_of(NAME, request) or is_object(request.extras.get(NAME, {}).get("options")):
-        body["options"] = options  # ours, so that what is merged into it stays here
+def write_system(placed: Sequence[tuple[Place, Block]], ledger: Ledger) -> list[Wire]:
+    """One turn for each block: nothing has to be joined."""
+    turns: list[Wire] = []
+    for place, block in placed:
+        if type(block) is TextBlock and is_plain(block):
+            turns.append({"role": "system", "content": block.text})
+            continue
+        ledger.where = place
+        if type(block) is not TextBlock:
+            ledger.lose_from_system(block, NAME)
+            continue
+        if block.text:
+            BLOCKS.write(block, ledger)  # declares what cannot be written
+        turns.append(TURNS.write(Turn(Role.system, block.text, extras=block.extras, forms=block.forms), ledger))
+    ledger.where = ()
+    return turns
 
 
-def say_settings(request: Request, body: Wire, ledger: Ledger) -> None:
-    if request.thinking is not None:
-        ledger.where = ("thinking",)
-        think = say_thinking(request.thinking, ledger)
-        if think is None:
-            ledger.lose("dropped", f"nothing of these thinking settings can be said in {NAME}")
-        else:
-            body["think"] = think
-        ledger.foreign(request.thinking, NAME)
-        ledger.where = ()
-    if request.output_schema:
-        body["format"] = request.output_schema
-    elif request.output_schema is not None:
-        body["format"] = "json"
-        ledger.lose_form("approximated", f"a schema of anything is format json in {NAME}", "output_schema")
+def write_prompt(turns: list[Wire], body: Wire) -> None:
+    """The turns of a chat as a prompt."""
+    for turn in turns:
+        role, content = turn.pop("role", "user"), turn.pop("content", "")
+        if role == "user":
+            body["prompt"] = content
+        elif role == "system":
+            body["system"] = content
+        body.update(turn)
 
 
-def say_thinking(thinking: Thinking, ledger: Ledger) -> bool | str | None:
-    """``think`` is a switch or a level, not both."""
-    if thinking.budget is not None:
-        ledger.lose("dropped", f"{NAME} has no thinking budget", "budget")
-    if thinking.display is not None:
-        ledger.lose("dropped", f"{NAME} has no setting to show or hide thinking", "display")
-    if thinking.effort is not None:
-        return say_effort(thinking.effort, thinking.mode, ledger)
-    if thinking.mode is None:
-        if thinking.budget is None:
-            return None
-        ledger.lose_form("added", f"thinking in {NAME} is on or off; a budget was sent as on", "mode")
-        return thinking.budget != 0
-    if thinking.mode not in ("enabled", "disabled"):
-        ledger.lose("approximated", f"thinking in {NAME} is on or off; sent as on", "mode")
-    return thinking.mode != "disabled"
+def leave_prompt_keys(body: Wire, ledger: Ledger) -> None:
+    """What came as a prompt and has become a conversation loses what only a prompt can have."""
+    for key in PROMPT_KEYS:
+        if key in body and not is_blank(body.pop(key)):
+            why = f"`{key}` is a field of {PROMPT_PATH}, and the request goes to {PATH}"
+            ledger.lose("dropped", why, "extras", NAME, key, weight="state" if key == "context" else "content")
 
 
-def say_effort(effort: str, mode: str | None, ledger: Ledger) -> bool | str:
-    if mode == "disabled":
-        ledger.lose_form("dropped", "thinking is disabled, so no effort was sent", "effort")
-        return False
-    if effort == "none":
-        ledger.lose_form("approximated", f"effort none is said as thinking off in {NAME}", "effort")
-        ledger.lose_form("approximated" if mode else "added", f"effort none is said as thinking off in {NAME}", "mode")
-        return False
-    if mode is not None:
-        ledger.lose_form("dropped", f"a level in {NAME} means that thinking is on", "mode")
-    if effort not in LEVELS:
-        ledger.lose("approximated", f"{NAME} has the levels {', '.join(LEVELS)}; the nearest was sent", "effort")
-    return effort if effort in LEVELS else NEAREST.get(effort, "medium")
+def write_tools(tools: Sequence[Tool], ledger: Ledger) -> list[Wire]:
+    """Definitions. What is changed in their schemas is known for all of them at once."""
+    written: list[Wire | None] = [OFFERED.write_usual(tool) for tool in tools]
+    for index, (change, losses, _) in enumerate(PLANS.of(tools)):
+        wire = written[index]
+        if wire is None:
+            ledger.where = ("tools", index)
+            written[index] = TOOLS.interpret_write(tools[index], ledger)
+        elif change is not None and not (tools[index].forms and is_verbatim(tools[index])):
+            function = wire["function"]
+            function["parameters"] = say_changed(function["parameters"], change)
+            ledger.losses += losses
+    ledger.where = ()
+    return [wire for wire in written if wire is not None]
 
 
-def say_stream(request: Request, body: Wire, mark: Wire, ledger: Ledger) -> None:
+def is_verbatim(tool: Tool) -> bool:
+    """Whether the schema of a tool was read here although it does not fit."""
+    return "input_schema" in marks(NAME, tool).get("verbatim", ())
+
+
+def lose_choice(choice: ToolChoice, ledger: Ledger) -> None:
+    """The model always decides: the protocol has no word for any choice."""
+    weight: LossWeight = "form" if choice == ToolChoice.auto() else "content"
+    ledger.lose("dropped", f"{NAME} has no tool choice", "tool_choice", weight=weight)
+
+
+def write_stream(request: Request, body: Wire, mark: Wire, ledger: Ledger) -> None:
     if request.stream is None:
         body["stream"] = False
         ledger.lose_form("added", f"`stream: false` was added, because {NAME} assumes true", "stream")
-    elif not request.stream or "stream" not in mark.get("absent", ()):
-        body["stream"] = mark.get("stream", True) if request.stream else False
+    elif "stream" not in mark or mark["stream"]["meant"] is not request.stream:
+        body["stream"] = request.stream
+    elif mark["stream"]["sent"]:
+        body["stream"] = mark["stream"]["sent"][0]

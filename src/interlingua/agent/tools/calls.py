@@ -1,12 +1,12 @@
-"""The states of a tool call, and the result of a call that did not finish. All state changes are in this file.
+"""The life of a call: how far it came, and what the model is told of it. Everything that decides this is in this file.
 
-``MOVES`` lists for each state the states that may follow:
+Read ``MOVES`` aloud: from a state, a call can move to those beside it. ``state`` says how far a call came:
 
-- ``offered``: the model made the call; ``asked``: approval was requested; ``approved``: it was given. In these states
-  the handler was not called, even if the call already has an error result.
-- ``started``: the handler was called. If the program ended in this state, it is not known what the handler did.
+- ``offered``: the model made the call; ``asked``: approval was asked for; ``approved``: it was given. In these states
+  the handler was never called, also where the call has an error result already.
+- ``started``: the handler was called. Where a program ended in this state, nobody knows what the handler did.
 - ``finished``: it returned a result; ``failed``: it raised, or returned an error.
-- ``interrupted``: its end was not waited for. It is not known what it did.
+- ``interrupted``: nobody waited for its end. Nobody knows what it did.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ MOVES: dict[State, tuple[State, ...]] = {
 
 
 class CallRun:
-    """One call that is run: its state, and its result once there is one."""
+    """One call that is run: its state, and its result as soon as there is one."""
 
     __slots__ = ("call", "outcome", "result", "state")
 
@@ -46,20 +46,20 @@ class CallRun:
         """What a handler in a thread returned or raised; set by that thread."""
 
     def move(self, state: State) -> None:
-        """Change the state. Raises if ``MOVES`` does not allow it."""
+        """Come to another state; a move that is not in the table raises."""
         if state not in MOVES[self.state]:
             raise ToolStateError(f"the call {self.call.id} of {self.call.name} cannot be {state} after {self.state}")
         self.state = state
 
     def answer(self, result: ToolResultBlock) -> ToolResultBlock:
-        """Set the result. A call that was started is ``finished`` or ``failed`` then."""
+        """Keep the result. For a call that was started, it also says how it ended."""
         if self.state == "started":
             self.move("failed" if result.is_error else "finished")
         self.result = result
         return result
 
     def give_up(self, cause: str) -> ToolResultBlock:
-        """End a call that is not waited for any more. Its result says what is known of it, and why it was ended."""
+        """The result of a call that nobody waits for any more: what is known of it, and why."""
         if self.result is None and self.state == "started" and (result := self._late()) is not None:
             return self.answer(result)
         if self.result is None:
@@ -69,7 +69,7 @@ class CallRun:
         return self.result
 
     def _late(self) -> ToolResultBlock | None:
-        """The result of a handler that has ended in its thread meanwhile."""
+        """What a thread has told already, though nobody has read it yet."""
         if self.outcome is None:
             return None
         value, error = self.outcome
@@ -79,7 +79,7 @@ class CallRun:
 
 
 def unanswered(state: State | None, cause: str) -> str:
-    """The text of the result of a call that has none."""
+    """What the model is told of a call without a result."""
     if state == "started":
         return f"The call was started; its outcome is unknown: {cause}."
     return f"Not run: {cause}."

@@ -1,4 +1,4 @@
-"""Tools that can be run: a definition for the model and a handler for its calls. ``tool`` makes one of a function."""
+"""Tools that can be run: a definition for the model, a handler for the call. ``tool`` makes one of a function."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ __all__ = ["BoundTool", "bind", "tool"]
 P = ParamSpec("P")
 R = TypeVar("R")
 
-_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")  # accepted by every provider
+_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")  # what every vendor takes
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BoundTool(Generic[P, R]):
-    """A tool: its definition and its handler. It can be called like the function that it was made of."""
+    """A tool and who answers its calls. It can still be called like the function that it was made of."""
 
     definition: ToolDefinition
     handler: Callable[P, R]
     timeout: float | None = None
-    """Seconds; None: the limit of the toolbox."""
+    """Seconds; None for no limit of its own."""
     context: str | None = None
-    """The parameter that gets the ``ToolContext``, if the handler has one."""
+    """The parameter that is given the ``ToolContext``, if the handler wants it."""
     parameters: tuple[Parameter, ...] | None = None
-    """The parameters of the function. None: the handler gets the whole input, or the text, as its only argument."""
+    """What arguments are read by. None: the handler gets the whole input, or the text, as its one argument."""
 
     @property
     def name(self) -> str:
@@ -44,13 +44,13 @@ class BoundTool(Generic[P, R]):
 
     @property
     def is_async(self) -> bool:
-        """Whether the handler is an async function. Any other handler runs in a thread."""
-        called = getattr(self.handler, "__call__", None)  # noqa: B004 - an object may have an async __call__
+        """Whether the handler is known to be awaited; one that is not runs in a thread."""
+        called = getattr(self.handler, "__call__", None)  # noqa: B004 - an object may be called asynchronously
         return inspect.iscoroutinefunction(self.handler) or inspect.iscoroutinefunction(called)
 
     @property
     def is_destructive(self) -> bool:
-        """Whether calls need approval."""
+        """Whether somebody must approve a call."""
         annotations = self.definition.annotations
         return annotations is not None and annotations.destructive is True
 
@@ -92,10 +92,10 @@ def tool(
 ) -> Any:
     """A tool made of a typed function: ``@tool``, ``@tool(timeout=5)`` or ``tool(function, name=...)``.
 
-    The schema comes from the annotations; its description and those of the parameters come from the docstring.
+    The schema comes from the annotations, the description and those of the parameters from the docstring.
     """
 
-    def make(function: Callable[..., Any]) -> BoundTool[..., Any]:
+    def made(function: Callable[..., Any]) -> BoundTool[..., Any]:
         doc = read_docstring(_doc(function))
         signature = read_signature(function, doc.parameters)
         definition = ToolDefinition(
@@ -107,26 +107,26 @@ def tool(
         )
         return BoundTool(definition, function, timeout, signature.context, signature.parameters)
 
-    return make if function is None else make(function)
+    return made if function is None else made(function)
 
 
 def bind(
     definition: ToolDefinition, handler: Callable[..., Any], *, timeout: float | None = None
 ) -> BoundTool[..., Any]:
-    """A tool with a given definition. The handler gets the input as one dict, or the text of a free-text tool."""
+    """A tool of a definition written by hand. The handler gets the input as one dict, or the text of a text tool."""
     if not callable(handler):
         raise TypeError(f"the handler of {definition.name} cannot be called: {handler!r}")
     return BoundTool(definition, handler, timeout, _context_of(handler))
 
 
 def _doc(function: Any) -> str | None:
-    """The docstring of the function in a partial, or of an object's ``__call__`` or class."""
-    inner = without_partials(function)
-    if inspect.isroutine(inner):
-        return inspect.getdoc(inner)
-    cls = cast("Any", type(inner))
+    """A partial's own docstring is that of the class ``partial``, an object's that of its class."""
+    asked = without_partials(function)
+    if inspect.isroutine(asked):
+        return inspect.getdoc(asked)
+    cls = cast("Any", type(asked))
     doc: str | None = cls.__call__.__doc__ or cls.__doc__
-    return None if doc and doc.startswith(f"{cls.__name__}(") else doc  # the generated one of a dataclass
+    return None if doc and doc.startswith(f"{cls.__name__}(") else doc  # a dataclass gets one that says nothing
 
 
 def _checked(name: str) -> str:
@@ -136,10 +136,10 @@ def _checked(name: str) -> str:
 
 
 def _context_of(handler: Callable[..., Any]) -> str | None:
-    """The parameter annotated with ``ToolContext``, by type or by name. The handler needs no other annotations."""
+    """The parameter annotated with ``ToolContext``, by type or by name: a handler need not be typed otherwise."""
     try:
         parameters: Mapping[str, inspect.Parameter] = inspect.signature(handler).parameters
     except ValueError:
         return None
-    annotations = (ToolContext, "ToolContext", "ToolContext | None", ToolContext | None)
-    return next((name for name, found in parameters.items() if found.annotation in annotations), None)
+    said = (ToolContext, "ToolContext", "ToolContext | None", ToolContext | None)
+    return next((name for name, found in parameters.items() if found.annotation in said), None)

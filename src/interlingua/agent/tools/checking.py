@@ -1,8 +1,7 @@
-"""A simple check of a value by JSON Schema, for tools whose schema was written by hand or came from a server.
+"""A light check of a value by JSON Schema, for tools whose schema was written by hand or came from a server.
 
-Only these keywords are checked: ``type``, ``enum``, ``const``, ``required``, ``properties``,
-``additionalProperties``, ``items``, ``prefixItems``, the unions and local ``$ref``. Bounds, patterns and formats are
-left to the tool.
+Shapes only: ``type``, ``enum``, ``const``, ``required``, ``properties``, ``additionalProperties``, ``items``,
+``prefixItems``, the unions and local ``$ref``. Bounds, patterns and formats are the tool's own business.
 """
 
 from __future__ import annotations
@@ -27,11 +26,11 @@ from ...types.base import Json
 __all__ = ["complaints"]
 
 MOST, LONGEST = 20, 2000
-"""The largest number of complaints, and of characters in one."""
+"""How many complaints are told, and how many characters one may have."""
 
 
 def complaints(value: Json, schema: Schema) -> list[str]:
-    """What does not fit the schema, each with its path; empty if all fits."""
+    """What does not fit, each with its place; empty if all fits."""
     try:
         root: Schema = well_formed(schema)
         return _first(_Check(root).complaints(value, root, ""))
@@ -40,7 +39,7 @@ def complaints(value: Json, schema: Schema) -> list[str]:
 
 
 class _Check:
-    """Checks one value by one schema. The result of each reference is cached, because unions check it repeatedly."""
+    """One value against one schema. What a reference came to is kept: unions may ask again and again."""
 
     def __init__(self, root: Schema) -> None:
         self._root = root
@@ -58,8 +57,8 @@ class _Check:
     def by_ref(self, value: Json, node: Schema, at: str) -> Iterator[str]:
         key = (at, str(node["$ref"]))
         if key not in self._known:
-            self._known[key] = []  # for a reference to itself
-            found = resolve(node["$ref"], self._root)  # None for a reference to another file: it is not checked
+            self._known[key] = []  # for one that leads back to itself
+            found = resolve(node["$ref"], self._root)  # None for one that leads elsewhere: it is not followed
             self._known[key] = _first(self.complaints(value, found, at))
         yield from self._known[key]
 
@@ -120,7 +119,7 @@ class _Check:
         yield from self._by_union(value, branches_of(node, "oneOf"), at)
 
     def _by_union(self, value: Json, branches: list[Any], at: str) -> Iterator[str]:
-        """At least one branch must fit. For ``oneOf`` too: branches often differ by keywords that are not checked."""
+        """One branch must fit; that only one does is not asked, since branches often differ by what we do not check."""
         tried = [_first(self.complaints(value, branch, at)) for branch in branches]
         if all(tried):
             why = " / ".join(_first(one for some in tried for one in some))
@@ -145,7 +144,7 @@ _KEYWORDS: dict[str, _Keyword] = {
 
 
 def _first(found: Iterator[str]) -> list[str]:
-    """The first distinct complaints. References may repeat the same complaint many times."""
+    """The first different complaints. References that fan out say the same one again and again."""
     return list(islice(dict.fromkeys(islice(found, MOST * MOST)), MOST))
 
 
@@ -154,5 +153,5 @@ def _place(at: str) -> str:
 
 
 def _same(value: object, other: object) -> bool:
-    """Equal as JSON. In Python, True == 1."""
+    """Equal as JSON: to Python, True is 1."""
     return value == other and isinstance(value, bool) == isinstance(other, bool)

@@ -1,4 +1,4 @@
-"""A call with its arguments read, ready to run; or the error result that says what is wrong with them."""
+"""Reading a call: from what the model wrote to what the handler is given, or to a result that says why not."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from ...codec.schema.nulls import allows_null
 from ...codec.schema.walk import properties_of, required_of, well_formed
 from ...types.base import Json
 from ...types.blocks import ToolResultBlock, ToolUseBlock
-from .bound_tool import BoundTool
+from .binding import BoundTool
+from .checking import complaints
 from .context import ToolContext
 from .results import failure, failure_of
-from .schema_check import complaints
 from .signatures import read_arguments
 
 __all__ = ["Ready", "read_call"]
 
 
 class Ready(Struct, frozen=True):
-    """A call whose arguments were read, so that it can be run."""
+    """A call whose arguments were read: all that is missing is to run it."""
 
     call: ToolUseBlock
     tool: BoundTool[..., Any]
@@ -31,15 +31,15 @@ class Ready(Struct, frozen=True):
     kwargs: dict[str, Any] = {}
 
     def invoke(self, metadata: dict[str, Any] | None = None) -> Any:
-        """Call the handler. An async handler returns an awaitable."""
-        context = {}
+        """What the handler returns: for an asynchronous one, something to await."""
+        given = {}
         if self.tool.context is not None:
-            context[self.tool.context] = ToolContext(self.call.id, self.tool.name, metadata or {})
-        return self.tool.handler(*self.args, **self.kwargs, **context)
+            given[self.tool.context] = ToolContext(self.call.id, self.tool.name, metadata or {})
+        return self.tool.handler(*self.args, **self.kwargs, **given)
 
 
 def read_call(call: ToolUseBlock, tool: BoundTool[..., Any]) -> Ready | ToolResultBlock:
-    """The call with its arguments, or the result that tells the model what is wrong with it."""
+    """The call made ready for its tool, or the result that tells the model what is wrong with it."""
     if tool.definition.kind == "text":
         text = _text(call)
         return failure(call, f"`{tool.name}` takes plain text.") if text is None else Ready(call, tool, (text,))
@@ -54,12 +54,12 @@ def read_call(call: ToolUseBlock, tool: BoundTool[..., Any]) -> Ready | ToolResu
         return Ready(call, tool, (input,))
     except ValueError as error:
         return failure(call, f"The arguments of `{tool.name}` do not fit its schema, so it was not run:\n{error}")
-    except Exception as error:  # noqa: BLE001 - the class of an argument may raise anything
+    except Exception as error:  # noqa: BLE001 - an argument's own class may refuse in its own way
         return failure_of(call, error)
 
 
 def _text(call: ToolUseBlock) -> str | None:
-    """The text for a free-text tool. In dialects without free-text tools it is the one member ``input``."""
+    """Free text; where the protocol had no word for it, it came as the one member ``input``."""
     if call.kind == "text":
         return call.input_text or ""
     wrapped = _input(call).get("input")
@@ -71,7 +71,7 @@ def _input(call: ToolUseBlock) -> dict[str, Json]:
 
 
 def _malformed(call: ToolUseBlock) -> str | None:
-    """Why the text is not a JSON object. A parsed ``input`` is used before the text; no text means no arguments."""
+    """Why the text is no object. An ``input`` that was mended wins over its text; no text at all is no arguments."""
     text = call.input_text
     if call.input or text is None or not text.strip() or (why := parse_error(text)) is None:
         return None
@@ -90,7 +90,7 @@ def _near(text: str, why: str) -> str:
 def _without_forced_nulls(input: dict[str, Json], schema: dict[str, Json]) -> dict[str, Json]:
     """Without the nulls that strict mode forced, and without those at the top that can only mean "absent".
 
-    A schema that cannot be strict forces no nulls, but models send them nevertheless.
+    A schema that cannot be strict gets no forced nulls, but models send them all the same.
     """
     restored: dict[str, Json] = restore_optional(input, schema)
     if None not in restored.values():

@@ -1,7 +1,8 @@
-"""Type hints in the form that msgspec reads, and hooks for types that msgspec does not support.
+"""Type hints as msgspec reads them, and the types that it cannot build alone.
 
-Descriptions in ``Annotated[str, "..."]`` and constraints of other libraries (pydantic's ``Field``, ``annotated_types``)
-become ``msgspec.Meta``. A pydantic model is recognized by its methods, a path by its class; pydantic is not imported.
+Words in ``Annotated[str, "..."]`` and constraints of other libraries (pydantic's ``Field``, ``annotated_types``) become
+``msgspec.Meta``. Types that msgspec does not know are known by their manners: a pydantic model by its methods, a path
+by its class. pydantic itself is never imported.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import msgspec
 
 from ...types.base import Json
 
-__all__ = ["build", "description_of", "plain_hint", "schema_of", "to_json"]
+__all__ = ["build", "description_of", "plain_hint", "said", "schema_of"]
 
 _BOUNDS = ("gt", "ge", "lt", "le", "multiple_of", "min_length", "max_length", "pattern")
 
@@ -24,7 +25,7 @@ _BOUNDS = ("gt", "ge", "lt", "le", "multiple_of", "min_length", "max_length", "p
 
 
 def plain_hint(hint: Any) -> Any:
-    """``hint`` with ``msgspec.Meta`` in place of other annotations in ``Annotated``, at any depth."""
+    """``hint`` with all that is said in its ``Annotated`` parts said as ``msgspec.Meta``, at any depth."""
     origin, args = get_origin(hint), get_args(hint)
     if origin is Annotated:
         base, *notes = args
@@ -39,11 +40,11 @@ def plain_hint(hint: Any) -> Any:
 
 
 def description_of(hint: Any) -> str | None:
-    """The last description in the outermost ``Annotated``."""
+    """The last words in the outermost ``Annotated``."""
     if get_origin(hint) is not Annotated:
         return None
-    found = [meta.description for meta in _metas(get_args(hint)[1:]) if meta.description]
-    return found[-1] if found else None
+    said = [meta.description for meta in _metas(get_args(hint)[1:]) if meta.description]
+    return said[-1] if said else None
 
 
 def _metas(notes: Iterable[Any]) -> Iterator[msgspec.Meta]:
@@ -53,11 +54,11 @@ def _metas(notes: Iterable[Any]) -> Iterator[msgspec.Meta]:
         elif isinstance(note, str):
             yield msgspec.Meta(description=note)
         else:
-            yield from _of_other_library(note)
+            yield from _foreign(note)
 
 
-def _of_other_library(note: Any) -> Iterator[msgspec.Meta]:
-    """An annotation of another library: bounds by their usual names, ``description`` or ``documentation``."""
+def _foreign(note: Any) -> Iterator[msgspec.Meta]:
+    """A note of another library: bounds by their usual names, words in ``description`` or ``documentation``."""
     bounds = {word: value for word in _BOUNDS if (value := getattr(note, word, None)) is not None}
     if bounds:
         yield msgspec.Meta(**bounds)
@@ -82,7 +83,7 @@ def schema_of(cls: Any) -> dict[str, Json]:
 
 
 def build(cls: Any, value: Json) -> Any:
-    """A ``dec_hook``. msgspec adds the path to an error that is raised here."""
+    """A ``dec_hook``. What it raises becomes a complaint with the place."""
     if hasattr(cls, "model_validate_json"):
         return _validated(cls, value)
     if isinstance(cls, type) and issubclass(cls, PurePath):
@@ -93,23 +94,23 @@ def build(cls: Any, value: Json) -> Any:
 
 
 def _validated(cls: Any, value: Json) -> Any:
-    """Validated as JSON, so that a strict model accepts a string for a date and an array for a tuple."""
+    """Through JSON, so that a strict model takes a date from a string and a tuple from an array."""
     try:
         return cls.model_validate_json(msgspec.json.encode(value))
     except ValueError as error:
         list_errors = getattr(error, "errors", None)
         if list_errors is None:
             raise
-        problems = (f"{'.'.join(map(str, one['loc'])) or cls.__name__}: {one['msg']}" for one in list_errors())
-        raise ValueError("; ".join(problems)) from None
+        told = (f"{'.'.join(map(str, one['loc'])) or cls.__name__}: {one['msg']}" for one in list_errors())
+        raise ValueError("; ".join(told)) from None
 
 
-def to_json(value: Any) -> Json:
-    """An ``enc_hook``: a value of such a type as JSON."""
+def said(value: Any) -> Json:
+    """An ``enc_hook``: what a value of such a type says as JSON."""
     if hasattr(value, "model_dump"):
         return value.model_dump(mode="json")
-    if isinstance(value, str):  # a subclass of str, which msgspec refuses
+    if isinstance(value, str):  # a subclass, which msgspec refuses
         return str.__str__(value)
     if isinstance(value, PurePath):
         return str(value)
-    raise NotImplementedError(f"a {type(value).__name__} cannot be written as JSON")
+    raise NotImplementedError(f"a {type(value).__name__} has no form as JSON")

@@ -1,4 +1,4 @@
-"""``Batch``: runs the calls of one answer at the same time, with limits, approval, and threads for blocking tools."""
+"""Running the calls of one answer together: limits, approval, threads for what would block the loop."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from typing import Any, TypeVar
 
 from ...types.blocks import ToolResultBlock, ToolUseBlock
 from ...types.tools import ToolDefinition
-from .call_run import CallRun
-from .ready_calls import Ready
+from .calls import CallRun
+from .reading import Ready
 from .results import failure, failure_of, result_of
 from .threads import Threads
 
@@ -27,23 +27,23 @@ T = TypeVar("T")
 
 STOPPED = "the turn was stopped"
 ENDED = "the program ended before the call did"
-"""Why the outcome of a call is not known that an earlier process has started."""
+"""Why nobody knows what became of a call that was started by an earlier process."""
 
 Approve = Callable[[ToolUseBlock, ToolDefinition], bool | str | Awaitable[bool | str]]
-"""Called before a destructive tool runs. ``True`` runs it; ``False``, a reason or anything else does not."""
+"""Asked before a destructive tool runs: ``True`` to run it, ``False`` or a reason to refuse. Nothing else approves."""
 
 OnResult = Callable[[ToolResultBlock], object]
-"""Called with each result as soon as there is one. If it returns an awaitable, that is awaited."""
+"""Told of each result as soon as it is there; what it returns is awaited if it can be."""
 
 OnStart = Callable[[CallRun], Awaitable[None]]
 """Awaited before a handler is called. If it raises, the handler is not called."""
 
 BLOCKED: contextvars.ContextVar[asyncio.AbstractEventLoop | None] = contextvars.ContextVar("blocked", default=None)
-"""The event loop whose thread is blocked in ``run_blocking``: nothing can run in it meanwhile."""
+"""The loop whose thread waits for ``run_blocking``: nothing can be asked of it meanwhile."""
 
 
 class Batch:
-    """The calls of one answer. ``run`` runs them; ``runs`` has the current state of each."""
+    """The calls of one answer. ``run`` runs them; ``runs`` says at any time how far each came."""
 
     def __init__(
         self,
@@ -61,21 +61,21 @@ class Batch:
     ) -> None:
         self.runs = tuple(CallRun(call, "started" if call.id in started else "offered") for call in calls)
         self.cause: str | None = None
-        """Why the calls were stopped, if the batch itself knows it."""
+        """Why the calls were stopped, where it is known here and nowhere else."""
         self._prepare, self._threads, self._timeout = prepare, threads, timeout
         self._approve, self._on_result, self._on_start = approve, on_result, on_start
         self._metadata = dict(metadata or {})
-        self._approving = asyncio.Lock()
+        self._asking = asyncio.Lock()
         self._places: AbstractAsyncContextManager[Any] = (
             nullcontext() if parallel is None else asyncio.Semaphore(max(1, parallel))
         )
         self._tasks: list[asyncio.Task[ToolResultBlock]] = []
         self._closed: str | None = None
-        """Why no more handlers are called."""
+        """Why no handler is called any more."""
 
     async def run(self) -> tuple[ToolResultBlock, ...]:
-        """All results, in order. If a call raises or the task is cancelled, the other calls are cancelled first."""
-        self._tasks = [asyncio.create_task(self._answer_or_wrap(run)) for run in self.runs]
+        """All results, in order. When one call raises or the caller is cancelled, the others are cancelled first."""
+        self._tasks = [asyncio.create_task(self._answer_held(run)) for run in self.runs]
         try:
             return tuple(await asyncio.gather(*self._tasks))
         except GeneratorExit:  # nothing can be awaited any more
@@ -84,29 +84,29 @@ class Batch:
         except BaseException as error:
             self.stop(STOPPED)
             await asyncio.gather(*self._tasks, return_exceptions=True)
-            if isinstance(error, _WrappedExit):
+            if isinstance(error, _Held):
                 raise error.error from None
             raise
 
     def close(self, cause: str) -> None:
-        """Call no more handlers. Running handlers are waited for."""
+        """Call no more handlers; those that run are waited for."""
         self._closed = self._closed or cause
 
     def stop(self, cause: str) -> None:
-        """Call no more handlers, and cancel those that run."""
+        """Call no more handlers, and cancel what still runs."""
         self.close(cause)
         for task in self._tasks:
             task.cancel()
 
     def give_up(self, cause: str) -> tuple[ToolResultBlock, ...]:
-        """A result for each call: its own, or what is known of a call that has none."""
+        """A result for each call: those that exist, and what is known of the others."""
         return tuple(run.give_up(self.cause or cause) for run in self.runs)
 
-    async def _answer_or_wrap(self, run: CallRun) -> ToolResultBlock:
+    async def _answer_held(self, run: CallRun) -> ToolResultBlock:
         try:
             return await self._answer(run)
         except (KeyboardInterrupt, SystemExit) as error:
-            raise _WrappedExit(error) from None
+            raise _Held(error) from None
 
     async def _answer(self, run: CallRun) -> ToolResultBlock:
         if run.state == "started":
@@ -114,7 +114,7 @@ class Batch:
         ready = self._prepare(run.call)
         result = run.answer(ready) if isinstance(ready, ToolResultBlock) else await self._result(run, ready)
         if self._on_result is not None:
-            await _awaited(self._on_result(result))
+            await _settled(self._on_result(result))
         return result
 
     async def _result(self, run: CallRun, ready: Ready) -> ToolResultBlock:
@@ -126,11 +126,13 @@ class Batch:
     # ------------------------------------------------------------------------------------------------------ approval
 
     async def _refusal(self, run: CallRun, ready: Ready) -> str | None:
-        """Why a destructive tool is not run; None if it was approved. Calls are approved one after the other."""
+        """Why a destructive tool may not run. One question at a time, in the order of the calls."""
         name = ready.tool.name
         if self._approve is None:
-            return f"`{name}` is destructive and cannot be approved, so it was not run (the caller must pass approve=)."
-        async with self._approving:
+            return (
+                f"`{name}` is destructive and nobody can approve it, so it was not run (the caller must pass approve=)."
+            )
+        async with self._asking:
             run.move("asked")
             verdict = await self._verdict(ready)
         if verdict is True:
@@ -146,7 +148,7 @@ class Batch:
         assert self._approve is not None
         try:
             verdict: Any = self._approve(ready.call, ready.tool.definition)
-            while inspect.isawaitable(verdict):  # an async function may return another awaitable
+            while inspect.isawaitable(verdict):  # also what an asynchronous approval returned without awaiting it
                 verdict = await verdict
             return verdict
         except Exception as error:
@@ -173,10 +175,10 @@ class Batch:
         return await _outcome(run, ready, seconds, partial(self._in_thread, run, ready))
 
     async def _refused_start(self, run: CallRun) -> ToolResultBlock | None:
-        """Start a call, or return why it may not start. The handler must be called before anything is awaited."""
+        """None: the call is started now, and its handler must be called before anything is awaited."""
         if self._on_start is not None and self._closed is None:
             await self._on_start(run)
-        if _is_cancelled():  # an approve function may have caught the CancelledError
+        if _is_cancelled():  # an approval may have swallowed it
             raise asyncio.CancelledError
         if self._closed is not None:
             return run.give_up(self.cause or self._closed)
@@ -186,25 +188,25 @@ class Batch:
     def _no_thread(self, ready: Ready) -> str:
         return (
             f"Not run: no thread was free for `{ready.tool.name}`; "
-            f"all {self._threads.limit} are used by calls that have not ended yet."
+            f"all {self._threads.limit} are kept by calls that have not ended yet."
         )
 
     async def _in_thread(self, run: CallRun, ready: Ready) -> Any:
-        def set_outcome(value: Any, error: BaseException | None) -> None:
+        def told(value: Any, error: BaseException | None) -> None:
             run.outcome = value, error
 
-        await self._threads.run(partial(ready.invoke, self._metadata), ready.tool.name, set_outcome)
+        await self._threads.run(partial(ready.invoke, self._metadata), ready.tool.name, told)
         assert run.outcome is not None
         value, error = run.outcome
         if error is not None:
             raise _Raised(error)
-        return await _awaited(value)
+        return await _settled(value)
 
 
 async def _outcome(
     run: CallRun, ready: Ready, seconds: float | None, work: Callable[[], Awaitable[Any]]
 ) -> ToolResultBlock:
-    """Call a handler at once, and make its value or its error the result."""
+    """What a handler came to that is started here and now, without waiting for anything before."""
     scope = asyncio.timeout(seconds)
     try:
         async with scope:
@@ -216,16 +218,16 @@ async def _outcome(
     except asyncio.CancelledError as error:
         if _is_cancelled():
             raise
-        return run.answer(failure_of(run.call, error))  # raised by the tool itself
-    except Exception as error:  # noqa: BLE001 - any error becomes the result
+        return run.answer(failure_of(run.call, error))  # the tool's own
+    except Exception as error:  # noqa: BLE001 - whatever it is, the model is told
         if scope.expired():
-            return run.give_up(f"`{ready.tool.name}` did not end within {seconds:g} seconds and was abandoned")
+            return run.give_up(f"`{ready.tool.name}` did not answer within {seconds:g} seconds and was given up")
         return run.answer(failure_of(run.call, error))
     return run.answer(result_of(run.call, value))
 
 
 class _Raised(Exception):
-    """Wraps what a handler raised in its thread, because a StopIteration cannot be raised in a coroutine."""
+    """What a handler raised in its thread; a StopIteration cannot pass through a coroutine as it is."""
 
     def __init__(self, error: BaseException) -> None:
         self.error = error
@@ -236,19 +238,19 @@ def _is_cancelled() -> bool:
     return task is not None and task.cancelling() > 0
 
 
-async def _awaited(value: Any) -> Any:
+async def _settled(value: Any) -> Any:
     return await value if inspect.isawaitable(value) else value
 
 
-class _WrappedExit(Exception):
-    """Wraps a KeyboardInterrupt or SystemExit: raised by a task, it would end the event loop before any cleanup."""
+class _Held(Exception):
+    """A KeyboardInterrupt or SystemExit: raised by a task as it is, it would end the loop before anybody cleans up."""
 
     def __init__(self, error: BaseException) -> None:
         self.error = error
 
 
 def run_blocking(job: Coroutine[Any, Any, T]) -> T:
-    """Run a coroutine and wait for its result; in another thread if this one already runs an event loop."""
+    """The job's outcome, waited for. Where this thread runs a loop already, in another thread."""
     try:
         loop = asyncio.get_running_loop()
     except RuntimeError:
@@ -260,7 +262,5 @@ def run_blocking(job: Coroutine[Any, Any, T]) -> T:
 
 
 def _run_loop(job: Coroutine[Any, Any, T]) -> T:
-    with asyncio.Runner(
-        loop_factory=asyncio.new_event_loop
-    ) as runner:  # does not change the thread's current event loop
+    with asyncio.Runner(loop_factory=asyncio.new_event_loop) as runner:  # leaves the thread's own loop as it was
         return runner.run(job)

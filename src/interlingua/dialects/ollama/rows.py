@@ -1,0 +1,227 @@
+"""The phrases of Ollama: our field, their key. ``codec.rows`` says what a row means.
+
+A message has a key for each kind of block. In ``BLOCKS`` a block is an object of that key alone, and ``CALLS`` has what
+stands in ``tool_calls``; ``slots`` puts them together. ``Turn`` is a message of the wire, key by key. What the protocol
+refuses is in ``rules``.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...codec.fitted_kinds import AtLeast
+from ...codec.json import is_object
+from ...codec.kinds import INT, NUMBER, OBJECT, OMIT, REFUSED, STRINGS, TEXT, By, Plain, Vocabulary
+from ...codec.ledger import Ledger
+from ...codec.rows import Row, fill, instead, may, must, unsaid
+from ...codec.rules import as_json_text, as_text
+from ...codec.table import Frame, Table
+from ...codec.usage import Counts
+from ...types.base import Json, Value
+from ...types.blocks import (
+    Base64Source,
+    DocumentBlock,
+    ImageBlock,
+    JsonBlock,
+    OpaqueBlock,
+    RefusalBlock,
+    TextBlock,
+    ThinkingBlock,
+    ToolUseBlock,
+)
+from ...types.request import Request, Thinking
+from ...types.response import Response
+from ...types.tools import ServerTool, ToolDefinition
+from ...types.words import Role, StopReason
+from . import rules
+from .facts import EPOCH, LEVELS, NAME, NEAREST_LEVEL, media_type
+
+
+class Turn(Value, frozen=True):
+    """One message of the wire: its role and its keys. ``extras`` and ``forms`` are those of the value it stands for."""
+
+    role: Role = Role.user
+    content: str = ""
+    thinking: str = ""
+    images: list[Json] | None = None
+    tool_calls: list[Json] | None = None
+    tool_name: str | None = None
+    tool_call_id: str | None = None
+
+
+class Roles(Vocabulary):
+    """Roles, as the server reads them: in any case. What is no role is read as the user's."""
+
+    def read(self, wire: Json, marks: dict[str, Json]) -> Any:
+        return self.reads.get(wire.lower(), Role.user) if type(wire) is str else Role.user
+
+
+ROLES = Roles(
+    {
+        "system": Role.system,
+        "developer": Role.system,
+        "user": Role.user,
+        "assistant": Role.assistant,
+        "tool": Role.tool,
+    }
+)
+STOP = Vocabulary(
+    {
+        "stop": StopReason.end_turn,  # of a turn with calls too: there it is tool_use
+        "length": StopReason.max_tokens,
+        "load": StopReason.end_turn,
+        "unload": StopReason.end_turn,
+    }
+)
+LIMIT = AtLeast(1, f"{NAME} reads a limit below 1 as none")
+ARRAY = Plain("an array", list, blank=[])
+
+# ---------------------------------------------------------------------------------------------------- kinds of its own
+
+
+def read_picture(wire: Json) -> Any:
+    """Data in base64. The server refuses a data URL."""
+    if type(wire) is not str or wire.startswith("data:"):
+        return REFUSED
+    return Base64Source(media_type(wire), wire)
+
+
+def write_picture(source: Base64Source, ledger: Ledger) -> Json:
+    if source.media_type != media_type(source.data):
+        ledger.lose_form("dropped", f"images of {NAME} have no media type", "media_type")
+    ledger.foreign(source, NAME)
+    return source.data
+
+
+def read_think(wire: Json) -> Any:
+    """``think`` is a switch or a level, not both."""
+    if type(wire) is bool:
+        return Thinking(mode="enabled" if wire else "disabled")
+    return Thinking(effort=wire) if type(wire) is str and wire in LEVELS else REFUSED
+
+
+def write_think(thinking: Thinking, ledger: Ledger) -> Json:
+    ledger.foreign(thinking, NAME)
+    if thinking.budget is not None:
+        ledger.lose("dropped", f"{NAME} has no thinking budget", "budget")
+    if thinking.display is not None:
+        ledger.lose("dropped", f"{NAME} has no setting to show or hide thinking", "display")
+    if thinking.effort is not None:
+        return _write_effort(thinking.effort, thinking.mode, ledger)
+    if thinking.mode is None and thinking.budget is None:
+        ledger.lose("dropped", f"nothing of these thinking settings can be said in {NAME}")
+        return OMIT
+    if thinking.mode is None:
+        ledger.lose_form("added", f"thinking in {NAME} is on or off; a budget was sent as on", "mode")
+        return thinking.budget != 0
+    if thinking.mode not in ("enabled", "disabled"):
+        ledger.lose("approximated", f"thinking in {NAME} is on or off; sent as on", "mode")
+    return thinking.mode != "disabled"
+
+
+def _write_effort(effort: str, mode: str | None, ledger: Ledger) -> bool | str:
+    if mode == "disabled":
+        ledger.lose_form("dropped", "thinking is disabled, so no effort was sent", "effort")
+        return False
+    if effort == "none":
+        ledger.lose_form("approximated", f"effort none is said as thinking off in {NAME}", "effort")
+        ledger.lose_form("approximated" if mode else "added", f"effort none is said as thinking off in {NAME}", "mode")
+        return False
+    if mode is not None:
+        ledger.lose_form("dropped", f"a level in {NAME} means that thinking is on", "mode")
+    if effort not in LEVELS:
+        ledger.lose("approximated", f"{NAME} has the levels {', '.join(LEVELS)}; the nearest was sent", "effort")
+    return effort if effort in LEVELS else NEAREST_LEVEL.get(effort, "medium")
+
+
+def read_format(wire: Json) -> Any:
+    """A schema. Any JSON (``"json"``) is residue."""
+    return wire if is_object(wire) and wire else REFUSED
+
+
+def write_format(schema: dict[str, Json], ledger: Ledger) -> Json:
+    if not schema:
+        ledger.lose_form("approximated", f"a schema of anything is format json in {NAME}")
+    return schema or "json"
+
+
+def as_read(wire: Json) -> bool:
+    """What these functions read is what they write."""
+    return True
+
+
+PICTURE = By(read_picture, write_picture, name="a string", usual=as_read)
+THINK = By(read_think, write_think, name="a boolean or a string", usual=as_read)
+FORMAT = By(read_format, write_format, name="an object", usual=as_read, blank="")
+
+# -------------------------------------------------------------------------------------------------------------- tables
+
+EVERY_BLOCK: dict[str, Any] = {
+    "signature": unsaid(f"{NAME} has no signatures", "state"),
+    "cache": unsaid(f"{NAME} has no cache marks"),
+}
+# fmt: off
+BLOCKS = Table(NAME, Table.KEY,
+    Row(ThinkingBlock, "thinking", rules.THOUGHT, text=must("thinking")),
+    Row(TextBlock,     "content",  rules.FILLED, text="content", citations=unsaid(f"{NAME} has no citations")),
+    Row(ImageBlock,    "images",   rules.AS_DATA, source=must("images", PICTURE),
+        detail=unsaid(f"{NAME} has no `detail` of images")),
+    instead(JsonBlock,     as_json_text(f"{NAME} has no JSON here; sent as JSON text")),
+    instead(RefusalBlock,  as_text(f"{NAME} has no refusals; sent as text")),
+    instead(DocumentBlock, rules.as_plain_text),
+    carrier=OpaqueBlock, **EVERY_BLOCK,
+)
+CALLS = Table(NAME, None,
+    Row(ToolUseBlock, None, rules.JSON_CALL, id=may("id", default=""), name="function.name",
+        input=fill("function.arguments", {}, OBJECT), ignores={"type": "function"}, elsewhere="kind",
+        input_text=unsaid(f"{NAME} takes parsed arguments, not the text", "form")),
+    **EVERY_BLOCK,
+)
+SLOTS: dict[str, Any] = {
+    "content": fill("content", ""), "thinking": may("thinking"), "images": may("images", ARRAY),
+    "tool_calls": may("tool_calls", ARRAY),
+}
+TURNS = Table(NAME, None,
+    Row(Turn, None, role=fill("role", "user", ROLES), elsewhere="tool_name tool_call_id", **SLOTS),
+)
+RESULTS = Table(NAME, None,
+    Row(Turn, None, role=fill("role", "user", ROLES), tool_name=may("tool_name"), tool_call_id=may("tool_call_id"),
+        **SLOTS),
+)
+ANSWERS = Table(NAME, None,
+    Row(Turn, None, constants={"role": "assistant"}, gives={"role": Role.assistant}, elsewhere="tool_name tool_call_id",
+        **SLOTS),
+)
+TOOLS = Table(NAME, None,
+    Row(ToolDefinition, None, rules.JSON_TOOL, rules.NOT_STRICT, rules.FITTING, constants={"type": "function"},
+        name="function.name", description=may("function.description"),
+        input_schema=fill("function.parameters", {}, OBJECT),
+        strict=unsaid(f"tools of {NAME} have no `strict`"), cache=unsaid(f"tools of {NAME} have no `cache`"),
+        elsewhere="kind"),
+    carrier=ServerTool,
+)
+OFFERED = TOOLS.for_answers()  # schemas of offered tools are fitted all at once
+PARAMS = Frame(NAME,
+    Row(Request, None,
+        model=may("model", TEXT),
+        metadata=unsaid(f"{NAME} has no `metadata`"),
+        service_tier=unsaid(f"{NAME} has no `service_tier`"),
+        betas=unsaid(f"{NAME} has no `betas`"),
+        output_name=unsaid(f"{NAME} has no `output_name`", "form"),
+        max_output_tokens=may("options.num_predict", LIMIT),
+        temperature=may("options.temperature", NUMBER),
+        top_p=may("options.top_p", NUMBER),
+        top_k=may("options.top_k", INT),
+        stop_sequences=may("options.stop", STRINGS),
+        seed=may("options.seed", INT),
+        thinking=may("think", THINK),
+        output_schema=may("format", FORMAT),
+        elsewhere="messages system tools tool_choice stream request_id"),
+)
+ANSWER = Frame(NAME,
+    Row(Response, None, constants={"created_at": EPOCH, "done": True}, model=fill("model", ""),
+        id=unsaid(f"an answer of {NAME} has no id", "form"),
+        elsewhere="content stop_reason raw_stop_reason usage request_id origin latency_ms losses attempts raw error"),
+)
+USAGE = Counts(NAME, ("input_tokens", "output_tokens"), input_tokens="prompt_eval_count", output_tokens="eval_count")
+# fmt: on

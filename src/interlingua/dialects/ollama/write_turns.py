@@ -1,0 +1,389 @@
+"""Writing turns. The marks that reading leaves are told in ``read_turns``.
+
+A message of the wire has a key for each kind of block: ``thinking`` and ``content`` are one string each, so that
+several blocks are joined by a blank line; a block that stood elsewhere than in the order of ``PLACES`` is moved.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from typing import Any
+
+from msgspec.structs import replace
+
+from ...codec.arguments import write_arguments
+from ...codec.history import is_plain, issued, settled, speakable
+from ...codec.incomplete import is_left_out
+from ...codec.issuer import same_issuer
+from ...codec.json import is_object
+from ...codec.ledger import Ledger
+from ...codec.tables import marks, merge
+from ...types.base import Json
+from ...types.blocks import Block, ImageBlock, OpaqueBlock, TextBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock
+from ...types.capabilities import Target
+from ...types.loss import Loss
+from ...types.messages import Message
+from ...types.words import Role
+from .facts import ERROR_PREFIX, JOINT, NAME, PLACES, Place, Wire
+from .rows import BLOCKS, CALLS, RESULTS, ROLES, TURNS, Turn
+
+USER, ASSISTANT, TOOL = Role.user, Role.assistant, Role.tool  # an Enum's attribute costs 40 ns
+WORDS = ROLES.writes
+ERROR_IN_WORDS = f"{NAME} has no error flag; the text begins with {ERROR_PREFIX!r}"
+NO_ERROR_FLAG = f"{NAME} has no error flag; false says the same as none"
+NAMED_BY_CALL = f"a tool result of {NAME} names its tool; the name was taken from the call"
+NO_RESULTS_HERE = f"tool results of {NAME} are messages of their own"
+NO_ID = f"a call of {NAME} without an id goes by position"
+
+# -------------------------------------------------------------------------------------------------------------- blocks
+
+Placed = Sequence[tuple[Place, Block]]
+Parts = dict[str, list[tuple[Place, Json]]]
+
+
+def write_block(block: Block, ledger: Ledger) -> tuple[str, Json] | None:
+    """The key under which a block goes and what it adds there; None after a declared loss."""
+    if type(block) is ToolUseBlock:
+        return "tool_calls", write_call(block, ledger)
+    wire = BLOCKS.write(block, ledger)
+    if wire is None:
+        return None
+    if not is_object(wire) or len(wire) != 1:
+        assert isinstance(block, OpaqueBlock)
+        ledger.opaque(block)
+        return None
+    return next(iter(wire.items()))
+
+
+def write_call(block: ToolUseBlock, ledger: Ledger) -> Wire:
+    """A call without its number. An id that we derived ourselves is never sent."""
+    mark = marks(NAME, block)
+    as_text = mark.get("arguments") == "string" and block.kind == "json"
+    plain = replace(block, input_text=None) if as_text else block
+    if not block.id:
+        ledger.lose_form("added", NO_ID, "id")
+    elif mark.get("derived") == block.id:
+        plain = replace(plain, id="")
+    wire: Wire = CALLS.write(plain, ledger)
+    if as_text:
+        wire["function"]["arguments"] = write_arguments(block.input, block.input_text)
+    return wire
+
+
+def write_number(wire: Wire, call: ToolUseBlock, number: int, *, answer: bool) -> None:
+    """The place of a call among the others, where it is usual or was there."""
+    if "index" not in wire["function"] and marks(NAME, call).get("numbered", answer):
+        wire["function"]["index"] = number
+
+
+def write_slots(placed: Placed, ledger: Ledger, *, answer: bool = False, context: bool = False) -> dict[str, Any]:
+    """The keys of a message, and ``context`` where there may be one. ``answer``: as the server writes it."""
+    if len(placed) == 1 and type(only := placed[0][1]) is TextBlock and only.text and is_plain(only):
+        return {"content": only.text}
+    where = ledger.where
+    parts: Parts = {key: [] for key in PLACES}
+    order: list[tuple[int, Place]] = []
+    for place, block in placed:
+        ledger.where = place
+        written = None if answer and is_left_out(block, NAME, ledger) else write_block(block, ledger)
+        if written is None:
+            continue
+        key, value = written
+        if key not in PLACES or (key == "context" and not context):
+            ledger.lose("dropped", f"a message of {NAME} has no {key}")
+            continue
+        if type(block) is ToolUseBlock:
+            write_number(value, block, len(parts[key]), answer=answer)
+        order.append((PLACES.index(key), place))
+        parts[key].append((place, value))
+    _lose_order(order, ledger)
+    slots: dict[str, Any] = {key: _joined(parts[key], ledger) for key in ("content", "thinking")}
+    slots |= {key: [value for _, value in parts[key]] for key in ("images", "tool_calls") if parts[key]}
+    if parts["context"]:
+        slots["context"] = parts["context"][-1][1]
+    ledger.where = where
+    return slots
+
+
+def _lose_order(order: list[tuple[int, Place]], ledger: Ledger) -> None:
+    ordered = sorted(order, key=lambda member: member[0])
+    for before, after in zip(order, ordered, strict=True) if ordered != order else ():
+        if before is not after:
+            ledger.where = before[1]
+            ledger.lose("moved", f"a message of {NAME} holds thinking, text, images and calls in that order")
+
+
+def _joined(texts: list[tuple[Place, str]], ledger: Ledger) -> str:
+    if len(texts) > 1:
+        for place, _ in texts:
+            ledger.where = place
+            ledger.lose_form("approximated", f"{NAME} has one text per message; joined by blank lines")
+    return JOINT.join([text for _, text in texts])
+
+
+# --------------------------------------------------------------------------------------------------------------- turns
+
+Run = list[tuple[int, Message]]
+Results = list[tuple[Place, ToolResultBlock]]
+
+
+def write_messages(
+    messages: Sequence[Message], target: Target | None, ledger: Ledger, skip: int = 0, *, context: bool = False
+) -> list[Wire]:
+    """The turns of a history. ``skip`` leading messages are written elsewhere; ``context`` may be in an answer."""
+    known = len(ledger.losses)
+    history = History(target, ledger, context=context)
+    if not history.write_in_order(messages, skip):
+        del ledger.losses[known:]
+        history = History(target, ledger, context=context)
+        for run in in_runs(issued(messages, NAME), ledger, skip):
+            if len(run) > 1 or not history.write_usual(*run[0]):
+                history.write_run(run)
+    return history.turns
+
+
+def in_runs(messages: Sequence[Message], ledger: Ledger, skip: int) -> list[Run]:
+    """Messages that become one: where turns of the model follow each other, the server keeps the first one's calls."""
+    runs: list[Run] = []
+    apart = any(message.role == TOOL and "apart" in marks(NAME, message) for message in messages)
+    for index, message in enumerate(messages) if apart else settled(messages, ledger):
+        if index < skip:
+            continue
+        before = runs[-1][-1][1].role if runs else None
+        if before == message.role == TOOL:
+            ledger.lose_form("moved", f"neighbouring tool messages read as one in {NAME}", "messages", index)
+        if before == message.role == ASSISTANT and _joins(message, runs[-1]):
+            ledger.lose_form("moved", f"{NAME} wants results right after calls; joined to them", "messages", index)
+            runs[-1].append((index, message))
+        else:
+            runs.append([(index, message)])
+    return runs
+
+
+def _joins(message: Message, run: Run) -> bool:
+    if "apart" in marks(NAME, message):
+        return False
+    return any(type(block) is ToolUseBlock for _, member in run for block in member.content)
+
+
+def _is_renamed(call: ToolUseBlock) -> bool:
+    """Whether this server gave a call another id than the one that the conversation has."""
+    return call.native_ids.get(NAME, call.id) != call.id
+
+
+def _only_text(block: ToolResultBlock) -> str:
+    """The text of a result that has an id and one text, and nothing else but a name; "" for others."""
+    if len(block.content) != 1 or block.extras or block.forms or not block.tool_use_id:
+        return ""
+    if block.is_error is not None or block.cache is not None or block.signature is not None:
+        return ""
+    only = block.content[0]
+    return only.text if type(only) is TextBlock and is_plain(only) else ""
+
+
+@lru_cache(maxsize=4096)
+def _named_by_call(index: int, place: int) -> Loss:
+    return Loss(f"messages/{index}/content/{place}/name", "added", NAMED_BY_CALL, weight="form")
+
+
+class History:
+    """What was written so far: the turns, and what a result must know of the calls before it."""
+
+    def __init__(self, target: Target | None, ledger: Ledger, *, context: bool) -> None:
+        self.target, self.ledger, self.context = target, ledger, context
+        self.turns: list[Wire] = []
+        self.calls: dict[str, tuple[str, int]] = {}  # name, and place among the calls of its turn, by id
+        self.derived: set[str] = set()  # calls that were written without an id
+
+    # ------------------------------------------------------------------------------------------------ the usual case
+
+    def write_in_order(self, messages: Sequence[Message], skip: int) -> bool:
+        """Write a history where each message is a turn of its own, and results stand right behind their calls.
+
+        False where it is not, or where calls have other ids for this server; what was written is then of no use.
+        """
+        before = None
+        for index, message in enumerate(messages):
+            role = message.role
+            if role is TOOL:
+                if before is not ASSISTANT or message.forms:
+                    return False
+                done = self.write_usual_results(index, message)
+            elif role is before is ASSISTANT:
+                return False
+            else:
+                done = index < skip or self.write_usual_turn(message)
+            if not done:
+                if any(type(block) is ToolUseBlock and _is_renamed(block) for block in message.content):
+                    return False
+                self.write_run([(index, message)])
+            before = role
+        return True
+
+    def write_usual(self, index: int, message: Message) -> bool:
+        """Write a message with nothing to remember about it; False for others."""
+        return self.write_usual_results(index, message) if message.role is TOOL else self.write_usual_turn(message)
+
+    def write_usual_turn(self, message: Message) -> bool:
+        """Write a turn with nothing to remember about it, whose blocks stand in the order of the keys."""
+        rest = message.content
+        if message.extras or message.forms or not rest:
+            return False
+        turn: Wire = {"role": WORDS[message.role], "content": ""}
+        if type(first := rest[0]) is ThinkingBlock:  # which is sent to its issuer only
+            wire = BLOCKS.write_usual(first) if same_issuer(message.origin, NAME, self.target) else None
+            if wire is None:
+                return False
+            turn |= wire
+            rest = rest[1:]
+        if rest and type(first := rest[0]) is TextBlock:
+            if not first.text or not is_plain(first):
+                return False
+            turn["content"] = first.text
+            rest = rest[1:]
+        if rest and not self._add_rest(rest, turn):
+            return False
+        self.turns.append(turn)
+        return True
+
+    def _add_rest(self, blocks: Sequence[Block], turn: Wire) -> bool:
+        """Add pictures and calls, in this order."""
+        calls: list[Wire] = []
+        for block in blocks:
+            if type(block) is ToolUseBlock:
+                usual = block.id and not block.forms and not (block.native_ids and _is_renamed(block))
+                wire = CALLS.write_usual(block) if usual else None
+                if wire is None:
+                    return False
+                self.calls[block.id] = block.name, len(calls)
+                calls.append(wire)
+            elif type(block) is ImageBlock and not calls and (wire := BLOCKS.write_usual(block)) is not None:
+                turn.setdefault("images", []).append(wire["images"])
+            else:
+                return False
+        if calls:
+            turn["tool_calls"] = calls
+            if self.derived:
+                self.note(blocks)
+        return turn["role"] == "assistant" or not calls
+
+    def write_usual_results(self, index: int, message: Message) -> bool:
+        """Write results of one plain text each; a name that is missing is that of the call."""
+        if message.extras or message.forms:
+            return False
+        turns, losses = self.turns, self.ledger.losses
+        known, lost = len(turns), len(losses)
+        for place, block in enumerate(message.content):
+            text = _only_text(block) if type(block) is ToolResultBlock else ""
+            if type(block) is not ToolResultBlock or not text or block.tool_use_id in self.derived:
+                del turns[known:], losses[lost:]
+                return False
+            id, name = block.tool_use_id, block.name
+            turn: Wire = {"role": "tool", "content": text, "tool_call_id": id}
+            if name is None and id in self.calls:
+                name = self.calls[id][0]
+                losses.append(_named_by_call(index, place))
+            if name is not None:
+                turn["tool_name"] = name
+            turns.append(turn)
+        return True
+
+    # ----------------------------------------------------------------------------------------------- any other case
+
+    def note(self, blocks: Iterable[Block]) -> None:
+        """Remember calls under the ids that they are written with."""
+        for place, call in enumerate([block for block in blocks if type(block) is ToolUseBlock]):
+            self.calls[call.id] = call.name, place
+            if marks(NAME, call).get("derived") == call.id:
+                self.derived.add(call.id)
+            else:
+                self.derived.discard(call.id)
+
+    def write_run(self, run: Run) -> None:
+        """Messages that are one turn, and the results among them."""
+        ledger = self.ledger
+        results: Results = []
+        others: list[tuple[Place, Block]] = []
+        for index, message in run:
+            if message.role is ASSISTANT:
+                self.note(message.content)
+            ledger.where = ("messages", index)
+            ledger.foreign(message, NAME)
+            self._part(message, results, others)
+        for place, block in self._in_order(results):
+            self.turns.append(self.write_result(block, place))
+        if others or not results:
+            self.write_others(run, others)
+        ledger.where = ()
+
+    def _part(self, message: Message, results: Results, others: list[tuple[Place, Block]]) -> None:
+        """Results apart from the rest of a message: each is a turn of its own."""
+        ledger, where = self.ledger, self.ledger.where
+        for index, block in speakable(message, NAME, self.target, ledger):
+            ledger.where = (*where, "content", index)
+            if (type(block) is ToolResultBlock) is not (message.role == TOOL):
+                ledger.lose_form("moved", NO_RESULTS_HERE)
+            if type(block) is ToolResultBlock:
+                results.append((ledger.where, block))
+            else:
+                others.append((ledger.where, block))
+        ledger.where = where
+        if results and not others and message.role != TOOL:
+            ledger.lose_form("moved", NO_RESULTS_HERE, "role")
+        if others and not results and message.role == TOOL:
+            why = f"a tool message of {NAME} holds results only; the rest went to a user message"
+            ledger.lose_form("moved", why, "role")
+
+    def write_others(self, run: Run, placed: Placed) -> None:
+        """What a run of messages says beside its results, as one turn."""
+        ledger, (index, first) = self.ledger, run[0]
+        ledger.where = ("messages", index)
+        if first.role == TOOL and not placed:
+            ledger.lose_form("dropped", f"a tool message of {NAME} holds results, and this has none")
+            return
+        slots = write_slots(placed, ledger, context=self.context)
+        beside = {"context": slots.pop("context")} if "context" in slots else {}
+        role = USER if first.role == TOOL else first.role
+        turn: Wire = TURNS.write(Turn(role, **slots, extras=first.extras, forms=first.forms), ledger)
+        for _, message in run[1:]:
+            merge(turn, message.extras.get(NAME, {}))
+        self.turns.append(turn | beside)
+
+    def _in_order(self, results: Results) -> Results:
+        """Where calls went out without ids, results are told apart by their order; those that were read keep theirs."""
+        ledger, derived = self.ledger, self.derived
+        ledger.where = ()
+        if not any(b.tool_use_id in derived and "derived" not in marks(NAME, b) for _, b in results):
+            return results
+        last = ("", len(self.calls))
+        ordered = sorted(results, key=lambda result: self.calls.get(result[1].tool_use_id, last)[1])
+        for before, after in zip(results, ordered, strict=True):
+            if before is not after:
+                ledger.lose_form("moved", f"{NAME} matches results without ids by order; sorted", *before[0])
+        return ordered
+
+    def write_result(self, block: ToolResultBlock, place: Place) -> Wire:
+        ledger, mark, id, name = self.ledger, marks(NAME, block), block.tool_use_id, block.name
+        slots = write_slots([((*place, "content", index), part) for index, part in enumerate(block.content)], ledger)
+        ledger.where = place
+        if block.is_error:
+            slots["content"] = ERROR_PREFIX + slots["content"]
+            for path in ("is_error", "content"):
+                ledger.lose("approximated", ERROR_IN_WORDS, path)
+        elif block.is_error is not None:
+            ledger.lose_form("dropped", NO_ERROR_FLAG, "is_error")
+        if name is None and "unnamed" not in mark and id in self.calls:
+            name = self.calls[id][0]
+            ledger.lose_form("added", NAMED_BY_CALL, "name")
+        if not id:
+            ledger.lose_form("added", NO_ID, "tool_use_id")
+        if block.signature is not None:
+            ledger.lose("dropped", f"{NAME} has no signatures", "signature")
+        if block.cache is not None:
+            ledger.lose("dropped", f"{NAME} has no cache marks", "cache")
+        is_derived = mark["derived"] == id if "derived" in mark else id in self.derived
+        sent = mark.get("id") if is_derived else id or None
+        turn = Turn(TOOL, **slots, tool_name=name, tool_call_id=sent, extras=block.extras, forms=block.forms)
+        wire: Wire = RESULTS.write(turn, ledger)
+        return wire
