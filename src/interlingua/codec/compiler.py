@@ -128,10 +128,13 @@ def _rest(source: Source, row: Row, keys: list[str]) -> None:
 def _mark(source: Source, table: Table, row: Row) -> None:
     """Remember the shape and the spelling of a value that was read, and the rules that it breaks."""
     remember = f"{source.bind(force_setattr)}(value, 'forms', {{{table.dialect!r}: marks}})"
-    if source.shapes or source.spells:
+    if source.shapes:
         source.line("marks = {}")
         _collect_marks(source)
         source.line(f"if marks: {remember}")
+    elif source.spells:
+        source.line("marks = None if spelled is None else {'spelling': spelled}")
+        source.line(f"if marks is not None: {remember}")
     elif table.rules(row):
         source.line("marks = None")
     for rule in table.rules(row):

@@ -47,7 +47,8 @@ def read_blocks(turn: Turn, mint: Mint, *, answer: bool) -> list[Block]:
         blocks.append(ThinkingBlock(turn.thinking))
     if turn.content:
         blocks.append(TextBlock(turn.content))
-    blocks.extend([BLOCKS.read({"images": picture}) for picture in turn.images or ()])
+    if turn.images:
+        blocks.extend([BLOCKS.read({"images": picture}) for picture in turn.images])
     for number, call in enumerate(turn.tool_calls or ()):
         block = REFUSED if answer else CALLS.read(call)
         if type(block) is not ToolUseBlock or block.extras or not block.id:
