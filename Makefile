@@ -35,7 +35,7 @@ format: $(VENV)/dev  ## let ruff format and fix what it safely can
 fidelity: $(VENV)/dev  ## replay the recorded traffic of CORPUS=../shared/corpus and report what is exact
 	@$(BIN)/python -m lab.fidelity $(CORPUS) $(ARGS)
 
-cuts: $(VENV)/dev  ## cut every recorded stream at 200 places: nothing unfinished may look finished (15 minutes)
+cuts: $(VENV)/dev  ## cut every recorded stream at 200 places: nothing unfinished may look finished (10 minutes)
 	@$(BIN)/python -m lab.cuts $(CORPUS) $(ARGS)
 
 fuzz: $(VENV)/dev  ## change recorded traffic at random: nothing but our own errors; ARGS="--minutes 10 --seed 7"
