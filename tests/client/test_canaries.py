@@ -217,7 +217,7 @@ BROKEN = {
 }
 
 
-@pytest.mark.filterwarnings("ignore:.*holds a key")
+@pytest.mark.filterwarnings("ignore:.*contains a key")
 @pytest.mark.parametrize("file", FILES)
 def test_a_key_in_models_yaml(file: str, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)

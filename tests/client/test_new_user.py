@@ -362,7 +362,7 @@ def test_a_key_where_its_variable_should_be_named(tmp_path: Path) -> None:
 def test_names_that_lead_on_are_said(tmp_path: Path) -> None:
     path = tmp_path / "models.yaml"
     path.write_text("adapters:\n  openai:\n    model_map:\n      a: b\n      b: c\n")
-    with pytest.raises(ConfigError, match=r"yaml:4: .*`a` leads to `b`, which leads on"):
+    with pytest.raises(ConfigError, match=r"yaml:4: .*`a` maps to `b`, which is mapped itself"):
         connect("openai:a", models=path, environment={})
 
 

@@ -26,11 +26,6 @@ USUAL = [
         },
     ),
     (
-        "ollama",
-        ["ollama"],
-        {"usual": ("read_turn", "read_result", "read_tool", "say_history", "say_message", "say_tools")},
-    ),
-    (
         "openai-responses",
         ["openai-responses"],
         {"history": ("USUAL",), "writer": ("USUAL",), "tools": ("usual_tool", "say_usual")},
