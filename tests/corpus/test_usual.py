@@ -87,7 +87,6 @@ ANSWERS = [
         0.91,
     ),
     ("openai-responses", ["openai-responses"], {"response": ("read_answer",), "usage": ("_usual",)}, 0.87),
-    ("gemini", ["gemini"], {"response": ("read_usual",)}, 0.88),
     ("anthropic-messages", ["anthropic-messages"], {"response": ("read_answer",), "answers": ("read_block",)}, 0.94),
 ]
 ODD = [None, "", "x", "absent", "stop", [], [None], [{}], {}, {"a": None}, {"a": 0}, 0, 1, -1, 10**6, 0.0, True, False]
@@ -179,11 +178,3 @@ def test_answers_read_the_same(name, files, places, share, monkeypatch):
     assert differ == []
     assert recorded >= share
     assert 0.1 < missed < 0.9  # on both sides of the line
-
-
-@needs_shared
-def test_an_opinion_shows(monkeypatch):
-    name, files, places, _ = ANSWERS[2]
-    guilty = import_module("interlingua.dialects.gemini.answers")
-    monkeypatch.setitem(guilty.ENDS, "MAX_TOKENS", guilty.END)
-    assert compared(name, files, places, monkeypatch)[2]

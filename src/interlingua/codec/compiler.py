@@ -36,7 +36,7 @@ EMPTY: dict[str, Any] = {}
 def compile_reader(table: Table, row: Row) -> Callable[[Any], Any]:
     """A function that reads a wire object of this row."""
     source = Source("return interpret(wire)")
-    source.bound["interpret"] = table.interpret_read
+    source.bound["interpret"] = table.interpret_read if table.keys is None else table.read_otherwise
     tagged = table.tag is not None and table.tag != Table.KEY
     if not tagged:
         source.fail_if("type(wire) is not dict")
@@ -65,7 +65,7 @@ def compile_reader(table: Table, row: Row) -> Callable[[Any], Any]:
     source.line("else:")
     source.depth += 1
     _rest(source, row, [*tree, *([table.tag] if tagged and table.tag else [])])
-    _check_keys(source, table, "rest")
+    _check_keys(source, table)
     source.line(f"value = {_call(source, row, names, extras=f'{{{table.dialect!r}: rest}}')}")
     source.depth = 1
     _mark(source, table, row)
@@ -91,17 +91,15 @@ def compile_taker(table: Table, row: Row, *, otherwise: Callable[[Any], Any] | N
         _read_accepted(source, field)
     names |= _read_groups(source, row)
     fields = ", ".join([f"{name!r}: {variable}" for name, variable in names.items()])
-    _check_keys(source, table, "rest", *[f"rest.get({key!r}, {source.bind(EMPTY)})" for key in source.inner])
     _collect_marks(source)
     source.line(f"return {{{fields}}}, rest, marks")
     return source.compile(function_name("take", table, row), "wire")
 
 
-def _check_keys(source: Source, table: Table, *objects: str) -> None:
-    """Give up where a key that no row knows may be another spelling of one that a row knows."""
+def _check_keys(source: Source, table: Table) -> None:
+    """Give up where a key that no row knows is another spelling of one that a row knows."""
     if table.keys is not None:
-        for held in objects:
-            source.fail_if(f"{source.bind(table.keys.is_suspect)}({held})")
+        source.fail_if(f"{source.bind(table.keys.is_suspect)}(rest)")
 
 
 def _sorted(row: Row, tree: Tree) -> tuple[list[str], list[str], list[Field]]:
@@ -355,19 +353,19 @@ def _read_inner(source: Source, tree: Tree, key: str, var: str, wire: str) -> di
 
     What is not known of an object in a frame is left to the frame.
     """
-    expected = _is_expected(tree)
-    source.line(f"{var} = {wire}.get({key!r}{'' if expected else f', {source.bind(EMPTY)}'})")
+    expected, in_frame = _is_expected(tree), source.taking and wire == "wire"
+    otherwise = f") or {source.bind(EMPTY)}" if in_frame else ")" if expected else f", {source.bind(EMPTY)})"
+    source.line(f"{var} = {wire}.get({key!r}{otherwise}")
     source.fail_if(f"type({var}) is not dict")
     source.line(f"{var}n = {sum(map(_is_expected, tree.values()))}")
     names: dict[str, str] = {}
     for inner in sorted(tree, key=lambda name: not _is_expected(tree[name])):
         names |= _read_node(source, tree[inner], inner, var)
     whole = f"len({var}) == {var}n"
-    if source.taking and wire == "wire":
-        source.inner.append(key)
+    if in_frame:
         known = source.bind(frozenset(tree))
         source.line(f"if not {whole}: rest[{key!r}] = {{k: item for k, item in {var}.items() if k not in {known}}}")
-        source.line(f"elif {var}: del rest[{key!r}]")  # an empty object stays
+        source.line(f"elif {var}: del rest[{key!r}]")  # null and an empty object stay
         return names
     source.fail_if(f"not ({whole})")
     if expected:

@@ -59,6 +59,8 @@ class Kind:
     blank: Json = None
     rejects_none = False
     """Whether the compiled reader gives up on null by itself."""
+    omits = False
+    """Whether compiled code may give ``OMIT``, to leave the key out."""
     name = "anything"
 
     def read(self, wire: Json, marks: dict[str, Json]) -> Any:

@@ -130,7 +130,8 @@ ELSEWHERE = Spec("")
 
 
 class Rule(NamedTuple):
-    """What the protocol refuses. ``holds`` says that a value is accepted; ``source`` is the same as an expression.
+    """What the protocol refuses. ``holds`` says that a value is accepted; ``source`` is the same as an expression of
+    ``{0}``, the value, and perhaps ``{1}``, a call of ``holds``.
 
     ``fit`` gives what is written instead, after declaring its losses; None drops the value. Some rules hold for the
     history of a request only, not for answers (``history``).
@@ -185,8 +186,8 @@ class Row:
         if missing or specs.keys() - info.keys():
             odd = sorted(missing or specs.keys() - info.keys())
             raise TypeError(f"the row of {self.type.__name__} {self.tag!r}: {', '.join(odd)} missing or unknown")
-        made = [_field(info[name], spec) for name, spec in specs.items() if name not in grouped]
-        made += [_group(group, info) for group in self.together]
+        made = [_group(group, info) for group in self.together]  # one that is required may refuse the whole value
+        made += filter(None, [_field(info[name], spec) for name, spec in specs.items() if name not in grouped])
         constant = [
             Field(f"={key}", tuple(key.split(".")), ANY, default=value, constant=True)
             for key, value in self.constants.items()
@@ -195,7 +196,7 @@ class Row:
             Field(f"?{key}", tuple(key.split(".")), Accepted(value), key in self.accepts, value, accepted=True)
             for key, value in (*self.accepts.items(), *self.ignores.items())
         ]
-        self.fields = tuple([field for field in made if field is not None] + constant + accepted)
+        self.fields = (*made, *constant, *accepted)
         self.constant_fields = constant
         for field in self.fields:
             if field.name in info and not field.required and _default(info[field.name]) is NODEFAULT:

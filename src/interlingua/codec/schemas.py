@@ -68,7 +68,7 @@ class Plans:
     ``judge`` tells what becomes of a schema; ``is_usual``, that a tool says nothing but its own words and a schema.
     """
 
-    def __init__(self, judge: Judge, is_usual: Callable[[Tool], bool]) -> None:
+    def __init__(self, judge: Judge, is_usual: Callable[[Tool], bool] = bool) -> None:
         self._judge = judge
         self._is_usual = is_usual
         self._remembered = lru_cache(maxsize=1024)(self._read)

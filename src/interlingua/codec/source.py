@@ -46,8 +46,6 @@ class Source:
         """Whether the code of a reader deletes from ``rest`` what it read. Otherwise it counts, in ``known``."""
         self.spells = False
         """Whether the code of a reader notes spellings, in ``spelled``."""
-        self.inner: list[str] = []
-        """The keys of the objects in a frame that hold fields."""
         self.made: set[tuple[str, ...]] = set()
         """The paths of the objects inside of the wire object that a writer makes at once."""
         self.groups: dict[str, dict[str, str]] = {}

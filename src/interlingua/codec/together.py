@@ -113,7 +113,22 @@ def put_together(field: Any, value: Any, wire: Wire, ledger: Ledger, marks: Mapp
             ledger.lift(losses)
         return not field.required
     merge(wire, written)
+    if spelled:
+        _keep_spelling(field, spelled[0], written, wire)
     return True
+
+
+def _keep_spelling(field: Any, spelled: Wire, written: Wire, wire: Wire) -> None:
+    """Write the keys that an edit does not change as they were spelled."""
+    before = field.kind.read(dict(spelled), {})
+    usual = OMIT if before is REFUSED else field.kind.write(before, Ledger(), {})
+    for key in field.paths if usual is not OMIT else ():
+        path = key.split(".")
+        if find(usual, path) == find(written, path):
+            if key in spelled:
+                put(wire, path, spelled[key])
+            elif find(wire, path) is not ABSENT:
+                remove(wire, path)
 
 
 def _reads_as(field: Any, spelled: Wire, held: Any) -> bool:

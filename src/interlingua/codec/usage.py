@@ -12,9 +12,8 @@ nesting: ``forms[dialect]["usage"]``. They are written back with what has change
 from __future__ import annotations
 
 import itertools
-import operator
 from collections.abc import Callable, Collection, Mapping, Sequence
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any, Literal
 
 from msgspec import Struct
@@ -114,6 +113,17 @@ class Counts:
         return taker
 
     @cached_property
+    def _in_order(self) -> Callable[[Mapping[str, int]], tuple[int, int, int, int, int, int | None]]:
+        """The counts of all fields, 0 for one that the protocol does not have, and the total or None."""
+        source = compiler().Source("")
+        counts = [f"numbers[{field!r}]" if field in self.keys else "0" for field in FIELDS]
+        counts.append("numbers['total']" if "total" in self.keys else "None")
+        source.line(f"return {', '.join(counts)}")
+        ordered: Callable[[Mapping[str, int]], tuple[int, int, int, int, int, int | None]]
+        ordered = source.compile(f"order_{self.dialect.replace('-', '_')}", "numbers")
+        return ordered
+
+    @cached_property
     def count(self) -> Callable[[Wire], TokenUsage]:
         """Compiled code that gives the counts alone. What is no count is 0."""
         source = compiler().Source("")
@@ -136,18 +146,26 @@ class Counts:
         usual = self._take(wire)
         if usual is not None and not usual[2]:
             numbers, rest, _ = usual
-            fresh, cached, created, output, reasoning = [numbers.get(field, 0) for field in FIELDS]
-            usage = self._usage(fresh, cached, created, output, reasoning, numbers.get("total"))
-            if not (self.zeros and rest) and self._is_exact(numbers, usage):
+            fresh, cached, created, output, reasoning, total = self._in_order(numbers)
+            usage = self._usage(fresh, cached, created, output, reasoning, total)
+            if not (self.zeros and rest) and self._is_exact(usage, cached, created, output, reasoning, total):
                 return usage, rest, None
         if self.zeros and _is_known(wire, self.tree):
             return self.count(wire), {}, wire
         return None
 
-    def _is_exact(self, numbers: Mapping[str, int], usage: TokenUsage) -> bool:
-        """Whether we would write these very numbers."""
-        ours = self._numbers(usage)
-        return all(map(operator.eq, map(partial(getattr, ours), numbers), numbers.values()))
+    def _is_exact(
+        self, usage: TokenUsage, cached: int, created: int, output: int, reasoning: int, total: int | None
+    ) -> bool:
+        """Whether we would write these very numbers: none was brought into the bounds of another."""
+        apart = reasoning if self.reasoning == "apart" else 0
+        return (
+            usage.cached_input_tokens == cached
+            and usage.cache_creation_input_tokens == created
+            and usage.reasoning_tokens == reasoning
+            and usage.output_tokens == output + apart
+            and (total is None or usage.total_tokens == total)
+        )
 
     # ----------------------------------------------------------------------------------------------------- the meaning
 

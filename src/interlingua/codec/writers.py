@@ -59,6 +59,8 @@ def _write_value(source: Source, table: Table, row: Row, has_marks: bool) -> Non
     source.line("    merge(wire, residue)")
     for field in row.constant_fields:
         _write_constant(source, field, has_marks=has_marks)
+    if table.keys is not None and has_marks:
+        source.line(f"if 'keys' in marks: wire = {source.bind(table.keys.restore)}(wire, marks['keys'])")
 
 
 def _put_fields(source: Source, table: Table, row: Row, has_marks: bool) -> None:
@@ -95,7 +97,7 @@ def _write_head(source: Source, table: Table, row: Row) -> None:
     source.line(f"if {table.dialect!r} in value.forms:")
     source.depth += 1
     source.line(f"marks = value.forms[{table.dialect!r}]")
-    source.fail_if("'tag' in marks or 'keys' in marks")
+    source.fail_if("'tag' in marks")
     source.line("spelling, verbatim = marks.get('spelling', ()), marks.get('verbatim', ())")
     single = [field for field in row.fields if not field.names]
     known = [field.name for field in single if field.constant or field.accepted or field.filler is not OMIT]
@@ -199,7 +201,8 @@ def _write_optional(source: Source, field: Field, var: str, *, has_marks: bool) 
     if field.filler is not OMIT and has_marks:
         source.fail_if(f"spelling and spelling.get({field.name!r})")
     field.kind.emit_write(source, var)
-    source.line(f"{_target(source, field)} = {var}")
+    unless = f"if {var} is not OMIT: " if field.kind.omits else ""
+    source.line(f"{unless}{_target(source, field)} = {var}")
     source.depth -= 1
     if field.filler is OMIT:
         return
@@ -243,7 +246,8 @@ def _check_rules(source: Source, table: Table, row: Row, *, has_marks: bool) -> 
 
 def condition(source: Source, rule: Rule) -> str:
     """The expression that a value keeps a rule."""
-    return rule.source.format("value") or f"{source.bind(rule.holds)}(value)"
+    holds = f"{source.bind(rule.holds)}(value)"
+    return rule.source.format("value", holds) or holds
 
 
 def function_name(verb: str, table: Table, row: Row) -> str:
