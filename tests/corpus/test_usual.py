@@ -30,11 +30,6 @@ USUAL = [
         ["ollama"],
         {"usual": ("read_turn", "read_result", "read_tool", "say_history", "say_message", "say_tools")},
     ),
-    (
-        "openai-responses",
-        ["openai-responses"],
-        {"history": ("USUAL",), "writer": ("USUAL",), "tools": ("usual_tool", "say_usual")},
-    ),
 ]
 
 
@@ -76,7 +71,6 @@ ANSWERS = [
         {"response": ("read_answer",), "answered": ("read_usual",), "usage": ("_plain", "_detailed")},
         0.91,
     ),
-    ("openai-responses", ["openai-responses"], {"response": ("read_answer",), "usage": ("_usual",)}, 0.87),
     ("gemini", ["gemini"], {"response": ("read_usual",)}, 0.88),
 ]
 ODD = [None, "", "x", "absent", "stop", [], [None], [{}], {}, {"a": None}, {"a": 0}, 0, 1, -1, 10**6, 0.0, True, False]
@@ -172,7 +166,7 @@ def test_answers_read_the_same(name, files, places, share, monkeypatch):
 
 @needs_shared
 def test_an_opinion_shows(monkeypatch):
-    name, files, places, _ = ANSWERS[2]
+    name, files, places, _ = next(row for row in ANSWERS if row[0] == "gemini")
     guilty = import_module("interlingua.dialects.gemini.answers")
     monkeypatch.setitem(guilty.ENDS, "MAX_TOKENS", guilty.END)
     assert compared(name, files, places, monkeypatch)[2]

@@ -22,9 +22,17 @@ from .kinds import OMIT, Kind
 from .rows import Field, Row
 from .source import INDENT, Source, source_of
 from .table import Table
-from .writers import compile_choice, compile_putter, compile_writer, condition, function_name
+from .writers import compile_choice, compile_constants, compile_putter, compile_writer, condition, function_name
 
-__all__ = ["compile_choice", "compile_putter", "compile_reader", "compile_taker", "compile_writer", "source_of"]
+__all__ = [
+    "compile_choice",
+    "compile_constants",
+    "compile_putter",
+    "compile_reader",
+    "compile_taker",
+    "compile_writer",
+    "source_of",
+]
 
 KEYWORDS = ("signature", "cache")
 """Fields of blocks that are passed by name only."""
@@ -34,10 +42,13 @@ EMPTY: dict[str, Any] = {}
 # -------------------------------------------------------------------------------------------------------------- readers
 
 
-def compile_reader(table: Table, row: Row) -> Callable[[Any], Any]:
-    """A function that reads a wire object of this row."""
+def compile_reader(table: Table, row: Row, *, otherwise: Callable[[Any], Any] | None = None) -> Callable[[Any], Any]:
+    """A function that reads a wire object of this row.
+
+    ``otherwise`` is called where something is not as usual; by default the interpreter.
+    """
     source = Source("return interpret(wire)")
-    source.bound["interpret"] = table.interpret_read
+    source.bound["interpret"] = otherwise or table.interpret_read
     tagged = table.tag is not None and table.tag != Table.KEY
     if not tagged:
         source.fail_if("type(wire) is not dict")
@@ -75,10 +86,7 @@ def compile_reader(table: Table, row: Row) -> Callable[[Any], Any]:
 
 
 def compile_taker(table: Table, row: Row, *, otherwise: Callable[[Any], Any] | None = None) -> Callable[[Any], Any]:
-    """A function that gives the fields of a wire object, what is left of it, and marks: for rows that are a frame.
-
-    ``otherwise`` is called where something is not as usual; by default the interpreter.
-    """
+    """A function that gives the fields of a wire object, what is left of it, and marks: for rows that are a frame."""
     source = Source("return interpret(wire)")
     source.bound["interpret"] = otherwise or row.take_apart
     tree = _tree(row)
@@ -312,13 +320,10 @@ def _read_filled(source: Source, field: Field, key: str, var: str, wire: str) ->
     source.line(f"{var} = {wire}.get({key!r}, MISSING)")
     source.line(f"if {var} is MISSING:")
     source.depth += 1
-    if wire != "wire":
-        source.line(source.fail)
-    else:
-        source.spell(field.name, "[]")
-        source.line(f"{var} = {source.bind(field.default)}")
-        if not source.taking:
-            source.line("known -= 1")
+    source.spell(field.name, "[]")
+    source.line(f"{var} = {source.bind(field.default)}")
+    if wire != "wire" or not source.taking:
+        source.line("known -= 1" if wire == "wire" else f"{wire}n -= 1")
     source.depth -= 1
     if field.has_blank_filler:
         source.line(f"elif {var} {'is' if field.filler is None else '=='} {source.bind(field.filler)}:")

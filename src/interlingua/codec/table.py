@@ -172,7 +172,7 @@ class Table:
     def _writer(self, type: type) -> Callable[[Any], Wire | None]:
         rows = self.by_type.get(type, [])
         writer: Callable[[Any], Wire | None]
-        if len(rows) == 1:
+        if len(rows) == 1 or (rows and not rows[0].fixed and rows[0].when is None):  # the first suits all values
             writer = compiler().compile_writer(self, rows[0])
         else:
             writer = compiler().compile_choice(self, rows, type)
@@ -306,6 +306,12 @@ class Frame:
             wire = Wire()
             self.row.put(self.table.fit(self.row, value, ledger), wire, ledger, self.table.marks(value))
         return wire
+
+    @cached_property
+    def put_constants(self) -> Callable[[Wire, Mapping[str, Json]], None]:
+        """Write what always says the same, unless residue says otherwise or the wire lacked it, as marks say."""
+        writer: Callable[[Wire, Mapping[str, Json]], None] = compiler().compile_constants(self.table, self.row)
+        return writer
 
     def kept(self, rest: Wire, marks: Wire) -> dict[str, Any]:
         """The ``extras`` and ``forms`` of a value: only what there is to keep."""

@@ -12,9 +12,8 @@ nesting: ``forms[dialect]["usage"]``. They are written back with what has change
 from __future__ import annotations
 
 import itertools
-import operator
 from collections.abc import Callable, Collection, Mapping, Sequence
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any, Literal
 
 from msgspec import Struct
@@ -47,6 +46,8 @@ class Numbers(Struct):
     output_tokens: int = 0
     reasoning_tokens: int = 0
     total: int = 0
+    extras: dict[str, Wire] = {}
+    forms: dict[str, Wire] = {}
 
 
 class Counts:
@@ -97,7 +98,7 @@ class Counts:
         specs: dict[str, Any] = {}
         for field, key in self.keys.items():
             specs[field] = fill(key, 0, COUNT) if field in (*self.always, "total") else may(key, COUNT)
-        unsaid = " ".join([field for field in Numbers.__struct_fields__ if field not in self.keys])
+        unsaid = " ".join([field for field in (*FIELDS, "total") if field not in self.keys])
         row = Row(Numbers, None, elsewhere=unsaid, **specs)
         return Table(self.dialect, None, row), row
 
@@ -108,10 +109,10 @@ class Counts:
         return putter
 
     @cached_property
-    def _take(self) -> Callable[[Wire], Any]:
+    def _take(self) -> Callable[[Wire], Numbers | None]:
         """Compiled code that reads a usage object with nothing odd about it, or gives None."""
-        taker: Callable[[Wire], Any] = compiler().compile_taker(*self._row, otherwise=_nothing)
-        return taker
+        reader: Callable[[Wire], Numbers | None] = compiler().compile_reader(*self._row, otherwise=_nothing)
+        return reader
 
     @cached_property
     def count(self) -> Callable[[Wire], TokenUsage]:
@@ -133,21 +134,29 @@ class Counts:
         return counter
 
     def _read_usual(self, wire: Wire) -> tuple[TokenUsage, Wire, Wire | None] | None:
-        usual = self._take(wire)
-        if usual is not None and not usual[2]:
-            numbers, rest, _ = usual
-            fresh, cached, created, output, reasoning = [numbers.get(field, 0) for field in FIELDS]
-            usage = self._usage(fresh, cached, created, output, reasoning, numbers.get("total"))
-            if not (self.zeros and rest) and self._is_exact(numbers, usage):
-                return usage, rest, None
+        numbers = self._take(wire)
+        if numbers is not None and not (numbers.extras and (numbers.forms or self.zeros)):
+            usage = self._usual_usage(numbers)
+            if usage is not None:
+                rest = numbers.extras[self.dialect] if numbers.extras else {}
+                return usage, rest, wire if numbers.forms else None
         if self.zeros and _is_known(wire, self.tree):
             return self.count(wire), {}, wire
         return None
 
-    def _is_exact(self, numbers: Mapping[str, int], usage: TokenUsage) -> bool:
-        """Whether we would write these very numbers."""
-        ours = self._numbers(usage)
-        return all(map(operator.eq, map(partial(getattr, ours), numbers), numbers.values()))
+    def _usual_usage(self, numbers: Numbers) -> TokenUsage | None:
+        """The counts of numbers that do not contradict each other; None for others."""
+        fresh, cached, created = numbers.input_tokens, numbers.cached_input_tokens, numbers.cache_creation_input_tokens
+        output, reasoning = numbers.output_tokens, numbers.reasoning_tokens
+        if self.cached_inside:
+            fresh -= cached + created
+        if self.reasoning == "apart":
+            output += reasoning
+        if fresh < 0 or reasoning > output:
+            return None
+        if "total" in self.keys and numbers.total != fresh + cached + created + output:
+            return None
+        return TokenUsage(fresh, cached, created, output, reasoning)
 
     # ----------------------------------------------------------------------------------------------------- the meaning
 
@@ -172,8 +181,10 @@ class Counts:
 
     def _numbers(self, usage: TokenUsage) -> Numbers:
         given = usage.total_input_tokens if self.cached_inside else usage.input_tokens
-        reasoning = min(usage.reasoning_tokens, usage.output_tokens)
-        output = usage.output_tokens - reasoning if self.reasoning == "apart" else usage.output_tokens
+        reasoning, output = usage.reasoning_tokens, usage.output_tokens
+        if self.reasoning == "apart":
+            reasoning = min(reasoning, output)
+            output -= reasoning
         cached, created = usage.cached_input_tokens, usage.cache_creation_input_tokens
         return Numbers(given, cached, created, output, reasoning, usage.total_tokens)
 
@@ -222,7 +233,8 @@ class Counts:
                     put(wire, path, count)
         if type(total := find(wire, self.total)) is int:
             put(wire, self.total, total + new.total - old.total)
-        return wire if self.count(wire) == usage else self._put(new)
+        is_odd = usage.reasoning_tokens > usage.output_tokens  # no numbers mean that
+        return wire if is_odd or self.count(wire) == usage else self._put(new)
 
 
 def count_at(wire: Wire, path: Sequence[str]) -> int:
