@@ -38,10 +38,10 @@ def on_stage(scene: Scene) -> None:
     run(play())
 
 
-def body(clock: Clock, total: float | None, patience: float | None) -> tuple[TimedRequest, list[str]]:
+def body(clock: Clock, total: float | None, max_silence: float | None) -> tuple[TimedRequest, list[str]]:
     """An answer whose head is there."""
     ended: list[str] = []
-    timed = TimedRequest(clock.timer, total, patience)
+    timed = TimedRequest(clock.timer, total, max_silence)
     with timed:
         pass
     timed.close = lambda: ended.append("closed")

@@ -158,8 +158,8 @@ class Adapter:
 
     def target(self, model: str | None) -> Target:
         """The reader of a request for this model: provider, model and capabilities."""
-        able = self.capabilities_for(model) if model else None
-        return Target(self.name, model, able, None, self.provider.shares)
+        capabilities = self.capabilities_for(model) if model else None
+        return Target(self.name, model, capabilities, None, self.provider.shares)
 
     def budget(self) -> Budget:
         """The attempts and the time of one model call."""
@@ -189,7 +189,7 @@ class Adapter:
         try:
             losses: tuple[Loss, ...] = ()
             if fitter is not None and not fitter.takes(request):
-                request, losses = fit_request(request, fitter.facts, fitter.able, self.unsupported)
+                request, losses = fit_request(request, fitter.facts, fitter.capabilities, self.unsupported)
             if not results_match(request.messages):
                 request, changed = match_results(request)
                 losses += changed

@@ -40,7 +40,7 @@ final."""
 class Call:
     """``attempt``, ``replied``, ``feed`` …, ``settle``; then ``delay`` says whether to do it again.
 
-    Each client has a subclass that also holds what is open: the reply, and how to interrupt whoever waits for it.
+    Each client has a subclass with the open reply, and with how to interrupt the task or thread that waits for it.
     """
 
     cancelled = False

@@ -50,7 +50,7 @@ SAMPLES: dict[type, str] = {
 }
 """For each kind a type that every dialect takes if it takes the kind at all; for trial encodings."""
 
-ABLE: dict[type, str] = {
+CAPABILITY: dict[type, str] = {
     ImageBlock: "images",
     DocumentBlock: "documents",
     AudioBlock: "audio",
@@ -200,11 +200,11 @@ class MediaPlan:
 
 def wanted(request: Request, dialect: Dialect, target: Target | None = None) -> list[Place]:
     """The blocks whose URLs this target drops, though it takes data, and whose kind the model can read."""
-    able = target.capabilities if target else None
+    capabilities = target.capabilities if target else None
     places = [
         place
         for place in media_places(request)
-        if place.url and (able is None or getattr(able, ABLE[type(place.block)]))
+        if place.url and (capabilities is None or getattr(capabilities, CAPABILITY[type(place.block)]))
     ]
     if not places:
         return []

@@ -113,22 +113,23 @@ SIGNERS: dict[str, Callable[[Provider, AdapterConfig], Signer]] = {"sigv4": AwsS
 
 
 def _google(name: str, provider: Provider) -> Any:
-    try:
-        return import_module(f"google.{name}")
-    except ImportError:
-        raise NotConfigured(
-            f"{provider.name} needs google-auth to find credentials: pip install 'interlingua[vertex]', or give an"
-            " access token in GOOGLE_OAUTH_ACCESS_TOKEN or AdapterConfig(api_key=...)",
-            provider=provider.name,
-        ) from None
+    advice = (
+        f"{provider.name} needs google-auth to find credentials: pip install 'interlingua[vertex]', or give an"
+        " access token in GOOGLE_OAUTH_ACCESS_TOKEN or AdapterConfig(api_key=...)"
+    )
+    return _import(f"google.{name}", provider, advice)
 
 
 def _botocore(name: str, provider: Provider) -> Any:
+    advice = (
+        f"{provider.name} without a key needs botocore to sign requests: pip install 'interlingua[bedrock]',"
+        " or set AWS_BEARER_TOKEN_BEDROCK"
+    )
+    return _import(f"botocore.{name}", provider, advice)
+
+
+def _import(module: str, provider: Provider, advice: str) -> Any:
     try:
-        return import_module(f"botocore.{name}")
+        return import_module(module)
     except ImportError:
-        raise NotConfigured(
-            f"{provider.name} without a key needs botocore to sign requests: pip install 'interlingua[bedrock]',"
-            " or set AWS_BEARER_TOKEN_BEDROCK",
-            provider=provider.name,
-        ) from None
+        raise NotConfigured(advice, provider=provider.name) from None

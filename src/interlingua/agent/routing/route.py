@@ -51,18 +51,18 @@ class Candidate(Struct, frozen=True):
     model: str | None
     adapter: ProviderAdapter | Adapter
     breaker: Breaker
-    able: AdapterCapabilities = AdapterCapabilities()
+    capabilities: AdapterCapabilities = AdapterCapabilities()
     name: str = ""
     """``"id:model"``."""
 
     @property
     def window(self) -> int | None:
         """How many tokens it reads, if that is known."""
-        return self.able.max_context_tokens
+        return self.capabilities.max_context_tokens
 
     def problem(self, request: Request) -> str | None:
         """Why it cannot read a request."""
-        return next(problems(replace(request, model=self.model), self.able), None)
+        return next(problems(replace(request, model=self.model), self.capabilities), None)
 
 
 class Choice(Struct, frozen=True, omit_defaults=True):

@@ -144,11 +144,11 @@ class Conversation(Settings):
         if self.history.repair == "synthesize":
             messages = tuple(repair_tool_results(messages, dialect="openai-chat"))  # the same for any dialect
         ours = adapter if isinstance(adapter, Adapter) else None
-        able = adapter.capabilities_for(name) if name else adapter.capabilities
+        capabilities = adapter.capabilities_for(name) if name else adapter.capabilities
         return plan_swap(
             messages,
             self.definitions,
-            to=ours.target(name) if ours else Target(adapter.name, name, able),
+            to=ours.target(name) if ours else Target(adapter.name, name, capabilities),
             system=self.system,
             pricing=self.pricing,
             row=ours.provider if ours else None,

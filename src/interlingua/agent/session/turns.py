@@ -217,7 +217,7 @@ class Turn:
         self.report.left_out = ()
         if preset is not None:
             self._apply(preset, call)
-        if conversation.cache == "auto" and candidate.able.prompt_caching:
+        if conversation.cache == "auto" and candidate.capabilities.prompt_caching:
             call.request = mark_cache(call.request, dialect_name)
         call.ids = CallIds(dialect_name)
         call.fetches_media = conversation.fetch_media and isinstance(adapter, Adapter)
@@ -301,7 +301,7 @@ def as_message(response: Response, facts: dict[str, Json], adapter: object = Non
     if origin is None or origin.dialect is None:
         return Message(Role.assistant, response.content, id, origin, facts)
     if isinstance(adapter, Adapter) and (adapter.name, adapter.dialect.name) == (origin.provider, origin.dialect):
-        spoken = adapter.dialect
+        codec = adapter.dialect
     else:
-        spoken = dialect(origin.dialect, origin.provider)
-    return replace(spoken.as_turn(response), id=id, origin=origin, metadata=facts)
+        codec = dialect(origin.dialect, origin.provider)
+    return replace(codec.as_turn(response), id=id, origin=origin, metadata=facts)

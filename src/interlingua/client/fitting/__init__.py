@@ -30,15 +30,15 @@ STEPS = (forced, fit_thinking, rejected, limited, one_call, unmarked)
 
 
 def fit_request(
-    request: Request, facts: Facts, able: AdapterCapabilities, unsupported: Unsupported = "drop"
+    request: Request, facts: Facts, capabilities: AdapterCapabilities, unsupported: Unsupported = "drop"
 ) -> tuple[Request, tuple[Loss, ...]]:
     """The request as the model takes it, and what was changed. Raises ``InvalidRequestError`` if it cannot be."""
-    wrong = [*problems(request, able)]
+    wrong = [*problems(request, capabilities)]
     if facts.prefill is False:
         wrong += unfinished(request)
     if wrong:
         raise InvalidRequestError("; ".join(wrong))
-    model = TargetModel(facts, able, request)
+    model = TargetModel(facts, capabilities, request)
     fitted = request
     for step in STEPS:
         fitted = step(fitted, model)

@@ -15,7 +15,7 @@ __all__ = ["unmarked"]
 
 def unmarked(request: Request, model: TargetModel) -> Request:
     """The request without cache marks, unless the model takes them."""
-    if model.able.prompt_caching or not _is_marked(request):
+    if model.capabilities.prompt_caching or not _is_marked(request):
         return request
     return replace(
         request,

@@ -38,23 +38,23 @@ NEEDS: dict[type, tuple[str, str]] = {
 # fmt: on
 
 
-def problems(request: Request, able: AdapterCapabilities) -> Iterator[str]:
+def problems(request: Request, capabilities: AdapterCapabilities) -> Iterator[str]:
     """Why the model cannot read this request, each a sentence that says where."""
     name = request.model or "the model"
-    if request.tools and not able.tools:
+    if request.tools and not capabilities.tools:
         yield f"tools: {name} calls no tools"
-    if not able.system_prompt and (request.system or any(m.role is SYSTEM for m in request.messages)):
+    if not capabilities.system_prompt and (request.system or any(m.role is SYSTEM for m in request.messages)):
         yield f"system: {name} takes no system prompt"
-    if request.stream and not able.streaming:
+    if request.stream and not capabilities.streaming:
         yield f"stream: {name} does not stream; ask for the whole answer"
-    elif request.stream and request.tools and not able.streaming_tool_calls:
+    elif request.stream and request.tools and not capabilities.streaming_tool_calls:
         yield f"stream: {name} calls no tools in a stream; ask for the whole answer"
-    if request.output_schema is not None and not (able.structured_output or able.tools):
+    if request.output_schema is not None and not (capabilities.structured_output or capabilities.tools):
         yield f"output_schema: {name} has no structured output, and no tools to approximate it with"
     if not _is_plain(request):
-        unable = {kind: lack for kind, (ability, lack) in NEEDS.items() if not getattr(able, ability)}
+        unable = {kind: lack for kind, (ability, lack) in NEEDS.items() if not getattr(capabilities, ability)}
         for place, block in _special_blocks(request):
-            yield from _unreadable(block, unable, able.image_types, f"{place}: {name}")
+            yield from _unreadable(block, unable, capabilities.image_types, f"{place}: {name}")
 
 
 def _is_plain(request: Request) -> bool:

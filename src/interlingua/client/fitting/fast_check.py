@@ -23,13 +23,18 @@ ASSISTANT = Role.assistant
 class Fitter:
     """What is known of one model, prepared for the check."""
 
-    __slots__ = ("_easy", "_most", "_rejects", "_takes_marks", "able", "facts")
+    __slots__ = ("_easy", "_most", "_rejects", "_takes_marks", "capabilities", "facts")
 
-    def __init__(self, facts: Facts, able: AdapterCapabilities) -> None:
-        self.facts, self.able = facts, able
-        self._easy = able.tools and able.system_prompt and able.streaming and able.streaming_tool_calls
-        self._most = inf if able.max_output_tokens is None else able.max_output_tokens
-        self._takes_marks = able.prompt_caching
+    def __init__(self, facts: Facts, capabilities: AdapterCapabilities) -> None:
+        self.facts, self.capabilities = facts, capabilities
+        self._easy = (
+            capabilities.tools
+            and capabilities.system_prompt
+            and capabilities.streaming
+            and capabilities.streaming_tool_calls
+        )
+        self._most = inf if capabilities.max_output_tokens is None else capabilities.max_output_tokens
+        self._takes_marks = capabilities.prompt_caching
         self._rejects: tuple[tuple[str, Any], ...] = tuple((name, UNSET.get(name)) for name in facts.rejects or ())
 
     def takes(self, request: Request) -> bool:

@@ -42,7 +42,7 @@ def _forces(choice: ToolChoice | None) -> bool:
 
 def by_tool(request: Request, model: TargetModel) -> bool:
     """Whether structured output is made with a forced tool."""
-    return request.output_schema is not None and not model.able.structured_output
+    return request.output_schema is not None and not model.capabilities.structured_output
 
 
 def rejected(request: Request, model: TargetModel) -> Request:
@@ -65,7 +65,7 @@ def rejected(request: Request, model: TargetModel) -> Request:
 
 def limited(request: Request, model: TargetModel) -> Request:
     """``max_output_tokens`` within the model's limit."""
-    most, wanted = model.able.max_output_tokens, request.max_output_tokens
+    most, wanted = model.capabilities.max_output_tokens, request.max_output_tokens
     if most is not None and wanted is not None and wanted > most:
         model.lose("max_output_tokens", "approximated", f"writes at most {most} tokens")
         return replace(request, max_output_tokens=most)
@@ -75,7 +75,7 @@ def limited(request: Request, model: TargetModel) -> Request:
 def one_call(request: Request, model: TargetModel) -> Request:
     """Without ``parallel``, for a model that makes only one call at a time anyway."""
     choice = request.tool_choice
-    if choice is None or choice.parallel is None or model.able.parallel_tool_calls:
+    if choice is None or choice.parallel is None or model.capabilities.parallel_tool_calls:
         return request
     if choice.parallel:
         model.lose("tool_choice/parallel", "dropped", "makes one call at a time")

@@ -13,10 +13,10 @@ __all__ = ["TargetModel"]
 class TargetModel:
     """What the catalogue knows of a model, and the losses of the request. Their reasons begin with the model's name."""
 
-    __slots__ = ("able", "facts", "losses", "name")
+    __slots__ = ("capabilities", "facts", "losses", "name")
 
-    def __init__(self, facts: Facts, able: AdapterCapabilities, request: Request) -> None:
-        self.facts, self.able, self.name = facts, able, request.model or "the model"
+    def __init__(self, facts: Facts, capabilities: AdapterCapabilities, request: Request) -> None:
+        self.facts, self.capabilities, self.name = facts, capabilities, request.model or "the model"
         self.losses: list[Loss] = []
 
     def lose(self, path: str, kind: LossKind, why: str) -> None:

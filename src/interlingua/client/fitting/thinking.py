@@ -43,7 +43,7 @@ def fit_thinking(request: Request, model: TargetModel) -> Request:
         return request
     forms = frozenset[str](model.facts.thinking_forms or ())
     fitted: Thinking | None = asked
-    if not model.able.thinking or "thinking" in (model.facts.rejects or ()):
+    if not model.capabilities.thinking or "thinking" in (model.facts.rejects or ()):
         fitted = None
         if thinks(asked):
             model.lose("thinking", "dropped", "does not think")

@@ -68,7 +68,7 @@ class _AioReply:
         wire = wire_of(response.connection)
         self._early = None if wire is None or not wire.get_write_buffer_size() else wire
         timed.begin(self._cut)
-        if timed.patience is not None:
+        if timed.max_silence is not None:
             _stop_read_timer(response)
 
     def chunks(self) -> AsyncIterator[bytes]:
@@ -81,7 +81,7 @@ class _AioReply:
         """Not an async generator: asyncio closes one that is not read to its end in a task of its own."""
         timed, chunk = self._timed, b""
         end: AdapterError | type[StopAsyncIteration] = StopAsyncIteration
-        if timed.patience is not None:
+        if timed.max_silence is not None:
             timed.wait()
         try:
             chunk = await self._content.readany()
@@ -96,7 +96,7 @@ class _AioReply:
         raise end  # not in the except block: the library's error, which may contain headers, would be its context
 
     def _late(self) -> TimeoutError:
-        return TimeoutError() if self._timed.patience is None else aiohttp.SocketTimeoutError()
+        return TimeoutError() if self._timed.max_silence is None else aiohttp.SocketTimeoutError()
 
     async def drain(self) -> None:
         if not self._content.at_eof():
@@ -248,7 +248,7 @@ class AioTransport:
     def _limit(self, timeouts: Timeouts) -> aiohttp.ClientTimeout:
         """The time limits that the library checks: connecting, and silence before the headers. We check the rest."""
         limit = aiohttp.ClientTimeout(
-            total=None, connect=None, sock_connect=timeouts.connect, sock_read=_patience(timeouts)
+            total=None, connect=None, sock_connect=timeouts.connect, sock_read=_max_silence(timeouts)
         )
         if len(self._limits) < MOST_REMEMBERED:  # limits by a deadline differ in every call
             self._limits[timeouts] = limit
@@ -262,7 +262,7 @@ class AioTransport:
             await session.close()
 
 
-def _patience(timeouts: Timeouts) -> float | None:
+def _max_silence(timeouts: Timeouts) -> float | None:
     """How long a silence may last; None if the limit of the whole attempt ends it anyway."""
     read, total = timeouts.read, timeouts.total
     return None if read is not None and total is not None and total <= read else read

@@ -56,16 +56,27 @@ class SharedTimer:
 
 
 class TimedRequest:
-    """One request: ``total`` seconds for all of it, ``patience`` seconds of silence between parts of the body.
+    """One request: ``total`` seconds for all of it, ``max_silence`` seconds of silence between parts of the body.
 
     Until the headers have come it is used as a context, and works as ``asyncio.timeout``. After ``begin``, ``close`` is
     called when the request is late.
     """
 
-    __slots__ = ("_before", "_shared_timer", "_task", "close", "deadline", "head", "known", "late", "patience", "since")
+    __slots__ = (
+        "_before",
+        "_shared_timer",
+        "_task",
+        "close",
+        "deadline",
+        "head",
+        "known",
+        "late",
+        "max_silence",
+        "since",
+    )
 
-    def __init__(self, timer: SharedTimer, total: float | None, patience: float | None) -> None:
-        self._shared_timer, self.patience = timer, patience
+    def __init__(self, timer: SharedTimer, total: float | None, max_silence: float | None) -> None:
+        self._shared_timer, self.max_silence = timer, max_silence
         self.deadline = self.head = inf if total is None else timer.now() + total
         self.since: float | None = None
         self.known, self.late, self._before = False, False, 0
@@ -77,9 +88,9 @@ class TimedRequest:
         """When the request is late. Silence counts only while somebody waits for the next part (``since`` is set)."""
         if self.close is None:
             return self.head
-        if self.patience is None:
+        if self.max_silence is None:
             return self.deadline
-        return inf if self.since is None else min(self.deadline, self.since + self.patience)
+        return inf if self.since is None else min(self.deadline, self.since + self.max_silence)
 
     def expire(self) -> None:
         """End the request: it is late."""
@@ -113,11 +124,11 @@ class TimedRequest:
     def begin(self, close: Callable[[], None]) -> None:
         """The headers have come. From now on ``close`` is called when the request is late."""
         self.close = close
-        if self.patience is not None and self.known:
+        if self.max_silence is not None and self.known:
             self._shared_timer.drop(self)  # each ``wait`` adds it again
 
     def wait(self) -> None:
-        """Begin to wait for the next bytes, for at most ``patience`` seconds."""
+        """Begin to wait for the next bytes, for at most ``max_silence`` seconds."""
         self.since = self._shared_timer.now()
         if not self.known:
             self._shared_timer.add(self, self.due)
