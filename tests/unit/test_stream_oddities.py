@@ -1212,3 +1212,14 @@ def test_a_thinking_part_whose_text_is_a_number_ends_in_an_error_of_ours() -> No
     events = [*decoder.feed(f"data: {json.dumps(chunk)}\n\ndata: [DONE]\n\n".encode()), *decoder.close()]
     assert fold(events).error == decoder.error
     assert isinstance(decoder.error, AdapterError)
+
+
+def test_an_empty_thought_of_a_chat_stream_does_not_close_the_thought() -> None:
+    thought = {"type": "thinking", "thinking": [{"type": "text", "text": "Hm."}]}
+    chunks = [{"content": [thought]}, {"content": [{"type": "thinking", "thinking": []}]}, {"content": "Yes."}]
+    decoder = dialect("openai-chat").stream_decoder()
+    events = []
+    for delta in chunks:
+        wire = {"id": "c", "model": "m", "choices": [{"index": 0, "delta": delta, "finish_reason": None}]}
+        events += decoder.feed(f"data: {json.dumps(wire)}\n\n".encode())
+    assert [event.type for event in events if event.type in ("block.start", "block.complete")] == ["block.start"] * 2

@@ -33,6 +33,9 @@ from .response import read_response
 __all__ = ["Decoder", "Encoder"]
 
 
+NO_THOUGHT: Wire = {"type": "thinking", "thinking": []}
+
+
 class Decoder(FrameDecoder):
     dialect = NAME
 
@@ -196,6 +199,8 @@ class Decoder(FrameDecoder):
         out.append(self.fold.text(self.slot("refusal", out), value))
 
     def part(self, part: Wire, out: list[Event]) -> None:
+        if part == NO_THOUGHT and "thinking" in self.slots:
+            return  # magistral sends one before its text; a block of its own would close the thought before its end
         if not self.answer.parts and self.answer.content:
             self.answer.add_part({"type": "text", "text": "".join(self.answer.content)})
         self.answer.add_part(part)
