@@ -25,6 +25,7 @@ ROOMS = (
     ("codec",),  # what every dialect is made with
     ("dialects",),  # one folder per wire protocol
     ("models",),  # what is known of providers and models
+    ("serving",),  # what a server needs that answers in a dialect
     ("client",),  # one provider, called
     ("agent",),  # a conversation, held
     ("", "behaviour", "bus", "catalogue", "embedded", "providers"),  # the public names, and documented module names
@@ -54,7 +55,7 @@ OUTSIDE = ("lab",)
 
 # What may not appear from the exchange downwards: one call must give the same answer twice, in any loop or none.
 PURE = (
-    *("types", "errors", "codec", "dialects", "models"),
+    *("types", "errors", "codec", "dialects", "models", "serving"),
     *("client.secrets", "client.deadline", "client.config", "client.http", "client.addressing", "client.models_file"),
     *("client.retry", "client.fitting", "client.exchange", "client.calls", "client.loss_policy"),
 )

@@ -4,9 +4,9 @@ The names that most programs need are here, loaded on first use: importing the p
 library. Public, too, is the ``__all__`` of these modules, of which only the usual names are repeated here:
 ``interlingua.agent.routing``, ``interlingua.agent.session``, ``interlingua.agent.tools``, ``interlingua.behaviour``,
 ``interlingua.bus``, ``interlingua.catalogue``, ``interlingua.codec.schema``, ``interlingua.embedded``,
-``interlingua.models.pricing``, ``interlingua.providers``, ``interlingua.testing.cassettes``,
-``interlingua.testing.conformance`` and ``interlingua.testing.strategies``. All other modules are internal and may
-change without notice. Type checkers read ``__init__.pyi``.
+``interlingua.models.pricing``, ``interlingua.providers``, ``interlingua.serving``,
+``interlingua.testing.cassettes``, ``interlingua.testing.conformance`` and ``interlingua.testing.strategies``. All other
+modules are internal and may change without notice. Type checkers read ``__init__.pyi``.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ _NAMES = {
     "codec.saving": "from_json to_json",
     "codec.schema": "restore_optional strict_schema",
     "codec.translate": """
-        build_tool_results decode_stream parse_tool_calls repair_tool_results translate_request translate_response
-        translate_stream validate_request validate_tool_results
+        StreamTranslation build_tool_results decode_stream parse_tool_calls repair_tool_results translate_request
+        translate_response translate_stream validate_request validate_tool_results
     """,
     "dialects": "DIALECTS Dialect StreamDecoder StreamEncoder dialect register_dialect",
     "models.catalogue": "Catalogue Price",

@@ -31,6 +31,7 @@ from .codec.limits import Limits as Limits
 from .codec.saving import from_json as from_json, to_json as to_json
 from .codec.schema import restore_optional as restore_optional, strict_schema as strict_schema
 from .codec.translate import (
+    StreamTranslation as StreamTranslation,
     build_tool_results as build_tool_results,
     decode_stream as decode_stream,
     parse_tool_calls as parse_tool_calls,

@@ -16,7 +16,7 @@ from ..types.blocks import Block, RedactedThinkingBlock, ThinkingBlock
 from ..types.capabilities import Target
 from ..types.messages import Message, Origin
 
-__all__ = ["issuer_name", "kindred", "same_issuer"]
+__all__ = ["issued_by", "issuer_name", "kindred", "same_issuer"]
 
 _CLAUDE_ELSEWHERE = {"anthropic-messages": "bedrock-converse", "bedrock-converse": "anthropic-messages"}
 _BASE64 = re.compile(r"[A-Za-z0-9+/]*={0,2}")
@@ -33,6 +33,11 @@ def same_issuer(origin: Origin | None, dialect: str, target: Target | None) -> b
     if origin.provider == target.provider:
         return origin.dialect in (None, dialect) and _same_model(origin, target)
     return origin.provider in target.shares and _same_model(origin, target)
+
+
+def issued_by(messages: Sequence[Message], issuer: Origin) -> tuple[Message, ...]:
+    """The history, with ``issuer`` as the origin of every turn that a model wrote."""
+    return tuple(replace(turn, origin=issuer) if turn.origin is not None else turn for turn in messages)
 
 
 def kindred(

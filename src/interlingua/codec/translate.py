@@ -11,14 +11,15 @@ from typing import Any, Literal, cast
 
 from msgspec.structs import replace
 
-from ..errors import ParseError
+from ..errors import AdapterError, ParseError
 from ..types.base import Json
 from ..types.blocks import Block, TextBlock, ToolResultBlock, ToolUseBlock
 from ..types.capabilities import Target
-from ..types.events import Event
+from ..types.events import Event, MessageComplete
 from ..types.loss import Encoded, Loss
 from ..types.messages import Message
 from ..types.request import Request
+from ..types.response import Response
 from ..types.tools import ToolOutput
 from ..types.words import Role, StopReason
 from .arguments import parse_error
@@ -26,6 +27,7 @@ from .registry import dialect as find
 from .stream import dump
 
 __all__ = [
+    "StreamTranslation",
     "build_tool_results",
     "decode_stream",
     "parse_tool_calls",
@@ -50,6 +52,8 @@ def translate_request(
 ) -> Encoded:
     """A request body of one dialect in another, with what was lost. ``model``, ``stream``: where the URL has them."""
     request = find(source).decode_request(body, headers, model, stream)
+    if to is None and source != target:
+        to = Target(model=request.model)  # its rules differ by model
     return find(target).encode_request(request, to)
 
 
@@ -75,6 +79,51 @@ def translate_response(
     return find(target).encode_response(response, request)
 
 
+class StreamTranslation:
+    """A stream of one dialect in another, for code that waits for bytes in its own way.
+
+    Feed bytes, get bytes, then ``close`` at their end or ``fail`` where the transport broke. ``response`` is the answer
+    once its last word has come, with its usage and what had come before a failure; ``error`` is why it failed, and
+    ``losses`` what could not be said so far. A stream that breaks off ends in the target's own error and nothing else.
+    """
+
+    response: Response | None = None
+    error: AdapterError | None = None
+
+    def __init__(self, *, source: str, target: str, request: Request | None = None) -> None:
+        self._decoder, self._encoder = find(source).stream_decoder(request), find(target).stream_encoder(request)
+
+    @property
+    def losses(self) -> tuple[Loss, ...]:
+        return tuple(self._encoder.losses)
+
+    def feed(self, chunk: bytes) -> bytes:
+        """What these bytes say in the target's words; often nothing."""
+        return self._write(self._decoder.feed(chunk))
+
+    def close(self, clean: bool = False) -> bytes:
+        """The end of the bytes. ``clean``: the transport saw the HTTP body's own end."""
+        return self._write(self._decoder.close(clean)) + self._encoder.close()
+
+    def fail(self, error: AdapterError) -> bytes:
+        """The transport broke: the stream ends in this error, unless its last word had come."""
+        return self._write([_failed(event, error) for event in self._decoder.close()]) + self._encoder.close()
+
+    def _write(self, events: list[Event]) -> bytes:
+        if events and type(events[-1]) is MessageComplete:
+            last = events[-1]
+            self.response, self.error = last.response, last.response.error
+        return b"".join(map(self._encoder.feed, events))
+
+
+def _failed(event: Event, error: AdapterError) -> Event:
+    """The last event of a stream that broke, with the true reason."""
+    if type(event) is not MessageComplete or event.error is None:
+        return event
+    error.response = replace(event.response, error=error)
+    return replace(event, response=error.response, error=error)
+
+
 def translate_stream(
     chunks: Iterable[bytes],
     *,
@@ -84,19 +133,19 @@ def translate_stream(
     on_loss: Callable[[Loss], object] | None = None,
 ) -> Iterator[bytes]:
     """A stream of one dialect in another, as it comes. ``on_loss`` is called for each loss when it is known."""
-    decoder, encoder = find(source).stream_decoder(request), find(target).stream_encoder(request)
-    told = 0
-    for events in _fed(decoder, chunks):
-        said = b"".join(map(encoder.feed, events))
+    translation, told = StreamTranslation(source=source, target=target, request=request), 0
+    for said in _translated(translation, chunks):
         if said:
             yield said
-        for loss in encoder.losses[told:]:
-            told += 1
-            if on_loss is not None:
+        if on_loss is not None:
+            for loss in translation.losses[told:]:
+                told += 1
                 on_loss(loss)
-    last = encoder.close()
-    if last:
-        yield last
+
+
+def _translated(translation: StreamTranslation, chunks: Iterable[bytes]) -> Iterator[bytes]:
+    yield from map(translation.feed, chunks)
+    yield translation.close()
 
 
 def _fed(decoder: Any, chunks: Iterable[bytes]) -> Iterator[list[Event]]:

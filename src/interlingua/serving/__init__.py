@@ -1,0 +1,32 @@
+"""What a server needs that answers in a dialect: its endpoints, and all that an answer has beside the conversation.
+
+Pure: no I/O; the clock and ids are arguments. The gateway is built on it, and ``relay``.
+"""
+
+from .answers import AnswerWriter, asks_for_usage
+from .counting import counted_request, write_count
+from .doors import DOORS, PREFIXES, Door, Entrance, find_entrance
+from .facts import KEY_HEADERS, SERVED, Served, find_key
+from .listing import LISTS, Listed, write_model, write_models
+from .refusals import refuse_state
+
+__all__ = [
+    "AnswerWriter",
+    "DOORS",
+    "Door",
+    "Entrance",
+    "KEY_HEADERS",
+    "LISTS",
+    "Listed",
+    "PREFIXES",
+    "SERVED",
+    "Served",
+    "asks_for_usage",
+    "counted_request",
+    "find_entrance",
+    "find_key",
+    "refuse_state",
+    "write_count",
+    "write_model",
+    "write_models",
+]

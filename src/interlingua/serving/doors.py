@@ -1,0 +1,180 @@
+"""The endpoints of every dialect, as a table: method, path, dialect, and what is wanted there.
+
+A path is a pattern: ``{model}`` is the name of the model, which may hold colons and slashes, ``{stream}`` the word that
+asks for a stream, ``{v}`` a version, ``{_}`` any segment, and what stands in parentheses may be left out, because
+clients do.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Literal
+from urllib.parse import unquote
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+__all__ = ["DOORS", "PREFIXES", "Door", "Entrance", "Kind", "find_entrance"]
+
+Kind = Literal["generate", "count", "compact", "list", "show", "version", "probe", "accept", "upgrade"]
+"""What is wanted. ``probe``: whether somebody is there. ``accept``: something that is taken and dropped.
+``upgrade``: a WebSocket, which clients do without when they are told so."""
+
+ANTHROPIC, CHAT, RESPONSES = "anthropic-messages", "openai-chat", "openai-responses"
+GEMINI, OLLAMA, BEDROCK = "gemini", "ollama", "bedrock-converse"
+
+
+class Door(Struct, frozen=True):
+    """One endpoint."""
+
+    method: str
+    path: str
+    dialect: str
+    kind: Kind
+    streams: bool = False
+    """Whether the answer is a stream unless the body says otherwise."""
+
+
+class Entrance(Struct, frozen=True):
+    """What a request line asks for: the door, and the model and the streaming that the path names."""
+
+    door: Door
+    model: str | None = None
+    stream: bool | None = None
+
+
+# fmt: off
+DOORS = (
+    #    method   path                                                     dialect    kind
+    Door("POST", "(/v1)/messages",                                         ANTHROPIC, "generate"),
+    Door("POST", "(/v1)/messages/count_tokens",                            ANTHROPIC, "count"),
+    Door("POST", "/api/event_logging/batch",                               ANTHROPIC, "accept"),
+    Door("HEAD", "/api/hello",                                             ANTHROPIC, "probe"),
+    Door("GET",  "/api/hello",                                             ANTHROPIC, "probe"),
+    Door("POST", "(/v1)/chat/completions",                                 CHAT,      "generate"),
+    Door("POST", "(/openai)/deployments/{model}/chat/completions",         CHAT,      "generate"),
+    Door("GET",  "(/v1)/models",                                           CHAT,      "list"),
+    Door("GET",  "(/v1)/models/{model}",                                   CHAT,      "show"),
+    Door("POST", "(/v1)/responses",                                        RESPONSES, "generate"),
+    Door("GET",  "(/v1)/responses",                                        RESPONSES, "upgrade"),
+    Door("POST", "(/v1)/responses/compact",                                RESPONSES, "compact"),
+    Door("POST", "(/v1)/responses/input_tokens",                           RESPONSES, "count"),
+    # Gemini's own server, and Vertex; some clients write the model twice
+    Door("POST", "(/{v})(/models/{_})/models/{model}:{stream}enerateContent",       GEMINI, "generate"),
+    Door("POST", "(/{v})(/models/{_})/models/{model}:countTokens",                  GEMINI, "count"),
+    Door("POST", "(/{v})({project})/publishers/{_}/models/{model}:{stream}enerateContent", GEMINI, "generate"),
+    Door("POST", "(/{v})({project})/publishers/{_}/models/{model}:countTokens",     GEMINI, "count"),
+    Door("GET",  "/v1beta/models",                                         GEMINI,    "list"),
+    Door("GET",  "/v1beta/models/{model}",                                 GEMINI,    "show"),
+    Door("POST", "/api/chat",                                              OLLAMA,    "generate", streams=True),
+    Door("POST", "/api/generate",                                          OLLAMA,    "generate", streams=True),
+    Door("GET",  "/api/tags",                                              OLLAMA,    "list"),
+    Door("GET",  "/api/ps",                                                OLLAMA,    "list"),
+    Door("POST", "/api/show",                                              OLLAMA,    "show"),
+    Door("GET",  "/api/version",                                           OLLAMA,    "version"),
+    Door("HEAD", "/",                                                      OLLAMA,    "probe"),
+    Door("GET",  "/",                                                      OLLAMA,    "probe"),
+    Door("POST", "/model/{model}/converse",                                BEDROCK,   "generate"),
+    Door("POST", "/model/{model}/converse-{stream}",                       BEDROCK,   "generate"),
+    Door("POST", "/model/{model}/count-tokens",                            BEDROCK,   "count"),
+    Door("GET",  "/inference-profiles",                                    BEDROCK,   "list"),
+)
+# fmt: on
+
+PREFIXES: dict[str, tuple[str, ...]] = {
+    "anthropic": (ANTHROPIC,),
+    "openai": (CHAT, RESPONSES),
+    "genai": (GEMINI,),
+    "gemini": (GEMINI,),
+    "bedrock": (BEDROCK,),
+    "ollama": (OLLAMA, CHAT),
+}
+"""What may stand before a path, and whose endpoints are below it. The list of models is there too, for the first."""
+
+ASKERS = {"anthropic-version": ANTHROPIC, "x-goog-api-key": GEMINI}
+"""The headers by which the list of models, whose path is the same in several dialects, knows who asks."""
+LISTS = ("list", "show")
+
+PATTERNS = {
+    "{model}": "(?P<model>.+)",
+    "{stream}": "(?P<stream>streamG|g|stream)",
+    "{project}": "/projects/[^/]+/locations/[^/]+",
+    "{v}": r"v1(?:beta|alpha)?\d*",
+    "{_}": "[^/]+",
+}
+STREAMS = {"streamG": True, "stream": True, "g": False}
+NAME = re.compile(r"[\w.:@/+~\[\] -]{1,256}", re.ASCII)
+LONGEST_PATH = 2048
+
+
+def _compile(path: str) -> re.Pattern[str]:
+    parts = re.split(r"(\{\w+\}|[()])", path)
+    marks = {"(": "(?:", ")": ")?", **PATTERNS}
+    return re.compile("".join(marks.get(part) or re.escape(part) for part in parts) + "/?")
+
+
+_COMPILED = tuple((door, _compile(door.path)) for door in DOORS)
+
+
+def find_entrance(method: str, path: str, headers: Mapping[str, str] | None = None) -> Entrance | None:
+    """What a request line asks for; None if no dialect has this endpoint.
+
+    ``path`` is without the query. A list of models has one path in three dialects: ``headers``, with names in lower
+    case, tell them apart. A name that no model has, such as one with a line break or ``..``, is not found either.
+    """
+    if len(path) > LONGEST_PATH:
+        return None
+    found = _find(method, path)
+    if found is None or headers is None or not _is_shared(found.door):
+        return found
+    asker = next((dialect for name, dialect in ASKERS.items() if name in headers), CHAT)
+    return _for(found, asker)
+
+
+@lru_cache(maxsize=1024)
+def _find(method: str, path: str) -> Entrance | None:
+    prefix, _, rest = path[1:].partition("/")
+    family = PREFIXES.get(prefix, ())
+    found = _match(method, f"/{rest}", family) if family else None
+    if found is None:
+        return _match(method, path)
+    return _for(found, family[0]) if _is_shared(found.door) else found
+
+
+def _match(method: str, path: str, family: tuple[str, ...] = ()) -> Entrance | None:
+    for door, pattern in _COMPILED:
+        if door.method != method or (family and door.dialect not in family and not _is_shared(door)):
+            continue
+        match = pattern.fullmatch(path)
+        if match is not None:
+            return _entrance(door, match.groupdict())
+    return None
+
+
+def _entrance(door: Door, named: dict[str, str | None]) -> Entrance | None:
+    model = unquote(named.get("model") or "") or None
+    if model is not None and not is_name(model):
+        return None
+    asked = named.get("stream")
+    return Entrance(door, model, _unsaid(door) if asked is None else STREAMS[asked])
+
+
+def _is_shared(door: Door) -> bool:
+    """Whether several dialects have this very path."""
+    return door.dialect == CHAT and door.kind in LISTS
+
+
+def _for(found: Entrance, dialect: str) -> Entrance:
+    return found if dialect == found.door.dialect else replace(found, door=replace(found.door, dialect=dialect))
+
+
+def _unsaid(door: Door) -> bool | None:
+    """Bedrock's path without the word asks for a whole answer; elsewhere the body says which."""
+    return False if (door.dialect, door.kind) == (BEDROCK, "generate") else None
+
+
+def is_name(model: str) -> bool:
+    """Whether this may be the name of a model: it is put into URLs and headers."""
+    return NAME.fullmatch(model) is not None and not {".", ".."} & set(model.split("/"))

@@ -1,0 +1,62 @@
+"""What clients of each dialect expect of a server beside the bodies: types, keep-alives, names of keys and of ids."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from msgspec import Struct
+
+__all__ = ["KEY_HEADERS", "SERVED", "Served", "find_key"]
+
+SSE, NDJSON = "text/event-stream", "application/x-ndjson"
+FRAMES = "application/vnd.amazon.eventstream"
+PING = b'event: ping\ndata: {"type": "ping"}\n\n'
+COMMENT = b": keep-alive\n\n"
+
+
+class Served(Struct, frozen=True):
+    """One dialect, as it is served."""
+
+    stream_type: str
+    """The content type of its streams."""
+    keep_alive: bytes
+    """What may be sent while there is nothing to say, also before the first event. Empty: nothing that clients skip."""
+    key_header: str
+    """The header in which its own clients send their key."""
+    request_id_header: str
+    """The header in which its vendor names the request."""
+    id_prefix: str
+    """What the ids of its answers begin with."""
+    time_key: str | None = None
+    """Where an answer says when it was made, in seconds."""
+    aborts: bool = False
+    """Whether clients take an error with a clean end for success, so that the connection must be broken off."""
+
+
+# fmt: off
+SERVED: dict[str, Served] = {
+    #                            streams keep-alive  key               request id          answers      time
+    "anthropic-messages": Served(SSE,    PING,    "x-api-key",      "request-id",       "msg_"),
+    "openai-chat":        Served(SSE,    COMMENT, "authorization",  "x-request-id",     "chatcmpl-", "created"),
+    "openai-responses":   Served(SSE,    COMMENT, "authorization",  "x-request-id",     "resp_",     "created_at"),
+    "gemini":             Served(SSE,    COMMENT, "x-goog-api-key", "x-request-id",     "", aborts=True),
+    "ollama":             Served(NDJSON, b"",     "authorization",  "x-request-id",     ""),
+    "bedrock-converse":   Served(FRAMES, b"",     "authorization",  "x-amzn-requestid", ""),
+}
+# fmt: on
+
+KEY_HEADERS = ("x-api-key", "x-goog-api-key", "api-key", "authorization")
+"""Every header that carries a key. Some clients send two: those of their own come before a general one."""
+BEARER = "bearer "
+
+
+def find_key(headers: Mapping[str, str]) -> list[str]:
+    """The keys that a request carries, without their scheme; names of headers are in lower case. SigV4 is no key."""
+    found: list[str] = []
+    for name in KEY_HEADERS:
+        value = headers.get(name, "").strip()
+        if name == "authorization":
+            value = value[len(BEARER) :].strip() if value[: len(BEARER)].lower() == BEARER else ""
+        if value and value not in found:
+            found.append(value)
+    return found
