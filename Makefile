@@ -41,10 +41,11 @@ cuts: $(VENV)/dev  ## cut every recorded stream at 200 places: nothing unfinishe
 fuzz: $(VENV)/dev  ## change recorded traffic at random: nothing but our own errors; ARGS="--minutes 10 --seed 7"
 	@$(BIN)/python -m lab.fuzzing $(CORPUS) $(ARGS)
 
-docs: $(VENV)/dev  ## write the generated pages: dialects, reliability, integration, and errors if the recordings are there
+docs: $(VENV)/dev  ## write the generated pages: dialects, reliability, integration, cli, and errors if the recordings are there
 	@$(BIN)/python -m lab.phrasebook docs/dialects.md
 	@$(BIN)/python -m lab.faults docs/reliability.md
 	@$(BIN)/python -m lab.integration docs/integration.md
+	@$(BIN)/python -m lab.command_help docs/cli.md
 	@test ! -d $(CORPUS) || $(BIN)/python -m lab.recorded_errors $(CORPUS) docs/errors.md
 
 bench: $(VENV)/dev  ## measure the budgets, as ratios in one run

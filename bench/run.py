@@ -1,6 +1,7 @@
 """``make bench``: the budgets, each as a ratio measured in this run.
 
-``run.py [PAGE] [PART ...] [--no-peers]``; the parts: imports, requests, values, chunks, clients, sessions, memory.
+``run.py [PAGE] [PART ...] [--no-peers]``; the parts: imports, commands, requests, values, chunks, clients,
+sessions, memory.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from clients import Clients
+from commands import start_up
 from measure import Row
 from memory import cancelled, lengths
 from page import told, write
@@ -26,6 +28,7 @@ def parts(clients: Clients) -> dict[str, tuple[Part, ...]]:
     """What can be measured, by name."""
     return {
         "imports": (imports,),
+        "commands": (start_up,),
         "requests": (translation, media),
         "values": (construction,),
         "chunks": (chunks, streams),

@@ -1,0 +1,5 @@
+"""The command ``interlingua``. Each subcommand is a module here that is loaded when it is asked for.
+
+A module of a subcommand has two functions: ``add_arguments(parser)`` describes it, ``run(arguments)`` does it and may
+return an exit code. ``app.py`` has the table of them.
+"""

@@ -1,0 +1,98 @@
+"""The entry point: which subcommands there are, and what becomes of their errors.
+
+Nothing is imported before a subcommand is known, so that ``interlingua --help`` starts quickly.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from importlib.util import find_spec
+from typing import NamedTuple
+
+from .failures import FAILED, INTERRUPTED, USAGE, CommandError, explain
+
+__all__ = ["COMMANDS", "Command", "available", "main", "overview"]
+
+
+class Command(NamedTuple):
+    """One subcommand: the module that has it, and one line about it."""
+
+    module: str
+    summary: str
+
+
+COMMANDS = {
+    "translate": Command("cli.translate", "say a request, an answer, an error or a stream in another protocol"),
+}
+
+USAGE_LINE = "usage: interlingua COMMAND [OPTION …]     (interlingua COMMAND --help says more, with examples)"
+EXAMPLES = """examples:
+  interlingua translate --to gemini request.json
+
+exit codes: 0 done · 1 the call or a check failed · 2 the command line or a file is wrong · 3 a key, a provider or an
+extra is missing · 4 something would be lost (--strict) · 130 interrupted
+"""
+
+
+def available() -> dict[str, Command]:
+    """The subcommands whose module is there: the server and what it brings may be left out of an installation."""
+    return {name: row for name, row in COMMANDS.items() if find_spec(f"interlingua.{row.module}") is not None}
+
+
+def overview() -> str:
+    """What ``interlingua --help`` says."""
+    lines = [f"  {name:<11} {row.summary}" for name, row in available().items()]
+    first = "One language for conversations with language models, and exact translators to every provider's protocol."
+    return "\n".join([USAGE_LINE, "", first, "", "commands:", *lines, "", EXAMPLES])
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command line. Returns its exit code; a user's mistake is one line on stderr."""
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    try:
+        code = _run(words)
+        sys.stdout.flush()
+        return code
+    except BrokenPipeError:  # whoever read our output has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return FAILED
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except Exception as error:
+        told = explain(error)
+        if told is None:
+            raise
+        sys.stderr.write(told.line("--json" in words))
+        return told.code
+
+
+def _run(words: list[str]) -> int:
+    name = words[0] if words else "--help"
+    if name in ("-h", "--help", "help"):
+        sys.stdout.write(overview())
+        return 0 if words else USAGE
+    if name in ("-V", "--version"):
+        sys.stdout.write(f"interlingua {import_module('interlingua').__version__}\n")
+        return 0
+    if name not in available():
+        raise CommandError(_unknown(name))
+    module = import_module(f"interlingua.{COMMANDS[name].module}")
+    from .parsing import parser_for
+
+    parser = parser_for(name, COMMANDS[name].summary, module)
+    try:
+        parsed = parser.parse_args(words[1:])
+    except SystemExit as exit:  # argparse has said all it has to say
+        return int(exit.code or 0)
+    return int(module.run(parsed) or 0)
+
+
+def _unknown(name: str) -> str:
+    from difflib import get_close_matches
+
+    near = get_close_matches(name, available(), n=1)
+    advice = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(available())}."
+    return f"there is no command {name!r}; {advice} `interlingua --help` says what each does."

@@ -1,0 +1,108 @@
+"""What went wrong, in one line that says what to do, and the exit code that stands for it."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any, NamedTuple
+
+__all__ = [
+    "FAILED",
+    "INTERRUPTED",
+    "LOST",
+    "NOT_CONFIGURED",
+    "USAGE",
+    "CommandError",
+    "Told",
+    "explain",
+    "missing_extra",
+]
+
+FAILED = 1
+USAGE = 2
+NOT_CONFIGURED = 3
+LOST = 4
+INTERRUPTED = 130
+
+
+class CommandError(Exception):
+    """A mistake that the user can correct: the message says what happened and what to do."""
+
+    def __init__(self, message: str, code: int = USAGE) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+class Told(NamedTuple):
+    """An error as the user sees it."""
+
+    code: int
+    sentence: str
+    error_class: str | None = None
+
+    def line(self, as_json: bool = False) -> str:
+        """One line for stderr."""
+        if not as_json:
+            return f"interlingua: {self.sentence}\n"
+        import json
+
+        return json.dumps({"error": {"class": self.error_class, "message": self.sentence, "exit": self.code}}) + "\n"
+
+
+def missing_extra(what: str, extra: str) -> CommandError:
+    """The error for something that an extra brings."""
+    return CommandError(f"{what} needs the extra `{extra}`: pip install 'interlingua[{extra}]'", NOT_CONFIGURED)
+
+
+def explain(error: Exception) -> Told | None:
+    """The line for an error; None for one that is a bug of ours, which shall be seen as it is."""
+    if isinstance(error, CommandError):
+        return Told(error.code, str(error))
+    if isinstance(error, OSError) and error.filename is not None:
+        return Told(USAGE, f"{error.filename}: {error.strerror or error}")
+    if isinstance(error, UnicodeDecodeError):
+        return Told(USAGE, f"this is no UTF-8 text: {error}")
+    errors = sys.modules.get("interlingua.errors")
+    if errors is not None and isinstance(error, errors.AdapterError):
+        return _told(error)
+    files = sys.modules.get("interlingua.client.models_file")
+    if files is not None and isinstance(error, files.ConfigError):
+        return Told(USAGE, str(error))
+    return None
+
+
+CODES = {"NotConfigured": NOT_CONFIGURED, "AuthError": NOT_CONFIGURED, "LossyTranslation": LOST, "ParseError": USAGE}
+
+
+def _told(error: Any) -> Told:
+    """What an ``AdapterError`` says, and what can be done about it."""
+    advice = _advice(error)
+    sentence = " ".join(str(error.message or error.error_class).split())
+    if error.provider_status is not None:
+        sentence = f"{error.provider or 'the provider'} answered {error.provider_status}: {sentence}"
+    if advice:
+        sentence = f"{sentence.rstrip('.')}. {advice}"
+    return Told(CODES.get(type(error).__name__, FAILED), sentence, str(error.error_class))
+
+
+def _advice(error: Any) -> str:
+    """What to do, where the message of the error does not say it."""
+    from ..models.providers import PROVIDERS
+
+    row = PROVIDERS.get(error.provider or "")
+    kind = str(error.error_class)
+    if kind == "auth" and error.provider_status is not None:
+        variable = row.auth.keys[0] if row is not None and row.auth.keys else "the key"
+        return f"Look at {variable}: the provider does not take it for this model."
+    if kind == "network":
+        return "Start it, or look at its address." if row is not None and row.local else "Look at the connection."
+    if error.provider_status == 404:
+        return f"`interlingua models {error.provider or ''}`".rstrip(" `") + "` lists the names that are known."
+    return ADVICE.get(kind, "")
+
+
+ADVICE = {
+    "rate_limit": "Wait, or ask another model.",
+    "timeout": "Try again, or ask for less.",
+    "server_error": "Try again later, or ask another model.",
+    "context_overflow": "Shorten what is sent, or take a model with a longer window.",
+}

@@ -1,0 +1,65 @@
+"""The parser of a subcommand: argparse, with help that teaches by example and errors of one line."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterable
+from difflib import get_close_matches
+from types import ModuleType
+from typing import NoReturn
+
+from .failures import USAGE
+
+__all__ = ["Parser", "add_json", "parser_for"]
+
+WIDTH = 100
+
+
+class Formatter(argparse.RawDescriptionHelpFormatter):
+    """The same help on every terminal and every Python, so that it can be compared with the documentation."""
+
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog, max_help_position=26, width=WIDTH)
+
+    def _format_action_invocation(self, action: argparse.Action) -> str:
+        if not action.option_strings:
+            return super()._format_action_invocation(action)
+        value = "" if action.nargs == 0 else f" {self._format_args(action, action.dest.upper())}"
+        return ", ".join(action.option_strings) + value
+
+
+class Parser(argparse.ArgumentParser):
+    """As argparse's, with one line for a mistake."""
+
+    color = False
+
+    def error(self, message: str) -> NoReturn:
+        end = "" if message.endswith(("?", ".")) else "."
+        self.exit(USAGE, f"{self.prog}: {message}{end} `{self.prog} --help` shows examples.\n")
+
+    def format_help(self) -> str:
+        return f"{super().format_help().rstrip()}\n"
+
+    def _check_value(self, action: argparse.Action, value: object) -> None:
+        if action.choices is not None and value not in action.choices:
+            raise argparse.ArgumentError(action, f"{value!r} is unknown; {near(str(value), map(str, action.choices))}")
+
+
+def near(value: str, known: Iterable[str]) -> str:
+    """The end of a sentence about a word that is not known."""
+    words = list(known)
+    found = get_close_matches(value, words, n=1)
+    return f"did you mean {found[0]!r}?" if found else f"known: {', '.join(words)}"
+
+
+def parser_for(name: str, summary: str, module: ModuleType) -> Parser:
+    """The parser of a subcommand, as its module describes it."""
+    parser = Parser(f"interlingua {name}", formatter_class=Formatter, allow_abbrev=False)
+    parser.description = f"{summary[0].upper()}{summary[1:]}."
+    module.add_arguments(parser)
+    return parser
+
+
+def add_json(parser: argparse.ArgumentParser, what: str = "JSON on stdout, for programs") -> None:
+    """``--json``, which every subcommand has."""
+    parser.add_argument("--json", action="store_true", help=what)

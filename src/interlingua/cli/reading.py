@@ -1,0 +1,213 @@
+"""What a file or stdin holds: a request, an answer, an error or a stream, and in which dialect.
+
+Only as much is read as is needed to tell. A stream is then handed on chunk by chunk, everything else is one JSON value.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
+from io import BufferedIOBase
+from pathlib import Path
+from typing import Any, BinaryIO, Literal, NamedTuple, cast
+
+import msgspec
+
+from ..codec.detect import detect_dialect
+from ..codec.limits import Limits
+from ..codec.registry import DIALECTS, dialect as find
+from ..errors import ParseError
+from ..types.base import Json
+from .failures import CommandError
+
+__all__ = ["KINDS", "Kind", "Wire", "kind_of", "opened", "read_wire"]
+
+Kind = Literal["request", "response", "stream", "error"]
+KINDS: tuple[Kind, ...] = ("request", "response", "stream", "error")
+CHUNK = 1 << 16
+ENOUGH = 1 << 20
+"""How much of a stream is read at most before its dialect must be known."""
+SSE = (b"data:", b"event:", b"id:", b"retry:", b":")
+
+# How an error body tells its dialect. OpenAI's two protocols have the same errors.
+ERRORS: tuple[tuple[str, str], ...] = (
+    ("anthropic-messages", "type"),
+    ("bedrock-converse", "__type"),
+    ("bedrock-converse", "message"),
+)
+
+
+class Wire(NamedTuple):
+    """Something that was read. ``body`` is its JSON; of a stream, ``chunks`` are its bytes."""
+
+    dialect: str
+    kind: Kind
+    body: Json = None
+    chunks: Iterator[bytes] = iter(())
+
+
+@contextmanager
+def opened(file: str | None) -> Generator[BinaryIO, None, None]:
+    """The file of that name; stdin for None or ``-``."""
+    if file is None or file == "-":
+        if sys.stdin is None or sys.stdin.isatty():
+            raise CommandError("there is nothing to read: name a file, or send something to stdin")
+        yield sys.stdin.buffer
+    else:
+        with Path(file).open("rb") as source:
+            yield source
+
+
+def read_wire(source: BinaryIO, dialect: str | None = None, kind: Kind | None = None) -> Wire:
+    """What ``source`` holds. ``dialect`` and ``kind`` are told by the caller, or found out."""
+    head = _Head(source)
+    if kind == "stream" or (kind is None and head.is_stream()):
+        return Wire(dialect or _dialect_of_stream(head), "stream", chunks=head.chunks())
+    body = parse(head.everything())
+    kind = kind or kind_of(body, dialect)
+    return Wire(dialect or _dialect_of(body, kind), kind, body)
+
+
+def parse(data: bytes) -> Json:
+    """The JSON value of these bytes, or a sentence that says where it breaks."""
+    try:
+        return msgspec.json.decode(data.removeprefix(b"\xef\xbb\xbf"))
+    except msgspec.DecodeError as error:
+        raise CommandError(f"this is no JSON and no stream of a provider: {error}") from None
+    except RecursionError:
+        raise CommandError("this JSON is nested too deeply") from None
+
+
+class _Head:
+    """The beginning of the input, which is read further as long as it does not tell what follows."""
+
+    def __init__(self, source: BinaryIO) -> None:
+        self.source, self.data, self.ended = source, b"", False
+        self.more()
+
+    def more(self) -> bool:
+        """Read on. Returns whether there was more."""
+        chunk = _read(self.source)
+        self.data, self.ended = self.data + chunk, not chunk
+        return not self.ended
+
+    def everything(self) -> bytes:
+        """All of it, within the limit of an answer."""
+        pieces, size, limit = [self.data], len(self.data), Limits().body or 0
+        while chunk := _read(self.source):
+            pieces.append(chunk)
+            size += len(chunk)
+            if size > limit:
+                raise CommandError(f"this is larger than {limit >> 20} MiB; only streams may be")
+        return b"".join(pieces)
+
+    def chunks(self) -> Iterator[bytes]:
+        """What was read, and then the rest as it comes."""
+        yield self.data
+        self.data = b""
+        while chunk := _read(self.source):
+            yield chunk
+
+    def is_stream(self) -> bool:
+        """Whether this is a stream: SSE, AWS events, an array of events, or several JSON values, one on a line."""
+        while not self.data.strip() and self.more():
+            pass
+        start = self.data.lstrip(b"\xef\xbb\xbf \t\r\n")
+        if start.startswith((b"{", b"[")):
+            return start.startswith(b"[") or self._has_lines()
+        return start.startswith(SSE) or self.data[:2] == b"\0\0"
+
+    def _has_lines(self) -> bool:
+        """Whether the first line is a JSON value of its own, and something follows."""
+        while b"\n" not in self.data.lstrip() and self.more():
+            if len(self.data) > (Limits().body or 0):
+                return False
+        first, _, rest = self.data.lstrip().partition(b"\n")
+        while not rest.strip() and self.more():
+            first, _, rest = self.data.lstrip().partition(b"\n")
+        try:
+            msgspec.json.decode(first)
+        except (msgspec.DecodeError, RecursionError):
+            return False
+        return bool(rest.strip())
+
+
+def _read(source: BinaryIO) -> bytes:
+    return cast("BufferedIOBase", source).read1(CHUNK)
+
+
+# --------------------------------------------------------------------------------------------------- telling what it is
+
+
+def kind_of(body: Json, dialect: str | None = None) -> Kind:
+    """Whether a body is a request, an answer or an error."""
+    if not isinstance(body, dict):
+        raise CommandError("this is no request, answer or error: it is not a JSON object")
+    keys = cast("dict[str, Any]", body)
+    histories = (find(dialect).history_key,) if dialect else ("messages", "contents", "input")
+    if keys.get("object") != "response" and any(key in keys for key in histories):
+        return "request"
+    is_error = keys.get("type") == "error" or (keys.get("error") is not None and keys.get("object") != "response")
+    return "error" if is_error or "__type" in keys or set(keys) == {"message"} else "response"
+
+
+def _dialect_of(body: Json, kind: Kind) -> str:
+    try:
+        return detect_dialect(body)
+    except ParseError:
+        if kind == "error":
+            return _dialect_of_error(body)
+        raise CommandError(f"the dialect of this {kind} cannot be told: {_name_it()}") from None
+
+
+def _dialect_of_error(body: dict[str, Any]) -> str:
+    for name, key in ERRORS:
+        if key in body:
+            return name
+    error = body.get("error")
+    if isinstance(error, str):
+        return "ollama"
+    inner = cast("dict[str, Any]", error) if isinstance(error, dict) else {}
+    return "gemini" if "status" in inner and "details" in inner | {"details": 0} else "openai-chat"
+
+
+def _name_it() -> str:
+    return f"name it, --from {'|'.join(DIALECTS)}"
+
+
+def _dialect_of_stream(head: _Head) -> str:
+    if head.data[:2] == b"\0\0":
+        return "bedrock-converse"
+    while True:
+        for event in _events(head.data):
+            try:
+                return detect_dialect(event)
+            except ParseError:
+                continue
+        if len(head.data) > ENOUGH or not head.more():
+            raise CommandError(f"the dialect of this stream cannot be told: {_name_it()}")
+
+
+def _events(data: bytes) -> Iterator[Json]:
+    """The JSON values that stand at the beginning of a stream, as far as they are whole."""
+    start = data.lstrip(b"\xef\xbb\xbf \t\r\n")
+    if start.startswith(b"["):
+        yield from _first_of_array(start[1:])
+        return
+    for line in start.splitlines():
+        text = line.removeprefix(b"data:").strip()
+        if text.startswith(b"{"):
+            try:
+                yield msgspec.json.decode(text)
+            except (msgspec.DecodeError, RecursionError):
+                continue
+
+
+def _first_of_array(data: bytes) -> Iterator[Json]:
+    import json
+
+    try:
+        yield json.JSONDecoder().raw_decode(data.decode(errors="replace").lstrip())[0]
+    except (ValueError, RecursionError):
+        return

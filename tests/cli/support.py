@@ -1,0 +1,43 @@
+"""Running the command: in this process, or in one of its own."""
+
+from __future__ import annotations
+
+import io
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from interlingua.cli.app import main
+
+SOURCE = str(Path(__file__).resolve().parents[2] / "src")
+
+
+class Done(NamedTuple):
+    """What a command left behind."""
+
+    code: int
+    out: bytes
+    err: str
+
+
+def command(
+    capture: pytest.CaptureFixture[bytes], patch: pytest.MonkeyPatch, *words: str, stdin: bytes | None = None
+) -> Done:
+    """Run a command line in this process. Without ``stdin``, nothing may be read from it."""
+    patch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin or b"")))
+    code = main(words)
+    out, err = capture.readouterr()
+    return Done(code, out, err.decode())
+
+
+def process(*words: str, home: Path, stdin: bytes = b"", **environment: str) -> Done:
+    """Run it as a user does, with nothing in the environment but what is given."""
+    kept = {name: os.environ[name] for name in ("PATH", "SYSTEMROOT") if name in os.environ}
+    told = {**kept, "HOME": str(home), "PYTHONPATH": SOURCE, "PYTHONWARNINGS": "error", **environment}
+    line = [sys.executable, "-m", "interlingua", *words]
+    done = subprocess.run(line, input=stdin, capture_output=True, env=told, check=False, timeout=60, cwd=home)
+    return Done(done.returncode, done.stdout, done.stderr.decode())

@@ -1,0 +1,45 @@
+"""The help of each command: in the documentation, and without surprises."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+from cli.support import command
+from interlingua.cli.app import available
+from interlingua.cli.parsing import parser_for
+from lab.command_help import BLOCK, with_help
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "cli.md"
+
+
+def test_the_page_has_the_help_of_every_command() -> None:
+    """``make docs`` writes it anew."""
+    page = PAGE.read_text()
+    assert {found[2] for found in BLOCK.finditer(page)} == {"interlingua", *available()}
+    assert with_help(page) == page
+
+
+@pytest.mark.parametrize("name", available())
+def test_help_teaches_by_example(name: str) -> None:
+    row = available()[name]
+    told = parser_for(name, row.summary, import_module(f"interlingua.{row.module}")).format_help()
+    assert f"interlingua {name}" in told.partition("examples:")[2]
+    assert "--json" in told
+
+
+@pytest.mark.parametrize("words", [("--help",), ("help",), ("-h",), ("translate", "--help")])
+def test_help_is_no_error(
+    words: tuple[str, ...], capsysbinary: pytest.CaptureFixture[bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done = command(capsysbinary, monkeypatch, *words)
+    assert (done.code, done.err) == (0, "")
+    assert b"examples:" in done.out
+
+
+def test_a_misspelt_command(capsysbinary: pytest.CaptureFixture[bytes], monkeypatch: pytest.MonkeyPatch) -> None:
+    done = command(capsysbinary, monkeypatch, "trnslate")
+    assert done.code == 2
+    assert "did you mean 'translate'?" in done.err
