@@ -463,7 +463,7 @@ INNOCENT = (
     ("dialects/__init__.py", "import importlib\nfrom ..codec.base import Dialect\nimportlib.import_module(name)"),
     ("dialects/gemini/__init__.py", "from . import stream\nfrom ...codec.tables import Row"),
     ("dialects/gemini/stream.py", "from interlingua.dialects.gemini.blocks import BLOCKS"),
-    ("models/providers.py", "from ..dialects.openai_chat.quirks import Quirks"),
+    ("models/providers.py", "from ..dialects.openai_chat.facts import Quirks"),
     ("client/connect.py", "from .exchange import Exchange\nfrom .transport.aio import AioTransport"),
     ("embedded.py", "from .client.embedded import call"),
     ("client/transport/aio.py", "import aiohttp, time\nasync def send(): ..."),

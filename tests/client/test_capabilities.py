@@ -36,7 +36,7 @@ from interlingua import (
     VideoBlock,
 )
 from interlingua.client.embedded import Script, Step
-from interlingua.dialects.openai_chat.quirks import QUIRKS
+from interlingua.dialects.openai_chat import QUIRKS
 from interlingua.models.catalogue import Catalogue, Facts
 from interlingua.models.catalogue.facts import CEILINGS, MARKING
 from interlingua.models.providers import PROVIDERS as ROWS

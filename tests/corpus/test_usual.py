@@ -18,14 +18,6 @@ from shared_data import corpus, needs_shared
 # dialect, its corpus files, the functions of its usual path where they are looked up
 USUAL = [
     (
-        "openai-chat",
-        ["openai-chat", "mistral"],
-        {
-            "usual": ("read_message", "read_result", "say_message", "say_results", "say_history", "say_text"),
-            "tools": ("is_plain_tool",),
-        },
-    ),
-    (
         "openai-responses",
         ["openai-responses"],
         {"history": ("USUAL",), "writer": ("USUAL",), "tools": ("usual_tool", "say_usual")},
@@ -65,12 +57,6 @@ def test_the_tables_say_the_same(name, places, monkeypatch):
 
 # dialect, its corpus files, the functions of the usual path of answers, the share of recorded answers it reads
 ANSWERS = [
-    (
-        "openai-chat",
-        ["openai-chat", "mistral"],
-        {"response": ("read_answer",), "answered": ("read_usual",), "usage": ("_plain", "_detailed")},
-        0.91,
-    ),
     ("openai-responses", ["openai-responses"], {"response": ("read_answer",), "usage": ("_usual",)}, 0.87),
     ("gemini", ["gemini"], {"response": ("read_usual",)}, 0.88),
 ]
@@ -167,7 +153,7 @@ def test_answers_read_the_same(name, files, places, share, monkeypatch):
 
 @needs_shared
 def test_an_opinion_shows(monkeypatch):
-    name, files, places, _ = ANSWERS[2]
+    name, files, places, _ = next(row for row in ANSWERS if row[0] == "gemini")
     guilty = import_module("interlingua.dialects.gemini.answers")
     monkeypatch.setitem(guilty.ENDS, "MAX_TOKENS", guilty.END)
     assert compared(name, files, places, monkeypatch)[2]

@@ -83,7 +83,7 @@ EVERYTHING = Request(
         Message("user", "go on"),
     ),
     "m",
-    (TextBlock("be kind", forms={CHAT: {"message": {"role": "developer"}}}),),
+    dialect(CHAT).decode_request({"messages": [{"role": "developer", "content": "be kind"}]}).system,
     (ToolDefinition("f", None, STRICT_SCHEMA, strict=True),),
     ToolChoice.any(parallel=False),
     9,

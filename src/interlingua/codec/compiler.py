@@ -17,7 +17,15 @@ from typing import Any, NamedTuple, cast
 
 from msgspec.structs import fields as struct_fields, force_setattr
 
-from .kinds import OMIT, Kind
+from .key_readers import (
+    constant_variable,
+    read_accepted,
+    read_constant,
+    read_filled,
+    read_optional,
+    read_other_keys,
+)
+from .kinds import OMIT
 from .rows import Field, Row
 from .source import INDENT, Source, source_of
 from .table import Table
@@ -53,12 +61,10 @@ def compile_reader(table: Table, row: Row) -> Callable[[Any], Any]:
             source.line(f"{INDENT}value = {_call(source, row, names)}")
             source.line("else:")
             source.depth += 1
-        for key in _other_keys(row):
-            source.fail_if(f"{key!r} in wire")
         for key in optional:
             names |= _read_node(source, tree[key], key, "wire")
         for field in accepted:
-            _read_accepted(source, field, "wire")
+            read_accepted(source, field, "wire")
         names |= _read_groups(source, row)
         source.line("if len(wire) == known:")
     source.line(f"{INDENT}value = {_call(source, row, names)}")
@@ -88,7 +94,7 @@ def compile_taker(table: Table, row: Row, *, otherwise: Callable[[Any], Any] | N
     for key in [*expected, *optional]:
         names |= _read_node(source, tree[key], key, "wire")
     for field in accepted:
-        _read_accepted(source, field, "wire")
+        read_accepted(source, field, "wire")
     names |= _read_groups(source, row)
     fields = ", ".join([f"{name!r}: {variable}" for name, variable in names.items()])
     _check_keys(source, table, "rest", *[f"rest.get({key!r}, {source.bind(EMPTY)})" for key in source.inner])
@@ -111,18 +117,15 @@ def _sorted(row: Row, tree: Tree) -> tuple[list[str], list[str], list[Field]]:
     return expected, optional, [field for field in row.fields if field.accepted and len(field.key) == 1]
 
 
-def _other_keys(row: Row) -> list[str]:
-    return [key for field in row.fields for key in field.others]
-
-
 def _rest(source: Source, row: Row, keys: list[str]) -> None:
     """The residue: what no field took. A constant is residue where it says something else."""
     constants = [field.key[0] for field in row.constant_fields if len(field.key) == 1]
     accepted = [field.key[0] for field in row.fields if field.accepted and len(field.key) == 1]
-    taken = frozenset([*keys, *accepted]) - {*constants}
+    others = [key for field in row.fields for key in field.others]
+    taken = frozenset([*keys, *accepted, *others]) - {*constants}
     source.line(f"rest = {{key: item for key, item in wire.items() if key not in {source.bind(taken)}}}")
     for key in constants:
-        source.line(f"if {_constant(key)} is None: del rest[{key!r}]")
+        source.line(f"if {constant_variable(key)} is None: del rest[{key!r}]")
 
 
 def _mark(source: Source, table: Table, row: Row) -> None:
@@ -204,10 +207,10 @@ def _read_node(source: Source, node: Field | GroupKey | Tree, key: str, wire: st
         return _read_inner(source, node, key, var, wire)
     taken = source.taking and wire == "wire"
     if node.accepted:
-        _read_accepted(source, node, wire)
+        read_accepted(source, node, wire)
         return {}
     if node.constant:
-        _read_constant(source, node, key, wire)
+        read_constant(source, node, key, wire)
         return {}
     if node.required:
         missing = "" if node.kind.rejects_none else ", MISSING"
@@ -219,49 +222,12 @@ def _read_node(source: Source, node: Field | GroupKey | Tree, key: str, wire: st
             source.done(key, wire)
         return {node.name: var}
     if node.filler is not OMIT:
-        _read_filled(source, node, key, var, wire)
+        read_filled(source, node, key, var, wire)
         return {node.name: var}
-    if node.others and source.taking:
-        return _read_other_keys(source, node, key, var)
-    _read_optional(source, node, key, var, wire)
+    if node.others:
+        return read_other_keys(source, node, key, var)
+    read_optional(source, node, key, var, wire)
     return {node.name: var}
-
-
-def _read_optional(source: Source, field: Field, key: str, var: str, wire: str) -> None:
-    """A key that may be missing. Where it says nothing, that is remembered."""
-    blank = "" if field.kind.blank is None else f" or {var} == {source.bind(field.kind.blank)}"
-    source.line(f"{var} = {wire}.get({key!r}, MISSING)")
-    source.line(f"if {var} is MISSING: {var} = {source.bind(field.default)}")
-    source.line(f"elif {var} is None{blank}:")
-    source.depth += 1
-    source.spell(field.name, f"{{{key!r}: [{var}]}}" if field.others else f"[{var}]")
-    source.line(f"{var} = {source.bind(field.default)}")
-    source.done(key, wire)
-    source.depth -= 1
-    source.line("else:")
-    source.depth += 1
-    field.kind.emit_read(source, var)
-    if field.default not in (None, (), field.kind.blank):
-        source.fail_if(f"{var} == {source.bind(field.default)}")
-    source.done(key, wire)
-    source.depth -= 1
-
-
-def _read_other_keys(source: Source, field: Field, key: str, var: str) -> dict[str, str]:
-    """Read a field of a frame that has several keys: in the usual case there is one of them."""
-    source.line(f"{var} = {source.bind(field.default)}")
-    source.line(f"{var}key = None")
-    for other in (key, *field.others):
-        source.line(f"if {other!r} in rest:")
-        source.depth += 1
-        source.fail_if(f"{var}key is not None")
-        source.line(f"{var}, {var}key = rest.pop({other!r}), {other!r}")
-        field.kind.emit_read(source, var)
-        source.fail_if(_says_nothing(source, field, var))
-        if other != key:
-            source.line(f"marks.setdefault('spelling', {{}})[{field.name!r}] = {{{other!r}: []}}")
-        source.depth -= 1
-    return {field.name: var}
 
 
 def _read_groups(source: Source, row: Row) -> dict[str, str]:
@@ -282,77 +248,6 @@ def _read_groups(source: Source, row: Row) -> dict[str, str]:
         source.fail_if(f"group{at} is REFUSED")
         names |= {name: f"group{at}[{index}]" for index, name in enumerate(field.names)}
     return names
-
-
-def _constant(key: str) -> str:
-    """The variable of a key that always says the same: None if it does."""
-    return f"other_{''.join(letter if letter.isalnum() else '_' for letter in key)}"
-
-
-def _read_constant(source: Source, field: Field, key: str, wire: str) -> None:
-    """A key that always says the same. It may be missing, or residue."""
-    var = _constant(key)
-    source.line(f"{var} = {wire}.get({key!r}, MISSING)")
-    if wire != "wire":
-        source.fail_if(f"not ({source.equals(var, field.default)})")
-        return
-    source.line(f"if {source.equals(var, field.default)}:")
-    source.line(f"{INDENT}{f'del rest[{key!r}]' if source.taking else f'{var} = None'}")
-    source.line("else:")
-    source.depth += 1
-    if not source.taking:
-        source.line("known -= 1")
-        source.line(f"if {var} is None: {var} = MISSING")
-    source.line(f"if {key!r} not in wire:")
-    source.depth += 1
-    source.spell(field.name, "[]")
-    source.depth -= 2
-
-
-def _read_filled(source: Source, field: Field, key: str, var: str, wire: str) -> None:
-    """A key that is always written. Where it is missing, the field has its default."""
-    source.line(f"{var} = {wire}.get({key!r}, MISSING)")
-    source.line(f"if {var} is MISSING:")
-    source.depth += 1
-    if wire != "wire":
-        source.line(source.fail)
-    else:
-        source.spell(field.name, "[]")
-        source.line(f"{var} = {source.bind(field.default)}")
-        if not source.taking:
-            source.line("known -= 1")
-    source.depth -= 1
-    if field.has_blank_filler:
-        source.line(f"elif {var} {'is' if field.filler is None else '=='} {source.bind(field.filler)}:")
-        source.line(f"{INDENT}{var} = {source.bind(field.default)}")
-        if source.taking and wire == "wire":
-            source.line(f"{INDENT}del rest[{key!r}]")
-    source.line("else:")
-    source.depth += 1
-    field.kind.emit_read(source, var)
-    if field.has_blank_filler or field.filler != field.default:  # else the filler itself is read as the default
-        source.fail_if(_says_nothing(source, field, var))
-    if source.taking and wire == "wire":
-        source.line(f"del rest[{key!r}]")
-    source.depth -= 1
-
-
-def _read_accepted(source: Source, field: Field, wire: str) -> None:
-    """A key that may be left out; if it is there, that is remembered."""
-    key = field.key[-1]
-    source.line(f"accepted = {wire}.get({key!r}, MISSING)")
-    source.line("if accepted is not MISSING:")
-    source.depth += 1
-    source.fail_if("True" if isinstance(field.default, Kind) else f"not ({source.equals('accepted', field.default)})")
-    source.done(key, wire)
-    source.spell(field.name, "[accepted]")
-    source.depth -= 1
-
-
-def _says_nothing(source: Source, field: Field, var: str) -> str:
-    """Whether an optional key says what its absence says; the interpreter keeps that as a spelling."""
-    blank = field.default if field.default is not None else field.kind.blank
-    return f"{var} is None" if blank is None else f"{var} == {source.bind(blank)}"
 
 
 def _read_inner(source: Source, tree: Tree, key: str, var: str, wire: str) -> dict[str, str]:

@@ -12,7 +12,7 @@ from .ledger import Ledger
 if TYPE_CHECKING:
     from .source import Source
 
-__all__ = ["AtLeast", "Bounded", "FilledStrings", "Suffixed"]
+__all__ = ["FilledText", "StringOrStrings", "AtLeast", "Bounded", "FilledStrings", "Suffixed"]
 
 
 class Bounded(Plain):
@@ -109,3 +109,41 @@ class AtLeast(Plain):
 
     def emit_write(self, source: Source, var: str) -> None:
         source.fail_if(f"{var} < {self.least}")
+
+
+class FilledText(Plain):
+    """A string that is not empty."""
+
+    def __init__(self) -> None:
+        super().__init__("a string", str)
+
+    def read(self, wire: Json, marks: dict[str, Json]) -> Any:
+        return wire if type(wire) is str and wire else REFUSED
+
+    def emit_read(self, source: Source, var: str) -> None:
+        source.fail_if(f"type({var}) is not str or not {var}")
+
+
+class StringOrStrings(Strings):
+    """Some strings; one of them may stand alone, which is remembered as a mark."""
+
+    name = "a string or an array of strings"
+
+    def __init__(self, mark: str) -> None:
+        self.mark = mark
+
+    def read(self, wire: Json, marks: dict[str, Json]) -> Any:
+        if type(wire) is str and wire:
+            marks[self.mark] = "string"
+            return (wire,)
+        return super().read(wire, marks)
+
+    def write(self, value: Any, ledger: Ledger, marks: Mapping[str, Json]) -> Json:
+        return value[0] if len(value) == 1 and marks.get(self.mark) == "string" else [*value]
+
+    def is_usual(self, value: Any, wire: Json) -> bool:
+        return True
+
+    def emit_write(self, source: Source, var: str) -> None:
+        alone = f"len({var}) == 1 and marks.get({self.mark!r}) == 'string'"
+        source.line(f"{var} = {var}[0] if {alone} else [*{var}]")

@@ -45,7 +45,6 @@ __all__ = [
     "Vocabulary",
 ]
 
-
 REFUSED = Sentinel("REFUSED")
 OMIT = Sentinel("OMIT")
 
@@ -313,9 +312,13 @@ class Texts(Each):
                 marks[self.mark] = "string"
             return (TextBlock(wire),)
         values = super().read(wire, marks)
-        if self.usual == "string" and values is not REFUSED and _is_one_text(values):
-            marks[self.mark] = "list"
+        if values is not REFUSED and (mark := self.list_mark(values)) is not None:
+            marks[self.mark] = mark
         return values
+
+    def list_mark(self, values: Sequence[Any]) -> str | None:
+        """What has to be remembered of a list: one text in it would be written as a string."""
+        return "list" if self.usual == "string" and is_one_text(values) else None
 
     def write(self, value: Any, ledger: Ledger, marks: Mapping[str, Json]) -> Json:
         if marks.get(self.mark, self.usual) == "string" and self._is_string(value):
@@ -334,7 +337,7 @@ class Texts(Each):
         source.depth += 1
         super().emit_read(source, var)
         if self.usual == "string":
-            source.fail_if(f"{source.bind(_is_one_text)}({var})")
+            source.line(f"{source.shape(self.mark)} = {source.bind(self.list_mark)}({var})")
         source.depth -= 1
 
     def emit_write(self, source: Source, var: str) -> None:
@@ -347,7 +350,8 @@ class Texts(Each):
         source.depth -= 1
 
 
-def _is_one_text(values: Sequence[Any]) -> bool:
+def is_one_text(values: Sequence[Any]) -> bool:
+    """One text block that is not empty and has nothing else."""
     return len(values) == 1 and is_plain_text(values[0]) and bool(values[0].text)
 
 
@@ -390,7 +394,6 @@ class By(Kind):
         source.fail_if(f"{var} is REFUSED or not {source.bind(self.is_usual)}({var}, said)")
 
     def emit_write(self, source: Source, var: str) -> None:
-        quiet = source.bind(Ledger)
-        source.line(f"losses = {quiet}()")
+        source.line(f"losses = {source.bind(Ledger)}()")
         source.line(f"{var} = {source.bind(self._write)}({var}, losses)")
         source.fail_if(f"{var} is OMIT or losses.losses")

@@ -6,7 +6,7 @@ the wire's own words.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from msgspec.structs import replace
 
@@ -107,6 +107,13 @@ class Ledger:
         if whole := [loss for loss in self.losses[count:] if loss.path == path]:
             self.losses[count:] = whole
 
+    def relocate(self, count: int, places: Mapping[str, str]) -> None:
+        """Give the losses after the first ``count`` the caller's places: they were found in a value that was regrouped.
+
+        ``places`` has the caller's path of everything that stands elsewhere in that value.
+        """
+        self.losses[count:] = [replace(loss, path=_relocated(loss.path, places)) for loss in self.losses[count:]]
+
     def untranslated(self, value: OpaqueBlock | ServerTool, dialect: str) -> None:
         """Declare what another dialect carried whole."""
         if isinstance(value, OpaqueBlock):
@@ -120,6 +127,15 @@ class Ledger:
             self.opaque(block)
         else:
             self.lose("dropped", f"{dialect} takes only text in a system prompt")
+
+
+def _relocated(path: str, places: Mapping[str, str]) -> str:
+    steps = path.split("/")
+    for end in range(len(steps), 0, -1):
+        place = places.get("/".join(steps[:end]))
+        if place is not None:
+            return "/".join([place, *steps[end:]])
+    return path
 
 
 def _untranslated(dialect: str, key: str, value: Json) -> str:

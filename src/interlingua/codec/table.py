@@ -78,7 +78,8 @@ class Table:
     def for_answers(self) -> Table:
         """The same rows, without the rules that hold for a history only."""
         tag = self.tagger or self.tag
-        table = Table(self.dialect, tag, carrier=self.carrier, unknown=self.unknown, keys=self.keys, **self.common)
+        known: dict[str, Any] = {"carrier": self.carrier, "unknown": self.unknown, "keys": self.keys}
+        table = type(self)(self.dialect, tag, **known, **self.common)
         table.rows, table.by_tag, table.by_type, table.history = self.rows, self.by_tag, self.by_type, False
         return table
 

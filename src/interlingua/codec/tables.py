@@ -16,6 +16,8 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Iterable, Mapping
 from typing import Any, Generic, NamedTuple, TypeVar
 
+from msgspec.structs import replace
+
 from ..types.base import Json, Value
 from ..types.blocks import Block, BlockBase, CacheMark, OpaqueBlock
 from ..types.loss import LossWeight
@@ -46,8 +48,10 @@ __all__ = [
     "sift",
     "take",
     "take_text",
+    "with_marks",
 ]
 
+V = TypeVar("V", bound=Value)
 BLANKS: tuple[Json, ...] = (None, "", [], {})
 
 
@@ -155,6 +159,11 @@ def marks(dialect: str, value: Value) -> Wire:
     """The form marks this dialect left on a value."""
     forms = value.forms
     return forms.get(dialect, _NONE) if forms else _NONE
+
+
+def with_marks(dialect: str, value: V, **more: Json) -> V:
+    """The value with further form marks of this dialect."""
+    return replace(value, forms={**value.forms, dialect: {**marks(dialect, value), **more}})
 
 
 def blanks(dialect: str, value: Value) -> Wire:

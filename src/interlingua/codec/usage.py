@@ -14,6 +14,7 @@ from __future__ import annotations
 import itertools
 import operator
 from collections.abc import Callable, Collection, Mapping, Sequence
+from enum import Enum
 from functools import cached_property, partial
 from typing import Any, Literal
 
@@ -22,7 +23,7 @@ from msgspec import Struct
 from ..types.usage import TokenUsage
 from .json import Wire, is_object
 from .kinds import COUNT
-from .paths import find, put
+from .paths import Sentinel, find, put
 from .rows import Row, fill, may
 from .table import Table, compiler
 
@@ -32,6 +33,7 @@ Path = tuple[str, ...]
 Says = Callable[[TokenUsage], int]
 """What a further name of a count must say to be one."""
 EMPTY: Wire = {}
+ALWAYS = Sentinel("ALWAYS")
 FIELDS = ("input_tokens", "cached_input_tokens", "cache_creation_input_tokens", "output_tokens", "reasoning_tokens")
 MISCOUNTED = 1.5
 """Reasoning up to this many times the output that it is part of was counted with another tokenizer (Doubleword); more
@@ -76,18 +78,22 @@ class Counts:
         self.names = {field: [tuple(path.split(".")) for path in paths.get(field, "").split()] for field in FIELDS}
         self.total = tuple(total.split("."))
         self.keys = {**{field: paths[field].split()[0] for field in FIELDS if field in paths}, **_named(total)}
-        self.tree = self._tree(derived or {})
+        self.derived: dict[Path, Says] = {tuple(key.split(".")): says for key, says in (derived or {}).items()}
+        self.tree = self._tree()
 
-    def _tree(self, derived: Mapping[str, Says]) -> Wire:
-        """The names of all numbers in their own nesting; the leaves say what a further name must agree with."""
+    def _tree(self) -> Wire:
+        """The names of all numbers in their own nesting. A leaf says what a further name must agree with.
+
+        It is None for the first name of a count, and ``ALWAYS`` for one that is written even if it is 0.
+        """
         tree: Wire = {}
-        for key, says in derived.items():
-            put(tree, key.split("."), says)
+        for name, says in self.derived.items():
+            put(tree, name, says)
         for field, paths in self.names.items():
             for place, path in enumerate(paths):
-                put(tree, path, _field_of(field) if place else None)
+                put(tree, path, _field_of(field) if place else ALWAYS if field in self.always else None)
         if self.total != ("",):
-            put(tree, self.total, None)
+            put(tree, self.total, ALWAYS)
         return tree
 
     # -------------------------------------------------------------------------------------------------- the usual case
@@ -133,16 +139,19 @@ class Counts:
         return counter
 
     def _read_usual(self, wire: Wire) -> tuple[TokenUsage, Wire, Wire | None] | None:
+        if self.zeros:
+            found = _look(wire, self.tree)
+            if found is OTHER:
+                return None
+            usage = self.count(wire)
+            return usage, {}, None if found is COUNTS and wire == self.write(usage) else wire
         usual = self._take(wire)
-        if usual is not None and not usual[2]:
-            numbers, rest, _ = usual
-            fresh, cached, created, output, reasoning = [numbers.get(field, 0) for field in FIELDS]
-            usage = self._usage(fresh, cached, created, output, reasoning, numbers.get("total"))
-            if not (self.zeros and rest) and self._is_exact(numbers, usage):
-                return usage, rest, None
-        if self.zeros and _is_known(wire, self.tree):
-            return self.count(wire), {}, wire
-        return None
+        if usual is None or usual[2]:
+            return None
+        numbers, rest, _ = usual
+        fresh, cached, created, output, reasoning = [numbers.get(field, 0) for field in FIELDS]
+        usage = self._usage(fresh, cached, created, output, reasoning, numbers.get("total"))
+        return (usage, rest, None) if self._is_exact(numbers, usage) else None
 
     def _is_exact(self, numbers: Mapping[str, int], usage: TokenUsage) -> bool:
         """Whether we would write these very numbers."""
@@ -172,8 +181,10 @@ class Counts:
 
     def _numbers(self, usage: TokenUsage) -> Numbers:
         given = usage.total_input_tokens if self.cached_inside else usage.input_tokens
-        reasoning = min(usage.reasoning_tokens, usage.output_tokens)
-        output = usage.output_tokens - reasoning if self.reasoning == "apart" else usage.output_tokens
+        output, reasoning = usage.output_tokens, usage.reasoning_tokens
+        if self.reasoning == "apart":
+            reasoning = min(reasoning, output)
+            output -= reasoning
         cached, created = usage.cached_input_tokens, usage.cache_creation_input_tokens
         return Numbers(given, cached, created, output, reasoning, usage.total_tokens)
 
@@ -198,7 +209,7 @@ class Counts:
                     kept[key] = inner
                 if left:
                     rest[key] = left
-            elif type(value) is int and (says is None or (callable(says) and says(usage) == value)):
+            elif type(value) is int and (says is None or says is ALWAYS or (callable(says) and says(usage) == value)):
                 kept[key] = value
             elif value is None or (self.zeros and value == 0 and type(value) is not bool):
                 (kept if self.zeros or key in tree else rest)[key] = value
@@ -211,25 +222,54 @@ class Counts:
         if kept is None:
             return self._put(self._numbers(usage))
         before = self.count(kept)
-        return _copy(kept) if before == usage else self._write_changes(_copy(kept), before, usage)
+        return _copy(kept) if before == usage else self._write_changes(kept, before, usage)
 
-    def _write_changes(self, wire: Wire, before: TokenUsage, usage: TokenUsage) -> Wire:
+    def _write_changes(self, kept: Wire, before: TokenUsage, usage: TokenUsage) -> Wire:
+        """Change the numbers that were kept by as much as the counts have changed, or to what we would write."""
+        changed = self._changed(_copy(kept), before, usage, by_as_much=True)
+        if self.count(changed) == usage:
+            return changed
+        anew = self._changed(_copy(kept), before, usage, by_as_much=False)
+        return anew if self.count(anew) == usage else changed
+
+    def _changed(self, wire: Wire, before: TokenUsage, usage: TokenUsage, *, by_as_much: bool) -> Wire:
         old, new = self._numbers(before), self._numbers(usage)
+        if self.reasoning == "either" and self._is_outside(wire, before):
+            old.output_tokens -= old.reasoning_tokens
+            new.output_tokens -= new.reasoning_tokens
         for field, paths in self.names.items():
-            count = getattr(new, field)
-            if count != getattr(old, field):
-                held = [path for path in paths if find(wire, path) == getattr(old, field)]
-                for path in held or paths[:1]:
-                    put(wire, path, count)
+            change = getattr(new, field) - getattr(old, field)
+            held = [path for path in paths if type(find(wire, path)) is int]
+            for path in held if change else ():
+                put(wire, path, find(wire, path) + change if by_as_much else getattr(new, field))
+            if change and paths and not held:
+                _put(wire, paths[0], getattr(new, field))
+        for path, says in self.derived.items():
+            if find(wire, path) == says(before):
+                put(wire, path, says(usage))
         if type(total := find(wire, self.total)) is int:
-            put(wire, self.total, total + new.total - old.total)
-        return wire if self.count(wire) == usage else self._put(new)
+            put(wire, self.total, total + new.total - old.total if by_as_much else new.total)
+        return wire
+
+    def _is_outside(self, wire: Wire, usage: TokenUsage) -> bool:
+        """Whether the output count of these numbers leaves the reasoning out."""
+        said = usage.output_tokens - usage.reasoning_tokens
+        return usage.reasoning_tokens > 0 and said in [count_at(wire, path) for path in self.names["output_tokens"]]
 
 
 def count_at(wire: Wire, path: Sequence[str]) -> int:
     """The count at a path; 0 where there is none."""
     found = find(wire, path)
     return found if type(found) is int and found >= 0 else 0
+
+
+def _put(wire: Wire, path: Path, count: int) -> None:
+    """Set a count. What stands on the way and is no object gives way."""
+    for step in path[:-1]:
+        if not is_object(wire.get(step)):
+            wire[step] = {}
+        wire = wire[step]
+    wire[path[-1]] = count
 
 
 def _fetch_objects(source: Any, objects: dict[Path, str], path: Path) -> None:
@@ -253,18 +293,36 @@ def _field_of(field: str) -> Says:
     return says
 
 
-def _is_known(wire: Wire, tree: Wire) -> bool:
-    """Whether a usage object holds nothing but our own numbers and zeros."""
+class Held(Enum):
+    """What a usage object holds: our own numbers alone, zeros of other names too, or anything else."""
+
+    COUNTS = 1
+    ZEROS = 2
+    OTHER = 3
+
+
+COUNTS, ZEROS, OTHER = Held.COUNTS, Held.ZEROS, Held.OTHER  # attribute access on an Enum costs 40 ns
+
+
+def _look(wire: Wire, tree: Wire) -> Held:
+    """What a usage object holds. ``tree`` has the names of our numbers."""
+    held = COUNTS
     for key, value in wire.items():
         if not value:
             if type(value) is not int and value is not None:
-                return False
+                return OTHER
+            if tree.get(key) is not ALWAYS:
+                held = ZEROS
         elif type(value) is int:
-            if tree.get(key, key) is not None:
-                return False
-        elif not is_object(value) or not is_object(inner := tree.get(key, EMPTY)) or not _is_known(value, inner):
-            return False
-    return True
+            if (says := tree.get(key, key)) is not None and says is not ALWAYS:
+                return OTHER
+        elif not is_object(value) or not is_object(inner := tree.get(key, EMPTY)):
+            return OTHER
+        elif (found := _look(value, inner)) is not COUNTS:
+            if found is OTHER:
+                return OTHER
+            held = ZEROS
+    return held
 
 
 def _copy(wire: Wire) -> Wire:

@@ -99,7 +99,7 @@ def _write_head(source: Source, table: Table, row: Row) -> None:
     source.line("spelling, verbatim = marks.get('spelling', ()), marks.get('verbatim', ())")
     single = [field for field in row.fields if not field.names]
     known = [field.name for field in single if field.constant or field.accepted or field.filler is not OMIT]
-    known += _blanks(row)
+    known += [*_blanks(row), *[field.name for field in single if field.others]]
     source.fail_if(f"spelling and not spelling.keys() <= {source.bind(frozenset(known))}")
     source.depth -= 1
 
@@ -196,17 +196,41 @@ def _write_optional(source: Source, field: Field, var: str, *, has_marks: bool) 
     source.line(f"{var} = value.{field.name}")
     source.line(f"if {var}{_differs(source, field)}:")
     source.depth += 1
-    if field.filler is not OMIT and has_marks:
+    if has_marks and field.filler is not OMIT:
         source.fail_if(f"spelling and spelling.get({field.name!r})")
     field.kind.emit_write(source, var)
-    source.line(f"{_target(source, field)} = {var}")
+    if has_marks and field.others:
+        usual = source.bind(((field.key[0], ()),))
+        source.line(f"for key, found in spelling[{field.name!r}].items() if {field.name!r} in spelling else {usual}:")
+        source.line(f"    if found: {source.fail}")
+        source.line(f"    wire[key] = {var}")
+    else:
+        source.line(f"{_target(source, field)} = {var}")
     source.depth -= 1
     if field.filler is OMIT:
+        if has_marks and field.others:
+            _write_blank(source, field)
         return
     if has_marks:
-        source.line(f"elif {field.name!r} in spelling:")
-        source.line(f"    if spelling[{field.name!r}]: {source.fail}")
+        _write_blank(source, field)
     source.line(f"else: {_target(source, field)} = {field.filler!r}")
+
+
+def _write_blank(source: Source, field: Field) -> None:
+    """Write null or an empty value where the wire had it, and the field still has its default."""
+    blank = "said is None" if field.kind.blank is None else f"said is None or said == {source.bind(field.kind.blank)}"
+    source.line(f"elif {field.name!r} in spelling:")
+    source.depth += 1
+    if field.others:
+        source.line(f"for key, found in spelling[{field.name!r}].items():")
+        source.line("    for said in found:")
+        source.line(f"        if not ({blank}): {source.fail}")
+        source.line("        wire[key] = said")
+    else:
+        source.line(f"for said in spelling[{field.name!r}]:")
+        source.line(f"    if not ({blank}): {source.fail}")
+        source.line(f"    {_target(source, field)} = said")
+    source.depth -= 1
 
 
 def _target(source: Source, field: Field) -> str:

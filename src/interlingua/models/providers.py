@@ -1,6 +1,6 @@
 """The providers: name, dialect, base URL, how the key travels.
 
-Quirks of compatible servers are rows of the dialect they are compatible with (``dialects/openai_chat/quirks.py``),
+Quirks of compatible servers are rows of the dialect they are compatible with (``dialects/openai_chat/facts.py``),
 found there by the provider's name. ``shares`` names providers whose signatures and ids mean the same: one vendor's
 models at two addresses. Nothing here reads the environment; ``keys`` only says where a key is usually kept.
 """

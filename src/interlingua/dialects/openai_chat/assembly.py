@@ -8,12 +8,11 @@ lists merge, texts of indexed entries grow, anything else is replaced by the new
 from __future__ import annotations
 
 from ...codec.arguments import parse_object
-from ...codec.json import is_array, is_object
+from ...codec.growing import accumulate
 from ...codec.stream import dump
 from ...types.base import Json
-from .parts import Wire
-
-GROWING = ("text", "summary", "data", "arguments", "signature")
+from .facts import Wire
+from .rows import is_one_text
 
 
 class Call:
@@ -160,55 +159,11 @@ def _begins(wire: Wire, before: Call) -> bool:
 
 
 def one_text(part: Wire) -> bool:
-    inner: list[Json] | None = part.get("thinking")
-    if type(inner) is not list or len(inner) != 1 or not is_object(only := inner[0]):
-        return False
-    return only.keys() == {"type", "text"} and isinstance(only["text"], str)
+    """Whether a part is reasoning in one text."""
+    return is_one_text(part.get("thinking"))
 
 
 def _private(part: Wire) -> Wire:
     """A copy deep enough to grow."""
     inner = part.get("thinking")
     return {**part, "thinking": [dict(inner[0])]} if one_text(part) and inner else dict(part)
-
-
-def accumulate(into: Wire, new: Wire) -> None:
-    """Merge one delta's unknown fields into what there is. Lists and objects in ``into`` are its own, and grow."""
-    for key, value in new.items():
-        old = into.get(key)
-        if is_object(value):
-            inner = into[key] = old if is_object(old) else {}
-            accumulate(inner, value)
-        elif is_array(value):
-            known = into[key] = old if is_array(old) else []
-            _accumulate_list(known, value)
-        elif value is not None or key not in into:
-            into[key] = value
-
-
-def _accumulate_list(known: list[Json], new: list[Json]) -> None:
-    for item in new:
-        place = _place_of(item, known) if is_object(item) and "index" in item else None
-        if place is None:
-            known.append(item)
-        else:
-            known[place] = _grown(known[place], item)
-
-
-def _place_of(item: Wire, known: list[Json]) -> int | None:
-    """The entry that an entry goes on with, most often the last."""
-    for place in range(len(known) - 1, -1, -1):
-        entry = known[place]
-        if is_object(entry) and entry.get("index") == item["index"] and entry.get("type") == item.get("type"):
-            return place
-    return None
-
-
-def _grown(known: Wire, item: Wire) -> Wire:
-    grown = dict(known)
-    for key, value in item.items():
-        if key in GROWING and isinstance(value, str) and isinstance(known.get(key), str):
-            grown[key] = known[key] + value
-        elif value is not None:
-            grown[key] = value
-    return grown

@@ -1,28 +1,28 @@
-"""The assistant's turn, the same in a request's history and in an answer.
+"""An assistant's message, the same in a request's history and in an answer: between its slots and blocks in one order.
 
-The wire has one slot per kind: reasoning, text, refusal, calls. We read them in that order; blocks of other orders are
-moved into it, declared. Marks: ``content`` (``list`` for one plain text in a list, ``absent``, or a blank),
-``thinking`` (the keys that held the reasoning), ``refusal`` is a field unless it was a part, ``annotations`` (citations
-stood on the turn).
+The wire has one slot for each kind: reasoning, content, refusal, audio, calls. We read them in that order; blocks of
+another order are moved into it, declared. Marks: those of the row of ``Turn``; ``refusal`` (it was a field although the
+content had parts); on a call ``derived`` (the wire had no id for it; ours is never sent) and ``legacy`` (it was a
+``function_call``).
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
-from ...codec.ids import IdMap
-from ...codec.json import is_array, is_dict
-from ...codec.tables import Ledger, kept, marks, own, take
+from ...codec.json import is_object
+from ...codec.ledger import Ledger
+from ...codec.table import Table
+from ...codec.tables import marks, with_marks
 from ...types.base import Json
 from ...types.blocks import (
     AudioBlock,
-    Base64Source,
     Block,
     Citation,
     DocumentBlock,
-    FileSource,
     ImageBlock,
     OpaqueBlock,
     RefusalBlock,
@@ -31,190 +31,141 @@ from ...types.blocks import (
     ToolUseBlock,
     VideoBlock,
 )
-from .calls import read_call, read_legacy_call, say_call, say_legacy_call
-from .citations import declare_cited, read_annotations, say_annotations
-from .parts import NAME, PARTS, Wire, as_listed, read_part, say_part
-from .quirks import Quirks
+from . import rules
+from .facts import DERIVED_ID, NAME, Quirks, Wire
+from .rows import PARTS, Turn
 
-THINKING_KEYS = ("reasoning_content", "reasoning")
+Placed = list[tuple[int, Block]]
+MEDIA = (ImageBlock, DocumentBlock, VideoBlock)
+"""No parts of an assistant's content, unless they were read there."""
 
-
-class Turn(NamedTuple):
-    """What an assistant's wire object says: blocks, and what to keep of the object itself."""
-
-    blocks: tuple[Block, ...]
-    rest: Wire
-    forms: Wire
-    blanks: Wire
+# ------------------------------------------------------------------------------------------------------------- reading
 
 
-def read_turn(wire: Wire) -> Turn:
-    """Read the object. It is copied first; ``role`` is popped by the caller."""
-    rest = wire
-    forms: Wire = {}
-    blanks: Wire = {}
-    blocks: list[Block] = []
-    if len(rest) > 1 or "content" not in rest:
-        read_thinking(rest, blocks, forms, blanks)
-    read_content(rest, blocks, forms, blanks)
-    if rest:
-        read_more(rest, blocks, forms, blanks)
-    return Turn(tuple(blocks), rest, forms, blanks)
+def read_turn(table: Table, wire: Wire) -> Turn:
+    """The slots of a message."""
+    turn: Turn = table.read(wire)
+    if turn.citations:
+        turn = _keep_citations(turn, wire)
+    if turn.refusal is not None and marks(NAME, turn).get("content") == "parts":
+        turn = with_marks(NAME, turn, refusal="field")  # told apart from one that is a part
+    return turn
 
 
-def read_more(rest: Wire, blocks: list[Block], forms: Wire, blanks: Wire) -> None:
-    """What a turn has beside reasoning and text."""
-    if isinstance(refusal := take(rest, "refusal", blanks), str):
-        blocks.append(RefusalBlock(refusal))
-        if forms.get("content") == "parts":
-            forms["refusal"] = "field"
-    elif refusal is not None:
-        rest["refusal"] = refusal
-    if "audio" in rest:
-        read_audio(rest, blocks, blanks)
-    if "annotations" in rest:
-        read_annotations(rest, blocks, forms, blanks)
-    calls = take(rest, "tool_calls", blanks)
-    if is_array(calls):
-        for position, call in enumerate(calls):
-            blocks.append(read_call(call, len(blocks), position))
-    elif calls is not None:
-        rest["tool_calls"] = calls
-    legacy = take(rest, "function_call", blanks) if rest else None
-    if is_dict(legacy) and isinstance(legacy.get("name"), str) and legacy["name"]:
-        blocks.append(read_legacy_call(legacy, len(blocks)))
-    elif legacy is not None:
-        rest["function_call"] = legacy
+def _keep_citations(turn: Turn, wire: Wire) -> Turn:
+    """Citations belong to the text. Those of a message with several texts, or with none, stay residue."""
+    texts = [block for block in turn.content if type(block) is TextBlock]
+    if len(texts) == 1 and texts[0].text:
+        return turn
+    residue = {**turn.extras.get(NAME, {}), "annotations": wire["annotations"]}
+    return replace(turn, citations=(), extras={NAME: residue})
 
 
-def read_thinking(rest: Wire, blocks: list[Block], forms: Wire, blanks: Wire) -> None:
-    """Two keys that say the same are one thought; a second one that differs stays residue."""
-    keys: list[str] = []
-    text: str | None = None
-    for key in THINKING_KEYS:
-        if key not in rest:
-            continue
-        value = rest[key]
-        if value is None or value == "":
-            blanks[key] = rest.pop(key)
-        elif isinstance(value, str) and (text is None or value == text):
-            text = rest.pop(key)
-            keys.append(key)
-    if text is not None:
-        blocks.append(ThinkingBlock(text))
-        forms["thinking"] = keys
+def read_blocks(turn: Turn) -> tuple[Block, ...]:
+    """The blocks of a message in one order. Calls without an id get one of ours, by their place."""
+    blocks = turn.content + turn.tool_calls
+    if turn.thinking or turn.refusal or turn.audio is not None or turn.function_call is not None or turn.citations:
+        blocks = _read_slots(turn)
+    for block in turn.tool_calls:
+        if type(block) is ToolUseBlock and not block.id:
+            return number_calls(blocks)
+    return blocks if turn.function_call is None else number_calls(blocks)
 
 
-def read_content(rest: Wire, blocks: list[Block], forms: Wire, blanks: Wire) -> None:
-    if "content" not in rest:
-        forms["content"] = "absent"
-        return
-    if rest["content"] is None:
-        del rest["content"]
-        forms["content"] = None
-        return
-    content = take(rest, "content", blanks)
-    if type(content) is str:
-        blocks.append(TextBlock(content))
-    elif is_array(content):
-        parts = list(map(read_part, content))
-        if all(isinstance(part, TextBlock) for part in parts) and len(parts) == 1 and writes_string(parts):
-            forms["content"] = "list"
-        elif not all(isinstance(part, TextBlock) for part in parts):
-            forms["content"] = "parts"
-        blocks.extend(parts)
-    elif content is not None:
-        rest["content"] = content
-        forms["content"] = "absent"  # of no shape we know: residue says it
+def _read_slots(turn: Turn) -> tuple[Block, ...]:
+    blocks: list[Block] = [ThinkingBlock(turn.thinking)] if turn.thinking else []
+    cited = turn.citations
+    blocks += [replace(text, citations=cited) if cited and type(text) is TextBlock else text for text in turn.content]
+    if turn.refusal:
+        blocks.append(RefusalBlock(turn.refusal))
+    if turn.audio is not None:
+        blocks.append(turn.audio)
+    blocks += turn.tool_calls
+    if turn.function_call is not None:
+        blocks.append(with_marks(NAME, turn.function_call, legacy=True))
+    return tuple(blocks)
 
 
-def writes_string(parts: list[Block]) -> bool:
-    """Whether we would write this content as a plain string: one text that says nothing else."""
-    if len(parts) != 1:
-        return False
-    part = parts[0]
-    return (
-        type(part) is TextBlock and bool(part.text) and not (part.cache or part.signature or part.extras or part.forms)
+def number_calls(blocks: Sequence[Block], prefix: str = "call") -> tuple[Block, ...]:
+    """The blocks, calls without an id with one that tells their place."""
+    return tuple(
+        replace(with_marks(NAME, block, derived=True), id=f"{prefix}_{place}")
+        if type(block) is ToolUseBlock and not block.id
+        else block
+        for place, block in enumerate(blocks)
     )
 
 
-def read_audio(rest: Wire, blocks: list[Block], blanks: Wire) -> None:
-    audio = take(rest, "audio", blanks)
-    if not is_dict(audio):
-        if audio is not None:
-            rest["audio"] = audio
-        return
-    inner = dict(audio)
-    if isinstance(inner.get("data"), str) and inner["data"]:
-        source: Any = Base64Source("audio/wav", inner.pop("data"))
-        transcript = inner.pop("transcript") if isinstance(inner.get("transcript"), str) else None
-        blocks.append(AudioBlock(source, transcript, **kept(NAME, inner, {}, {})))
-    elif isinstance(inner.get("id"), str) and inner["id"] and "data" not in inner:
-        source = FileSource(inner.pop("id"), dialect=NAME)
-        blocks.append(AudioBlock(source, **kept(NAME, inner, {}, {})))
-    else:
-        rest["audio"] = audio
+# ------------------------------------------------------------------------------------------------------------- writing
 
 
-MEDIA = (ImageBlock, DocumentBlock, VideoBlock)  # no parts of an assistant's content, unless they were read there
+class Slots(NamedTuple):
+    """The blocks of a message with their places, each in the slot where the wire has it."""
+
+    thinking: list[tuple[int, ThinkingBlock]]
+    parts: Placed
+    audio: list[tuple[int, AudioBlock]]
+    calls: Placed
 
 
-class Slots:
-    """The blocks of a turn, each in the slot where the wire has it."""
-
-    def __init__(self) -> None:
-        self.thinking: list[tuple[int, ThinkingBlock]] = []
-        self.parts: list[tuple[int, Block]] = []
-        self.calls: list[tuple[int, Block]] = []
-        self.audio: list[tuple[int, AudioBlock]] = []
-
-    def put(self, index: int, block: Block, *, refusal_is_part: bool) -> int:
-        """Sort one block in; its slot's rank."""
-        if type(block) is ToolUseBlock or (isinstance(block, OpaqueBlock) and _is_call(block)):
-            self.calls.append((index, block))
-            return 4
-        if isinstance(block, AudioBlock):
-            self.audio.append((index, block))
-            return 3
-        if isinstance(block, ThinkingBlock) and marks(NAME, block).get("part") != "thinking":
-            self.thinking.append((index, block))
-            return 0
-        self.parts.append((index, block))
-        return 2 if isinstance(block, RefusalBlock) and not refusal_is_part else 1
+def rank_of(block: Block, mark: Mapping[str, Json]) -> int:
+    """The rank of a block's slot: reasoning, content, refusal, audio, calls."""
+    if type(block) is ToolUseBlock or (type(block) is OpaqueBlock and _is_call(block)):
+        return 4
+    if type(block) is AudioBlock:
+        return 3
+    if type(block) is ThinkingBlock and not is_part(block):
+        return 0
+    return 2 if type(block) is RefusalBlock and not refusal_is_part(mark) else 1
 
 
-def _is_call(block: OpaqueBlock) -> bool:
-    return block.dialect == NAME and is_dict(block.raw) and block.raw.keys() == {"tool_call"}
+def is_part(block: ThinkingBlock) -> bool:
+    """Whether reasoning is a part of the content."""
+    return "part" in marks(NAME, block).get("verbatim", ())
 
 
-def refusal_is_part(mark: Wire) -> bool:
+def refusal_is_part(mark: Mapping[str, Json]) -> bool:
     return mark.get("content") == "parts" and "refusal" not in mark
 
 
-def sort_slots(blocks: list[tuple[int, Block]], mark: Wire, ledger: Ledger) -> Slots:
+def _is_call(block: OpaqueBlock) -> bool:
+    raw: Json = block.raw
+    return block.dialect == NAME and is_object(raw) and raw.keys() == {"tool_call"}
+
+
+def sort_slots(blocks: Iterable[tuple[int, Block]], mark: Mapping[str, Json], ledger: Ledger) -> Slots:
     """Every block in its slot; one that stood elsewhere is moved."""
-    slots, rank, where = Slots(), 0, ledger.where
+    slots, highest, where = Slots([], [], [], []), 0, ledger.where
+    by_rank: Any = (slots.thinking, slots.parts, slots.parts, slots.audio, slots.calls)
     for index, block in blocks:
-        if not PARTS.knows(block) and type(block) is not ToolUseBlock:
+        ours = type(block) is OpaqueBlock and block.dialect == NAME
+        if not ours and type(block) is not ToolUseBlock and type(block) not in PARTS.by_type:
             ledger.where = (*where, "content", index)
-            PARTS.encode(block, ledger)
+            PARTS.interpret_write(block, ledger)
             ledger.where = where
             continue
-        mine = slots.put(index, block, refusal_is_part=refusal_is_part(mark))
-        if mine < rank:
+        rank = rank_of(block, mark)
+        by_rank[rank].append((index, block))
+        if rank < highest:
             ledger.lose("moved", f"{NAME} has reasoning, text and calls in that order", "content", index)
-        else:
-            rank = mine
+        highest = max(rank, highest)
     return slots
 
 
-def declare_joined(blocks: list[tuple[int, Block]], kind: type[Block], ledger: Ledger) -> None:
+def declare_joined(blocks: Iterable[tuple[int, Block]], kind: type[Block], ledger: Ledger) -> None:
     """A slot holds one text: several lose their bounds."""
     several = [index for index, block in blocks if isinstance(block, kind)]
     for index in several if len(several) > 1 else ():
-        ledger.lose_form(
-            "approximated", f"{NAME} has one {kind.__struct_config__.tag} per message; joined", "content", index
-        )
+        noun = kind.__struct_config__.tag
+        ledger.lose_form("approximated", f"{NAME} has one {noun} per message; joined", "content", index)
+
+
+def declare_cited(blocks: Iterable[tuple[int, Block]], ledger: Ledger) -> None:
+    """Annotations belong to the message: of several texts, which one cites is not told."""
+    texts = [(index, block) for index, block in blocks if isinstance(block, TextBlock)]
+    for index, text in texts if len(texts) > 1 else ():
+        if text.citations:
+            ledger.lose_form("moved", f"{NAME} has citations on the message", "content", index, "citations")
 
 
 def lose_marks(block: Block, ledger: Ledger) -> None:
@@ -225,136 +176,177 @@ def lose_marks(block: Block, ledger: Ledger) -> None:
     ledger.foreign(block, NAME)
 
 
-def say_turn(
-    wire: Wire, blocks: list[tuple[int, Block]], mark: Wire, quirks: Quirks, ids: IdMap, ledger: Ledger, *, answer: bool
-) -> None:
-    """Say the blocks of a turn on its wire object. ``answer``: a server speaks, which may show reasoning and cite."""
-    blocks = [(index, as_listed(block)) for index, block in blocks] if quirks.list_content else blocks
-    slots, where = sort_slots(blocks, mark, ledger), ledger.where
-    if slots.thinking or quirks.replay_thinking:
-        say_thinking(slots, wire, mark, quirks, ledger, answer=answer)
-    if len(slots.parts) == 1 and not mark and writes_string([slots.parts[0][1]]) and not _citations(slots.parts[0][1]):
-        wire["content"] = slots.parts[0][1].text  # type: ignore[union-attr]
-    else:
-        say_content(slots, wire, mark, quirks, ledger, answer=answer)
-        if "annotations" in wire and is_array(wire.get("content")):
-            declare_cited(slots.parts, ledger)
-    if slots.audio:
-        say_audio(slots, wire, ledger)
-    if slots.calls:
-        say_calls(slots, wire, ids, ledger)
-    ledger.where = where
+def usual_turn(blocks: tuple[Block, ...]) -> Turn | None:
+    """Texts and calls behind them, which stand in the order of the wire; None for anything else."""
+    calls = len(blocks)
+    while calls and type(call := blocks[calls - 1]) is ToolUseBlock:
+        if call.forms and "derived" in marks(NAME, call):
+            return None
+        calls -= 1
+    for block in blocks[:calls]:
+        if type(block) is not TextBlock or block.citations:
+            return None
+    return Turn(blocks[:calls], blocks[calls:])
 
 
-def _citations(block: Block) -> tuple[Citation, ...]:
-    return block.citations if isinstance(block, TextBlock) else ()
+def regroup(
+    blocks: Iterable[tuple[int, Block]], mark: Mapping[str, Json], quirks: Quirks, ledger: Ledger, *, answer: bool
+) -> tuple[Turn, dict[str, str]]:
+    """Blocks as the wire has them, and the places of what stands elsewhere there (see ``Ledger.relocate``).
+
+    ``answer``: a server writes, which may show reasoning and cite.
+    """
+    slots, places = sort_slots(blocks, mark, ledger), dict[str, str]()
+    verbatim = mark.get("verbatim", ())
+    thinking = None
+    if slots.thinking:
+        shown = answer or quirks.thinking_key is not None or "thinking" in verbatim
+        thinking = join_thoughts(slots.thinking, ledger, shown=shown)
+    if quirks.replay_thinking and slots.calls and not answer:
+        thinking = thinking or ""
+    citations = place_citations(slots.parts, ledger, places, allowed=answer or "citations" in verbatim)
+    content = content_of(slots.parts, mark, ledger, answer=answer)
+    if citations and len(content) > 1:
+        declare_cited(slots.parts, ledger)
+    legacy = [(index, block) for index, block in slots.calls if type(block) is ToolUseBlock and is_legacy(block)]
+    for index, block in legacy:
+        if not DERIVED_ID.fullmatch(block.id):
+            ledger.lose_form("dropped", f"a legacy `function_call` of {NAME} has no id", "content", index, "id")
+    calls = [(index, _without_id(block)) for index, block in slots.calls if not is_legacy(block)]
+    audio = audio_of(slots.audio, ledger)
+    start = "".join([f"{step}/" for step in ledger.where])
+    for name, placed in (("content", content), ("tool_calls", calls)):
+        places |= {f"{start}{name}/{at}": f"{start}content/{index}" for at, (index, _) in enumerate(placed)}
+    places |= {f"{start}audio": f"{start}content/{index}" for index, _ in audio}
+    places |= {f"{start}function_call": f"{start}content/{index}" for index, _ in legacy}
+    turn = Turn(
+        tuple([block for _, block in content]),
+        tuple([block for _, block in calls]),
+        thinking,
+        refusal_of(slots.parts, mark, ledger),
+        audio[0][1] if audio else None,
+        legacy[-1][1] if legacy else None,
+        citations,
+    )
+    return turn, places
 
 
-def say_thinking(slots: Slots, wire: Wire, mark: Wire, quirks: Quirks, ledger: Ledger, *, answer: bool) -> None:
-    known: list[str] = mark.get("thinking") or (["reasoning_content"] if answer else [])
-    keys = [quirks.thinking_key] if quirks.thinking_key else known
-    where = ledger.where
-    if keys:
-        declare_joined(slots.thinking, ThinkingBlock, ledger)  # type: ignore[arg-type]
-    for index, block in slots.thinking:
+def join_thoughts(thoughts: Sequence[tuple[int, ThinkingBlock]], ledger: Ledger, *, shown: bool) -> str | None:
+    """The reasoning as one text. OpenAI takes none in a request; servers that do are known by name or by mark."""
+    where, text = ledger.where, None
+    if shown:
+        declare_joined(thoughts, ThinkingBlock, ledger)
+    for index, block in thoughts:
         ledger.where = (*where, "content", index)
-        if not keys:
+        if not shown:
             ledger.lose("dropped", f"{NAME} takes no reasoning in a request", weight="state")
             continue
-        for key in keys:
-            wire[key] = "\n\n".join(filter(None, (wire.get(key), block.text)))
+        text = "\n\n".join(filter(None, (text, block.text)))
         lose_marks(block, ledger)
         if not block.text:
             ledger.lose("dropped", f"reasoning of {NAME} is text, and this has none", weight="state")
     ledger.where = where
-    if quirks.replay_thinking and slots.calls and not answer:
-        wire.setdefault(quirks.thinking_key or "reasoning_content", "")
+    return text
 
 
-def say_content(slots: Slots, wire: Wire, mark: Wire, quirks: Quirks, ledger: Ledger, *, answer: bool) -> None:
-    where, form = ledger.where, mark.get("content", "")
-    inner = [(i, b) for i, b in slots.parts if form == "parts" or not isinstance(b, MEDIA)]
-    if not refusal_is_part(mark):
-        inner = [(i, b) for i, b in inner if not isinstance(b, RefusalBlock)]
-        declare_joined(slots.parts, RefusalBlock, ledger)
-    length = 0
-    for index, block in slots.parts:
+def refusal_of(parts: Placed, mark: Mapping[str, Json], ledger: Ledger) -> str | None:
+    """The refusals as one text, unless they are parts."""
+    refusals = [placed for placed in parts if type(placed[1]) is RefusalBlock]
+    if not refusals or refusal_is_part(mark):
+        return None
+    declare_joined(refusals, RefusalBlock, ledger)
+    where, texts = ledger.where, list[str]()
+    for index, block in refusals:
         ledger.where = (*where, "content", index)
-        if form != "parts" and isinstance(block, MEDIA):
-            ledger.lose("dropped", f"an assistant message of {NAME} takes only text")
-        if isinstance(block, RefusalBlock) and not refusal_is_part(mark):
-            wire["refusal"] = "\n\n".join(filter(None, (wire.get("refusal"), block.text)))
-            lose_marks(block, ledger)
-        elif isinstance(block, TextBlock):
-            if block.citations:
-                say_annotations(block, length, wire, ledger, answer=answer or "annotations" in mark)
-            length += len(block.text)
-    plain = [(i, replace(b, citations=()) if isinstance(b, TextBlock) and b.citations else b) for i, b in inner]
-    if form != "list" and writes_string([b for _, b in plain]):
-        wire["content"] = plain[0][1].text  # type: ignore[union-attr]
-    elif answer and form not in ("list", "parts") and all(isinstance(b, TextBlock) for _, b in plain) and plain:
-        say_joined(plain, wire, where, ledger)
-    elif plain:
-        said = say_parts(plain, where, quirks, ledger)
-        if said:
-            wire["content"] = said
+        texts.append(getattr(block, "text", ""))
+        lose_marks(block, ledger)
     ledger.where = where
-    if "content" not in wire and "content" not in mark.get("blank", ()) and form != "absent":
-        wire["content"] = None
+    return "\n\n".join(filter(None, texts))
 
 
-def say_joined(texts: list[tuple[int, Block]], wire: Wire, where: tuple[str | int, ...], ledger: Ledger) -> None:
-    """An answer's content is one string."""
-    wire["content"] = "".join(block.text for _, block in texts)  # type: ignore[union-attr]
+def content_of(parts: Placed, mark: Mapping[str, Json], ledger: Ledger, *, answer: bool) -> Placed:
+    """The parts of the content. That of an answer is one string, unless it was read as a list."""
+    form, content = mark.get("content"), Placed()
+    for index, block in parts:
+        if type(block) is TextBlock:
+            content.append((index, replace(block, citations=()) if block.citations else block))
+        elif type(block) is RefusalBlock:
+            content += [(index, block)] if refusal_is_part(mark) else []
+        elif form != "parts" and isinstance(block, MEDIA):
+            ledger.lose("dropped", f"an assistant message of {NAME} takes only text", "content", index)
+        else:
+            content.append((index, block))
+    texts = [block for _, block in content if type(block) is TextBlock]
+    one = len(content) == 1 and texts and texts[0] == TextBlock(texts[0].text) and texts[0].text
+    if answer and form not in ("list", "parts") and len(texts) == len(content) and content and not one:
+        return _as_one_text(content, ledger)
+    return content
+
+
+def _as_one_text(texts: Placed, ledger: Ledger) -> Placed:
+    where, joined = ledger.where, list[str]()
     for index, block in texts:
         ledger.where = (*where, "content", index)
-        PARTS.encode(block, ledger)
-        ledger.lose_form("approximated", f"an answer of {NAME} is one text; several were joined")
-
-
-def say_parts(
-    blocks: list[tuple[int, Block]], where: tuple[str | int, ...], quirks: Quirks, ledger: Ledger
-) -> list[Wire]:
-    said: list[Wire] = []
-    for index, block in blocks:
-        ledger.where = (*where, "content", index)
-        wire = say_part(block, quirks, ledger)
-        if wire is not None:
-            said.append(wire)
-    return said
-
-
-def say_audio(slots: Slots, wire: Wire, ledger: Ledger) -> None:
-    where = ledger.where
-    for index, block in slots.audio:
-        ledger.where = (*where, "content", index)
-        source = block.source
         lose_marks(block, ledger)
-        if isinstance(source, FileSource) and source.dialect in (None, NAME) and "audio" not in wire:
-            wire["audio"] = own(NAME, {"id": source.file_id}, block)
-            for path, value in ((("transcript",), block.transcript), (("source", "media_type"), source.media_type)):
-                if value is not None:
-                    ledger.lose_form("dropped", f"an assistant's audio in {NAME} is sent by its id alone", *path)
-        elif isinstance(source, Base64Source) and "id" in block.extras.get(NAME, ()):
-            said = {"data": source.data}
-            if block.transcript is not None:
-                said["transcript"] = block.transcript
-            wire["audio"] = own(NAME, said, block)
+        ledger.lose_form("approximated", f"an answer of {NAME} is one text; several were joined")
+        joined.append(getattr(block, "text", ""))
+    ledger.where = where
+    return [(texts[0][0], TextBlock("".join(joined)))]
+
+
+def audio_of(sounds: Sequence[tuple[int, AudioBlock]], ledger: Ledger) -> list[tuple[int, AudioBlock]]:
+    """The audio of a message: the first one that this issuer knows. Others are left out."""
+    where, found = ledger.where, list[tuple[int, AudioBlock]]()
+    for index, block in sounds:
+        if rules.ISSUED.holds(block) and not found:
+            found.append((index, block))
         else:
-            ledger.lose("dropped", f"an assistant's audio in {NAME} is sent by its issuer's id only", weight="state")
+            ledger.where = (*where, "content", index)
+            rules.ISSUED.fit(block, ledger)
     ledger.where = where
+    return found
 
 
-def say_calls(slots: Slots, wire: Wire, ids: IdMap, ledger: Ledger) -> None:
-    where, calls = ledger.where, list[Json]()
-    for index, block in slots.calls:
-        ledger.where = (*where, "content", index)
-        if isinstance(block, OpaqueBlock):
-            calls.append(block.raw["tool_call"])
-        elif isinstance(block, ToolUseBlock) and "legacy" in marks(NAME, block):
-            wire["function_call"] = say_legacy_call(block, ledger)
-        elif isinstance(block, ToolUseBlock):
-            calls.append(say_call(block, ids, ledger))
-    if calls:
-        wire["tool_calls"] = calls
-    ledger.where = where
+def is_legacy(block: Block) -> bool:
+    """Whether a call was a ``function_call``."""
+    return "legacy" in marks(NAME, block)
+
+
+def _without_id(block: Block) -> Block:
+    """A call as it was read: without an id, if the one it has is ours."""
+    if type(block) is ToolUseBlock and "derived" in marks(NAME, block) and DERIVED_ID.fullmatch(block.id):
+        return replace(block, id="")
+    return block
+
+
+# ----------------------------------------------------------------------------------------------------------- citations
+
+
+def place_citations(parts: Placed, ledger: Ledger, places: dict[str, str], *, allowed: bool) -> tuple[Citation, ...]:
+    """The citations of all texts, each with a position in the whole content."""
+    found: list[Citation] = []
+    length, start = 0, "".join([f"{step}/" for step in ledger.where])
+    for index, block in parts:
+        if type(block) is not TextBlock:
+            continue
+        if block.citations and not (allowed and block.text):
+            why = f"citations of {NAME} have a position in the text, and it is empty"
+            ledger.lose("dropped", why if allowed else rules.NO_CITATIONS, "content", index, "citations")
+        elif block.citations:
+            for at, citation in enumerate(block.citations):
+                places[f"{start}citations/{len(found)}"] = f"{start}content/{index}/citations/{at}"
+                path = ("content", index, "citations", at)
+                found.append(with_place(citation, (length, length + len(block.text)), ledger, *path))
+        length += len(block.text)
+    return tuple(found)
+
+
+def with_place(citation: Citation, span: tuple[int, int], ledger: Ledger, *path: str | int) -> Citation:
+    """A citation with a position: that of its text in the whole content, where it has none."""
+    if citation.kind != "url" or citation.url is None or "start" in marks(NAME, citation).get("verbatim", ()):
+        return citation
+    placed = {"start": span[0], "end": span[1]}
+    missing = {name: place for name, place in placed.items() if getattr(citation, name) is None}
+    for name in missing:
+        ledger.lose_form("added", f"{NAME} requires a position; that of the text was added", *path, name)
+    return replace(citation, **missing) if missing else citation

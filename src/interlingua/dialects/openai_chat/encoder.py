@@ -9,8 +9,10 @@ from ...codec.arguments import write_arguments
 from ...codec.framing import encode_sse
 from ...codec.incomplete import declare_last_call
 from ...codec.json import is_array, is_dict
+from ...codec.kinds import REFUSED
+from ...codec.ledger import Ledger
 from ...codec.stream import GrammaticalEncoder, dump
-from ...codec.tables import Ledger, marks, merge
+from ...codec.tables import marks, merge
 from ...errors import AdapterError
 from ...types.base import Json
 from ...types.blocks import AudioBlock, Block, OpaqueBlock, RefusalBlock, TextBlock, ThinkingBlock, ToolUseBlock
@@ -29,11 +31,11 @@ from ...types.events import (
 )
 from ...types.request import Request
 from ...types.response import Response
-from .assistant import Slots, declare_joined, lose_marks, say_audio, sort_slots
-from .citations import declare_cited, is_url_citation, say_citation
+from .assistant import audio_of, declare_cited, declare_joined, is_part, lose_marks, sort_slots, with_place
 from .errors import encode_error_body
-from .parts import NAME, PARTS, Wire
-from .response import last_call, say_stop, say_whole_usage
+from .facts import NAME, Wire
+from .response import last_call, write_stop, write_usage
+from .rows import ANNOTATIONS, ANSWER_CALLS, PARTS, SPOKEN
 
 DONE = b"data: [DONE]\n\n"
 
@@ -95,7 +97,8 @@ class Encoder(GrammaticalEncoder):
 
     def reasoning(self, index: int, text: str) -> Wire:
         """Under the usual key, or as a part of the content where the block came so."""
-        if marks(NAME, self.blocks[index]).get("part") == "thinking":
+        block = self.blocks[index]
+        if isinstance(block, ThinkingBlock) and is_part(block):
             return {"content": [{"type": "thinking", "thinking": [{"type": "text", "text": text}]}]}
         return {"reasoning_content": self.apart("thinking", index, text)}
 
@@ -115,7 +118,7 @@ class Encoder(GrammaticalEncoder):
         kind, key = ("custom", "input") if block.kind == "text" else ("function", "arguments")
         residue = block.extras.get(NAME, {})
         wire: Wire = {"index": place, "id": event.id, "type": kind, kind: {"name": event.name, key: ""}}
-        if "id" in marks(NAME, block) or "legacy" in marks(NAME, block):
+        if "derived" in marks(NAME, block):
             del wire["id"]
         return self.chunk({"tool_calls": [merge(wire, residue)]})
 
@@ -129,11 +132,7 @@ class Encoder(GrammaticalEncoder):
 
     def end_call(self, event: ToolUseEnd) -> bytes:
         self.ledger.where = ("content", event.index)
-        self.ledger.foreign(event.block, NAME)
-        if event.block.signature is not None:
-            self.ledger.lose("dropped", f"calls of {NAME} have no signature", "signature", weight="state")
-        if event.block.cache is not None:
-            self.ledger.lose("dropped", f"{NAME} takes cache marks on content parts only", "cache")
+        ANSWER_CALLS.write(event.block, self.ledger)
         if event.index in self.said:
             return b""
         block = event.block
@@ -164,14 +163,18 @@ class Encoder(GrammaticalEncoder):
             self.ledger.lose_form("dropped", f"streams of {NAME} have no empty texts")
             return
         span = (self.offsets[index], self.offsets[index] + len(block.text))
-        said = [say_citation(c, span, self.ledger, "citations", i) for i, c in enumerate(block.citations)]
-        self.annotations += [citation for citation in said if citation is not None]
-        PARTS.encode(block, self.ledger)
+        lose_marks(block, self.ledger)
+        for place, citation in enumerate(block.citations):
+            self.ledger.where = ("content", index, "citations", place)
+            wire = ANNOTATIONS.write(with_place(citation, span, self.ledger), self.ledger)
+            if wire is not None:
+                self.annotations.append(wire)
 
     def end_reasoning(self, block: ThinkingBlock) -> bytes:
         self.ledger.foreign(block, NAME)
-        if marks(NAME, block).get("part") == "thinking":
-            last = {key: value for key, value in (PARTS.encode(block, Ledger()) or {}).items() if key != "thinking"}
+        if is_part(block):
+            part: Wire = PARTS.write(block, Ledger()) or {}
+            last = {key: value for key, value in part.items() if key != "thinking"}
             return self.chunk({"content": [{**last, "thinking": [{"type": "text", "text": ""}]}]})
         lose_marks(block, self.ledger)
         if not block.text:
@@ -179,15 +182,14 @@ class Encoder(GrammaticalEncoder):
         return b""
 
     def audio(self, index: int, block: AudioBlock) -> bytes:
-        slots, wire = Slots(), Wire()
-        slots.audio.append((index, block))
         self.ledger.where = ()
         if self.heard:
             self.ledger.lose("dropped", f"an answer of {NAME} has one audio", "content", index)
             return b""
-        say_audio(slots, wire, self.ledger)
-        self.heard = bool(wire)
-        return self.chunk(wire) if wire else b""
+        sounds = audio_of([(index, block)], self.ledger)
+        self.heard = bool(sounds)
+        self.ledger.where = ("content", index)
+        return self.chunk({"audio": SPOKEN.write(block, self.ledger)}) if sounds else b""
 
     def complete(self, event: MessageComplete) -> bytes:
         if event.error is not None:
@@ -224,7 +226,7 @@ class Encoder(GrammaticalEncoder):
         self.declare_annotations(response, first.get("message"))
         if first.pop("delta", None):
             self.ledger.lose_form("dropped", f"streams of {NAME} have no such `delta`", "extras", NAME, "choices")
-        finish: Wire = {"finish_reason": None, **say_stop(response, marks(NAME, response), self.ledger)}
+        finish: Wire = {"finish_reason": None, **write_stop(response, marks(NAME, response), self.ledger)}
         choice: Wire = {"index": 0, "delta": first.pop("message", {}), **finish}
         residue.pop("usage", None)
         chunk = {**self.base, **residue, "choices": [merge(choice, first)]}
@@ -234,7 +236,7 @@ class Encoder(GrammaticalEncoder):
         """Those that pointed into several texts are read as the citations of the one that these become."""
         found = message.get("annotations") if is_dict(message) else None
         several = sum(isinstance(block, TextBlock) for block in response.content) > 1
-        if several and is_array(found) and found and all(map(is_url_citation, found)):
+        if several and is_array(found) and found and REFUSED not in map(ANNOTATIONS.read, found):
             place = ("extras", NAME, "choices", 0, "message", "annotations")
             self.ledger.lose_form("moved", f"{NAME} has one text per message; moved there", *place)
 
@@ -248,7 +250,7 @@ class Encoder(GrammaticalEncoder):
         return encode_sse(dump({**self.base, "choices": [wire]}))
 
     def usage(self, response: Response) -> bytes:
-        usage = say_whole_usage(response, marks(NAME, response))
+        usage = write_usage(response, marks(NAME, response)).get("usage")
         if not is_dict(usage):
             return b""
         residue = response.extras.get(NAME, {})

@@ -1,130 +1,137 @@
-"""The request of OpenAI Chat: parameters under their several names, thinking, structured output.
+"""The request of OpenAI Chat: what lies around the turns.
 
-Marks on a request: the key a parameter stood under where it is not OpenAI's own (``max_tokens_key``, ``seed_key``,
-``top_k``), ``stop`` (a string), ``stream_options`` (none, though it streams), ``thinking`` (asked for by an object of
-that name), ``functions`` (tools of older clients), ``schema`` and ``strict`` (a response format we would write
-otherwise), ``user_id`` (it stood in ``metadata``). A server that was named by provider or target is written to in its
-own way; without one, every mark is honoured.
+Marks: ``messages`` (there were none), ``model`` and ``stream`` (they stood in the URL), ``tools`` (they were
+``functions``), ``stream_options`` (none, though it streams), ``thinking`` (asked for by an object of that name),
+``response_format`` (its name or its ``strict`` as ``[value]``, or ``[]`` for none), ``user_id`` (it stood in
+``metadata``), ``verbatim`` (fields that the protocol would refuse; they came from it). On a choice: ``legacy`` (it was
+a ``function_call``), ``word`` (a synonym). A server that was named by provider or target is written to in its own way;
+without one, every mark is honoured.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
+from msgspec.structs import replace
+
 from ...codec.history import leading_system
-from ...codec.json import is_array, is_dict, is_list, is_object
+from ...codec.json import is_array, is_object
+from ...codec.kinds import REFUSED
+from ...codec.ledger import Ledger
 from ...codec.output import SCHEMA_NAME, read_name, say_name
 from ...codec.schemas import is_strict_form, say_strict
-from ...codec.tables import Field, FieldTable, Ledger, kept, marks, own, take
+from ...codec.tables import marks, merge
 from ...errors import ParseError
 from ...types.base import Json
 from ...types.capabilities import Target
 from ...types.loss import Encoded
 from ...types.request import Request, Thinking
-from ...types.tools import ToolChoice, ToolDefinition
+from ...types.tools import Tool, ToolChoice, ToolDefinition
 from ...types.words import Role
-from .messages import decode_messages, encode_messages, encode_system
-from .parts import NAME, Wire
-from .quirks import OPENAI, QUIRKS, Quirks
-from .tools import encode_tools, read_choice, read_function, read_tool, say_choice, say_function
+from . import rules
+from .facts import EFFORTS, NAME, OPENAI, PATH, QUIRKS, Quirks, Wire
+from .rows import CHOICES, FUNCTIONS, MODES, PARAMS, TOOLS
+from .turns import read_messages, write_messages, write_system
 
-PATH = "/v1/chat/completions"
-SYSTEM = Role.system  # an enum's members are slow to reach
-PARAMS = FieldTable(
-    NAME,
-    Field("model", "model", (str,)),
-    Field("temperature", "temperature", (int, float)),
-    Field("top_p", "top_p", (int, float)),
-    Field("service_tier", "service_tier", (str,)),
-    Field("stream", "stream", (bool,)),
-)
-TIERS = ("auto", "default", "flex", "scale", "priority", "fast")
-EFFORTS = ("minimal", "low", "medium", "high", "xhigh", "max")
-MODES = ("enabled", "disabled", "adaptive")
-MAX_TOKENS_KEYS = ("max_completion_tokens", "max_tokens")
-SEED_KEYS = ("seed", "random_seed")
+SYSTEM = Role.system  # attribute access on an Enum costs 40 ns
+THINKING_MODES = ("enabled", "disabled", "adaptive")
+KEYS = {"max_output_tokens": ("max_completion_tokens", "max_tokens"), "seed": ("seed", "random_seed")}
+"""The keys of parameters that servers name differently."""
+
+# ------------------------------------------------------------------------------------------------------------- reading
 
 
-def decode_request(body: Json, model: str | None, stream: bool | None, provider: str | None) -> Request:
+def read_request(body: Json, model: str | None, stream: bool | None, provider: str | None) -> Request:
     if not is_object(body):
         raise ParseError(f"a request body is a JSON object, got {type(body).__name__}")
-    rest, forms, blanks = dict(body), Wire(), Wire()
-    fields: dict[str, Any] = {}
-    PARAMS.decode(rest, fields, blanks)
+    fields, rest, marks = PARAMS.take(body)
     for key, value in (("model", model), ("stream", stream)):
-        if value is not None and key not in fields:
+        if value is not None and fields.get(key) is None:
             fields[key] = value
-            forms[key] = "url"
+            marks[key] = "url"
     if type(rest.get("messages")) is list:
-        fields["system"], fields["messages"] = decode_messages(rest.pop("messages"), provider)
+        fields["system"], fields["messages"] = read_messages(rest.pop("messages"), provider)
     else:
-        forms["messages"] = "absent"
-    read_tools(rest, fields, forms, blanks)
-    read_choice(rest, fields, blanks)
-    if "tool_choice" in fields and not fields.get("tools"):
-        forms["alone"] = True
-    read_numbers(rest, fields, forms, blanks)
-    read_stop(rest, fields, forms, blanks)
-    read_identity(rest, fields, forms, blanks)
-    read_thinking(rest, fields, forms, blanks)
-    read_format(rest, fields, forms)
-    read_stream_options(rest, fields, forms)
-    return Request(**fields, **kept(NAME, rest, forms, blanks))
+        marks["messages"] = "absent"
+    if rest:
+        read_tools(rest, fields, marks)
+        read_choice(rest, fields)
+        read_identity(rest, fields, marks)
+        read_thinking(rest, fields, marks)
+        read_format(rest, fields, marks)
+    read_stream_options(rest, fields, marks)
+    request = Request(**fields, **PARAMS.kept(rest, marks))
+    verbatim = [rule.field for rule in PARAMS.row.rules if not rule.holds(request)]
+    if request.tool_choice is not None and not request.tools:
+        verbatim.append("tool_choice")
+    if verbatim:
+        request = replace(request, forms={NAME: {**marks, "verbatim": verbatim}})
+    return request
 
 
-def read_tools(rest: Wire, fields: dict[str, Any], forms: Wire, blanks: Wire) -> None:
-    tools = take(rest, "tools", blanks)
-    if is_array(tools):
-        fields["tools"] = tuple(map(read_tool, tools))
-    elif tools is not None:
-        rest["tools"] = tools
-    legacy = rest.get("functions")
-    if "tools" not in fields and type(legacy) is list and legacy:
-        fields["tools"] = tuple(map(_read_legacy, rest.pop("functions")))
-        forms["functions"] = True
+def read_tools(rest: Wire, fields: dict[str, Any], marks: Wire) -> None:
+    if is_array(tools := rest.get("tools")) and tools:
+        fields["tools"] = tuple(map(TOOLS.read, rest.pop("tools")))
+    elif is_array(legacy := rest.get("functions")) and legacy:
+        fields["tools"] = tuple(map(FUNCTIONS.read, rest.pop("functions")))
+        marks["tools"] = "functions"
 
 
-def _read_legacy(wire: Wire) -> ToolDefinition:
-    inner, forms = dict(wire), Wire()
-    fields, blanks = read_function(inner, forms)
-    return ToolDefinition(**fields, **kept(NAME, inner, forms, blanks))
+def read_choice(rest: Wire, fields: dict[str, Any]) -> None:
+    """``tool_choice``, ``function_call`` and ``parallel_tool_calls`` are one thing to us."""
+    choice: ToolChoice | None = None
+    for key in ("tool_choice", "function_call"):
+        if key in rest and choice is None and (found := read_mode(rest[key], key)) is not REFUSED:
+            choice = found
+            del rest[key]
+    if type(rest.get("parallel_tool_calls")) is bool:
+        choice = replace(choice or ToolChoice(), parallel=rest.pop("parallel_tool_calls"))
+    if choice is not None:
+        fields["tool_choice"] = with_kind(choice, fields.get("tools", ()))
 
 
-def read_numbers(rest: Wire, fields: dict[str, Any], forms: Wire, blanks: Wire) -> None:
-    for canonical, keys in (("max_output_tokens", MAX_TOKENS_KEYS), ("seed", SEED_KEYS), ("top_k", ("", "top_k"))):
-        for key in keys:
-            if key in rest and rest[key] is None:
-                blanks[key] = rest.pop(key)
-            elif type(rest.get(key)) is int and canonical not in fields:
-                fields[canonical] = rest.pop(key)
-                if key != keys[0]:
-                    forms[f"{canonical}_key"] = key
+def with_kind(choice: ToolChoice, tools: Sequence[Tool]) -> ToolChoice:
+    """The choice with the kind of the tool that it names as a mark, unless the tools say the same."""
+    mark = marks(NAME, choice)
+    if choice.mode != "specific" or "legacy" in mark:
+        return choice
+    tag = mark.get("tag", "function")
+    same = (tag == "custom") is is_free(choice.name, tools)
+    own = {key: value for key, value in mark.items() if key != "tag"} | ({} if same else {"tag": tag})
+    return replace(choice, forms={NAME: own} if own else {})
 
 
-def read_stop(rest: Wire, fields: dict[str, Any], forms: Wire, blanks: Wire) -> None:
-    stop = take(rest, "stop", blanks)
-    if isinstance(stop, str):
-        fields["stop_sequences"] = (stop,)
-        forms["stop"] = "string"
-    elif is_list(stop) and all(isinstance(word, str) for word in stop):
-        fields["stop_sequences"] = tuple(stop)
-    elif stop is not None:
-        rest["stop"] = stop
+def read_mode(wire: Json, key: str) -> Any:
+    """A choice, or ``REFUSED``: a word, a named tool, or a list of allowed ones."""
+    if type(wire) is str and wire in MODES.reads:
+        mode = MODES.reads[wire]
+        forms: Wire = {} if MODES.writes[mode] == wire else {"word": wire}
+        choice: Any = ToolChoice(mode)
+    elif key == "function_call" and is_object(wire) and wire.keys() == {"name"} and type(wire["name"]) is str:
+        choice, forms = ToolChoice.specific(wire["name"]), {}
+    else:
+        return CHOICES.read(wire) if key == "tool_choice" else REFUSED
+    if key == "function_call":
+        forms["legacy"] = True
+    return replace(choice, forms={NAME: forms}) if forms else choice
 
 
-def read_identity(rest: Wire, fields: dict[str, Any], forms: Wire, blanks: Wire) -> None:
-    metadata = take(rest, "metadata", blanks)
-    if is_dict(metadata):
-        fields["metadata"] = dict(metadata)
+def is_free(name: str | None, tools: Sequence[Tool]) -> bool:
+    """Whether a tool takes free text."""
+    return any(isinstance(tool, ToolDefinition) and tool.name == name and tool.kind == "text" for tool in tools)
+
+
+def read_identity(rest: Wire, fields: dict[str, Any], marks: Wire) -> None:
+    if is_object(metadata := rest.get("metadata")) and metadata:
+        fields["metadata"] = rest.pop("metadata")
         if "user_id" in metadata:
-            forms["user_id"] = "metadata"
-    elif metadata is not None:
-        rest["metadata"] = metadata
-    if isinstance(rest.get("safety_identifier"), str) and "user_id" not in forms:
+            marks["user_id"] = "metadata"
+    if isinstance(rest.get("safety_identifier"), str) and "user_id" not in marks:
         fields["metadata"] = {**fields.get("metadata", {}), "user_id": rest.pop("safety_identifier")}
 
 
-def read_thinking(rest: Wire, fields: dict[str, Any], forms: Wire, blanks: Wire) -> None:
+def read_thinking(rest: Wire, fields: dict[str, Any], marks: Wire) -> None:
     found: dict[str, Any] = {}
     effort = rest.get("reasoning_effort")
     if effort in EFFORTS:
@@ -132,19 +139,17 @@ def read_thinking(rest: Wire, fields: dict[str, Any], forms: Wire, blanks: Wire)
     elif effort == "none":
         found["mode"] = "disabled"
         del rest["reasoning_effort"]
-    elif "reasoning_effort" in rest and effort is None:
-        blanks["reasoning_effort"] = rest.pop("reasoning_effort")
-    for key, names in (("thinking", ("mode", "budget_tokens")), ("reasoning", ("effort", "max_tokens"))):
-        if isinstance(rest.get(key), dict) and "thinking" not in forms:
-            _read_thinking_object(rest, key, names[1], found, forms)
+    for key, budget in (("thinking", "budget_tokens"), ("reasoning", "max_tokens")):
+        if is_object(rest.get(key)) and "thinking" not in marks:
+            read_thinking_object(rest, key, budget, found, marks)
     if found:
         fields["thinking"] = Thinking(**found)
 
 
-def _read_thinking_object(rest: Wire, key: str, budget: str, found: dict[str, Any], forms: Wire) -> None:
+def read_thinking_object(rest: Wire, key: str, budget: str, found: dict[str, Any], marks: Wire) -> None:
     """``thinking: {type, budget_tokens}`` or ``reasoning: {effort, max_tokens}``."""
     inner, read = dict(rest[key]), dict[str, Any]()
-    if key == "thinking" and inner.get("type") in MODES and "mode" not in found:
+    if key == "thinking" and inner.get("type") in THINKING_MODES and "mode" not in found:
         read["mode"] = inner.pop("type")
     if key == "reasoning" and inner.get("effort") in EFFORTS and "effort" not in found:
         read["effort"] = inner.pop("effort")
@@ -152,51 +157,56 @@ def _read_thinking_object(rest: Wire, key: str, budget: str, found: dict[str, An
         read["budget"] = inner.pop(budget)
     if read:
         found |= read
-        forms["thinking"] = key
+        marks["thinking"] = key
+        _leave(rest, key, inner)
+
+
+def _leave(rest: Wire, key: str, left: Wire) -> None:
+    """Put back what an object still holds."""
+    rest[key] = left
+    if not left:
         del rest[key]
-        if inner:
-            rest[key] = inner
 
 
-def read_format(rest: Wire, fields: dict[str, Any], forms: Wire) -> None:
-    """The schema is ours; its name and description are only this protocol's."""
+def read_format(rest: Wire, fields: dict[str, Any], marks: Wire) -> None:
+    """The schema and its name are ours; its description is this protocol's alone."""
     wire = rest.get("response_format")
-    if not is_dict(wire) or wire.get("type") != "json_schema" or not isinstance(wire.get("json_schema"), dict):
+    if not is_object(wire) or wire.get("type") != "json_schema" or not is_object(wire.get("json_schema")):
         return
     inner = dict(wire["json_schema"])
-    if not isinstance(inner.get("schema"), dict):
+    if not is_object(inner.get("schema")):
         return
     fields["output_schema"] = inner.pop("schema")
-    if inner.get("strict") is True:
+    odd: Wire = {}
+    if inner.get("strict") is not True:
+        odd["strict"] = [inner.pop("strict")] if "strict" in inner else []
+    else:
         del inner["strict"]
         if not is_strict_form(fields["output_schema"], NAME):
-            forms["schema"] = "verbatim"
-    else:
-        forms["strict"] = inner.pop("strict", "absent")
+            odd["strict"] = [True]
     if inner.get("name") == SCHEMA_NAME:
         del inner["name"]
     elif "name" not in inner:
-        forms["name"] = "absent"
+        odd["name"] = []
+    if odd:
+        marks["response_format"] = odd
     read_name(inner, fields)
     outer = {key: value for key, value in wire.items() if key not in ("type", "json_schema")}
-    left = {**outer, **({"json_schema": inner} if inner else {})}
-    del rest["response_format"]
-    if left:
-        rest["response_format"] = left
+    _leave(rest, "response_format", {**outer, **({"json_schema": inner} if inner else {})})
 
 
-def read_stream_options(rest: Wire, fields: dict[str, Any], forms: Wire) -> None:
+def read_stream_options(rest: Wire, fields: dict[str, Any], marks: Wire) -> None:
     """We always ask for usage; a stream that did not is marked."""
     if fields.get("stream") is not True:
         return
     options = rest.get("stream_options")
-    if is_dict(options) and options.get("include_usage") is True:
-        left = {key: value for key, value in options.items() if key != "include_usage"}
-        del rest["stream_options"]
-        if left:
-            rest["stream_options"] = left
+    if is_object(options) and options.get("include_usage") is True:
+        _leave(rest, "stream_options", {key: value for key, value in options.items() if key != "include_usage"})
     else:
-        forms["stream_options"] = "absent"
+        marks["stream_options"] = "absent"
+
+
+# ------------------------------------------------------------------------------------------------------------- writing
 
 
 def quirks_of(provider: str | None, target: Target | None) -> tuple[Quirks, bool]:
@@ -207,90 +217,131 @@ def quirks_of(provider: str | None, target: Target | None) -> tuple[Quirks, bool
     return (QUIRKS[name], True) if name in QUIRKS else (OPENAI, False)
 
 
-def encode_request(request: Request, target: Target | None, provider: str | None) -> Encoded:
+def write_request(request: Request, target: Target | None, provider: str | None) -> Encoded:
     ledger, mark = Ledger(), marks(NAME, request)
-    body: Wire = {}
     quirks, bound = quirks_of(provider, target)
+    body = write_params(request, quirks, ledger, bound=bound)
     if request.model is None and target is not None and target.model is not None:
         body["model"] = target.model
-    PARAMS.encode(request, body, ledger)
     for key in ("model", "stream") if mark else ():
         if mark.get(key) == "url":
             body.pop(key, None)
-    say_history(request, body, target, quirks, ledger)
-    say_tools(request, body, mark, quirks, ledger)
+    write_history(request, body, target, quirks, ledger)
+    if request.tools:
+        write_offer(request, body, quirks, ledger)
     if request.tool_choice is not None:
-        body |= say_chosen(request, request.tool_choice, "tools" in body or "functions" in body, quirks, bound, ledger)
-    say_numbers(request, body, mark, quirks, bound, ledger)
-    if request.stop_sequences:
-        one = mark.get("stop") == "string" and len(request.stop_sequences) == 1
-        body["stop"] = request.stop_sequences[0] if one else list(request.stop_sequences)
-    say_identity(request, body, mark, ledger)
+        body |= write_chosen(request, request.tool_choice, body, quirks, ledger, bound=bound)
+    write_identity(request, body, mark)
     if request.thinking is not None:
-        say_thinking(request.thinking, body, mark, quirks, bound, ledger)
-    name = say_name(request, ledger)
-    if request.output_schema is not None:
-        say_format(request.output_schema, body, mark, ledger)
-        body["response_format"]["json_schema"] |= name
+        form = quirks.thinking_param if bound else mark.get("thinking", quirks.thinking_param)
+        write_thinking(request.thinking, body, form, ledger)
+    write_format(request, body, mark.get("response_format", {}), ledger)
     if request.stream and (quirks.stream_usage if bound else mark.get("stream_options") != "absent"):
         body["stream_options"] = {"include_usage": True}
-    if request.betas:
-        ledger.lose("dropped", f"{NAME} has no betas", "betas")
-    if request.extras or request.forms:
-        own(NAME, body, request)
+    if request.extras:
+        merge(body, request.extras.get(NAME, {}))
         ledger.foreign(request, NAME)
-    if request.output_schema is not None and mark.get("name") != "absent":
+    if request.output_schema is not None and "name" not in mark.get("response_format", ()):
         body["response_format"]["json_schema"].setdefault("name", SCHEMA_NAME)
     return Encoded(body, PATH, {}, tuple(ledger.losses))
 
 
-def say_history(request: Request, body: Wire, target: Target | None, quirks: Quirks, ledger: Ledger) -> None:
+def write_params(request: Request, quirks: Quirks, ledger: Ledger, *, bound: bool) -> Wire:
+    """The plain parameters, under the names that the server has for them."""
+    top_k = request.top_k
+    if top_k is not None and (quirks.top_k or bound):
+        if not quirks.top_k:
+            rules.NO_TOP_K.fit(request, ledger)
+        request = replace(request, top_k=None)
+    body = PARAMS.put(request, ledger)
+    if top_k is not None and quirks.top_k:
+        body["top_k"] = top_k
+    if bound:
+        for field, theirs in (("max_output_tokens", quirks.max_tokens_key), ("seed", quirks.seed_key)):
+            for key in KEYS[field]:
+                body.pop(key, None)
+            if (value := getattr(request, field)) is not None:
+                body[theirs] = value
+    return body
+
+
+def write_history(request: Request, body: Wire, target: Target | None, quirks: Quirks, ledger: Ledger) -> None:
     if not request.messages and not request.system and marks(NAME, request).get("messages") == "absent":
         return
     first = request.messages[0] if request.messages else None
     if first is not None and first.role is SYSTEM and not marks(NAME, first):
         leading_system(request, ledger)
-    turns = encode_system(request.system, quirks, ledger)
-    body["messages"] = turns + encode_messages(request.messages, target, quirks, ledger)
+    turns = write_system(request.system, quirks, ledger) if request.system else []
+    body["messages"] = turns + write_messages(request.messages, target, quirks, ledger)
 
 
-def say_tools(request: Request, body: Wire, mark: Wire, quirks: Quirks, ledger: Ledger) -> None:
-    if not request.tools:
-        return
-    if "functions" in mark and all(isinstance(tool, ToolDefinition) for tool in request.tools):
-        body["functions"] = [own(NAME, say_function(t, quirks, ledger), t) for t in request.tools]  # type: ignore[arg-type]
-        return
-    tools = encode_tools(request.tools, quirks, ledger)
-    if tools:
-        body["tools"] = tools
+def write_offer(request: Request, body: Wire, quirks: Quirks, ledger: Ledger) -> None:
+    legacy = marks(NAME, request).get("tools") == "functions"
+    if written := write_tools(request.tools, quirks, ledger, legacy=legacy):
+        body["functions" if legacy else "tools"] = written
 
 
-def say_chosen(
-    request: Request, choice: ToolChoice, offered: bool, quirks: Quirks, bound: bool, ledger: Ledger
+def write_tools(tools: Sequence[Tool], quirks: Quirks, ledger: Ledger, *, legacy: bool = False) -> list[Wire]:
+    table, written = FUNCTIONS if legacy else TOOLS, list[Wire]()
+    for index, tool in enumerate(tools):
+        wire = table.write_usual(tool) if quirks.strict else None
+        if wire is None:
+            ledger.where = ("tools", index)
+            if isinstance(tool, ToolDefinition) and tool.strict and not quirks.strict:
+                ledger.lose("dropped", "this server has no strict tools", "strict")
+                tool = replace(tool, strict=None)
+            wire = table.interpret_write(tool, ledger)
+        if wire is not None:
+            written.append(wire)
+    ledger.where = ()
+    return written
+
+
+def write_chosen(
+    request: Request, choice: ToolChoice, body: Wire, quirks: Quirks, ledger: Ledger, *, bound: bool
 ) -> Wire:
-    if offered or "alone" in marks(NAME, request):
-        return say_choice(choice, request.tools, quirks, bound, ledger)
+    if "tools" in body or "functions" in body or "tool_choice" in marks(NAME, request).get("verbatim", ()):
+        return write_choice(choice, request.tools, quirks, ledger, bound=bound)
     ledger.lose("dropped", f"{NAME} takes a tool choice only beside tools", "tool_choice")
     return {}
 
 
-def say_numbers(request: Request, body: Wire, mark: Wire, quirks: Quirks, bound: bool, ledger: Ledger) -> None:
-    for canonical, default in (("max_output_tokens", quirks.max_tokens_key), ("seed", quirks.seed_key)):
-        value = getattr(request, canonical)
-        if value is not None:
-            body[default if bound else mark.get(f"{canonical}_key", default)] = value
-    if request.top_k is not None:
-        if quirks.top_k or (not bound and "top_k_key" in mark):
-            body["top_k"] = request.top_k
-        else:
-            ledger.lose("dropped", f"{NAME} has `top_k` on some servers only", "top_k")
-    tier = request.service_tier
-    if tier is not None and tier not in TIERS and NAME not in request.extras and not mark:
-        del body["service_tier"]
-        ledger.lose("dropped", f"{NAME} has no service tier {tier}", "service_tier")
+def write_choice(choice: ToolChoice, tools: Sequence[Tool], quirks: Quirks, ledger: Ledger, *, bound: bool) -> Wire:
+    """The keys that a choice becomes at the top of a request. ``bound``: quirks are a named server's and win."""
+    ledger.where, wire = ("tool_choice",), Wire()
+    if choice.mode is not None:
+        key = "function_call" if "legacy" in marks(NAME, choice) else "tool_choice"
+        wire[key] = write_mode(choice, tools, quirks, ledger, bound=bound)
+    elif choice.name is not None or choice.allowed:
+        path = "name" if choice.name is not None else "allowed"
+        ledger.lose("dropped", f"{NAME} takes names only beside a mode", path)
+    if choice.parallel is not None and (quirks.parallel or not bound):
+        wire["parallel_tool_calls"] = choice.parallel
+    elif choice.parallel is not None:
+        why = "this server has no `parallel_tool_calls`"
+        ledger.lose("dropped", why, "parallel", weight="form" if choice.parallel else "content")
+    ledger.foreign(choice, NAME)
+    ledger.where = ()
+    return wire
 
 
-def say_identity(request: Request, body: Wire, mark: Wire, ledger: Ledger) -> None:
+def write_mode(choice: ToolChoice, tools: Sequence[Tool], quirks: Quirks, ledger: Ledger, *, bound: bool) -> Json:
+    mark = marks(NAME, choice)
+    if "legacy" in mark and choice.mode == "specific":
+        return {"name": choice.name}
+    if choice.mode == "specific" or (choice.allowed and choice.mode in ("auto", "any")):
+        if "tag" not in mark and is_free(choice.name, tools):
+            choice = replace(choice, forms={NAME: {**mark, "tag": "custom"}})
+        return CHOICES.write(replace(choice, extras={NAME: choice.extras.get(NAME, {})}), ledger)
+    if choice.name is not None:
+        ledger.lose("dropped", f"a tool choice {choice.mode} of {NAME} names no tool", "name")
+    if choice.allowed:
+        ledger.lose("dropped", f"a tool choice {choice.mode} of {NAME} has no list of allowed tools", "allowed")
+    word = quirks.any_word if choice.mode == "any" else choice.mode
+    return word if bound or MODES.reads.get(mark.get("word", "")) != choice.mode else mark["word"]
+
+
+def write_identity(request: Request, body: Wire, mark: Wire) -> None:
     if not request.metadata:
         return
     metadata = dict(request.metadata)
@@ -300,27 +351,28 @@ def say_identity(request: Request, body: Wire, mark: Wire, ledger: Ledger) -> No
         body["metadata"] = metadata
 
 
-def say_thinking(thinking: Thinking, body: Wire, mark: Wire, quirks: Quirks, bound: bool, ledger: Ledger) -> None:
-    ledger.where = ("thinking",)
-    form = quirks.thinking_param if bound else mark.get("thinking", quirks.thinking_param)
-    effort, inner = thinking.effort, Wire()
-    said_mode = False
-    if form == "thinking" and thinking.mode in MODES:
+def write_thinking(thinking: Thinking, body: Wire, form: str, ledger: Ledger) -> None:
+    """``form`` is how thinking is asked for: ``reasoning_effort``, or an object ``thinking`` or ``reasoning``."""
+    ledger.where, effort, inner = ("thinking",), thinking.effort, Wire()
+    if form == "thinking" and thinking.mode in THINKING_MODES:
         inner["type"] = thinking.mode
-        said_mode = True
     elif thinking.mode == "disabled":
         if effort is not None:
             ledger.lose_form("dropped", "thinking is disabled, so no effort was sent", "effort")
-        effort, said_mode = "none", True
+        effort = "none"
+    elif thinking.mode is not None:
+        ledger.lose("dropped", f"{NAME} has no thinking mode {thinking.mode}", "mode")
     elif effort == "none":
         ledger.lose_form("approximated", f"effort none is said as thinking disabled in {NAME}", "effort")
         ledger.lose_form("added", f"effort none is said as thinking disabled in {NAME}", "mode")
-    if thinking.budget is not None:
-        _say_budget(thinking.budget, form, inner, ledger)
-    if effort is not None:
-        _say_effort(effort, form, body, inner, ledger)
-    if thinking.mode is not None and not said_mode:
-        ledger.lose("dropped", f"{NAME} has no thinking mode {thinking.mode}", "mode")
+    if thinking.budget is not None and form == "reasoning_effort":
+        ledger.lose("dropped", f"{NAME} has no token budget for reasoning", "budget")
+    elif thinking.budget is not None:
+        inner["budget_tokens" if form == "thinking" else "max_tokens"] = thinking.budget
+    if effort is not None and effort not in (*EFFORTS, "none"):
+        ledger.lose("dropped", f"{NAME} has the efforts none, {', '.join(EFFORTS)} only", "effort")
+    elif effort is not None:
+        (inner if form == "reasoning" else body)["effort" if form == "reasoning" else "reasoning_effort"] = effort
     if thinking.display is not None:
         ledger.lose("dropped", f"{NAME} has no setting to show or hide thinking", "display")
     if inner:
@@ -329,29 +381,12 @@ def say_thinking(thinking: Thinking, body: Wire, mark: Wire, quirks: Quirks, bou
     ledger.where = ()
 
 
-def _say_budget(budget: int, form: str, inner: Wire, ledger: Ledger) -> None:
-    if form == "reasoning_effort":
-        ledger.lose("dropped", f"{NAME} has no token budget for reasoning", "budget")
-    else:
-        inner["budget_tokens" if form == "thinking" else "max_tokens"] = budget
-
-
-def _say_effort(effort: str, form: str, body: Wire, inner: Wire, ledger: Ledger) -> None:
-    if effort not in (*EFFORTS, "none"):
-        ledger.lose("dropped", f"{NAME} has the efforts none, {', '.join(EFFORTS)} only", "effort")
-    elif form == "reasoning":
-        inner["effort"] = effort
-    else:
-        body["reasoning_effort"] = effort
-
-
-def say_format(schema: dict[str, Json], body: Wire, mark: Wire, ledger: Ledger) -> None:
-    inner: Wire = {}
-    if "strict" in mark:
-        inner |= {} if mark["strict"] == "absent" else {"strict": mark["strict"]}
-    elif mark.get("schema") == "verbatim":
-        inner["strict"] = True
-    else:
+def write_format(request: Request, body: Wire, odd: Wire, ledger: Ledger) -> None:
+    name, schema = say_name(request, ledger), request.output_schema
+    if schema is None:
+        return
+    inner: Wire = dict(zip(("strict",), odd.get("strict", ()), strict=False))
+    if "strict" not in odd:
         schema, able = say_strict(schema, NAME, ledger, "output_schema")
         inner |= {"strict": True} if able else {}
-    body["response_format"] = {"type": "json_schema", "json_schema": {**inner, "schema": schema}}
+    body["response_format"] = {"type": "json_schema", "json_schema": {**inner, "schema": schema, **name}}

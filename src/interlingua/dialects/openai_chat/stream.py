@@ -1,6 +1,6 @@
-"""The streams of OpenAI Chat, both ways.
+"""Reading a stream of OpenAI Chat; ``encoder`` writes one.
 
-Reading: chunks are put together into the object that a whole answer would be (``assembly``) and that object is read
+Chunks are put together into the object that a whole answer would be (``assembly``) and that object is read
 like one, so a stream cannot say anything else than its whole. There is one slot per kind (reasoning, text, refusal)
 and one block per call; they stay open to the end, since any of them may go on.
 
@@ -24,13 +24,13 @@ from ...types.events import Event, MessageStart, UsageUpdate
 from ...types.request import Request
 from ...types.response import Response
 from .assembly import Call, Choice, one_text
-from .assistant import THINKING_KEYS, Slots, refusal_is_part
-from .encoder import Encoder
+from .assistant import rank_of
 from .errors import decode_error
-from .parts import NAME, PARTS, Wire
-from .response import read_response
+from .facts import NAME, THINKING_KEYS, Wire
+from .response import read_answer
+from .rows import PARTS
 
-__all__ = ["Decoder", "Encoder"]
+__all__ = ["Decoder"]
 
 
 NO_THOUGHT: Wire = {"type": "thinking", "thinking": []}
@@ -209,7 +209,7 @@ class Decoder(FrameDecoder):
         elif one_text(part):
             out.append(self.fold.thinking(self.slot("thinking", out, THOUGHT), part["thinking"][0]["text"]))
         else:
-            block = PARTS.decode(part)
+            block: Block = PARTS.read(part)
             out.append(self.fold.open(block))
             out.append(self.fold.close(len(self.fold.blocks) - 1, block))
 
@@ -250,7 +250,7 @@ class Decoder(FrameDecoder):
 
     def close_blocks(self, out: list[Event], *, cut: bool = False) -> None:
         """Everything is read as a whole; calls that never got an id or a name open now, with what they have there."""
-        whole = self.whole = read_response(self.body(), self.request)
+        whole = self.whole = read_answer(self.body(), self.request)
         self.cut = cut
         calls = self._calls()
         for call, read in zip(calls, whole.tool_uses if calls else (), strict=False):
@@ -261,7 +261,7 @@ class Decoder(FrameDecoder):
         if whole.usage is not None:
             out.append(UsageUpdate(whole.usage))
         super().close_blocks(out, cut=cut)
-        self.release(out)  # ``read_response`` has marked a call that was cut off
+        self.release(out)  # ``read_answer`` has marked a call that was cut off
         for block in whole.content:
             if type(block) not in TOLD and block not in self.fold.blocks:
                 out.append(self.fold.open(block))
@@ -296,8 +296,8 @@ class Decoder(FrameDecoder):
         others = [block for block in mine if id(block) not in same]
         ordered = [] if self.cut else [block for block in whole if id(block) in same or block in others]
         if len(ordered) != len(mine):  # texts around another part came as one
-            apart = refusal_is_part(marks(NAME, self.whole).get("turn", {}))
-            return tuple(sorted(mine, key=lambda block: Slots().put(0, block, refusal_is_part=apart)))
+            mark = marks(NAME, self.whole).get("turn", {})
+            return tuple(sorted(mine, key=lambda block: rank_of(block, mark)))
         return whole if len(whole) == len(mine) else tuple(ordered)
 
     def terminal(self) -> bool:
@@ -332,7 +332,7 @@ def _quiet(choice: Choice, delta: Wire) -> None:
 
 SOUND = ("data", "transcript")
 TOLD = (TextBlock, ThinkingBlock, RefusalBlock, ToolUseBlock)  # in deltas, as they come
-THOUGHT = ThinkingBlock(forms={NAME: {"part": "thinking"}})
+THOUGHT = ThinkingBlock(forms={NAME: {"verbatim": ["part"]}})
 EMPTY: dict[str, Block] = {"text": TextBlock(""), "thinking": ThinkingBlock(), "refusal": RefusalBlock("")}
 FIELDS: dict[str, Any] = {
     "content": Decoder.skip,

@@ -1,8 +1,8 @@
-"""What servers that are compatible with OpenAI Chat do otherwise: a closed list, as data.
+"""Facts of OpenAI Chat that are no phrases: its name, what its servers accept, what compatible ones do otherwise.
 
-Reading needs none of it: the decoder accepts the union of all spellings and marks which one it saw. Quirks steer what
-is *written* to a server that was named, by ``dialect("openai-chat", provider=…)`` or by ``Target``. Each field is read
-in exactly one place.
+Quirks are a closed list, as data. Reading needs none of them: the decoder accepts the union of all spellings and marks
+which one it saw. They steer what is *written* to a server that was named, by ``dialect("openai-chat", provider=…)`` or
+by ``Target``. Each field is read in exactly one place.
 """
 
 from __future__ import annotations
@@ -12,8 +12,24 @@ import re
 from msgspec import Struct
 
 from ...codec.ids import IdRule
+from ...types.base import Json
 
 __all__ = ["OPENAI", "QUIRKS", "Quirks"]
+
+NAME = "openai-chat"
+Wire = dict[str, Json]
+PATH = "/v1/chat/completions"
+TIERS = ("auto", "default", "flex", "scale", "priority", "fast")
+EFFORTS = ("minimal", "low", "medium", "high", "xhigh", "max")
+CACHE_TIMES = ("30m", "12h")
+AUDIO_TYPES = {"wav": "audio/wav", "mp3": "audio/mpeg"}
+AUDIO_WORDS = {"audio/wav": "wav", "audio/x-wav": "wav", "audio/mpeg": "mp3", "audio/mp3": "mp3"}
+EXTENSIONS = {"application/pdf": "pdf", "text/plain": "txt", "text/markdown": "md", "text/csv": "csv"}
+"""Of the names that are made up for documents: data need one."""
+THINKING_KEYS = ("reasoning_content", "reasoning")
+"""The fields in which servers show reasoning; the first is written where none was read."""
+DERIVED_ID = re.compile(r"call_\d+(?:_\d+)?")
+"""An id that stands for none on the wire; an edited one is sent."""
 
 FORTY = IdRule(re.compile(r"(?s).{1,40}"))
 NINE = IdRule(re.compile(r"[a-zA-Z0-9]{9}"), prefix="", length=9)

@@ -1,0 +1,399 @@
+"""The phrases of OpenAI Chat: our field, their key. ``codec.rows`` says what a row means.
+
+What the protocol refuses is in ``rules``. An assistant's message has its calls, its reasoning and its refusal beside
+the content: ``Turn`` is such a message, and ``turns`` makes blocks in one order of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ...codec.arguments import arguments_at
+from ...codec.fitted_kinds import FilledText, StringOrStrings
+from ...codec.history import PLACEHOLDER
+from ...codec.json import is_array, is_object
+from ...codec.kinds import INT, NUMBER, OMIT, REFUSED, TEXT, By, Each, One, Plain, Texts, Vocabulary
+from ...codec.ledger import Ledger
+from ...codec.media_urls import MediaUrl, StoredFile, is_data_url
+from ...codec.rows import Row, fill, instead, may, must, null, unsaid
+from ...codec.rules import as_json_text
+from ...codec.source import Source
+from ...codec.table import Frame, Table
+from ...codec.usage import Counts
+from ...types.base import Json, Value
+from ...types.blocks import (
+    AudioBlock,
+    Base64Source,
+    Block,
+    CacheMark,
+    Citation,
+    DocumentBlock,
+    ImageBlock,
+    JsonBlock,
+    OpaqueBlock,
+    RefusalBlock,
+    TextBlock,
+    ThinkingBlock,
+    ToolResultBlock,
+    ToolUseBlock,
+    VideoBlock,
+)
+from ...types.messages import Message
+from ...types.request import Request
+from ...types.response import Response
+from ...types.tools import ServerTool, ToolChoice, ToolDefinition
+from ...types.words import Role, StopReason
+from . import rules
+from .facts import AUDIO_TYPES, AUDIO_WORDS, CACHE_TIMES, NAME, THINKING_KEYS, Wire
+
+# --------------------------------------------------------------------------------------------------------------- kinds
+
+
+def read_format(wire: Json) -> Any:
+    """The type of sound. Servers that take further formats say theirs behind ``audio/``."""
+    return AUDIO_TYPES.get(wire, f"audio/{wire}") if type(wire) is str else REFUSED
+
+
+def write_format(media_type: str, ledger: Ledger) -> Json:
+    word = AUDIO_WORDS.get(media_type)
+    if word is None:
+        ledger.lose("dropped", f"{NAME} takes audio as {' or '.join(AUDIO_TYPES)}, not {media_type}")
+        return OMIT
+    if AUDIO_TYPES[word] != media_type:
+        ledger.lose_form("approximated", f"{NAME} calls {media_type} {word}")
+    return word
+
+
+def read_sound(wire: Json) -> Any:
+    """The sound of an answer: data alone, whose type the request chose."""
+    return Base64Source("audio/wav", wire) if type(wire) is str and wire else REFUSED
+
+
+def write_sound(source: Base64Source, ledger: Ledger) -> Json:
+    return source.data
+
+
+def read_thought(wire: Json) -> Any:
+    """Reasoning as a part: a list of text parts, of which a single one is ours."""
+    return wire[0]["text"] if is_one_text(wire) else REFUSED
+
+
+def write_thought(text: str, ledger: Ledger) -> Json:
+    return [{"type": "text", "text": text}]
+
+
+def is_one_text(wire: Json) -> bool:
+    """Whether a list holds one text part and nothing else."""
+    if not is_array(wire) or len(wire) != 1 or not is_object(part := wire[0]):
+        return False
+    return part.keys() == {"type", "text"} and part["type"] == "text" and type(part["text"]) is str
+
+
+class MessageContent(Texts):
+    """The content of a message that is not the assistant's. It may not be empty."""
+
+    def write(self, value: Any, ledger: Ledger, marks: Mapping[str, Json]) -> Json:
+        written = super().write(value, ledger, marks)
+        if written is OMIT:
+            ledger.lose("added", rules.EMPTY)
+            return PLACEHOLDER
+        return written
+
+
+class MixedContent(Texts):
+    """The content of an assistant's message or of a tool's. Whether it had anything but texts is remembered."""
+
+    def list_mark(self, values: Sequence[Any]) -> str | None:
+        return super().list_mark(values) if {TextBlock}.issuperset(map(type, values)) else "parts"
+
+
+class ResultContent(MixedContent):
+    """The content of a tool's message: text, unless it had other parts when it was read."""
+
+    def __init__(self) -> None:
+        super().__init__(PARTS, "string")
+        self.texts = Texts(RESULT_PARTS, "string")
+
+    def write(self, value: Any, ledger: Ledger, marks: Mapping[str, Json]) -> Json:
+        if marks.get(self.mark) == "parts":
+            return Each(PARTS).write(value, ledger, marks)
+        written = self.texts.write(value, ledger, marks)
+        texts = [block.text for block in value if type(block) is TextBlock and block.text]
+        is_one = len(texts) == 1 and written == [{"type": "text", "text": texts[0]}]
+        return texts[0] if is_one and self.mark not in marks else "" if written is OMIT else written
+
+    def emit_write(self, source: Source, var: str) -> None:
+        self.texts.emit_write(source, var)
+
+
+# --------------------------------------------------------------------------------------------------------------- parts
+
+
+def cache_tag(wire: Wire) -> str | None:
+    """Which of both spellings of a cache mark an object is: OpenAI's, or that of routers to Anthropic models."""
+    if wire.get("mode") == "explicit":
+        return "explicit"
+    return "ephemeral" if wire.get("type") == "ephemeral" else None
+
+
+def part_tag(wire: Wire) -> str | None:
+    """The type of a part; a file has its content in one of three ways, an image or a document in one of two."""
+    tag = wire.get("type")
+    if tag == "file" and is_object(file := wire.get("file")):
+        data = file.get("file_data")
+        if type(data) is str and data.startswith(("http://", "https://")):
+            return "file by URL"
+        return "file" if is_data_url(data) or type(file.get("file_id")) is not str or data else "file by id"
+    if tag == "image_url" and type(wire.get("image_url")) is str:
+        return "image by string"
+    if tag == "document_url" and is_data_url(wire.get("document_url")):
+        return "document by data URL"
+    return tag if type(tag) is str else None
+
+
+def moved(block: Block, ledger: Ledger) -> None:
+    """A result has text only: ``turns`` sends other blocks in a message of the user after it, and declares that."""
+
+
+NO_CITATIONS = unsaid(rules.NO_CITATIONS)
+NO_TITLE, NO_CONTEXT = [unsaid(f"documents of {NAME} have no {name}") for name in ("title", "context")]
+NO_TRANSCRIPT = unsaid(f"audio in a request of {NAME} has no transcript")
+NO_SIGNATURE = unsaid(f"{NAME} has no signatures", "state")
+NO_CACHE = unsaid(f"{NAME} takes cache marks on content parts only")
+ID_ALONE = unsaid(f"an assistant's audio in {NAME} is sent by its id alone", "form")
+JSON_TEXT = as_json_text(f"{NAME} has no JSON here; sent as JSON text")
+URL, STORED = MediaUrl(NAME), StoredFile(NAME)
+DOCUMENT: dict[str, Any] = {"title": NO_TITLE, "context": NO_CONTEXT}
+# fmt: off
+CACHE = Table(NAME, cache_tag,
+    Row(CacheMark, "explicit",  constants={"mode": "explicit"},
+        ttl=may("ttl", Vocabulary({time: time for time in CACHE_TIMES}, rules.OTHER_TIMES))),
+    Row(CacheMark, "ephemeral", constants={"type": "ephemeral"}, ttl=may("ttl")),
+)
+SOUNDS = Table(NAME, None,
+    Row(Base64Source, None, media_type=must("format", By(read_format, write_format)), data="data"),
+)
+CACHED = may("prompt_cache_breakpoint", One(CACHE), other="cache_control")
+TEXT_PART = Row(TextBlock, "text", constants={"type": "text"}, text="text", citations=NO_CITATIONS)
+PARTS = Table(NAME, part_tag, TEXT_PART,
+    Row(RefusalBlock,  "refusal",         constants={"type": "refusal"}, text="refusal"),
+    Row(ImageBlock,    "image_url",       rules.BY_URL, constants={"type": "image_url"},
+        source=must("image_url.url", URL), detail=may("image_url.detail")),
+    Row(ImageBlock,    "image by string", rules.BY_URL, constants={"type": "image_url"}, fixed={"detail": None},
+        source=must("image_url", URL)),
+    Row(AudioBlock,    "input_audio",     rules.SOUND, constants={"type": "input_audio"},
+        source=must("input_audio", One(SOUNDS)), transcript=NO_TRANSCRIPT),
+    Row(DocumentBlock, "file",            rules.NAMED, constants={"type": "file"}, when=rules.is_data,
+        source=must("file.file_data", URL), filename=may("file.filename"), **DOCUMENT),
+    Row(DocumentBlock, "file by id",      rules.STORED_HERE, constants={"type": "file"}, when=rules.is_stored,
+        source=must("file.file_id", STORED), filename=may("file.filename"), **DOCUMENT),
+    Row(DocumentBlock, "document_url",    rules.BY_LINK, constants={"type": "document_url"}, when=rules.is_elsewhere,
+        source=must("document_url", URL), filename=unsaid("a document by URL has no file name"), **DOCUMENT),
+    Row(DocumentBlock, "document by data URL", rules.BY_LINK, constants={"type": "document_url"}, when=rules.is_data,
+        source=must("document_url", URL), filename=unsaid("a document by URL has no file name"), **DOCUMENT),
+    Row(DocumentBlock, "file by URL",     rules.BY_LINK, constants={"type": "file"}, when=rules.is_elsewhere,
+        source=must("file.file_data", URL), filename=may("file.filename"), **DOCUMENT),
+    Row(VideoBlock,    "video_url",       rules.VIDEO, constants={"type": "video_url"},
+        source=must("video_url.url", URL)),
+    Row(ThinkingBlock, "thinking",        rules.THOUGHT_PART, constants={"type": "thinking"},
+        text=must("thinking", By(read_thought, write_thought)), signature=may("signature")),
+    instead(JsonBlock, JSON_TEXT),
+    carrier=OpaqueBlock, cache=CACHED, signature=NO_SIGNATURE,
+)
+MOVED = (ImageBlock, AudioBlock, DocumentBlock, VideoBlock, RefusalBlock, ThinkingBlock)
+RESULT_PARTS = Table(NAME, part_tag, TEXT_PART, instead(JsonBlock, JSON_TEXT),
+    *[instead(type, moved) for type in MOVED],
+    carrier=OpaqueBlock, cache=CACHED, signature=NO_SIGNATURE,
+)
+
+# ------------------------------------------------------------------------------------------------------------ messages
+
+
+class Turn(Value, frozen=True):
+    """An assistant's message as the wire has it: one slot for each kind of block."""
+
+    content: tuple[Block, ...] = ()
+    tool_calls: tuple[Block, ...] = ()
+    thinking: str | None = None
+    refusal: str | None = None
+    audio: AudioBlock | None = None
+    function_call: ToolUseBlock | None = None
+    citations: tuple[Citation, ...] = ()
+
+
+class Calls(Table):
+    """Calls; what is none is carried whole, and told apart from parts that are."""
+
+    def _write_carried(self, value: Any, ledger: Ledger) -> Any:
+        return value.raw["tool_call"]
+
+    def is_null(self, value: Any) -> bool:
+        return type(value) is OpaqueBlock and value.raw == {"tool_call": None}
+
+
+def kind_tag(wire: Wire) -> str | None:
+    """Whether a call or a tool is for free text. Without a type it is a function; of other types it is not ours."""
+    kind = wire.get("type", "function")
+    if kind == "custom" and is_object(wire.get("custom")):
+        return "custom"
+    return "function" if kind == "function" else None
+
+
+def call_tag(wire: Wire) -> str | None:
+    """The same for calls, of which some servers write other types."""
+    return kind_tag(wire) or ("function" if is_object(wire.get("function")) else None)
+
+
+def annotation_tag(wire: Wire) -> str | None:
+    """Citations of URLs are ours."""
+    return "url_citation" if wire.get("type") == "url_citation" and is_object(wire.get("url_citation")) else None
+
+
+WORDS = Plain("a string", str)
+"""The input of a call for free text, which may be empty: that is not the same as none."""
+
+
+def carry_call(wire: Json) -> OpaqueBlock:
+    return OpaqueBlock(NAME, {"tool_call": wire})
+
+
+CALLS = Calls(NAME, call_tag,
+    Row(ToolUseBlock, "function", rules.CALL_ID, arguments_at("function.arguments"), constants={"type": "function"},
+        ignores={"index": INT}, fixed={"kind": "json"}, id=fill("id", ""), name="function.name"),
+    Row(ToolUseBlock, "custom",   rules.CALL_ID, constants={"type": "custom"}, ignores={"index": INT},
+        fixed={"kind": "text"}, id=fill("id", ""), name="custom.name", input_text=fill("custom.input", "", WORDS),
+        elsewhere="input"),
+    unknown=carry_call, signature=NO_SIGNATURE, cache=NO_CACHE,
+)
+LEGACY_CALL = Table(NAME, None,
+    Row(ToolUseBlock, None, arguments_at("arguments"), name=must("name", FilledText()),
+        gives={"id": "", "kind": "json"}, signature=NO_SIGNATURE, cache=NO_CACHE),
+)
+SPOKEN = Table(NAME, lambda wire: "data" if wire.get("data") else "id",
+    Row(AudioBlock, "id",   rules.ISSUED, when=rules.is_stored, source=must("id", STORED), transcript=ID_ALONE),
+    Row(AudioBlock, "data", rules.ISSUED, source=must("data", By(read_sound, write_sound)),
+        transcript=may("transcript")),
+    signature=NO_SIGNATURE, cache=NO_CACHE,
+)
+ANNOTATIONS = Table(NAME, annotation_tag,
+    Row(Citation, "url_citation", rules.HAS_URL, rules.HAS_PLACE, constants={"type": "url_citation"},
+        fixed={"kind": "url"}, url=may("url_citation.url"), title=fill("url_citation.title", ""),
+        start=may("url_citation.start_index"), end=may("url_citation.end_index"),
+        text=unsaid(f"citations of {NAME} quote no text"), index=unsaid(f"citations of {NAME} have no index", "form")),
+    Row(Citation, None, rules.NO_CITATION, elsewhere="kind url title text index start end"),
+)
+
+def turn_row(calls: Table) -> Row:
+    return Row(Turn, None, rules.SAID, rules.NO_THINKING, rules.UNCITED, constants={"role": "assistant"},
+        content=null("content", MixedContent(PARTS, "string")),
+        tool_calls=may("tool_calls", Each(calls)),
+        thinking=may(THINKING_KEYS[0], TEXT, other=THINKING_KEYS[1]),
+        refusal=may("refusal", TEXT),
+        audio=may("audio", One(SPOKEN)),
+        function_call=may("function_call", One(LEGACY_CALL)),
+        citations=may("annotations", Each(ANNOTATIONS)))
+
+
+ANSWER_CALLS = CALLS.for_answers()
+TURNS, ANSWER_TURNS = Table(NAME, None, turn_row(CALLS)), Table(NAME, None, turn_row(ANSWER_CALLS)).for_answers()
+SAID: dict[str, Any] = {"content": may("content", MessageContent(PARTS, "string")), "elsewhere": "id origin metadata"}
+RESULT: dict[str, Any] = {"content": fill("content", "", ResultContent()), "name": may("name"),
+                          "cache": CACHED, "signature": NO_SIGNATURE, "elsewhere": "is_error"}
+MESSAGES = Table(NAME, "role",
+    Row(Message, "user",      rules.FILLED, fixed={"role": Role.user}, **SAID),
+    Row(Message, "system",    rules.FILLED, fixed={"role": Role.system}, **SAID),
+    Row(Message, "developer", rules.FILLED, fixed={"role": Role.system}, **SAID),
+    Row(ToolResultBlock, "tool", rules.NO_FLAG, rules.NAMELESS, rules.RESULT_ID, rules.UNCACHED,
+        tool_use_id=fill("tool_call_id", ""), **RESULT),
+    Row(ToolResultBlock, "function", rules.NO_FLAG, rules.UNCACHED, gives={"tool_use_id": ""}, **RESULT),
+)
+
+# ------------------------------------------------------------------------------------------------------ the request
+
+
+def read_allowed(wire: Json) -> Any:
+    """The names of allowed functions; a list with anything else is not ours."""
+    names = [tool["function"]["name"] for tool in wire if is_named(tool)] if is_array(wire) else []
+    return tuple(names) if wire == write_allowed(names, Ledger()) and wire else REFUSED
+
+
+def is_named(tool: Json) -> bool:
+    return is_object(tool) and is_object(inner := tool.get("function")) and type(inner.get("name")) is str
+
+
+def write_allowed(names: Sequence[str], ledger: Ledger) -> Json:
+    return [{"type": "function", "function": {"name": name}} for name in names]
+
+
+MODES = Vocabulary({"auto": "auto", "none": "none", "required": "any", "any": "any"})
+
+TOOLS = Table(NAME, kind_tag,
+    Row(ToolDefinition, "function", rules.STRICT, rules.UNCACHED, constants={"type": "function"},
+        fixed={"kind": "json"}, name="function.name", description=may("function.description"),
+        input_schema=may("function.parameters"), strict=may("function.strict"), cache=CACHED),
+    Row(ToolDefinition, "custom",   rules.UNCACHED, constants={"type": "custom"}, fixed={"kind": "text"},
+        name="custom.name", description=may("custom.description"), cache=CACHED,
+        input_schema=unsaid(f"a free-text tool of {NAME} has no schema"),
+        strict=unsaid(f"a free-text tool of {NAME} has no strict flag")),
+    carrier=ServerTool,
+)
+FUNCTIONS = Table(NAME, None,  # of older clients
+    Row(ToolDefinition, None, rules.STRICT, name="name", description=may("description"), input_schema=may("parameters"),
+        strict=may("strict"), cache=NO_CACHE, gives={"kind": "json"}),
+    carrier=ServerTool,
+)
+SPECIFIC: dict[str, Any] = {"fixed": {"mode": "specific"}, "elsewhere": "parallel",
+                            "allowed": unsaid(f"a tool choice specific of {NAME} has no list of allowed tools")}
+CHOICES = Table(NAME, "type",
+    Row(ToolChoice, "function", name=must("function.name"), **SPECIFIC),
+    Row(ToolChoice, "custom",   name=must("custom.name"), **SPECIFIC),
+    Row(ToolChoice, "allowed_tools", mode=must("allowed_tools.mode", Vocabulary({"auto": "auto", "required": "any"})),
+        allowed=must("allowed_tools.tools", By(read_allowed, write_allowed)),
+        name=unsaid(f"a tool choice of {NAME} names no tool beside a list"), elsewhere="parallel"),
+)
+PARAMS = Frame(NAME,
+    Row(Request, None, rules.TIER, rules.NO_TOP_K,
+        model=may("model"),
+        temperature=may("temperature", NUMBER),
+        top_p=may("top_p", NUMBER),
+        top_k=may("top_k"),
+        service_tier=may("service_tier"),
+        stream=may("stream"),
+        max_output_tokens=may("max_completion_tokens", other="max_tokens"),
+        seed=may("seed", other="random_seed"),
+        stop_sequences=may("stop", StringOrStrings("stop")),
+        betas=unsaid(f"{NAME} has no betas"),
+        elsewhere="messages system tools tool_choice output_schema output_name thinking metadata request_id"),
+)
+
+# --------------------------------------------------------------------------------------------------------- the answer
+
+STOP = Vocabulary({
+    "stop": StopReason.end_turn,
+    "length": StopReason.max_tokens,
+    "tool_calls": StopReason.tool_use,
+    "content_filter": StopReason.refusal,
+    "function_call": StopReason.tool_use,
+    "eos": StopReason.end_turn,
+    "model_length": StopReason.context_overflow,
+    "error": StopReason.error,
+    "insufficient_system_resource": StopReason.error,
+})
+ANSWER = Frame(NAME,
+    Row(Response, None, constants={"object": "chat.completion", "created": 0},
+        id=fill("id", ""), model=fill("model", ""),
+        elsewhere="content stop_reason raw_stop_reason usage request_id origin latency_ms losses attempts raw error"),
+)
+USAGE = Counts(NAME, ("input_tokens", "output_tokens"), total="total_tokens",
+    cached_inside=True, reasoning="either", zeros=True,
+    input_tokens="prompt_tokens",
+    cached_input_tokens="prompt_tokens_details.cached_tokens prompt_cache_hit_tokens cached_tokens num_cached_tokens"
+                        " cache_read_input_tokens",
+    cache_creation_input_tokens="prompt_tokens_details.cache_write_tokens prompt_tokens_details.created_cache_tokens"
+                                " cache_creation_input_tokens",
+    output_tokens="completion_tokens",
+    reasoning_tokens="completion_tokens_details.reasoning_tokens reasoning_tokens",
+    derived={"prompt_cache_miss_tokens": lambda usage: usage.total_input_tokens - usage.cached_input_tokens},
+)
+# fmt: on

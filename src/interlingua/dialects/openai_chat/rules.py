@@ -1,0 +1,284 @@
+"""What OpenAI Chat refuses in a value that another dialect or the caller made, and what is written instead.
+
+Some rules never hold: the protocol itself has no such thing, but compatible servers have, so what was read from one is
+written back, and anything else is not sent. At the end is what one server takes otherwise (``facts.Quirks``).
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+from msgspec.structs import replace
+
+from ...codec.history import PLACEHOLDER, call_ids
+from ...codec.ids import IdMap
+from ...codec.ledger import Ledger
+from ...codec.rules import Condition, by_id_rule, drop, lacking, present, rule, when
+from ...codec.schemas import is_strict_form, say_strict
+from ...codec.stream import dump
+from ...codec.tables import marks, with_marks
+from ...types.blocks import (
+    AudioBlock,
+    Base64Source,
+    Block,
+    Citation,
+    DocumentBlock,
+    FileSource,
+    JsonBlock,
+    TextBlock,
+    TextSource,
+    ThinkingBlock,
+    ToolResultBlock,
+    ToolUseBlock,
+    UrlSource,
+)
+from ...types.messages import Message
+from ...types.request import Request
+from ...types.tools import ToolDefinition
+from .facts import CACHE_TIMES, EXTENSIONS, NAME, OPENAI, TIERS, Quirks, Wire
+
+NO_CITATIONS = f"{NAME} takes no citations in a request"
+OTHER_TIMES = f"{NAME} caches for {' or '.join(CACHE_TIMES)} only"
+OTHER_IDS = "this server takes other ids; one was derived"
+ERROR = f"{NAME} has no error flag; the text begins with 'Error: '"
+EMPTY = f"{NAME} accepts no empty message; a placeholder was added"
+
+
+def as_it_is(value: Any, ledger: Ledger) -> Any:
+    """Write the value: what may not be sent of it was left out before (``turns``)."""
+    return value
+
+
+def _never(value: Any) -> bool:
+    return False
+
+
+def never(field: str) -> Condition:
+    """Nothing is accepted."""
+    return Condition(field, _never, "False")
+
+
+# ------------------------------------------------------------------------------------------------------------- parts
+
+
+def is_stored(block: Any) -> bool:
+    """Whether a block's source is a file that a provider stores."""
+    return type(block.source) is FileSource
+
+
+def is_data(block: Any) -> bool:
+    """Whether a block's source is part of the message."""
+    return type(block.source) is Base64Source or type(block.source) is TextSource
+
+
+def is_elsewhere(block: Any) -> bool:
+    """Whether a block's source is a URL."""
+    return not is_stored(block) and not is_data(block)
+
+
+def _is_not_stored(block: Any) -> bool:
+    return not is_stored(block)
+
+
+def _is_base64(block: Any) -> bool:
+    return type(block.source) is Base64Source
+
+
+def is_stored_here(block: Any) -> bool:
+    """Whether the provider that stores the file may be this one."""
+    return block.source.dialect in (None, NAME)
+
+
+def _is_stored_or_issued(block: AudioBlock) -> bool:
+    return is_stored_here(block) if is_stored(block) else "id" in block.extras.get(NAME, ())
+
+
+def _with_name(block: DocumentBlock, ledger: Ledger) -> DocumentBlock:
+    ledger.lose_form("added", f"{NAME} requires a file name; one was added", "filename")
+    media_type = getattr(block.source, "media_type", "")
+    return replace(block, filename=f"document.{EXTENSIONS.get(media_type, 'bin')}")
+
+
+def _without_cache(value: Any, ledger: Ledger) -> Any:
+    ledger.lose("dropped", f"{NAME} takes cache marks on content parts only", "cache")
+    return replace(value, cache=None)
+
+
+def _is_whole(citation: Citation) -> bool:
+    return citation.start is not None and citation.end is not None
+
+
+SOUND_ELSEWHERE = drop(f"an assistant's audio in {NAME} is sent by its issuer's id only", "state")
+NO_FILE_IDS = drop(f"{NAME} takes images as data or by URL, not by file id", "state")
+STORED_ELSEWHERE = drop("the file is stored elsewhere, with {0.source.dialect}", "state")
+AUDIO_AS_DATA = drop(f"{NAME} takes audio as data only")
+NO_URLS = drop(f"{NAME} takes documents as data or by file id, not by URL")
+NO_VIDEO = drop(f"{NAME} has no video blocks")
+NO_THOUGHT_PARTS = drop(f"{NAME} has no reasoning in its content", "state")
+URLS_ONLY = drop(f"{NAME} has citations of URLs only")
+
+# fmt: off
+#                  what is accepted                                           what is written otherwise
+BY_URL       = rule(when("source", _is_not_stored),                           NO_FILE_IDS)
+SOUND        = rule(when("source", _is_base64),                               AUDIO_AS_DATA)
+STORED_HERE  = rule(when("source", is_stored_here),                           STORED_ELSEWHERE)
+NAMED        = rule(present("filename"),                                      _with_name)
+BY_LINK      = rule(never("source"),                                          NO_URLS)
+VIDEO        = rule(never("source"),                                          NO_VIDEO)
+THOUGHT_PART = rule(never("part"),                                            NO_THOUGHT_PARTS)
+ISSUED       = rule(when("source", _is_stored_or_issued),                     SOUND_ELSEWHERE)
+HAS_URL      = rule(present("url"),                                           URLS_ONLY)
+HAS_PLACE    = rule(when("start", _is_whole),                                 as_it_is)
+NO_CITATION  = rule(never("kind"),                                            URLS_ONLY)
+UNCACHED     = rule(lacking("cache"),                                         _without_cache)
+CALL_ID      = by_id_rule("id", OPENAI.ids, OTHER_IDS)
+RESULT_ID    = by_id_rule("tool_use_id", OPENAI.ids, OTHER_IDS)
+# fmt: on
+
+# ------------------------------------------------------------------------------------------------------------ messages
+
+
+def _without_name(block: ToolResultBlock, ledger: Ledger) -> ToolResultBlock:
+    ledger.lose_form("dropped", f"a tool message of {NAME} has no name", "name")
+    return replace(block, name=None)
+
+
+def _without_flag(block: ToolResultBlock, ledger: Ledger) -> ToolResultBlock:
+    """There is no flag, so the text says that it is an error. Decoding never guesses it back."""
+    if not block.is_error:
+        ledger.lose_form("dropped", f"{NAME} has no error flag; false says the same as none", "is_error")
+        return replace(block, is_error=None)
+    ledger.lose("approximated", ERROR, "is_error")
+    content = list(block.content)
+    place = next((i for i, inner in enumerate(content) if isinstance(inner, TextBlock | JsonBlock)), None)
+    if place is None:
+        return replace(block, is_error=None, content=(*content, TextBlock("Error: ")))
+    head = content[place]
+    ledger.lose("approximated", ERROR, "content", place)
+    text = head.text if isinstance(head, TextBlock) else dump(getattr(head, "value", None)).decode()
+    forms = head.forms if isinstance(head, TextBlock) else {}
+    content[place] = TextBlock(f"Error: {text}", cache=head.cache, extras=head.extras, forms=forms)
+    return replace(block, is_error=None, content=tuple(content))
+
+
+def _with_placeholder(value: Any, ledger: Ledger) -> Any:
+    ledger.lose("added", EMPTY, "content")
+    return replace(value, content=(TextBlock(PLACEHOLDER),))
+
+
+def _has_content(message: Any) -> bool:
+    return bool(message.content)
+
+
+def _is_uncited(turn: Any) -> bool:
+    return not turn.citations
+
+
+def _says_something(turn: Any) -> bool:
+    return bool(turn.content or turn.tool_calls or turn.refusal or turn.audio or turn.function_call)
+
+
+SOMETHING = "{0}.content or {0}.tool_calls or {0}.refusal or {0}.audio or {0}.function_call"
+# fmt: off
+NAMELESS     = rule(lacking("name"),                                          _without_name)
+NO_FLAG      = rule(lacking("is_error"),                                      _without_flag)
+FILLED       = rule(Condition("content", _has_content, "{0}.content"),        _with_placeholder)
+SAID         = rule(Condition("content", _says_something, SOMETHING),         _with_placeholder, history=True)
+NO_THINKING  = rule(lacking("thinking"),                                      as_it_is, history=True)
+UNCITED      = rule(Condition("citations", _is_uncited, "not {0}.citations"), as_it_is, history=True)
+# fmt: on
+
+# ---------------------------------------------------------------------------------------------------------- parameters
+
+
+def _is_strict_enough(tool: ToolDefinition) -> bool:
+    return not tool.strict or is_strict_form(tool.input_schema, NAME)
+
+
+def _as_strict(tool: ToolDefinition, ledger: Ledger) -> ToolDefinition:
+    schema, able = say_strict(tool.input_schema, NAME, ledger, "input_schema")
+    return replace(tool, input_schema=schema, strict=True if able else None)
+
+
+def _is_tier(request: Request) -> bool:
+    return request.service_tier is None or request.service_tier in TIERS
+
+
+def _without_tier(request: Request, ledger: Ledger) -> Request:
+    ledger.lose("dropped", f"{NAME} has no service tier {request.service_tier}", "service_tier")
+    return replace(request, service_tier=None)
+
+
+def _without_top_k(request: Request, ledger: Ledger) -> Request:
+    ledger.lose("dropped", f"{NAME} has `top_k` on some servers only", "top_k")
+    return replace(request, top_k=None)
+
+
+# fmt: off
+STRICT       = rule(when("input_schema", _is_strict_enough),                  _as_strict)
+TIER         = rule(when("service_tier", _is_tier),                           _without_tier)
+NO_TOP_K     = rule(lacking("top_k"),                                         _without_top_k)
+# fmt: on
+
+# ------------------------------------------------------------------------------------------------------ for one server
+
+
+def fit_history(messages: Sequence[Message], quirks: Quirks, ledger: Ledger) -> Sequence[Message]:
+    """The history with the ids and the parts that a compatible server takes."""
+    if quirks.ids is OPENAI.ids and not differs_in_parts(quirks):
+        return messages
+    ids, fitted = IdMap(quirks.ids, call_ids(messages)), list[Message]()
+    for index, message in enumerate(messages):
+        content = fit_blocks(message.content, quirks, ids, ledger, "messages", index, "content")
+        fitted.append(message if content is message.content else replace(message, content=content))
+    return fitted
+
+
+def differs_in_parts(quirks: Quirks) -> bool:
+    return quirks.cache_key != OPENAI.cache_key or quirks.list_content
+
+
+def fit_blocks(
+    blocks: tuple[Block, ...], quirks: Quirks, ids: IdMap | None, ledger: Ledger, *where: str | int
+) -> tuple[Block, ...]:
+    """Blocks as a server takes them, each below its own place; the same ones if nothing has to change."""
+    fitted: list[Block] = []
+    for index, block in enumerate(blocks):
+        if type(block) is ToolResultBlock:
+            content = fit_blocks(block.content, quirks, ids, ledger, *where, index, "content")
+            block = block if content is block.content else replace(block, content=content)
+        ledger.where = (*where, index)
+        fitted.append(fit_block(block, quirks, ids, ledger))
+    ledger.where = ()
+    return blocks if all(map(operator.is_, fitted, blocks)) else tuple(fitted)
+
+
+def fit_block(block: Block, quirks: Quirks, ids: IdMap | None, ledger: Ledger) -> Block:
+    field = "id" if type(block) is ToolUseBlock else "tool_use_id" if type(block) is ToolResultBlock else None
+    if field is not None:
+        id: str = getattr(block, field)
+        theirs = id if ids is None or "derived" in marks(NAME, block) else ids.fit(id)
+        if theirs != id:
+            ledger.lose_form("approximated", OTHER_IDS, field)
+        return block if theirs == id else replace(block, **{field: theirs})
+    if quirks.list_content:
+        block = as_listed(block)
+    mark = marks(NAME, block)
+    if block.cache is None or quirks.cache_key == OPENAI.cache_key or "cache" in mark.get("spelling", ()):
+        return block
+    if quirks.cache_key is None:
+        fitted: Block = _without_cache(block, ledger)
+        return fitted
+    keys: Wire = {quirks.cache_key: []}
+    cached: Block = replace(block, cache=with_marks(NAME, block.cache, tag="ephemeral"))
+    return with_marks(NAME, cached, spelling={**mark.get("spelling", {}), "cache": keys})
+
+
+def as_listed(block: Block) -> Block:
+    """A block as a server writes it whose content lists more kinds of parts."""
+    linked = type(block) is DocumentBlock and type(block.source) is UrlSource
+    field = "part" if type(block) is ThinkingBlock else "source" if linked else None
+    verbatim = [*marks(NAME, block).get("verbatim", ()), field]
+    return block if field is None else with_marks(NAME, block, verbatim=verbatim)

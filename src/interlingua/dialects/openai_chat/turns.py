@@ -1,0 +1,324 @@
+"""The history: leading system text, turns, and tool results, each of which is a message of its own on the wire.
+
+Leading system messages are ``Request.system``; the first block of each has the marks and the residue of its message
+under ``message``. Media cannot be part of a result: they are sent in a message of the user after it. Marks on a
+message: ``role`` (one that the protocol does not have, or none). On a result: ``derived`` (it had no id), ``place``
+(it answers no call right before it, and stays there); then a message of results is marked ``joined``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import Any
+
+from msgspec.structs import replace
+
+from ...codec.history import call_ids, issued, scattered, settled, speakable
+from ...codec.ids import IdMap
+from ...codec.issuer import same_issuer
+from ...codec.json import is_array
+from ...codec.kinds import is_one_text
+from ...codec.ledger import Ledger
+from ...codec.tables import kept, marks, note_role, with_marks
+from ...errors import ParseError
+from ...types.base import Json
+from ...types.blocks import Block, ToolResultBlock, ToolUseBlock
+from ...types.capabilities import Target
+from ...types.messages import Message, Origin
+from ...types.words import Role
+from . import rules
+from .assistant import number_calls, read_blocks, read_turn, regroup, usual_turn
+from .facts import NAME, OPENAI, THINKING_KEYS, Quirks, Wire
+from .rows import MESSAGES, MOVED, PARTS, TURNS
+
+USER, ASSISTANT, TOOL, SYSTEM = Role.user, Role.assistant, Role.tool, Role.system  # access to an Enum costs 40 ns
+ROLES = ("system", "developer", "user", "assistant")
+read_any = MESSAGES.read
+write_any = MESSAGES.write_usual
+
+# ------------------------------------------------------------------------------------------------------------- reading
+
+
+def read_messages(wire: list[Wire], provider: str | None) -> tuple[tuple[Block, ...], tuple[Message, ...]]:
+    """The system blocks that open the conversation, and the messages behind them."""
+    system: list[Block] = []
+    messages: list[Message] = []
+    called: Collection[str] = ()
+    origin = Origin(provider, NAME)
+    for index, turn in enumerate(wire):
+        if type(turn) is not dict:
+            raise ParseError(f"messages[{index}] is not an object")
+        role = turn.get("role")
+        if role == "assistant":
+            message = read_assistant(turn, messages, origin)
+            called = [block.id for block in message.content if type(block) is ToolUseBlock]
+        elif role == "tool" or role == "function":
+            read_result(turn, messages, called)
+            continue
+        else:
+            message = read_message(turn, role)
+            called = ()
+            if message.role is SYSTEM and not messages and message.content:
+                system.extend(as_system(message, first=not system))
+                continue
+        messages.append(message)
+    return tuple(system), tuple(messages)
+
+
+def read_assistant(wire: Wire, before: Sequence[Message], origin: Origin) -> Message:
+    turn = read_turn(TURNS, wire)
+    blocks = read_blocks(turn)
+    if [True for block in blocks if block.forms and is_derived(block)]:
+        blocks = told_apart(blocks, before)
+    return Message(ASSISTANT, blocks, origin=origin, extras=turn.extras, forms=turn.forms)
+
+
+def is_derived(block: Block) -> bool:
+    """Whether the wire had no id for a call or a result; ours is never sent."""
+    return "derived" in marks(NAME, block)
+
+
+def told_apart(blocks: tuple[Block, ...], before: Sequence[Message]) -> tuple[Block, ...]:
+    """Calls without ids have ours, by their place in the turn; in a later turn, by the turn's place too."""
+    taken = {block.id for turn in before for block in turn.content if type(block) is ToolUseBlock}
+    cleared = [replace(b, id="") if type(b) is ToolUseBlock and is_derived(b) and b.id in taken else b for b in blocks]
+    return number_calls(cleared, f"call_{len(before)}")
+
+
+def read_result(wire: Wire, messages: list[Message], called: Collection[str]) -> None:
+    """One result; it joins the results right before it."""
+    block: ToolResultBlock = read_any(wire)
+    if not block.tool_use_id:
+        block = replace(with_marks(NAME, block, derived=True), tool_use_id=_last_call(messages))
+    if block.tool_use_id not in called:
+        block = with_marks(NAME, block, place="kept")
+    if messages and messages[-1].role is TOOL:
+        messages[-1] = replace(messages[-1], content=(*messages[-1].content, block))
+    else:
+        elsewhere = not messages or messages[-1].role is not ASSISTANT
+        messages.append(Message(TOOL, (block,), forms={NAME: {"joined": True}} if elsewhere else {}))
+
+
+def _last_call(messages: Sequence[Message]) -> str:
+    for message in reversed(messages):
+        for block in reversed(message.content):
+            if type(block) is ToolUseBlock:
+                return block.id
+    return "call_0"
+
+
+def read_message(wire: Wire, role: Json) -> Message:
+    """A message of a user or of the system. A role that we do not know is read as the user's, and stays residue."""
+    found: Message | Any = read_any(wire)
+    if type(found) is Message:
+        return found
+    message: Message = read_any({**wire, "role": "user"})
+    residue: Wire = dict(message.extras.get(NAME, {}))
+    note_role(role, ROLES, residue)
+    mark = {**marks(NAME, message), "role": [role] if "role" in wire else []}
+    return replace(message, **kept(NAME, residue, mark, {}))
+
+
+def as_system(message: Message, *, first: bool) -> Sequence[Block]:
+    """The blocks of a leading system message; the first one keeps what belongs to the message."""
+    if first and not message.extras and not message.forms:
+        return message.content
+    head, residue = message.content[0], message.extras.get(NAME)
+    extras = {**head.extras.get(NAME, {}), **({"message": residue} if residue else {})}
+    forms = {**marks(NAME, head), "message": marks(NAME, message)}
+    return (replace(head, extras={NAME: extras} if extras else {}, forms={NAME: forms}), *message.content[1:])
+
+
+# ------------------------------------------------------------------------------------------------------------- writing
+
+
+def write_system(blocks: Sequence[Block], quirks: Quirks, ledger: Ledger) -> list[Wire]:
+    """One system message, or as many as it was read from."""
+    if is_one_text(blocks):
+        return [{"role": "system", "content": blocks[0].text}]  # type: ignore[union-attr]
+    if rules.differs_in_parts(quirks):
+        blocks = rules.fit_blocks(tuple(blocks), quirks, None, ledger, "system")
+    groups: list[tuple[int, list[Block]]] = []
+    for index, block in enumerate(blocks):
+        if not groups or "message" in marks(NAME, block):
+            groups.append((index, []))
+        groups[-1][1].append(block)
+    return [_write_system(start, group, quirks, ledger) for start, group in groups]
+
+
+def _write_system(start: int, group: list[Block], quirks: Quirks, ledger: Ledger) -> Wire:
+    head = group[0]
+    forms, residue = marks(NAME, head).get("message", {}), head.extras.get(NAME, {}).get("message", {})
+    if head.forms:
+        own = {key: value for key, value in marks(NAME, head).items() if key != "message"}
+        rest = {key: value for key, value in head.extras.get(NAME, {}).items() if key != "message"}
+        others = {name: value for name, value in head.extras.items() if name != NAME}
+        head = replace(head, forms={NAME: own} if own else {}, extras={**others, NAME: rest} if rest else others)
+    message = Message(SYSTEM, (head, *group[1:]), **kept(NAME, residue, dict(forms), {}))
+    count = len(ledger.losses)
+    wire = write_message(message, quirks, ledger)
+    if len(ledger.losses) > count:
+        places = {f"content/{at}": f"system/{start + at}" for at in range(len(group))}
+        ledger.relocate(count, {**places, "content": "system"})
+    return wire
+
+
+def write_messages(messages: Sequence[Message], target: Target | None, quirks: Quirks, ledger: Ledger) -> list[Wire]:
+    messages = rules.fit_history(issued(messages, NAME), quirks, ledger)
+    usual = None if quirks.replay_thinking else write_usual_history(messages)
+    if usual is not None:
+        return usual
+    turns: list[Wire] = []
+    ledger.ids = IdMap(OPENAI.ids, call_ids(messages))
+    moved: list[Wire] = []
+    astray = homeless(messages)
+    for index, message in settled(messages, ledger, NAME):
+        if not astray and not moved and not quirks.replay_thinking and (wires := write_usual(message)) is not None:
+            turns.extend(wires)
+            continue
+        ledger.where = ("messages", index)
+        if moved and message.role is not TOOL:
+            turns.append({"role": "user", "content": moved})
+            moved = []
+        if message.role is TOOL:
+            skip = [place for at, place in astray if at == index]
+            turns.extend(write_results(message, moved, ledger, skip))
+        elif message.role is ASSISTANT:
+            turns.append(write_assistant(message, target, quirks, ledger))
+            for (at, place), home in astray.items():
+                if home == index:
+                    turns.append(bring_home(messages[at], at, place, moved, ledger))
+        else:
+            turns.append(write_message(message, quirks, ledger))
+    if moved:
+        turns.append({"role": "user", "content": moved})
+    ledger.where = ()
+    return turns
+
+
+# ---------------------------------------------------------------------------------------------------- the usual case
+
+
+def write_usual_history(messages: Sequence[Message]) -> list[Wire] | None:
+    """A history of nothing but usual turns, every result right behind its call; None for others."""
+    turns: list[Wire] = []
+    called: Sequence[str] = ()
+    before = USER
+    for message in messages:
+        role, wires = message.role, write_usual(message)
+        if wires is None or (role is TOOL and before is USER):
+            return None
+        if role is TOOL:
+            for wire in wires:
+                if wire["tool_call_id"] not in called:
+                    return None
+        else:
+            calls = wires[0].get("tool_calls")
+            called = [call["id"] for call in calls] if calls else ()
+        turns += wires
+        before = role
+    return turns
+
+
+def write_usual(message: Message) -> list[Wire] | None:
+    """The wire messages of a message with nothing to remember about it, whoever wrote it; None for others."""
+    if message.role is TOOL:
+        usual = [type(block) is ToolResultBlock and not block.forms for block in message.content]
+        wires: list[Json] = [write_any(block) for block in message.content] if all(usual) else [None]
+        return None if None in wires or message.extras or message.forms else wires
+    wire = _write_usual_turn(message) if message.role is ASSISTANT else write_any(message)
+    return None if wire is None or "role" in message.forms.get(NAME, ()) else [wire]
+
+
+def _write_usual_turn(message: Message) -> Wire | None:
+    turn = usual_turn(message.content) if not message.extras else None
+    if turn is None:
+        return None
+    if message.forms:
+        turn = replace(turn, forms=message.forms)
+    wire: Wire | None = TURNS.write_usual(turn)
+    return wire
+
+
+# --------------------------------------------------------------------------------------------------------- single turns
+
+
+def write_assistant(message: Message, target: Target | None, quirks: Quirks, ledger: Ledger) -> Wire:
+    mark, extras = marks(NAME, message), message.extras
+    blocks = list(speakable(message, NAME, target, ledger))
+    turn, places = regroup(blocks, mark, quirks, ledger, answer=False)
+    if NAME in extras and not same_issuer(message.origin, NAME, target):
+        for key in extras[NAME]:
+            ledger.lose("dropped", "a field of another server, which this one may not know", "extras", NAME, key)
+        extras = {name: residue for name, residue in extras.items() if name != NAME}
+    if quirks.thinking_key is not None and turn.thinking is not None:
+        keys = {quirks.thinking_key: list[Json]()} if quirks.thinking_key != THINKING_KEYS[0] else None
+        spelling = {name: kept for name, kept in mark.get("spelling", {}).items() if name != "thinking"}
+        mark = {**mark, "spelling": {**spelling, **({"thinking": keys} if keys else {})}}
+    count = len(ledger.losses)
+    wire: Wire = TURNS.write(replace(turn, extras=extras, forms={NAME: mark} if mark else {}), ledger)
+    ledger.relocate(count, places)
+    return wire
+
+
+def write_message(message: Message, quirks: Quirks, ledger: Ledger) -> Wire:
+    mark = marks(NAME, message)
+    if mark.get("tag") == "developer" and not quirks.developer_role:
+        message = replace(message, forms={NAME: {key: value for key, value in mark.items() if key != "tag"}})
+    wire: Wire = MESSAGES.write(message, ledger)
+    if is_array(role := mark.get("role")):
+        del wire["role"]
+        wire |= {"role": role[0]} if role else {}
+    return wire
+
+
+def homeless(messages: Sequence[Message]) -> dict[tuple[int, int], int]:
+    """Results to be brought home, but for those that this dialect itself read where they are."""
+    return {
+        (at, place): home
+        for (at, place), home in scattered(messages).items()
+        if "place" not in marks(NAME, messages[at].content[place])
+    }
+
+
+def bring_home(message: Message, at: int, place: int, moved: list[Wire], ledger: Ledger) -> Wire:
+    block = message.content[place]
+    assert isinstance(block, ToolResultBlock)
+    where = ledger.where
+    ledger.where = ("messages", at, "content", place)
+    ledger.lose("moved", f"{NAME} wants tool results right after the message that called")
+    wire = write_result(block, moved, ledger)
+    ledger.where = where
+    return wire
+
+
+def write_results(message: Message, moved: list[Wire], ledger: Ledger, skip: Sequence[int]) -> list[Wire]:
+    written: list[Wire] = []
+    where = ledger.where
+    for index, block in enumerate(message.content):
+        ledger.where = (*where, "content", index)
+        if type(block) is ToolResultBlock:
+            written += [write_result(block, moved, ledger)] if index not in skip else []
+        elif (wire := PARTS.write(block, ledger)) is not None:
+            moved.append(wire)
+            ledger.lose("moved", f"a tool message of {NAME} holds results only; the rest went to a user message")
+    ledger.where = where
+    ledger.foreign(message, NAME)
+    return written
+
+
+def write_result(block: ToolResultBlock, moved: list[Wire], ledger: Ledger) -> Wire:
+    """One result; its media go to ``moved``."""
+    if is_derived(block):
+        block = replace(block, tool_use_id="")
+    where = ledger.where
+    for index, inner in enumerate(block.content) if marks(NAME, block).get("content") != "parts" else ():
+        if type(inner) in MOVED:
+            ledger.where = (*where, "content", index)
+            if (part := PARTS.write(inner, ledger)) is not None:
+                moved.append(part)
+                why = f"a tool result of {NAME} is text; media were sent in a user message after it"
+                ledger.lose("moved", why)
+    ledger.where = where
+    wire: Wire = MESSAGES.write(block, ledger)
+    return wire
