@@ -28,6 +28,7 @@ ROOMS = (
     ("serving",),  # what a server needs that answers in a dialect
     ("client",),  # one provider, called
     ("agent",),  # a conversation, held
+    ("relaying",),  # a request of any dialect, answered by any provider
     ("", "behaviour", "bus", "catalogue", "embedded", "providers"),  # the public names, and documented module names
 )
 

@@ -59,6 +59,7 @@ _NAMES = {
     "agent.session": "JsonStore Session SqliteStore SyncSession",
     "agent.swap": "SwapPlan plan_swap",
     "agent.tools": "McpTools ToolContext Toolbox tool",
+    "relaying": "RelayStream Relayed SyncRelayStream relay relay_stream relay_stream_sync relay_sync",
 }  # fmt: skip
 
 _MODULES = {name: module for module, names in _NAMES.items() for name in names.split()}

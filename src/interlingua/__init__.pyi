@@ -71,6 +71,15 @@ from .errors import (
 from .models.catalogue import Catalogue as Catalogue, Price as Price
 from .models.pricing import Pricing as Pricing, reprice as reprice
 from .models.providers import PROVIDERS as PROVIDERS, Auth as Auth, Provider as Provider
+from .relaying import (
+    Relayed as Relayed,
+    RelayStream as RelayStream,
+    SyncRelayStream as SyncRelayStream,
+    relay as relay,
+    relay_stream as relay_stream,
+    relay_stream_sync as relay_stream_sync,
+    relay_sync as relay_sync,
+)
 from .types import (
     AdapterCapabilities as AdapterCapabilities,
     AudioBlock as AudioBlock,

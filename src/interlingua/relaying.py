@@ -1,0 +1,354 @@
+"""A request of any dialect, answered by any provider in that same dialect: one call, without a server.
+
+``relay`` gives the whole answer, ``relay_stream`` its bytes as they come; both have twins for synchronous code. What
+happens between a client's request and its answer is ``RelayedCall``, without I/O; the gateway runs on it too.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
+from typing import Any, TypedDict, Unpack, cast
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from .agent.routing import Router
+from .client.adapter import ProviderAdapter, new_ulid
+from .client.async_client import AsyncClient
+from .client.client_parts import Partial
+from .client.connect import connect, connect_sync
+from .client.held_events import BEFORE_CONTENT
+from .client.sync_client import Client
+from .codec.issuer import issued_by
+from .dialects import dialect as find
+from .errors import AdapterError
+from .models.pricing import Cost, Pricing
+from .serving import AnswerWriter, asks_for_usage, refuse_state
+from .types.base import Json
+from .types.events import Event, MessageComplete
+from .types.loss import Loss
+from .types.messages import Origin
+from .types.response import Response
+from .types.usage import TokenUsage
+
+__all__ = [
+    "Asked",
+    "RelayStream",
+    "Relayed",
+    "RelayedCall",
+    "SyncRelayStream",
+    "relay",
+    "relay_stream",
+    "relay_stream_sync",
+    "relay_sync",
+]
+
+
+class Asked(TypedDict, total=False):
+    """What else is known of the request, and of the provider that is to answer it."""
+
+    headers: Mapping[str, str] | None
+    """The request's own headers."""
+    model: str | None
+    """The model that was asked for, in protocols that have it in the URL."""
+    issuer: Origin | None
+    """Who wrote the turns of the model, where the caller knows it: their reasoning goes back to that one only."""
+    pricing: Pricing | None
+    config: Partial | None
+    """Settings of the provider, as for ``connect``."""
+    transport: Any
+    environment: Mapping[str, str] | None
+    script: Any
+    on_loss: Any
+
+
+CONNECTING = ("config", "transport", "environment", "script", "on_loss")
+
+
+class Relayed(Struct, frozen=True, kw_only=True):
+    """An answer in the dialect of the request.
+
+    ``losses`` are those of both ways: what the provider was not told, and what the client is not. ``response`` is the
+    canonical answer, with usage and attempts.
+    """
+
+    body: Json
+    headers: dict[str, str] = {}
+    losses: tuple[Loss, ...] = ()
+    response: Response
+    cost: Cost
+
+
+class RelayedCall:
+    """A client's request, decoded, and the answer to it in the client's own dialect, whole or event by event.
+
+    ``model`` and ``stream`` are those of the URL, where it has them. ``request`` names no model: who answers is not the
+    client's decision. ``asked`` is the name that the client used, which the answer repeats. Until ``begun``, nothing
+    was written, so the call may still end in a status.
+    """
+
+    response: Response | None = None
+    begun = False
+
+    def __init__(
+        self,
+        body: Json,
+        dialect: str,
+        *,
+        headers: Mapping[str, str] | None = None,
+        model: str | None = None,
+        stream: bool | None = None,
+        issuer: Origin | None = None,
+        array: bool = False,
+        id: str | None = None,
+    ) -> None:
+        refuse_state(body, dialect)
+        codec = find(dialect)
+        codec.validate_request(body)
+        request = codec.decode_request(body, headers)
+        if issuer is not None:
+            request = replace(request, messages=issued_by(request.messages, issuer))
+        self.asked = model or request.model
+        self.stream = request.stream if stream is None else stream
+        id = id or new_ulid()
+        self.request = replace(request, model=None, request_id=id)
+        self.writer = AnswerWriter(
+            dialect,
+            request,
+            id=id,
+            created=int(time.time()),
+            model=self.asked,
+            usage=asks_for_usage(body, dialect),
+            array=array,
+        )
+        self._before: list[Event] = []
+
+    @property
+    def losses(self) -> tuple[Loss, ...]:
+        """What was lost so far, on both ways."""
+        sent = self.response.losses if self.response is not None else ()
+        return (*sent, *self.writer.losses)
+
+    def whole(self, response: Response, pricing: Pricing | None = None) -> Relayed:
+        """The answer at once."""
+        self.response = response
+        written = self.writer.whole(response)
+        return Relayed(
+            body=written.body,
+            headers=written.headers,
+            losses=(*response.losses, *written.losses),
+            response=response,
+            cost=(pricing or Pricing()).of(response),
+        )
+
+    def feed(self, event: Event) -> bytes:
+        """The bytes that say an event. None before the first content, because until then the call may fail."""
+        if type(event) is MessageComplete:
+            self.response = event.response
+        if self.begun:
+            return self.writer.feed(event)
+        if isinstance(event, BEFORE_CONTENT) and not self._is_complete(event):
+            self._before.append(event)
+            return b""
+        self.begun = True
+        return b"".join(map(self.writer.feed, (*self._before, event)))
+
+    @staticmethod
+    def _is_complete(event: Event) -> bool:
+        return type(event) is MessageComplete and event.error is None
+
+    def fail(self, error: AdapterError) -> bytes:
+        """The bytes that end an answer that has begun."""
+        if error.response is not None:
+            self.response = error.response
+        return self.writer.fail(error) if self.begun else b""
+
+    def close(self) -> bytes:
+        """The bytes still owed at the end."""
+        return self.writer.close()
+
+
+# ------------------------------------------------------------------------------------------------------- whole answers
+
+
+async def relay(body: Json, *, dialect: str, to: str | ProviderAdapter, **asked: Unpack[Asked]) -> Relayed:
+    """The answer to a request body of ``dialect``, in that dialect, by whatever provider ``to`` names.
+
+    ``to`` is the name of a model, as for ``connect``, or a client or router of yours, which is not closed. A failed
+    call raises; ``interlingua.dialect(name).encode_error(error)`` says it in the caller's own form.
+    """
+    call, pricing = _call(body, dialect, asked)
+    async with _client(to, asked) as client:
+        return call.whole(await client.complete(call.request), pricing)
+
+
+def relay_sync(body: Json, *, dialect: str, to: str | Client | Router, **asked: Unpack[Asked]) -> Relayed:
+    """As ``relay``, for synchronous code."""
+    call, pricing = _call(body, dialect, asked)
+    with _sync_client(to, asked) as client:
+        complete = client.complete_sync if isinstance(client, Router) else client.complete
+        return call.whole(complete(call.request), pricing)
+
+
+# ------------------------------------------------------------------------------------------------------------- streams
+
+
+class _Streamed:
+    """What both streams share."""
+
+    def __init__(self, call: RelayedCall, pricing: Pricing | None) -> None:
+        self._call, self._pricing = call, pricing
+
+    @property
+    def content_type(self) -> str:
+        """The content type of the bytes."""
+        return self._call.writer.content_type
+
+    @property
+    def losses(self) -> tuple[Loss, ...]:
+        """What was lost so far, on both ways. All of it at the end."""
+        return self._call.losses
+
+    @property
+    def response(self) -> Response | None:
+        """The canonical answer, once it has ended; what had come, if it failed."""
+        return self._call.response
+
+    @property
+    def usage(self) -> TokenUsage | None:
+        """The tokens of the answer, once it has ended."""
+        return None if self._call.response is None else self._call.response.usage
+
+    @property
+    def cost(self) -> Cost | None:
+        """What the answer cost, once it has ended."""
+        return None if self._call.response is None else (self._pricing or Pricing()).of(self._call.response)
+
+
+class RelayStream(_Streamed):
+    """The bytes of an answer: ``async for``; leaving an ``async with`` closes the connection to the provider.
+
+    A call that fails before its first content raises, and nothing was given out. One that fails later gives the
+    dialect's own error and then raises, so that the answer does not end as if it were complete.
+    """
+
+    def __init__(self, call: RelayedCall, pricing: Pricing | None, chunks: AsyncIterator[bytes]) -> None:
+        super().__init__(call, pricing)
+        self._chunks = chunks
+
+    def __aiter__(self) -> AsyncIterator[bytes]:
+        return self._chunks
+
+    async def __aenter__(self) -> RelayStream:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.aclose()
+
+    async def aclose(self) -> None:
+        """Stop here."""
+        await cast("Any", self._chunks).aclose()
+
+
+class SyncRelayStream(_Streamed):
+    """As ``RelayStream``, for synchronous code."""
+
+    def __init__(self, call: RelayedCall, pricing: Pricing | None, chunks: Iterator[bytes]) -> None:
+        super().__init__(call, pricing)
+        self._chunks = chunks
+
+    def __iter__(self) -> Iterator[bytes]:
+        return self._chunks
+
+    def __enter__(self) -> SyncRelayStream:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Stop here."""
+        cast("Any", self._chunks).close()
+
+
+def relay_stream(body: Json, *, dialect: str, to: str | ProviderAdapter, **asked: Unpack[Asked]) -> RelayStream:
+    """The answer to a request body of ``dialect`` as a stream of that dialect; see ``relay``."""
+    call, pricing = _call(body, dialect, asked)
+    return RelayStream(call, pricing, _stream(call, to, asked))
+
+
+def relay_stream_sync(
+    body: Json, *, dialect: str, to: str | Client | Router, **asked: Unpack[Asked]
+) -> SyncRelayStream:
+    """As ``relay_stream``, for synchronous code."""
+    call, pricing = _call(body, dialect, asked)
+    return SyncRelayStream(call, pricing, _stream_sync(call, to, asked))
+
+
+async def _stream(call: RelayedCall, to: str | ProviderAdapter, asked: Asked) -> AsyncIterator[bytes]:
+    async with _client(to, asked) as client:
+        events = client.stream(call.request)
+        try:
+            async for event in events:
+                if said := call.feed(event):
+                    yield said
+        except AdapterError as error:
+            if said := call.fail(error):
+                yield said
+            raise
+        finally:
+            await cast("Any", events).aclose()
+        if said := call.close():
+            yield said
+
+
+def _stream_sync(call: RelayedCall, to: str | Client | Router, asked: Asked) -> Iterator[bytes]:
+    with _sync_client(to, asked) as client:
+        events = client.stream_sync(call.request) if isinstance(client, Router) else client.stream(call.request)
+        try:
+            for event in events:
+                if said := call.feed(event):
+                    yield said
+        except AdapterError as error:
+            if said := call.fail(error):
+                yield said
+            raise
+        finally:
+            cast("Any", events).close()
+        if said := call.close():
+            yield said
+
+
+# -------------------------------------------------------------------------------------------------------------- common
+
+
+def _call(body: Json, dialect: str, asked: Asked) -> tuple[RelayedCall, Pricing | None]:
+    known = {name: asked.get(name) for name in ("headers", "model", "issuer")}
+    return RelayedCall(body, dialect, **cast("Any", known)), asked.get("pricing")
+
+
+def _connected(open: Callable[..., Any], to: str, asked: Asked) -> Any:
+    given = cast("dict[str, Any]", asked)
+    return open(to, **{name: given[name] for name in CONNECTING if name in given})
+
+
+@asynccontextmanager
+async def _client(to: str | ProviderAdapter, asked: Asked) -> AsyncGenerator[ProviderAdapter]:
+    if not isinstance(to, str):
+        yield to
+        return
+    client: AsyncClient = _connected(connect, to, asked)
+    async with client:
+        yield client
+
+
+@contextmanager
+def _sync_client(to: str | Client | Router, asked: Asked) -> Generator[Client | Router]:
+    if not isinstance(to, str):
+        yield to
+        return
+    client: Client = _connected(connect_sync, to, asked)
+    with client:
+        yield client
