@@ -327,7 +327,7 @@ def test_what_a_frame_has_no_word_for_is_a_loss() -> None:
 
 def test_generated_code_can_be_read() -> None:
     BLOCKS.read({"sort": "words", "said": "hi"})
-    text = source_of(BLOCKS._readers["words"])  # pyright: ignore[reportPrivateUsage]
+    text = source_of(BLOCKS.readers["words"])
     assert "wire.get('said')" in text
     assert text in ["".join(linecache.getlines(name)) for name in linecache.cache if "read_toy_TextBlock" in name]
 

@@ -71,7 +71,8 @@ def _of_others(message: Message, ledger: Ledger) -> Iterator[tuple[int, Block]]:
 
 def issued(messages: Sequence[Message], dialect: str) -> Sequence[Message]:
     """Calls and results under the ids that this protocol's servers gave them, where a conversation has its own."""
-    named = [block.native_ids for turn in messages for block in turn.content if type(block) is ToolUseBlock]
+    answers = [turn for turn in messages if turn.role is _ASSISTANT]
+    named = [block.native_ids for turn in answers for block in turn.content if type(block) is ToolUseBlock]
     if not any(named):
         return messages
     given: dict[str, str] = {}

@@ -238,7 +238,7 @@ class One(Kind):
         source.fail_if(f"{var} is REFUSED")
 
     def emit_write(self, source: Source, var: str) -> None:
-        source.line(f"{var} = {source.bind(self.table.write_usual)}({var})")
+        source.line(f"{var} = {source.bind(self.table.writers)}[{var}.__class__]({var})")
         source.fail_if(f"{var} is None")
 
 
@@ -287,7 +287,7 @@ class Each(Kind):
             source.fail_if(f"any([item is REFUSED for item in {var}])")
 
     def emit_write(self, source: Source, var: str) -> None:
-        source.line(f"{var} = [{source.bind(self.table.write_usual)}(item) for item in {var}]")
+        source.line(f"{var} = [{source.bind(self.table.writers)}[item.__class__](item) for item in {var}]")
         source.fail_if(f"None in {var}")
 
 

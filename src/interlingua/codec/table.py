@@ -7,6 +7,7 @@ Reading picks a row by its tag, writing by the type of the value. Both use compi
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from copy import copy
 from functools import cached_property, partial
 from importlib import import_module
 from typing import Any, cast
@@ -31,6 +32,16 @@ Taken = tuple[dict[str, Any], Wire, Wire]
 def compiler() -> Any:
     """The compiler, loaded on first use: a table is often imported and not used."""
     return import_module(".compiler", __package__)
+
+
+class ByKey(dict[Any, Callable[[Any], Any]]):
+    """Compiled functions by tag or by type. One that is missing is made on first use."""
+
+    def __init__(self, make: Callable[[Any], Callable[[Any], Any]]) -> None:
+        self._make = make
+
+    def __missing__(self, key: Any) -> Callable[[Any], Any]:
+        return self._make(key)
 
 
 class Table:
@@ -68,8 +79,8 @@ class Table:
             if row.tag is not None or tag is None:
                 self.by_tag.setdefault(row.tag, row)
             self.by_type.setdefault(row.type, []).append(row)
-        self._readers: dict[Json, Callable[[Wire], Any]] = {}
-        self._writers: dict[type, Callable[[Any], Wire | None]] = {}
+        self.readers = ByKey(self._reader)
+        self.writers = ByKey(self._writer)
         self.read = self._make_read()
         """The canonical value of a wire object, by compiled code where it is as usual."""
         self.write_usual = self._make_write()
@@ -83,10 +94,11 @@ class Table:
         table.rows, table.by_tag, table.by_type, table.history = self.rows, self.by_tag, self.by_type, False
         return table
 
-    def only(self, *types: type) -> Table:
-        """The same rows, for writing values of some types only."""
-        rows = [row for row in self.rows if row.type in types]
-        return Table(self.dialect, self.tagger or self.tag, *rows, keys=self.keys, **self.common)
+    def only(self, *types: type, **common: Spec) -> Table:
+        """The same rows, for writing values of some types only. ``common`` fields replace those of this table."""
+        rows = [copy(row) for row in self.rows if row.type in types]
+        specs: dict[str, Any] = {**self.common, **common}
+        return Table(self.dialect, self.tagger or self.tag, *rows, keys=self.keys, **specs)
 
     def rules(self, row: Row) -> list[Rule]:
         """The rules that hold here."""
@@ -111,26 +123,24 @@ class Table:
     # ------------------------------------------------------------------------------------------------- the usual case
 
     def _make_read(self) -> Callable[[Json], Any]:
-        readers, find, tag, tag_of, tagger = self._readers, self._reader, self.tag, self.tag_of, self.tagger
+        readers, tag, tag_of, tagger = self.readers, self.tag, self.tag_of, self.tagger
 
         def read(wire: Json) -> Any:
             try:
                 reader = readers[wire[tag]]
             except (KeyError, TypeError, IndexError):
-                reader = find(tag_of(wire))
+                reader = readers[None]
             return reader(wire)
 
         def read_untagged(wire: Json) -> Any:
-            tag = tag_of(wire)
-            return (readers.get(tag) or find(tag))(wire)
+            return readers[tag_of(wire)](wire)
 
         def read_by_function(wire: Json) -> Any:
             assert tagger is not None
-            tag = tagger(wire) if is_object(wire) else None
-            return (readers.get(tag) or find(tag))(wire)
+            return readers[tagger(wire) if is_object(wire) else None](wire)
 
         def read_single(wire: Json) -> Any:
-            return (readers.get(None) or find(None))(wire)
+            return readers[None](wire)
 
         if tagger is not None:
             return read_by_function
@@ -144,14 +154,10 @@ class Table:
         return self.interpret_write(value, ledger) if wire is None else wire
 
     def _make_write(self) -> Callable[[Any], Any]:
-        writers, find = self._writers, self._writer
+        writers = self.writers
 
         def write_usual(value: Any) -> Any:
-            try:
-                writer = writers[type(value)]
-            except KeyError:
-                writer = find(value.__class__)
-            return writer(value)
+            return writers[value.__class__](value)
 
         return write_usual
 
@@ -173,7 +179,7 @@ class Table:
         first = next(other for other in rows if other is row or _may_write(other, row))
         # A value that another row would write must remember its tag, which compiled code does not do.
         reader = compiler().compile_reader(self, row) if first is row else self.interpret_read
-        self._readers[tag] = reader
+        self.readers[tag] = reader
         return reader
 
     def _writer(self, type: type) -> Callable[[Any], Wire | None]:
@@ -183,7 +189,7 @@ class Table:
             writer = compiler().compile_writer(self, rows[0])
         else:
             writer = compiler().compile_choice(self, rows, type)
-        self._writers[type] = writer
+        self.writers[type] = writer
         return writer
 
     # ---------------------------------------------------------------------------------------------------- the meaning

@@ -34,7 +34,7 @@ from ...types.base import Json
 from ...types.capabilities import Target
 from ...types.loss import Encoded
 from ...types.request import Request, Thinking
-from ...types.tools import ServerTool, Tool, ToolChoice
+from ...types.tools import ServerTool, Tool, ToolChoice, ToolDefinition
 from .facts import NAME
 from .rows import CHOICE, CLAUDE_THINKING, NOVA_THINKING, PARAMS, TOOLS, with_points, write_with_point
 from .rules import RequestLedger
@@ -281,7 +281,12 @@ def _names(tools: list[Json]) -> list[Json]:
 
 
 def write_tools(tools: Sequence[Tool], ledger: Ledger) -> list[Json]:
-    written: list[Json] = []
+    written: list[Json] = [
+        TOOLS.write_usual(tool) if type(tool) is ToolDefinition and tool.cache is None else None for tool in tools
+    ]
+    if all(written):
+        return written
+    written = []
     for index, tool in enumerate(tools):
         ledger.where = ("tools", index)
         written += write_with_point(tool, TOOLS, ledger)

@@ -76,16 +76,15 @@ NO_RESULT_NAME = unsaid(f"a tool result of {NAME} has no name", "form")
 NO_ARGUMENT_TEXT = unsaid(f"{NAME} takes parsed arguments, not the text", "form")
 NO_CITATIONS = unsaid(f"{NAME} takes citations in assistant messages only")
 NEAREST = f"the nearest value that {NAME} takes is {{}}"
-TAGS = frozenset(
-    "text citationsContent guardContent image document video audio reasoningContent toolUse toolResult json cachePoint"
-    " toolSpec".split()
-)
+ALONE_TAGS = frozenset("text image document video audio json toolSpec".split())
+"""Keys that stand for one kind of block."""
+TAGS = ALONE_TAGS | set("citationsContent guardContent reasoningContent toolUse toolResult cachePoint".split())
 
 
 def tag_of(wire: Wire) -> str | None:
     """The key that names a block, or what it is where several share a key."""
     tag = next(iter(wire), "")
-    if tag == "text":
+    if tag in ALONE_TAGS:
         return tag
     if tag not in TAGS:
         tag = next((key for key in wire if key in TAGS), "")

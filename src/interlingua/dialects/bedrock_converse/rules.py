@@ -19,7 +19,19 @@ from ...codec.kinds import OMIT, REFUSED, Plain
 from ...codec.ledger import Ledger
 from ...codec.paths import find, merge, put, remove
 from ...codec.rows import Rule
-from ...codec.rules import as_json_text, by_id_rule, drop, filled, hosted_here, is_json_call, rule, sendable, when
+from ...codec.rules import (
+    Condition,
+    as_json_text,
+    by_id_rule,
+    drop,
+    filled,
+    hosted_here,
+    is_json_call,
+    matching,
+    rule,
+    sendable,
+    when,
+)
 from ...codec.tables import marks
 from ...codec.together import Group, Together
 from ...codec.tool_names import TOOL_NAME, GivenNames, ToolNames
@@ -53,10 +65,6 @@ def _fit_tool_name(value: Any, ledger: Ledger) -> Any:
         reason = f"tool names of {NAME} are up to 64 of A-Z a-z 0-9 _ -; one was derived"
         ledger.lose("approximated", reason, "name")
     return replace(value, name=fitted)
-
-
-def _has_tool_name(value: Any) -> bool:
-    return value.name is None or TOOL_NAME.fullmatch(value.name) is not None
 
 
 class DocumentName(Plain):
@@ -310,6 +318,10 @@ def _never(block: Any) -> bool:
 # ---------------------------------------------------------------------------------------------------------- parameters
 
 
+def _is_described(tool: ToolDefinition) -> bool:
+    return tool.description != ""
+
+
 def _described(tool: ToolDefinition, ledger: Ledger) -> ToolDefinition:
     ledger.lose_form("dropped", f"{NAME} accepts no empty description", "description")
     return replace(tool, description=None)
@@ -349,7 +361,6 @@ def write_tags(tags: Mapping[str, Json], ledger: Ledger) -> Json:
     return written or OMIT
 
 
-MATCHES = {"matches": TOOL_NAME.fullmatch}
 FREE_TEXT = f"{NAME} has no free-text calls; sent as a call with one string argument `input`"
 BAD_ID = f"{NAME} takes ids of 64 letters, digits and _.:-; one was derived"
 NOT_PARALLEL = f"{NAME} has no setting for parallel calls"
@@ -363,8 +374,8 @@ NOT_HERE = drop(f"{NAME} takes media in user messages only")
 FILLED      = filled(NAME)
 CALL_ID     = by_id_rule("id", IDS, BAD_ID)
 RESULT_ID   = by_id_rule("tool_use_id", IDS, BAD_ID)
-CALL_NAME   = Rule("name", _has_tool_name, _fit_tool_name, "{matches}({0}.name)", True, MATCHES)
-TOOL_NAMED  = rule(when("name", _has_tool_name),                                           _fit_tool_name)
+CALL_NAME   = rule(matching("name", TOOL_NAME), _fit_tool_name, history=True)
+TOOL_NAMED  = rule(matching("name", TOOL_NAME, optional=True),                             _fit_tool_name)
 JSON_CALL   = is_json_call(FREE_TEXT)
 HOSTED_HERE = hosted_here(NAME)
 NAMED       = rule(when("title", _is_named),                                               _named)
@@ -372,7 +383,7 @@ OUR_CITATION = rule(when("kind", _is_ours),                                     
 JSON_OBJECT = rule(when("value", lambda block: type(block.value) is dict),                 AS_JSON_TEXT)
 USERS_MEDIA = Rule("source", _never,                                                       NOT_HERE, "False", True)
 SENDABLE    = sendable(NAME)
-DESCRIBED   = rule(when("description", lambda tool: tool.description != ""),               _described)
+DESCRIBED   = rule(Condition("description", _is_described, "{0}.description != ''"),         _described)
 CHOSEN      = rule(when("mode", lambda choice: choice.name is not None),                   _chosen)
 SERIAL      = rule(when("parallel", lambda choice: choice.parallel is not True),           _without_parallel)
 BUDGETED    = rule(when("budget", _is_budgeted),                                           _as_adaptive)

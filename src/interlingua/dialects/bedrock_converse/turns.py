@@ -4,10 +4,6 @@ The protocol wants turns to alternate, so neighbours of one wire role are one tu
 was a turn of its own although the one before has its role), ``joined`` (results behind other blocks of the same turn),
 ``first`` (it opened the conversation though it is not the user's), ``textless`` (a document without a text beside it),
 ``role`` (one that the protocol does not have, or none), ``content`` (there was none, or an empty one).
-
-A turn's results stand together, so a cache point that one of them asks for comes behind all. It then covers what it was
-meant to cover, and the results behind that. A point that was read between two results is marked ``between`` on the
-first of them, and stays.
 """
 
 from __future__ import annotations
@@ -15,29 +11,27 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from msgspec.structs import replace
-
 from ...codec.history import PLACEHOLDER, call_ids, issued, settled, speakable
 from ...codec.ids import IdMap
 from ...codec.json import Wire, is_array, is_object
 from ...codec.ledger import Ledger
 from ...codec.paths import merge
+from ...codec.rows import unsaid
 from ...codec.table import Table
 from ...codec.tables import kept, marks, note_role
 from ...errors import ParseError
 from ...types.base import Json
-from ...types.blocks import Block, DocumentBlock, OpaqueBlock, TextBlock, ToolResultBlock, ToolUseBlock
+from ...types.blocks import Block, DocumentBlock, OpaqueBlock, TextBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock
 from ...types.capabilities import Target
-from ...types.loss import LossKind
 from ...types.messages import Message, Origin
 from ...types.words import Role
+from .cache_points import mark_between, points_last
 from .facts import IDS, NAME
 from .rows import (
     ASSISTANT_BLOCKS,
     SYSTEM_BLOCKS,
     SYSTEM_TURN_BLOCKS,
     USER_BLOCKS,
-    wanted,
     with_points,
     write_with_point,
 )
@@ -45,8 +39,16 @@ from .rows import (
 USER, ASSISTANT, TOOL, SYSTEM = Role.user, Role.assistant, Role.tool, Role.system  # Enum attributes cost 40 ns each
 ROLES = {"user": USER, "assistant": ASSISTANT, "system": SYSTEM}
 BLOCKS = {"user": USER_BLOCKS, "assistant": ASSISTANT_BLOCKS, "system": SYSTEM_TURN_BLOCKS}
-ANYONES = frozenset((TextBlock, ToolUseBlock, ToolResultBlock))
-"""Blocks that are written no matter who issued them."""
+ROLE_WORDS = {USER: "user", TOOL: "user", ASSISTANT: "assistant", SYSTEM: "system"}
+ANYONES = {
+    word: table.only(
+        TextBlock, ToolUseBlock, ToolResultBlock, cache=unsaid(f"{NAME} has cache points of their own")
+    ).writers
+    for word, table in BLOCKS.items()
+}
+"""Writers of the blocks that are written no matter who issued them. A cache mark makes a block of its own."""
+PLAIN = frozenset((TextBlock, ThinkingBlock, ToolUseBlock))
+RESULTS: frozenset[type] = frozenset((ToolResultBlock,))
 NOTHING_LEFT = f"nothing of the message can be written in {NAME}"
 
 # ------------------------------------------------------------------------------------------------------------- reading
@@ -67,13 +69,24 @@ def read_messages(wire: list[Json], provider: str | None) -> tuple[Message, ...]
 
 
 def read_turn(turn: Wire, into: list[Message], origin: Origin, documents: list[DocumentBlock], *, again: bool) -> None:
-    rest, mark = dict(turn), Wire()
-    role = _read_role(rest, mark)
+    content: Json = turn.get("content")
+    word, rest, mark = turn.get("role"), Wire(), Wire()
+    if len(turn) == 2 and is_array(content) and content and (word == "user" or word == "assistant"):
+        role, blocks = ROLES[word], _read_blocks(content, BLOCKS[word])
+    else:
+        rest = dict(turn)
+        role = _read_role(rest, mark)
+        blocks = _read_content(rest, mark, BLOCKS[ROLE_WORDS[role]])
     if again:
         mark["apart"] = True
-    content: Json = rest.get("content")
-    blocks = _read_content(rest, mark, BLOCKS[role_word(role)])
-    kinds = set(map(type, blocks))
+    kinds = frozenset(map(type, blocks))
+    if into and not (rest or mark):
+        if kinds <= PLAIN:
+            into.append(Message(role, tuple(blocks), None, origin if role is ASSISTANT else None))
+            return
+        if kinds == RESULTS and role is USER and not any(map(_is_odd_result, blocks)):
+            into.append(Message(TOOL, tuple(blocks)))
+            return
     if ToolResultBlock in kinds or DocumentBlock in kinds or OpaqueBlock in kinds:
         documents += _documents_in(blocks)
         if _wants_text(content):
@@ -101,10 +114,6 @@ def _read_role(rest: Wire, mark: Wire) -> Role:
     return USER
 
 
-def role_word(role: Role) -> str:
-    return "assistant" if role is ASSISTANT else "system" if role is SYSTEM else "user"
-
-
 def _read_content(rest: Wire, mark: Wire, table: Table) -> list[Block]:
     """The blocks of a turn. Content of no shape that we know stays residue."""
     content = rest.get("content")
@@ -113,7 +122,11 @@ def _read_content(rest: Wire, mark: Wire, table: Table) -> list[Block]:
             mark["content"] = [rest.pop("content")] if "content" in rest else []
         return []
     del rest["content"]
-    found = list(map(table.read, content))
+    return _read_blocks(content, table)
+
+
+def _read_blocks(content: list[Json], table: Table) -> list[Block]:
+    found: list[Any] = list(map(table.read, content))
     blocks = with_points(found, table)
     if blocks is not found:
         mark_between(blocks)
@@ -129,6 +142,11 @@ def split_turn(blocks: list[Block]) -> list[tuple[Role, list[Block]]]:
             runs.append((of, []))
         runs[-1][1].append(block)
     return runs
+
+
+def _is_odd_result(block: Any) -> bool:
+    """Whether a result has a document, whose name must be looked at, or residue."""
+    return bool(block.extras) or DocumentBlock in map(type, block.content)
 
 
 def _documents_in(blocks: Sequence[Block]) -> list[DocumentBlock]:
@@ -173,7 +191,7 @@ class Turns:
 
     def add(self, index: int, message: Message, follower: Message | None) -> None:
         """Write a message as a turn of its own, or as a part of the turn before."""
-        word, ledger = role_word(message.role), self.ledger
+        word, ledger = ROLE_WORDS[message.role], self.ledger
         usual = write_usual(message)
         if usual is not None and self.before is not None and word != self.turns[-1].get("role"):
             self.turns.append({"role": word, "content": usual})
@@ -194,7 +212,7 @@ class Turns:
 
     def _add_content(self, message: Message, content: list[Json]) -> None:
         mark, ledger, turns = marks(NAME, message), self.ledger, self.turns
-        role: list[Json] = mark.get("role", [role_word(message.role)])
+        role: list[Json] = mark.get("role", [ROLE_WORDS[message.role]])
         ledger.foreign(message, NAME)
         if self.before is not None and _role_of(turns[-1]) == role and "apart" not in mark:
             if not content:
@@ -223,7 +241,7 @@ class Turns:
 
     def write_content(self, message: Message) -> list[Json]:
         where, written = self.ledger.where, list[Json]()
-        table = BLOCKS[role_word(message.role)]
+        table = BLOCKS[ROLE_WORDS[message.role]]
         for index, block in speakable(message, NAME, self.target, self.ledger):
             self.ledger.where = (*where, "content", index)
             written += write_with_point(block, table, self.ledger)
@@ -259,16 +277,19 @@ def write_messages(messages: Sequence[Message], target: Target | None, ledger: L
 def write_usual_history(messages: Sequence[Message]) -> list[Wire] | None:
     """A history of nothing but usual turns: the user's first, then by turns, results right behind their calls."""
     turns: list[Wire] = []
-    before = ASSISTANT
+    word = "assistant"
     for message in messages:
         role = message.role
-        if (role is not USER and role is not TOOL) if before is ASSISTANT else role is not ASSISTANT:
+        if (role is not USER and role is not TOOL) if word == "assistant" else role is not ASSISTANT:
             return None
-        content = write_usual(message) if turns or role is USER else None
-        if content is None:
+        word = "user" if word == "assistant" else "assistant"
+        if message.extras or message.forms or (role is TOOL and not turns):
             return None
-        turns.append({"role": role_word(role), "content": content})
-        before = role
+        writers = ANYONES[word]
+        content = [writers[block.__class__](block) for block in message.content]
+        if not content or not all(content):
+            return None
+        turns.append({"role": word, "content": content})
     return turns
 
 
@@ -276,18 +297,14 @@ def write_usual(message: Message) -> list[Json] | None:
     """The texts, calls and results of a message without marks or residue, whoever wrote it; None for others."""
     if message.extras or message.forms:
         return None
-    write, content = BLOCKS[role_word(message.role)].write_usual, list[Json]()
-    for block in message.content:
-        wire = write(block) if type(block) in ANYONES and block.cache is None else None
-        if wire is None:
-            return None
-        content.append(wire)
-    return content or None
+    writers = ANYONES[ROLE_WORDS[message.role]]
+    content = [writers[block.__class__](block) for block in message.content]
+    return content if content and all(content) else None
 
 
 def _gives_way(message: Message, follower: Message | None) -> bool:
     """Whether the next turn can stand for this one, which has nothing to say."""
-    same = follower is not None and role_word(follower.role) == role_word(message.role)
+    same = follower is not None and ROLE_WORDS[follower.role] == ROLE_WORDS[message.role]
     return same and not marks(NAME, message)
 
 
@@ -309,76 +326,3 @@ def write_system(blocks: Sequence[tuple[tuple[str | int, ...], Block]], ledger: 
         written += write_with_point(block, SYSTEM_BLOCKS, ledger)
     ledger.where = ()
     return written
-
-
-# -------------------------------------------------------------------------------------------------------- cache points
-
-TOGETHER = f"{NAME} takes one cache point after all results of a turn"
-History = Sequence[tuple[int, Message]]
-Place = tuple[int, int]  # in the history, then in the content of the message
-
-
-def mark_between(blocks: Sequence[Block]) -> None:
-    """Mark the points that were read between results. The blocks are ours alone still."""
-    results = [block for block in blocks if type(block) is ToolResultBlock]
-    for block in results[:-1]:
-        if block.cache is not None:
-            block.forms.setdefault(NAME, {})["between"] = True
-
-
-def points_last(history: History, ledger: Ledger) -> History:
-    """The history with the points of each run of results behind the last of them."""
-    if not any(message.role is TOOL and any(map(_has_point, message.content)) for _, message in history):
-        return history
-    moved: dict[Place, ToolResultBlock] = {}
-    run: list[tuple[Place, ToolResultBlock]] = []
-    for position, (_, message) in enumerate(history):
-        if message.role is not TOOL:
-            _gather(run, history, moved, ledger)
-            run = []
-        else:
-            run += [((position, at), b) for at, b in enumerate(message.content) if type(b) is ToolResultBlock]
-    _gather(run, history, moved, ledger)
-    return [(index, _with(message, position, moved)) for position, (index, message) in enumerate(history)]
-
-
-def _has_point(block: Block) -> bool:
-    return type(block) is ToolResultBlock and wanted(block) is not None
-
-
-def _gather(
-    run: list[tuple[Place, ToolResultBlock]], history: History, moved: dict[Place, ToolResultBlock], ledger: Ledger
-) -> None:
-    early = [(place, block) for place, block in run[:-1] if wanted(block) and "between" not in marks(NAME, block)]
-    if not early:
-        return
-    home, last = run[-1]
-    free = wanted(last) is None
-    if free:
-        moved[home] = replace(last, cache=wanted(early[-1][1]))
-        ledger.lose_form("added", TOGETHER, *_path(history, home), "cache")
-    for at, block in early:
-        moved[at] = _unmarked(block)
-        kind: LossKind = "moved" if free and block is early[-1][1] else "dropped"
-        for inner in _marked(block):
-            ledger.lose_form(kind, TOGETHER, *_path(history, at), *inner, "cache")
-
-
-def _path(history: History, place: Place) -> tuple[str | int, ...]:
-    return ("messages", history[place[0]][0], "content", place[1])
-
-
-def _marked(block: ToolResultBlock) -> list[tuple[str | int, ...]]:
-    """Where a result has cache marks: on itself, on the blocks in it."""
-    inside: list[tuple[str | int, ...]] = [("content", i) for i, b in enumerate(block.content) if b.cache is not None]
-    return [(), *inside] if block.cache is not None else inside
-
-
-def _unmarked(block: ToolResultBlock) -> ToolResultBlock:
-    content = tuple(replace(inner, cache=None) if inner.cache is not None else inner for inner in block.content)
-    return replace(block, cache=None, content=content)
-
-
-def _with(message: Message, position: int, moved: dict[Place, ToolResultBlock]) -> Message:
-    content = tuple(moved.get((position, at), block) for at, block in enumerate(message.content))
-    return replace(message, content=content) if content != message.content else message
