@@ -26,11 +26,13 @@ class Command(NamedTuple):
 
 COMMANDS = {
     "translate": Command("cli.translate", "say a request, an answer, an error or a stream in another protocol"),
+    "inspect": Command("cli.inspect", "say what a file holds and what each other protocol would lose of it"),
 }
 
 USAGE_LINE = "usage: interlingua COMMAND [OPTION …]     (interlingua COMMAND --help says more, with examples)"
 EXAMPLES = """examples:
   interlingua translate --to gemini request.json
+  interlingua inspect session.har
 
 exit codes: 0 done · 1 the call or a check failed · 2 the command line or a file is wrong · 3 a key, a provider or an
 extra is missing · 4 something would be lost (--strict) · 130 interrupted

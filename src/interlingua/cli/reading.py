@@ -21,13 +21,23 @@ from ..errors import ParseError
 from ..types.base import Json
 from .failures import CommandError
 
-__all__ = ["KINDS", "Kind", "Wire", "kind_of", "opened", "read_wire"]
+__all__ = [
+    "KINDS",
+    "Head",
+    "Kind",
+    "Wire",
+    "kind_of",
+    "opened",
+    "parse",
+    "read_wire",
+]
 
 Kind = Literal["request", "response", "stream", "error"]
 KINDS: tuple[Kind, ...] = ("request", "response", "stream", "error")
 CHUNK = 1 << 16
 ENOUGH = 1 << 20
 """How much of a stream is read at most before its dialect must be known."""
+BLANK = b"\xef\xbb\xbf \t\r\n"
 SSE = (b"data:", b"event:", b"id:", b"retry:", b":")
 
 # How an error body tells its dialect. OpenAI's two protocols have the same errors.
@@ -61,9 +71,13 @@ def opened(file: str | None) -> Generator[BinaryIO, None, None]:
 
 def read_wire(source: BinaryIO, dialect: str | None = None, kind: Kind | None = None) -> Wire:
     """What ``source`` holds. ``dialect`` and ``kind`` are told by the caller, or found out."""
-    head = _Head(source)
+    head = Head(source)
     if kind == "stream" or (kind is None and head.is_stream()):
         return Wire(dialect or _dialect_of_stream(head), "stream", chunks=head.chunks())
+    if kind is None and head.first_line() is not None:
+        raise CommandError(
+            "these are several JSON values: one at a time is translated; `interlingua inspect` reads all"
+        )
     body = parse(head.everything())
     kind = kind or kind_of(body, dialect)
     return Wire(dialect or _dialect_of(body, kind), kind, body)
@@ -79,7 +93,7 @@ def parse(data: bytes) -> Json:
         raise CommandError("this JSON is nested too deeply") from None
 
 
-class _Head:
+class Head:
     """The beginning of the input, which is read further as long as it does not tell what follows."""
 
     def __init__(self, source: BinaryIO) -> None:
@@ -110,27 +124,27 @@ class _Head:
             yield chunk
 
     def is_stream(self) -> bool:
-        """Whether this is a stream: SSE, AWS events, an array of events, or several JSON values, one on a line."""
+        """Whether this is a stream: SSE, AWS events, an array of events, or Ollama's lines."""
         while not self.data.strip() and self.more():
             pass
-        start = self.data.lstrip(b"\xef\xbb\xbf \t\r\n")
-        if start.startswith((b"{", b"[")):
-            return start.startswith(b"[") or self._has_lines()
-        return start.startswith(SSE) or self.data[:2] == b"\0\0"
+        start = self.data.lstrip(BLANK)
+        if start.startswith(b"{"):
+            first = self.first_line()
+            return isinstance(first, dict) and "done" in first
+        return start.startswith((b"[", *SSE)) or self.data[:2] == b"\0\0"
 
-    def _has_lines(self) -> bool:
-        """Whether the first line is a JSON value of its own, and something follows."""
-        while b"\n" not in self.data.lstrip() and self.more():
+    def first_line(self) -> Json:
+        """The JSON value on the first line, if more lines follow it; else None."""
+        while b"\n" not in self.data.lstrip(BLANK) and self.more():
             if len(self.data) > (Limits().body or 0):
-                return False
-        first, _, rest = self.data.lstrip().partition(b"\n")
+                return None
+        first, _, rest = self.data.lstrip(BLANK).partition(b"\n")
         while not rest.strip() and self.more():
-            first, _, rest = self.data.lstrip().partition(b"\n")
+            first, _, rest = self.data.lstrip(BLANK).partition(b"\n")
         try:
-            msgspec.json.decode(first)
+            return msgspec.json.decode(first) if rest.strip() else None
         except (msgspec.DecodeError, RecursionError):
-            return False
-        return bool(rest.strip())
+            return None
 
 
 def _read(source: BinaryIO) -> bytes:
@@ -176,7 +190,7 @@ def _name_it() -> str:
     return f"name it, --from {'|'.join(DIALECTS)}"
 
 
-def _dialect_of_stream(head: _Head) -> str:
+def _dialect_of_stream(head: Head) -> str:
     if head.data[:2] == b"\0\0":
         return "bedrock-converse"
     while True:
@@ -191,7 +205,7 @@ def _dialect_of_stream(head: _Head) -> str:
 
 def _events(data: bytes) -> Iterator[Json]:
     """The JSON values that stand at the beginning of a stream, as far as they are whole."""
-    start = data.lstrip(b"\xef\xbb\xbf \t\r\n")
+    start = data.lstrip(BLANK)
     if start.startswith(b"["):
         yield from _first_of_array(start[1:])
         return

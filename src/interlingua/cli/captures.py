@@ -1,0 +1,235 @@
+"""The exchanges in a recording: HAR of a browser or proxy, our cassettes, VCR's, and JSON lines."""
+
+from __future__ import annotations
+
+from base64 import b64decode
+from collections.abc import Callable, Iterator
+from importlib import import_module
+from typing import Any, BinaryIO, NamedTuple
+
+import msgspec
+from msgspec import Struct, field
+
+from ..codec.json import is_object
+from ..testing.cassettes.recording import File, chunks_of
+from ..types.base import Json
+from .failures import CommandError, missing_extra
+from .reading import Head, parse
+
+__all__ = ["Piece", "pieces"]
+
+
+class Piece(NamedTuple):
+    """One body of a recording. ``number`` is that of its exchange; ``status`` is that of an answer."""
+
+    number: int
+    data: bytes
+    status: int | None = None
+
+
+Exchange = tuple[bytes, bytes, int]
+"""A request, its answer, and the status of the answer."""
+
+
+def pieces(source: BinaryIO) -> Iterator[Piece]:
+    """The bodies of a recording, or the one body that the file is."""
+    head = Head(source)
+    if head.is_stream():
+        yield Piece(1, head.everything())
+    elif head.first_line() is not None:
+        yield from _numbered(_exchange_of_line(line) for line in _lines(head))
+    else:
+        data = head.everything()
+        read = _reader(data)
+        yield from (Piece(1, data),) if read is None else _numbered(read)
+
+
+def _numbered(exchanges: Iterator[Exchange]) -> Iterator[Piece]:
+    for number, (request, answer, status) in enumerate(exchanges, 1):
+        if request.strip():
+            yield Piece(number, request)
+        if answer.strip():
+            yield Piece(number, answer, status or None)
+
+
+def _lines(head: Head) -> Iterator[bytes]:
+    """The lines that are not empty, as they are read."""
+    left = b""
+    for chunk in head.chunks():
+        *whole, left = (left + chunk).split(b"\n")
+        yield from filter(bytes.strip, whole)
+    if left.strip():
+        yield left
+
+
+def _reader(data: bytes) -> Iterator[Exchange] | None:
+    """The exchanges of a recording that is one document; None if it is a body."""
+    if data.lstrip().startswith(b"{"):
+        document = parse(data)
+    elif b"interactions:" in data:
+        document = _yaml(data)
+    else:
+        return None
+    found = next(((kind, read) for key, (kind, read) in FORMATS.items() if key in document), None)
+    if found is None:
+        return None
+    try:
+        return found[1](msgspec.convert(document, found[0]))
+    except msgspec.ValidationError as error:
+        raise CommandError(f"this recording cannot be read: {error}") from None
+
+
+# ------------------------------------------------------------------------------------------------------------ formats
+
+
+class HarText(Struct, frozen=True):
+    """A body in a HAR file."""
+
+    text: str | None = None
+    encoding: str | None = None
+
+
+class HarRequest(Struct, frozen=True):
+    """A request in a HAR file."""
+
+    post_data: HarText | None = field(default=None, name="postData")
+
+
+class HarResponse(Struct, frozen=True):
+    """An answer in a HAR file."""
+
+    status: int = 0
+    content: HarText = HarText()
+
+
+class HarEntry(Struct, frozen=True):
+    """An exchange in a HAR file."""
+
+    request: HarRequest = HarRequest()
+    response: HarResponse = HarResponse()
+
+
+class HarLog(Struct, frozen=True):
+    """The exchanges of a HAR file."""
+
+    entries: tuple[HarEntry, ...] = ()
+
+
+class Har(Struct, frozen=True):
+    """A HAR file."""
+
+    log: HarLog
+
+
+class VcrBody(Struct, frozen=True):
+    """A body as VCR writes it."""
+
+    string: Json = None
+    base64_string: str | None = None
+
+
+class VcrStatus(Struct, frozen=True):
+    """A status as VCR writes it."""
+
+    code: int = 0
+
+
+class VcrHalf(Struct, frozen=True):
+    """A request or an answer in a VCR cassette; some recorders keep the parsed JSON."""
+
+    body: Json = None
+    parsed_body: Json = None
+    status: VcrStatus | int = 0
+
+
+class VcrExchange(Struct, frozen=True):
+    """An exchange in a VCR cassette."""
+
+    request: VcrHalf = VcrHalf()
+    response: VcrHalf = VcrHalf()
+
+
+class Vcr(Struct, frozen=True):
+    """A VCR cassette."""
+
+    interactions: tuple[VcrExchange, ...] = ()
+
+
+class Line(Struct, frozen=True):
+    """An exchange on one line of a JSON lines file."""
+
+    request: Json = None
+    response: Json = None
+    response_text: str | None = None
+    response_b64: str | None = None
+    status: int | None = None
+
+
+def _har(file: Har) -> Iterator[Exchange]:
+    for entry in file.log.entries:
+        yield _har_text(entry.request.post_data), _har_text(entry.response.content), entry.response.status
+
+
+def _har_text(body: HarText | None) -> bytes:
+    if body is None or body.text is None:
+        return b""
+    return b64decode(body.text) if body.encoding == "base64" else body.text.encode()
+
+
+def _cassette(file: File) -> Iterator[Exchange]:
+    for one in file.recordings:
+        yield b"".join(chunks_of(one.request)), b"".join(chunks_of(one.response)), one.response.status
+
+
+def _vcr(file: Vcr) -> Iterator[Exchange]:
+    for one in file.interactions:
+        status = one.response.status
+        yield _vcr_body(one.request), _vcr_body(one.response), status if isinstance(status, int) else status.code
+
+
+def _vcr_body(half: VcrHalf) -> bytes:
+    body = half.body
+    if is_object(body):
+        read = msgspec.convert(body, VcrBody)
+        body = b64decode(read.base64_string) if read.base64_string else read.string
+    return _as_bytes(half.parsed_body if body is None else body)
+
+
+def _as_bytes(value: Json) -> bytes:
+    if value is None:
+        return b""
+    if isinstance(value, str):
+        return value.encode()
+    return value if isinstance(value, bytes) else msgspec.json.encode(value)
+
+
+FORMATS: dict[str, tuple[Any, Callable[[Any], Iterator[Exchange]]]] = {
+    # what only this document has
+    "log": (Har, _har),
+    "recordings": (File, _cassette),
+    "interactions": (Vcr, _vcr),
+}
+
+
+def _exchange_of_line(line: bytes) -> Exchange:
+    """A line is an exchange with ``request`` and ``response``, or one body."""
+    row = parse(line)
+    if not is_object(row) or row.keys().isdisjoint(Line.__struct_fields__[:-1]):
+        return line, b"", 0
+    try:
+        read = msgspec.convert(row, Line)
+    except msgspec.ValidationError:
+        return line, b"", 0
+    answer = _as_bytes(read.response or read.response_text)
+    return _as_bytes(read.request), answer or b64decode(read.response_b64 or ""), read.status or 0
+
+
+def _yaml(data: bytes) -> Json:
+    try:
+        yaml: Any = import_module("yaml")
+    except ImportError:
+        raise missing_extra("reading a YAML cassette", "config") from None
+    try:
+        return yaml.safe_load(data) or {}
+    except yaml.YAMLError as error:
+        raise CommandError(f"this is no YAML: {' '.join(str(error).split())}") from None
