@@ -27,6 +27,8 @@ class Command(NamedTuple):
 COMMANDS = {
     "translate": Command("cli.translate", "say a request, an answer, an error or a stream in another protocol"),
     "inspect": Command("cli.inspect", "say what a file holds and what each other protocol would lose of it"),
+    "models": Command("cli.models", "list models: limits, what they take, prices, whether they can be used here"),
+    "check": Command("cli.check", "say whether everything is configured; with --live, whether it works"),
 }
 
 USAGE_LINE = "usage: interlingua COMMAND [OPTION …]     (interlingua COMMAND --help says more, with examples)"

@@ -1,0 +1,130 @@
+"""The providers and models that are known, and what is missing before they can be used."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from msgspec import Struct
+
+from ..client.client_parts import configuration_of
+from ..client.environment import configured
+from ..client.models_file import Configuration
+from ..client.models_file.configuration import Adapter
+from ..models.catalogue import ModelsDev
+from ..models.catalogue.layers import DevProvider, models_dev_name
+from ..models.catalogue.tiers import TIERS
+from ..models.pricing import Pricing
+from ..types.usage import TokenUsage
+
+__all__ = ["Access", "Model", "access_of", "configuration", "models", "name_of"]
+
+RANKS = ("deep", "balanced", "fast")
+MILLION = 1_000_000
+SOME = 1_000
+"""Prices are asked for a short call: long prompts cost more at some providers."""
+
+
+class Access(Struct, frozen=True):
+    """Whether a provider can be used. ``why`` says what to do if not, or what is not known."""
+
+    state: str  # ready | no key | local | credentials
+    why: str
+    base_url: str = ""
+
+
+class Model(Struct, frozen=True, kw_only=True):
+    """One model at one provider. Prices are US dollars for a million tokens; None is unknown."""
+
+    name: str
+    tier: str | None = None
+    context: int | None = None
+    output: int | None = None
+    takes: tuple[str, ...] = ()
+    input_price: float | None = None
+    output_price: float | None = None
+    state: str = ""
+
+
+def configuration(path: str | Path | None = None) -> Configuration:
+    """``models.yaml``, that of the argument or the usual one, and the environment."""
+    return configuration_of(None, path)
+
+
+def access_of(adapter: Adapter) -> Access:
+    """Whether the adapter has what it needs; nothing is asked over the network."""
+    row = adapter.provider
+    url = configured(row, adapter.config, os.environ).base_url or row.base_url
+    if adapter.missing is not None:
+        return Access("no key", adapter.missing, url)
+    variable = next((name for name in row.auth.keys if os.environ.get(name)), None)
+    if adapter.config.api_key:
+        return Access("ready", f"key from {variable}" if variable else "key from models.yaml", url)
+    if row.local:
+        return Access("local", "needs no key; its server must run", url)
+    return Access("credentials", "no key is set: credentials are looked for when it is called", url)
+
+
+def models(found: Configuration, words: list[str]) -> Iterator[Model]:
+    """The models whose name holds all the words: those of ``models.yaml``, then each provider's.
+
+    Without words, those of ``models.yaml`` and the one of each tier.
+    """
+    pricing = Pricing(found.prices)
+    wanted = [word.lower() for word in words]
+    told: set[str] = set()
+    for name, adapter, wire, tier in (*_configured(found), *_known(found, everything=bool(wanted))):
+        full = f"{adapter.id}:{wire}"
+        if full in told or not all(word in f"{name} {full} {tier or ''}".lower() for word in wanted):
+            continue
+        told.add(full)
+        yield _model(found, pricing, name, adapter, wire, tier)
+
+
+Row = tuple[str, Adapter, str, str | None]
+"""The name, who serves it, the wire name, the tier."""
+
+
+def _configured(found: Configuration) -> Iterator[Row]:
+    for name, entry in found.models.items():
+        place = found.locate(name)
+        yield name, place.adapter, place.model, entry.tier
+
+
+def _known(found: Configuration, *, everything: bool) -> Iterator[Row]:
+    packaged: Mapping[str, DevProvider] = ModelsDev().data if everything else {}
+    for id, adapter in found.adapters.items():
+        tiers = TIERS.get(adapter.provider.name, ())
+        ranks: dict[str, str] = {}
+        for model, rank in zip(tiers, RANKS, strict=False):
+            ranks[model] = f"{ranks[model]}, {rank}" if model in ranks else rank
+        row = packaged.get(models_dev_name(adapter.provider.name))
+        for model in dict.fromkeys((*ranks, *(row.models if row is not None else ()))):
+            yield f"{id}:{model}", adapter, model, ranks.get(model)
+
+
+def _model(found: Configuration, pricing: Pricing, name: str, adapter: Adapter, wire: str, tier: str | None) -> Model:
+    able = found.catalogue.capabilities_for(adapter.provider.name, wire)
+    kinds = ("images", "documents", "audio", "video", "tools", "thinking")
+    return Model(
+        name=name,
+        tier=tier,
+        context=able.max_context_tokens,
+        output=able.max_output_tokens,
+        takes=tuple(kind for kind in kinds if getattr(able, kind)) if able.known else (),
+        input_price=_price(pricing, adapter, wire, TokenUsage(input_tokens=SOME)),
+        output_price=_price(pricing, adapter, wire, TokenUsage(output_tokens=SOME)),
+        state=access_of(adapter).state,
+    )
+
+
+def _price(pricing: Pricing, adapter: Adapter, wire: str, usage: TokenUsage) -> float | None:
+    cost = pricing.cost(usage, adapter.provider.name, wire).cost_usd
+    return None if cost is None else round(cost * MILLION / SOME, 4)
+
+
+def name_of(found: Configuration, adapter: str) -> str | None:
+    """The adapter's default model, as a name that can be asked."""
+    model = found.default(adapter)
+    return None if model is None else f"{adapter}:{model}"

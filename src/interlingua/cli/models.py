@@ -1,0 +1,56 @@
+"""``interlingua models``: which models are known, what they take and cost, and whether they can be used here."""
+
+from __future__ import annotations
+
+import argparse
+
+from .parsing import add_json
+
+__all__ = ["add_arguments", "run"]
+
+EXAMPLES = """examples:
+  interlingua models                    the models of models.yaml, and each provider's current ones
+  interlingua models gemini flash       every model whose name has both words
+  interlingua models --usable           only what has a key, or needs none
+  interlingua models --json claude | jq '.[].name'
+
+Nothing is fetched: limits come from the extra `catalogue`, prices from the extra `prices`, and models.yaml
+corrects both.
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Describe the command."""
+    parser.usage = "interlingua models [OPTION …] [WORD …]"
+    parser.epilog = EXAMPLES
+    parser.add_argument("words", nargs="*", metavar="WORD", help="only names that hold all of them")
+    parser.add_argument("--usable", action="store_true", help="only models of providers that could be asked now")
+    parser.add_argument("--config", metavar="FILE", help="the models.yaml to read")
+    add_json(parser, "an array with an object for each model; prices are dollars for a million tokens")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """List them."""
+    from .failures import FAILED
+    from .known import configuration, models
+    from .output import write_json, write_line, write_table
+
+    found = [
+        model
+        for model in models(configuration(arguments.config), arguments.words)
+        if not arguments.usable or model.state != "no key"
+    ]
+    if arguments.json:
+        write_json(found)
+    elif found:
+        headers = ("model", "tier", "context", "output", "takes", "$/M in", "$/M out", "here")
+        write_table(
+            headers,
+            [
+                (m.name, m.tier, m.context, m.output, ", ".join(m.takes), m.input_price, m.output_price, m.state)
+                for m in found
+            ],
+        )
+    else:
+        write_line("No model of that name is known. A name that nobody knows is sent as written: provider:model")
+    return 0 if found else FAILED
