@@ -87,6 +87,8 @@ async def _run_stream(scene: Scene, session: Session, turn: Turn) -> None:
     try:
         async with session.run_stream(turn.text) as stream:
             async for event in stream:
+                if not isinstance(event, Event):
+                    continue  # of a step or a tool
                 events.append(event)
                 if _is_last(event, turn):
                     await session.cancel()
@@ -135,6 +137,8 @@ def _run_stream_sync(scene: Scene, session: SyncSession, turn: Turn) -> None:
     try:
         with session.run_stream(turn.text) as stream:
             for event in stream:
+                if not isinstance(event, Event):
+                    continue  # of a step or a tool
                 events.append(event)
                 if _is_last(event, turn):
                     session.cancel()

@@ -19,13 +19,15 @@ __version__ = "0.1.0"
 _NAMES = {
     # module: the public names that it gives
     "types": """
-        AdapterCapabilities AudioBlock Base64Source Block BlockBase BlockComplete BlockStart CacheMark Citation
-        CitationDelta DocumentBlock Encoded ErrorClass Event EventBase FileSource ImageBlock Json JsonBlock Loss
-        LossKind LossWeight Message MessageComplete MessageStart OpaqueBlock Origin RedactedThinkingBlock
-        RefusalBlock Request Response Role ServerTool ServerToolResultBlock ServerToolUseBlock Source StopReason
-        Target TextBlock TextDelta TextSource Thinking ThinkingBlock ThinkingDelta TokenUsage Tool ToolAnnotations
-        ToolChoice ToolDefinition ToolOutput ToolResultBlock ToolUseBlock ToolUseEnd ToolUseInputDelta ToolUseStart
-        Unknown UrlSource UsageUpdate Value VideoBlock WireError
+        AdapterCapabilities ApprovalAsked ApprovalGiven ApprovalRefused AudioBlock Base64Source Block BlockBase
+        BlockComplete BlockStart CacheMark Citation CitationDelta DocumentBlock Encoded ErrorClass Event
+        EventBase FileSource ImageBlock Json JsonBlock Loss LossKind LossWeight Message MessageComplete
+        MessageStart OpaqueBlock Origin RedactedThinkingBlock RefusalBlock Request Response Role ServerTool
+        ServerToolResultBlock ServerToolUseBlock SessionEvent Source StepEnd StepStart StopReason Target
+        TextBlock TextDelta TextSource Thinking ThinkingBlock ThinkingDelta TokenUsage Tool ToolAnnotations
+        ToolChoice ToolDefinition ToolEvent ToolFailure ToolOutput ToolResult ToolResultBlock ToolStart
+        ToolUseBlock ToolUseEnd ToolUseInputDelta ToolUseStart Unknown UrlSource UsageUpdate Value VideoBlock
+        WireError
     """,
     "errors": """
         AdapterError AuthError CancelledError ContextOverflowError InvalidRequestError LossyTranslation NetworkError

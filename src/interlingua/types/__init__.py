@@ -47,12 +47,27 @@ from .loss import Encoded, Loss, LossKind, LossWeight, WireError
 from .messages import Message, Origin
 from .request import Request, Thinking
 from .response import Response
+from .session_events import (
+    ApprovalAsked,
+    ApprovalGiven,
+    ApprovalRefused,
+    SessionEvent,
+    StepEnd,
+    StepStart,
+    ToolEvent,
+    ToolFailure,
+    ToolResult,
+    ToolStart,
+)
 from .tools import ServerTool, Tool, ToolAnnotations, ToolChoice, ToolDefinition, ToolOutput
 from .usage import TokenUsage
 from .words import ErrorClass, Role, StopReason
 
 __all__ = [
     "AdapterCapabilities",
+    "ApprovalAsked",
+    "ApprovalGiven",
+    "ApprovalRefused",
     "AudioBlock",
     "Base64Source",
     "Block",
@@ -87,7 +102,10 @@ __all__ = [
     "ServerTool",
     "ServerToolResultBlock",
     "ServerToolUseBlock",
+    "SessionEvent",
     "Source",
+    "StepEnd",
+    "StepStart",
     "StopReason",
     "Target",
     "TextBlock",
@@ -101,8 +119,12 @@ __all__ = [
     "ToolAnnotations",
     "ToolChoice",
     "ToolDefinition",
+    "ToolEvent",
+    "ToolFailure",
     "ToolOutput",
+    "ToolResult",
     "ToolResultBlock",
+    "ToolStart",
     "ToolUseBlock",
     "ToolUseEnd",
     "ToolUseInputDelta",

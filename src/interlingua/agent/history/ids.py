@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
 from ...client.adapter import new_ulid
 from ...types.blocks import ToolUseBlock
-from ...types.events import Event, MessageComplete, ToolUseEnd, ToolUseStart
+from ...types.events import Event, MessageComplete, MessageStart, ToolUseEnd, ToolUseInputDelta, ToolUseStart
 from ...types.response import Response
 
 __all__ = ["CallIds", "new_message_id", "new_tool_id"]
@@ -26,7 +27,7 @@ def new_tool_id() -> str:
 
 
 class CallIds(Struct):
-    """Gives the tool calls of one answer the conversation's ids, the same in its events and in the whole answer.
+    """Gives one answer and its tool calls the conversation's ids, the same in its events and in the whole answer.
 
     A call is known by its index in the answer: a provider's id may be used twice, or be missing.
     """
@@ -34,9 +35,14 @@ class CallIds(Struct):
     dialect: str
     new_id: Callable[[], str] = new_tool_id
     given: dict[int, str] = {}
+    message_id: str = msgspec.field(default_factory=new_message_id)
 
     def event(self, event: Event) -> Event:
-        """An event of the stream. Most events name no call, and are returned as they are."""
+        """An event of the stream. Most events have no id, and are returned as they are."""
+        if type(event) is MessageStart:
+            return replace(event, message_id=self.message_id)
+        if type(event) is ToolUseInputDelta:
+            return ToolUseInputDelta(event.index, event.partial_json, event.extras, self.given.get(event.index))
         if type(event) is ToolUseStart:
             block = self._renamed(event.index, event.block)
             return replace(event, id=block.id, block=block)

@@ -16,11 +16,12 @@ from ...errors import AdapterError
 from ...types.events import Event, MessageComplete
 from ...types.request import Request
 from ...types.response import Response
+from ...types.session_events import SessionEvent
 from ...types.words import StopReason
 from ..history import CallIds
 from .route import Candidate, Route
 
-__all__ = ["CallModel", "FetchMedia", "Prepare", "call_route"]
+__all__ = ["CallModel", "FetchMedia", "Prepare", "Tell", "call_route"]
 
 
 class ClientStream(Protocol):
@@ -80,6 +81,12 @@ class FetchMedia(Struct, frozen=True):
     """The command to fetch the media of a request before it is sent: ``call.request`` is replaced."""
 
     call: CallModel
+
+
+class Tell(Struct, frozen=True):
+    """The command to hand an event to the reader of a stream."""
+
+    event: SessionEvent
 
 
 Prepare = Callable[[Candidate, CallModel], None]

@@ -1,7 +1,7 @@
 """Generators of commands, and the loops that perform the commands: async and blocking, whole and streamed.
 
 The generators decide what is done, without I/O; the loops wait. Calls of models are performed here, all other commands
-by the function ``perform``.
+by the function ``perform``. Commands that have events of their own are performed by ``watch`` where they are streamed.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ from ...codec.limits import Limits
 from ...errors import AdapterError
 from ...types.events import Event
 from ...types.response import Response
-from .model_calls import CallModel
+from ...types.session_events import SessionEvent
+from .model_calls import CallModel, Tell
 
 __all__ = ["Steps", "run_steps", "run_steps_sync", "stream_steps", "stream_steps_sync"]
 
@@ -83,19 +84,28 @@ async def run_steps(steps: Steps[R], perform: Callable[[Any], Awaitable[Any]] | 
 
 
 async def stream_steps(
-    steps: Steps[Any], perform: Callable[[Any], Awaitable[Any]] | None = None
-) -> AsyncGenerator[Event, None]:
-    """Perform all commands, and yield the events of every answer as they come."""
+    steps: Steps[Any],
+    perform: Callable[[Any], Awaitable[Any]] | None = None,
+    watch: Callable[[Any], AsyncGenerator[SessionEvent, None] | None] = lambda _: None,
+) -> AsyncGenerator[Any, None]:
+    """Perform all commands, and yield the events of every answer, and of what is watched, as they come."""
     unseen: list[Event] = []
     try:
         while (command := steps.command) is not None:
+            value: Any = None
             try:
                 if isinstance(command, CallModel):
                     unseen = []
                     async with aclosing(_open_stream(command)) as events:
                         async for event in events:
                             yield command.pass_on(event)
-                    value: Any = command.response
+                    value = command.response
+                elif isinstance(command, Tell):
+                    yield command.event
+                elif (watched := watch(command)) is not None:
+                    async with aclosing(watched):
+                        async for told in watched:
+                            yield told
                 else:
                     assert perform is not None
                     value = await perform(command)
@@ -127,17 +137,26 @@ def run_steps_sync(steps: Steps[R], perform: Callable[[Any], Any] | None = None)
     return cast("R", steps.result)
 
 
-def stream_steps_sync(steps: Steps[Any], perform: Callable[[Any], Any] | None = None) -> Generator[Event, None, None]:
+def stream_steps_sync(
+    steps: Steps[Any],
+    perform: Callable[[Any], Any] | None = None,
+    watch: Callable[[Any], Generator[SessionEvent, None, None] | None] = lambda _: None,
+) -> Generator[Any, None, None]:
     """As ``stream_steps``, blocking."""
     unseen: list[Event] = []
     try:
         while (command := steps.command) is not None:
+            value: Any = None
             try:
                 if isinstance(command, CallModel):
                     unseen = []
                     with _open_stream_sync(command) as events:
                         yield from map(command.pass_on, events)
-                    value: Any = command.response
+                    value = command.response
+                elif isinstance(command, Tell):
+                    yield command.event
+                elif (watched := watch(command)) is not None:
+                    yield from watched
                 else:
                     assert perform is not None
                     value = perform(command)

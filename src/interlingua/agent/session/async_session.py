@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing
 from inspect import isawaitable
-from typing import Any, Self, Unpack
+from typing import Any, Generic, Self, TypeVar, Unpack
 from weakref import ref
 
 from ...client.adapter import Adapter
 from ...client.media import fetch_media
 from ...errors import CancelledError
-from ...types.events import Event
+from ...types.events import Event, TextDelta
 from ...types.response import Response
+from ...types.session_events import SessionEvent
 from ..routing.model_calls import CallModel, FetchMedia
 from ..routing.steps import Steps, run_steps, stream_steps
 from ..tools.running import Batch
@@ -22,6 +24,8 @@ from .stored_conversation import StoredConversation
 from .turns import Persist, RunTools, Shorten, Turn
 
 __all__ = ["Session", "SessionStream"]
+
+E = TypeVar("E", bound=SessionEvent)
 
 
 class _TaskCancellation:
@@ -34,23 +38,19 @@ class _TaskCancellation:
         self._before = 0 if self._task is None else self._task.cancelling()
         return self
 
-    @property
-    def is_cancelled(self) -> bool:
-        """Whether the task was cancelled since ``__enter__``."""
-        return self._task is not None and self._task.cancelling() > self._before
-
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: object) -> None:
-        if self.is_cancelled and (error is None or isinstance(error, CancelledError | StopAsyncIteration)):
+        is_cancelled = self._task is not None and self._task.cancelling() > self._before
+        if is_cancelled and (error is None or isinstance(error, CancelledError | StopAsyncIteration)):
             raise asyncio.CancelledError from None
 
 
-class SessionStream:
+class SessionStream(Generic[E]):
     """The events of a turn as they come. If it is left early, what had come is in the history, which stays valid.
 
     To leave early, use ``async with``: only then is the connection closed at once.
     """
 
-    def __init__(self, events: AsyncGenerator[Event, None], steps: Steps[Response]) -> None:
+    def __init__(self, events: AsyncGenerator[E, None], steps: Steps[Response]) -> None:
         self._events, self._steps = events, steps
 
     @property
@@ -58,14 +58,24 @@ class SessionStream:
         """The last answer, once the turn is over."""
         return self._steps.result
 
-    def __aiter__(self) -> SessionStream:
+    @property
+    def text(self) -> AsyncIterator[str]:
+        """The text alone, as it comes."""
+        return self._text()
+
+    async def _text(self) -> AsyncIterator[str]:
+        async for event in self:
+            if isinstance(event, TextDelta):
+                yield event.text
+
+    def __aiter__(self) -> SessionStream[E]:
         return self
 
-    async def __anext__(self) -> Event:
+    async def __anext__(self) -> E:
         with _TaskCancellation():
             return await anext(self._events)
 
-    async def __aenter__(self) -> SessionStream:
+    async def __aenter__(self) -> SessionStream[E]:
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -82,7 +92,7 @@ class Session(StoredConversation):
     are the same with events. ``session.model = …`` moves the conversation to another model between two turns."""
 
     _running: Batch | None = None
-    _last_stream: tuple[ref[SessionStream], Steps[Response]] | None = None
+    _last_stream: tuple[ref[SessionStream[Any]], Steps[Response]] | None = None
 
     async def send(self, content: Content | None = None, **options: Unpack[TurnOptions]) -> Response:
         """One answer. Its tool calls are left to the caller: ``answer`` them, or go on with ``run()``."""
@@ -98,19 +108,22 @@ class Session(StoredConversation):
         with _TaskCancellation():
             return await run_steps(Steps(turn.steps()), self._perform)
 
-    def stream(self, content: Content | None = None, **options: Unpack[TurnOptions]) -> SessionStream:
+    def stream(self, content: Content | None = None, **options: Unpack[TurnOptions]) -> SessionStream[Event]:
         """As ``send``, event by event."""
         return self._stream(self.begin(content, options, loop=False, seconds=None))
 
     def run_stream(
         self, content: Content | None = None, *, seconds: float | None = None, **options: Unpack[TurnOptions]
-    ) -> SessionStream:
-        """As ``run``, event by event: each answer from ``message.start`` to ``message.complete``."""
-        return self._stream(self.begin(content, options, loop=True, seconds=seconds))
+    ) -> SessionStream[SessionEvent]:
+        """As ``run``, event by event: each answer from ``message.start`` to ``message.complete``, and between them the
+        events of steps, tools and approvals."""
+        turn = self.begin(content, options, loop=True, seconds=seconds)
+        turn.watched = True
+        return self._stream(turn)
 
-    def _stream(self, turn: Turn) -> SessionStream:
+    def _stream(self, turn: Turn) -> SessionStream[Any]:
         steps = Steps(turn.steps())
-        stream = SessionStream(stream_steps(steps, self._perform), steps)
+        stream: SessionStream[Any] = SessionStream(stream_steps(steps, self._perform, self._watch), steps)
         self._last_stream = ref(stream), steps
         return stream
 
@@ -156,16 +169,23 @@ class Session(StoredConversation):
             raise
 
     async def _run_tools(self, batch: Batch) -> None:
-        """Run them all, or until the turn is cancelled."""
         self._running = batch
-        with _TaskCancellation() as task:
-            try:
-                await batch.run()
-            except asyncio.CancelledError:
-                if self._turn is None or not self._turn.cancelled or task.is_cancelled:
-                    raise
-            finally:
-                self._running = None
+        try:
+            await batch.run()
+        finally:
+            self._running = None
+
+    def _watch(self, command: Any) -> AsyncGenerator[SessionEvent, None] | None:
+        return self._watch_tools(command.batch) if isinstance(command, RunTools) else None
+
+    async def _watch_tools(self, batch: Batch) -> AsyncGenerator[SessionEvent, None]:
+        self._running = batch
+        try:
+            async with aclosing(batch.watch()) as events:
+                async for event in events:
+                    yield event
+        finally:
+            self._running = None
 
     async def cancel(self) -> bool:
         """End the running turn; what had come of its answer is kept. Returns whether a turn was running."""
@@ -174,7 +194,7 @@ class Session(StoredConversation):
             return False
         turn.cancelled = True
         if self._running is not None:
-            self._running.stop(BY_CALLER)
+            self._running.end(BY_CALLER)
             return True
         return await self.router.cancel(turn.request_id)
 

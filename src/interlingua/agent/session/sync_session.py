@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterator
 from inspect import isawaitable
-from typing import Any, Unpack
+from typing import Any, Generic, TypeVar, Unpack
 
 from ...client.adapter import Adapter
 from ...client.media import fetch_media_sync
-from ...types.events import Event
+from ...types.events import Event, TextDelta
 from ...types.response import Response
+from ...types.session_events import SessionEvent
 from ..routing.model_calls import FetchMedia
 from ..routing.steps import Steps, run_steps_sync, stream_steps_sync
-from ..tools.running import Batch, run_blocking
+from ..tools.blocking import iterate_blocking, run_blocking
+from ..tools.running import Batch
 from .call_states import BY_CALLER
 from .options import Content, TurnOptions
 from .stored_conversation import StoredConversation
@@ -20,11 +22,13 @@ from .turns import Persist, RunTools, Shorten, Turn
 
 __all__ = ["SyncSession", "SyncSessionStream"]
 
+E = TypeVar("E", bound=SessionEvent)
 
-class SyncSessionStream:
+
+class SyncSessionStream(Generic[E]):
     """The events of a turn as they come; as ``SessionStream``."""
 
-    def __init__(self, events: Generator[Event, None, None], steps: Steps[Response]) -> None:
+    def __init__(self, events: Generator[E, None, None], steps: Steps[Response]) -> None:
         self._events, self._steps = events, steps
 
     @property
@@ -32,10 +36,15 @@ class SyncSessionStream:
         """The last answer, once the turn is over."""
         return self._steps.result
 
-    def __iter__(self) -> Iterator[Event]:
+    @property
+    def text(self) -> Iterator[str]:
+        """The text alone, as it comes."""
+        return (event.text for event in self._events if isinstance(event, TextDelta))
+
+    def __iter__(self) -> Iterator[E]:
         return self._events
 
-    def __enter__(self) -> SyncSessionStream:
+    def __enter__(self) -> SyncSessionStream[E]:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -65,19 +74,21 @@ class SyncSession(StoredConversation):
         turn = self.begin(content, options, loop=True, seconds=seconds)
         return run_steps_sync(Steps(turn.steps()), self._perform)
 
-    def stream(self, content: Content | None = None, **options: Unpack[TurnOptions]) -> SyncSessionStream:
+    def stream(self, content: Content | None = None, **options: Unpack[TurnOptions]) -> SyncSessionStream[Event]:
         """As ``send``, event by event."""
         return self._stream(self.begin(content, options, loop=False, seconds=None))
 
     def run_stream(
         self, content: Content | None = None, *, seconds: float | None = None, **options: Unpack[TurnOptions]
-    ) -> SyncSessionStream:
-        """As ``run``, event by event."""
-        return self._stream(self.begin(content, options, loop=True, seconds=seconds))
+    ) -> SyncSessionStream[SessionEvent]:
+        """As ``run``, event by event. Asynchronous tools stand still while the caller holds an event."""
+        turn = self.begin(content, options, loop=True, seconds=seconds)
+        turn.watched = True
+        return self._stream(turn)
 
-    def _stream(self, turn: Turn) -> SyncSessionStream:
+    def _stream(self, turn: Turn) -> SyncSessionStream[Any]:
         steps = Steps(turn.steps())
-        return SyncSessionStream(stream_steps_sync(steps, self._perform), steps)
+        return SyncSessionStream(stream_steps_sync(steps, self._perform, self._watch), steps)
 
     def _perform(self, command: Any) -> Any:
         if isinstance(command, FetchMedia):
@@ -105,6 +116,16 @@ class SyncSession(StoredConversation):
         self._running = batch
         try:
             run_blocking(batch.run())
+        finally:
+            self._running = None
+
+    def _watch(self, command: Any) -> Generator[SessionEvent, None, None] | None:
+        return self._watch_tools(command.batch) if isinstance(command, RunTools) else None
+
+    def _watch_tools(self, batch: Batch) -> Generator[SessionEvent, None, None]:
+        self._running = batch
+        try:
+            yield from iterate_blocking(batch.watch())
         finally:
             self._running = None
 

@@ -23,10 +23,11 @@ from ...types.base import Json
 from ...types.blocks import ToolUseBlock
 from ...types.messages import Message
 from ...types.response import Response
+from ...types.session_events import StepEnd, StepStart
 from ...types.usage import TokenUsage
 from ...types.words import Role, StopReason
 from ..history import CallIds, mark_cache, new_message_id, shorten
-from ..routing.model_calls import CallModel, FetchMedia, call_route
+from ..routing.model_calls import CallModel, FetchMedia, Tell, call_route
 from ..routing.route import Candidate, Route
 from ..tools.running import Batch
 from .call_states import BY_CALLER, cause_of, entries, refusals
@@ -59,7 +60,7 @@ class Persist(Struct, frozen=True):
     """The command to store the session."""
 
 
-Command = CallModel | FetchMedia | RunTools | Shorten | Persist
+Command = CallModel | FetchMedia | RunTools | Shorten | Persist | Tell
 Steps = Generator[Command, Any, Response]
 
 
@@ -67,7 +68,10 @@ class Turn:
     """From the user's message to the end of the last answer."""
 
     route: Route
+    watched = False
+    """Whether steps and tools are told to the reader of a stream."""
     _call: CallModel | None = None
+    _cost: float | None = None
 
     def __init__(
         self, conversation: Conversation, options: dict[str, Any], *, loop: bool, seconds: float | None
@@ -89,16 +93,21 @@ class Turn:
             if conversation.history.open_calls:
                 yield from self._run_tools(conversation.history.open_calls)
             while not self.cancelled:
+                if self.watched:
+                    yield Tell(StepStart(self.report.steps + 1))
                 response = yield from self._answer()
                 over = self._is_over(response)
                 if is_stored:
                     yield from self._store(response)
-                if over:
-                    return response
-                if calls := _complete(response.tool_uses):
+                calls = () if over else _complete(response.tool_uses)
+                if calls:
                     yield from self._run_tools(calls)
                     if is_stored:
                         yield from self._store(response)
+                if self.watched:
+                    yield Tell(StepEnd(self.report.steps, response.stop_reason, response.usage, self._cost))
+                if over:
+                    return response
             self.report.stopped = "cancelled"
             return response
         except BaseException as error:
@@ -168,7 +177,7 @@ class Turn:
         history = self.conversation.history
         return self.loop and all(history.entry(call.id) for call in history.open_calls)
 
-    def _run_tools(self, calls: tuple[ToolUseBlock, ...]) -> Generator[RunTools, None, None]:
+    def _run_tools(self, calls: tuple[ToolUseBlock, ...]) -> Generator[RunTools | Tell, None, None]:
         batch = self.conversation.batch(calls)
         try:
             yield RunTools(batch)
@@ -176,6 +185,8 @@ class Turn:
             self.conversation.history.conclude(batch, cause_of(error))
             raise
         self.conversation.history.conclude(batch, BY_CALLER)
+        if self.watched:
+            yield from map(Tell, batch.untold())
 
     # ------------------------------------------------------------------------------------------------------ one answer
 
@@ -254,9 +265,10 @@ class Turn:
             response = _with_estimated_usage(response, call)
         facts = facts_of(response, self.conversation.pricing, self.route.record)
         self.report.add(response, facts)
+        self._cost = facts.get("cost_usd")
         if response.tool_uses and (states := self._call_entries(_complete(response.tool_uses))):
             facts["calls"] = states
-        return as_message(response, facts, None if call is None else call.adapter)
+        return as_message(response, facts, call)
 
     def _call_entries(self, calls: Sequence[ToolUseBlock]) -> dict[str, Json]:
         """What is noted of each call: those that the session refuses, and those that it runs if it runs them all."""
@@ -295,9 +307,10 @@ def _with_estimated_usage(response: Response, call: CallModel) -> Response:
     return replace(response, usage=TokenUsage(sent, output_tokens=received, estimated=True))
 
 
-def as_message(response: Response, facts: dict[str, Json], adapter: object = None) -> Message:
+def as_message(response: Response, facts: dict[str, Json], call: CallModel | None) -> Message:
     """An answer as a message of the history, with what its provider wants back."""
-    origin, id = response.origin, new_message_id()
+    origin, adapter = response.origin, None if call is None else call.adapter
+    id = new_message_id() if call is None or call.ids is None else call.ids.message_id
     if origin is None or origin.dialect is None:
         return Message(Role.assistant, response.content, id, origin, facts)
     if isinstance(adapter, Adapter) and (adapter.name, adapter.dialect.name) == (origin.provider, origin.dialect):

@@ -36,7 +36,7 @@ MOVES: dict[State, tuple[State, ...]] = {
 class CallRun:
     """One call that is run: its state, and its result as soon as there is one."""
 
-    __slots__ = ("call", "outcome", "result", "state")
+    __slots__ = ("call", "is_told", "outcome", "result", "state")
 
     def __init__(self, call: ToolUseBlock, state: State = "offered") -> None:
         self.call = call
@@ -44,6 +44,8 @@ class CallRun:
         self.result: ToolResultBlock | None = None
         self.outcome: tuple[Any, BaseException | None] | None = None
         """What a handler in a thread returned or raised; set by that thread."""
+        self.is_told = False
+        """Whether an event told its end."""
 
     def move(self, state: State) -> None:
         """Come to another state; a move that is not in the table raises."""

@@ -22,8 +22,8 @@ from ...types.base import Json
 from ...types.blocks import ToolResultBlock
 from ...types.tools import ToolAnnotations, ToolDefinition
 from .binding import BoundTool, bind
+from .blocking import BLOCKED
 from .mcp_results import read_result
-from .running import BLOCKED
 
 if TYPE_CHECKING:
     from mcp import Client, ClientSession, StdioServerParameters, Tool

@@ -3,23 +3,30 @@
 from __future__ import annotations
 
 import asyncio
-import contextvars
 import inspect
 import logging
-from collections.abc import Awaitable, Callable, Container, Coroutine, Iterable, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import AsyncGenerator, Awaitable, Callable, Container, Iterable, Mapping
 from contextlib import AbstractAsyncContextManager, nullcontext
 from functools import partial
 from typing import Any, TypeVar
 
 from ...types.blocks import ToolResultBlock, ToolUseBlock
+from ...types.session_events import (
+    ApprovalAsked,
+    ApprovalGiven,
+    ApprovalRefused,
+    SessionEvent,
+    ToolFailure,
+    ToolResult,
+    ToolStart,
+)
 from ...types.tools import ToolDefinition
 from .calls import CallRun
 from .reading import Ready
 from .results import failure, failure_of, result_of
 from .threads import Threads
 
-__all__ = ["BLOCKED", "Approve", "Batch", "OnResult", "OnStart", "run_blocking"]
+__all__ = ["Approve", "Batch", "OnResult", "OnStart"]
 
 log = logging.getLogger("interlingua")
 
@@ -38,12 +45,12 @@ OnResult = Callable[[ToolResultBlock], object]
 OnStart = Callable[[CallRun], Awaitable[None]]
 """Awaited before a handler is called. If it raises, the handler is not called."""
 
-BLOCKED: contextvars.ContextVar[asyncio.AbstractEventLoop | None] = contextvars.ContextVar("blocked", default=None)
-"""The loop whose thread waits for ``run_blocking``: nothing can be asked of it meanwhile."""
+Watcher = Callable[[SessionEvent], object]
+"""Told of what happens to each call."""
 
 
 class Batch:
-    """The calls of one answer. ``run`` runs them; ``runs`` says at any time how far each came."""
+    """The calls of one answer. ``run`` and ``watch`` run them; ``runs`` says at any time how far each came."""
 
     def __init__(
         self,
@@ -72,10 +79,13 @@ class Batch:
         self._tasks: list[asyncio.Task[ToolResultBlock]] = []
         self._closed: str | None = None
         """Why no handler is called any more."""
+        self._ended = False
+        self._watcher: Watcher | None = None
 
     async def run(self) -> tuple[ToolResultBlock, ...]:
         """All results, in order. When one call raises or the caller is cancelled, the others are cancelled first."""
-        self._tasks = [asyncio.create_task(self._answer_held(run)) for run in self.runs]
+        cancellations = _cancellations()
+        self._tasks = [asyncio.create_task(_held(partial(self._answer, run))) for run in self.runs]
         try:
             return tuple(await asyncio.gather(*self._tasks))
         except GeneratorExit:  # nothing can be awaited any more
@@ -86,7 +96,38 @@ class Batch:
             await asyncio.gather(*self._tasks, return_exceptions=True)
             if isinstance(error, _Held):
                 raise error.error from None
+            if self._ended and isinstance(error, asyncio.CancelledError) and _cancellations() == cancellations:
+                return self.give_up(STOPPED)
             raise
+
+    async def watch(self) -> AsyncGenerator[SessionEvent, None]:
+        """``run``, told event by event."""
+        told: asyncio.Queue[SessionEvent | None] = asyncio.Queue()
+        self._watcher = told.put_nowait
+        running = asyncio.create_task(_held(self.run))
+        running.add_done_callback(lambda _: told.put_nowait(None))
+        try:
+            while (event := await told.get()) is not None:
+                yield event
+        except BaseException:
+            running.cancel()
+            await asyncio.wait([running])
+            if not running.cancelled():
+                running.exception()  # else asyncio logs that it was never retrieved
+            raise
+        try:
+            running.result()
+        except _Held as held:
+            raise held.error from None
+
+    def end(self, cause: str) -> None:
+        """As ``stop``, but ``run`` returns with what is known of each call."""
+        self.cause, self._ended = self.cause or cause, True
+        self.stop(cause)
+
+    def untold(self) -> list[SessionEvent]:
+        """The ends that whoever watched was not told: of calls that were given up."""
+        return [_ending(run) for run in self.runs if run.result is not None and not run.is_told]
 
     def close(self, cause: str) -> None:
         """Call no more handlers; those that run are waited for."""
@@ -102,17 +143,14 @@ class Batch:
         """A result for each call: those that exist, and what is known of the others."""
         return tuple(run.give_up(self.cause or cause) for run in self.runs)
 
-    async def _answer_held(self, run: CallRun) -> ToolResultBlock:
-        try:
-            return await self._answer(run)
-        except (KeyboardInterrupt, SystemExit) as error:
-            raise _Held(error) from None
-
     async def _answer(self, run: CallRun) -> ToolResultBlock:
         if run.state == "started":
             return run.give_up(ENDED)
         ready = self._prepare(run.call)
         result = run.answer(ready) if isinstance(ready, ToolResultBlock) else await self._result(run, ready)
+        if self._watcher is not None:
+            self._watcher(_ending(run))
+            run.is_told = True
         if self._on_result is not None:
             await _settled(self._on_result(result))
         return result
@@ -134,15 +172,17 @@ class Batch:
             )
         async with self._asking:
             run.move("asked")
+            if self._watcher is not None:
+                self._watcher(ApprovalAsked(run.call, ready.tool.definition))
             verdict = await self._verdict(ready)
-        if verdict is True:
+        if verdict is not True:
+            why = _why_refused(name, verdict)
+        else:
             run.move("approved")
-            return None
-        if verdict is False or isinstance(verdict, str):
-            return f"The user declined this call of `{name}`, so it was not run" + (f": {verdict}" if verdict else ".")
-        kind = type(verdict).__name__
-        log.warning("approve returned %s for a call of %s, which was not run: only True approves", kind, name)
-        return f"`{name}` was not run: its approval returned neither True, False nor a reason, but {kind}."
+            why = None
+        if self._watcher is not None:
+            self._watcher(ApprovalGiven(run.call) if why is None else ApprovalRefused(run.call, why))
+        return why
 
     async def _verdict(self, ready: Ready) -> Any:
         assert self._approve is not None
@@ -183,6 +223,8 @@ class Batch:
         if self._closed is not None:
             return run.give_up(self.cause or self._closed)
         run.move("started")
+        if self._watcher is not None:
+            self._watcher(ToolStart(run.call))
         return None
 
     def _no_thread(self, ready: Ready) -> str:
@@ -226,6 +268,19 @@ async def _outcome(
     return run.answer(result_of(run.call, value))
 
 
+def _why_refused(name: str, verdict: Any) -> str:
+    if verdict is False or isinstance(verdict, str):
+        return f"The user declined this call of `{name}`, so it was not run" + (f": {verdict}" if verdict else ".")
+    kind = type(verdict).__name__
+    log.warning("approve returned %s for a call of %s, which was not run: only True approves", kind, name)
+    return f"`{name}` was not run: its approval returned neither True, False nor a reason, but {kind}."
+
+
+def _ending(run: CallRun) -> SessionEvent:
+    assert run.result is not None
+    return (ToolFailure if run.result.is_error else ToolResult)(run.call, run.result)
+
+
 class _Raised(Exception):
     """What a handler raised in its thread; a StopIteration cannot pass through a coroutine as it is."""
 
@@ -234,8 +289,12 @@ class _Raised(Exception):
 
 
 def _is_cancelled() -> bool:
+    return _cancellations() > 0
+
+
+def _cancellations() -> int:
     task = asyncio.current_task()
-    return task is not None and task.cancelling() > 0
+    return 0 if task is None else task.cancelling()
 
 
 async def _settled(value: Any) -> Any:
@@ -249,18 +308,8 @@ class _Held(Exception):
         self.error = error
 
 
-def run_blocking(job: Coroutine[Any, Any, T]) -> T:
-    """The job's outcome, waited for. Where this thread runs a loop already, in another thread."""
+async def _held(work: Callable[[], Awaitable[T]]) -> T:
     try:
-        loop = asyncio.get_running_loop()
-    except RuntimeError:
-        return _run_loop(job)
-    context = contextvars.copy_context()
-    context.run(BLOCKED.set, loop)
-    with ThreadPoolExecutor(1) as pool:
-        return pool.submit(context.run, _run_loop, job).result()
-
-
-def _run_loop(job: Coroutine[Any, Any, T]) -> T:
-    with asyncio.Runner(loop_factory=asyncio.new_event_loop) as runner:  # leaves the thread's own loop as it was
-        return runner.run(job)
+        return await work()
+    except (KeyboardInterrupt, SystemExit) as error:
+        raise _Held(error) from None

@@ -9,9 +9,10 @@ from ...codec.limits import Limits
 from ...types.blocks import ToolResultBlock, ToolUseBlock
 from ...types.tools import ServerTool, Tool, ToolDefinition
 from .binding import BoundTool, bind, tool
+from .blocking import run_blocking
 from .reading import Ready, read_call
 from .results import failure
-from .running import Approve, Batch, OnResult, OnStart, run_blocking
+from .running import Approve, Batch, OnResult, OnStart
 from .signatures import without_partials
 from .threads import Threads
 
