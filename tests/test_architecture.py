@@ -44,7 +44,7 @@ INSIDE = {
         ("calls", "loss_policy", "client_parts"),
         ("adapter",),
         ("async_client", "sync_client"),
-        ("connect",),
+        ("connect", "entries"),
         ("manager",),
     ),
     "agent": (("tools", "history", "swap"), ("routing",), ("session",)),

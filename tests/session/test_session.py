@@ -36,6 +36,7 @@ from interlingua import (
     validate_tool_results,
 )
 from interlingua.agent.session import Session, SqliteStore, SyncSession
+from interlingua.agent.session.connection import ConnectionArguments
 from interlingua.agent.session.options import TURN_OPTIONS, Settings, SettingsArguments
 from interlingua.client.embedded import LoopbackServer, Script, Step
 from interlingua.client.transport.fetching import Fetched
@@ -234,7 +235,7 @@ def test_a_typo_in_a_wish_names_the_known_ones() -> None:
 
 
 def test_every_setting_is_an_argument_for_type_checkers() -> None:
-    arguments = set(SettingsArguments.__annotations__) - set(TURN_OPTIONS)
+    arguments = set(SettingsArguments.__annotations__) - set(TURN_OPTIONS) - set(ConnectionArguments.__annotations__)
     assert arguments == {field.name for field in dataclasses.fields(Settings)}
 
 

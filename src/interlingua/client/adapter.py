@@ -15,8 +15,9 @@ from msgspec.structs import replace
 from ..dialects import dialect
 from ..errors import InvalidRequestError, NotConfigured, ToolStateError
 from ..models.catalogue import Catalogue, Facts, default_catalogue
+from ..models.catalogue.names import ALSO_CALLED
 from ..models.estimate import Learner
-from ..models.providers import Provider, provider as find
+from ..models.providers import PROVIDERS, Provider, provider as find
 from ..types.blocks import Block
 from ..types.capabilities import AdapterCapabilities, Target
 from ..types.events import Event
@@ -149,6 +150,8 @@ class Adapter:
 
     def estimate(self, request: Request) -> int:
         """The same for a whole request: its model, tool choice, thinking and schema count too."""
+        if request.model is not None and ":" in request.model:
+            request = replace(request, model=self.own_model(request.model))
         if self._prepare is not None and request.model is not None:
             with suppress(NotConfigured):  # an estimate needs no key
                 request = self._prepare(request)
@@ -181,6 +184,9 @@ class Adapter:
         if type(request) is not Request:
             _require_request(request)
         model = request.model or self.model
+        if model is not None and ":" in model:
+            model = self.own_model(model)
+            request = replace(request, model=model)
         if self._prepare is not None:
             request = self._prepare(replace(request, model=model))
             model = request.model
@@ -205,6 +211,22 @@ class Adapter:
             stream=stream,
             address=address or self._address,
             losses=losses,
+        )
+
+    def own_model(self, name: str) -> str:
+        """A model's name without the provider in ``"provider:model"``. Raises for a model of another provider, if it
+        cannot be a name of ours: names of local servers and of servers at other addresses may begin so."""
+        prefix, _, model = name.partition(":")
+        other = ALSO_CALLED.get(prefix, prefix)
+        if self.name in (prefix, other) and model:
+            return model
+        anything = self.provider.local or self.config.base_url is not None or self.name not in PROVIDERS
+        if anything or other not in PROVIDERS:
+            return name
+        raise InvalidRequestError(
+            f"{name!r} is a model of {other}, and this client calls {self.name}: use connect({name!r}), a router or a"
+            " session",
+            provider=self.name,
         )
 
     def _find_target(self, model: str) -> tuple[Target, Fitter | None]:

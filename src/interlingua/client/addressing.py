@@ -14,7 +14,7 @@ from ..models.catalogue.tiers import tier_model
 from ..models.providers import Provider
 from ..types.base import Json
 from ..types.words import ErrorClass
-from .config import AdapterConfig
+from .config import AdapterConfig, without_scheme
 from .secrets import MaskedHeaders, Secret, named_secrets
 
 __all__ = [
@@ -32,7 +32,6 @@ __all__ = [
 VERSION = re.compile(r"v\d+(?:(?:alpha|beta)\d*)?")
 DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 DEPLOYMENTS = "deployments"
-SCHEME = re.compile(r"https?://", re.IGNORECASE)
 PLACEHOLDER = re.compile(r"{(\w+)}")
 PRINTABLE = re.compile(r"[\x20-\x7e]*")
 SHORTEST_KEY = 8
@@ -209,14 +208,13 @@ def _base_of(provider: Provider, config: AdapterConfig) -> SplitResult:
 
 
 def _problem(base: str) -> str | None:
-    shown = base.partition("?")[0].rpartition("@")[2]
-    if not SCHEME.match(base):
-        return f"base_url {shown!r} does not begin with http:// or https://; write one of them before it"
+    if (problem := without_scheme(base)) is not None:
+        return problem
     parts = urlsplit(base)
     parameters = {name.lower() for name, _ in parse_qsl(parts.query)}
     if "@" in parts.netloc or parameters & KEY_PARAMETERS:
         return "base_url contains a user name or a key; keys are sent in headers: use api_key or extra_headers"
-    return None if parts.netloc else f"base_url {shown!r} is not a URL"
+    return None if parts.netloc else f"base_url {base.partition('?')[0]!r} is not a URL"
 
 
 def headers_for(provider: Provider, config: AdapterConfig, encoded: dict[str, str]) -> dict[str, str]:

@@ -27,6 +27,8 @@ from .models_file import Configuration, Place, load_configuration
 __all__ = [
     "ClientParts",
     "Partial",
+    "WHICH_PROTOCOL",
+    "and_words",
     "configuration_of",
     "merge_settings",
     "parts_at",
@@ -39,6 +41,8 @@ __all__ = [
 PREFERRED = ("anthropic", "openai", "google", "openrouter", "mistral", "deepseek", "xai", "groq")
 
 DEFAULTS = AdapterConfig()
+
+WHICH_PROTOCOL = "for a server of your own, the provider says its protocol: 'openai-chat:NAME' serves most"
 
 Partial = AdapterConfig | Mapping[str, Any]
 """Some settings. Of an ``AdapterConfig``, the fields that differ from its defaults."""
@@ -75,7 +79,13 @@ def parts_for(
     adapter, _, model = name.partition(":")
     if adapter == EMBEDDED and EMBEDDED not in configuration.adapters:
         return ClientParts(embedded_provider(model), merge_settings(DEFAULTS, config), model or "scripted", None)
-    return parts_at(place_of(name, configuration), configuration, config, environment)
+    try:
+        place = place_of(name, configuration)
+    except InvalidRequestError as error:
+        if config is None or merge_settings(DEFAULTS, config).base_url is None:
+            raise
+        raise InvalidRequestError(f"{error.message}; {WHICH_PROTOCOL}") from None
+    return parts_at(place, configuration, config, environment)
 
 
 def parts_at(
@@ -93,6 +103,7 @@ def parts_at(
 
 def place_of(name: str, configuration: Configuration) -> Place:
     """The adapter and model of a name: a model, an adapter (its default model), or a tier of the default provider."""
+    name = configuration.our_spelling(name)
     adapter, _, model = name.partition(":")
     try:
         if adapter in configuration.adapters and not model and name not in configuration.models:
@@ -158,6 +169,14 @@ def _ready(configuration: Configuration) -> Iterator[str]:
 
 
 # ------------------------------------------------------------------------------------------------- merging settings
+
+
+def and_words(config: Partial | None, base_url: str | None, api_key: str | None) -> Partial | None:
+    """``config`` with the two settings that are arguments too; these win."""
+    given = {name: value for name, value in (("base_url", base_url), ("api_key", api_key)) if value is not None}
+    if not given:
+        return config
+    return replace(config, **given) if isinstance(config, AdapterConfig) else {**(config or {}), **given}
 
 
 def merge_settings(below: AdapterConfig, above: Partial | None) -> AdapterConfig:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from copy import deepcopy
 from typing import Any
 
@@ -9,12 +10,14 @@ from msgspec import Struct
 from msgspec.structs import force_setattr, replace
 
 from ..codec.limits import Limits
-from ..errors import RETRYABLE
+from ..errors import RETRYABLE, NotConfigured
 from ..types.base import Json
 from ..types.words import ErrorClass
 from .secrets import MASK, Secret, masked, named_secrets, shown_url
 
-__all__ = ["AdapterConfig", "Retry"]
+__all__ = ["AdapterConfig", "Retry", "without_scheme"]
+
+SCHEME = re.compile(r"https?://", re.IGNORECASE)
 
 
 class Retry(Struct, frozen=True):
@@ -35,6 +38,10 @@ class AdapterConfig(Struct, frozen=True):
     for longer. ``options`` are read by some adapters only: ``betas``, ``organization``, ``project``, ``api_version``,
     ``region``, ``resource``, ``connect_timeout``, ``referer`` and ``title``, and ``body``, which is laid over the
     JSON body as it is.
+
+    ``proxy`` is the URL of an http or https proxy, ``""`` is none; without it the environment decides. ``ca_bundle`` is
+    a file or a folder of certificates to trust instead of the system's; ``client_cert`` and ``client_key`` are files
+    with the certificate and the key that a server asks for (one file may hold both).
     """
 
     api_key: str | None = None
@@ -45,8 +52,16 @@ class AdapterConfig(Struct, frozen=True):
     extra_headers: dict[str, str] = {}
     options: dict[str, Json] = {}
     limits: Limits = Limits()
+    proxy: str | None = None
+    ca_bundle: str | None = None
+    client_cert: str | None = None
+    client_key: str | None = None
 
     def __post_init__(self) -> None:
+        if self.base_url is not None and (problem := without_scheme(self.base_url)):
+            raise NotConfigured(problem)
+        if self.proxy:
+            force_setattr(self, "proxy", Secret(self.proxy))  # it may contain a password
         if self.api_key is not None:
             force_setattr(self, "api_key", Secret(_stripped(self.api_key)))
         if self.extra_headers:
@@ -60,7 +75,7 @@ class AdapterConfig(Struct, frozen=True):
 
     def __reduce__(self) -> tuple[Any, ...]:
         values = {name: getattr(self, name) for name in self.__struct_fields__}
-        values |= {"api_key": None, "base_url": _shown(self.base_url)}
+        values |= {"api_key": None, "base_url": _shown(self.base_url), "proxy": None}
         values["options"] = masked(self.options, list(named_secrets(self.options)))
         return (AdapterConfig, tuple(values.values()))
 
@@ -72,6 +87,14 @@ class AdapterConfig(Struct, frozen=True):
     def secret(self) -> str | None:
         """The key itself, or None."""
         return _stripped(self.api_key) or None if self.api_key is not None else None
+
+
+def without_scheme(base_url: str) -> str | None:
+    """What is wrong with a base URL that does not say how the server is reached: nothing, or a sentence."""
+    if SCHEME.match(base_url):
+        return None
+    shown = base_url.partition("?")[0].rpartition("@")[2]
+    return f"base_url {shown!r} does not begin with http:// or https://; write one of them before it"
 
 
 def _shown(url: str | None) -> str | None:

@@ -8,7 +8,7 @@ from typing import Any, Unpack
 
 from .adapter import ProviderAdapter, Settings
 from .async_client import AsyncClient, AsyncStream
-from .client_parts import ClientParts, Partial, configuration_of, parts_for
+from .client_parts import ClientParts, Partial, and_words, configuration_of, parts_for
 from .embedded import Choice, handler
 from .sync_client import Client, Stream
 from .transport.base import AsyncTransport, Transport
@@ -31,6 +31,8 @@ def connect(
     model: str | None = None,
     config: Partial | None = None,
     *,
+    base_url: str | None = None,
+    api_key: str | None = None,
     transport: AsyncTransport | None = None,
     environment: Mapping[str, str] | None = None,
     models: str | Path | None = None,
@@ -39,10 +41,12 @@ def connect(
 ) -> AsyncClient:
     """A client for ``"provider:model"``, a name of ``models.yaml``, a tier, or a model whose maker is known.
 
-    Settings come from ``config`` first, then from ``models.yaml`` (or the file ``models``), then from the environment;
-    all are read now. Without a model name, the first provider with a key is used; without any key, ``NotConfigured`` is
-    raised. ``script`` is what ``"embedded:"`` answers, one line for each request; without it, it echoes.
+    Settings come from ``base_url``, ``api_key`` and ``config`` first, then from ``models.yaml`` (or the file
+    ``models``), then from the environment; all are read now. Without a model name, the first provider with a key is
+    used; without any key, ``NotConfigured`` is raised. ``script`` is what ``"embedded:"`` answers, one line for each
+    request; without it, it echoes.
     """
+    config = and_words(config, base_url, api_key)
     parts = parts_for(model, configuration_of(environment, models), config, environment)
     return client_at(parts, transport, script, **settings)
 
@@ -51,6 +55,8 @@ def connect_sync(
     model: str | None = None,
     config: Partial | None = None,
     *,
+    base_url: str | None = None,
+    api_key: str | None = None,
     transport: Transport | None = None,
     environment: Mapping[str, str] | None = None,
     models: str | Path | None = None,
@@ -58,6 +64,7 @@ def connect_sync(
     **settings: Unpack[Settings],
 ) -> Client:
     """As ``connect``, for synchronous code."""
+    config = and_words(config, base_url, api_key)
     parts = parts_for(model, configuration_of(environment, models), config, environment)
     return sync_client_at(parts, transport, script, **settings)
 

@@ -11,24 +11,33 @@ from pathlib import Path
 from threading import RLock
 from typing import Any, Unpack
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from ..dialects import DIALECTS
 from ..errors import InvalidRequestError, NotConfigured
+from ..models.catalogue.names import our_spelling
 from ..models.providers import Provider
 from ..types.capabilities import AdapterCapabilities
 from ..types.loss import Encoded
 from ..types.request import Request
 from .adapter import Adapter, ProviderAdapter, Settings
 from .addressing import Nowhere
-from .async_client import AsyncClient
 from .behaviour import Applied, Preset, apply_preset, behaviour_from, preset
-from .client_parts import DEFAULTS, ClientParts, Partial, default_model, merge_settings, parts_for, place_of
+from .client_parts import (
+    DEFAULTS,
+    ClientParts,
+    Partial,
+    and_words,
+    default_model,
+    merge_settings,
+    parts_for,
+    place_of,
+)
 from .config import AdapterConfig
 from .connect import client_at, sync_client_at
 from .embedded import Choice, as_script
 from .embedded.provider import EMBEDDED
+from .entries import Entry, Registration
 from .environment import configured
 from .loss_policy import judge_losses
 from .models_file import Configuration, LiveConfiguration, Place
@@ -41,36 +50,6 @@ CHECK_SECONDS = 0.02
 """When a turn begins, ``models.yaml`` is checked for changes if the last check is older than this."""
 
 log = logging.getLogger("interlingua")
-
-
-class _Registration(Struct, frozen=True):
-    """What was registered under an id: an adapter, a provider's row, or the name of a configured provider."""
-
-    adapter: ProviderAdapter | Provider | str
-    config: Partial | None = None
-
-
-class _Entry:
-    """An id in use: the parts of its clients and the clients made so far, or the adapter that was registered."""
-
-    def __init__(
-        self, parts: ClientParts | None, adapter: ProviderAdapter | None, config: AdapterConfig, base: str
-    ) -> None:
-        self.parts, self.adapter, self.config, self.base = parts, adapter, config, base
-        self.client: AsyncClient | None = None
-        self.sync_client: Client | None = None
-
-    async def close(self) -> Exception | None:
-        """Close the clients. Returns what went wrong, if anything: a registered adapter may raise anything."""
-        if self.sync_client is not None:
-            self.sync_client.close()
-        adapter = self.adapter or self.client
-        try:
-            if adapter is not None:
-                await adapter.close()
-        except Exception as error:  # noqa: BLE001
-            return error
-        return None
 
 
 class ProviderManager:
@@ -95,10 +74,10 @@ class ProviderManager:
         self._live = LiveConfiguration(models, environ=self._environment)
         self._transport, self._sync_transport, self._settings = transport, sync_transport, settings
         self.behaviour, self._script = behaviour, as_script(script)
-        self._registered: dict[str, _Registration] = {}
-        self._entries: dict[str, _Entry] = {}
+        self._registered: dict[str, Registration] = {}
+        self._entries: dict[str, Entry] = {}
         self._aliases: dict[str, str] = {}
-        self._retired: list[_Entry] = []
+        self._retired: list[Entry] = []
         self._next_check = 0.0
         self.edition = 0
         """Counts the changes to what ids and names mean."""
@@ -139,13 +118,25 @@ class ProviderManager:
             self._retired.append(entry)
 
     def register(
-        self, id: str, adapter: ProviderAdapter | Provider | str | None = None, config: Partial | None = None
+        self,
+        id: str,
+        adapter: ProviderAdapter | Client | Provider | str | None = None,
+        config: Partial | None = None,
+        *,
+        base_url: str | None = None,
+        api_key: str | None = None,
+        keeps_open: bool = False,
     ) -> None:
-        """Make ``id`` known: a provider's row or name (by default the id itself), with ``config`` laid over its usual
-        settings; or an adapter of your own, which is used as it is."""
-        if not id or ":" in id:
+        """Make ``id`` known: a provider's row or name (by default the id itself), with ``config``, ``base_url`` and
+        ``api_key`` laid over its usual settings; or a client or an adapter of your own, which is used as it is.
+
+        ``keeps_open``: an adapter of your own is not closed with the others.
+        """
+        if not id or (":" in id and adapter is not None):
             raise ValueError(f"an id may not be empty or hold a colon, since models are id:model; got {id!r}")
-        registration = _Registration(id if adapter is None else adapter, config)
+        registration = Registration(
+            id if adapter is None else adapter, and_words(config, base_url, api_key), keeps_open
+        )
         with self._lock:
             fresh = self._make_entry(id, registration)  # raises now if something is wrong with it
             self.edition += 1
@@ -172,6 +163,8 @@ class ProviderManager:
         """The adapter of that id, made on first use. An unknown id raises and names the known ones."""
         with self._lock:
             entry = self._entry(id)
+            if isinstance(entry.adapter, Client):
+                raise NotConfigured(f"{id} was registered as a synchronous client; it cannot be awaited")
             if entry.adapter is not None:
                 return entry.adapter
             if entry.client is None:
@@ -183,22 +176,29 @@ class ProviderManager:
         """The same for synchronous code."""
         with self._lock:
             entry = self._entry(id)
+            if isinstance(entry.adapter, Client):
+                return entry.adapter
             if entry.parts is None:
                 raise NotConfigured(f"{id} was registered as an async adapter; it has no synchronous client")
             if entry.sync_client is None:
                 entry.sync_client = sync_client_at(entry.parts, self._sync_transport, self._script, **self._settings)
             return entry.sync_client
 
+    def known_adapter(self, id: str) -> ProviderAdapter | Client:
+        """The adapter of that id, whether it blocks or not, for what is known of it."""
+        adapter = self._entry(id).adapter
+        return self.get_adapter(id) if adapter is None else adapter
+
     def get_config(self, id: str) -> AdapterConfig:
         """The settings of that id, the registered ones laid over the built-in. An unknown id raises."""
         return self._entry(id).config
 
-    def _entry(self, id: str) -> _Entry:
+    def _entry(self, id: str) -> Entry:
         with self._lock:
             self.refresh()
             id = self._resolve_alias(id)
             if id not in self._entries:
-                self._entries[id] = self._make_entry(id, self._registered.get(id) or _Registration(id))
+                self._entries[id] = self._make_entry(id, self._registered.get(id) or Registration(id))
             return self._entries[id]
 
     def _resolve_alias(self, name: str) -> str:
@@ -207,12 +207,12 @@ class ProviderManager:
             name = self._aliases[name]
         return name
 
-    def _make_entry(self, id: str, registration: _Registration) -> _Entry:
+    def _make_entry(self, id: str, registration: Registration) -> Entry:
         adapter, configuration = registration.adapter, self._live.current
         if isinstance(adapter, Provider):
             settings = configured(adapter, merge_settings(DEFAULTS, registration.config), self._environment)
             parts = ClientParts(adapter, settings, self._default(adapter.name), configuration.catalogue)
-            return _Entry(parts, None, settings, adapter.name)
+            return Entry(parts, None, settings, adapter.name)
         if isinstance(adapter, str):
             base = adapter.partition(":")[0]
             if base != EMBEDDED and adapter not in configuration.adapters:
@@ -220,9 +220,11 @@ class ProviderManager:
             parts = parts_for(
                 adapter if ":" in adapter else f"{adapter}:", configuration, registration.config, self._environment
             )
-            return _Entry(parts, None, parts.config, base)
+            return Entry(parts, None, parts.config, base)
         settings = merge_settings(getattr(adapter, "config", None) or DEFAULTS, registration.config)
-        return _Entry(None, adapter, settings, "")
+        entry = Entry(None, adapter, settings, "")
+        entry.keeps_open = registration.keeps_open
+        return entry
 
     def _default(self, provider: str) -> str | None:
         return self._live.current.default(provider) if provider in self._live.current.adapters else None
@@ -240,8 +242,10 @@ class ProviderManager:
         """
         configuration = self.configuration
         name = self._resolve_alias(model) if model is not None else default_model(configuration)
+        name = our_spelling(name, self._registered)
         id, _, rest = name.partition(":")
-        if id in self._registered:
+        registered = self._registered.get(id)
+        if registered is not None and (registered.adapter != id or id not in configuration.adapters):
             return id, rest or None
         if id == EMBEDDED and EMBEDDED not in configuration.adapters:
             return (name, "scripted") if rest in DIALECTS else (id, rest or "scripted")
@@ -260,7 +264,7 @@ class ProviderManager:
     def capabilities_for(self, model: str) -> AdapterCapabilities:
         """What the model of that name can do."""
         id, name = self.locate(model)
-        adapter = self.get_adapter(id)
+        adapter = self.known_adapter(id)
         return adapter.capabilities if name is None else adapter.capabilities_for(name)
 
     def preset_for(self, id: str, model: str | None, behaviour: str | Preset | None = None) -> Preset | None:
@@ -289,10 +293,12 @@ class ProviderManager:
         The behaviour of the provider and model is applied; the tools that it leaves out are logged.
         """
         provider, model = self._id_and_model(provider)
-        adapter = self.get_adapter(provider)
+        adapter = self.known_adapter(provider)
         if not isinstance(adapter, Adapter):
             raise NotConfigured(f"{provider} is an adapter of your own; only it knows what it would send")
-        sent = replace(request, model=request.model or model or adapter.model)
+        if request.model is not None:
+            model = self._model_at(provider, request.model)
+        sent = replace(request, model=model or adapter.model)
         chosen = self.preset_for(provider, sent.model, behaviour)
         if chosen is not None:
             applied = apply_preset(
@@ -306,9 +312,19 @@ class ProviderManager:
         return Encoded(exchange.wire, exchange.url, exchange.headers, exchange.losses)
 
     def _id_and_model(self, name: str) -> tuple[str, str | None]:
-        """The id that a name means, and the model if the name is an alias of one."""
+        """The id that a name means, and the model if the name says one."""
+        meant = our_spelling(self._resolve_alias(name), self.ids())
+        return self.locate(meant) if ":" in meant else (name, None)
+
+    def _model_at(self, id: str, name: str) -> str | None:
+        """The model of a request for this id: the name may be an alias, or have the id before it."""
         meant = self._resolve_alias(name)
-        return self.locate(meant) if ":" in meant and meant != name else (name, None)
+        if meant == name and meant.partition(":")[0] != id:
+            return name
+        found, model = self.locate(meant)
+        if found != id:
+            raise InvalidRequestError(f"{name!r} is a model of {found}, and not of {id}")
+        return model
 
     # ----------------------------------------------------------------------------------------------------- the end
 
@@ -328,9 +344,7 @@ class ProviderManager:
         with self._lock:
             self.edition += 1
             for entry in (*self._entries.values(), *self._retired):
-                client, entry.sync_client = entry.sync_client, None
-                if client is not None:
-                    client.close()
+                entry.close_sync()
 
     async def __aenter__(self) -> ProviderManager:
         return self

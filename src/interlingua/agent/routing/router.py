@@ -34,7 +34,7 @@ class Router:
 
     ``models`` are names in order of preference, or names with weights: then each turn draws its order at random. A
     model that fails repeatedly is not called for a while, then probed once. A model that cannot read a request is
-    skipped. The attempts of all models count in one budget.
+    skipped. The attempts of all models count in one budget. The model that a request names is called before them.
     """
 
     name = "router"
@@ -60,17 +60,22 @@ class Router:
 
     # ---------------------------------------------------------------------------------------------------------- routes
 
-    def route(self, *, blocking: bool = False) -> Route:
-        """The candidates of one turn, in order."""
+    def route(self, *, blocking: bool = False, first: str | None = None) -> Route:
+        """The candidates of one turn, in order. ``first``: a model that is called before the others."""
         self.manager.refresh_if_due()
         if self._edition != self.manager.edition:
             self._edition, self._candidates = self.manager.edition, {}
         names = self.models if self.weights is None else self._draw_order(self.weights)
         if not names:
             raise NotConfigured("the router has no models")
+        if first is not None:
+            names = (first, *names)
         known = self._candidates
         found = [known.get((name, blocking)) or self._make_candidate(name, blocking=blocking) for name in names]
-        return Route(tuple(found), self._clock)
+        each: dict[tuple[str, str | None], Candidate] = {}
+        for candidate in found:
+            each.setdefault((candidate.id, candidate.model), candidate)
+        return Route(tuple(each.values()), self._clock)
 
     def _draw_order(self, weights: Mapping[str, float]) -> Sequence[str]:
         """A random order in which names with more weight tend to come first."""
@@ -117,7 +122,7 @@ class Router:
         return stream_steps_sync(self._steps(request, blocking=True))
 
     def _steps(self, request: Request, *, blocking: bool = False) -> Steps[Response]:
-        return Steps(self._call(request, self.route(blocking=blocking)))
+        return Steps(self._call(request, self.route(blocking=blocking, first=request.model)))
 
     def _call(self, request: Request, route: Route) -> Generator[CallModel | FetchMedia, Any, Response]:
         request = replace(request, request_id=request.request_id or new_ulid(), model=None)
@@ -147,22 +152,25 @@ class Router:
     ) -> int:
         """By the first model's tokenizer."""
         id, model = self.manager.locate(self.models[0])
-        adapter = self.manager.get_adapter(id)
+        adapter = self.manager.known_adapter(id)
         if isinstance(adapter, Adapter):
             return adapter.estimate(Request(messages, model, system or (), tools))
         return adapter.estimate_input_tokens(messages, tools, system)
 
     async def cancel(self, request_id: str) -> bool:
         """End a call, whichever model is answering it."""
-        ids = {self.manager.locate(name)[0] for name in self.models}
-        found = [await self.manager.get_adapter(id).cancel(request_id) for id in sorted(ids)]
+        found = [await self.manager.get_adapter(id).cancel(request_id) for id in self._ids()]
         return any(found)
 
     def cancel_sync(self, request_id: str) -> bool:
         """End a call of ``complete_sync`` or ``stream_sync``; from any thread."""
-        ids = {self.manager.locate(name)[0] for name in self.models}
-        found = [self.manager.get_client(id).cancel(request_id) for id in sorted(ids)]
+        found = [self.manager.get_client(id).cancel(request_id) for id in self._ids()]
         return any(found)
+
+    def _ids(self) -> list[str]:
+        """The ids of all models that may be answering."""
+        asked = {candidate.id for candidate in self._candidates.values()}
+        return sorted(asked | {self.manager.locate(name)[0] for name in self.models})
 
     async def close(self) -> None:
         """Close the manager and all its adapters."""

@@ -12,7 +12,6 @@ from typing import Any, TypeVar, Unpack
 import msgspec
 
 from ...client.adapter import Adapter, new_ulid
-from ...client.embedded import Choice
 from ...client.manager import ProviderManager
 from ...codec.surrogates import REPLACED, clean
 from ...codec.translate import as_blocks, repair_tool_results
@@ -34,6 +33,7 @@ from ..swap import SwapPlan, plan_swap
 from ..tools import Toolbox, ToolSource
 from ..tools.running import Batch
 from .call_states import NOT_STARTED, Starting
+from .connection import connected
 from .history import History
 from .options import TURN_OPTIONS, Content, Settings, SettingsArguments, split_arguments
 from .report import Report, cost_of, usage_of
@@ -70,16 +70,13 @@ class Conversation(Settings):
         id: str | None = None,
         metadata: Mapping[str, Json] | None = None,
         pricing: Pricing | None = None,
-        script: Choice = None,
         **settings: Unpack[SettingsArguments],
     ) -> None:
-        """``script`` is what the model ``"embedded:"`` answers, one line per request; without one it echoes."""
-        own, self.options = split_arguments(settings)
+        own, self.options, words = split_arguments(settings)
         super().__init__(**own)
-        if manager is not None and script is not None:
-            raise TypeError("a session with a manager takes no script: give it to ProviderManager(script=…)")
         self.id = id or f"ses_{new_ulid()}"
-        self.manager, self._owns_manager = manager or ProviderManager(script=script), manager is None
+        self._owns_manager = manager is None
+        self.manager, model = connected(manager, model, **words)
         self.metadata: dict[str, Json] = clean(dict(metadata or {}))
         self.system = system if system is not None else ()
         self.history = History(messages, repair=self.repair)
@@ -139,7 +136,7 @@ class Conversation(Settings):
         Unanswered calls count as answered, because the next turn answers them; not with ``repair="refuse"``.
         """
         id, name = self.manager.locate(model)
-        adapter = self.manager.get_adapter(id)
+        adapter = self.manager.known_adapter(id)
         messages = self.history.to_send()
         if self.history.repair == "synthesize":
             messages = tuple(repair_tool_results(messages, dialect="openai-chat"))  # the same for any dialect
@@ -269,7 +266,7 @@ class Conversation(Settings):
     def count_tokens(self, messages: Sequence[Message]) -> int:
         """An estimate for the first model."""
         id, model = self.manager.locate(self.router.models[0])
-        return estimate_input_tokens(messages, provider=self.manager.get_adapter(id).name, model=model)
+        return estimate_input_tokens(messages, provider=self.manager.known_adapter(id).name, model=model)
 
     # -------------------------------------------------------------------------------------------- saving and forking
 

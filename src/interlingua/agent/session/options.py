@@ -15,6 +15,7 @@ from ...types.request import Request, Thinking
 from ...types.tools import ToolChoice
 from ..history import CachePolicy
 from ..tools import Approve
+from .connection import ConnectionArguments
 from .history import Repair
 from .lenient_reading import read_leniently
 
@@ -84,8 +85,8 @@ class Settings:
         return {field.name: getattr(self, field.name) for field in fields(Settings)}
 
 
-class SettingsArguments(TurnOptions, total=False):
-    """The fields of ``Settings`` and ``TurnOptions`` as keyword arguments, for type checkers."""
+class SettingsArguments(TurnOptions, ConnectionArguments, total=False):
+    """The fields of ``Settings``, ``TurnOptions`` and ``ConnectionArguments`` as keyword arguments."""
 
     behaviour: str | Preset | None
     cache: CachePolicy
@@ -100,13 +101,14 @@ class SettingsArguments(TurnOptions, total=False):
     limits: Limits | None
 
 
-def split_arguments(arguments: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The settings and the turn options among keyword arguments. Raises for any other name."""
+def split_arguments(arguments: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
+    """The settings, the turn options and what says how models are reached. Raises for any other name."""
     unknown = sorted(set(arguments) - set(SettingsArguments.__annotations__))
     if unknown:
         raise TypeError(f"a session has no {', '.join(unknown)}; a request can be given {', '.join(TURN_OPTIONS)}")
     options = {name: value for name, value in arguments.items() if name in TURN_OPTIONS}
-    return {name: value for name, value in arguments.items() if name not in options}, options
+    words = {name: value for name, value in arguments.items() if name in ConnectionArguments.__annotations__}
+    return {name: value for name, value in arguments.items() if name not in {**options, **words}}, options, words
 
 
 def read_turn_options(stored: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -17,6 +17,7 @@ from ...models.catalogue.facts import Facts
 from ...models.catalogue.families import home
 from ...models.catalogue.layers import Layer
 from ...models.catalogue.models import ALWAYS_HOME, Catalogue
+from ...models.catalogue.names import ALSO_CALLED, FAMILY_NAMES, advice_for, our_spelling
 from ...models.catalogue.prices import Price
 from ...models.catalogue.tiers import TIER_NAMES
 from ...models.providers import PROVIDERS, Provider
@@ -99,7 +100,7 @@ class Configuration:
 
     def locate(self, name: str) -> Place:
         """The place of a name: a model's name or alias, ``adapter:model``, or a model name whose provider is known."""
-        name = self._names.get(name, name)
+        name = self.our_spelling(name)
         entry = self.models.get(name)
         if entry is not None:
             adapter = self.adapter(entry.adapter or self._only or "")
@@ -109,22 +110,30 @@ class Configuration:
             prefix, model = self._only or self._home(name), name
         elif prefix not in self.adapters and self._only is not None:
             prefix, model = self._only, name  # the colon is a part of the model's name
-        adapter = self.adapter(prefix)
+        adapter = self.adapter(prefix, name)
         wire = self._wire(adapter, model)
         return Place(adapter=adapter, model=wire, entry=self._entry(adapter, model, wire))
+
+    def our_spelling(self, name: str) -> str:
+        """A model's name in ``models``, or ``adapter:model``, where the name is an alias or in the way of others."""
+        name = self._names.get(name, name)
+        if name in self.models or self._only is not None:
+            return name
+        return FAMILY_NAMES.get(name) or our_spelling(name, self.adapters)
 
     def resolve(self, name: str) -> tuple[Provider, str]:
         """The provider and its own name of the model."""
         place = self.locate(name)
         return place.adapter.provider, place.model
 
-    def adapter(self, name: str) -> Adapter:
-        """The adapter of that name, or an error that names the known ones."""
+    def adapter(self, name: str, whole: str = "") -> Adapter:
+        """The adapter of that name, or an error that names the known ones. ``whole`` is the name with its model."""
         found = self.adapters.get(name)
         if found is None:
             known = sorted(self.adapters)
-            near = "".join(f"did you mean {word!r}? " for word in _similar(name, known))
-            raise ValueError(f"no adapter or provider is called {name!r}; {near}known: {', '.join(known)}")
+            near = advice_for(whole) or "".join(f"did you mean {word!r}?" for word in _similar(name, known))
+            hint = f"{near} " if near else ""
+            raise ValueError(f"no adapter or provider is called {name!r}; {hint}known: {', '.join(known)}")
         return found
 
     def default(self, adapter: str) -> str | None:
@@ -136,17 +145,17 @@ class Configuration:
         return None if wire == "balanced" else wire
 
     def _home(self, name: str) -> str:
-        prefix, slash, model = name.partition("/")
-        if slash and prefix in self.adapters:
-            raise ValueError(f"write '{prefix}:{model}' for {name!r}, or 'openrouter:{name}' to reach it there")
-        found = ALWAYS_HOME.get(name) or home(name)
+        is_plain = "/" not in name.removeprefix("models/")  # Google's own names begin so
+        found = ALWAYS_HOME.get(name) or home(name) if is_plain else None
         if found is None:
             raise ValueError(f"no model is called {name!r}; {self._instead(name)}")
         return found
 
     def _instead(self, name: str) -> str:
         known = sorted({*self.models, *self._names})
-        near = _similar(name, [*known, *self.adapters])
+        if (instead := advice_for(name)) is not None:
+            return instead
+        near = _similar(name, [*known, *self.adapters, *FAMILY_NAMES, *TIER_NAMES])
         if near:
             return f"did you mean {near[0]!r}?"
         advice = f"write adapter:model (adapters: {', '.join(sorted(self.adapters))})"
@@ -206,13 +215,6 @@ class _Overrides:
 # ------------------------------------------------------------------------------------------------- building an adapter
 
 
-# Other names of providers that people write.
-ALSO_CALLED = {
-    "gemini": "google", "claude": "anthropic", "gpt": "openai", "chatgpt": "openai", "grok": "xai", "aws": "bedrock",
-    "amazon": "bedrock", "vertexai": "vertex", "llama.cpp": "llamacpp", "hf": "huggingface",
-}  # fmt: skip
-
-
 def _similar(name: str, known: Sequence[str]) -> list[str]:
     """The known name that is most similar, if any is."""
     also = ALSO_CALLED.get(name.lower())
@@ -237,10 +239,11 @@ def _adapter(name: str, entry: AdapterEntry, environ: Mapping[str, str], source:
 
 def _settings(entry: AdapterEntry) -> dict[str, Any]:
     """Only what the user set. ``AdapterConfig`` has defaults for the rest."""
-    names = ("base_url", "timeout_seconds", "max_retries", "extra_headers")
+    names = ("base_url", "timeout_seconds", "extra_headers", "ca_bundle", "client_cert", "client_key")
     found: dict[str, Any] = {name: getattr(entry, name) for name in names if getattr(entry, name)}
-    if entry.max_retries is not None:
-        found["max_retries"] = entry.max_retries
+    for name in ("max_retries", "proxy"):
+        if getattr(entry, name) is not None:
+            found[name] = getattr(entry, name)
     if entry.retry is not None:
         retry = structs.asdict(entry.retry)
         found["retry"] = Retry(**{name: value for name, value in retry.items() if value is not None})

@@ -19,6 +19,7 @@ from ...models.catalogue.prices import Price
 from ...models.catalogue.tiers import TIER_NAMES
 from ...models.providers import PROVIDERS
 from ...types.words import ErrorClass
+from ..config import without_scheme
 from ..secrets import Secret
 from .yaml_lines import ConfigError, Lines, Path, Problem, read_yaml
 
@@ -78,6 +79,14 @@ class AdapterEntry(Struct, frozen=True, forbid_unknown_fields=True):
     api_key_env: Annotated[str, Meta(description="The environment variable that holds the key.")] | None = None
     api_key: Annotated[str, Meta(description="The key itself. Prefer api_key_env: files get copied.")] | None = None
     base_url: str | None = None
+    proxy: (
+        Annotated[str, Meta(description="The URL of a proxy; empty: none, whatever the environment says.")] | None
+    ) = None
+    ca_bundle: Annotated[str, Meta(description="A file or folder of certificates to trust.")] | None = None
+    client_cert: Annotated[str, Meta(description="A file with a client certificate, and its key perhaps.")] | None = (
+        None
+    )
+    client_key: Annotated[str, Meta(description="A file with the key of client_cert.")] | None = None
     timeout_seconds: Seconds | None = None
     connect_timeout_seconds: Seconds | None = None
     max_retries: Annotated[int, Meta(ge=0)] | None = None
@@ -297,6 +306,8 @@ def _adapter_problems(made: ModelsFile, lines: Lines) -> Iterator[Problem]:
         if entry.api_key_env is not None and not _is_variable(entry.api_key_env):
             problem = "`api_key_env` is the name of a variable, not the key"  # the key is not repeated
             yield Problem(_line(lines, (*at, "api_key_env")), f"adapters.{name}: {problem}")
+        if entry.base_url is not None and (wrong := without_scheme(entry.base_url)):
+            yield Problem(_line(lines, (*at, "base_url")), f"adapters.{name}: {wrong}")
         for ours, theirs in entry.model_map.items():
             if entry.model_map.get(theirs, theirs) != theirs:
                 problem = f"`{ours}` maps to `{theirs}`, which is mapped itself; write the final name"

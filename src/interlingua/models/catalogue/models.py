@@ -11,6 +11,7 @@ from ..providers import PROVIDERS, Provider, provider as provider_row
 from .facts import Facts, capabilities, merged
 from .families import Recorded, home
 from .layers import Families, GenaiPrices, Layer, ModelsDev
+from .names import FAMILY_NAMES, our_spelling
 from .tiers import TIER_NAMES, tier_model
 
 __all__ = ["Catalogue", "capabilities_for", "default_catalogue", "rejected_parameters", "resolve"]
@@ -45,6 +46,8 @@ class Catalogue:
         that makes it. A model that nobody knows is sent as written. An unknown provider raises, naming the known.
         """
         name = self.aliases.get(name, name)
+        if provider is None:
+            name = FAMILY_NAMES.get(name) or our_spelling(name)
         prefix, colon, model = name.partition(":")
         if not colon:
             prefix, model = provider or self._home(name), name
