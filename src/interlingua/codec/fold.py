@@ -103,7 +103,9 @@ def fold(events: Iterable[Event]) -> Response:
     """
     if hasattr(events, "__aiter__"):
         raise TypeError("fold reads a plain iterable: pass [event async for event in stream] for an async stream")
-    grammar, deltas, finished = StreamGrammar(), dict[int, list[Event]](), dict[int, Block]()
+    grammar = StreamGrammar()
+    deltas: dict[int, list[Event]] = {}
+    finished: dict[int, Block] = {}
     response: Response | None = None
     for event in events:
         grammar.check(event)
@@ -161,7 +163,8 @@ def without_undelivered(closing: list[Event], undelivered: list[Event]) -> list[
             unsaid[event.index] = unsaid.get(event.index, "") + event.text
         elif isinstance(event, ToolUseInputDelta):
             unsaid[event.index] = unsaid.get(event.index, "") + event.partial_json
-    complete, ends = cast("MessageComplete", closing[-1]), list[Event]()
+    complete = cast("MessageComplete", closing[-1])
+    ends: list[Event] = []
     seen: dict[int, Block | None] = {}  # what the reader saw of a block, by the block's identity
     for event in (*undelivered, *closing):
         if isinstance(event, BlockComplete | ToolUseEnd):

@@ -129,7 +129,8 @@ def cut_history(messages: Sequence[Message], dialect: str) -> Shortened[tuple[Me
 
 
 def _cut_history(messages: Sequence[Message], dialect: str) -> Shortened[tuple[Message, ...]]:
-    ledger, cut = Ledger(), set[str]()
+    ledger = Ledger()
+    cut: set[str] = set()
     kept: list[Message] = []
     places: dict[str, str] = {}
     for index, message in enumerate(messages):

@@ -315,9 +315,9 @@ class Frame:
 
     def put(self, value: Any, ledger: Ledger) -> Wire:
         """The wire object of the fields. What breaks a rule is fitted."""
-        wire = self._put_usual(value)
-        if wire is None:
-            wire = dict[str, Json]()
+        usual = self._put_usual(value)
+        wire: Wire = {} if usual is None else usual
+        if usual is None:
             self.row.put(self.table.fit(self.row, value, ledger), wire, ledger, self.table.marks(value))
         return wire
 

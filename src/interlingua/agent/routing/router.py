@@ -55,7 +55,8 @@ class Router:
         self.models = names
         self.availability = availability or Availability(rules, clock)
         self._clock, self._chance = clock, chance
-        self._edition, self._candidates = -1, dict[tuple[str, bool], Candidate]()
+        self._edition = -1
+        self._candidates: dict[tuple[str, bool], Candidate] = {}
         self._records: dict[str, tuple[Choice, ...]] = {}
 
     # ---------------------------------------------------------------------------------------------------------- routes
@@ -79,7 +80,8 @@ class Router:
 
     def _draw_order(self, weights: Mapping[str, float]) -> Sequence[str]:
         """A random order in which names with more weight tend to come first."""
-        left, order = dict(weights), list[str]()
+        left = dict(weights)
+        order: list[str] = []
         while left:
             drawn = self._chance() * sum(left.values())
             chosen = next((name for name in left if (drawn := drawn - left[name]) < 0), next(reversed(left)))

@@ -90,7 +90,8 @@ class Conversation(Settings):
         self._availability = Availability(clock=time.monotonic)
         self._model: Models | None = None
         self._turn: Turn | None = None
-        self._writer, self._unreadable = Writer(), dict[str, Json]()
+        self._writer = Writer()
+        self._unreadable: dict[str, Json] = {}
         self._before_change: Any = None
         self._unsaved = False
         self._warnings: dict[str, bool] = {}  # what was logged of messages; whether the next report must repeat it

@@ -90,7 +90,8 @@ def _read_block(raw: Json) -> list[Block]:
 
 def read_leniently(fields: dict[str, Json], kind: type[S]) -> tuple[S, dict[str, Json]]:
     """The value without the fields that cannot be read, and those fields. Raises if one that it needs is among them."""
-    fields, left = dict(fields), dict[str, Json]()
+    fields = dict(fields)
+    left: dict[str, Json] = {}
     while True:
         try:
             return _converted(fields, kind), left

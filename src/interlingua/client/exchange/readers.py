@@ -218,7 +218,8 @@ class StreamOrJsonReader(JsonReader):
     def end(self, error: AdapterError | None = None) -> list[Event]:
         if self.response is not None:
             return []
-        body, events = b"".join(self.chunks), list[Event]()
+        body = b"".join(self.chunks)
+        events: list[Event] = []
         if self._stream is None:
             if error is None and (read := self._read_json(body)) is not None:
                 return read

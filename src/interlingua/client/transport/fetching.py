@@ -199,7 +199,8 @@ def _utf8(value: str) -> str:
 
 
 def _gathered(chunks: Iterator[bytes], allowance: Allowance) -> bytes:
-    found, size = list[bytes](), 0
+    size = 0
+    found: list[bytes] = []
     for chunk in chunks:
         size += len(chunk)
         allowance.spend(len(chunk), size)

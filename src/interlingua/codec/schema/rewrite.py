@@ -218,7 +218,8 @@ class Rewriter:
         for why in free_forms(node, at == "#") if self.subset.strict else ():
             self._obstacle(at, why)
         keywords, accepts = self.subset.keywords, self.subset.accepts
-        silent, spoken = list[str](), list[str]()
+        silent: list[str] = []
+        spoken: list[str] = []
         for word, value in node.items():
             if word not in keywords or (word in accepts and not accepts[word](value, node)):
                 (silent if is_silent(word, value) else spoken).append(word)

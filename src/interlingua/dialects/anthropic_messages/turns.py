@@ -53,7 +53,8 @@ def read_turn(turn: Wire, into: list[Message], origin: Origin) -> None:
         if role == "user":
             into.extend(split_turn(list(map(read_block, listed)), {}, into))
             return
-    rest, marks = dict(turn), Wire()
+    rest = dict(turn)
+    marks: Wire = {}
     role = _read_role(rest, marks)
     if not into and role is not USER:
         marks["first"] = True
@@ -188,7 +189,8 @@ def _join(turn: Wire, content: list[Json]) -> None:
 
 
 def write_turn(message: Message, target: Target | None, ledger: Ledger) -> Wire:
-    mark, wire = marks(NAME, message), Wire()
+    mark = marks(NAME, message)
+    wire: Wire = {}
     word = ROLE_WORDS[message.role]
     role = mark["role"] if "role" in mark and word == "user" else [word]
     if role:

@@ -170,7 +170,8 @@ def read_model_fields(native: Wire, output: Wire, fields: dict[str, Any], mark: 
 
 
 def read_thinking(native: Wire, output: Wire) -> Thinking | None:
-    thinking, places = Thinking(), Wire()
+    thinking = Thinking()
+    places: Wire = {}
     for place, table in OBJECTS.items():
         found: Any = table.read(native[place]) if place in native else REFUSED
         if found is not REFUSED:
@@ -206,7 +207,8 @@ def write_request(request: Request, target: Target | None) -> Encoded:
     ledger, mark = RequestLedger(request.tools), marks(NAME, request)
     body = PARAMS.put(request, ledger)
     write_history(request, body, target, mark, ledger)
-    native, output = Wire(), Wire()
+    native: Wire = {}
+    output: Wire = {}
     write_model_fields(request, native, output, family_of(target), ledger)
     name = say_name(request, ledger)
     if request.output_schema is not None:

@@ -120,7 +120,8 @@ class Pointed(Each):
         return tuple(with_points(list(map(self.table.interpret_read, wire)), self.table))
 
     def write_each(self, values: Sequence[Any], ledger: Ledger) -> list[Json]:
-        where, written = ledger.where, list[Json]()
+        where = ledger.where
+        written: list[Json] = []
         for index, value in enumerate(values):
             ledger.where = (*where, index)
             written += write_with_point(value, self.table, ledger)

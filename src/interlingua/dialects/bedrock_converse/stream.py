@@ -300,7 +300,9 @@ class Decoder(FrameDecoder):
 
     def response(self, *, finished: bool) -> Response:
         content = self.fold.content
-        fields, rest, mark = dict[str, Any](), dict(self.envelope), Wire()
+        rest = dict(self.envelope)
+        fields: dict[str, Any] = {}
+        mark: Wire = {}
         read_end(fields, rest, mark, calls=ToolUseBlock in map(type, content))
         return Response(content, **fields, **ANSWER.kept(rest, mark))
 

@@ -56,7 +56,8 @@ NOTHING_LEFT = f"nothing of the message can be written in {NAME}"
 
 def read_messages(wire: list[Json], provider: str | None) -> tuple[Message, ...]:
     messages: list[Message] = []
-    origin, documents = Origin(provider, NAME), list[DocumentBlock]()
+    origin = Origin(provider, NAME)
+    documents: list[DocumentBlock] = []
     before: Json = None
     for index, turn in enumerate(wire):
         if not is_object(turn):
@@ -70,7 +71,9 @@ def read_messages(wire: list[Json], provider: str | None) -> tuple[Message, ...]
 
 def read_turn(turn: Wire, into: list[Message], origin: Origin, documents: list[DocumentBlock], *, again: bool) -> None:
     content: Json = turn.get("content")
-    word, rest, mark = turn.get("role"), Wire(), Wire()
+    word = turn.get("role")
+    rest: Wire = {}
+    mark: Wire = {}
     if len(turn) == 2 and is_array(content) and content and (word == "user" or word == "assistant"):
         role, blocks = ROLES[word], _read_blocks(content, BLOCKS[word])
     else:
@@ -168,7 +171,7 @@ def mark_same_names(documents: Sequence[DocumentBlock]) -> None:
 
 
 def _wants_text(content: Json) -> bool:
-    keys = {key for wire in content if is_object(wire) for key in wire} if is_array(content) else set[str]()
+    keys = {key for wire in content if is_object(wire) for key in wire} if is_array(content) else ()
     return "document" in keys and "text" not in keys
 
 
@@ -240,7 +243,8 @@ class Turns:
         return merge(wire, residue)
 
     def write_content(self, message: Message) -> list[Json]:
-        where, written = self.ledger.where, list[Json]()
+        where = self.ledger.where
+        written: list[Json] = []
         table = BLOCKS[ROLE_WORDS[message.role]]
         for index, block in speakable(message, NAME, self.target, self.ledger):
             self.ledger.where = (*where, "content", index)

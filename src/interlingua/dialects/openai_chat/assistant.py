@@ -196,7 +196,8 @@ def regroup(
 
     ``answer``: a server writes, which may show reasoning and cite.
     """
-    slots, places = sort_slots(blocks, mark, ledger), dict[str, str]()
+    slots = sort_slots(blocks, mark, ledger)
+    places: dict[str, str] = {}
     verbatim = mark.get("verbatim", ())
     thinking = None
     if slots.thinking:
@@ -255,7 +256,8 @@ def refusal_of(parts: Placed, mark: Mapping[str, Json], ledger: Ledger) -> str |
     if not refusals or refusal_is_part(mark):
         return None
     declare_joined(refusals, RefusalBlock, ledger)
-    where, texts = ledger.where, list[str]()
+    where = ledger.where
+    texts: list[str] = []
     for index, block in refusals:
         ledger.where = (*where, "content", index)
         texts.append(getattr(block, "text", ""))
@@ -284,7 +286,8 @@ def content_of(parts: Placed, mark: Mapping[str, Json], ledger: Ledger, *, answe
 
 
 def _as_one_text(texts: Placed, ledger: Ledger) -> Placed:
-    where, joined = ledger.where, list[str]()
+    where = ledger.where
+    joined: list[str] = []
     for index, block in texts:
         ledger.where = (*where, "content", index)
         lose_marks(block, ledger)
@@ -296,7 +299,8 @@ def _as_one_text(texts: Placed, ledger: Ledger) -> Placed:
 
 def audio_of(sounds: Sequence[tuple[int, AudioBlock]], ledger: Ledger) -> list[tuple[int, AudioBlock]]:
     """The audio of a message: the first one that this issuer knows. Others are left out."""
-    where, found = ledger.where, list[tuple[int, AudioBlock]]()
+    where = ledger.where
+    found: list[tuple[int, AudioBlock]] = []
     for index, block in sounds:
         if rules.ISSUED.holds(block) and not found:
             found.append((index, block))

@@ -148,7 +148,8 @@ def read_thinking(rest: Wire, fields: dict[str, Any], marks: Wire) -> None:
 
 def read_thinking_object(rest: Wire, key: str, budget: str, found: dict[str, Any], marks: Wire) -> None:
     """``thinking: {type, budget_tokens}`` or ``reasoning: {effort, max_tokens}``."""
-    inner, read = dict(rest[key]), dict[str, Any]()
+    inner = dict(rest[key])
+    read: dict[str, Any] = {}
     if key == "thinking" and inner.get("type") in THINKING_MODES and "mode" not in found:
         read["mode"] = inner.pop("type")
     if key == "reasoning" and inner.get("effort") in EFFORTS and "effort" not in found:
@@ -282,7 +283,8 @@ def write_offer(request: Request, body: Wire, quirks: Quirks, ledger: Ledger) ->
 
 
 def write_tools(tools: Sequence[Tool], quirks: Quirks, ledger: Ledger, *, legacy: bool = False) -> list[Wire]:
-    table, written = FUNCTIONS if legacy else TOOLS, list[Wire]()
+    table = FUNCTIONS if legacy else TOOLS
+    written: list[Wire] = []
     for index, tool in enumerate(tools):
         wire = table.write_usual(tool) if quirks.strict else None
         if wire is None:
@@ -308,7 +310,8 @@ def write_chosen(
 
 def write_choice(choice: ToolChoice, tools: Sequence[Tool], quirks: Quirks, ledger: Ledger, *, bound: bool) -> Wire:
     """The keys that a choice becomes at the top of a request. ``bound``: quirks are a named server's and win."""
-    ledger.where, wire = ("tool_choice",), Wire()
+    ledger.where = ("tool_choice",)
+    wire: Wire = {}
     if choice.mode is not None:
         key = "function_call" if "legacy" in marks(NAME, choice) else "tool_choice"
         wire[key] = write_mode(choice, tools, quirks, ledger, bound=bound)
@@ -353,7 +356,8 @@ def write_identity(request: Request, body: Wire, mark: Wire) -> None:
 
 def write_thinking(thinking: Thinking, body: Wire, form: str, ledger: Ledger) -> None:
     """``form`` is how thinking is asked for: ``reasoning_effort``, or an object ``thinking`` or ``reasoning``."""
-    ledger.where, effort, inner = ("thinking",), thinking.effort, Wire()
+    ledger.where, effort = ("thinking",), thinking.effort
+    inner: Wire = {}
     if form == "thinking" and thinking.mode in THINKING_MODES:
         inner["type"] = thinking.mode
     elif thinking.mode == "disabled":

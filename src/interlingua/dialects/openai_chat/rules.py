@@ -229,7 +229,8 @@ def fit_history(messages: Sequence[Message], quirks: Quirks, ledger: Ledger) -> 
     """The history with the ids and the parts that a compatible server takes."""
     if quirks.ids is OPENAI.ids and not differs_in_parts(quirks):
         return messages
-    ids, fitted = IdMap(quirks.ids, call_ids(messages)), list[Message]()
+    ids = IdMap(quirks.ids, call_ids(messages))
+    fitted: list[Message] = []
     for index, message in enumerate(messages):
         content = fit_blocks(message.content, quirks, ids, ledger, "messages", index, "content")
         fitted.append(message if content is message.content else replace(message, content=content))
