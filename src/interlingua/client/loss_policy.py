@@ -39,7 +39,8 @@ def judge_losses(exchange: Exchange, on_loss: OnLoss, budget: Budget | None = No
     lost = [loss for loss in exchange.losses if loss.weight != "form" and loss.kind != "added"]
     if lost and on_loss == "raise":
         raise _lossy_translation(exchange, lost)
-    logged = budget.logged_losses if budget is not None and budget.logged_losses is not None else set()
+    found = None if budget is None else budget.logged_losses
+    logged: set[LossKey] = set() if found is None else found
     lines = [line for loss in lost if (line := _log_line(loss, exchange.request, logged)) is not None]
     if lines:
         _log(exchange, budget.session_id if budget is not None else None, lines)
