@@ -209,7 +209,8 @@ class AsyncClient(Adapter):
         if call.signer is not None:  # may renew credentials, which blocks
             http = await asyncio.to_thread(call.signer, http)
         if self._transport is None:
-            self._transport = import_module(".transport.aio", __package__).AioTransport()
+            settings = import_module(".transport.network", __package__).network_settings(self.config)
+            self._transport = import_module(".transport.aio", __package__).AioTransport(**settings)
         reply = call.reply = await self._transport.send(http)
         chunks = call.chunks = reply.chunks()
         call.replied(reply.status, reply.headers)

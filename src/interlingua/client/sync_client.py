@@ -163,7 +163,8 @@ class Client(Adapter):
         if self._transport is None:
             with self._lock:  # without it, two threads could each make one, and one of them would never be closed
                 if self._transport is None:
-                    self._transport = import_module(".transport.blocking", __package__).BlockingTransport()
+                    settings = import_module(".transport.network", __package__).network_settings(self.config)
+                    self._transport = import_module(".transport.blocking", __package__).BlockingTransport(**settings)
         assert self._transport is not None
         return self._transport
 

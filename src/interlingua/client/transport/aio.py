@@ -20,6 +20,7 @@ from .base import DRAIN_SECONDS, SLOWEST, certificate_error, no_url
 from .compression import ACCEPTED, Decompressor, decompressor_for
 from .direct import BUFFER, LONGEST, Answer, Head, goes_direct, send_directly, wire_of, write_head
 from .pool import Pool
+from .proxies import Proxies
 from .timeouts import SharedTimer, TimedRequest
 
 __all__ = ["AioTransport"]
@@ -152,8 +153,8 @@ class _CompressedReply(_AioReply):
 class AioTransport:
     """Connections belong to the running event loop; another loop gets new ones.
 
-    ``tls`` is an ``ssl.SSLContext``, or False for no checks. ``trust_env`` reads proxies from the environment and
-    ``~/.netrc``; without it, only ``proxy`` is used.
+    ``tls`` is an ``ssl.SSLContext``, or False for no checks. ``proxy`` is the URL of a proxy; without it, and with
+    ``trust_env``, the environment decides.
     """
 
     def __init__(
@@ -165,8 +166,8 @@ class AioTransport:
         connections: int = 0,
         keep_alive_seconds: float = 60,
     ) -> None:
-        self._proxy, self._trust_env, self._tls = proxy, trust_env, tls
-        self._direct = proxy is None and not trust_env
+        self._proxies, self._tls = Proxies(proxy, trust_env=trust_env), tls
+        self._direct = True
         self._pool: dict[str, Any] = {"limit": connections, "keepalive_timeout": keep_alive_seconds}
         self._limits: dict[Timeouts, aiohttp.ClientTimeout] = {}
         self._session: aiohttp.ClientSession | None = None
@@ -197,7 +198,8 @@ class AioTransport:
     def _request(
         self, session: aiohttp.ClientSession, request: HttpRequest, limit: aiohttp.ClientTimeout, timed: TimedRequest
     ) -> Awaitable[aiohttp.ClientResponse | Answer]:
-        if self._direct and session.connector is not None and goes_direct(request):
+        proxy = self._proxies.find(request.url)
+        if self._direct and proxy is None and session.connector is not None and goes_direct(request):
             return send_directly(session.connector, self._head(request), request.body, limit, timed)
         is_long = len(request.body) > LONGEST
         return session.request(
@@ -206,7 +208,7 @@ class AioTransport:
             data=_pieces(request.body) if is_long else request.body,
             headers={**request.headers, "Content-Length": str(len(request.body))} if is_long else request.headers,
             timeout=limit,
-            proxy=self._proxy,
+            proxy=None if proxy is None else URL(proxy.reveal()),
             allow_redirects=False,
         )
 
@@ -218,7 +220,6 @@ class AioTransport:
             connector=Pool(ssl=self._tls, **self._pool),
             headers={"Accept-Encoding": ACCEPTED},
             auto_decompress=False,
-            trust_env=self._trust_env,
             cookie_jar=aiohttp.DummyCookieJar(),
             read_bufsize=BUFFER,
         )

@@ -113,7 +113,7 @@ class Transport(Protocol):
 def certificate_error(host: str, error: SSLCertVerificationError) -> NetworkError:
     """The error for a certificate that was not accepted. Trying again would not help."""
     why = error.verify_message or str(error.reason)
-    advice = "if you trust it, give the transport tls=ssl.create_default_context(cafile=...)"
+    advice = "if you trust it, give AdapterConfig(ca_bundle=...), or set SSL_CERT_FILE in the environment"
     return NetworkError(f"{host}: its certificate was not accepted: {why}; {advice}", retryable=False)
 
 

@@ -19,7 +19,7 @@ from ..http import HttpRequest, Timeouts
 from .base import DRAIN_SECONDS, Abort, certificate_error, no_url
 from .compression import decompressor_for
 from .connection import Answer, Connection
-from .proxies import proxy_from_environment
+from .proxies import Proxies
 
 __all__ = ["BlockingTransport"]
 
@@ -136,7 +136,8 @@ class _BlockingReply:
 
 
 class BlockingTransport:
-    """``tls`` is an ``ssl.SSLContext``, or False for no checks; ``trust_env`` reads proxies from the environment."""
+    """``tls`` is an ``ssl.SSLContext``, or False for no checks. ``proxy`` is the URL of a proxy; without it, and with
+    ``trust_env``, the environment decides."""
 
     def __init__(
         self,
@@ -146,7 +147,7 @@ class BlockingTransport:
         tls: ssl.SSLContext | bool = True,
         connections: int = 20,
     ) -> None:
-        self._proxy, self._trust_env, self._max_idle = proxy, trust_env, connections
+        self._proxies, self._max_idle = Proxies(proxy, trust_env=trust_env), connections
         self._tls = tls if isinstance(tls, ssl.SSLContext) else None
         self._unchecked = tls is False
         self._idle: list[_ServerConnection] = []
@@ -178,13 +179,8 @@ class BlockingTransport:
             raise failure(error, host) from None
 
     def _proxy_for(self, url: str) -> SplitResult | None:
-        named = self._proxy or (proxy_from_environment(url) if self._trust_env else None)
-        if not named:
-            return None
-        proxy = urlsplit(named if "://" in named else f"http://{named}")
-        if proxy.hostname is None or proxy.scheme not in PORTS:
-            raise NetworkError(f"a proxy must be an http or https URL, not {proxy.scheme}://", retryable=False)
-        return proxy
+        proxy = self._proxies.find(url)
+        return None if proxy is None else urlsplit(proxy.reveal())
 
     def _context(self) -> ssl.SSLContext:
         with self._lock:
