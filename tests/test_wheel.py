@@ -1,0 +1,106 @@
+"""The wheel, as users get it: what is in it, and whether it works in an empty environment.
+
+Building and installing it asks the package index; where that cannot be reached these tests are skipped, with the reason.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import venv
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+UNREACHABLE = ("Could not find a version", "No matching distribution", "Failed to establish", "Connection", "timed out")
+TYPED = 0.99  # of the public names
+
+SMOKE = """
+from interlingua import SyncSession, translate_request
+from interlingua.embedded import call
+
+def weather(city: str) -> str:
+    return f"{city}: rain"
+
+with SyncSession("embedded:", tools=[weather], script=[call("weather", city="Oslo"), "It rains."]) as session:
+    assert session.run("How is the weather?").text == "It rains."
+    assert [type(block).__name__ for block in session.messages[2].content] == ["ToolResultBlock"]
+body = {"model": "m", "messages": [{"role": "user", "content": "hi"}]}
+assert translate_request(body, source="openai-chat", target="gemini").body["contents"][0]["parts"] == [{"text": "hi"}]
+"""
+
+
+def run(*command: str | Path, input: str | None = None) -> subprocess.CompletedProcess[str]:
+    clean = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    return subprocess.run(command, input=input, capture_output=True, text=True, cwd=ROOT, env=clean, timeout=300)
+
+
+def pip(python: str | Path, *words: str | Path) -> None:
+    done = run(python, "-m", "pip", "--disable-pip-version-check", "-q", *words)
+    if done.returncode and any(word in done.stderr for word in UNREACHABLE):
+        pytest.skip(f"the package index cannot be reached: {done.stderr.strip().splitlines()[-1]}")
+    assert not done.returncode, done.stderr
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("wheel")
+    pip(sys.executable, "wheel", "--no-deps", "-w", folder, ROOT)
+    [built] = folder.glob("interlingua-*.whl")
+    return built
+
+
+@pytest.fixture(scope="module")
+def python(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The interpreter of an environment that has the wheel, what it needs, and nothing else."""
+    folder = tmp_path_factory.mktemp("environment")
+    venv.create(folder, with_pip=True)
+    made = folder / ("Scripts" if os.name == "nt" else "bin") / "python"
+    pip(made, "install", wheel)
+    return made
+
+
+def test_the_wheel_holds_the_package_and_nothing_else(wheel: Path) -> None:
+    names = zipfile.ZipFile(wheel).namelist()
+    outside = {name.split("/")[0] for name in names} - {"interlingua"}
+    assert all(name.endswith(".dist-info") for name in outside), outside
+    assert "interlingua/py.typed" in names
+    assert "interlingua/__init__.pyi" in names
+    data = [path for path in (ROOT / "src").rglob("*") if path.suffix in (".json", ".yaml", ".yml", ".typed", ".pyi")]
+    assert {path.relative_to(ROOT / "src").as_posix() for path in data} <= set(names)
+
+
+def test_it_works_in_an_empty_environment(python: Path) -> None:
+    done = run(python, "-W", "error", "-I", "-", input=SMOKE)
+    assert not done.returncode, done.stderr
+    told = run(python.parent / "interlingua", "--version")
+    assert told.returncode == 0, told.stderr
+    assert told.stdout.startswith("interlingua ")
+
+
+def test_it_needs_two_libraries(python: Path) -> None:
+    told = json.loads(run(python, "-m", "pip", "list", "--format=json").stdout)
+    names = {item["name"].lower() for item in told} - {"pip", "setuptools"}
+    http = {"aiohappyeyeballs", "aiosignal", "attrs", "frozenlist", "idna", "multidict", "propcache", "yarl"}
+    assert names - http - {"typing_extensions", "typing-extensions"} == {"interlingua", "msgspec", "aiohttp"}
+
+
+def test_public_names_have_types(python: Path) -> None:
+    """What type checkers see of the installed package."""
+    checker = Path(sys.executable).with_name("pyright")
+    if not checker.exists():
+        pytest.skip("pyright is not installed: pip install 'interlingua[dev]'")
+    options = ("--verifytypes", "interlingua", "--ignoreexternal", "--outputjson")
+    told = json.loads(run(checker, "--pythonpath", python, *options).stdout)["typeCompleteness"]
+    counts: dict[str, int] = told["exportedSymbolCounts"]
+    unknown = [symbol["name"] for symbol in told["symbols"] if _is_unknown(symbol)]
+    assert counts["withKnownType"] >= TYPED * sum(counts.values()), unknown
+
+
+def _is_unknown(symbol: dict[str, Any]) -> bool:
+    return bool(symbol["isExported"]) and not symbol["isTypeKnown"]
