@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import io
 import os
+import socket
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
@@ -41,3 +44,11 @@ def process(*words: str, home: Path, stdin: bytes = b"", **environment: str) -> 
     line = [sys.executable, "-m", "interlingua", *words]
     done = subprocess.run(line, input=stdin, capture_output=True, env=told, check=False, timeout=60, cwd=home)
     return Done(done.returncode, done.stdout, done.stderr.decode())
+
+
+@contextmanager
+def closed_port() -> Iterator[str]:
+    """The URL of a port on which nobody listens."""
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        yield f"http://127.0.0.1:{taken.getsockname()[1]}"

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from cli.support import Done, command
 from interlingua import ErrorClass, Request, TextBlock
 from interlingua.cli.smoke import TESTS
 from interlingua.embedded import LoopbackServer, Script, Step, call
@@ -20,23 +19,6 @@ adapters:
 models:
   writer: {adapter: work, wire_name: gpt-6.1-sol, tier: deep, price: {input: 1, output: 2}}
 """
-
-
-@pytest.fixture
-def here(capsysbinary: pytest.CaptureFixture[bytes], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
-    """The command, on a machine where nothing is configured but what the test says."""
-    keys = {key for row in PROVIDERS.values() for key in row.auth.keys} | {"INTERLINGUA_CONFIG"}
-    for key in keys:
-        monkeypatch.delenv(key, raising=False)
-    monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
-
-    def run(*words: str, **environment: str) -> Done:
-        for name, value in environment.items():
-            monkeypatch.setenv(name, value)
-        return command(capsysbinary, monkeypatch, *words)
-
-    return run
 
 
 def test_models_says_what_a_model_takes_and_costs(here: Any) -> None:

@@ -25,6 +25,7 @@ class Command(NamedTuple):
 
 
 COMMANDS = {
+    "ask": Command("cli.ask", "ask one question and write the answer; for scripts"),
     "translate": Command("cli.translate", "say a request, an answer, an error or a stream in another protocol"),
     "inspect": Command("cli.inspect", "say what a file holds and what each other protocol would lose of it"),
     "models": Command("cli.models", "list models: limits, what they take, prices, whether they can be used here"),
@@ -33,6 +34,7 @@ COMMANDS = {
 
 USAGE_LINE = "usage: interlingua COMMAND [OPTION …]     (interlingua COMMAND --help says more, with examples)"
 EXAMPLES = """examples:
+  interlingua ask -m anthropic:sonnet "What is the capital of Peru?"
   interlingua translate --to gemini request.json
   interlingua inspect session.har
 

@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import logging
+import sys
+from typing import TYPE_CHECKING
 
 from ..client.manager import ProviderManager
 
-__all__ = ["manager_of"]
+if TYPE_CHECKING:
+    from ..agent.session import Report
+    from ..types.response import Response
+
+__all__ = ["manager_of", "tell_report"]
 
 
 def manager_of(config: str | None) -> ProviderManager:
@@ -15,3 +21,12 @@ def manager_of(config: str | None) -> ProviderManager:
     if not logger.handlers:
         logger.addHandler(logging.NullHandler())
     return ProviderManager(config)
+
+
+def tell_report(report: Report, response: Response) -> None:
+    """On stderr: what was lost of the request or the answer, and warnings. What was only added is not told."""
+    for loss in dict.fromkeys((*report.losses, *response.losses)):
+        if loss.weight != "form" and loss.kind != "added":
+            sys.stderr.write(f"{loss.kind} ({loss.weight}) {loss.path}: {loss.reason}\n")
+    for warning in report.warnings:
+        sys.stderr.write(f"note: {warning}\n")

@@ -70,22 +70,33 @@ def explain(error: Exception) -> Told | None:
     return None
 
 
-CODES = {"NotConfigured": NOT_CONFIGURED, "AuthError": NOT_CONFIGURED, "LossyTranslation": LOST, "ParseError": USAGE}
+FOR_PROGRAMS = ", or give AdapterConfig(api_key=...)"
+CODES = {
+    "NotConfigured": NOT_CONFIGURED,
+    "AuthError": NOT_CONFIGURED,
+    "LossyTranslation": LOST,
+    "ParseError": USAGE,
+    "InvalidRequestError": USAGE,
+}
 
 
 def _told(error: Any) -> Told:
     """What an ``AdapterError`` says, and what can be done about it."""
     advice = _advice(error)
-    sentence = " ".join(str(error.message or error.error_class).split())
+    sentence = " ".join(str(error.message or error.error_class).split()).removesuffix(FOR_PROGRAMS)
     if error.provider_status is not None:
         sentence = f"{error.provider or 'the provider'} answered {error.provider_status}: {sentence}"
-    if advice:
+    if advice and not sentence.endswith("?"):
         sentence = f"{sentence.rstrip('.')}. {advice}"
-    return Told(CODES.get(type(error).__name__, FAILED), sentence, str(error.error_class))
+    code = CODES.get(type(error).__name__, FAILED)
+    if code == USAGE and error.provider_status is not None:
+        code = FAILED  # it was sent, and the provider refused it
+    return Told(code, sentence, str(error.error_class))
 
 
 def _advice(error: Any) -> str:
     """What to do, where the message of the error does not say it."""
+    from ..client.environment import base_url_variable
     from ..models.providers import PROVIDERS
 
     row = PROVIDERS.get(error.provider or "")
@@ -94,7 +105,7 @@ def _advice(error: Any) -> str:
         variable = row.auth.keys[0] if row is not None and row.auth.keys else "the key"
         return f"Look at {variable}: the provider does not take it for this model."
     if kind == "network":
-        return "Start it, or look at its address." if row is not None and row.local else "Look at the connection."
+        return f"Is the address right? {base_url_variable(error.provider or '')} sets another." if row else ""
     if error.provider_status == 404:
         return f"`interlingua models {error.provider or ''}`".rstrip(" `") + "` lists the names that are known."
     return ADVICE.get(kind, "")
