@@ -40,7 +40,12 @@ def test_a_block_runs_alone(page: Path, code: str, line: int, tmp_path: Path, mo
     for name, yaml in YAML.findall(page.read_text()):
         (tmp_path / name).write_text(yaml)
     shown = "\n" * (line - 1) + code  # so that a traceback names the line of the page
-    exec(compile(shown, page.name, "exec"), {"__name__": "__main__"})
+    dialects = dict(interlingua.DIALECTS)
+    try:
+        exec(compile(shown, page.name, "exec"), {"__name__": "__main__"})
+    finally:  # a block may register one
+        interlingua.DIALECTS.clear()
+        interlingua.DIALECTS.update(dialects)
 
 
 def test_the_readme_shows_something() -> None:
