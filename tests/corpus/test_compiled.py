@@ -46,7 +46,7 @@ def wires(table: Table) -> Iterator[Any]:
             continue
         for wire in (*objects(record.get("request")), *objects(record.get("response"))):
             tag = table.tag_of(wire)
-            if table.tag is not None and (not isinstance(tag, str) or tag not in table.by_tag):
+            if table.tag is not None and not (isinstance(tag, str | None) and tag in table.by_tag):
                 continue
             found += 1
             if found > MOST:

@@ -21,14 +21,16 @@ from .together import Group, Together
 
 __all__ = ["arguments_at", "parse_error", "parse_object", "read_arguments", "says", "without_nulls", "write_arguments"]
 
-_encode = msgspec.json.encode
+_encode, _loads = msgspec.json.encode, msgspec.json.decode
 DEEPEST = Limits().depth
+SHORT = 256
+"""A text of this length at most is not nested too deeply."""
 
 
 def _decode(text: str) -> Any:
     """The value of a text. One that is nested too deeply is no value: nobody could write it again."""
-    value = msgspec.json.decode(text)
-    if len(text) > 256 and text.count("{") + text.count("[") > 128 and is_deeper(value, DEEPEST):
+    value = _loads(text)
+    if len(text) > SHORT and text.count("{") + text.count("[") > 128 and is_deeper(value, DEEPEST):
         raise msgspec.DecodeError(f"it is nested more than {DEEPEST} deep")
     return value
 
@@ -36,7 +38,7 @@ def _decode(text: str) -> Any:
 def parse_object(text: str) -> dict[str, Any] | None:
     """The object that a text spells, or None where it is not one."""
     try:
-        value: dict[str, Any] = _decode(text)  # if it is an object at all
+        value: dict[str, Any] = _loads(text) if len(text) <= SHORT else _decode(text)  # if it is an object at all
     except (msgspec.DecodeError, UnicodeError, RecursionError):
         return None
     return value if type(value) is dict else None

@@ -29,9 +29,17 @@ from .kinds import OMIT
 from .rows import Field, Row
 from .source import INDENT, Source, source_of
 from .table import Table
-from .writers import compile_choice, compile_putter, compile_writer, condition, function_name
+from .writers import compile_choice, compile_constants, compile_putter, compile_writer, condition, function_name
 
-__all__ = ["compile_choice", "compile_putter", "compile_reader", "compile_taker", "compile_writer", "source_of"]
+__all__ = [
+    "compile_choice",
+    "compile_constants",
+    "compile_putter",
+    "compile_reader",
+    "compile_taker",
+    "compile_writer",
+    "source_of",
+]
 
 KEYWORDS = ("signature", "cache")
 """Fields of blocks that are passed by name only."""
@@ -41,10 +49,13 @@ EMPTY: dict[str, Any] = {}
 # -------------------------------------------------------------------------------------------------------------- readers
 
 
-def compile_reader(table: Table, row: Row) -> Callable[[Any], Any]:
-    """A function that reads a wire object of this row."""
+def compile_reader(table: Table, row: Row, *, otherwise: Callable[[Any], Any] | None = None) -> Callable[[Any], Any]:
+    """A function that reads a wire object of this row.
+
+    ``otherwise`` is called where something is not as usual; by default the interpreter.
+    """
     source = Source("return interpret(wire)")
-    source.bound["interpret"] = table.interpret_read
+    source.bound["interpret"] = otherwise or table.interpret_read
     tagged = table.tag is not None and table.tag != Table.KEY
     if not tagged:
         source.fail_if("type(wire) is not dict")
@@ -80,10 +91,7 @@ def compile_reader(table: Table, row: Row) -> Callable[[Any], Any]:
 
 
 def compile_taker(table: Table, row: Row, *, otherwise: Callable[[Any], Any] | None = None) -> Callable[[Any], Any]:
-    """A function that gives the fields of a wire object, what is left of it, and marks: for rows that are a frame.
-
-    ``otherwise`` is called where something is not as usual; by default the interpreter.
-    """
+    """A function that gives the fields of a wire object, what is left of it, and marks: for rows that are a frame."""
     source = Source("return interpret(wire)")
     source.bound["interpret"] = otherwise or row.take_apart
     tree = _tree(row)
@@ -269,7 +277,7 @@ def _read_inner(source: Source, tree: Tree, key: str, var: str, wire: str) -> di
         source.line(f"if not {whole}: rest[{key!r}] = {{k: item for k, item in {var}.items() if k not in {known}}}")
         source.line(f"elif {var}: del rest[{key!r}]")  # an empty object stays
         return names
-    source.fail_if(f"not ({whole})")
+    source.fail_if(f"not ({whole})" if not expected else f"not {var} or not ({whole})")  # an empty object is residue
     if expected:
         return names
     source.line(f"if {var}:")

@@ -85,13 +85,10 @@ def read_filled(source: Source, field: Field, key: str, var: str, wire: str) -> 
     source.line(f"{var} = {wire}.get({key!r}, MISSING)")
     source.line(f"if {var} is MISSING:")
     source.depth += 1
-    if wire != "wire":
-        source.line(source.fail)
-    else:
-        source.spell(field.name, "[]")
-        source.line(f"{var} = {source.bind(field.default)}")
-        if not source.taking:
-            source.line("known -= 1")
+    source.spell(field.name, "[]")
+    source.line(f"{var} = {source.bind(field.default)}")
+    if wire != "wire" or not source.taking:
+        source.line("known -= 1" if wire == "wire" else f"{wire}n -= 1")
     source.depth -= 1
     if field.has_blank_filler:
         source.line(f"elif {var} {'is' if field.filler is None else '=='} {source.bind(field.filler)}:")

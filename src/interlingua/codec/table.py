@@ -49,8 +49,8 @@ class Table:
 
     ``tag`` is the key that names the row (``"type"``); None for a table of one row; ``Table.KEY`` where the key of the
     content is the tag itself, as in ``{"text": …}``; a function of the wire object where more than a key tells. What
-    no row reads is carried whole in a value of the type ``carrier``, which only this dialect writes back; or
-    ``unknown`` reads it; with neither, the reader gives ``REFUSED``. ``keys`` is a second spelling of keys. Other
+    no row reads is carried whole in a value of the type ``carrier``, which only this dialect writes back; ``unknown``
+    reads it if it is given; with neither, the reader gives ``REFUSED``. ``keys`` is a second spelling of keys. Other
     keyword arguments are fields that every row has, if its type has them.
     """
 
@@ -70,7 +70,8 @@ class Table:
         self.tag = Table.KEY if callable(tag) else tag
         self.tagger = tag if callable(tag) else None
         self.common: dict[str, Any] = common
-        self.unknown: Callable[[Json], Any] | None = unknown if carrier is None else partial(carrier, dialect)
+        carried: Callable[[Json], Any] | None = None if carrier is None else partial(carrier, dialect)
+        self.unknown = unknown if unknown is not None else carried
         self.history = True
         self.by_tag: dict[Json, Row] = {}
         self.by_type: dict[type, list[Row]] = {}
@@ -185,7 +186,7 @@ class Table:
     def _writer(self, type: type) -> Callable[[Any], Wire | None]:
         rows = self.by_type.get(type, [])
         writer: Callable[[Any], Wire | None]
-        if len(rows) == 1:
+        if len(rows) == 1 or (rows and not rows[0].fixed and rows[0].when is None):  # the first suits all values
             writer = compiler().compile_writer(self, rows[0])
         else:
             writer = compiler().compile_choice(self, rows, type)
@@ -320,6 +321,12 @@ class Frame:
         if usual is None:
             self.row.put(self.table.fit(self.row, value, ledger), wire, ledger, self.table.marks(value))
         return wire
+
+    @cached_property
+    def put_constants(self) -> Callable[[Wire, Mapping[str, Json]], None]:
+        """Write what always says the same, unless residue says otherwise or the wire lacked it, as marks say."""
+        writer: Callable[[Wire, Mapping[str, Json]], None] = compiler().compile_constants(self.table, self.row)
+        return writer
 
     def kept(self, rest: Wire, marks: Wire) -> dict[str, Any]:
         """The ``extras`` and ``forms`` of a value: only what there is to keep."""

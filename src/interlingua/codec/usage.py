@@ -12,10 +12,9 @@ nesting: ``forms[dialect]["usage"]``. They are written back with what has change
 from __future__ import annotations
 
 import itertools
-import operator
 from collections.abc import Callable, Collection, Mapping, Sequence
 from enum import Enum
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any, Literal
 
 from msgspec import Struct
@@ -49,6 +48,8 @@ class Numbers(Struct):
     output_tokens: int = 0
     reasoning_tokens: int = 0
     total: int = 0
+    extras: dict[str, Wire] = {}
+    forms: dict[str, Wire] = {}
 
 
 class Counts:
@@ -103,7 +104,7 @@ class Counts:
         specs: dict[str, Any] = {}
         for field, key in self.keys.items():
             specs[field] = fill(key, 0, COUNT) if field in (*self.always, "total") else may(key, COUNT)
-        unsaid = " ".join([field for field in Numbers.__struct_fields__ if field not in self.keys])
+        unsaid = " ".join([field for field in (*FIELDS, "total") if field not in self.keys])
         row = Row(Numbers, None, elsewhere=unsaid, **specs)
         return Table(self.dialect, None, row), row
 
@@ -114,10 +115,10 @@ class Counts:
         return putter
 
     @cached_property
-    def _take(self) -> Callable[[Wire], Any]:
+    def _take(self) -> Callable[[Wire], Numbers | None]:
         """Compiled code that reads a usage object with nothing odd about it, or gives None."""
-        taker: Callable[[Wire], Any] = compiler().compile_taker(*self._row, otherwise=_nothing)
-        return taker
+        reader: Callable[[Wire], Numbers | None] = compiler().compile_reader(*self._row, otherwise=_nothing)
+        return reader
 
     @cached_property
     def count(self) -> Callable[[Wire], TokenUsage]:
@@ -145,18 +146,25 @@ class Counts:
                 return None
             usage = self.count(wire)
             return usage, {}, None if found is COUNTS and wire == self.write(usage) else wire
-        usual = self._take(wire)
-        if usual is None or usual[2]:
+        numbers = self._take(wire)
+        counts = None if numbers is None or (numbers.extras and numbers.forms) else self._agreeing(numbers)
+        if numbers is None or counts is None:
             return None
-        numbers, rest, _ = usual
-        fresh, cached, created, output, reasoning = [numbers.get(field, 0) for field in FIELDS]
-        usage = self._usage(fresh, cached, created, output, reasoning, numbers.get("total"))
-        return (usage, rest, None) if self._is_exact(numbers, usage) else None
+        return counts, numbers.extras[self.dialect] if numbers.extras else {}, wire if numbers.forms else None
 
-    def _is_exact(self, numbers: Mapping[str, int], usage: TokenUsage) -> bool:
-        """Whether we would write these very numbers."""
-        ours = self._numbers(usage)
-        return all(map(operator.eq, map(partial(getattr, ours), numbers), numbers.values()))
+    def _agreeing(self, numbers: Numbers) -> TokenUsage | None:
+        """The counts of numbers that do not contradict each other; None for others."""
+        fresh, cached, created = numbers.input_tokens, numbers.cached_input_tokens, numbers.cache_creation_input_tokens
+        output, reasoning = numbers.output_tokens, numbers.reasoning_tokens
+        if self.cached_inside:
+            fresh -= cached + created
+        if self.reasoning == "apart":
+            output += reasoning
+        if fresh < 0 or reasoning > output:
+            return None
+        if "total" in self.keys and numbers.total != fresh + cached + created + output:
+            return None
+        return TokenUsage(fresh, cached, created, output, reasoning)
 
     # ----------------------------------------------------------------------------------------------------- the meaning
 

@@ -77,7 +77,7 @@ class WireDialect(Dialect):
     def encode_request(self, request: Request, target: Target | None = None) -> Encoded:
         if (cut := cut_history(request.messages, self.name)) is not None:
             return cut.tell(self.encode_request(replace(request, messages=cut.value), target))
-        if (fewer := narrow(request, self.name, self.unsaid_choices)) is not None:
+        if self.unsaid_choices and (fewer := narrow(request, self.name, self.unsaid_choices)) is not None:
             return fewer.tell(self.encode_request(fewer.value, target))
         if request.output_schema is None:
             return self.write_request(request, target)

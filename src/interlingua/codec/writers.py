@@ -14,7 +14,7 @@ from .rows import Field, Row, Rule
 from .source import Source
 from .table import Table
 
-__all__ = ["compile_choice", "compile_putter", "compile_writer", "condition", "function_name"]
+__all__ = ["compile_choice", "compile_constants", "compile_putter", "compile_writer", "condition", "function_name"]
 
 EMPTY: dict[str, Any] = {}
 
@@ -67,6 +67,16 @@ def _put_fields(source: Source, table: Table, row: Row, has_marks: bool) -> None
         source.fail_if(" or ".join(unusual))
     _check_rules(source, table, row, has_marks=has_marks)
     _write_fields(source, table, row, has_marks=has_marks)
+
+
+def compile_constants(table: Table, row: Row) -> Callable[[Any, Any], None]:
+    """A function that writes what always says the same into the wire object of a frame, given its marks."""
+    source = Source("return None")
+    source.line("spelling = marks.get('spelling', ()) if marks else ()")
+    for field in row.constant_fields:
+        _write_constant(source, field, has_marks=True)
+    writer: Any = source.compile(function_name("complete", table, row), "wire, marks")
+    return cast("Callable[[Any, Any], None]", writer)
 
 
 def compile_choice(table: Table, rows: Sequence[Row], kind: type) -> Callable[[Any], Any]:

@@ -78,7 +78,7 @@ def write_response(response: Response, request: Request | None) -> Encoded:
     if response.extras:
         merge(wire, response.extras.get(NAME, {}))
         ledger.foreign(response, NAME)
-    ANSWER.row.put_constants(wire, mark)
+    ANSWER.put_constants(wire, mark)
     return Encoded(wire, None, {}, tuple(ledger.losses))
 
 
