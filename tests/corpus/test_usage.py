@@ -71,7 +71,7 @@ def usage_of(one: Heard) -> TokenUsage:
 
 def mark_of(response: Response, name: str) -> Any:
     mark = response.forms.get(name)
-    return mark.get("counts" if name == "openai-responses" else "usage", {}) if isinstance(mark, dict) else {}
+    return mark.get("usage", {}) if isinstance(mark, dict) else {}
 
 
 @recorded
@@ -185,10 +185,10 @@ CONTRADICTORY = (
     ("openai-chat", chat(9, 2, 36, reasoning=25), TokenUsage(9, 0, 0, 27, 25), "completion_tokens_details"),
     ("openai-chat", chat(11, 15, 401), TokenUsage(11, 0, 0, 15), "total_tokens"),
     ("openai-chat", chat(-1, 5, 4), TokenUsage(0, 0, 0, 5), "prompt_tokens"),
-    ("openai-responses", responses(10, 5, 15, cached=30), TokenUsage(0, 10, 0, 5), "cached"),
-    ("openai-responses", responses(42, 16, 58, reasoning=19), TokenUsage(42, 0, 0, 16, 16), "reasoning"),
-    ("openai-responses", responses(9, 2, 11, reasoning=25), TokenUsage(9, 0, 0, 27, 25), "reasoning"),
-    ("openai-responses", responses(-1, 5, 4), TokenUsage(0, 0, 0, 5), "absent"),
+    ("openai-responses", responses(10, 5, 15, cached=30), TokenUsage(0, 10, 0, 5), "input_tokens_details"),
+    ("openai-responses", responses(42, 16, 58, reasoning=19), TokenUsage(42, 0, 0, 16, 16), "output_tokens_details"),
+    ("openai-responses", responses(9, 2, 11, reasoning=25), TokenUsage(9, 0, 0, 27, 25), "output_tokens_details"),
+    ("openai-responses", responses(-1, 5, 4), TokenUsage(0, 0, 0, 5), "input_tokens"),
     ("gemini", gemini(5, 2, 7, cached=9), TokenUsage(0, 5, 0, 2), "cached"),
     ("gemini", gemini(17, 492, 61, thoughts=1209), TokenUsage(17, 0, 0, 1701, 1209), "total"),
     ("gemini", gemini(-5, 2, 7), TokenUsage(0, 0, 0, 2), "absent"),

@@ -28,6 +28,7 @@ from interlingua import (
     ToolUseBlock,
     dialect,
 )
+from interlingua.codec.saving import from_json
 from interlingua.testing.conformance import check_response
 from interlingua.testing.differences import plain
 
@@ -409,3 +410,42 @@ def test_the_input_of_a_hosted_call_does_not_speak_for_its_item() -> None:
     assert encoded.body["output"] == [{"type": "web_search_call", "id": "ws_1", "query": "q", "status": "completed"}]
     lost = {loss.path for loss in encoded.losses if loss.kind == "dropped"}
     assert lost == {f"content/0/input/{key}" for key in ("type", "id", "status", "created_by")}
+
+
+# ------------------------------------------------------------------------------------------------- saved by version 1
+
+SAVED = """{"messages":[
+{"role":"user","content":[{"type":"text","text":"go"}],"forms":{"openai-responses":{"content":"string"}}},
+{"role":"assistant","content":[
+  {"type":"thinking","text":"a","extras":{"openai-responses":{"item":{"id":"rs_1","status":null}}}},
+  {"type":"thinking","text":"b","forms":{"openai-responses":{"joined":true}},"signature":"gAAA"},
+  {"type":"text","text":"x","extras":{"openai-responses":{"item":{"id":"msg_1"}}},
+   "forms":{"openai-responses":{"absent":["logprobs"]}}},
+  {"type":"text","text":"y","forms":{"openai-responses":{"joined":true}}},
+  {"type":"thinking","extras":{"openai-responses":{"item":{"id":"rs_2"}}}},
+  {"type":"tool_use","id":"call_1","name":"f","extras":{"openai-responses":{"id":"fc_1"}},
+   "forms":{"openai-responses":{"absent":["status"]}}}],"origin":{"dialect":"openai-responses"}},
+{"role":"tool","content":[{"type":"tool_result","tool_use_id":"call_1","content":[{"type":"text","text":"ok"}],
+  "forms":{"openai-responses":{"output":"list"}}}]},
+{"role":"assistant","content":[
+  {"type":"thinking","forms":{"openai-responses":{"part":"reasoning_text","item":{"unproved":true}}}},
+  {"type":"tool_use","id":"call_2","name":"g","kind":"text","input_text":"z",
+   "extras":{"openai-responses":{"id":"ctc_1","status":"incomplete"}}}],"origin":{"dialect":"openai-responses"}},
+{"role":"tool","content":[{"type":"tool_result","tool_use_id":"call_2","content":[{"type":"text","text":"ok"}]}]},
+{"role":"assistant","content":[{"type":"text","text":"one","forms":{"openai-responses":{"item":{"type":false}}}}],
+ "origin":{"dialect":"openai-responses"}},
+{"role":"assistant","content":[{"type":"text","text":"two"}],"origin":{"dialect":"openai-responses"}}]}"""
+
+
+def test_a_history_that_was_saved_with_other_marks_keeps_its_items_together() -> None:
+    encoded = speaker.encode_request(from_json(SAVED, Request))
+    items = [(item.get("type", "message"), item.get("id") or item.get("call_id")) for item in encoded.body["input"]]
+    assert items == [
+        ("message", None), ("reasoning", "rs_1"), ("message", "msg_1"), ("reasoning", "rs_2"),
+        ("function_call", "fc_1"), ("function_call_output", "call_1"), ("reasoning", None),
+        ("custom_tool_call", "ctc_1"),
+        ("custom_tool_call_output", "call_2"), ("message", None), ("message", None),
+    ]  # fmt: skip
+    assert [part["text"] for part in encoded.body["input"][1]["summary"]] == ["a", "b"]
+    assert len(encoded.body["input"][2]["content"]) == 2
+    assert encoded.losses == ()

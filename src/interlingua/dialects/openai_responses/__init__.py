@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from msgspec.structs import replace
-
-from ...codec.base import Dialect, Headers, StreamDecoder
-from ...codec.incomplete import cut_answer, cut_history
-from ...codec.output import forcing, speaking, spoken
+from ...codec.base import Headers
+from ...codec.ledger import Ledger
+from ...codec.wire_dialect import WireDialect
 from ...errors import AdapterError
 from ...types.base import Json
 from ...types.blocks import Block
@@ -19,49 +17,39 @@ from ...types.request import Request
 from ...types.response import Response
 from ...types.tools import Tool, ToolChoice
 from .encoder import Encoder
-from .errors import decode_error, encode_error
-from .names import Scribe
-from .request import decode_request, encode_request
-from .response import as_turn, decode_response, encode_response
+from .errors import decode_error, encode_error, validate_request
+from .facts import NAME
+from .request import read_request, write_request
+from .response import as_turn, read_response, write_response
 from .stream import Decoder
-from .tools import encode_tools, say_choice
-from .validate import validate_request
-from .wire import NAME
-from .writer import Writer
+from .tools import Scribe, write_choice, write_tools
+from .turns import Writer
 
 __all__ = ["OpenAIResponses"]
 
 
-class OpenAIResponses(Dialect):
+class OpenAIResponses(WireDialect):
     name = NAME
     history_key = "input"
+    cut_texts = True
 
-    def encode_request(self, request: Request, target: Target | None = None) -> Encoded:
-        if (cut := cut_history(request.messages, self.name)) is not None:
-            return cut.tell(self.encode_request(replace(request, messages=cut.value), target))
-        if request.output_schema is None:
-            return encode_request(request, target)
-        return forcing(lambda asked: encode_request(asked, target), request, target)
+    def write_request(self, request: Request, target: Target | None) -> Encoded:
+        return write_request(request, target)
 
-    def decode_request(
-        self, body: Json, headers: Headers | None = None, model: str | None = None, stream: bool | None = None
-    ) -> Request:
-        return decode_request(body, model, stream, self.provider)
+    def read_request(self, body: Json, headers: Headers | None, model: str | None, stream: bool | None) -> Request:
+        return read_request(body, model, stream, self.provider)
 
     def validate_request(self, body: Json) -> None:
         validate_request(body)
 
-    def encode_response(self, response: Response, request: Request | None = None) -> Encoded:
-        if (cut := cut_answer(response, pieces=True, texts=True)) is not None:
-            return cut.tell(self.encode_response(cut.value, request))
-        return encode_response(response, request)
+    def write_response(self, response: Response, request: Request | None) -> Encoded:
+        return write_response(response, request)
 
-    def decode_response(self, body: Json, headers: Headers | None = None, request: Request | None = None) -> Response:
-        response = decode_response(body, headers, request, self.provider)
-        return response if request is None or request.output_schema is None else spoken(response, request)
+    def read_response(self, body: Json, headers: Headers | None, request: Request | None) -> Response:
+        return read_response(body, headers, request, self.provider)
 
-    def stream_decoder(self, request: Request | None = None) -> StreamDecoder:
-        return speaking(Decoder(request, self.provider), request)
+    def decoder(self, request: Request | None) -> Decoder:
+        return Decoder(request, self.provider)
 
     def stream_encoder(self, request: Request | None = None) -> Encoder:
         return Encoder(request)
@@ -75,26 +63,32 @@ class OpenAIResponses(Dialect):
     def as_turn(self, response: Response) -> Message:
         return as_turn(response, super().as_turn(response))
 
-    def encode_messages(self, messages: Sequence[Message], target: Target | None = None) -> Encoded:
-        if (cut := cut_history(messages, self.name)) is not None:
-            return cut.tell(self.encode_messages(cut.value, target))
-        writer = Writer(Scribe(reader=target))
+    def ledger(self, tools: Sequence[Tool] = ()) -> Scribe:
+        return Scribe(tools)
+
+    def write_messages(self, messages: Sequence[Message], target: Target | None, ledger: Ledger) -> Json:
+        writer = Writer(_told(ledger, target))
         writer.messages(messages)
-        return Encoded(writer.items, losses=tuple(writer.scribe.losses))
+        return writer.items
 
-    def encode_system(self, system: Sequence[Block], target: Target | None = None) -> Encoded:
+    def write_system(self, system: Sequence[Block], target: Target | None, ledger: Ledger) -> Json:
         """A string for ``instructions``, or the items that open ``input``."""
-        writer = Writer(Scribe(reader=target))
+        writer = Writer(_told(ledger, target))
         instructions = writer.system([(("system", index), block) for index, block in enumerate(system)])
-        return Encoded(writer.items if instructions is None else instructions, losses=tuple(writer.scribe.losses))
+        return writer.items if instructions is None else instructions
 
-    def encode_tools(self, tools: Sequence[Tool], target: Target | None = None) -> Encoded:
-        scribe = Scribe(tools)
-        return Encoded(encode_tools(enumerate(tools), scribe), losses=tuple(scribe.losses))
+    def write_tools(self, tools: Sequence[Tool], target: Target | None, ledger: Ledger) -> Json:
+        return write_tools(enumerate(tools), _told(ledger, target))
 
-    def encode_tool_choice(self, choice: ToolChoice, target: Target | None = None) -> Encoded:
-        scribe = Scribe()
-        said = say_choice(choice, (), scribe)
-        if "parallel_tool_calls" in said:
-            scribe.lose("dropped", "`parallel_tool_calls` is a parameter of its own", "tool_choice", "parallel")
-        return Encoded(said.get("tool_choice"), losses=tuple(scribe.losses))
+    def write_choice(self, choice: ToolChoice, target: Target | None, ledger: Ledger) -> Json:
+        wire = write_choice(choice, (), _told(ledger, target))
+        if "parallel_tool_calls" in wire:
+            ledger.lose("dropped", "`parallel_tool_calls` is a parameter of its own", "tool_choice", "parallel")
+        return wire.get("tool_choice")
+
+
+def _told(ledger: Ledger, target: Target | None) -> Scribe:
+    """The ledger that ``OpenAIResponses.ledger`` made, told who reads what is written."""
+    assert isinstance(ledger, Scribe)
+    ledger.reader = target
+    return ledger

@@ -1,6 +1,6 @@
 """An item of a stream while it grows, and its wire form when it is put together.
 
-What deltas have said cannot be unsaid: where a finished item contradicts them, they stand.
+What deltas have brought was handed on already: where a finished item contradicts them, they stand.
 """
 
 from __future__ import annotations
@@ -8,14 +8,14 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from ...codec.arguments import read_arguments, write_arguments
+from ...codec.json import Wire, is_array, is_object
 from ...types.base import Json
 from ...types.blocks import Block, OpaqueBlock, RefusalBlock, TextBlock, ThinkingBlock, ToolUseBlock
-from .wire import NAME, REASON, SUMMARY, Wire, is_array, is_object
+from .facts import CALLS, NAME, REASON, SUMMARY
 
 Key = tuple[Json, str, Json]
 """Output index, kind of part, index of the part. Kinds: ``content``, ``summary``, ``item`` for an item of one block."""
 
-CALLS = {"function_call": "arguments", "custom_tool_call": "input"}
 EMPTY_PARTS: dict[str, Wire] = {
     "output_text": {"type": "output_text", "text": "", "annotations": [], "logprobs": []},
     "refusal": {"type": "refusal", "refusal": ""},
@@ -38,28 +38,28 @@ class Item:
         self.citations: dict[Key, list[Wire]] = {}
         self.done = False
 
-    def settled(self, wire: Wire, said: dict[Key, str]) -> tuple[Wire, list[Key]]:
-        """The finished item with what was said, and the keys of its parts in order."""
+    def settled(self, wire: Wire, known: dict[Key, str]) -> tuple[Wire, list[Key]]:
+        """The finished item with what the deltas brought, and the keys of its parts in order."""
         tag = str(wire.get("type"))
         if tag in CALLS:
-            text, field = said.get((self.index, "item", 0), ""), CALLS[tag]
-            told = wire.get(field)
-            if text and not (isinstance(told, str) and told.startswith(text)):
+            text, field = known.get((self.index, "item", 0), ""), CALLS[tag]
+            given = wire.get(field)
+            if text and not (isinstance(given, str) and given.startswith(text)):
                 wire = {**wire, field: text}
         if tag not in ("message", "reasoning"):
             return wire, []
         keys: list[Key] = []
         for field in FIELDS:
             if field in wire or any(key[1] == field for key in self.parts):
-                parts, found = self.laid(field, wire.get(field), said)
+                parts, found = self.laid(field, wire.get(field), known)
                 keys += found
                 if parts:
                     wire = {**wire, field: parts}
         return wire, keys
 
-    def laid(self, field: str, told: Json, said: dict[Key, str]) -> tuple[list[Json], list[Key]]:
-        """The parts of one field: as told, but for what was said otherwise or is not there."""
-        parts: list[Json] = list(told) if is_array(told) else []
+    def laid(self, field: str, given: Json, known: dict[Key, str]) -> tuple[list[Json], list[Key]]:
+        """The parts of one field: as given, but for what the deltas brought otherwise or what is not there."""
+        parts: list[Json] = list(given) if is_array(given) else []
         opened = sorted((key for key in self.parts if key[1] == field), key=rank)
         if all(type(key[2]) is int and key[2] < len(parts) for key in opened):
             keys: list[Key] = [(self.index, field, position) for position in range(len(parts))]
@@ -69,8 +69,8 @@ class Item:
         for position, key in enumerate(keys):
             if position == len(parts):
                 parts.append(None)
-            if key in self.parts and not _agrees(parts[position], self.parts[key], said[key]):
-                parts[position] = self.grown(key, said[key])
+            if key in self.parts and not _agrees(parts[position], self.parts[key], known[key]):
+                parts[position] = self.grown(key, known[key])
         return parts, keys
 
     def grown(self, key: Key, text: str) -> Wire:
@@ -86,15 +86,15 @@ def text_key(part: Wire) -> str:
     return "refusal" if part["type"] == "refusal" else "text"
 
 
-def _agrees(told: Json, part: Wire, said: str) -> bool:
-    if not is_object(told) or told.get("type") != part["type"]:
+def _agrees(given: Json, part: Wire, known: str) -> bool:
+    if not is_object(given) or given.get("type") != part["type"]:
         return False
-    text = told.get(text_key(part))
-    return isinstance(text, str) and text.startswith(said)
+    text = given.get(text_key(part))
+    return isinstance(text, str) and text.startswith(known)
 
 
 def empty_item(part: Wire) -> Wire:
-    """An item that nobody announced, told by its first part."""
+    """An item that nobody announced, made for its first part."""
     if part["type"] in (SUMMARY, REASON):
         return {"type": "reasoning", "summary": []}
     return {"type": "message", "role": "assistant", "content": []}
@@ -136,18 +136,18 @@ def text_of(block: Block) -> str:
 _TEXTS = (TextBlock, RefusalBlock, ThinkingBlock)
 
 
-def so_far(block: Block, said: str) -> Block:
-    """A block that was never finished, with what its deltas said."""
+def so_far(block: Block, known: str) -> Block:
+    """A block that was never finished, with what its deltas brought."""
     if isinstance(block, ToolUseBlock):
-        input, text = ({}, said) if block.kind == "text" else read_arguments(said)
+        input, text = ({}, known) if block.kind == "text" else read_arguments(known)
         return replace(block, input=input, input_text=text)
-    return replace(block, text=said) if isinstance(block, _TEXTS) else block
+    return replace(block, text=known) if isinstance(block, _TEXTS) else block
 
 
-def fitting(opened: Block, block: Block, wire: Wire, said: str) -> Block:
-    """The finished block, if it is of the kind that was opened and says what was said; else what can still be said."""
+def fitting(opened: Block, block: Block, wire: Wire, known: str) -> Block:
+    """The finished block, if it is of the kind that was opened and continues what is known; else what is known."""
     if type(opened) is type(block):
-        return block if text_of(block).startswith(said) else so_far(block, said)
+        return block if text_of(block).startswith(known) else so_far(block, known)
     if isinstance(opened, (*_TEXTS, ToolUseBlock)):
-        return so_far(opened, said)
+        return so_far(opened, known)
     return OpaqueBlock(NAME, wire) if isinstance(block, (*_TEXTS, ToolUseBlock)) else block

@@ -2,10 +2,10 @@
 
 Items may interleave, so nothing waits but the end of an item, which comes when no block can join it any more: at the
 next block that begins an item of its own, or at the end. An item is written from its finished blocks as in a whole
-answer, and the last word repeats those very items.
+answer, and the last event repeats those very items.
 
 After a failure or a cancellation nothing is written for an item that is not finished, neither an event that ends it nor
-its place in the last word. (A call that the output limit cut off is ended by the provider itself, as ``incomplete``.)
+its place in the last event. (A call that the output limit cut off is ended by the provider itself, as ``incomplete``.)
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from ...codec.arguments import says
 from ...codec.framing import encode_sse
 from ...codec.incomplete import declare_last_call
+from ...codec.json import Wire, is_object
 from ...codec.stream import GrammaticalEncoder, dump
 from ...codec.tables import marks
 from ...errors import AdapterError
@@ -37,15 +38,14 @@ from ...types.request import Request
 from ...types.response import Response
 from ...types.tools import ToolDefinition
 from ...types.words import StopReason
-from .assembly import CALLS, EMPTY_PARTS, text_key, text_of
-from .item_fields import CUT, DONE
-from .items import goes_with, say_group
-from .names import Scribe
-from .parts import say_output
-from .reasoning import is_empty_part
-from .response import answering, say_envelope
+from .assembly import EMPTY_PARTS, text_key, text_of
+from .facts import CALLS, CUT, DONE, NAME, REASON, SUMMARY
+from .hosted import goes_with, write_item
+from .items import bare, is_empty_part
+from .response import answering, write_envelope
+from .rows import OUTPUT
 from .stream import EVENTS
-from .wire import NAME, REASON, SUMMARY, Wire, is_object
+from .tools import Scribe
 
 ENDS = {"completed": "response.completed", "failed": "response.failed"}
 
@@ -53,7 +53,7 @@ ENDS = {"completed": "response.completed", "failed": "response.failed"}
 class Draft:
     """An item being written: its wire form at the start, its blocks as they are so far, by place in the stream."""
 
-    __slots__ = ("blocks", "counts", "head", "index", "parts", "said", "unfinished", "wire")
+    __slots__ = ("blocks", "counts", "deltas", "head", "index", "parts", "unfinished", "wire")
 
     def __init__(self, index: int, wire: Wire) -> None:
         self.index = index
@@ -62,7 +62,7 @@ class Draft:
         self.blocks: dict[int, Block] = {}
         self.counts = {"summary_index": 0, "content_index": 0}  # how many parts of a kind there are
         self.parts: dict[int, Wire] = {}  # where the part of a block is: {"content_index": 0}
-        self.said: dict[int, list[str]] = {}  # what deltas said of each block, as the model spelled it
+        self.deltas: dict[int, list[str]] = {}  # the deltas of each block, as the model spelled them
         self.unfinished = 0  # how many of the blocks are
 
     @property
@@ -103,7 +103,7 @@ class Encoder(GrammaticalEncoder):
             case Unknown():
                 return self.progress(event)
             case _:
-                return b""  # citations are told when their text is whole, usage with the last word
+                return b""  # citations are written when their text is whole, usage with the last event
 
     def event(self, kind: str, wire: Wire) -> bytes:
         """One event, numbered."""
@@ -115,23 +115,23 @@ class Encoder(GrammaticalEncoder):
 
     def begin(self, event: MessageStart) -> bytes:
         wire = self.empty(event)
-        said = self.event("response.created", {"response": wire})
-        return said + self.event("response.in_progress", {"response": wire})
+        out = self.event("response.created", {"response": wire})
+        return out + self.event("response.in_progress", {"response": wire})
 
     def empty(self, event: MessageStart) -> Wire:
         """The answer as it begins."""
         self.start = event
         created = event.extras.get(NAME, {}).get("created_at", 0)
         empty = Response(id=event.message_id, model=event.model, extras={NAME: {"created_at": created}})
-        return {**say_envelope(empty, self.request, Scribe()), "status": "in_progress", "output": []}
+        return {**write_envelope(empty, self.request, Scribe()), "status": "in_progress", "output": []}
 
     def complete(self, event: MessageComplete) -> bytes:
         response = event.response
         if event.error is not None and response.stop_reason != StopReason.cancelled:
             return self.fail(event.error, response)
         self.ledger.where = ()
-        wire = say_envelope(replace(response, error=None), self.request, self.ledger)
-        said = self.settle(cut=wire.get("status") == CUT)
+        wire = write_envelope(replace(response, error=None), self.request, self.ledger)
+        out = self.settle(cut=wire.get("status") == CUT)
         self.ledger.where = ()
         begun = [self.whole[index] for index in sorted(self.whole)]
         if len(begun) == len(response.content) and begun != list(response.content):
@@ -140,32 +140,32 @@ class Encoder(GrammaticalEncoder):
         self.keep_id(wire)
         self.ended = True
         kind = ENDS.get(str(wire.get("status", "completed")), "response.incomplete")
-        return said + self.last_word(kind, wire)
+        return out + self.last_event(kind, wire)
 
     def fail(self, error: AdapterError, response: Response | None = None) -> bytes:
         if self.ended:
             return b""
         self.ended = True
-        said, start = self.settle(), self.start
+        out, start = self.settle(), self.start
         if start is None:  # readers refuse a stream that begins with anything else
             start = MessageStart(model=self.request.model if self.request is not None else None)
-            said = self.event("response.created", {"response": self.empty(start)})
+            out = self.event("response.created", {"response": self.empty(start)})
         begun = Response(id=start.message_id, model=start.model)
         failed = replace(response or begun, error=error, stop_reason=StopReason.error)
-        wire = say_envelope(failed, self.request, Scribe())
+        wire = write_envelope(failed, self.request, Scribe())
         self.keep_id(wire)
-        return said + self.last_word("response.failed", wire)
+        return out + self.last_event("response.failed", wire)
 
-    def last_word(self, kind: str, wire: Wire) -> bytes:
-        """The last word: the envelope, and the items that are finished."""
+    def last_event(self, kind: str, wire: Wire) -> bytes:
+        """The last event of a stream: the envelope, and the items that are finished."""
         output = [item for item in self.items if item is not None]
         return self.event(kind, {"response": {**wire, "output": output}})
 
     def keep_id(self, wire: Wire) -> None:
         """Readers refuse an answer whose id changes on the way."""
         begun = (self.start.message_id if self.start is not None else None) or ""
-        told, wire["id"] = wire.get("id", begun), begun
-        if told != begun:
+        given, wire["id"] = wire.get("id", begun), begun
+        if given != begun:
             self.ledger.lose_form("approximated", f"{NAME} keeps the id that the stream began with", "id")
 
     def progress(self, event: Unknown) -> bytes:
@@ -180,32 +180,32 @@ class Encoder(GrammaticalEncoder):
     # --------------------------------------------------------------------------------------------------------- items
 
     def open(self, index: int, block: Block) -> bytes:
-        latest, said = self.latest, b""
+        latest, out = self.latest, b""
         if latest is None or "joined" not in marks(NAME, block) or not goes_with(block, latest.first):
-            said = self.settle()
+            out = self.settle()
             latest = self.latest = self.draft(index, block)
             if latest is not None:
                 added = {"output_index": latest.index, "item": latest.wire}
-                said += self.event("response.output_item.added", added)
+                out += self.event("response.output_item.added", added)
         self.owner[index] = latest
         if latest is None:
-            return said
+            return out
         self.last = index
         self.ready.pop(latest.index, None)
         latest.unfinished += 1
         latest.blocks[index] = block
-        latest.said[index] = []
+        latest.deltas[index] = []
         if isinstance(block, TextBlock | RefusalBlock):
-            said += self.add_part(latest, index)
+            out += self.add_part(latest, index)
         text = block.text if isinstance(block, TextBlock | RefusalBlock | ThinkingBlock) else ""
-        return said + self.piece(index, text) if text else said
+        return out + self.piece(index, text) if text else out
 
     def draft(self, index: int, block: Block) -> Draft | None:
-        """The item that a block begins; none where it cannot be said, which is told at its end."""
+        """The item that a block begins; None where it cannot be written, which is declared at its end."""
         if isinstance(block, ToolUseBlock) and block.name in self.free:
             block = replace(block, kind="text", input={}, input_text="")
         place = len(self.items)
-        wire = say_group([(index, block)], place, answering(self.request))
+        wire = write_item([(index, block)], place, answering(self.request))
         if wire is None:
             return None
         tag = wire.get("type")
@@ -232,19 +232,19 @@ class Encoder(GrammaticalEncoder):
         if draft is None or not text:
             return b""
         block = draft.blocks[index]
-        draft.said[index].append(text)
+        draft.deltas[index].append(text)
         if isinstance(block, ToolUseBlock):
             return self.call_piece(draft, block, text)
-        said = self.add_part(draft, index) if index not in draft.parts else b""
+        out = self.add_part(draft, index) if index not in draft.parts else b""
         kind, logprobs = DELTAS[_tag(block)]
-        return said + self.event(
+        return out + self.event(
             f"response.{kind}.delta", {**draft.head, **draft.parts[index], "delta": text, **logprobs}
         )
 
     def call_piece(self, draft: Draft, block: ToolUseBlock, text: str) -> bytes:
         free = draft.wire["type"] == "custom_tool_call"
         if free and block.kind != "text":
-            return b""  # the text is inside JSON: it is said when it is whole
+            return b""  # the text is inside JSON: it is written when it is whole
         return self.event(f"response.{CALL_EVENTS[draft.wire['type']]}.delta", {**draft.head, "delta": text})
 
     def end(self, index: int, block: Block) -> bytes:
@@ -252,7 +252,7 @@ class Encoder(GrammaticalEncoder):
         self.whole[index] = block
         self.ledger.where = ("content", index)
         if draft is None:
-            say_group([(index, block)], 0, self.ledger)
+            write_item([(index, block)], 0, self.ledger)
             return b""
         draft.unfinished -= 1
         if not draft.unfinished:
@@ -260,42 +260,42 @@ class Encoder(GrammaticalEncoder):
         if isinstance(block, ToolUseBlock):
             return self.end_call(draft, index, block)
         draft.blocks[index] = block
-        said = b""
+        out = b""
         if isinstance(block, ThinkingBlock) and index not in draft.parts and is_empty_part(block):
-            said = self.add_part(draft, index)
-        return self.end_part(draft, index, block, said) if index in draft.parts else b""
+            out = self.add_part(draft, index)
+        return self.end_part(draft, index, block, out) if index in draft.parts else b""
 
-    def end_part(self, draft: Draft, index: int, block: Block, said: bytes) -> bytes:
+    def end_part(self, draft: Draft, index: int, block: Block, out: bytes) -> bytes:
         place, tag = {**draft.head, **draft.parts[index]}, _tag(block)
         kind, logprobs = DELTAS[tag]
         part = (
             {"type": tag, "text": text_of(block)}
             if isinstance(block, ThinkingBlock)
-            else say_output(block, Scribe()) or {}
+            else OUTPUT.write(bare(block), Scribe()) or {}
         )
         for number, annotation in enumerate(part["annotations"] if _cites(block) else ()):
-            told = {**place, "annotation_index": number, "annotation": annotation}
-            said += self.event("response.output_text.annotation.added", told)
+            cited = {**place, "annotation_index": number, "annotation": annotation}
+            out += self.event("response.output_text.annotation.added", cited)
         key = text_key(part)
-        said += self.event(f"response.{kind}.done", {**place, key: part[key], **logprobs})
+        out += self.event(f"response.{kind}.done", {**place, key: part[key], **logprobs})
         group = "reasoning_summary_part" if tag == SUMMARY else "content_part"
-        return said + self.event(f"response.{group}.done", {**place, "part": part})
+        return out + self.event(f"response.{group}.done", {**place, "part": part})
 
     def end_call(self, draft: Draft, index: int, block: ToolUseBlock) -> bytes:
         tag, begun = draft.wire["type"], draft.blocks[index]
         hidden = tag == "custom_tool_call" and isinstance(begun, ToolUseBlock) and begun.kind != "text"
-        told = "" if hidden else "".join(draft.said[index])
+        text_before = "" if hidden else "".join(draft.deltas[index])
         block = _as_begun(block, tag)
-        if tag == "function_call" and told and says(told, block.input):
-            block = replace(block, input_text=told)
+        if tag == "function_call" and text_before and says(text_before, block.input):
+            block = replace(block, input_text=text_before)
         draft.blocks[index] = block
-        text, kind, said = text_of(block), f"response.{CALL_EVENTS[tag]}", b""
-        if text and not told:
-            said = self.event(f"{kind}.delta", {**draft.head, "delta": text})
+        text, kind, out = text_of(block), f"response.{CALL_EVENTS[tag]}", b""
+        if text and not text_before:
+            out = self.event(f"{kind}.delta", {**draft.head, "delta": text})
         whole: Wire = {**draft.head, CALLS[tag]: text}
         if tag == "function_call":
             whole["name"] = block.name
-        return said + self.event(f"{kind}.done", whole)
+        return out + self.event(f"{kind}.done", whole)
 
     def settle(self, *, cut: bool = False) -> bytes:
         """End the items whose blocks are all finished. ``cut``: the answer ended early."""
@@ -306,7 +306,7 @@ class Encoder(GrammaticalEncoder):
     def done(self, draft: Draft, *, cut: bool) -> bytes:
         group = list(draft.blocks.items())
         self.ledger.where = ("content", group[0][0])
-        item = say_group(group, draft.index, self.ledger, cut=cut) or draft.wire
+        item = write_item(group, draft.index, self.ledger, cut=cut) or draft.wire
         if item.get("id") != draft.wire.get("id") and "id" in draft.wire:
             item["id"] = draft.wire["id"]
             self.ledger.lose_form("approximated", f"{NAME} keeps the id that the item began with", "extras", NAME)
@@ -339,6 +339,6 @@ def _cites(block: Block) -> bool:
 
 def _tag(block: Block) -> str:
     if isinstance(block, ThinkingBlock):
-        tag: str = marks(NAME, block).get("part", SUMMARY)
+        tag: str = marks(NAME, block).get("tag", SUMMARY)
         return tag
     return "refusal" if isinstance(block, RefusalBlock) else "output_text"

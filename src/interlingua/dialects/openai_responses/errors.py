@@ -1,9 +1,12 @@
-"""Errors: read left to right to decode, right to left to encode. Compatible servers shape theirs in several ways."""
+"""Errors, and what a request must have. Compatible servers shape their errors in several ways.
+
+The table is read left to right to decode, right to left to encode. Complaints name the parameter and have a code.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from ...codec.error_tables import (
     ErrorRow,
@@ -17,7 +20,22 @@ from ...codec.error_tables import (
     text_of,
     wire_error,
 )
+from ...codec.json import Wire, is_array, is_object
 from ...codec.limits import ERROR_TEXT
+from ...codec.openai_complaints import complain
+from ...codec.validate import (
+    BOOLEAN,
+    INTEGER,
+    NUMBER,
+    OBJECT,
+    OBJECTS,
+    TEXT,
+    Calls,
+    Complaint,
+    Field,
+    first_complaint,
+    unpaired,
+)
 from ...errors import (
     AdapterError,
     AuthError,
@@ -31,7 +49,7 @@ from ...errors import (
 )
 from ...types.base import Json
 from ...types.loss import WireError
-from .wire import NAME, Wire, is_object
+from .facts import NAME, STORED
 
 ERRORS = ErrorTable(
     # status  wire word                       canonical                  retry
@@ -96,24 +114,98 @@ def encode_error_body(error: AdapterError) -> Wire:
     residue = error.extras.get(NAME)
     if is_object(residue) and "error" in residue:
         return reworded(residue, error.provider_message or error.message)
-    return {"error": say_error(error)}
+    return {"error": write_error(error)}
 
 
-def say_error(error: AdapterError) -> Wire:
+def write_error(error: AdapterError) -> Wire:
     word = ERRORS.row_for(error).word
     kind, code = (word, None) if word.endswith("_error") else (TYPES.get(word, "invalid_request_error"), word)
     return {"message": error.provider_message or error.message, "type": kind, "param": None, "code": code}
 
 
-def say_failure(error: AdapterError) -> Wire:
+def write_failure(error: AdapterError) -> Wire:
     """The error of an answer that failed: a code and a message, or what was read."""
     residue = error.extras.get(NAME)
     if is_object(residue) and is_object(residue.get("error")):
         inner: Wire = encode_error_body(error)["error"]
         return inner
-    said = say_error(error)
-    return {"code": said["code"] or said["type"], "message": said["message"]}
+    wire = write_error(error)
+    return {"code": wire["code"] or wire["type"], "message": wire["message"]}
 
 
 def encode_error(error: AdapterError) -> WireError:
     return wire_error(ERRORS, error, NAME, foreign(error, NAME), encode_error_body, x_request_id=error.request_id)
+
+
+# ------------------------------------------------------------------------------------------ what a request must have
+
+ANY_ROLE = ("system", "developer", "user", "assistant", "tool", "critic", "discriminator", "unknown")
+# fmt: off
+FIELDS = (
+    Field("model",                                      (TEXT,)),
+    Field("input",                                      (TEXT, OBJECTS)),
+    Field("input.*",                                    (OBJECT,), needed=True),
+    Field("input.*.type",                               (TEXT,)),
+    Field("input.*.role",                               (TEXT,), words=ANY_ROLE),
+    Field("input.*type=message.role",                   (TEXT,), needed=True, words=ANY_ROLE),
+    Field("input.*type=message.content",                (TEXT, OBJECTS), needed=True),
+    Field("input.*type=message.content.*",              (OBJECT,), needed=True),
+    Field("input.*type=message.content.*.type",         (TEXT,), needed=True),
+    Field("input.*type=function_call.call_id",          (TEXT,), needed=True),
+    Field("input.*type=function_call.name",             (TEXT,), needed=True),
+    Field("input.*type=function_call.arguments",        (TEXT,), needed=True),
+    Field("input.*type=function_call_output.call_id",   (TEXT,), needed=True),
+    Field("input.*type=function_call_output.output",    (TEXT, OBJECTS), needed=True),
+    Field("input.*type=custom_tool_call.call_id",       (TEXT,), needed=True),
+    Field("input.*type=custom_tool_call_output.call_id", (TEXT,), needed=True),
+    Field("instructions",                               (TEXT, OBJECTS)),
+    Field("previous_response_id",                       (TEXT,)),
+    Field("stream",                                     (BOOLEAN,)),
+    Field("store",                                      (BOOLEAN,)),
+    Field("temperature",                                (NUMBER,)),
+    Field("top_p",                                      (NUMBER,)),
+    Field("max_output_tokens",                          (INTEGER,)),
+    Field("reasoning",                                  (OBJECT,)),
+    Field("text",                                       (OBJECT,)),
+    Field("tool_choice",                                (TEXT, OBJECT)),
+    Field("tools",                                      (OBJECTS,)),
+    Field("tools.*",                                    (OBJECT,), needed=True),
+    Field("tools.*.type",                               (TEXT,)),
+    Field("tools.*type=function.name",                  (TEXT,), needed=True),
+    Field("tools.*type=function.parameters",            (OBJECT,)),
+)
+# fmt: on
+PAIRED = {
+    "function_call": "call",
+    "custom_tool_call": "call",
+    "function_call_output": "result",
+    "custom_tool_call_output": "result",
+}
+ORDER = {
+    "no tool call found": "No tool call found that the output with the call_id {!r} could answer.",
+    "no tool result found": "No tool output found for the call {!r}: an output item must follow it.",
+}
+
+
+def validate_request(body: Json) -> None:
+    """Raise what the vendor would answer to a body that it cannot take."""
+    wrong = first_complaint(body, FIELDS, _order)
+    if wrong is not None:
+        raise complain(NAME, wrong, ORDER)
+
+
+def _order(body: Wire) -> Iterator[Complaint]:
+    if any(body.get(key) for key in STORED):
+        return
+    if body.get("input") is None:
+        yield Complaint(("input",), "missing", f"{TEXT} or {OBJECTS}")
+    elif is_array(body["input"]):
+        yield from unpaired(map(_turn, range(len(body["input"])), body["input"]))
+
+
+def _turn(index: int, item: Wire) -> Calls:
+    kind = item.get("type")
+    if kind not in PAIRED:
+        return Calls({}, {})
+    named: dict[str, tuple[str | int, ...]] = {item["call_id"]: ("input", index, "call_id")}
+    return Calls(named, {}) if PAIRED[kind] == "call" else Calls({}, named)

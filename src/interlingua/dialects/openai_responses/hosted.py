@@ -1,28 +1,56 @@
-"""Items of tools that the provider runs or defines: web search, file search, code, shell, patches, MCP, programs.
+"""Items of tools that the provider runs or defines, and all items together.
 
 ``web_search_call`` is a ``ServerToolUseBlock`` named ``web_search``: its input is what the item says of the call. What
-a call found is a ``ServerToolResultBlock``, marked ``joined`` where both are one item. A picture the model made is an
-``ImageBlock``. Other items are carried whole. Marks: ``absent`` (a status we would write), ``id`` (which id stands for
-the call where it is not the usual one), ``tag`` and ``text`` (of an MCP call: the tool has a name of its own, and
-arguments as the model wrote them), ``format`` (of a picture, though it is the usual one).
+a call found is a ``ServerToolResultBlock``, marked ``joined`` where both are one item. A picture that the model made is
+an ``ImageBlock``. Other items are carried whole. Marks: ``id`` (which id stands for the call where it is not the usual
+one), ``tag`` (of an MCP call, whose tool has a name of its own).
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
-from ...codec.arguments import read_arguments, write_arguments
-from ...codec.tables import Ledger, kept, marks, own
+from msgspec.structs import replace
+
+from ...codec.json import Wire, is_object
+from ...codec.kinds import REFUSED
+from ...codec.ledger import Ledger
+from ...codec.paths import ABSENT, merge
+from ...codec.tables import kept, marks
 from ...types.base import Json
 from ...types.blocks import (
     Base64Source,
     Block,
     ImageBlock,
     OpaqueBlock,
+    RedactedThinkingBlock,
     ServerToolResultBlock,
     ServerToolUseBlock,
+    TextBlock,
+    ThinkingBlock,
+    ToolUseBlock,
 )
-from .wire import NAME, NO_FLAG, Wire, take_text
+from .facts import DONE, NAME, is_part
+from .items import (
+    Placed,
+    declare_marks,
+    item_marks,
+    item_residue,
+    read_call,
+    read_message,
+    read_place,
+    read_reasoning,
+    walk,
+    write_call,
+    write_message,
+    write_place,
+    write_reasoning,
+    write_redacted,
+)
+from .rows import HOSTED_CALL, MCP_CALLS, PICTURES
+from .rules import HOSTED_HERE, NO_FLAG
+from .tools import Scribe
 
 # By canonical name; what is not here is "<name>_call", has an "id", and says what it found in an item of its own.
 TAGS = {"program": "program"}
@@ -36,205 +64,90 @@ CLIENT = ("computer", "shell", "local_shell", "apply_patch", "tool_search")
 NAMES = {tag: name for name, tag in TAGS.items()}
 OUTPUT_NAMES = {tag: name for name, tag in OUTPUT_TAGS.items()}
 MCP, IMAGE = "mcp_call", "image_generation_call"
-MCP_KEYS = ("output", "error")
+MCP_FOUND = ("output", "error")
 NOT_INPUT = ("id", "call_id", "status", "created_by")
-JOINED: Wire = {"joined": True}
+
+# ------------------------------------------------------------------------------------------------------------- reading
 
 
-def call_tag(name: str) -> str:
-    return TAGS.get(name, f"{name}_call")
+def read_item(item: Wire, place: int | None, index: int, *, border: bool = False, cut: bool = False) -> list[Block]:
+    """The blocks of one item. ``index`` is the place of the first among all, of which a missing call id is made."""
+    kind: Json = item.get("type", ABSENT)
+    if kind == "message" or (kind is ABSENT and "role" in item):
+        return read_message(item, place, border=border, cut=cut)
+    if kind == "function_call" or kind == "custom_tool_call":
+        return [read_call(item, place, index, cut=cut)]
+    if kind == "reasoning":
+        return read_reasoning(item, place)
+    return read_hosted(item, kind, place) if type(kind) is str else [OpaqueBlock(NAME, item)]
 
 
-def output_tag(name: str) -> str:
-    return OUTPUT_TAGS.get(name, f"{name}_call_output")
-
-
-def id_key(name: str) -> str:
-    return "call_id" if name in CALL_IDS else "id"
-
-
-def read_hosted(item: Wire, place: int | None) -> list[Block]:
+def read_hosted(item: Wire, tag: str, place: int | None) -> list[Block]:
     """The blocks of an item that is neither a message, nor reasoning, nor a call of the caller's tools."""
-    tag: Json = item.get("type")
-    try:
-        if tag == MCP:
-            return read_mcp(dict(item))
-        if tag == IMAGE and isinstance(item.get("result"), str) and item["result"]:
-            return [read_image(dict(item), place)]
-        if tag in OUTPUT_NAMES or tag.endswith("_call_output"):
-            return [read_output(dict(item), OUTPUT_NAMES.get(tag) or tag.removesuffix("_call_output"))]
-        if tag in NAMES or tag.endswith("_call"):
-            return read_call(dict(item), NAMES.get(tag) or tag.removesuffix("_call"))
-    except (KeyError, TypeError, ValueError, AttributeError):
-        pass
-    return [OpaqueBlock(NAME, item)]
+    found: list[Block] | None = None
+    if tag == MCP:
+        found = read_mcp_call(item)
+    elif tag == IMAGE and (picture := PICTURES.read(item)) is not REFUSED:
+        found = [picture if place is None else _placed(picture, place)]
+    elif tag in OUTPUT_NAMES or tag.endswith("_call_output"):
+        found = read_output(item, OUTPUT_NAMES.get(tag) or tag.removesuffix("_call_output"))
+    elif tag in NAMES or tag.endswith("_call"):
+        found = read_hosted_call(item, NAMES.get(tag) or tag.removesuffix("_call"))
+    return found or [OpaqueBlock(NAME, item)]
 
 
-def read_call(rest: Wire, name: str) -> list[Block]:
-    forms: Wire = {}
+def _placed(block: ImageBlock, place: int) -> Block:
+    rest, mark = dict(block.extras.get(NAME, {})), dict(marks(NAME, block))
+    status = rest.pop("status", None)  # it is never written otherwise than it was read
+    read_place(rest, mark, IMAGE, place)
+    rest |= {"status": status} if status is not None else {}
+    return replace(block, **{"extras": {}, "forms": {}, **kept(NAME, rest, mark, {})})
+
+
+def read_hosted_call(item: Wire, name: str) -> list[Block] | None:
+    _, rest, mark = HOSTED_CALL.take(item)
     del rest["type"]
-    id = _read_id(rest, id_key(name), forms)
+    id = _read_id(rest, "call_id" if name in CALL_IDS else "id", mark)
+    if id is None:
+        return None
     found = FOUND.get(name)
     content = rest.pop(found) if found is not None and rest.get(found) is not None else None
     input = {key: rest.pop(key) for key in [*rest] if key not in NOT_INPUT and key != found}
-    _read_status(rest, forms)
-    call = ServerToolUseBlock(id, name, input, NAME, **kept(NAME, rest, forms, {}))
-    if content is None:
-        return [call]
-    return [call, ServerToolResultBlock(id, name, content, NAME, forms={NAME: JOINED})]
+    call = ServerToolUseBlock(id, name, input, NAME, **kept(NAME, rest, mark, {}))
+    return [call] if content is None else [call, _found_by(call, content)]
 
 
-def _read_id(rest: Wire, key: str, forms: Wire) -> str:
+def _read_id(rest: Wire, key: str, mark: Wire) -> str | None:
     """The id that a result answers to; an item of either kind may have only the other."""
-    if not isinstance(rest.get(key), str) or not rest[key]:
-        key = forms["id"] = "id" if key == "call_id" else "call_id"
-    if not isinstance(rest[key], str):
-        raise TypeError(key)
-    id: str = rest.pop(key)
-    return id
+    if type(rest.get(key)) is not str or not rest[key]:
+        key = mark["id"] = "id" if key == "call_id" else "call_id"
+    return rest.pop(key) if type(rest.get(key)) is str else None
 
 
-def _read_status(rest: Wire, forms: Wire) -> None:
-    if rest.get("status") == "completed":
-        del rest["status"]
-    elif "status" not in rest:
-        forms["absent"] = ["status"]
+def _found_by(call: ServerToolUseBlock, content: Json, failed: bool | None = None) -> Block:
+    return ServerToolResultBlock(call.id, call.name, content, NAME, failed, forms={NAME: {"joined": True}})
 
 
-def read_mcp(rest: Wire) -> list[Block]:
+def read_mcp_call(item: Wire) -> list[Block] | None:
     """A call of a tool that an MCP server has: its name and arguments are like any other's."""
-    forms: Wire = {"tag": MCP}
-    del rest["type"]
-    id, name = take_text(rest, "id"), take_text(rest, "name")
-    input, text = read_arguments(take_text(rest, "arguments"))
-    if text is not None:
-        forms["text"] = text
-    found = next((key for key in MCP_KEYS if rest.get(key) is not None), None)
-    content = rest.pop(found) if found is not None else None
-    _read_status(rest, forms)
-    call = ServerToolUseBlock(id, name, input, NAME, **kept(NAME, rest, forms, {}))
+    found = next((key for key in MCP_FOUND if item.get(key) is not None), None)
+    call: Any = MCP_CALLS.read({key: value for key, value in item.items() if key != found})
+    if call is REFUSED:
+        return None
+    call = replace(call, forms={NAME: {**marks(NAME, call), "tag": MCP}})
     if found is None:
         return [call]
-    failed = True if found == "error" else None
-    return [call, ServerToolResultBlock(id, name, content, NAME, failed, forms={NAME: JOINED})]
+    return [call, _found_by(call, item[found], True if found == "error" else None)]
 
 
-def read_output(rest: Wire, name: str) -> Block:
-    forms: Wire = {}
-    del rest["type"]
-    fields: dict[str, Any] = {"tool_use_id": _read_id(rest, "call_id", forms), "name": name, "dialect": NAME}
-    fields["content"] = rest.pop(OUTPUT_KEYS.get(name, "output"), None)
-    return ServerToolResultBlock(**fields, **kept(NAME, rest, forms, {}))
-
-
-def read_image(rest: Wire, place: int | None) -> Block:
-    """Everything but the picture itself is residue."""
-    forms: Wire = {}
-    del rest["type"]
-    if rest.get("output_format") == "png":
-        forms["format"] = "png"
-    kind = rest.pop("output_format", "png")
-    source = Base64Source(f"image/{kind}", rest.pop("result"))
-    _read_status(rest, forms)
-    if place is not None and "id" not in rest:
-        forms.setdefault("absent", []).append("id")
-    elif rest.get("id") == f"ig_{place}":
-        del rest["id"]
-    return ImageBlock(source, **kept(NAME, rest, forms, {}))
-
-
-# ---------------------------------------------------------------------------------------------------------- writing
-
-
-def say_call(block: ServerToolUseBlock, found: ServerToolResultBlock | None, ledger: Ledger) -> Wire | None:
-    """A call, with what it found where both are one item."""
-    if not _ours(block, ledger):
+def read_output(item: Wire, name: str) -> list[Block] | None:
+    rest = {key: value for key, value in item.items() if key != "type"}
+    mark: Wire = {}
+    id = _read_id(rest, "call_id", mark)
+    if id is None:
         return None
-    mark, name = marks(NAME, block), block.name
-    if mark.get("tag") == MCP:
-        wire: Wire = {"type": MCP, "id": block.id, "name": name}
-        wire["arguments"] = write_arguments(block.input, mark.get("text"))
-        key = MCP_KEYS[1] if found is not None and found.is_error else MCP_KEYS[0]
-    else:
-        wire = {"type": call_tag(name), mark.get("id") or id_key(name): block.id, **_say_input(block, ledger)}
-        key = FOUND.get(name, "results")
-    if found is not None:
-        wire[key] = found.content
-    _attributes(block, ledger)
-    own(NAME, wire, block)
-    _say_status(wire, mark)
-    return wire
-
-
-def _say_input(block: ServerToolUseBlock, ledger: Ledger) -> Wire:
-    """The input stands beside what the item says of itself."""
-    taken = [key for key in ("type", *NOT_INPUT, FOUND.get(block.name, "type")) if key in block.input]
-    for key in taken:
-        ledger.lose("dropped", f"the item of {NAME} has a field of this name itself", "input", key)
-    return {key: value for key, value in block.input.items() if key not in taken} if taken else block.input
-
-
-def declare_found(call: ServerToolUseBlock, found: ServerToolResultBlock, ledger: Ledger) -> None:
-    """A result that is said inside its call's item has no id or name of its own."""
-    for field, value in (("tool_use_id", call.id), ("name", call.name)):
-        if getattr(found, field) != value:
-            ledger.lose_form("dropped", f"{NAME} has the result inside the item of its call", field)
-    if found.is_error is False or (found.is_error and marks(NAME, call).get("tag") != MCP):
-        ledger.lose("dropped", NO_FLAG, "is_error", weight="content" if found.is_error else "form")
-    _attributes(found, ledger)
-
-
-def _ours(block: ServerToolUseBlock | ServerToolResultBlock, ledger: Ledger) -> bool:
-    if block.dialect in ("", NAME):
-        return True
-    ledger.lose("dropped", f"the call of a hosted tool of {block.dialect} that is not translated to {NAME}")
-    return False
-
-
-def _say_status(wire: Wire, mark: Wire) -> None:
-    if "status" not in mark.get("absent", ()):
-        wire.setdefault("status", "completed")
-
-
-def _attributes(block: Block, ledger: Ledger) -> None:
-    if block.signature is not None:
-        ledger.lose("dropped", f"{block.type} blocks of {NAME} have no signature", "signature", weight="state")
-    if block.cache is not None:
-        ledger.lose("dropped", f"{NAME} takes cache marks on input parts only", "cache")
-    ledger.foreign(block, NAME)
-
-
-def say_result(block: ServerToolResultBlock, ledger: Ledger) -> Wire | None:
-    if not _ours(block, ledger):
-        return None
-    wire: Wire = {"type": output_tag(block.name), marks(NAME, block).get("id", "call_id"): block.tool_use_id}
-    if block.content is not None:
-        wire[OUTPUT_KEYS.get(block.name, "output")] = block.content
-    if block.is_error is not None:
-        ledger.lose("dropped", NO_FLAG, "is_error", weight="content" if block.is_error else "form")
-    _attributes(block, ledger)
-    return own(NAME, wire, block)
-
-
-def say_image(block: ImageBlock, place: int | None, ledger: Ledger) -> Wire | None:
-    """Without an id of the issuer's, a picture can be said in an answer only."""
-    residue, mark = block.extras.get(NAME, {}), marks(NAME, block)
-    if not isinstance(block.source, Base64Source) or (place is None and "id" not in residue):
-        ledger.lose("dropped", f"an assistant's image in {NAME} needs its issuer's id", weight="state")
-        return None
-    kind = block.source.media_type.removeprefix("image/")
-    wire: Wire = {"type": IMAGE, "result": block.source.data}
-    if kind != "png" or "format" in mark:
-        wire["output_format"] = kind
-    if block.detail is not None:
-        ledger.lose("dropped", f"an assistant's image in {NAME} has no `detail`", "detail")
-    ledger.foreign(block.source, NAME, "source")
-    _attributes(block, ledger)
-    own(NAME, wire, block)
-    if place is not None and "id" not in mark.get("absent", ()):
-        wire.setdefault("id", f"ig_{place}")
-    _say_status(wire, mark)
-    return wire
+    content = rest.pop(OUTPUT_KEYS.get(name, "output"), None)
+    return [ServerToolResultBlock(id, name, content, NAME, **kept(NAME, rest, mark, {}))]
 
 
 def waits_for_caller(block: Block, answered: set[str]) -> bool:
@@ -246,3 +159,156 @@ def waits_for_caller(block: Block, answered: set[str]) -> bool:
         and block.id not in answered
         and block.input.get("execution") != "server"
     )
+
+
+# ------------------------------------------------------------------------------------------------------------- writing
+
+
+def groups_of(blocks: Iterable[tuple[int, Block]]) -> list[list[tuple[int, Block]]]:
+    """Blocks with their places, those of one item together."""
+    groups: list[list[tuple[int, Block]]] = []
+    for index, block in blocks:
+        if block.forms and groups and "joined" in marks(NAME, block) and goes_with(block, groups[-1][0][1]):
+            groups[-1].append((index, block))
+        else:
+            groups.append([(index, block)])
+    return groups
+
+
+def goes_with(block: Block, head: Block) -> bool:
+    """Whether a block marked as joined can be of the item that another begins."""
+    if isinstance(head, ServerToolUseBlock):
+        return isinstance(block, ServerToolResultBlock)
+    if isinstance(head, ThinkingBlock):
+        return isinstance(block, ThinkingBlock)
+    return is_part(head) and is_part(block)
+
+
+def write_item(
+    group: Placed, place: int | None, scribe: Scribe, *, border: bool = False, cut: bool = False
+) -> Wire | None:
+    """The item of some blocks that belong together, or None and a loss. The ledger's place is on the first."""
+    index, head = group[0]
+    cut = cut or head.incomplete or (len(group) > 1 and any(block.incomplete for _, block in group))
+    match head:
+        case TextBlock():
+            return write_message(group, place, scribe, border=border, cut=cut)
+        case ToolUseBlock():
+            return write_call(head, place, scribe, cut=cut)
+        case ThinkingBlock():
+            return write_reasoning(group, place, scribe)
+        case ServerToolUseBlock():
+            return write_hosted_call(head, group, scribe)
+        case RedactedThinkingBlock():
+            return write_redacted(head, index, place, scribe)
+        case ServerToolResultBlock():
+            return write_output(head, scribe)
+        case ImageBlock() if "tag" not in marks(NAME, head):
+            return write_picture(head, place, scribe)
+        case OpaqueBlock() if not is_part(head):
+            raw: Json = head.raw
+            return dict(raw) if is_object(raw) else None
+        case _ if is_part(head):
+            return write_message(group, place, scribe, border=border, cut=cut)
+        case _:
+            scribe.lose("dropped", f"{NAME} has no {head.type} blocks of an assistant")
+            return None
+
+
+def write_hosted_call(call: ServerToolUseBlock, group: Placed, scribe: Ledger) -> Wire | None:
+    """A call, with what it found where both are one item."""
+    found: ServerToolResultBlock | None = None
+    for block in walk(group, scribe):
+        if isinstance(block, ServerToolResultBlock):
+            found = block
+            _declare_found(call, found, scribe)
+    if not HOSTED_HERE.holds(call):
+        HOSTED_HERE.fit(call, scribe)
+        return None
+    mark, name = marks(NAME, call), call.name
+    if mark.get("tag") == MCP:
+        wire: Wire = MCP_CALLS.write(call, scribe)
+        key = MCP_FOUND[1] if found is not None and found.is_error else MCP_FOUND[0]
+    else:
+        id_key = mark.get("id") or ("call_id" if name in CALL_IDS else "id")
+        wire = {"type": TAGS.get(name, f"{name}_call"), id_key: call.id, **_write_input(call, scribe)}
+        key = FOUND.get(name, "results")
+        declare_marks(call, scribe)
+        merge(wire, call.extras.get(NAME, {}))
+        HOSTED_CALL.put_constants(wire, mark)
+    if found is not None:
+        wire[key] = found.content
+    return wire
+
+
+def _write_input(block: ServerToolUseBlock, ledger: Ledger) -> Wire:
+    """The input stands beside what the item says of itself."""
+    taken = [key for key in ("type", *NOT_INPUT, FOUND.get(block.name, "type")) if key in block.input]
+    for key in taken:
+        ledger.lose("dropped", f"the item of {NAME} has a field of this name itself", "input", key)
+    return {key: value for key, value in block.input.items() if key not in taken} if taken else block.input
+
+
+def _declare_found(call: ServerToolUseBlock, found: ServerToolResultBlock, ledger: Ledger) -> None:
+    """A result that is written inside its call's item has no id or name of its own."""
+    for field, value in (("tool_use_id", call.id), ("name", call.name)):
+        if getattr(found, field) != value:
+            ledger.lose_form("dropped", f"{NAME} has the result inside the item of its call", field)
+    if found.is_error is False or (found.is_error and marks(NAME, call).get("tag") != MCP):
+        ledger.lose("dropped", NO_FLAG, "is_error", weight="content" if found.is_error else "form")
+    declare_marks(found, ledger)
+
+
+def write_output(block: ServerToolResultBlock, ledger: Ledger) -> Wire | None:
+    """What a hosted tool found, as an item of its own."""
+    if not HOSTED_HERE.holds(block):
+        HOSTED_HERE.fit(block, ledger)
+        return None
+    tag = OUTPUT_TAGS.get(block.name, f"{block.name}_call_output")
+    wire: Wire = {"type": tag, marks(NAME, block).get("id", "call_id"): block.tool_use_id}
+    if block.content is not None:
+        wire[OUTPUT_KEYS.get(block.name, "output")] = block.content
+    if block.is_error is not None:
+        ledger.lose("dropped", NO_FLAG, "is_error", weight="content" if block.is_error else "form")
+    declare_marks(block, ledger)
+    return merge(wire, block.extras.get(NAME, {}))
+
+
+def write_picture(block: ImageBlock, place: int | None, ledger: Ledger) -> Wire | None:
+    """Without an id of the issuer's, a picture can be written in an answer only."""
+    if not isinstance(block.source, Base64Source) or (place is None and "id" not in block.extras.get(NAME, {})):
+        ledger.lose("dropped", f"an assistant's image in {NAME} needs its issuer's id", weight="state")
+        return None
+    wire: Wire = PICTURES.write(block, ledger)
+    write_place(wire, marks(NAME, block), IMAGE, place)
+    return wire
+
+
+# --------------------------------------------------------------------------------------------- an answer as a turn
+
+
+def spelled_out(head: Block, place: int, *, cut: bool) -> Block:
+    """The first block of an item of an answer, with the id and the status that the item has there by its place."""
+    tag = _tag_of(head)
+    if tag is None:
+        return head
+    residue: Wire = head.extras.get(NAME, {})
+    is_shared = tag in ("message", "reasoning")
+    item = dict(item_residue(head)) if is_shared else dict(residue)
+    write_place(item, item_marks(head) if is_shared else marks(NAME, head), tag, place, cut=cut)
+    if item.get("status") == DONE:
+        del item["status"]
+    if not item:
+        return head
+    return replace(head, extras={**head.extras, NAME: {**residue, "item": item} if is_shared else item})
+
+
+def _tag_of(head: Block) -> str | None:
+    """The tag of an item whose id may be of our making."""
+    if isinstance(head, ToolUseBlock):
+        return "custom_tool_call" if head.kind == "text" else "function_call"
+    if isinstance(head, ThinkingBlock):
+        return "reasoning"
+    if isinstance(head, ImageBlock):
+        return IMAGE if "tag" not in marks(NAME, head) else "message"
+    return "message" if is_part(head) else None

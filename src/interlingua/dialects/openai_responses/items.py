@@ -1,270 +1,374 @@
-"""The items that a model makes: messages, calls, and all of them together. One turn of the assistant is many items.
+"""The items that a model makes: messages, calls and reasoning. One turn of the assistant is many items.
 
-Items have two spellings: in an answer, or with an id, they carry ``id`` and ``status``; a message put in without an id
-is a type, a role and a string. The type is optional in the protocol and demanded by llama.cpp; it is left out only at
-the border of two turns, which nothing else tells.
+Items have two spellings. In an answer, or with an id, they have ``id`` and ``status``; a message that is put in without
+an id is a type, a role and a string. The type is optional in the protocol and required by llama.cpp; it is left out
+only at the border of two turns, which nothing else shows.
 
-What all items have is in ``item_fields.py``, reasoning in ``reasoning.py``.
+A message and a reasoning item may become several blocks, one for each part. Their own marks and residue are under
+``item`` on the first block; the others are marked ``joined``. ``place`` is the position in an answer, from which an id
+is made where the issuer gave none; it is None in a request, where ids are never invented. ``cut``: the item is the last
+of an answer that ended early, or holds an incomplete block, so we would write that it is incomplete.
 
-Marks under ``item``: ``type`` (False: absent though there is no border), ``content`` (``string`` or ``list``),
-``absent`` (keys we would write), ``status`` (completed or not, otherwise than the answer tells). On a call:
-``arguments`` (not a string), ``id`` and ``name`` (``verbatim``: the provider would not take it, but it was read here),
-``call_id``.
+Reasoning is one block for each part of the summary and of the content; the encrypted content signs the last. The
+provider knows a thought by the id under which it is stored or by its encrypted content. The content names its item, so
+an id must be the issuer's own or left out; a thought that has neither cannot be put in.
+
+Marks of an item: ``id`` (``[]``: there was none), ``status`` (completed or not, otherwise than the answer tells),
+``content`` of a message (``string`` or ``list``), ``summary`` and ``content`` of reasoning (a list of what stood there
+instead of parts, if anything), ``unproved`` (it has neither an id nor encrypted content, though it was read here),
+``alone`` (nothing follows it). On a call: ``call_id`` (a list of what stood there instead of an id, if anything). On a
+thought: ``part`` (it is empty, and we would leave it out).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterator, Sequence
 from typing import Any
 
-from msgspec.structs import replace
+from msgspec.structs import force_setattr, replace
 
-from ...codec.arguments import read_arguments, write_arguments
-from ...codec.tables import Ledger, kept, marks, merge, own
+from ...codec.json import Wire, is_array
+from ...codec.kinds import REFUSED
+from ...codec.ledger import Ledger
+from ...codec.paths import ABSENT, merge
+from ...codec.table import Table
+from ...codec.tables import blank, marks
 from ...types.base import Json
 from ...types.blocks import (
     Block,
-    ImageBlock,
     OpaqueBlock,
     RedactedThinkingBlock,
     RefusalBlock,
-    ServerToolResultBlock,
-    ServerToolUseBlock,
     TextBlock,
     ThinkingBlock,
     ToolUseBlock,
 )
-from .hosted import IMAGE, declare_found, read_hosted, say_call as say_hosted, say_image, say_result
-from .item_fields import DONE, Placed, bare, item_marks, item_residue, read_head, say_head, walk, with_item
-from .names import Scribe
-from .parts import is_part, read_output, say_output
-from .reasoning import read_reasoning, say_reasoning, say_redacted
-from .wire import NAME, Wire, is_array, is_object, take_text
+from .facts import CUT, DONE, NAME, PREFIXES, REASON, SUMMARY
+from .rows import ANSWER_CALLS, EASY_ITEMS, EASY_MESSAGE, ITEM_CALLS, ITEM_MESSAGE, OUTPUT, REASONING, THOUGHTS
+from .tools import Scribe
+
+Placed = Sequence[tuple[int, Block]]
+UNTYPED: Wire = {"=type": []}
+FIELDS = (("summary", SUMMARY), ("content", REASON))
+
+# ------------------------------------------------------------------------------------------------ parts of a message
 
 
-def read_item(item: Wire, place: int | None, index: int, *, border: bool = False, cut: bool = False) -> list[Block]:
-    """The blocks of one item. ``index`` is the place of the first among all, of which a missing call id is made."""
-    try:
-        match item.get("type", "message" if "role" in item else None):
-            case "message" if item["role"] == "assistant":
-                return read_message(dict(item), place, border=border, cut=cut) or [OpaqueBlock(NAME, item)]
-            case "reasoning":
-                return read_reasoning(dict(item), place)
-            case "function_call" | "custom_tool_call":
-                return [read_call(dict(item), place, index, cut=cut)]
-            case _:
-                return read_hosted(item, place)
-    except (KeyError, TypeError, ValueError, AttributeError):
-        return [OpaqueBlock(NAME, item)]
+def write_part(table: Table, block: Block, scribe: Ledger, where: tuple[str | int, ...]) -> Any:
+    """A part of a message, or None and losses at its place."""
+    wire = table.write_usual(block)
+    if wire is None:
+        scribe.where = where
+        wire = table.interpret_write(block, scribe)
+    return wire
+
+
+# --------------------------------------------------------------------------------------------- what all items have
+
+
+def with_item(blocks: list[Block], rest: Wire, item: Wire) -> list[Block]:
+    """Put what an item keeps for itself on its first block, and mark the others joined. The blocks are our own."""
+    if rest or item:
+        first = blocks[0]
+        if rest:
+            own = {**first.extras[NAME], "item": rest} if first.extras else {"item": rest}
+            force_setattr(first, "extras", {NAME: own})
+        if item:
+            force_setattr(first, "forms", {NAME: {**marks(NAME, first), "item": item}})
+    for block in blocks[1:] if len(blocks) > 1 else ():
+        force_setattr(block, "forms", {NAME: {**marks(NAME, block), "joined": True}})
+    return blocks
+
+
+def item_marks(block: Block) -> Wire:
+    """The marks of the item that a block begins."""
+    return marks(NAME, block).get("item", {}) if block.forms else {}
+
+
+def item_residue(block: Block) -> Wire:
+    """The residue of the item that a block begins."""
+    return block.extras.get(NAME, {}).get("item", {}) if block.extras else {}
+
+
+def bare(block: Block) -> Block:
+    """A block without what its item keeps on it, so that its table can write it."""
+    if not block.extras and not block.forms:
+        return block
+    residue, mark = block.extras.get(NAME, {}), marks(NAME, block)
+    if "item" in residue:
+        left = {key: value for key, value in residue.items() if key != "item"}
+        others = {name: value for name, value in block.extras.items() if name != NAME}
+        block = replace(block, extras={**others, NAME: left} if left else others)
+    if "item" in mark or "joined" in mark:
+        own = {key: value for key, value in mark.items() if key not in ("item", "joined")}
+        block = replace(block, forms={NAME: own} if own else {})
+    return block
+
+
+def walk(group: Placed, scribe: Ledger) -> Iterator[Block]:
+    """The blocks of a group; the ledger's place is on each in turn."""
+    where = scribe.where
+    for index, block in group:
+        scribe.where = (*where[:-1], index)
+        yield block
+    scribe.where = where
+
+
+def read_place(rest: Wire, item: Wire, tag: str, place: int, *, cut: bool = False) -> None:
+    """Take what we would write ourselves of the id and the status of an item in an answer.
+
+    The rows have taken a status that says ``completed``, or noted that there is none.
+    """
+    if "id" not in rest:
+        item["id"] = []
+    elif rest["id"] == f"{PREFIXES[tag]}_{place}":
+        del rest["id"]
+    if rest.get("status") == CUT:
+        del rest["status"]
+        if not cut:
+            item["status"] = CUT
+    elif cut and "status" not in rest and "=status" not in item.get("spelling", ()):
+        item["status"] = DONE
+
+
+def write_place(wire: Wire, item: Wire, tag: str, place: int | None, *, cut: bool = False) -> None:
+    """Write the id and the status that an item has by its place, unless residue says them or the wire had none."""
+    if place is not None and "id" not in item:
+        wire.setdefault("id", f"{PREFIXES[tag]}_{place}")
+    if tag != "reasoning" and "status" not in wire and "=status" not in item.get("spelling", ()):
+        wire["status"] = item.get("status") or (CUT if cut else DONE)
 
 
 # --------------------------------------------------------------------------------------------------------- messages
 
 
-def read_message(rest: Wire, place: int | None, *, border: bool, cut: bool) -> list[Block]:
-    typed = "type" in rest
-    forms: Wire = {}
-    rest.pop("type", None)
-    del rest["role"]
-    content = rest.pop("content")
-    formal = read_head(rest, forms, "message", place, cut=cut)
-    if typed is not (formal or not border):
-        forms["type"] = typed
-    if type(content) is str:
-        blocks: list[Block] = [TextBlock(content)]
-        if formal:
-            forms["content"] = "string"
-    elif not is_array(content):
-        raise TypeError("content is text or parts")
-    else:
-        blocks = list(map(read_output, content))
+def read_message(item: Wire, place: int | None, *, border: bool, cut: bool) -> list[Block]:
+    """The parts of a message of the assistant's. ``border``: it begins a turn right behind another one."""
+    if item.get("role") != "assistant":
+        return [OpaqueBlock(NAME, item)]
+    formal = place is not None or "id" in item
+    _, rest, mark = (ITEM_MESSAGE if formal else EASY_MESSAGE).take(item)
+    content = rest.pop("content", None)
+    if is_array(content) and content:
+        blocks: list[Block] = list(map(OUTPUT.read, content))
         if not formal:
-            forms["content"] = "list"
-    return with_item(blocks, rest, forms)
-
-
-def say_message(group: Placed, place: int | None, scribe: Scribe, *, border: bool, cut: bool) -> Wire | None:
-    """A message, or None where none of its parts can be said."""
-    head = group[0][1]
-    forms, residue = item_marks(head), item_residue(head)
-    formal = place is not None or "id" in residue
-    wire: Wire = {"type": "message"} if forms.get("type", formal or not border) else {}
-    wire["role"] = "assistant"
-    as_text = forms.get("content", "list" if formal else "string") == "string"
-    if as_text and len(group) == 1 and isinstance(head, TextBlock | RefusalBlock):
-        wire["content"] = _say_string(head, scribe)
+            mark["content"] = "list"
+    elif type(content) is str:
+        blocks = [TextBlock(content)]
+        if formal:
+            mark["content"] = "string"
     else:
-        said = [say_output(bare(block), scribe) for block in walk(group, scribe)]
-        wire["content"] = [part for part in said if part is not None]
-        if not wire["content"]:
+        return [OpaqueBlock(NAME, item)]
+    if place is not None:
+        read_place(rest, mark, "message", place, cut=cut)
+    elif border and not formal:
+        mark.pop("spelling", None)  # no type: that is how the border is written
+    return with_item(blocks, rest, mark)
+
+
+def write_message(group: Placed, place: int | None, scribe: Ledger, *, border: bool, cut: bool) -> Wire | None:
+    """A message, or None where none of its parts can be written."""
+    head = group[0][1]
+    mark, residue = item_marks(head), item_residue(head)
+    formal = place is not None or "id" in residue
+    wire: Wire = {}
+    as_text = mark.get("content", "list" if formal else "string") == "string"
+    if as_text and len(group) == 1 and isinstance(head, TextBlock | RefusalBlock):
+        wire["content"] = _write_string(head, scribe)
+    else:
+        where = scribe.where
+        content: list[Wire] = []
+        for index, block in group:
+            part = write_part(OUTPUT, bare(block), scribe, (*where[:-1], index))
+            if part is not None:
+                content.append(part)
+        scribe.where = where
+        if not content:
             return None
+        wire["content"] = content
     merge(wire, residue)
-    return say_head(wire, forms, "message", place, cut=cut)
+    if formal:
+        write_place(wire, mark, "message", place, cut=cut)
+    elif border:
+        mark = {**mark, "spelling": UNTYPED}
+    (ITEM_MESSAGE if formal else EASY_MESSAGE).put_constants(wire, mark)
+    return wire
 
 
-def _say_string(block: TextBlock | RefusalBlock, ledger: Ledger) -> str:
+def _write_string(block: TextBlock | RefusalBlock, ledger: Ledger) -> str:
     """A message put in without an id is plain text."""
     if isinstance(block, RefusalBlock):
         ledger.lose("approximated", f"{NAME} takes a refusal only with its message's id; sent as text")
     elif block.citations:
         ledger.lose("dropped", f"{NAME} takes citations only with their message's id", "citations")
+    declare_marks(block, ledger)
+    return block.text
+
+
+def declare_marks(block: Block, ledger: Ledger) -> None:
+    """Declare the signature, the cache mark and the foreign residue of a block that functions write."""
     if block.signature is not None:
         ledger.lose("dropped", f"{block.type} blocks of {NAME} have no signature", "signature", weight="state")
     if block.cache is not None:
         ledger.lose("dropped", f"{NAME} takes cache marks on input parts only", "cache")
-    ledger.foreign(block, NAME)
-    return block.text
+    if block.extras:
+        ledger.foreign(block, NAME)
 
 
 # ------------------------------------------------------------------------------------------------------------ calls
 
 
-def read_call(rest: Wire, place: int | None, index: int, *, cut: bool) -> Block:
-    forms: Wire = {}
-    tag: str = rest.pop("type")
-    id = rest.pop("call_id", "absent") if "call_id" in rest else "absent"
-    if not isinstance(id, str) or id in ("", "absent"):
-        forms["call_id"], id = id, f"call_{index}"
-    fields: dict[str, Any] = {"id": id, "name": take_text(rest, "name")}
-    if tag == "custom_tool_call":
-        fields |= {"kind": "text", "input_text": take_text(rest, "input")}
-    else:
-        fields |= _read_arguments(rest, forms)
-    read_head(rest, forms, tag, place, cut=cut)
-    return ToolUseBlock(**fields, **kept(NAME, rest, forms, {}))
+def read_call(item: Wire, place: int | None, index: int, *, cut: bool) -> Block:
+    """A call. ``index`` is the place of its block, of which a missing id is made."""
+    given = item.get("call_id")
+    named = type(given) is str and given
+    table = ANSWER_CALLS if place is not None else ITEM_CALLS if "id" in item else EASY_ITEMS
+    read: Any = table.read(item if named else {**item, "call_id": f"call_{index}"})
+    if read is REFUSED:
+        return OpaqueBlock(NAME, item)
+    block: ToolUseBlock = read
+    if named and (place is None or _has_usual_place(item, place, cut=cut)):
+        return block
+    mark, rest = dict(marks(NAME, block)), dict(block.extras.get(NAME, {}))
+    if not named:
+        mark["call_id"] = [given] if "call_id" in item else []
+    if place is not None:
+        read_place(rest, mark, item["type"], place, cut=cut)
+    if mark:
+        force_setattr(block, "forms", {NAME: mark})
+    force_setattr(block, "extras", {NAME: rest} if rest else {})
+    return block
 
 
-def _read_arguments(rest: Wire, forms: Wire) -> dict[str, Any]:
-    if "arguments" not in rest:
-        forms["arguments"] = "absent"
-        return {}
-    arguments = rest.pop("arguments")
-    if isinstance(arguments, str):
-        input, text = read_arguments(arguments)
-        return {"input": input, "input_text": text}
-    if is_object(arguments):
-        forms["arguments"] = "object"
-        return {"input": arguments}
-    forms["arguments"] = arguments
-    return {}
+def _has_usual_place(item: Wire, place: int, *, cut: bool) -> bool:
+    """Whether a call of an answer has an id of its issuer's and is complete."""
+    return not cut and item.get("status") == DONE and "id" in item and item["id"] != f"{PREFIXES[item['type']]}_{place}"
 
 
-def say_call(block: ToolUseBlock, place: int | None, scribe: Scribe, *, cut: bool) -> Wire:
-    mark = marks(NAME, block)
-    free = block.kind == "text"
-    tag = "custom_tool_call" if free else "function_call"
-    wire: Wire = {"type": tag}
-    if "call_id" not in mark:
-        wire["call_id"] = scribe.call_id(block)
-    elif mark["call_id"] != "absent":
-        wire["call_id"] = mark["call_id"]
-    wire["name"] = scribe.tool_name(block.name, block)
-    if free:
-        wire["input"] = block.input_text or ""
-    else:
-        wire |= _say_arguments(block, mark)
-    if block.signature is not None:
-        scribe.lose("dropped", f"calls of {NAME} have no signature", "signature", weight="state")
-    if block.cache is not None:
-        scribe.lose("dropped", f"{NAME} takes cache marks on input parts only", "cache")
-    scribe.foreign(block, NAME)
-    own(NAME, wire, block)
+def write_call(block: ToolUseBlock, place: int | None, scribe: Scribe, *, cut: bool) -> Wire | None:
+    mark, residue = marks(NAME, block), block.extras.get(NAME, ())
+    own = block
+    if place is None and "call_id" not in mark:
+        id = scribe.call_id(block)
+        if id != block.id:
+            own = replace(block, id=id)
+    formal = place is not None or "id" in residue
+    table = ANSWER_CALLS if place is not None else ITEM_CALLS if formal else EASY_ITEMS
+    wire: Wire | None = table.write(own, scribe)
+    if wire is None:
+        return None
+    if mark.get("call_id"):
+        wire["call_id"] = mark["call_id"][0]
+    elif "call_id" in mark:
+        del wire["call_id"]
     if block.name in scribe.namespaces and NAME not in block.extras:
         wire["namespace"] = scribe.namespaces[block.name]
-    return say_head(wire, mark, tag, place, cut=cut)
+    if formal:
+        if "status" not in residue:
+            wire.pop("status", None)  # it is written behind the id, in an answer as in a history
+        write_place(wire, mark, wire["type"], place, cut=cut)
+    return wire
 
 
-def _say_arguments(block: ToolUseBlock, mark: Wire) -> Wire:
-    form = mark.get("arguments", "text")
-    if form == "object":
-        return {"arguments": block.input}
-    if form != "text" and not block.input:
-        return {} if form == "absent" else {"arguments": form}
-    return {"arguments": write_arguments(block.input, block.input_text)}
+# -------------------------------------------------------------------------------------------------------- reasoning
 
 
-# ------------------------------------------------------------------------------------------------------ all together
+def read_reasoning(item: Wire, place: int | None) -> list[Block]:
+    fields, rest, mark = REASONING.take(item)
+    thoughts = read_thoughts(rest, mark)
+    if thoughts is None:
+        return [OpaqueBlock(NAME, item)]
+    signature = fields["signature"]
+    if signature is None and "id" not in rest and "encrypted_content" not in rest:
+        mark["unproved"] = True
+    if place is not None:
+        read_place(rest, mark, "reasoning", place)
+    if not thoughts:
+        thoughts.append(ThinkingBlock(signature=signature))
+    elif signature is not None:
+        force_setattr(thoughts[-1], "signature", signature)
+    return with_item(thoughts, rest, mark)
 
 
-def grouped(blocks: Iterable[tuple[int, Block]]) -> list[list[tuple[int, Block]]]:
-    """Blocks with their places, those of one item together."""
-    groups: list[list[tuple[int, Block]]] = []
-    for index, block in blocks:
-        if groups and "joined" in marks(NAME, block) and goes_with(block, groups[-1][0][1]):
-            groups[-1].append((index, block))
-        else:
-            groups.append([(index, block)])
-    return groups
-
-
-def _say_hosted(call: ServerToolUseBlock, group: Placed, scribe: Scribe) -> Wire | None:
-    found = None
-    for block in walk(group, scribe):
-        if isinstance(block, ServerToolResultBlock):
-            found = block
-            declare_found(call, found, scribe)
-    return say_hosted(call, found, scribe)
-
-
-def spelled_out(head: Block, place: int, *, cut: bool) -> Block:
-    """The first block of an item of an answer, with the id and the status that the item has there by its place."""
-    tag = item_tag(head)
-    if tag is None:
-        return head
-    mine: Wire = head.extras.get(NAME, {})
-    if tag in ("message", "reasoning"):
-        said = say_head(dict(item_residue(head)), item_marks(head), tag, place, cut=cut)
-        residue = {**mine, "item": said}
-    else:
-        said = residue = say_head(dict(mine), marks(NAME, head), tag, place, cut=cut)
-    if said.get("status") == DONE:
-        del said["status"]
-    return replace(head, extras={**head.extras, NAME: residue}) if said else head
-
-
-def item_tag(head: Block) -> str | None:
-    """The tag of an item whose id may be of our making."""
-    if isinstance(head, ToolUseBlock):
-        return "custom_tool_call" if head.kind == "text" else "function_call"
-    if isinstance(head, ThinkingBlock):
-        return "reasoning"
-    if isinstance(head, ImageBlock):
-        return IMAGE if "tag" not in marks(NAME, head) else "message"
-    return "message" if is_part(head) else None
-
-
-def goes_with(block: Block, head: Block) -> bool:
-    """Whether a block marked as joined can be of the item that another begins."""
-    if isinstance(head, ServerToolUseBlock):
-        return isinstance(block, ServerToolResultBlock)
-    if isinstance(head, ThinkingBlock):
-        return isinstance(block, ThinkingBlock)
-    return is_part(head) and is_part(block)
-
-
-def say_group(
-    group: Placed, place: int | None, scribe: Scribe, *, border: bool = False, cut: bool = False
-) -> Wire | None:
-    """The item of some blocks that belong together, or nothing and a loss. The ledger's place is on the first."""
-    cut = cut or any(block.incomplete for _, block in group)
-    match group[0][1]:
-        case ToolUseBlock() as call:
-            return say_call(call, place, scribe, cut=cut)
-        case ThinkingBlock():
-            return say_reasoning(group, place, scribe)
-        case ServerToolUseBlock() as call:
-            return _say_hosted(call, group, scribe)
-        case RedactedThinkingBlock() as redacted:
-            return say_redacted(redacted, group[0][0], place, scribe)
-        case ServerToolResultBlock() as result:
-            return say_result(result, scribe)
-        case ImageBlock() as image if "tag" not in marks(NAME, image):
-            return say_image(image, place, scribe)
-        case OpaqueBlock() as opaque if not is_part(opaque):
-            raw: Json = opaque.raw
-            return dict(raw) if is_object(raw) else None
-        case head if is_part(head):
-            return say_message(group, place, scribe, border=border, cut=cut)
-        case head:
-            scribe.lose("dropped", f"{NAME} has no {head.type} blocks of an assistant")
+def read_thoughts(rest: Wire, mark: Wire) -> list[Block] | None:
+    """The parts of a summary and of a content; None where something else stands there."""
+    thoughts: list[Any] = []
+    for key, tag in FIELDS:
+        parts = rest.pop(key, ABSENT)
+        if is_array(parts) and parts:
+            thoughts += [_read_thought(part, tag) for part in parts]
+        elif parts is ABSENT:
+            if key == "summary":
+                mark[key] = []
+        elif not blank(parts):
             return None
+        elif key == "content" or parts != []:
+            mark[key] = [parts]
+    return None if REFUSED in thoughts else thoughts
+
+
+def _read_thought(part: Json, tag: str) -> Any:
+    thought: Any = THOUGHTS.read(part)
+    if thought is REFUSED or part["type"] != tag:
+        return REFUSED
+    if not thought.text and not thought.forms:
+        force_setattr(thought, "forms", {NAME: {"part": True}})
+    return thought
+
+
+def is_proved(group: Placed) -> bool:
+    """Whether the provider would know a thought again. What was read here may always go back."""
+    if any(block.signature for _, block in group):
+        return True
+    residue = item_residue(group[0][1])
+    return "id" in residue or "encrypted_content" in residue or "unproved" in item_marks(group[0][1])
+
+
+def write_reasoning(group: Placed, place: int | None, scribe: Ledger) -> Wire | None:
+    """An item, or None and a loss: nobody would know the thought."""
+    if place is None and not is_proved(group):
+        for _ in walk(group, scribe):
+            scribe.lose("dropped", f"{NAME} takes reasoning with an id or encrypted; this is neither", weight="state")
+        return None
+    head = group[0][1]
+    mark, signature = item_marks(head), None
+    parts: dict[str, list[Json]] = {}
+    for block in walk(group, scribe):
+        signature = block.signature if block.signature is not None else signature
+        _write_thought(block, parts, scribe, alone=len(group) == 1)
+    wire = REASONING.put(ThinkingBlock(signature=signature, forms={NAME: mark} if mark else {}), scribe)
+    wire |= parts
+    for key in ("summary", "content"):
+        if key not in wire and mark.get(key):
+            wire[key] = mark[key][0]
+    if "summary" not in mark:
+        wire.setdefault("summary", [])
+    merge(wire, item_residue(head))
+    write_place(wire, mark, "reasoning", place)
+    REASONING.put_constants(wire, mark)
+    return wire
+
+
+def _write_thought(block: Block, parts: dict[str, list[Json]], scribe: Ledger, *, alone: bool) -> None:
+    """A thought as a part of its item. An empty one is no part, unless it was."""
+    if isinstance(block, ThinkingBlock) and (block.text or is_empty_part(block)):
+        part = THOUGHTS.write(replace(bare(block), cache=None), Ledger())
+        parts.setdefault("summary" if part["type"] == SUMMARY else "content", []).append(part)
+    elif not alone:
+        scribe.lose_form("dropped", f"empty reasoning beside other has no form in {NAME}")
+    if block.cache is not None:
+        scribe.lose("dropped", f"{NAME} takes cache marks on input parts only", "cache")
+    if block.extras:
+        scribe.foreign(block, NAME)
+
+
+def is_empty_part(block: ThinkingBlock) -> bool:
+    """Whether a thought without text stands in its item all the same."""
+    mark = marks(NAME, block)
+    return "part" in mark or "tag" in mark or "joined" in mark
+
+
+def write_redacted(block: RedactedThinkingBlock, index: int, place: int | None, scribe: Ledger) -> Wire | None:
+    scribe.lose_form("approximated", f"encrypted reasoning in {NAME} is a reasoning item without text")
+    thought = ThinkingBlock(signature=block.data, cache=block.cache, extras=block.extras)
+    return write_reasoning([(index, thought)], place, scribe)

@@ -1,78 +1,96 @@
-"""The answer of OpenAI Responses. The stream's last word is one, and is read with the same words.
+"""The answer of OpenAI Responses. The last event of a stream holds one, and is read with the same functions.
 
 There is no stop reason on the wire: it is told by ``status``, ``incomplete_details`` and what the answer holds. Marks:
-``status`` (a word that is not what we would write), ``output`` and ``usage`` (absent or null), ``blank``, ``absent``,
-``error`` (``bare``: the body was an error and nothing else), and those of ``echo.py`` and ``usage.py``.
+``stop`` (by key, a list of what stood there, if anything, where that is not what we would write), ``output`` (a list of
+what stood there instead of items, if anything), ``usage`` (numbers that are not what we would write; see
+``codec.usage``), ``no usage`` (there was no such key), ``error`` (``bare``: the body was an error and nothing else).
+
+Most of an answer repeats its request, and the protocol requires most of that. It says nothing of the answer, so it is
+no residue: what differs from the defaults is the mark ``echo``, what is missing the mark ``unechoed``. An answer that
+was read here repeats what it repeated; any other repeats the request that it is given, or the defaults.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from itertools import chain
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from msgspec.structs import replace
 
 from ...codec.answers import answer_of, reads_answers
 from ...codec.incomplete import declare_last_call, mark_cut_call
+from ...codec.json import Wire, is_array, is_object
+from ...codec.ledger import Ledger
+from ...codec.offered_tools import is_plainly_offered
+from ...codec.paths import ABSENT, fresh, merge
 from ...codec.schemas import Restore, restorer
-from ...codec.tables import Ledger, kept, marks, merge, own, read_constants, say_constants
+from ...codec.tables import marks
+from ...codec.tool_names import original_names
 from ...errors import AdapterError
 from ...types.base import Json
-from ...types.blocks import Block, RefusalBlock, ServerToolResultBlock, ToolUseBlock
+from ...types.blocks import Block, OpaqueBlock, RefusalBlock, ServerToolResultBlock, ServerToolUseBlock, ToolUseBlock
 from ...types.loss import Encoded
 from ...types.messages import Message
 from ...types.request import Request
 from ...types.response import Response
 from ...types.words import StopReason
-from .answers import read_answer
-from .echo import read_echo, say_echo
-from .errors import decode_error, encode_error_body, say_failure
-from .hosted import waits_for_caller
-from .item_fields import CUT, is_cut
-from .items import grouped, read_item, say_group, spelled_out
-from .names import Scribe, namespaces, originals
-from .usage import read_usage, say_usage
-from .wire import NAME, Wire, is_array, is_object
+from .errors import decode_error, encode_error_body, write_failure
+from .facts import CUT, DONE, FAILED, NAME, is_cut
+from .hosted import groups_of, read_item, spelled_out, waits_for_caller, write_item
+from .request import write_request
+from .rows import ANSWER, USAGE
+from .tools import Scribe, namespaces
 
-CONSTANTS: Wire = {"object": "response", "created_at": 0, "service_tier": "default"}
+END, CALLED, REFUSED = StopReason.end_turn, StopReason.tool_use, StopReason.refusal  # an Enum costs 40 ns to reach
 INCOMPLETE = {
     "max_output_tokens": StopReason.max_tokens,
     "content_filter": StopReason.refusal,
     "max_messages": StopReason.pause_turn,
     "steered": StopReason.pause_turn,
 }
-ENDING = ("status", "incomplete_details", "error")
 STATUS = {
     "cancelled": StopReason.cancelled,
     "failed": StopReason.error,
     "queued": StopReason.pause_turn,
     "in_progress": StopReason.pause_turn,
 }
+ENDED: Wire = {"status": DONE, "incomplete_details": None, "error": None}
+ENDING = (*ENDED,)
+
+# ------------------------------------------------------------------------------------------------------------- reading
 
 
 @reads_answers(NAME)
-def decode_response(
+def read_response(
     body: Json, headers: Mapping[str, str] | None, request: Request | None, provider: str | None
 ) -> Response:
     if is_object(body) and body.get("error") and "output" not in body and "status" not in body:
         error = decode_error(None, headers, body, provider)
         return Response(stop_reason=StopReason.error, error=error, forms={NAME: {"error": "bare"}})
-    usual = read_answer(body, request, finisher) if is_object(body) else None
-    if usual is not None:
-        return usual
-    rest = dict(answer_of(body, NAME, "output", "status"))
-    forms: Wire = {}
-    blocks = read_output(rest, forms)
-    restore = finisher(request)
-    if restore is not None:
-        blocks = [restore(block) if type(block) is ToolUseBlock else block for block in blocks]
-    return mark_cut_call(Response(content=tuple(blocks), **read_envelope(rest, forms, blocks, provider)))
+    mark: Wire = {}
+    fields, rest, spelled = ANSWER.take(read_echo(answer_of(body, NAME, "output", "status"), mark))
+    mark |= spelled
+    blocks = read_output(rest, mark)
+    if request is not None and ToolUseBlock in map(type, blocks):
+        blocks = restored(blocks, request)
+    read_ending(fields, rest, mark, blocks, provider)
+    extras: Wire = {NAME: rest} if rest else {}
+    forms: Wire = {NAME: mark} if mark else {}
+    return mark_cut_call(Response(tuple(blocks), extras=extras, forms=forms, **fields))
+
+
+def restored(blocks: list[Block], request: Request) -> list[Block]:
+    """The blocks, calls as the tools of the request were declared."""
+    calls = [block for block in blocks if type(block) is ToolUseBlock]
+    finish = None if all(is_plainly_offered(call.name, request) for call in calls) else finisher(request)
+    if finish is None:
+        return blocks
+    return [finish(block) if type(block) is ToolUseBlock else block for block in blocks]
 
 
 def finisher(request: Request | None) -> Restore | None:
     """What gives a call its optionals and the tool's own name back."""
-    restore, names = restorer(request, texts=True), originals(request)
+    restore, names = restorer(request, texts=True), original_names(request, NAME)
     if not names:
         return restore
 
@@ -83,186 +101,256 @@ def finisher(request: Request | None) -> Restore | None:
     return finish
 
 
-def read_output(rest: Wire, forms: Wire) -> list[Block]:
+def read_output(rest: Wire, mark: Wire) -> list[Block]:
+    """The blocks of all items."""
     output = rest.get("output")
     if not is_array(output):
-        if "output" not in rest:
-            forms["output"] = "absent"
-        elif output is None:
-            forms["output"] = rest.pop("output")
+        if output is None:
+            mark["output"] = [rest.pop("output")] if "output" in rest else []
         return []
     del rest["output"]
     blocks: list[Block] = []
     status = rest.get("status")
     last = len(output) - 1 if status == CUT else -1
     for place, item in enumerate(output):
+        if not is_object(item):
+            blocks.append(OpaqueBlock(NAME, item))
+            continue
         read = read_item(item, place, len(blocks), cut=place == last)
-        blocks += [replace(block, incomplete=True) for block in read] if is_cut(item, status) else read
+        if item.get("status") != DONE and is_cut(item, status):
+            read = [replace(block, incomplete=True) for block in read]
+        blocks += read
     return blocks
 
 
-def read_envelope(
-    rest: Wire, forms: Wire, blocks: list[Block], provider: str | None, *, ended: bool = True
-) -> dict[str, Any]:
-    """Everything but the content. ``rest`` is a private copy. Without an end, what it says of one is not read."""
-    blanks: Wire = {}
-    read_constants(rest, forms, CONSTANTS)
-    fields: dict[str, Any] = {}
-    for key in ("id", "model"):
-        value = rest.pop(key, "absent") if key in rest else "absent"
-        if isinstance(value, str) and value not in ("", "absent"):
-            fields[key] = value
-        elif value != "":
-            forms[key] = value
+def read_ending(
+    fields: dict[str, Any],
+    rest: Wire,
+    mark: Wire,
+    blocks: Sequence[Block],
+    provider: str | None,
+    *,
+    ended: bool = True,
+) -> None:
+    """How the answer ended, and its usage. Without an end, what the answer says of one is not read."""
     if ended:
-        read_stop(rest, fields, forms, blocks, provider)
+        read_stop(rest, fields, mark, blocks, provider)
     else:
-        rest = {key: value for key, value in rest.items() if key not in ENDING}
-    usage = rest.get("usage", "absent")
-    if is_object(usage):
-        counts: Wire = {}
-        fields["usage"], left = read_usage(usage, counts)
-        del rest["usage"]
+        for key in ENDING:
+            rest.pop(key, None)
+    usage = rest.pop("usage", rest)
+    if usage is rest:
+        mark["no usage"] = True
+    elif is_object(usage):
+        fields["usage"], left, kept = USAGE.read(usage)
+        if kept is not None:
+            mark["usage"] = kept
         if left:
             rest["usage"] = left
-        if counts:
-            forms["counts"] = counts
-    elif usage is None:
-        del rest["usage"]
-    else:
-        forms["usage"] = "absent"
-    read_echo(rest, forms)
-    return {**fields, **kept(NAME, rest, forms, blanks)}
+    elif usage is not None:
+        rest["usage"], mark["no usage"] = usage, True
 
 
-def read_stop(rest: Wire, fields: dict[str, Any], forms: Wire, blocks: list[Block], provider: str | None) -> None:
-    status, details, failure = (rest.pop(key, "absent") for key in ENDING)
+def read_stop(rest: Wire, fields: dict[str, Any], mark: Wire, blocks: Sequence[Block], provider: str | None) -> None:
+    status, details, failure = [rest.pop(key, ABSENT) for key in ENDING]
+    if status == DONE and details is None and failure is None:
+        fields["stop_reason"] = natural_stop(blocks)
+        fields["raw_stop_reason"] = DONE
+        return
+    told = {key: value for key, value in zip(ENDING, (status, details, failure), strict=True) if value is not ABSENT}
     reason = details.get("reason") if is_object(details) else None
-    natural = _natural(blocks)
-    stop = STATUS.get(status, natural) if isinstance(status, str) else natural
-    if status == "incomplete":
-        stop = INCOMPLETE.get(reason, natural) if isinstance(reason, str) else natural
-    fields["stop_reason"] = stop
-    if isinstance(status, str) and status != "absent":
-        fields["raw_stop_reason"] = reason if isinstance(reason, str) else status
+    stop = natural = natural_stop(blocks)
+    if status != DONE and type(status) is str:
+        stop = STATUS.get(status, natural)
+        if status == CUT:
+            stop = INCOMPLETE.get(reason, natural) if type(reason) is str else natural
+    if type(status) is str:
+        fields["raw_stop_reason"] = reason if type(reason) is str else status
     if is_object(failure):
         fields["error"] = decode_error(None, None, {"error": failure}, provider)
-        fields["stop_reason"] = StopReason.error
-    read = {"status": status, "incomplete_details": details, "error": failure}
-    said = say_stop(StopReason(fields["stop_reason"]), blocks, fields.get("error"), Ledger())
-    if odd := {key: value for key, value in read.items() if value != said[key]}:
-        forms["stop"] = odd
+        stop = StopReason.error
+    fields["stop_reason"] = stop
+    usual = write_stop(stop, natural, fields.get("error"), Ledger())
+    if told != usual:
+        mark["stop"] = {key: [told[key]] if key in told else [] for key in ENDING if told.get(key, mark) != usual[key]}
 
 
-def _natural(blocks: list[Block]) -> StopReason:
+def natural_stop(blocks: Sequence[Block]) -> StopReason:
     """What an answer that came to its end ended in."""
-    answered = {block.tool_use_id for block in blocks if type(block) is ServerToolResultBlock}
-    if any(type(block) is ToolUseBlock or waits_for_caller(block, answered) for block in blocks):
-        return StopReason.tool_use
-    return StopReason.refusal if any(type(block) is RefusalBlock for block in blocks) else StopReason.end_turn
+    kinds = set(map(type, blocks))
+    if ToolUseBlock in kinds:
+        return CALLED
+    if ServerToolUseBlock in kinds:
+        answered = {block.tool_use_id for block in blocks if type(block) is ServerToolResultBlock}
+        if any(waits_for_caller(block, answered) for block in blocks):
+            return CALLED
+    return REFUSED if RefusalBlock in kinds else END
 
 
-# ---------------------------------------------------------------------------------------------------------- writing
+# ------------------------------------------------------------------------------------------------------------- writing
 
 
-def encode_response(response: Response, request: Request | None) -> Encoded:
-    if response.error is not None and marks(NAME, response).get("error") == "bare":
+def write_response(response: Response, request: Request | None) -> Encoded:
+    mark = marks(NAME, response)
+    if response.error is not None and mark.get("error") == "bare":
         return Encoded(encode_error_body(response.error))
     scribe = answering(request)
-    wire = say_envelope(response, request, scribe)
-    output = say_items(response, scribe, cut=wire.get("status") == CUT)
-    if output or "output" not in marks(NAME, response):
+    wire = write_envelope(response, request, scribe)
+    output = write_items(response, scribe, cut=wire.get("status") == CUT)
+    if output or "output" not in mark:
         wire["output"] = output
-    elif (form := marks(NAME, response)["output"]) != "absent":
-        wire["output"] = form
+    elif mark["output"]:
+        wire["output"] = mark["output"][0]
     return Encoded(wire, None, {}, tuple(scribe.losses))
 
 
 def answering(request: Request | None) -> Scribe:
-    scribe = Scribe(answer=True)
+    scribe = Scribe()
     scribe.namespaces = namespaces(request)
     return scribe
 
 
-def say_items(response: Response, scribe: Scribe, *, cut: bool) -> list[Wire]:
-    said: list[Wire] = []
-    groups, last = grouped(enumerate(response.content)), None
+def write_items(response: Response, scribe: Scribe, *, cut: bool) -> list[Wire]:
+    written: list[Wire] = []
+    groups, last = groups_of(enumerate(response.content)), None
     for group in groups:
         scribe.where = ("content", group[0][0])
-        item = say_group(group, len(said), scribe, cut=cut and group is groups[-1])
+        item = write_item(group, len(written), scribe, cut=cut and group is groups[-1])
         if item is not None:
-            said.append(item)
+            written.append(item)
             last = group[-1][0]
     scribe.where = ()
     declare_last_call(response, last, scribe)
-    return said
+    return written
 
 
 def as_turn(response: Response, message: Message) -> Message:
     """The turn of an answer that was read here. What it left unsaid is not usual in a history: ids, and a cut."""
-    cut = say_status(response, marks(NAME, response), Ledger()).get("status") == CUT
-    groups = grouped(enumerate(response.content))
-    content = [block for _, block in chain.from_iterable(groups)]
+    cut = write_status(response, marks(NAME, response), Ledger()).get("status") == CUT
+    groups = groups_of(enumerate(response.content))
+    content = [block for group in groups for _, block in group]
     for place, group in enumerate(groups):
         content[group[0][0]] = spelled_out(group[0][1], place, cut=cut and group is groups[-1])
     return replace(message, content=tuple(content))
 
 
-def say_envelope(response: Response, request: Request | None, scribe: Scribe) -> Wire:
+def write_envelope(response: Response, request: Request | None, scribe: Ledger) -> Wire:
     """Everything but ``output``."""
     mark = marks(NAME, response)
-    wire: Wire = {}
-    for key in ("id", "model"):
-        value = getattr(response, key)
-        if value is not None or key not in mark:
-            wire[key] = value or ""
-        elif mark[key] != "absent":
-            wire[key] = mark[key]
-    wire |= say_status(response, mark, scribe)
+    wire = ANSWER.put(response, scribe)
+    wire |= write_status(response, mark, scribe)
     if response.usage is not None:
-        wire["usage"] = say_usage(response.usage, mark.get("counts", {}))
-    elif "usage" not in mark:
+        wire["usage"] = USAGE.write(response.usage, mark.get("usage"))
+    elif "no usage" not in mark:
         wire["usage"] = None
-    say_echo(wire, mark, request)
-    own(NAME, wire, response)
-    say_constants(wire, mark, CONSTANTS)
-    scribe.foreign(response, NAME)
+    write_echo(wire, mark, request)
+    if response.extras:
+        merge(wire, response.extras.get(NAME, {}))
+        scribe.foreign(response, NAME)
+    ANSWER.put_constants(wire, mark)
     return wire
 
 
-def say_status(response: Response, mark: Wire, ledger: Ledger) -> Wire:
+def write_status(response: Response, mark: Wire, ledger: Ledger) -> Wire:
     """The words that were read while they still stand for the stop reason, else ours for it."""
-    blocks, error = list(response.content), response.error
-    stop = StopReason(response.stop_reason)
+    blocks, error, stop = response.content, response.error, StopReason(response.stop_reason)
+    natural = natural_stop(blocks)
     if "stop" in mark:
-        quiet = Ledger()
-        wire = {**say_stop(stop, blocks, error, quiet), **mark["stop"]}
+        wire = write_stop(stop, natural, error, Ledger())
+        for key, told in mark["stop"].items():
+            if told:
+                wire[key] = told[0]
+            else:
+                del wire[key]
         read: dict[str, Any] = {}
-        wire = {key: value for key, value in wire.items() if value != "absent"}
         read_stop(dict(wire), read, {}, blocks, None)
         if read["stop_reason"] is stop and ("error" in read) is (error is not None):
-            if error is not None:
-                wire["error"] = say_failure(error)
-            return wire
-    wire = say_stop(stop, blocks, error, ledger)
-    return merge({}, wire)
+            return wire if error is None else {**wire, "error": write_failure(error)}
+    return write_stop(stop, natural, error, ledger)
 
 
-def say_stop(stop: StopReason, blocks: list[Block], error: AdapterError | None, ledger: Ledger) -> Wire:
-    wire: Wire = {"status": "completed", "incomplete_details": None, "error": None}
-    natural = _natural(blocks)
+def write_stop(stop: StopReason, natural: StopReason, error: AdapterError | None, ledger: Ledger) -> Wire:
+    wire = ENDED.copy()
+    if stop is natural and error is None:
+        return wire
     if stop is StopReason.cancelled:
         wire["status"] = "cancelled"
     elif error is not None or stop is StopReason.error:
-        wire["status"] = "failed"
-        wire["error"] = say_failure(error if isinstance(error, AdapterError) else AdapterError("the answer failed"))
+        wire["status"] = FAILED
+        wire["error"] = write_failure(error if isinstance(error, AdapterError) else AdapterError("the answer failed"))
     elif stop is StopReason.max_tokens:
-        wire |= {"status": "incomplete", "incomplete_details": {"reason": "max_output_tokens"}}
-    elif stop is StopReason.refusal and natural is not StopReason.refusal:
-        wire |= {"status": "incomplete", "incomplete_details": {"reason": "content_filter"}}
+        wire |= {"status": CUT, "incomplete_details": {"reason": "max_output_tokens"}}
+    elif stop is REFUSED:
+        wire |= {"status": CUT, "incomplete_details": {"reason": "content_filter"}}
     elif stop is StopReason.context_overflow:
-        wire |= {"status": "incomplete", "incomplete_details": {"reason": "max_output_tokens"}}
+        wire |= {"status": CUT, "incomplete_details": {"reason": "max_output_tokens"}}
         ledger.lose("approximated", f"{NAME} has no stop reason {stop}", "stop_reason")
-    elif stop is not natural:
+    else:
         ledger.lose("approximated", f"{NAME} has no stop reason {stop} here; it reads as {natural}", "stop_reason")
     return wire
+
+
+# ---------------------------------------------------------------------------------------------- the repeated request
+
+DEFAULTS: Wire = {
+    "background": False,
+    "instructions": None,
+    "max_output_tokens": None,
+    "max_tool_calls": None,
+    "metadata": {},
+    "parallel_tool_calls": True,
+    "previous_response_id": None,
+    "prompt_cache_key": None,
+    "reasoning": {"effort": None, "summary": None},
+    "safety_identifier": None,
+    "store": True,
+    "temperature": 1.0,
+    "text": {"format": {"type": "text"}},
+    "tool_choice": "auto",
+    "tools": [],
+    "top_logprobs": 0,
+    "top_p": 1.0,
+    "truncation": "disabled",
+    "user": None,
+}
+PLAIN = frozenset(key for key, default in DEFAULTS.items() if not isinstance(default, dict | list))
+OTHERS = frozenset(
+    "access_programs frequency_penalty image presence_penalty prompt prompt_cache_options"
+    " prompt_cache_retention".split()
+)
+"""Repeated by some servers; never written of our own accord."""
+
+
+def read_echo(body: Wire, mark: Wire) -> Wire:
+    """Note what an answer repeats of its request; what is left is returned."""
+    echo: Wire = {}
+    rest: Wire = {}
+    others = 0
+    for key, value in body.items():
+        if key in DEFAULTS:
+            default = DEFAULTS[key]
+            if value is not default and (value != default or type(value) is not type(default)):
+                echo[key] = value
+        elif key in OTHERS:
+            echo[key] = value
+            others += 1
+        else:
+            rest[key] = value
+    if echo:
+        mark["echo"] = echo
+    if len(body) - len(rest) - others < len(DEFAULTS):
+        mark["unechoed"] = [key for key in DEFAULTS if key not in body]
+    return rest
+
+
+def write_echo(wire: Wire, mark: Wire, request: Request | None) -> None:
+    echo: Wire = mark.get("echo", {})
+    missing = mark.get("unechoed", ())
+    asked: Wire = write_request(request, None).body if request is not None and not echo and not missing else {}
+    for key, default in DEFAULTS.items():
+        if key not in echo and key not in missing:
+            wire[key] = default if key in PLAIN else fresh(default)
+    for key in DEFAULTS.keys() & asked.keys():
+        is_filled = is_object(asked[key]) and is_object(wire[key])
+        wire[key] = {**wire[key], **asked[key]} if is_filled else asked[key]
+    wire |= echo

@@ -1,13 +1,13 @@
 """Reading a stream of OpenAI Responses.
 
-An item's wire form is put together from its start and its deltas; ``output_item.done`` brings it whole and wins, but
-for what deltas have already said; the last word's ``output`` fills items that were never finished. Then it is read as
-in a whole answer. Blocks stay open until their item is done. Events that tell only of progress are ``unknown``.
+An item's wire form is put together from its start and its deltas. ``output_item.done`` brings it whole and wins, but
+for what deltas have already brought; the ``output`` of the last event fills items that were never finished. Then it is
+read as in a whole answer. Blocks stay open until their item is done. Events about progress only are ``unknown``.
 
 A block is incomplete if its item was not done when the stream failed, or if the item's own status says so.
 
-An event of the envelope that is not JSON makes no hole: the last word says all of it again, and without a last word the
-stream is cut. It is handed on; any other ends the stream. (Recorded once, in a stream that somebody wrote by hand.)
+An event of the envelope that is not JSON makes no hole: the last event has all of it again, and without a last event
+the stream is cut. It is handed on; any other ends the stream. (Recorded once, in a stream that somebody wrote by hand.)
 """
 
 from __future__ import annotations
@@ -18,6 +18,8 @@ from typing import Any
 from msgspec.structs import replace
 
 from ...codec.framing import SseDecoder
+from ...codec.json import Wire, is_object
+from ...codec.kinds import REFUSED
 from ...codec.stream import NOT_JSON, FrameDecoder, decode_frame
 from ...errors import AdapterError
 from ...types.base import Json
@@ -27,12 +29,10 @@ from ...types.request import Request
 from ...types.response import Response
 from .assembly import EMPTY_PARTS, Item, Key, emptied, empty_item, fitting, rank, text_key, text_of, with_part
 from .errors import decode_error
-from .item_fields import BEGUN, FAILED, is_cut
-from .items import read_item
-from .parts import read_annotation
-from .response import finisher, read_envelope
-from .usage import read_usage
-from .wire import NAME, REASON, SUMMARY, Wire, is_object
+from .facts import BEGUN, FAILED, NAME, REASON, SUMMARY, is_cut
+from .hosted import read_item
+from .response import finisher, read_echo, read_ending
+from .rows import ANNOTATIONS, ANSWER, USAGE
 
 ENVELOPE = re.compile(rb'\s*\{\s*"type"\s*:\s*"response\.(?:created|queued|in_progress|completed|incomplete|failed)"')
 
@@ -46,7 +46,7 @@ class Decoder(FrameDecoder):
         self.finish = finisher(request)
         self.envelope: Wire = {}
         self.items: dict[Json, Item] = {}
-        self.numbers: dict[Json, int] = {}  # output indexes by item id, where the server does not say them
+        self.numbers: dict[Json, int] = {}  # output indexes by item id, where the server does not send them
         self.texts: dict[tuple[Json, Json], int] = {}  # open texts, for the deltas of which there are most
         self.keys: list[Key] = []  # by place in the fold
 
@@ -118,11 +118,11 @@ class Decoder(FrameDecoder):
             self.fail(decode_error(None, None, body, self.provider), out)
             return
         if is_object(response.get("usage")):
-            out.append(UsageUpdate(read_usage(response["usage"], {})[0]))
+            out.append(UsageUpdate(USAGE.count(response["usage"])))
         self.complete(out)
 
     def matched(self, output: list[Wire]) -> list[tuple[Json, Wire]]:
-        """The items of the last word with their output indexes, which may have had gaps."""
+        """The items of the last event with their output indexes, which may have had gaps."""
         known = sorted(self.items, key=lambda index: rank((index, "item", 0)))
         if len(known) == len(output):
             return list(zip(known, output, strict=True))
@@ -142,7 +142,7 @@ class Decoder(FrameDecoder):
         super().complete(out)
 
     def keepalive(self, wire: Wire, out: list[Event]) -> None:
-        """Nothing to say."""
+        """Nothing is read from it."""
 
     # --------------------------------------------------------------------------------------------------------- items
 
@@ -238,7 +238,9 @@ class Decoder(FrameDecoder):
     def annotation(self, wire: Wire, out: list[Event]) -> None:
         key = (wire["output_index"], "content", wire["content_index"])
         place = self.texts[key[0], key[2]]
-        citation = read_annotation(wire["annotation"])
+        citation = ANNOTATIONS.read(wire["annotation"])
+        if citation is REFUSED:
+            raise TypeError("an annotation has a type")
         self.items[key[0]].citations.setdefault(key, []).append(wire["annotation"])
         out.append(CitationDelta(place, citation))
 
@@ -248,7 +250,7 @@ class Decoder(FrameDecoder):
     # ----------------------------------------------------------------------------------------------------- finishing
 
     def settle(self, index: Json, wire: Wire, out: list[Event], *, cut: bool) -> None:
-        """An item is at its end, finished or ``cut`` off: say what no delta said, and close its blocks."""
+        """An item is at its end, finished or ``cut`` off: add what no delta brought, and close its blocks."""
         item = self.items[index]
         if item.done:
             return
@@ -257,8 +259,8 @@ class Decoder(FrameDecoder):
         item.done = True
         if item.wire.get("type") != wire.get("type"):
             wire = item.wire
-        said = {key: self.said(item, key, place) for key, place in item.places.items()}
-        wire, keys = item.settled(wire, said)
+        known = {key: self.text_so_far(item, key, place) for key, place in item.places.items()}
+        wire, keys = item.settled(wire, known)
         blocks = self.blocks(index, wire)
         if not keys or len(keys) != len(blocks):
             keys = [*keys, *((index, "item", position) for position in range(len(blocks)))][: len(blocks)]
@@ -268,7 +270,7 @@ class Decoder(FrameDecoder):
             if place in self.fold.open_indexes:  # the finished item has no such part
                 self.close_block(item, key, OpaqueBlock(NAME, wire), wire, out, cut=cut)
 
-    def said(self, item: Item, key: Key, place: int) -> str:
+    def text_so_far(self, item: Item, key: Key, place: int) -> str:
         part = item.parts.get(key)
         return (part.get(text_key(part)) or "" if part is not None else "") + self.fold.joined(place)
 
@@ -276,21 +278,21 @@ class Decoder(FrameDecoder):
         place = item.places.get(key)
         if place is None:
             place = self.open(key, emptied(block), out)
-        said = self.said(item, key, place)
-        block = fitting(self.fold.blocks[place], block, wire, said)
+        known = self.text_so_far(item, key, place)
+        block = fitting(self.fold.blocks[place], block, wire, known)
         if isinstance(block, TextBlock):
-            told = len(item.citations.get(key, ()))
-            out += [CitationDelta(place, citation) for citation in block.citations[told:]]
+            sent = len(item.citations.get(key, ()))
+            out += [CitationDelta(place, citation) for citation in block.citations[sent:]]
         text = text_of(block)
-        if text.startswith(said) and (rest := text[len(said) :]):
-            self.say(place, block, rest, out)
+        if text.startswith(known) and (rest := text[len(known) :]):
+            self.add_text(place, block, rest, out)
         if type(block) is ToolUseBlock and self.finish is not None:
             block = self.finish(block)
         self.end_block(place, replace(block, incomplete=True) if cut else block, out)
         if key[1] == "content":
             self.texts.pop((key[0], key[2]), None)
 
-    def say(self, place: int, block: Block, text: str, out: list[Event]) -> None:
+    def add_text(self, place: int, block: Block, text: str, out: list[Event]) -> None:
         if isinstance(block, ThinkingBlock):
             out.append(self.fold.thinking(place, text))
         elif isinstance(block, ToolUseBlock):
@@ -299,7 +301,7 @@ class Decoder(FrameDecoder):
             out.append(self.fold.text(place, text))
 
     def settle_all(self, out: list[Event], status: Json) -> None:
-        """Close what nobody finished, with what there is; an item that has said nothing yet is nothing.
+        """Close what nobody finished, with what there is; an item that has brought nothing yet is left out.
 
         ``status`` is that of the answer.
         """
@@ -308,10 +310,12 @@ class Decoder(FrameDecoder):
                 self.settle(index, item.wire, out, cut=is_cut({**item.wire, "status": BEGUN}, status))
 
     def finished_block(self, index: int) -> Block:
-        """Asked for only where an item ended in a way that no protocol has: what was said stands."""
+        """Asked for only where an item ended in a way that no protocol has: what the deltas brought stands."""
         key = self.keys[index]
         item = self.items[key[0]]
-        return fitting(self.fold.blocks[index], OpaqueBlock(NAME, item.wire), item.wire, self.said(item, key, index))
+        return fitting(
+            self.fold.blocks[index], OpaqueBlock(NAME, item.wire), item.wire, self.text_so_far(item, key, index)
+        )
 
     def content(self) -> tuple[Block, ...]:
         """Blocks in the order of the whole: by item, then by part."""
@@ -319,10 +323,14 @@ class Decoder(FrameDecoder):
         return tuple(self.fold.blocks[place] for place in order)
 
     def response(self, *, finished: bool) -> Response:
-        rest = {key: value for key, value in self.envelope.items() if key != "output"}
+        mark: Wire = {}
+        fields, rest, spelled = ANSWER.take(read_echo(self.envelope, mark))
+        mark |= spelled
+        rest.pop("output", None)
         ended = finished or rest.get("status") == FAILED
-        fields = read_envelope(rest, {}, list(self.content()), self.provider, ended=ended)
-        return Response(**{key: value for key, value in fields.items() if key != "error"})
+        read_ending(fields, rest, mark, self.content(), self.provider, ended=ended)
+        fields.pop("error", None)
+        return Response(**fields, **ANSWER.kept(rest, mark))
 
 
 def _text(wire: Wire) -> str:

@@ -1,12 +1,11 @@
-"""Tools and the choice among them: functions, custom (free-text) tools, namespaces, tools added by an item.
+"""Tools and the choice among them, and the names and ids that one request gives out.
+
+Names of tools and ids of calls are derived where the protocol refuses the caller's own (``Scribe``).
 
 The tools of a namespace and of ``additional_tools`` are tools like any other to us: another protocol can offer them
 too. Where they stood is kept beside: ``extras[…]["namespace"]`` is the namespace without its tools, the mark ``added``
 the number of the item. A namespace that repeats a name is carried whole, since a call by name alone could not tell them
-apart.
-
-Marks on a tool: ``schema`` (``verbatim``: not as we would write it), ``strict``, ``parameters`` (no object), ``name``
-(``verbatim``). On a choice: ``kind`` (of a tool that is not among the tools), ``alone`` (there are none).
+apart. Marks on a choice: ``kind`` (of a tool that is not among the tools), ``alone`` (there are none).
 """
 
 from __future__ import annotations
@@ -16,227 +15,274 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from ...codec.schemas import is_strict_form, say_strict
-from ...codec.tables import Ledger, kept, marks, own, take, take_text
+from ...codec.ids import IdMap, IdRule
+from ...codec.issuer import same_issuer
+from ...codec.json import Wire, is_array, is_object
+from ...codec.ledger import Ledger
+from ...codec.tables import kept, marks
+from ...codec.tool_names import ToolNames
 from ...types.base import Json
-from ...types.tools import ServerTool, Tool, ToolChoice, ToolDefinition
-from .names import Scribe, is_name
-from .usual_read import read_tool as usual_tool
-from .usual_say import say_tool as say_usual
-from .wire import NAME, NOT_STRICT, Wire, is_array, is_object
+from ...types.blocks import Block, OpaqueBlock, ToolUseBlock
+from ...types.capabilities import Target
+from ...types.loss import Loss
+from ...types.messages import Origin
+from ...types.request import Request
+from ...types.tools import Tool, ToolChoice, ToolDefinition
+from .facts import CALL_ID, LONGEST_ID, NAME, is_added, is_name
+from .rows import TOOLS
 
+DERIVED_ID = f"{NAME} takes unique ids of up to {LONGEST_ID} characters; one was derived"
+DERIVED_NAME = f"{NAME} takes letters, digits, _ and - in the name of a tool; a name was derived"
+NOT_STRICT = f"`strict: false` was added, because {NAME} assumes `true`"
 MODES = {"auto": "auto", "required": "any", "none": "none"}
-MODE_WORDS = {"auto": "auto", "any": "required", "none": "none"}
+MODE_WORDS = {mode: word for word, mode in MODES.items()}
+
+# ------------------------------------------------------------------------------------------------------ names and ids
+
+
+def is_verbatim(value: ToolUseBlock | Tool, field: str) -> bool:
+    """Whether a field was read here although the provider would refuse it."""
+    return bool(value.forms) and field in marks(NAME, value).get("verbatim", ())
+
+
+class Scribe(Ledger):
+    """A ledger that also keeps the names and ids of one request, and knows who reads it.
+
+    A call is written with the id that this protocol's server gave it, where a conversation has ids of its own. Two
+    calls of one history may have the same id where their protocol numbers them anew in each turn: here an id is given
+    once, and a result answers the latest call of its id.
+    """
+
+    __slots__ = (
+        *("_free", "_ids", "_names", "_tools", "_trusted", "_turns"),
+        *("calls", "derived", "namespaces", "reader", "renamed", "taken"),
+    )
+
+    def __init__(self, tools: Iterable[Tool] = (), reader: Target | None = None) -> None:
+        super().__init__()
+        self.reader = reader
+        self._tools = tools
+        self._ids: IdMap | None = None
+        self._names: ToolNames | None = None
+        self._trusted: Origin | None = None
+        self._turns: dict[str, int] = {}  # how often an id was given anew
+        self._free: set[str] = set()  # calls of free text that have no result
+        self.calls: dict[str, bool | None] = {}
+        """By id: a call without a result is False, or True if it is of free text. One with a result is None."""
+        self.renamed: dict[str, str] = {}  # what a call is called here, where that is not its own id
+        self.derived: set[str] = set()  # calls that have another id since the provider would refuse theirs
+        self.taken: set[str] = set()  # ids that are given to a call under another id
+        self.namespaces: dict[str, str] = {}
+
+    def call_id(self, block: ToolUseBlock) -> str:
+        """The id to write for a call."""
+        own = block.id
+        id = wanted = block.native_ids.get(NAME, own) if block.native_ids else own
+        if not self.takes(wanted) and not is_verbatim(block, "id"):
+            id = self._derived_id(wanted)
+        if self.renamed or self.derived:
+            self.renamed.pop(own, None)
+            self.derived.discard(own)
+        if id != own:
+            self.renamed[own] = id
+            self.taken.add(id)
+        if id != wanted:
+            self.lose_form("approximated", DERIVED_ID, "id")
+            self.derived.add(own)
+        self._note(own, block)
+        return id
+
+    def takes_as_it_is(self, block: ToolUseBlock) -> bool:
+        """Note a call that is new and is written with its own id; False for another."""
+        id = block.id
+        if block.native_ids or id in self.calls or id in self.taken or not 0 < len(id) <= LONGEST_ID:
+            return False
+        self._note(id, block)
+        return True
+
+    def forget(self, blocks: Iterable[Block]) -> None:
+        """Take back what ``takes_as_it_is`` noted."""
+        for block in blocks:
+            if type(block) is ToolUseBlock:
+                del self.calls[block.id]
+                self._free.discard(block.id)
+
+    def _note(self, id: str, block: ToolUseBlock) -> None:
+        self.calls[id] = free = block.kind == "text"
+        if free:
+            self._free.add(id)
+        elif self._free:
+            self._free.discard(id)
+
+    def takes(self, id: str) -> bool:
+        """Whether a call can be written with this id."""
+        return id not in self.calls and id not in self.taken and 0 < len(id) <= LONGEST_ID
+
+    def _derived_id(self, wanted: str) -> str:
+        if self._ids is None:
+            self._ids = IdMap(IdRule(CALL_ID))
+        id, head = self._ids.fit(wanted), wanted[:48]
+        while not self.takes(id):
+            self._turns[head] = turn = self._turns.get(head, 0) + 1
+            id = self._ids.fit(f"{head}_{turn}")
+        return id
+
+    def answers(self, id: str) -> tuple[str, bool]:
+        """The id to write for a result, and whether it answers free text: a result of no known call, the open one."""
+        free = self.calls.get(id)
+        if free is not None:
+            self.calls[id] = None
+            if free:
+                self._free.discard(id)
+        else:
+            free = id not in self.calls and bool(self._free)
+        if id in self.derived:
+            self.lose_form("approximated", "the call was given another id", "tool_use_id")
+        return self.renamed.get(id, id), free
+
+    def trusts(self, origin: Origin | None) -> bool:
+        """Whether what this origin signed may be sent to the reader. Most of a history is of one origin."""
+        if origin is None or origin is self._trusted:
+            return True
+        if not same_issuer(origin, NAME, self.reader):
+            return False
+        self._trusted = origin
+        return True
+
+    def tool_name(self, name: str, *path: str | int) -> str:
+        """The name to write for a tool."""
+        if is_name(name):
+            return name
+        self.lose("approximated", DERIVED_NAME, *(path or ("name",)))
+        if self._names is None:
+            self._names = ToolNames([tool for tool in self._tools if not is_verbatim(tool, "name")])
+        return self._names.fit(name)
+
+
+def namespaces(request: Request | None) -> dict[str, str]:
+    """The namespace of each tool that has one: a call of it must name it."""
+    found: dict[str, str] = {}
+    for tool in request.tools if request is not None else ():
+        space = tool.extras.get(NAME, {}).get("namespace")
+        if isinstance(tool, ToolDefinition) and is_object(space) and isinstance(space.get("name"), str):
+            found[tool.name] = space["name"]
+    return found
+
+
+# -------------------------------------------------------------------------------------------------------------- tools
 
 
 def read_tools(wire: Iterable[Json], taken: set[str]) -> list[Tool]:
     """The tools of a list, namespaces opened. ``taken`` are the names so far."""
     tools: list[Tool] = []
     for tool in wire:
-        usual = usual_tool(tool, taken) if is_object(tool) else None
-        if usual is not None:
-            tools.append(usual)
+        read: Any = TOOLS.read(tool)
+        if type(read) is ToolDefinition:
+            taken.add(read.name)
+        elif is_object(tool) and tool.get("type") == "namespace" and (members := _read_namespace(tool, taken)):
+            taken.update([member.name for member in members])
+            tools += members
             continue
-        members = _read_namespace(tool, taken) if is_object(tool) and tool.get("type") == "namespace" else None
-        tools += members if members is not None else [read_tool(tool)]
-        taken.update(t.name for t in tools if isinstance(t, ToolDefinition))
+        tools.append(read)
     return tools
 
 
-def _read_namespace(wire: Wire, taken: set[str]) -> list[Tool] | None:
+def _read_namespace(wire: Wire, taken: set[str]) -> list[ToolDefinition] | None:
     members = wire.get("tools")
     if not is_array(members) or not members or not all(is_object(member) for member in members):
         return None
-    tools = list(map(read_tool, members))
-    names = [tool.name for tool in tools if isinstance(tool, ToolDefinition)]
-    if len(set(names)) < len(tools) or taken & set(names):
+    tools = [tool for tool in map(TOOLS.read, members) if type(tool) is ToolDefinition]
+    names = {tool.name for tool in tools}
+    if len(names) < len(members) or taken & names:
         return None
     space = {key: value for key, value in wire.items() if key not in ("type", "tools")}
     return [replace(t, extras={NAME: {**t.extras.get(NAME, {}), "namespace": space}}) for t in tools]
 
 
-def read_tool(wire: Json) -> Tool:
-    if is_object(wire) and type(wire.get("name")) is str:
-        if wire.get("type") == "function":
-            return _read_function(dict(wire))
-        if wire.get("type") == "custom":
-            return _read_custom(dict(wire))
-    return ServerTool(NAME, wire)
-
-
-def _read_function(rest: Wire) -> ToolDefinition:
-    forms: Wire = {}
-    blanks: Wire = {}
-    del rest["type"]
-    fields: dict[str, Any] = {"name": _read_name(rest, forms), "description": take_text(rest, "description", blanks)}
-    if is_object(rest.get("parameters")):
-        fields["input_schema"] = rest.pop("parameters")
-    else:
-        forms["parameters"] = rest.pop("parameters", "absent")
-    schema = fields.get("input_schema", {})
-    strict = rest.pop("strict", "absent")
-    if type(strict) is bool:
-        fields["strict"] = strict
-    else:
-        forms["strict"] = strict
-    if _say_object(schema) != schema or (strict is True and not is_strict_form(schema, NAME)):
-        forms["schema"] = "verbatim"
-    return ToolDefinition(**fields, **kept(NAME, rest, forms, blanks))
-
-
-def _read_name(rest: Wire, forms: Wire) -> str:
-    name: str = rest.pop("name")
-    if not is_name(name):
-        forms["name"] = "verbatim"
-    return name
-
-
-def _read_custom(rest: Wire) -> ToolDefinition:
-    forms: Wire = {}
-    blanks: Wire = {}
-    del rest["type"]
-    fields: dict[str, Any] = {"name": _read_name(rest, forms), "description": take_text(rest, "description", blanks)}
-    return ToolDefinition(**fields, kind="text", **kept(NAME, rest, forms, blanks))
-
-
-# ---------------------------------------------------------------------------------------------------------- writing
-
-
-def encode_tools(tools: Iterable[tuple[int, Tool]], scribe: Scribe) -> list[Wire]:
+def write_tools(tools: Iterable[tuple[int, Tool]], scribe: Scribe) -> list[Wire]:
     """Tools with their places, those of one namespace together."""
-    said: list[Wire] = []
+    written: list[Wire] = []
     open_space: Wire | None = None
     for index, tool in tools:
-        wire = say_usual(tool, index, scribe)
-        if wire is not None:
-            said.append(wire)
-            open_space = None
-            continue
-        scribe.where = ("tools", index)
-        wire = say_tool(tool, scribe)
-        space = tool.extras.get(NAME, {}).get("namespace")
+        wire: Wire | None = TOOLS.write_usual(tool)
+        if wire is None:
+            scribe.where = ("tools", index)
+            wire = TOOLS.interpret_write(tool, scribe)
         if wire is None:
             continue
+        if type(tool) is ToolDefinition and tool.strict is None and wire.get("strict") is False:
+            scribe.losses.append(Loss(f"tools/{index}/strict", "added", NOT_STRICT, weight="form"))
+        space = tool.extras.get(NAME, {}).get("namespace") if tool.extras else None
         if space is None:
-            said.append(wire)
-        elif open_space is not None and open_space == space:
-            said[-1]["tools"].append(wire)
+            written.append(wire)
         else:
-            said.append({"type": "namespace", **space, "tools": [wire]})
+            del wire["namespace"]
+            if open_space == space:
+                written[-1]["tools"].append(wire)
+            else:
+                written.append({"type": "namespace", **space, "tools": [wire]})
         open_space = space
     scribe.where = ()
-    return said
+    return written
 
 
-def say_tool(tool: Tool, scribe: Scribe) -> Wire | None:
-    if isinstance(tool, ServerTool):
-        if tool.dialect == NAME:
-            raw: Wire = tool.raw
-            return raw
-        scribe.lose("dropped", f"a hosted tool of {tool.dialect} that is not translated to {NAME}")
-        return None
-    wire = _say_custom(tool, scribe) if tool.kind == "text" else _say_function(tool, scribe)
-    if tool.cache is not None:
-        scribe.lose("dropped", f"{NAME} takes cache marks on content parts only", "cache")
-    scribe.foreign(tool, NAME)
-    own(NAME, wire, tool)
-    wire.pop("namespace", None)
-    return wire
+Placed = Iterable[tuple[int, Tool]]
 
 
-def _head(tool: ToolDefinition, kind: str, scribe: Scribe) -> Wire:
-    wire: Wire = {"type": kind, "name": scribe.tool_name(tool.name, tool)}
-    if tool.description is not None:
-        wire["description"] = tool.description
-    return wire
+def placed_tools(request: Request) -> tuple[Placed, list[Placed]]:
+    """The tools of the request itself, and those of each item that added some.
+
+    A tool whose item is not there any more is one of the request.
+    """
+    numbers = [added_by(tool) if tool.forms else None for tool in request.tools]
+    if numbers.count(None) == len(numbers):
+        return enumerate(request.tools), []
+    blocks = [*request.system, *(block for message in request.messages for block in message.content)]
+    items = sum(isinstance(b, OpaqueBlock) and b.dialect == NAME and is_added(b.raw) for b in blocks)
+    placed = list(zip(enumerate(request.tools), numbers, strict=True))
+    here = [tool for tool, number in placed if number is None or number >= items]
+    return here, [[tool for tool, number in placed if number == item] for item in range(items)]
 
 
-def _say_custom(tool: ToolDefinition, scribe: Scribe) -> Wire:
-    if tool.input_schema:
-        scribe.lose("dropped", f"a free-text tool of {NAME} has no schema", "input_schema")
-    if tool.strict is not None:
-        scribe.lose("dropped", f"a free-text tool of {NAME} has no strict flag", "strict")
-    return _head(tool, "custom", scribe)
+def added_by(tool: Tool) -> int | None:
+    """The number of the item that added a tool."""
+    return marks(NAME, tool).get("added")
 
 
-def _say_function(tool: ToolDefinition, scribe: Scribe) -> Wire:
-    wire, mark = _head(tool, "function", scribe), marks(NAME, tool)
-    schema, strict = tool.input_schema, tool.strict
-    if mark.get("schema") != "verbatim":
-        schema, strict = _say_schema(tool, scribe)
-    if schema or "parameters" not in mark:
-        wire["parameters"] = schema
-    elif mark["parameters"] != "absent":
-        wire["parameters"] = mark["parameters"]
-    if strict is not None:
-        wire["strict"] = strict
-    elif "strict" not in mark:
-        wire["strict"] = False
-        if tool.strict is None:
-            scribe.lose_form("added", NOT_STRICT, "strict")
-    elif mark["strict"] != "absent":
-        wire["strict"] = mark["strict"]
-    return wire
+# ------------------------------------------------------------------------------------------------------------- choice
 
 
-def _say_schema(tool: ToolDefinition, ledger: Ledger) -> tuple[Wire, bool | None]:
-    schema, strict = tool.input_schema, tool.strict
-    if strict:
-        schema, able = say_strict(schema, NAME, ledger, "input_schema")
-        strict = True if able else None
-    said = _say_object(schema)
-    for key in said:
-        if key not in schema or said[key] != schema[key]:
-            ledger.lose_form("added", f"{NAME} requires `{key}` of parameters", "input_schema", key)
-    return said, strict
-
-
-def _say_object(schema: Wire) -> Wire:
-    """A schema as the provider takes it at all: of type object, naming its properties."""
-    if schema.get("type") != "object":
-        schema = {"type": "object", **{key: value for key, value in schema.items() if key != "type"}}
-    if "properties" not in schema and schema.keys().isdisjoint(("anyOf", "oneOf", "allOf", "$ref")):
-        schema = {**schema, "properties": {}}
-    return schema
-
-
-# ----------------------------------------------------------------------------------------------------------- choice
-
-
-def read_choice(rest: Wire, fields: dict[str, Any], blanks: Wire) -> None:
-    """``tool_choice`` and ``parallel_tool_calls`` are one thing to us; a choice of a hosted tool is only theirs."""
+def read_choice(rest: Wire, fields: dict[str, Any]) -> None:
+    """``tool_choice`` and ``parallel_tool_calls``; what has another shape stays residue."""
     tools: Sequence[Tool] = fields.get("tools", ())
     found: dict[str, Any] = {}
-    forms: Wire = {}
-    wire = take(rest, "tool_choice", blanks)
-    if wire is not None:
-        read = _read_mode(wire, tools, forms)
-        if read is None:
-            rest["tool_choice"] = wire
-        else:
-            found |= read
-            if not tools:
-                forms["alone"] = True
-    parallel = take(rest, "parallel_tool_calls", blanks)
-    if type(parallel) is bool:
-        found["parallel"] = parallel
-    elif parallel is not None:
-        rest["parallel_tool_calls"] = parallel
+    mark: Wire = {}
+    if rest.get("tool_choice") is not None and (read := _read_mode(rest["tool_choice"], tools, mark)) is not None:
+        del rest["tool_choice"]
+        found |= read
+        if not tools:
+            mark["alone"] = True
+    if type(rest.get("parallel_tool_calls")) is bool:
+        found["parallel"] = rest.pop("parallel_tool_calls")
     if found:
-        fields["tool_choice"] = ToolChoice(**found, **kept(NAME, {}, forms, {}))
+        fields["tool_choice"] = ToolChoice(**found, **kept(NAME, {}, mark, {}))
 
 
-def _read_mode(wire: Json, tools: Sequence[Tool], forms: Wire) -> dict[str, Any] | None:
+def _read_mode(wire: Json, tools: Sequence[Tool], mark: Wire) -> dict[str, Any] | None:
     match wire:
         case str() if wire in MODES:
             return {"mode": MODES[wire]}
         case {"type": "function" | "custom" as kind, "name": str(name), **rest} if not rest:
             if kind != _kind_of(name, tools):
-                forms["kind"] = kind
+                mark["kind"] = kind
             return {"mode": "specific", "name": name}
         case {"type": "allowed_tools", "mode": "auto" | "required" as mode, "tools": allowed, **rest} if not rest:
             names = [tool.get("name") for tool in allowed if is_object(tool)] if is_array(allowed) else []
-            if all(isinstance(name, str) for name in names) and _allowed(names, tools) == allowed:
+            if (
+                names
+                and all(isinstance(name, str) for name in names)
+                and _write_allowed(names, names, tools) == allowed
+            ):
                 return {"mode": MODES[mode], "allowed": tuple(names)}
         case _:
             pass
@@ -248,21 +294,20 @@ def _kind_of(name: str | None, tools: Sequence[Tool]) -> str:
     return "custom" if free else "function"
 
 
-def _allowed(names: Iterable[Json], tools: Sequence[Tool]) -> list[Wire]:
-    return [{"type": _kind_of(name, tools), "name": name} for name in names]
+def _write_allowed(names: Sequence[Any], written: Sequence[Any], tools: Sequence[Tool]) -> list[Wire]:
+    return [{"type": _kind_of(name, tools), "name": word} for name, word in zip(names, written, strict=True)]
 
 
-def say_choice(choice: ToolChoice, tools: Sequence[Tool], scribe: Scribe, *, offered: bool = True) -> Wire:
+def write_choice(choice: ToolChoice, tools: Sequence[Tool], scribe: Scribe, *, offered: bool = True) -> Wire:
     """The keys that a choice becomes at the top of a request."""
     scribe.where = ("tool_choice",)
     wire: Wire = {}
     if choice.mode is None:
         if choice.name is not None or choice.allowed:
-            scribe.lose(
-                "dropped", f"{NAME} takes names only beside a mode", "name" if choice.name is not None else "allowed"
-            )
+            field = "name" if choice.name is not None else "allowed"
+            scribe.lose("dropped", f"{NAME} takes names only beside a mode", field)
     elif offered or "alone" in marks(NAME, choice):
-        wire["tool_choice"] = _say_mode(choice, tools, scribe)
+        wire["tool_choice"] = _write_mode(choice, tools, scribe)
     else:
         for field in ("mode", "name", "allowed"):
             if getattr(choice, field):
@@ -274,24 +319,25 @@ def say_choice(choice: ToolChoice, tools: Sequence[Tool], scribe: Scribe, *, off
     return wire
 
 
-def _say_mode(choice: ToolChoice, tools: Sequence[Tool], scribe: Scribe) -> Json:
+def _write_mode(choice: ToolChoice, tools: Sequence[Tool], scribe: Scribe) -> Json:
     mode = choice.mode or "auto"
     if mode == "specific":
         if choice.allowed:
             scribe.lose("dropped", "one tool is named, so no list of allowed tools was sent", "allowed")
         kind = marks(NAME, choice).get("kind") or _kind_of(choice.name, tools)
-        return {"type": kind, "name": scribe.tool_name(choice.name or "", _named(choice.name, tools))}
+        return {"type": kind, "name": _write_name(choice.name or "", tools, scribe, "name")}
     if choice.name is not None:
         scribe.lose("dropped", f"a tool choice {mode} of {NAME} names no tool", "name")
     if choice.allowed and mode != "none":
-        names = [scribe.tool_name(n, _named(n, tools), "allowed", i) for i, n in enumerate(choice.allowed)]
-        kinds = [_kind_of(name, tools) for name in choice.allowed]
-        allowed = [{"type": kind, "name": name} for kind, name in zip(kinds, names, strict=True)]
+        names = [_write_name(name, tools, scribe, "allowed", place) for place, name in enumerate(choice.allowed)]
+        allowed = _write_allowed(choice.allowed, names, tools)
         return {"type": "allowed_tools", "mode": MODE_WORDS[mode], "tools": allowed}
     if choice.allowed:
         scribe.lose("dropped", f"a tool choice {mode} of {NAME} has no list of allowed tools", "allowed")
     return MODE_WORDS[mode]
 
 
-def _named(name: str | None, tools: Sequence[Tool]) -> Tool | None:
-    return next((tool for tool in tools if isinstance(tool, ToolDefinition) and tool.name == name), None)
+def _write_name(name: str, tools: Sequence[Tool], scribe: Scribe, *path: str | int) -> str:
+    """The name of a tool as it is written; the tool may be marked to keep one that was read here."""
+    owner = next((tool for tool in tools if isinstance(tool, ToolDefinition) and tool.name == name), None)
+    return name if owner is not None and is_verbatim(owner, "name") else scribe.tool_name(name, *path)

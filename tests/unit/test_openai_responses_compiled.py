@@ -1,7 +1,8 @@
-"""The usual path of OpenAI Responses has no opinion of its own: switched off, everything reads and writes the same."""
+"""The compiled rows of OpenAI Responses mean what their interpreter means: without them, everything is the same."""
 
 from __future__ import annotations
 
+from collections import defaultdict
 from typing import Any
 
 import pytest
@@ -27,7 +28,8 @@ from interlingua import (
     UrlSource,
     dialect,
 )
-from interlingua.dialects.openai_responses import history, tools, writer
+from interlingua.codec.table import Frame, Table
+from interlingua.dialects.openai_responses import rows
 from shared_data import corpus, needs_shared
 
 NAME = "openai-responses"
@@ -35,25 +37,39 @@ speaker = dialect(NAME)
 SCHEMA = {"type": "object", "properties": {}}
 
 
+def tables() -> list[Table | Frame]:
+    found = [value for value in vars(rows).values() if isinstance(value, Table | Frame)]
+    return [*found, *rows.RESULTS.values()]
+
+
 @pytest.fixture
-def unusual(monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Switch the usual path off."""
+def interpreted(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Switch compiled code off."""
 
     def switch() -> None:
-        monkeypatch.setattr(history, "USUAL", {})
-        monkeypatch.setattr(tools, "usual_tool", lambda *_: None)
-        monkeypatch.setattr(tools, "say_usual", lambda *_: None)
-        monkeypatch.setattr(writer, "USUAL", dict.fromkeys(writer.USUAL, lambda *_: None))
+        for table in tables():
+            if isinstance(table, Frame):
+                monkeypatch.setattr(table, "take", table.interpret_take)
+                monkeypatch.setattr(table, "_put_usual", gives_up)
+            else:
+                monkeypatch.setattr(table, "read", table.interpret_read)
+                monkeypatch.setattr(table, "write_usual", gives_up)
+                monkeypatch.setattr(table, "writers", defaultdict(lambda: gives_up))
 
     return switch
 
 
+def gives_up(value: Any) -> None:
+    """What compiled code gives where something is unusual."""
+
+
 def both_ways(bodies: list[Any], requests: list[Request], switch: Any) -> None:
     read = [speaker.decode_request(body) for body in bodies]
-    said = [speaker.encode_request(request) for request in [*read, *requests]]
+    written = [speaker.encode_request(request) for request in [*read, *requests]]
+    assert [encoded.body for encoded in written[: len(bodies)]] == bodies
     switch()
     assert [speaker.decode_request(body) for body in bodies] == read
-    assert [speaker.encode_request(request) for request in [*read, *requests]] == said
+    assert [speaker.encode_request(request) for request in [*read, *requests]] == written
 
 
 def own(**residue: Any) -> dict[str, Any]:
@@ -64,8 +80,9 @@ CALL, RESULT = ToolUseBlock("c", "f"), ToolResultBlock("c", "x")
 TWO_CALLS = Message("assistant", (CALL, ToolUseBlock("d", "f")))
 SIGNED, THOUGHT = ThinkingBlock("h", signature="gAAA"), ThinkingBlock("h")
 NAMED = ThinkingBlock("", extras=own(item={"id": "rs_1"}))
-UNTYPED = TextBlock("a", forms=own(item={"type": False}))
+UNTYPED = TextBlock("a", forms=own(item={"spelling": {"=type": []}}))
 TEXT = {"type": "output_text", "text": "a", "annotations": [], "logprobs": []}
+TYPED = {"?type": ["message"]}
 SUMMARY = {"type": "summary_text", "text": "h"}
 ITEM = {"type": "function_call", "call_id": "c", "name": "f", "arguments": "{}"}
 ITEMS: list[Any] = [
@@ -100,7 +117,7 @@ REQUESTS = [
           TextBlock("a"), UNTYPED, replace(UNTYPED, cache=CacheMark()), replace(UNTYPED, signature="s"),
           replace(UNTYPED, citations=(Citation("url", url="u"),)), replace(UNTYPED, extras=own(item={"phase": "x"})),
           replace(UNTYPED, forms={**UNTYPED.forms, "gemini": {}}), RefusalBlock("no", forms=UNTYPED.forms),
-          TextBlock("a", forms=own(item={"type": True})),
+          TextBlock("a", forms=own(item={"content": "list"})),
       )),
     Request((Message("assistant", (CALL,)), Message("tool", (RESULT,))) * 2),
     Request((Message("assistant", (CALL, CALL)), Message("tool", (RESULT, RESULT)))),
@@ -138,15 +155,16 @@ REQUESTS = [
           TextBlock("y"), TextBlock("y", cache=CacheMark()), ImageBlock(UrlSource("u"), "low"),
           ImageBlock(UrlSource("u"), ""),
           ImageBlock(Base64Source("image/png", "AAAA")), ImageBlock(FileSource("file_1")), AudioBlock(UrlSource("u")),
-          ImageBlock(UrlSource("u", "image/png")), ImageBlock(UrlSource("u"), forms={NAME: {"detail": "absent"}}),
-          ImageBlock(UrlSource("u"), "low", forms={NAME: {"detail": "absent"}}),
+          ImageBlock(UrlSource("u", "image/png")), ImageBlock(UrlSource("u"), forms={NAME: {"verbatim": ["detail"]}}),
+          ImageBlock(UrlSource("u"), "low", forms={NAME: {"verbatim": ["detail"]}}),
       )),
     *(Request((Message("user", content, forms={NAME: forms}),))
       for content in ("x", "", (TextBlock("x", cache=CacheMark()),))
-      for forms in ({"content": "string"}, {"content": "string", "type": True}, {"type": True}, {"content": "absent"})),
+      for forms in (
+          {"content": "string"}, {"content": "string", "spelling": TYPED}, {"spelling": TYPED}, {"content": []})),
     *(Request(tools=(ToolDefinition("g", "g", SCHEMA), ToolDefinition("f", about, schema, strict=strict, forms=forms)))
       for about in ("f", None) for strict in (None, False, True)
-      for forms in ({}, {NAME: {"strict": "absent"}}, {"gemini": {}})
+      for forms in ({}, {NAME: {"verbatim": ["strict"]}}, {"gemini": {}})
       for schema in (SCHEMA, {}, {"type": "object"}, {"type": "object", "properties": {"a": {"type": "object"}}},
                      {"type": "object", "properties": {"a": {"type": "string"}}})),
 ]  # fmt: skip
@@ -167,12 +185,12 @@ BODIES: list[Any] = [
 ]  # fmt: skip
 
 
-def test_by_hand(unusual: Any) -> None:
-    both_ways(BODIES, REQUESTS, unusual)
+def test_by_hand(interpreted: Any) -> None:
+    both_ways(BODIES, REQUESTS, interpreted)
 
 
 @needs_shared
-def test_recorded(unusual: Any) -> None:
+def test_recorded(interpreted: Any) -> None:
     bodies = [record["request"] for record in corpus(NAME) if isinstance(record.get("request"), dict)]
     foreign = [r["request"] for r in list(corpus("anthropic-messages"))[::5] if isinstance(r.get("request"), dict)]
-    both_ways(bodies, [dialect("anthropic-messages").decode_request(body) for body in foreign], unusual)
+    both_ways(bodies, [dialect("anthropic-messages").decode_request(body) for body in foreign], interpreted)

@@ -1,0 +1,116 @@
+"""Facts of OpenAI Responses that are no phrases: its name, limits, words, and which items there are."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+from ...codec.json import Wire, is_object
+from ...codec.tables import marks
+from ...types.base import Json
+from ...types.blocks import Block, DocumentBlock, ImageBlock, JsonBlock, OpaqueBlock, RefusalBlock, TextBlock
+from ...types.words import Role
+
+NAME = "openai-responses"
+PATH = "/v1/responses"
+LONGEST_ID = 64
+CALL_ID = re.compile(rf".{{1,{LONGEST_ID}}}", re.DOTALL)
+TOOL_NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
+MOST_METADATA, LONGEST_KEY, LONGEST_VALUE = 16, 64, 512
+TTLS = ("30m", "12h")
+TIERS = ("auto", "default", "flex", "scale", "priority", "fast", "ultrafast")
+EFFORTS = ("minimal", "low", "medium", "high", "xhigh", "max")
+SHOWN = "summarized"
+"""Our word for reasoning that is shown; the protocol shows summaries."""
+DETAIL = "auto"
+STORED = ("previous_response_id", "conversation", "prompt")
+"""Parameters that may hold the input, or the calls that a result answers."""
+
+# ------------------------------------------------------------------------------------------------------------- items
+
+DONE, CUT, BEGUN, FAILED = "completed", "incomplete", "in_progress", "failed"
+BROKEN_OFF = (FAILED, "cancelled")
+ROLES = {"user": Role.user, "system": Role.system, "developer": Role.system}
+"""The roles of messages that are not the assistant's."""
+SUMMARY, REASON = "summary_text", "reasoning_text"
+CALLS = {"function_call": "arguments", "custom_tool_call": "input"}
+"""The items of calls, and the keys of what the model wrote."""
+RESULTS = {"function_call_output": "json", "custom_tool_call_output": "text"}
+"""The items of results, and the kinds of calls that they answer."""
+ADDED = "additional_tools"
+FOR_NOBODY = frozenset((ADDED, "configuration_update", "compaction_trigger", "mcp_approval_response"))
+"""Items that are neither the user's nor the model's."""
+WHOLE_ITEMS = (
+    *FOR_NOBODY,
+    "compaction",
+    "item_reference",
+    "mcp_approval_request",
+    "mcp_list_tools",
+    "message",
+    "program",
+    "reasoning",
+)
+"""Items that are carried whole where they stand among what is put in."""
+PARTS = frozenset((TextBlock, ImageBlock, DocumentBlock, RefusalBlock, JsonBlock))
+"""Blocks that stand inside a message."""
+PREFIXES = {
+    "message": "msg",
+    "reasoning": "rs",
+    "function_call": "fc",
+    "custom_tool_call": "ctc",
+    "image_generation_call": "ig",
+}
+"""How the ids begin that we give to the items of an answer."""
+
+
+@lru_cache(maxsize=4096)
+def is_name(name: str) -> bool:
+    """Whether the provider takes this as the name of a tool. Every request brings the same ones."""
+    return TOOL_NAME.fullmatch(name) is not None
+
+
+def kind_of(item: Wire) -> str:
+    """The type of an item; a message and a reference may leave it out."""
+    kind = item.get("type")
+    return kind if type(kind) is str and kind else "message" if "role" in item else "item_reference"
+
+
+def is_spoken(item: Wire) -> bool:
+    """Whether an item is a message of the assistant's: of nobody else that we know."""
+    role = item.get("role")
+    return (type(role) is not str or role not in ROLES) and kind_of(item) == "message"
+
+
+def is_added(item: Json) -> bool:
+    """Whether an item adds tools, which stand among the others."""
+    return is_object(item) and item.get("type") == ADDED and "tools" not in item
+
+
+def is_cut(item: Json, answer: Json) -> bool:
+    """Whether an item was left unfinished. ``answer`` is the status of its answer, None where that is not known.
+
+    Texts that the output limit ended are not: nobody runs a text. A call may be in progress in an answer that is
+    complete, if its caller is a program.
+    """
+    status = item.get("status") if is_object(item) else None
+    if status not in (CUT, BEGUN):
+        return False
+    if answer in BROKEN_OFF:
+        return True
+    return kind_of(item) in CALLS and (status == CUT or answer not in (DONE, None))
+
+
+def is_part(block: Block, *, put_in: bool = False) -> bool:
+    """Whether a block stands inside a message; the others are items of their own.
+
+    An unknown block is a part where things are put in, and an item where the model speaks.
+    """
+    if type(block) is not OpaqueBlock:
+        return type(block) in PARTS
+    if block.dialect != NAME or "part" in marks(NAME, block):
+        return True
+    raw: Json = block.raw
+    tag = str(raw.get("type", "item_reference")) if is_object(raw) else ""
+    if put_in:
+        return tag not in WHOLE_ITEMS and not tag.endswith(("_call", "_output"))
+    return tag.startswith(("input_", "output_"))

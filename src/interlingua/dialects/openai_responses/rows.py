@@ -1,0 +1,328 @@
+"""The phrases of OpenAI Responses: our field, their key. ``codec.rows`` says what a row means.
+
+What the protocol refuses is in ``rules``. An item that a model makes becomes one block or several: ``items`` and
+``hosted`` put them together, ``history`` and ``turns`` the turns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from msgspec.structs import replace
+
+from ...codec.arguments import arguments_at, read_arguments, write_arguments
+from ...codec.json import Wire, is_object
+from ...codec.kinds import BOOL, INT, NUMBER, OBJECT, OMIT, REFUSED, TEXT, By, Each, One, Texts, Vocabulary
+from ...codec.ledger import Ledger
+from ...codec.media_urls import MediaUrl, StoredFile, read_url
+from ...codec.paths import ABSENT
+from ...codec.rows import Row, Rule, fill, instead, may, must, unsaid
+from ...codec.rules import as_json_text, as_text, drop
+from ...codec.stream import dump
+from ...codec.table import Frame, Table
+from ...codec.together import Group, Together
+from ...codec.usage import Counts
+from ...types.base import Json
+from ...types.blocks import (
+    Base64Source,
+    CacheMark,
+    Citation,
+    DocumentBlock,
+    FileSource,
+    ImageBlock,
+    JsonBlock,
+    OpaqueBlock,
+    RefusalBlock,
+    ServerToolUseBlock,
+    TextBlock,
+    ThinkingBlock,
+    ToolResultBlock,
+    ToolUseBlock,
+    UrlSource,
+)
+from ...types.messages import Message
+from ...types.request import Request, Thinking
+from ...types.response import Response
+from ...types.tools import ServerTool, ToolDefinition
+from . import rules
+from .facts import DONE, EFFORTS, NAME, REASON, ROLES, SHOWN, SUMMARY, TIERS, TTLS, is_part
+
+BARE_DATA = "application/octet-stream"
+NO_SIGNATURE = unsaid(f"{NAME} signs reasoning only", "state")
+NO_CACHE = unsaid(f"{NAME} takes cache marks on input parts only")
+JSON_TEXT = f"{NAME} has no JSON here; sent as JSON text"
+
+# -------------------------------------------------------------------------------------------------------------- kinds
+
+
+URL, STORED = MediaUrl(NAME), StoredFile(NAME)
+
+
+class Media(Group):
+    """A source: data as a data URL, a URL, or the id of a stored file, each under its key.
+
+    Other keys may be null or empty. Data without the head of a data URL is read too, where it has a key of its own.
+    """
+
+    name = "a data URL, a URL or a file id"
+
+    def __init__(self, data: str, url: str) -> None:
+        self.data, self.url = data, url
+        if data == url:
+            self.quick = self._read_one
+
+    def read(self, found: Wire, marks: Wire) -> Any:
+        keys = [key for key, value in found.items() if value not in (None, "")]
+        if len(keys) != 1 or type(found[keys[0]]) is not str:
+            return REFUSED
+        key, text = keys[0], found.pop(keys[0])
+        if key == "file_id":
+            return (FileSource(text, dialect=NAME),)
+        source = read_url(text) if key == self.data else UrlSource(text)
+        bare = type(source) is UrlSource and key != self.url
+        return (Base64Source(BARE_DATA, text) if bare else source,)
+
+    def _read_one(self, url: Json, file_id: Json) -> Any:
+        return (read_url(url),) if type(url) is str and url and file_id is ABSENT else REFUSED
+
+    def is_usual(self, values: Any, found: Wire) -> bool:
+        data = found.get(self.data)
+        return self.data == self.url or data is None or data.startswith("data:")
+
+    def write(self, values: Any, ledger: Ledger, marks: Mapping[str, Json]) -> Any:
+        (source,) = values
+        key = "file_id" if type(source) is FileSource else self.url if type(source) is UrlSource else self.data
+        where, ledger.where = ledger.where, (*ledger.where, "source")
+        written = (STORED if type(source) is FileSource else URL).write(source, ledger, {})
+        ledger.where = where
+        return {key: written}
+
+
+class Picture(Group):
+    """A picture that the model made: its data, and its format unless that is PNG."""
+
+    name = "base64 data and its format"
+
+    def read(self, found: Wire, marks: Wire) -> Any:
+        if type(found.get("result")) is not str or not found["result"]:
+            return REFUSED
+        kind = found.pop("output_format") if type(found.get("output_format")) is str else "png"
+        return (Base64Source(f"image/{kind}", found.pop("result")),)
+
+    def write(self, values: Any, ledger: Ledger, marks: Mapping[str, Json]) -> Any:
+        (source,) = values
+        ledger.foreign(source, NAME, "source")
+        kind = source.media_type.removeprefix("image/")
+        return {"result": source.data, **({"output_format": kind} if kind != "png" else {})}
+
+
+class Output(Texts):
+    """What a tool answered: usually a string for one text or one JSON value, else parts."""
+
+    def write(self, value: Any, ledger: Ledger, marks: Mapping[str, Json]) -> Json:
+        only: Any = value[0] if len(value) == 1 and marks.get(self.mark) != "list" else None
+        if type(only) is JsonBlock and not (only.cache or only.signature or only.extras):
+            ledger.lose_form("approximated", JSON_TEXT, 0)
+            return dump(only.value).decode()
+        written = super().write(value, ledger, marks)
+        return "" if written is OMIT else written
+
+
+class Effort(Group):
+    """How much to think: one word for a mode and an effort."""
+
+    name = "a string"
+
+    def read(self, found: Wire, marks: Wire) -> Any:
+        word = found["effort"]
+        if word != "none" and word not in EFFORTS:
+            return REFUSED
+        del found["effort"]
+        return ("disabled", None) if word == "none" else (None, word)
+
+    def write(self, values: Any, ledger: Ledger, marks: Mapping[str, Json]) -> Any:
+        return {"effort": "none" if values[0] == "disabled" else values[1]}
+
+
+def read_text(wire: Json) -> Any:
+    return wire if type(wire) is str else REFUSED
+
+
+def read_object(wire: Json) -> Any:
+    return read_arguments(wire)[0] if type(wire) is str else REFUSED
+
+
+FREE_TEXT = By(read_text, lambda text, ledger: text or "", name="a string", usual=lambda wire: True)
+OBJECT_TEXT = By(read_object, lambda value, ledger: write_arguments(value, None), name="JSON text")
+SUMMARIES = Vocabulary(
+    dict.fromkeys(("auto", "concise", "detailed"), SHOWN), f"{NAME} has no way to say that thinking is {{}}"
+)
+CACHE_TIMES = Vocabulary({ttl: ttl for ttl in TTLS}, rules.CACHE_TIME)
+SERVICE_TIERS = Vocabulary({tier: tier for tier in TIERS}, f"{NAME} has no service tier {{}}")
+ROLE_WORDS = Vocabulary({"user": ROLES["user"], "developer": ROLES["developer"], "system": ROLES["system"]})
+
+
+def annotation(tag: str | None, kind: str, *more: Rule, **keys: Any) -> Row:
+    """A kind of citation. What is none of its keys has no word."""
+    specs: dict[str, Any] = {field: may(key) for field, key in keys.items()}
+    for field in ("url", "title", "text", "index", "start", "end"):
+        specs.setdefault(field, unsaid(f"a {kind} citation of {NAME} has no {field}"))
+    if tag is None:
+        return Row(Citation, None, *more, kind=must("type"), **specs)
+    return Row(Citation, tag, *more, fixed={"kind": kind}, **specs)
+
+
+def read_unknown_annotation(wire: Json) -> Any:
+    """A citation of a type that we do not know: its type is its kind, and the rest is residue."""
+    if not is_object(wire) or type(wire.get("type")) is not str:
+        return REFUSED
+    rest = {key: value for key, value in wire.items() if key != "type"}
+    return Citation(wire["type"], extras={NAME: rest}, forms={} if rest else {NAME: {"verbatim": ["kind"]}})
+
+
+def unknown_part(*, put_in: bool) -> Callable[[Json], OpaqueBlock]:
+    """A reader of parts that we do not know; what does not look like a part is marked."""
+
+    def read(wire: Json) -> OpaqueBlock:
+        block = OpaqueBlock(NAME, wire)
+        return block if is_part(block, put_in=put_in) else replace(block, forms={NAME: {"part": True}})
+
+    return read
+
+
+# ------------------------------------------------------------------------------------------------------ parts and items
+
+# fmt: off
+ANNOTATIONS = Table(NAME, "type",
+    annotation("url_citation",            "url",            rules.HAS_URL, url="url", title="title",
+               start="start_index", end="end_index"),
+    annotation("file_citation",           "file",           rules.OUR_CITATION, title="filename", index="index"),
+    annotation("container_file_citation", "container_file", rules.OUR_CITATION, title="filename",
+               start="start_index", end="end_index"),
+    annotation("file_path",               "file_path",      rules.OUR_CITATION, index="index"),
+    annotation(None,                      "such a",         rules.OUR_CITATION),
+    unknown=read_unknown_annotation,
+)
+CACHE = Table(NAME, "mode", Row(CacheMark, "explicit", ttl=may("ttl", CACHE_TIMES)))
+PUT_IN: dict[str, Any] = {"cache": may("prompt_cache_breakpoint", One(CACHE)), "signature": NO_SIGNATURE}
+SAID: dict[str, Any] = {"cache": NO_CACHE, "signature": NO_SIGNATURE}
+INPUT_ROWS = (
+    Row(TextBlock,     "input_text",  text="text", citations=unsaid(f"{NAME} takes no citations in input"), **PUT_IN),
+    Row(ImageBlock,    "input_image", rules.PICTURE, rules.STORED_HERE, rules.HAS_DETAIL,
+        Together("source", "image_url file_id", Media("image_url", "image_url"), required=True),
+        detail=may("detail"), **PUT_IN),
+    Row(DocumentBlock, "input_file",  rules.STORED_HERE, rules.HAS_FILENAME, rules.HAS_OWN_TITLE,
+        Together("source", "file_data file_url file_id", Media("file_data", "file_url"), required=True),
+        filename=may("filename"), title=unsaid(f"documents of {NAME} have no title"),
+        context=unsaid(f"documents of {NAME} have no context"), **PUT_IN),
+)
+OUTPUT_ROWS = (
+    Row(TextBlock,     "output_text", rules.CITED_AT, constants={"logprobs": []}, text="text",
+        citations=fill("annotations", [], Each(ANNOTATIONS, empty=True)), **SAID),
+    Row(RefusalBlock,  "refusal",     text=must("refusal"), **SAID),
+)
+INPUT = Table(NAME, "type", *INPUT_ROWS,
+    instead(JsonBlock,     as_json_text(JSON_TEXT)),
+    instead(RefusalBlock,  as_text(f"{NAME} takes no refusals in input; sent as text")),
+    *OUTPUT_ROWS, carrier=OpaqueBlock, unknown=unknown_part(put_in=True),
+)
+OUTPUT = Table(NAME, "type", *OUTPUT_ROWS,
+    instead(ImageBlock,    drop(f"{NAME} has no image blocks of an assistant in a message")),
+    instead(DocumentBlock, drop(f"{NAME} has no document blocks of an assistant")),
+    *INPUT_ROWS, carrier=OpaqueBlock, unknown=unknown_part(put_in=False),
+)
+THOUGHTS = Table(NAME, "type",
+    Row(ThinkingBlock, SUMMARY, text=must("text"), elsewhere="signature cache"),
+    Row(ThinkingBlock, REASON,  text=must("text"), elsewhere="signature cache"),
+)
+def call_rows(**constants: str) -> tuple[Row, Row]:
+    """The items of calls."""
+    return (
+        Row(ToolUseBlock, "function_call",    rules.NAMED_WELL, arguments_at("arguments"), fixed={"kind": "json"},
+            constants=constants, id="call_id", name="name"),
+        Row(ToolUseBlock, "custom_tool_call", rules.NAMED_WELL, fixed={"kind": "text"}, constants=constants,
+            id="call_id", name="name", input_text=must("input", FREE_TEXT), elsewhere="input"),
+    )
+EASY_ITEMS   = Table(NAME, "type",
+    Row(TextBlock, "message", constants={"role": "assistant"}, text=must("content", TEXT),
+        citations=unsaid(f"{NAME} takes citations only with their message's id")),
+    *call_rows(), **SAID,
+)
+ITEM_CALLS   = Table(NAME, "type", *call_rows(status=DONE), **SAID)
+ANSWER_CALLS = ITEM_CALLS.for_answers()
+RESULT: dict[str, Any] = {
+    "tool_use_id": "call_id", "content": fill("output", "", Output(INPUT, usual="string")),
+    "elsewhere": "is_error cache",
+    "signature": unsaid(f"tool results of {NAME} have no signature", "state"),
+}
+RESULTS = {
+    "json": Table(NAME, "type", Row(ToolResultBlock, "function_call_output", rules.NO_ERROR_FLAG, rules.NO_CACHE,
+        name=may("name"), **RESULT)),
+    "text": Table(NAME, "type", Row(ToolResultBlock, "custom_tool_call_output", rules.NO_ERROR_FLAG, rules.NO_CACHE,
+        name=unsaid(f"a custom tool's output in {NAME} has no name", "form"), **RESULT)),
+}
+PICTURES = Table(NAME, "type",
+    Row(ImageBlock, "image_generation_call", Together("source", "result output_format", Picture(), required=True),
+        constants={"status": DONE}, detail=unsaid(f"an assistant's image in {NAME} has no `detail`"), **SAID),
+)
+MCP_CALLS = Table(NAME, "type",
+    Row(ServerToolUseBlock, "mcp_call", rules.HOSTED_HERE, constants={"status": DONE}, id="id", name="name",
+        input=must("arguments", OBJECT_TEXT), gives={"dialect": NAME}, **SAID),
+)
+# Items of which functions make several blocks, or whose fields are all the other keys.
+AROUND = "id role content origin metadata"
+REASONING    = Frame(NAME, Row(ThinkingBlock, None, constants={"type": "reasoning"}, signature=may("encrypted_content"),
+    elsewhere="text cache"))
+ITEM_MESSAGE = Frame(NAME, Row(Message, None, elsewhere=AROUND,
+    constants={"type": "message", "role": "assistant", "status": DONE}))
+EASY_MESSAGE = Frame(NAME, Row(Message, None, elsewhere=AROUND, constants={"type": "message", "role": "assistant"}))
+WORDS        = Frame(NAME, Row(Message, None, accepts={"type": "message"}, role=must("role", ROLE_WORDS),
+    elsewhere="id content origin metadata"))
+HOSTED_CALL  = Frame(NAME, Row(ServerToolUseBlock, None, constants={"status": DONE},
+    elsewhere="id name input dialect cache signature"))
+
+# ----------------------------------------------------------------------------------------------- request and answer
+
+TOOLS = Table(NAME, "type",
+    Row(ToolDefinition, "function", rules.NAMED_WELL, rules.SENDABLE, fixed={"kind": "json"},
+        name="name", description=may("description"), input_schema=may("parameters", OBJECT),
+        strict=fill("strict", False, BOOL, default=None)),
+    Row(ToolDefinition, "custom",   rules.NAMED_WELL, fixed={"kind": "text"},
+        name="name", description=may("description"),
+        input_schema=unsaid(f"a free-text tool of {NAME} has no schema"),
+        strict=unsaid(f"a free-text tool of {NAME} has no strict flag")),
+    carrier=ServerTool, cache=unsaid(f"{NAME} takes cache marks on content parts only"),
+)
+THINKING = Table(NAME, None,
+    Row(Thinking, None, rules.ONE_WORD, Together("mode effort", "effort", Effort()), display=may("summary", SUMMARIES),
+        budget=unsaid(f"{NAME} has no token budget for reasoning")),
+)
+PARAMS = Frame(NAME,
+    Row(Request, None,
+        model=may("model", TEXT),
+        max_output_tokens=may("max_output_tokens", INT),
+        temperature=may("temperature", NUMBER),
+        top_p=may("top_p", NUMBER),
+        stream=may("stream", BOOL),
+        service_tier=may("service_tier", SERVICE_TIERS),
+        top_k=unsaid(f"{NAME} has no `top_k`"),
+        stop_sequences=unsaid(f"{NAME} has no `stop_sequences`"),
+        seed=unsaid(f"{NAME} has no `seed`"),
+        betas=unsaid(f"{NAME} has no `betas`"),
+        elsewhere="messages system tools tool_choice output_schema output_name thinking metadata request_id"),
+)
+ANSWER = Frame(NAME,
+    Row(Response, None, constants={"object": "response", "created_at": 0, "service_tier": "default"},
+        id=fill("id", ""), model=fill("model", ""),
+        elsewhere="content stop_reason raw_stop_reason usage request_id origin latency_ms losses attempts raw error"),
+)
+COUNTED = "input_tokens cached_input_tokens cache_creation_input_tokens output_tokens reasoning_tokens".split()
+USAGE = Counts(NAME, COUNTED, total="total_tokens", cached_inside=True, reasoning="either",
+    input_tokens="input_tokens",
+    cached_input_tokens="input_tokens_details.cached_tokens",
+    cache_creation_input_tokens="input_tokens_details.cache_write_tokens",
+    output_tokens="output_tokens",
+    reasoning_tokens="output_tokens_details.reasoning_tokens",
+)
+# fmt: on

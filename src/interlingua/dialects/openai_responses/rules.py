@@ -1,0 +1,231 @@
+"""What OpenAI Responses refuses in a value that another dialect or the caller made, and what is written instead."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, cast
+
+from msgspec.structs import replace
+
+from ...codec.json import Wire
+from ...codec.ledger import Ledger
+from ...codec.rows import Rule
+from ...codec.rules import drop, hosted_here, lacking, present, rule, when
+from ...codec.schemas import is_strict_form, say_strict
+from ...types.blocks import (
+    Base64Source,
+    Block,
+    Citation,
+    DocumentBlock,
+    FileSource,
+    ImageBlock,
+    JsonBlock,
+    RefusalBlock,
+    TextBlock,
+    TextSource,
+    ToolResultBlock,
+    ToolUseBlock,
+)
+from ...types.request import Thinking
+from ...types.tools import ToolDefinition
+from .facts import DETAIL, EFFORTS, NAME, TTLS, is_name
+
+if TYPE_CHECKING:
+    from .tools import Scribe
+
+EXTENSIONS = {"application/pdf": "pdf", "text/plain": "txt", "text/markdown": "md", "text/csv": "csv"}
+NO_FLAG = f"{NAME} has no error flag"
+ERROR_TEXT = f"{NO_FLAG}; the text begins with 'Error: '"
+CACHE_TIME = f"{NAME} caches for {' or '.join(TTLS)} only"
+CACHE_ON_PARTS = f"{NAME} has cache marks on the parts of a result only"
+EFFORT_NONE = f"effort none is sent as thinking disabled in {NAME}"
+
+# ------------------------------------------------------------------------------------------------------ parts and calls
+
+
+def _is_stored_here(block: ImageBlock | DocumentBlock) -> bool:
+    return type(block.source) is not FileSource or block.source.dialect in (None, NAME)
+
+
+def _is_no_text(block: ImageBlock) -> bool:
+    return type(block.source) is not TextSource
+
+
+def _with_detail(block: ImageBlock, ledger: Ledger) -> ImageBlock:
+    ledger.lose_form("added", f"{NAME} requires `detail` of an image; `{DETAIL}` was added", "detail")
+    return replace(block, detail=DETAIL)
+
+
+def _is_named(block: DocumentBlock) -> bool:
+    return block.filename is not None or type(block.source) not in (Base64Source, TextSource)
+
+
+def _with_filename(block: DocumentBlock, ledger: Ledger) -> DocumentBlock:
+    extension = EXTENSIONS.get(getattr(block.source, "media_type", ""), "bin")
+    ledger.lose_form("added", f"{NAME} requires a file name; one was added", "filename")
+    return replace(block, filename=block.title or f"document.{extension}")
+
+
+def _has_own_title(block: DocumentBlock) -> bool:
+    return block.title is None or block.title != block.filename
+
+
+def _without_title(block: DocumentBlock, ledger: Ledger) -> DocumentBlock:
+    ledger.lose_form("approximated", f"documents of {NAME} have no title; it is the file name", "title")
+    return replace(block, title=None)
+
+
+def _is_cited_at(block: TextBlock) -> bool:
+    return not any(map(_lacks_place, block.citations))
+
+
+def _lacks_place(citation: Citation) -> bool:
+    return citation.kind == "url" and None in (citation.title, citation.start, citation.end)
+
+
+def _with_places(block: TextBlock, ledger: Ledger) -> TextBlock:
+    """The text with citations that have a title and a position: of the whole text where they have none."""
+    usual: dict[str, Any] = {"title": "", "start": 0, "end": len(block.text)}
+    citations = list(block.citations)
+    for index, citation in enumerate(citations):
+        if not _lacks_place(citation) or citation.url is None:
+            continue
+        lacking = [field for field in usual if getattr(citation, field) is None]
+        for field in lacking:
+            ledger.lose_form("added", f"{NAME} requires a title and a position; added", "citations", index, field)
+        citations[index] = replace(citation, **{field: usual[field] for field in lacking})
+    return replace(block, citations=tuple(citations))
+
+
+def _is_from_here(citation: Citation) -> bool:
+    return NAME in citation.extras
+
+
+def _renamed(value: ToolUseBlock | ToolDefinition, ledger: Ledger) -> ToolUseBlock | ToolDefinition:
+    return replace(value, name=cast("Scribe", ledger).tool_name(value.name))
+
+
+def _is_named_well(value: ToolUseBlock | ToolDefinition) -> bool:
+    return is_name(value.name)
+
+
+# fmt: off
+STORED_HERE   = rule(when("source", _is_stored_here),
+                     drop(f"the file is stored with {{0.source.dialect}}, which {NAME} cannot read", "state"))
+PICTURE       = rule(when("source", _is_no_text),
+                     drop(f"{NAME} takes images as data, by URL or by file id, not as text"))
+HAS_DETAIL    = rule(present("detail"),                        _with_detail)
+HAS_FILENAME  = rule(when("filename", _is_named),              _with_filename)
+HAS_OWN_TITLE = rule(when("title", _has_own_title),            _without_title)
+CITED_AT      = Rule("citations", _is_cited_at, _with_places,
+                     "not {0}.citations or {all}({0})", names={"all": _is_cited_at})
+HAS_URL       = rule(present("url"),                           drop(f"a URL citation of {NAME} needs a URL"))
+OUR_CITATION  = rule(when("kind", _is_from_here),              drop(f"{NAME} has no {{0.kind}} citations"))
+NAMED_WELL    = Rule("name", _is_named_well, _renamed, "{is_name}({0}.name)", history=True, names={"is_name": is_name})
+HOSTED_HERE   = hosted_here(NAME)
+# fmt: on
+
+# ------------------------------------------------------------------------------------------------------------ results
+
+
+def _without_flag(block: ToolResultBlock, ledger: Ledger) -> ToolResultBlock:
+    """An error is told in the text. Decoding never guesses it back."""
+    if not block.is_error:
+        ledger.lose_form("dropped", NO_FLAG, "is_error")
+        return replace(block, is_error=None)
+    ledger.lose("approximated", ERROR_TEXT, "is_error")
+    content = block.content
+    if content and type(content[0]) is TextBlock:
+        ledger.lose("approximated", ERROR_TEXT, "content", 0, "text")
+        content = (replace(content[0], text=f"Error: {content[0].text}"), *content[1:])
+    else:
+        if content:
+            ledger.lose("approximated", ERROR_TEXT, "content")
+        content = (TextBlock("Error: "), *content)
+    return replace(block, is_error=None, content=content)
+
+
+def _with_cache_inside(block: ToolResultBlock, ledger: Ledger) -> ToolResultBlock:
+    """The cache mark on the last part of a result."""
+    content = list(block.content)
+    last = next((at for at in range(len(content) - 1, -1, -1) if isinstance(content[at], _PARTS)), None)
+    if last is None or content[last].cache is not None:
+        ledger.lose("dropped", CACHE_ON_PARTS, "cache")
+        return replace(block, cache=None)
+    ledger.lose_form("moved", CACHE_ON_PARTS, "cache")
+    ledger.lose_form("added", CACHE_ON_PARTS, "content", last, "cache")
+    cache = block.cache
+    if cache is not None and cache.ttl not in (None, *TTLS):
+        ledger.lose("dropped", CACHE_TIME, "cache", "ttl")
+        cache = replace(cache, ttl=None)
+    moved: Block = replace(content[last], cache=cache)
+    content[last] = moved
+    return replace(block, cache=None, content=tuple(content))
+
+
+_PARTS = (TextBlock, ImageBlock, DocumentBlock, JsonBlock, RefusalBlock)
+
+# fmt: off
+NO_ERROR_FLAG = rule(lacking("is_error"),                      _without_flag)
+NO_CACHE      = rule(lacking("cache"),                         _with_cache_inside)
+# fmt: on
+
+# --------------------------------------------------------------------------------------------------------- parameters
+
+
+def _is_sendable(tool: ToolDefinition) -> bool:
+    schema = tool.input_schema
+    if schema.get("type") != "object" or ("properties" not in schema and write_object(schema) is not schema):
+        return False
+    return not tool.strict or is_strict_form(schema, NAME)
+
+
+def _as_sendable(tool: ToolDefinition, ledger: Ledger) -> ToolDefinition:
+    """The tool with a schema that the provider takes, strict if that is possible."""
+    schema, strict = tool.input_schema, tool.strict
+    if strict:
+        schema, able = say_strict(schema, NAME, ledger, "input_schema")
+        strict = able
+    written = write_object(schema)
+    for key in written:
+        if key not in schema or written[key] != schema[key]:
+            ledger.lose_form("added", f"{NAME} requires `{key}` of parameters", "input_schema", key)
+    return replace(tool, input_schema=written, strict=strict)
+
+
+def write_object(schema: Wire) -> Wire:
+    """A schema as the provider takes it at all: of type object, naming its properties."""
+    if schema.get("type") != "object":
+        schema = {"type": "object", **{key: value for key, value in schema.items() if key != "type"}}
+    if "properties" not in schema and schema.keys().isdisjoint(("anyOf", "oneOf", "allOf", "$ref")):
+        schema = {**schema, "properties": {}}
+    return schema
+
+
+def _has_one_word(thinking: Thinking) -> bool:
+    if thinking.mode is not None:
+        return thinking.mode == "disabled" and thinking.effort is None
+    return thinking.effort is None or thinking.effort in EFFORTS
+
+
+def _in_one_word(thinking: Thinking, ledger: Ledger) -> Thinking:
+    """The protocol has one word for both: an effort, which is none where thinking is disabled."""
+    mode, effort = thinking.mode, thinking.effort
+    if mode == "disabled":
+        ledger.lose_form("dropped", "thinking is disabled, so no effort was sent", "effort")
+        return replace(thinking, effort=None)
+    if mode is not None:
+        ledger.lose("dropped", f"{NAME} has no thinking mode {mode}", "mode")
+    if effort == "none":
+        ledger.lose_form("approximated", EFFORT_NONE, "effort")
+        ledger.lose_form("added", EFFORT_NONE, "mode")
+        return replace(thinking, mode="disabled", effort=None)
+    if effort is not None and effort not in EFFORTS:
+        ledger.lose("dropped", f"{NAME} has the efforts none, {', '.join(EFFORTS)} only", "effort")
+        effort = None
+    return replace(thinking, mode=None, effort=effort)
+
+
+# fmt: off
+SENDABLE      = rule(when("input_schema", _is_sendable),       _as_sendable)
+ONE_WORD      = rule(when("effort", _has_one_word),            _in_one_word)
+# fmt: on

@@ -1,0 +1,317 @@
+"""Writing the input: system blocks and messages to items. The marks are those that ``history`` leaves."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from msgspec.structs import replace
+
+from ...codec.history import PLACEHOLDER, speakable
+from ...codec.json import Wire, is_object
+from ...codec.ledger import Ledger, is_blank
+from ...codec.paths import merge
+from ...codec.tables import marks
+from ...types.base import Json
+from ...types.blocks import (
+    Block,
+    OpaqueBlock,
+    RedactedThinkingBlock,
+    ServerToolResultBlock,
+    TextBlock,
+    ThinkingBlock,
+    ToolResultBlock,
+    ToolUseBlock,
+)
+from ...types.messages import Message
+from ...types.words import Role
+from .facts import NAME, RESULTS, is_added, is_part, is_spoken
+from .history import plain_text
+from .hosted import groups_of, write_item, write_output
+from .items import Placed, bare, is_proved, item_marks, item_residue, write_part
+from .rows import EASY_ITEMS, INPUT, RESULTS as RESULT_TABLES, WORDS
+from .tools import Scribe
+
+Where = tuple[str | int, ...]
+ASSISTANT, SYSTEM, TOOL, USER = Role.assistant, Role.system, Role.tool, Role.user  # an Enum costs 40 ns to reach
+ROLE_WORDS = {USER: "user", TOOL: "user", SYSTEM: "developer"}
+REASONING = (ThinkingBlock, RedactedThinkingBlock)
+ITEMS = (ToolResultBlock, ServerToolResultBlock, OpaqueBlock)
+NO_LOSSES = Ledger()
+"""A role and a type have no losses."""
+AS_ONE = f"{NAME} reads neighbouring items as one turn"
+NO_EMPTY = f"{NAME} accepts no empty message; a placeholder was added"
+
+
+class Writer:
+    """Messages in, items out."""
+
+    def __init__(self, scribe: Scribe) -> None:
+        self.scribe = scribe
+        self.added: list[list[Wire]] = []
+        """The tools of each ``additional_tools`` item, already written."""
+        self.items: list[Wire] = []
+
+    # -------------------------------------------------------------------------------------------------------- system
+
+    def system(self, placed: Sequence[tuple[Where, Block]]) -> str | None:
+        """Write the system prompt; what is said as ``instructions`` is returned."""
+        if not any(_has_place(block) for _, block in placed):
+            text = plain_text(placed[0][1]) if len(placed) == 1 else None
+            if text is None:
+                self.leading(placed)
+            return text
+        instructions: str | None = None
+        rest, first = list(placed), placed[0][1]
+        if isinstance(first, TextBlock) and "instructions" in marks(NAME, first):
+            instructions = first.text
+            del rest[0]
+        run: list[tuple[Where, Block]] = []
+        for where, block in rest:
+            if run and ("item" in marks(NAME, block) or _is_item(block) or _is_item(run[-1][1])):
+                self.leading(run)
+                run = []
+            run.append((where, block))
+        self.leading(run)
+        return instructions
+
+    def leading(self, placed: Sequence[tuple[Where, Block]]) -> None:
+        """One message of the system prompt, or one item that is nobody's."""
+        if not placed:
+            return
+        head = placed[0][1]
+        if isinstance(head, OpaqueBlock) and _is_item(head):
+            self.scribe.where = placed[0][0]
+            self.nobodys(head)
+            return
+        content = [part for where, block in placed if (part := self.part(bare(block), where)) is not None]
+        self.scribe.where = ()
+        if content:
+            mark, residue = item_marks(head), item_residue(head)
+            owner = Message(SYSTEM, forms={NAME: mark} if mark else {}, extras={NAME: residue} if residue else {})
+            self.items.append(write_words(SYSTEM, content, [bare(block) for _, block in placed], owner))
+
+    def part(self, block: Block, where: Where) -> Wire | None:
+        part: Wire | None = write_part(INPUT, block, self.scribe, where)
+        return part
+
+    # ------------------------------------------------------------------------------------------------------ messages
+
+    def messages(self, messages: Sequence[Message], skip: int = 0) -> None:
+        items, scribe, spoke, last = self.items, self.scribe, -1, None
+        for index, message in enumerate(messages[skip:] if skip else messages, skip):
+            before, role = len(items), message.role
+            if role is ASSISTANT:
+                if role is last or (usual := self.easy_items(message.content)) is None:
+                    after = messages[index + 1].role if index + 1 < len(messages) else None
+                    self.turn(message, index, behind=role is last, goes_on=after is ASSISTANT)
+                else:
+                    items += usual
+            elif role is TOOL:
+                self.results(message, index)
+            else:
+                self.words(message, index)
+            if message.extras:
+                self.residue(message, index)
+            if len(items) == before:
+                continue
+            if role is last and self.reads_as_one(role, before):
+                scribe.where = ()
+                scribe.lose_form("moved", AS_ONE, "messages", index)
+                scribe.lose_form("added", AS_ONE, "messages", spoke, "content")
+            spoke, last = index, role
+        scribe.where = ()
+
+    def residue(self, message: Message, index: int) -> None:
+        self.scribe.where = ("messages", index)
+        self.scribe.foreign(message, NAME)
+        if message.role in (ASSISTANT, TOOL) and not is_blank(message.extras.get(NAME)):
+            self.scribe.lose_form("dropped", f"{NAME} has no item for the message itself", "extras", NAME)
+
+    def reads_as_one(self, role: Role, before: int) -> bool:
+        """Whether two turns of one role have no border on the wire: only messages that the assistant says do."""
+        if role is ASSISTANT:
+            last, first = self.items[before - 1], self.items[before]
+            return "type" in first or not (is_spoken(last) and is_spoken(first))
+        return role is TOOL
+
+    def turn(self, message: Message, index: int, *, behind: bool, goes_on: bool) -> None:
+        """An assistant turn. Reasoning goes with what it led to, or not at all.
+
+        ``behind``: the turn before is one too; ``goes_on``: the next is.
+        """
+        scribe, where, content = self.scribe, ("messages", index), message.content
+        scribe.where = where
+        unreasoned = False
+        if scribe.trusts(message.origin):
+            groups = groups_of(enumerate(content))
+        else:
+            groups = groups_of(speakable(message, NAME, scribe.reader, scribe))
+            unreasoned = any(isinstance(block, REASONING) for block in content)
+        if not unreasoned and ThinkingBlock in map(type, content):
+            unreasoned = any(type(group[0][1]) is ThinkingBlock and not is_proved(group) for group in groups)
+        written: list[tuple[Placed, Wire]] = []
+        border = behind and is_spoken(self.items[-1])
+        for group in groups:
+            scribe.where = (*where, "content", group[0][0])
+            if unreasoned:
+                group = [(place, self.without_id(block)) for place, block in group]
+            item = write_item(group, None, scribe, border=border and not written)
+            if item is not None:
+                written.append((group, item))
+        while written and isinstance(head := written[-1][0][0][1], REASONING) and "alone" not in item_marks(head):
+            for place, _ in written.pop()[0]:
+                scribe.where = (*where, "content", place)
+                scribe.lose("dropped", f"{NAME} takes reasoning only before what it led to", weight="state")
+        scribe.where = where
+        if not written and goes_on:
+            scribe.lose_form("dropped", f"an empty message has no item in {NAME}")
+        elif not written:
+            typed: Wire = {} if border else {"type": "message"}
+            self.items.append({**typed, "role": "assistant", "content": PLACEHOLDER})
+            scribe.lose("added", NO_EMPTY, "content")
+        self.items += [item for _, item in written]
+
+    def easy_items(self, content: Sequence[Block]) -> list[Wire] | None:
+        """The items of plain texts and calls that have nothing to remember, as most turns are; None for other turns."""
+        written: list[Wire] = []
+        scribe, writers = self.scribe, EASY_ITEMS.writers
+        for block in content:
+            item = None if block.extras or block.forms else writers[block.__class__](block)
+            if item is None or (type(block) is ToolUseBlock and not scribe.takes_as_it_is(block)):
+                break
+            written.append(item)
+        else:
+            return written or None
+        scribe.forget(content[: len(written)])
+        return None
+
+    def without_id(self, block: Block) -> Block:
+        """An item whose reasoning stays behind may not be known by its id: the provider would ask for both."""
+        mine = block.extras.get(NAME, {})
+        inner = mine.get("item", mine)
+        if not isinstance(block, TextBlock | ToolUseBlock) or "id" not in inner:
+            return block
+        self.scribe.lose("dropped", f"{NAME} takes the id only after its reasoning", "extras", NAME, weight="state")
+        left = {key: value for key, value in inner.items() if key not in ("id", "status")}
+        residue = {**mine, "item": left} if inner is not mine else left
+        return replace(block, extras={**block.extras, NAME: residue})
+
+    def words(self, message: Message, index: int) -> None:
+        """A message of the user's or the system's; what is no part of one is an item of its own."""
+        usual = [INPUT.write_usual(block) for block in message.content]
+        if usual and None not in usual:
+            self.items.append(write_words(message.role, usual, message.content, message))
+            return
+        where, start, owner = ("messages", index, "content"), len(self.items), message
+        run: list[tuple[int, Block]] = []
+        used = False
+        for place, block in enumerate(message.content):
+            if is_part(block, put_in=True) or not isinstance(block, ITEMS):
+                run.append((place, block))  # what has no word is lost where it stands
+                continue
+            used = self.parts(run, message.role, None if used else owner, where) or used
+            run = []
+            self.scribe.where = (*where, place)
+            self.other(block)
+        used = self.parts(run, message.role, None if used else owner, where) or used
+        came_empty = type(marks(NAME, message).get("content")) is list or "content" in message.extras.get(NAME, ())
+        if not used and (len(self.items) == start or came_empty):
+            self.scribe.where = ("messages", index)
+            self.empty(message)
+
+    def parts(self, run: Placed, role: Role, owner: Message | None, where: Where) -> bool:
+        """One message of the parts so far. The first of a message has its marks and residue."""
+        content: list[Wire] = []
+        for place, block in run:
+            part = self.part(block, (*where, place))
+            if part is not None:
+                content.append(part)
+        if content:
+            self.items.append(write_words(role, content, [block for _, block in run], owner))
+        return bool(content)
+
+    def empty(self, message: Message) -> None:
+        mark = marks(NAME, message).get("content")
+        wire = write_words(message.role, [], (), message)
+        if type(mark) is list and all(map(_is_item, message.content)):
+            if mark:
+                wire["content"] = mark[0]
+        elif "content" not in wire:
+            wire["content"] = [{"type": "input_text", "text": PLACEHOLDER}]
+            self.scribe.lose("added", NO_EMPTY, "content")
+        self.items.append(wire)
+
+    def other(self, block: Block) -> None:
+        """An item among what is put in, and no part of a message."""
+        if isinstance(block, ToolResultBlock):
+            self.items.append(write_result(block, self.scribe))
+        elif isinstance(block, OpaqueBlock):
+            self.nobodys(block)
+        elif isinstance(block, ServerToolResultBlock):
+            item = write_output(block, self.scribe)
+            self.items += [item] if item is not None else []
+        else:
+            self.scribe.lose("dropped", f"{NAME} has no {block.type} blocks outside of assistant messages")
+
+    def nobodys(self, block: OpaqueBlock) -> None:
+        """An item that is carried whole. Added tools stand among the others and come back to it."""
+        raw: Json = block.raw
+        item: Wire = dict(raw) if is_object(raw) else {}
+        if is_added(item):
+            if not self.added:
+                self.scribe.lose("dropped", "the tools that it added are not in this request")
+                return
+            item["tools"] = self.added.pop(0)
+        self.items.append(item)
+
+    def results(self, message: Message, index: int) -> None:
+        scribe, where = self.scribe, ("messages", index, "content")
+        moved: list[tuple[int, Block]] = []
+        for place, block in enumerate(message.content):
+            scribe.where = (*where, place)
+            if type(block) is ToolResultBlock:
+                self.items.append(write_result(block, scribe))
+            elif is_part(block, put_in=True):
+                moved.append((place, block))
+                scribe.lose("moved", f"tool results of {NAME} stand alone; the rest went to a user message")
+            else:
+                self.other(block)
+        if moved:
+            self.parts(moved, USER, None, where)
+
+
+def _has_place(block: Block) -> bool:
+    """Whether a block of the system prompt was read from a place of its own."""
+    mark = marks(NAME, block)
+    return "item" in mark or "joined" in mark or "instructions" in mark or _is_item(block)
+
+
+def _is_item(block: Block) -> bool:
+    return type(block) is OpaqueBlock and not is_part(block, put_in=True)
+
+
+def write_words(role: Role, content: list[Wire], blocks: Sequence[Block], owner: Message | None) -> Wire:
+    """A message of the user's or the system's: parts, or a string where it was one and still can be."""
+    if owner is None or not (owner.forms or owner.extras):
+        return {"role": ROLE_WORDS[role], "content": content} if content else {"role": ROLE_WORDS[role]}
+    mark = marks(NAME, owner)
+    wire: Wire = WORDS.put(owner, NO_LOSSES) if "spelling" in mark else {"role": ROLE_WORDS[role]}
+    if content:
+        is_text = mark.get("content") == "string" and len(content) == 1 and _is_plain_text(blocks)
+        wire["content"] = content[0]["text"] if is_text else content
+    return merge(wire, owner.extras.get(NAME, {})) if owner.extras else wire
+
+
+def _is_plain_text(blocks: Sequence[Block]) -> bool:
+    only = blocks[0] if len(blocks) == 1 else None
+    return type(only) is TextBlock and not (only.citations or only.cache or only.signature or only.extras)
+
+
+def write_result(block: ToolResultBlock, scribe: Scribe) -> Wire:
+    """What a tool answered. The kind of its item is that of its call, unless it was read otherwise."""
+    id, free = scribe.answers(block.tool_use_id)
+    tag = marks(NAME, block).get("tag") if block.forms else None
+    table = RESULT_TABLES[RESULTS[tag] if tag is not None else "text" if free else "json"]
+    own = block if id == block.tool_use_id else replace(block, tool_use_id=id)
+    wire: Wire = table.writers[ToolResultBlock](own) or table.interpret_write(own, scribe)
+    return wire
