@@ -25,6 +25,7 @@ class Command(NamedTuple):
 
 
 COMMANDS = {
+    "chat": Command("cli.chat", "talk with a model in the terminal, with tools; conversations are kept"),
     "ask": Command("cli.ask", "ask one question and write the answer; for scripts"),
     "translate": Command("cli.translate", "say a request, an answer, an error or a stream in another protocol"),
     "inspect": Command("cli.inspect", "say what a file holds and what each other protocol would lose of it"),
@@ -34,6 +35,7 @@ COMMANDS = {
 
 USAGE_LINE = "usage: interlingua COMMAND [OPTION …]     (interlingua COMMAND --help says more, with examples)"
 EXAMPLES = """examples:
+  interlingua chat
   interlingua ask -m anthropic:sonnet "What is the capital of Peru?"
   interlingua translate --to gemini request.json
   interlingua inspect session.har
