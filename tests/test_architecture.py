@@ -36,7 +36,7 @@ ROOMS = (
 INSIDE = {
     "models": (("providers", "estimate"), ("catalogue",), ("pricing",)),
     "client": (
-        ("secrets", "deadline", "bus", "held_events"),
+        ("secrets", "deadline", "bus", "held_events", "asking"),
         ("config", "http"),
         ("models_file", "addressing", "environment", "signing", "retry", "fitting"),
         ("exchange", "transport", "behaviour", "export"),
@@ -58,7 +58,7 @@ OUTSIDE = ("lab",)
 PURE = (
     *("types", "errors", "codec", "dialects", "models", "serving"),
     *("client.secrets", "client.deadline", "client.config", "client.http", "client.addressing", "client.models_file"),
-    *("client.retry", "client.fitting", "client.exchange", "client.calls", "client.loss_policy"),
+    *("client.retry", "client.fitting", "client.exchange", "client.calls", "client.loss_policy", "client.asking"),
 )
 IMPURE = {
     "a clock": (

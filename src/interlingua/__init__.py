@@ -22,7 +22,7 @@ _NAMES = {
         AdapterCapabilities ApprovalAsked ApprovalGiven ApprovalRefused AudioBlock Base64Source Block BlockBase
         BlockComplete BlockStart CacheMark Citation CitationDelta DocumentBlock Encoded ErrorClass Event
         EventBase FileSource ImageBlock Json JsonBlock Loss LossKind LossWeight Message MessageComplete
-        MessageStart OpaqueBlock Origin RedactedThinkingBlock RefusalBlock Request Response Role ServerTool
+        MessageStart OpaqueBlock Origin OutputType RedactedThinkingBlock RefusalBlock Request Response Role ServerTool
         ServerToolResultBlock ServerToolUseBlock SessionEvent Source StepEnd StepStart StopReason Target
         TextBlock TextDelta TextSource Thinking ThinkingBlock ThinkingDelta TokenUsage Tool ToolAnnotations
         ToolChoice ToolDefinition ToolEvent ToolFailure ToolOutput ToolResult ToolResultBlock ToolStart
@@ -31,7 +31,7 @@ _NAMES = {
     """,
     "errors": """
         AdapterError AuthError CancelledError ContextOverflowError InvalidRequestError LossyTranslation NetworkError
-        NotConfigured OverloadedError ParseError RateLimitError RequestTimeoutError ServerError StoreError
+        NotConfigured OutputError OverloadedError ParseError RateLimitError RequestTimeoutError ServerError StoreError
         ToolStateError error_type
     """,
     "codec.detect": "detect_dialect",

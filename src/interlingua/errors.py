@@ -15,6 +15,7 @@ Exception
     │   └── LossyTranslation     something would be lost, and the caller asked to be stopped
     ├── ToolStateError           tool_error: calls and results do not match
     ├── StoreError               other: a session could not be written to its store, or read from it
+    ├── OutputError              other: the model gave no answer of the type that was asked for
     └── CancelledError           cancelled: by the caller
 """
 
@@ -37,6 +38,7 @@ __all__ = [
     "LossyTranslation",
     "NetworkError",
     "NotConfigured",
+    "OutputError",
     "OverloadedError",
     "ParseError",
     "RateLimitError",
@@ -188,6 +190,15 @@ class StoreError(AdapterError):
     save writes it. ``retryable`` says whether the same write may succeed later (a full disk, a locked database); it is
     False when somebody else has changed the stored session.
     """
+
+
+class OutputError(AdapterError):
+    """The model gave no answer of the type that ``output=`` asks for. ``response`` is its last answer.
+
+    ``reason`` lists what is wrong with it, as the model was told.
+    """
+
+    reason: str = ""
 
 
 class CancelledError(AdapterError):

@@ -10,7 +10,7 @@ from jsonschema import Draft202012Validator
 
 from interlingua import ToolDefinition, ToolResultBlock, ToolUseBlock
 from interlingua.agent.tools import Ready, Toolbox, tool
-from interlingua.agent.tools.checking import complaints
+from interlingua.codec.typed.checking import complaints
 from tools.tool_support import said
 
 

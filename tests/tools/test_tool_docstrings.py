@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from interlingua.agent.tools.docstrings import read_docstring
+from interlingua.codec.typed.docstrings import read_docstring
 
 GOOGLE = """Reads a file.
 

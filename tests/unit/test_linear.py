@@ -11,8 +11,8 @@ import pytest
 
 from interlingua import Loss, Message, OpaqueBlock, Request, dialect, fold
 from interlingua.agent.session.history import History
-from interlingua.agent.tools.checking import complaints
 from interlingua.codec.ledger import Ledger
+from interlingua.codec.typed.checking import complaints
 
 
 def events_run(work: Callable[[], object]) -> int:

@@ -31,7 +31,15 @@ from .bus import BUS, Bus
 from .calls import Call
 from .config import AdapterConfig
 from .exchange import Exchange
-from .fitting import Fitter, Unsupported, fit_request, match_results, results_match
+from .fitting import (
+    Fitter,
+    Unsupported,
+    fit_request,
+    match_results,
+    results_match,
+    roots_are_plain,
+    with_plain_roots,
+)
 from .loss_policy import OnLoss, judge_losses
 from .retry import Budget
 from .signing import signer_for
@@ -199,6 +207,9 @@ class Adapter:
             if not results_match(request.messages):
                 request, changed = match_results(request)
                 losses += changed
+            if not roots_are_plain(request.tools):
+                request, copied = with_plain_roots(request)
+                losses += copied
         except (InvalidRequestError, ToolStateError) as error:
             error.provider, error.request_id = self.name, request.request_id
             raise

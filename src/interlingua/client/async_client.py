@@ -15,9 +15,11 @@ from typing import Any, NoReturn, Unpack
 from ..errors import AdapterError, CancelledError
 from ..models.providers import Provider
 from ..types.events import Event
+from ..types.output import OutputType, T
 from ..types.request import Request
 from ..types.response import Response
 from .adapter import Adapter, Settings
+from .asking import RETRIES, Asking, TypedEvents, asked
 from .calls import Call, CallStream, cancel_calls
 from .config import AdapterConfig
 from .retry import Budget
@@ -75,16 +77,16 @@ class _AsyncCall(Call):
         self.close()
 
 
-class AsyncStream(CallStream):
+class AsyncStream(CallStream[T]):
     """The events of one answer. Leaving the ``async with`` or dropping the last reference closes the socket."""
 
     _call: _AsyncCall
 
-    def __init__(self, call: _AsyncCall, client: AsyncClient) -> None:
-        super().__init__(call)
+    def __init__(self, call: _AsyncCall, client: AsyncClient, typed: TypedEvents[T] | None = None) -> None:
+        super().__init__(call, typed)
         self._client = client
 
-    def __aiter__(self) -> AsyncStream:
+    def __aiter__(self) -> AsyncStream[T]:
         return self
 
     async def __anext__(self) -> Event:
@@ -99,11 +101,12 @@ class AsyncStream(CallStream):
                 raise
             if events is None:
                 self.leave()
+                self._raise_misfit()
             else:
                 self._ready.extend(events)
-        return self._ready.popleft()
+        return self._hand_out()
 
-    async def __aenter__(self) -> AsyncStream:
+    async def __aenter__(self) -> AsyncStream[T]:
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -144,8 +147,27 @@ class AsyncClient(Adapter):
         self._transport, self._sleep = transport, sleep
         self._open_calls: set[_AsyncCall] = set()
 
-    async def complete(self, request: Request, *, budget: Budget | None = None) -> Response:
-        """The whole answer. ``budget``: attempts and time that are shared with other calls, as in a router."""
+    async def complete(
+        self,
+        request: Request,
+        *,
+        budget: Budget | None = None,
+        output: OutputType[T] = None,
+        output_retries: int = RETRIES,
+    ) -> Response[T]:
+        """The whole answer. ``budget``: attempts and time that are shared with other calls, as in a router.
+
+        ``output`` is the type of ``response.output``. An answer that does not fit goes back to the model with the
+        reason, ``output_retries`` times at most; then ``OutputError`` is raised.
+        """
+        if output is None:
+            return await self._complete(request, budget)
+        asking = Asking(request, output, output_retries)
+        while (answer := asking.settle(await self._complete(asking.request, budget), self.dialect.as_turn)) is None:
+            pass
+        return answer
+
+    async def _complete(self, request: Request, budget: Budget | None) -> Response:
         call = self.call(_AsyncCall, request, stream=False, budget=budget)
         self._open_calls.add(call)
         try:
@@ -172,11 +194,17 @@ class AsyncClient(Adapter):
         call.close()
         return None
 
-    def stream(self, request: Request, *, budget: Budget | None = None) -> AsyncStream:
-        """The answer as it comes. One that fails raises after ``message.complete``; the error has what had come."""
+    def stream(self, request: Request, *, budget: Budget | None = None, output: OutputType[T] = None) -> AsyncStream[T]:
+        """The answer as it comes. One that fails raises after ``message.complete``; the error has what had come.
+
+        ``output`` is the type of ``stream.response.output``; ``stream.partial_output`` is what has come of it.
+        """
+        typed = None if output is None else TypedEvents[T](output)
+        if typed is not None:
+            request = asked(request, typed.output)
         call = self.call(_AsyncCall, request, stream=True, budget=budget)
         self._open_calls.add(call)
-        return AsyncStream(call, self)
+        return AsyncStream(call, self, typed)
 
     async def step(self, call: _AsyncCall) -> Sequence[Event] | None:
         """Go on with a streamed call until something happens. Returns the events, or None at the end."""

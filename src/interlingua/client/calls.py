@@ -8,7 +8,7 @@ from __future__ import annotations
 import logging
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, cast
+from typing import Any, Generic, cast
 
 from msgspec.structs import force_setattr, replace
 
@@ -16,8 +16,10 @@ from ..codec.fold import unfold, without_undelivered
 from ..errors import AdapterError, CancelledError, RequestTimeoutError
 from ..models.estimate import Learner, estimate_output, estimate_request
 from ..types.events import Event, MessageComplete
+from ..types.output import T
 from ..types.response import Response
 from ..types.usage import TokenUsage
+from .asking import TypedEvents
 from .bus import Bus, CallCompleted, CallEvent, CallFailed, CallStarted
 from .config import AdapterConfig
 from .exchange import AnswerReader, Exchange
@@ -259,11 +261,11 @@ class Call:
         }
 
 
-class CallStream:
+class CallStream(Generic[T]):
     """What the streams of both clients share: the call, and the events of it that are ready to be read."""
 
-    def __init__(self, call: Call) -> None:
-        self._call = call
+    def __init__(self, call: Call, typed: TypedEvents[T] | None = None) -> None:
+        self._call, self._typed = call, typed
         self._ready: deque[Event] = deque()
         self._over = False
 
@@ -273,14 +275,31 @@ class CallStream:
         return self._call.request_id
 
     @property
-    def response(self) -> Response | None:
+    def response(self) -> Response[T] | None:
         """The whole answer, once ``message.complete`` was read."""
         return self._call.response
+
+    @property
+    def partial_output(self) -> Any:
+        """What has come of a typed answer: dicts and lists that grow, where the last string may be half. None before
+        anything has come."""
+        return None if self._typed is None else self._typed.partial
 
     @property
     def held(self) -> HeldEvents:
         """The events that were not handed out yet, in case that another attempt is made."""
         return self._call.held
+
+    def _hand_out(self) -> Event:
+        event = self._ready.popleft()
+        if self._typed is not None:
+            self._typed.see(event)
+        return event
+
+    def _raise_misfit(self) -> None:
+        """At the end of a typed stream: raise if its answer does not fit."""
+        if self._typed is not None and self._typed.error is not None:
+            raise self._typed.error
 
     def _take_back_unread(self) -> None:
         """If the call was cancelled, the events that were not read yet are not read any more."""

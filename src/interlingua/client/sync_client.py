@@ -10,9 +10,11 @@ from typing import Any, Unpack
 from ..errors import AdapterError
 from ..models.providers import Provider
 from ..types.events import Event
+from ..types.output import OutputType, T
 from ..types.request import Request
 from ..types.response import Response
 from .adapter import Adapter, Settings
+from .asking import RETRIES, Asking, TypedEvents, asked
 from .calls import Call, CallStream, cancel_calls
 from .config import AdapterConfig
 from .retry import Budget
@@ -49,16 +51,16 @@ class _SyncCall(Call):
         self.close()
 
 
-class Stream(CallStream):
+class Stream(CallStream[T]):
     """The events of one answer; as ``AsyncStream``."""
 
     _call: _SyncCall
 
-    def __init__(self, call: _SyncCall, client: Client) -> None:
-        super().__init__(call)
+    def __init__(self, call: _SyncCall, client: Client, typed: TypedEvents[T] | None = None) -> None:
+        super().__init__(call, typed)
         self._client = client
 
-    def __iter__(self) -> Stream:
+    def __iter__(self) -> Stream[T]:
         return self
 
     def __next__(self) -> Event:
@@ -73,11 +75,12 @@ class Stream(CallStream):
                 raise
             if events is None:
                 self.close()
+                self._raise_misfit()
             else:
                 self._ready.extend(events)
-        return self._ready.popleft()
+        return self._hand_out()
 
-    def __enter__(self) -> Stream:
+    def __enter__(self) -> Stream[T]:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -112,8 +115,23 @@ class Client(Adapter):
         self._transport, self._sleep, self._lock = transport, sleep, Lock()
         self._open_calls: set[_SyncCall] = set()
 
-    def complete(self, request: Request, *, budget: Budget | None = None) -> Response:
-        """The whole answer. ``budget``: attempts and time that are shared with other calls, as in a router."""
+    def complete(
+        self,
+        request: Request,
+        *,
+        budget: Budget | None = None,
+        output: OutputType[T] = None,
+        output_retries: int = RETRIES,
+    ) -> Response[T]:
+        """The whole answer; as ``AsyncClient.complete``."""
+        if output is None:
+            return self._complete(request, budget)
+        asking = Asking(request, output, output_retries)
+        while (answer := asking.settle(self._complete(asking.request, budget), self.dialect.as_turn)) is None:
+            pass
+        return answer
+
+    def _complete(self, request: Request, budget: Budget | None) -> Response:
         call = self._open(request, budget, stream=False)
         try:
             while self.step(call) is not None:
@@ -122,9 +140,12 @@ class Client(Adapter):
             self.end(call)
         return call.result()
 
-    def stream(self, request: Request, *, budget: Budget | None = None) -> Stream:
-        """The answer as it comes. One that fails raises after ``message.complete``; the error has what had come."""
-        return Stream(self._open(request, budget, stream=True), self)
+    def stream(self, request: Request, *, budget: Budget | None = None, output: OutputType[T] = None) -> Stream[T]:
+        """The answer as it comes; as ``AsyncClient.stream``."""
+        typed = None if output is None else TypedEvents[T](output)
+        if typed is not None:
+            request = asked(request, typed.output)
+        return Stream(self._open(request, budget, stream=True), self, typed)
 
     def _open(self, request: Request, budget: Budget | None, *, stream: bool) -> _SyncCall:
         call = self.call(_SyncCall, request, stream=stream, budget=budget)

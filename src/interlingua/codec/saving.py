@@ -31,7 +31,7 @@ class UnreadableValue(ParseError, ValueError):
 
 def to_json(value: Any) -> bytes:
     """Compact JSON of any canonical value."""
-    return msgspec.json.encode(value, enc_hook=_error_fields)
+    return msgspec.json.encode(_without_output(value), enc_hook=_error_fields)
 
 
 def from_json(data: bytes | str, kind: type[T]) -> T:
@@ -40,9 +40,20 @@ def from_json(data: bytes | str, kind: type[T]) -> T:
         value = msgspec.json.decode(data, type=kind)
         if isinstance(value, MessageComplete):
             value = replace(value, response=replace(value.response, error=_rebuilt(value.response.error)))
-        return replace(value, error=_rebuilt(value.error)) if isinstance(value, Response | MessageComplete) else value
+        if isinstance(value, Response | MessageComplete):
+            saved = cast("Any", value)
+            return cast("T", replace(saved, error=_rebuilt(saved.error)))
+        return value
     except (ValueError, TypeError, KeyError, RecursionError) as error:
         raise UnreadableValue(f"this is not the JSON of a {getattr(kind, '__name__', kind)}: {error}") from error
+
+
+def _without_output(value: Any) -> Any:
+    """A response without its typed value, whose class is the caller's own. The text that it was read from is kept."""
+    if isinstance(value, MessageComplete):
+        response = _without_output(value.response)
+        return value if response is value.response else replace(value, response=response)
+    return replace(value, output=None) if getattr(value, "output", None) is not None else value
 
 
 def _error_fields(value: Any) -> Any:

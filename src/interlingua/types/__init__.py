@@ -45,6 +45,7 @@ from .events import (
 )
 from .loss import Encoded, Loss, LossKind, LossWeight, WireError
 from .messages import Message, Origin
+from .output import OutputType
 from .request import Request, Thinking
 from .response import Response
 from .session_events import (
@@ -94,6 +95,7 @@ __all__ = [
     "MessageStart",
     "OpaqueBlock",
     "Origin",
+    "OutputType",
     "RedactedThinkingBlock",
     "RefusalBlock",
     "Request",

@@ -10,7 +10,7 @@ from __future__ import annotations
 import types
 from collections.abc import Iterable
 from functools import cache
-from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from msgspec import Struct
 from msgspec.structs import force_setattr
@@ -65,7 +65,7 @@ def _items(value: Any) -> Iterable[Any]:
 
 def _fits(value: Any, hint: Any) -> bool:
     origin = get_origin(hint)
-    if hint is Any:
+    if hint is Any or type(hint) is TypeVar:
         return True
     if origin is types.UnionType or origin is Union:
         return any(_fits(value, each) for each in get_args(hint))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Generic, cast
 
 from msgspec.structs import force_setattr
 
@@ -12,6 +12,7 @@ from .blocks import BLOCK_TYPES, Block, TextBlock, ToolUseBlock
 from .checking import check, check_content
 from .loss import Loss
 from .messages import Message, Origin
+from .output import T_co
 from .usage import TokenUsage
 from .words import Role, StopReason
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["Response"]
 
 
-class Response(Value, frozen=True, gc=True):  # an error and its partial response refer to each other
+class Response(Value, Generic[T_co], frozen=True, gc=True):  # an error and its partial response refer to each other
     """A whole answer, or the partial one that a cut stream left.
 
     ``raw_stop_reason`` is the provider's own word. ``request_id``, ``origin``, ``latency_ms``, ``attempts``,
@@ -42,6 +43,9 @@ class Response(Value, frozen=True, gc=True):  # an error and its partial respons
     raw: Json = None
     error: Json = None
     """An ``AdapterError`` when ``stop_reason`` is ``error`` or ``cancelled``."""
+    output: T_co = cast("Any", None)
+    """The answer as a value of the type that ``output=`` asked for. None if nothing was asked for, and where an answer
+    calls tools, was cancelled or reached a limit. It is on no wire, and ``to_json`` leaves it out."""
 
     if TYPE_CHECKING:  # what may be passed is wider than what is stored
 
@@ -60,6 +64,7 @@ class Response(Value, frozen=True, gc=True):  # an error and its partial respons
             attempts: int = 0,
             raw: Json = None,
             error: Json = None,
+            output: T_co = ...,
             *,
             extras: dict[str, Json] = ...,
             forms: dict[str, Json] = ...,

@@ -24,6 +24,17 @@ class TokenUsage(Struct, frozen=True, omit_defaults=True, repr_omit_defaults=Tru
     estimated: bool = False
     raw: Json = None
 
+    def __add__(self, other: TokenUsage) -> TokenUsage:
+        """What both calls consumed; ``raw`` belongs to one call and is left out."""
+        return TokenUsage(
+            self.input_tokens + other.input_tokens,
+            self.cached_input_tokens + other.cached_input_tokens,
+            self.cache_creation_input_tokens + other.cache_creation_input_tokens,
+            self.output_tokens + other.output_tokens,
+            self.reasoning_tokens + other.reasoning_tokens,
+            self.estimated or other.estimated,
+        )
+
     @property
     def total_input_tokens(self) -> int:
         """All the tokens of the prompt."""

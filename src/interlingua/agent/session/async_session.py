@@ -10,9 +10,12 @@ from typing import Any, Generic, Self, TypeVar, Unpack
 from weakref import ref
 
 from ...client.adapter import Adapter
+from ...client.asking import RETRIES
 from ...client.media import fetch_media
+from ...codec.typed import Output, PartialOutput
 from ...errors import CancelledError
 from ...types.events import Event, TextDelta
+from ...types.output import OutputType, T
 from ...types.response import Response
 from ...types.session_events import SessionEvent
 from ..routing.model_calls import CallModel, FetchMedia
@@ -44,19 +47,27 @@ class _TaskCancellation:
             raise asyncio.CancelledError from None
 
 
-class SessionStream(Generic[E]):
+class SessionStream(Generic[E, T]):
     """The events of a turn as they come. If it is left early, what had come is in the history, which stays valid.
 
     To leave early, use ``async with``: only then is the connection closed at once.
     """
 
-    def __init__(self, events: AsyncGenerator[E, None], steps: Steps[Response]) -> None:
+    def __init__(
+        self, events: AsyncGenerator[E, None], steps: Steps[Response], output: Output[T] | None = None
+    ) -> None:
         self._events, self._steps = events, steps
+        self._partial = None if output is None else PartialOutput(output)
 
     @property
-    def response(self) -> Response | None:
+    def response(self) -> Response[T] | None:
         """The last answer, once the turn is over."""
         return self._steps.result
+
+    @property
+    def partial_output(self) -> Any:
+        """What has come of a typed answer, as ``AsyncStream.partial_output``."""
+        return None if self._partial is None else self._partial.value
 
     @property
     def text(self) -> AsyncIterator[str]:
@@ -68,14 +79,17 @@ class SessionStream(Generic[E]):
             if isinstance(event, TextDelta):
                 yield event.text
 
-    def __aiter__(self) -> SessionStream[E]:
+    def __aiter__(self) -> SessionStream[E, T]:
         return self
 
     async def __anext__(self) -> E:
         with _TaskCancellation():
-            return await anext(self._events)
+            event = await anext(self._events)
+        if self._partial is not None:
+            self._partial.see(event)
+        return event
 
-    async def __aenter__(self) -> SessionStream[E]:
+    async def __aenter__(self) -> SessionStream[E, T]:
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -92,38 +106,65 @@ class Session(StoredConversation):
     are the same with events. ``session.model = …`` moves the conversation to another model between two turns."""
 
     _running: Batch | None = None
-    _last_stream: tuple[ref[SessionStream[Any]], Steps[Response]] | None = None
+    _last_stream: tuple[ref[SessionStream[Any, Any]], Steps[Response]] | None = None
 
-    async def send(self, content: Content | None = None, **options: Unpack[TurnOptions]) -> Response:
-        """One answer. Its tool calls are left to the caller: ``answer`` them, or go on with ``run()``."""
-        turn = self.begin(content, options, loop=False, seconds=None)
+    async def send(
+        self,
+        *content: Content | None,
+        output: OutputType[T] = None,
+        output_retries: int = RETRIES,
+        **options: Unpack[TurnOptions],
+    ) -> Response[T]:
+        """One answer. Its tool calls are left to the caller: ``answer`` them, or go on with ``run()``.
+
+        ``output`` is the type of ``response.output``. An answer that does not fit goes back to the model with the
+        reason, ``output_retries`` times at most; then ``OutputError`` is raised.
+        """
+        turn = self.begin(content, options, loop=False, output=output, output_retries=output_retries)
         with _TaskCancellation():
             return await run_steps(Steps(turn.steps()), self._perform)
 
     async def run(
-        self, content: Content | None = None, *, seconds: float | None = None, **options: Unpack[TurnOptions]
-    ) -> Response:
+        self,
+        *content: Content | None,
+        seconds: float | None = None,
+        output: OutputType[T] = None,
+        output_retries: int = RETRIES,
+        **options: Unpack[TurnOptions],
+    ) -> Response[T]:
         """Answers and tool runs until the model calls no more tools. ``seconds`` limits all of it. The last answer."""
-        turn = self.begin(content, options, loop=True, seconds=seconds)
+        turn = self.begin(content, options, loop=True, seconds=seconds, output=output, output_retries=output_retries)
         with _TaskCancellation():
             return await run_steps(Steps(turn.steps()), self._perform)
 
-    def stream(self, content: Content | None = None, **options: Unpack[TurnOptions]) -> SessionStream[Event]:
+    def stream(
+        self,
+        *content: Content | None,
+        output: OutputType[T] = None,
+        output_retries: int = RETRIES,
+        **options: Unpack[TurnOptions],
+    ) -> SessionStream[Event, T]:
         """As ``send``, event by event."""
-        return self._stream(self.begin(content, options, loop=False, seconds=None))
+        return self._stream(self.begin(content, options, loop=False, output=output, output_retries=output_retries))
 
     def run_stream(
-        self, content: Content | None = None, *, seconds: float | None = None, **options: Unpack[TurnOptions]
-    ) -> SessionStream[SessionEvent]:
+        self,
+        *content: Content | None,
+        seconds: float | None = None,
+        output: OutputType[T] = None,
+        output_retries: int = RETRIES,
+        **options: Unpack[TurnOptions],
+    ) -> SessionStream[SessionEvent, T]:
         """As ``run``, event by event: each answer from ``message.start`` to ``message.complete``, and between them the
         events of steps, tools and approvals."""
-        turn = self.begin(content, options, loop=True, seconds=seconds)
+        turn = self.begin(content, options, loop=True, seconds=seconds, output=output, output_retries=output_retries)
         turn.watched = True
         return self._stream(turn)
 
-    def _stream(self, turn: Turn) -> SessionStream[Any]:
+    def _stream(self, turn: Turn) -> SessionStream[Any, Any]:
         steps = Steps(turn.steps())
-        stream: SessionStream[Any] = SessionStream(stream_steps(steps, self._perform, self._watch), steps)
+        events = stream_steps(steps, self._perform, self._watch)
+        stream: SessionStream[Any, Any] = SessionStream(events, steps, turn.output)
         self._last_stream = ref(stream), steps
         return stream
 

@@ -15,6 +15,7 @@ from ...client.adapter import Adapter, new_ulid
 from ...client.manager import ProviderManager
 from ...codec.surrogates import REPLACED, clean
 from ...codec.translate import as_blocks, repair_tool_results
+from ...codec.typed import output_of
 from ...errors import InvalidRequestError, StoreError
 from ...models.estimate import estimate_input_tokens
 from ...models.pricing import Pricing
@@ -22,6 +23,7 @@ from ...types.base import Json
 from ...types.blocks import Block, TextBlock, ToolResultBlock, ToolUseBlock
 from ...types.capabilities import Target
 from ...types.messages import Message
+from ...types.output import OutputType
 from ...types.request import Request
 from ...types.tools import Tool, ToolDefinition, ToolOutput
 from ...types.usage import TokenUsage
@@ -234,19 +236,36 @@ class Conversation(Settings):
             log.warning("session %s: %s", self.id, REPLACED)
         return cleaned
 
-    def begin(self, content: Content | None, options: Mapping[str, Any], *, loop: bool, seconds: float | None) -> Turn:
+    def begin(
+        self,
+        content: tuple[Content | None, ...],
+        options: Mapping[str, Any],
+        *,
+        loop: bool,
+        seconds: float | None = None,
+        output: OutputType = None,
+        output_retries: int = 0,
+    ) -> Turn:
         """A new turn. Without content it goes on from the end of the history: a loop first runs the open calls."""
+        said = _said(content)
+        typed = None if output is None else output_of(output)
         if self._turn is not None and not self._turn.over and not self._close_dropped_stream():
             raise InvalidRequestError(STILL_RUNNING.format("with" if self.blocking else "async with"))
         if options and (unknown := sorted(set(options) - set(TURN_OPTIONS))):
             raise TypeError(f"a turn has no {', '.join(unknown)}; it can be given {', '.join(TURN_OPTIONS)}")
+        if typed is not None and options.get("output_schema") is not None:
+            raise TypeError("a turn is given either output_schema or output=, not both")
         if self.store is not None:
             self._remember_state()
-        if content is not None:
-            self.history.add(self._clean(content if isinstance(content, Message) else _as_message(content)))
+        if typed is not None:
+            options = {**options, "output_schema": typed.schema}
+        if said is not None:
+            self.history.add(self._clean(said))
         elif not (loop and all(map(self.runs, self.history.open_calls))):
             self.history.settle()
-        turn = self._turn = Turn(self, dict(options), loop=loop, seconds=seconds)
+        turn = self._turn = Turn(
+            self, dict(options), loop=loop, seconds=seconds, output=typed, output_retries=output_retries
+        )
         self.report = turn.report
         if self._warnings:
             self.report.warn(*(warning for warning, is_new in self._warnings.items() if is_new))
@@ -320,9 +339,18 @@ class Conversation(Settings):
             close_store(self.store)
 
 
-def _as_message(content: str | Block | Sequence[str | Block]) -> Message:
-    """The content of a user's message. Empty content is refused, as providers do."""
-    message = Message(Role.user, content, new_message_id())
+def _said(content: tuple[Content | None, ...]) -> Message | None:
+    """What the user says: a message, or parts of one. None if nothing is said; empty content is refused."""
+    if content in ((), (None,)):
+        return None
+    if len(content) == 1 and isinstance(content[0], Message):
+        return content[0]
+    parts: list[Any] = []
+    for part in content:
+        if isinstance(part, Message):
+            raise TypeError("a turn is given one Message, or the parts of one: texts and blocks")
+        parts += part if isinstance(part, list | tuple) else [part]
+    message = Message(Role.user, parts, new_message_id())
     if not message.content or message.content == (TextBlock(""),):
         raise InvalidRequestError("the message is empty: say something, or call without content to go on")
     return message

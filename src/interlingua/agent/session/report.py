@@ -94,13 +94,4 @@ def cost_of(messages: Iterable[Message]) -> float | None:
 
 def total(one: TokenUsage, other: TokenUsage | None) -> TokenUsage:
     """The sum of both."""
-    if other is None:
-        return one
-    return TokenUsage(
-        one.input_tokens + other.input_tokens,
-        one.cached_input_tokens + other.cached_input_tokens,
-        one.cache_creation_input_tokens + other.cache_creation_input_tokens,
-        one.output_tokens + other.output_tokens,
-        one.reasoning_tokens + other.reasoning_tokens,
-        one.estimated or other.estimated,
-    )
+    return one if other is None else one + other

@@ -7,8 +7,11 @@ from inspect import isawaitable
 from typing import Any, Generic, TypeVar, Unpack
 
 from ...client.adapter import Adapter
+from ...client.asking import RETRIES
 from ...client.media import fetch_media_sync
+from ...codec.typed import Output, PartialOutput
 from ...types.events import Event, TextDelta
+from ...types.output import OutputType, T
 from ...types.response import Response
 from ...types.session_events import SessionEvent
 from ..routing.model_calls import FetchMedia
@@ -25,26 +28,37 @@ __all__ = ["SyncSession", "SyncSessionStream"]
 E = TypeVar("E", bound=SessionEvent)
 
 
-class SyncSessionStream(Generic[E]):
+class SyncSessionStream(Generic[E, T]):
     """The events of a turn as they come; as ``SessionStream``."""
 
-    def __init__(self, events: Generator[E, None, None], steps: Steps[Response]) -> None:
+    def __init__(
+        self, events: Generator[E, None, None], steps: Steps[Response], output: Output[T] | None = None
+    ) -> None:
         self._events, self._steps = events, steps
+        self._partial = None if output is None else PartialOutput(output)
 
     @property
-    def response(self) -> Response | None:
+    def response(self) -> Response[T] | None:
         """The last answer, once the turn is over."""
         return self._steps.result
 
     @property
+    def partial_output(self) -> Any:
+        """What has come of a typed answer, as ``AsyncStream.partial_output``."""
+        return None if self._partial is None else self._partial.value
+
+    @property
     def text(self) -> Iterator[str]:
         """The text alone, as it comes."""
-        return (event.text for event in self._events if isinstance(event, TextDelta))
+        return (event.text for event in self if isinstance(event, TextDelta))
 
     def __iter__(self) -> Iterator[E]:
-        return self._events
+        for event in self._events:
+            if self._partial is not None:
+                self._partial.see(event)
+            yield event
 
-    def __enter__(self) -> SyncSessionStream[E]:
+    def __enter__(self) -> SyncSessionStream[E, T]:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -62,33 +76,59 @@ class SyncSession(StoredConversation):
     blocking = True
     _running: Batch | None = None
 
-    def send(self, content: Content | None = None, **options: Unpack[TurnOptions]) -> Response:
-        """One answer. Its tool calls are left to the caller: ``answer`` them, or go on with ``run()``."""
-        turn = self.begin(content, options, loop=False, seconds=None)
+    def send(
+        self,
+        *content: Content | None,
+        output: OutputType[T] = None,
+        output_retries: int = RETRIES,
+        **options: Unpack[TurnOptions],
+    ) -> Response[T]:
+        """One answer. Its tool calls are left to the caller: ``answer`` them, or go on with ``run()``.
+
+        ``output`` is the type of ``response.output``. An answer that does not fit goes back to the model with the
+        reason, ``output_retries`` times at most; then ``OutputError`` is raised.
+        """
+        turn = self.begin(content, options, loop=False, output=output, output_retries=output_retries)
         return run_steps_sync(Steps(turn.steps()), self._perform)
 
     def run(
-        self, content: Content | None = None, *, seconds: float | None = None, **options: Unpack[TurnOptions]
-    ) -> Response:
+        self,
+        *content: Content | None,
+        seconds: float | None = None,
+        output: OutputType[T] = None,
+        output_retries: int = RETRIES,
+        **options: Unpack[TurnOptions],
+    ) -> Response[T]:
         """Answers and tool runs until the model calls no more tools. ``seconds`` limits all of it. The last answer."""
-        turn = self.begin(content, options, loop=True, seconds=seconds)
+        turn = self.begin(content, options, loop=True, seconds=seconds, output=output, output_retries=output_retries)
         return run_steps_sync(Steps(turn.steps()), self._perform)
 
-    def stream(self, content: Content | None = None, **options: Unpack[TurnOptions]) -> SyncSessionStream[Event]:
+    def stream(
+        self,
+        *content: Content | None,
+        output: OutputType[T] = None,
+        output_retries: int = RETRIES,
+        **options: Unpack[TurnOptions],
+    ) -> SyncSessionStream[Event, T]:
         """As ``send``, event by event."""
-        return self._stream(self.begin(content, options, loop=False, seconds=None))
+        return self._stream(self.begin(content, options, loop=False, output=output, output_retries=output_retries))
 
     def run_stream(
-        self, content: Content | None = None, *, seconds: float | None = None, **options: Unpack[TurnOptions]
-    ) -> SyncSessionStream[SessionEvent]:
+        self,
+        *content: Content | None,
+        seconds: float | None = None,
+        output: OutputType[T] = None,
+        output_retries: int = RETRIES,
+        **options: Unpack[TurnOptions],
+    ) -> SyncSessionStream[SessionEvent, T]:
         """As ``run``, event by event. Asynchronous tools stand still while the caller holds an event."""
-        turn = self.begin(content, options, loop=True, seconds=seconds)
+        turn = self.begin(content, options, loop=True, seconds=seconds, output=output, output_retries=output_retries)
         turn.watched = True
         return self._stream(turn)
 
-    def _stream(self, turn: Turn) -> SyncSessionStream[Any]:
+    def _stream(self, turn: Turn) -> SyncSessionStream[Any, Any]:
         steps = Steps(turn.steps())
-        return SyncSessionStream(stream_steps_sync(steps, self._perform, self._watch), steps)
+        return SyncSessionStream(stream_steps_sync(steps, self._perform, self._watch), steps, turn.output)
 
     def _perform(self, command: Any) -> Any:
         if isinstance(command, FetchMedia):

@@ -14,10 +14,12 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ...client.adapter import Adapter, new_ulid
+from ...client.asking import asks_again, read_answer, why_again
 from ...client.behaviour import Preset, apply_preset
 from ...client.deadline import Deadline
+from ...codec.typed import Output
 from ...dialects import dialect
-from ...errors import AdapterError, CancelledError, ContextOverflowError, InvalidRequestError, StoreError
+from ...errors import AdapterError, CancelledError, ContextOverflowError, InvalidRequestError, OutputError, StoreError
 from ...models.estimate import estimate_output, estimate_request
 from ...types.base import Json
 from ...types.blocks import ToolUseBlock
@@ -74,9 +76,17 @@ class Turn:
     _cost: float | None = None
 
     def __init__(
-        self, conversation: Conversation, options: dict[str, Any], *, loop: bool, seconds: float | None
+        self,
+        conversation: Conversation,
+        options: dict[str, Any],
+        *,
+        loop: bool,
+        seconds: float | None,
+        output: Output[Any] | None = None,
+        output_retries: int = 0,
     ) -> None:
         self.conversation, self.options, self.loop = conversation, options, loop
+        self.output, self._retries = output, output_retries
         self.request_id = new_ulid()
         self.deadline = None if seconds is None else Deadline(seconds, time.monotonic)
         self.report = Report()
@@ -106,8 +116,8 @@ class Turn:
                         yield from self._store(response)
                 if self.watched:
                     yield Tell(StepEnd(self.report.steps, response.stop_reason, response.usage, self._cost))
-                if over:
-                    return response
+                if over and (typed := self._typed(response)) is not None:
+                    return typed
             self.report.stopped = "cancelled"
             return response
         except BaseException as error:
@@ -171,6 +181,19 @@ class Turn:
                 history.answer([], LIMIT)
             return True
         return False
+
+    def _typed(self, response: Response) -> Response | None:
+        """The answer with its ``output``; None if it does not fit, and the model is told so and asked again."""
+        if self.output is None or self.report.stopped != "done":
+            return response
+        try:
+            return read_answer(response, self.output)
+        except OutputError as error:
+            if not self._retries or not asks_again(error):
+                raise
+            self._retries -= 1
+            self.conversation.history.add(replace(why_again(error), id=new_message_id()))
+        return None
 
     def _runs_open_calls(self) -> bool:
         """Whether the session itself answers all open calls: it runs or refuses them."""

@@ -8,9 +8,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Generic, ParamSpec, TypeVar, cast, overload
 
+from ...codec.typed import read_docstring
 from ...types.tools import ToolAnnotations, ToolDefinition
 from .context import ToolContext
-from .docstrings import read_docstring
 from .signatures import Parameter, name_of, read_signature, without_partials
 
 __all__ = ["BoundTool", "bind", "tool"]

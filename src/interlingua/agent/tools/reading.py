@@ -8,13 +8,10 @@ from typing import Any
 from msgspec import Struct
 
 from ...codec.arguments import parse_error, parse_object
-from ...codec.schema import restore_optional
-from ...codec.schema.nulls import allows_null
-from ...codec.schema.walk import properties_of, required_of, well_formed
+from ...codec.typed import complaints, without_forced_nulls
 from ...types.base import Json
 from ...types.blocks import ToolResultBlock, ToolUseBlock
 from .binding import BoundTool
-from .checking import complaints
 from .context import ToolContext
 from .results import failure, failure_of
 from .signatures import read_arguments
@@ -45,7 +42,7 @@ def read_call(call: ToolUseBlock, tool: BoundTool[..., Any]) -> Ready | ToolResu
         return failure(call, f"`{tool.name}` takes plain text.") if text is None else Ready(call, tool, (text,))
     if (why := _malformed(call)) is not None:
         return failure(call, f"The arguments of `{tool.name}` are not a JSON object, so it was not run: {why}")
-    input = _without_forced_nulls(_input(call), tool.definition.input_schema)
+    input = without_forced_nulls(_input(call), tool.definition.input_schema)
     try:
         if tool.parameters is not None:
             return Ready(call, tool, (), read_arguments(tool.parameters, input))
@@ -85,21 +82,3 @@ def _near(text: str, why: str) -> str:
         return ""
     data, at = text.encode("utf-8", "surrogatepass"), int(found[1])
     return data[max(0, at - 30) : at + 15].decode("utf-8", "ignore")
-
-
-def _without_forced_nulls(input: dict[str, Json], schema: dict[str, Json]) -> dict[str, Json]:
-    """Without the nulls that strict mode forced, and without those at the top that can only mean "absent".
-
-    A schema that cannot be strict gets no forced nulls, but models send them all the same.
-    """
-    restored: dict[str, Json] = restore_optional(input, schema)
-    if None not in restored.values():
-        return restored
-    root = well_formed(schema)
-    properties, required = properties_of(root), required_of(root)
-    absent = {
-        name
-        for name, value in restored.items()
-        if value is None and name in properties and name not in required and not allows_null(properties[name], root)
-    }
-    return {name: value for name, value in restored.items() if name not in absent}

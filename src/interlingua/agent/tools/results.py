@@ -18,6 +18,7 @@ from msgspec.structs import replace
 
 from ...client.secrets import MASK
 from ...codec.surrogates import REPLACED, clean
+from ...codec.typed import said
 from ...types.blocks import (
     Base64Source,
     Block,
@@ -28,7 +29,6 @@ from ...types.blocks import (
     ToolResultBlock,
     ToolUseBlock,
 )
-from .hints import said
 
 log = logging.getLogger("interlingua")
 

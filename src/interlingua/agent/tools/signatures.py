@@ -14,11 +14,10 @@ from typing import Annotated, Any, NamedTuple, Union, get_args, get_origin, get_
 
 import msgspec
 
-from ...codec.schema.walk import Schema, is_list, is_schema
+from ...codec.schema.walk import Schema
+from ...codec.typed import complaint_of, description_of, plain_hint, read_value, said, schemas_of
 from ...types.base import Json
 from .context import ToolContext
-from .hints import build, description_of, plain_hint, said
-from .schemas import schemas_of
 
 __all__ = ["Parameter", "Signature", "name_of", "read_arguments", "read_signature", "without_partials"]
 
@@ -206,43 +205,9 @@ def read_arguments(parameters: tuple[Parameter, ...], input: Mapping[str, Json])
             complaints.append(f"`{name}` is not a parameter; there are: {', '.join(known) or 'none'}")
             continue
         try:
-            arguments[name] = _typed(value, known[name].type)
+            arguments[name] = read_value(value, known[name].type)
         except msgspec.ValidationError as error:
-            complaints.append(_complaint(name, str(error)))
+            complaints.append(complaint_of(error, name))
     if complaints:
         raise ValueError("\n".join(f"- {complaint}" for complaint in complaints))
     return arguments
-
-
-def _typed(value: Json, type_: Any) -> Any:
-    """Exactly by type; only a float without a fraction may stand for an integer, as in JSON Schema."""
-    try:
-        return msgspec.convert(value, type_, str_keys=True, dec_hook=build)
-    except msgspec.ValidationError:
-        whole = _whole(value)
-        if whole is value:
-            raise
-        try:
-            return msgspec.convert(whole, type_, str_keys=True, dec_hook=build)
-        except msgspec.ValidationError:
-            pass
-        raise
-
-
-def _whole(value: Json) -> Json:
-    """``value`` with integers for floats that are whole; itself if there are none."""
-    if isinstance(value, float):
-        return int(value) if value.is_integer() else value
-    if is_list(value):
-        items = [_whole(item) for item in value]
-        return value if all(new is old for new, old in zip(items, value, strict=True)) else items
-    if is_schema(value):
-        members = {key: _whole(item) for key, item in value.items()}
-        return value if all(members[key] is item for key, item in value.items()) else members
-    return value
-
-
-def _complaint(name: str, why: str) -> str:
-    """msgspec's words, with the place counted from the arguments: ``$`` is one of them there."""
-    text, _, place = why.partition(" - at ")
-    return f"`{name}{place.strip('`').removeprefix('$')}`: {text}" if place else f"`{name}`: {text}"

@@ -21,8 +21,19 @@ from .parameters import by_tool, forced, limited, one_call, rejected
 from .target_model import TargetModel
 from .thinking import fit_thinking
 from .tool_results import match_results, results_match, unanswered
+from .tool_roots import roots_are_plain, with_plain_roots
 
-__all__ = ["Fitter", "Unsupported", "fit_request", "match_results", "problems", "results_match", "unanswered"]
+__all__ = [
+    "Fitter",
+    "Unsupported",
+    "fit_request",
+    "match_results",
+    "problems",
+    "results_match",
+    "roots_are_plain",
+    "unanswered",
+    "with_plain_roots",
+]
 
 Unsupported = Literal["drop", "refuse"]
 

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from functools import reduce
 from typing import Any
 
+from interlingua.codec.schema.refs import refs_in
 from interlingua.codec.schema.walk import (
     ASSERTIONS,
     Schema,
@@ -14,6 +15,7 @@ from interlingua.codec.schema.walk import (
     resolve,
     subschemas,
     types_of,
+    well_formed,
 )
 
 UNIONS = ("anyOf", "oneOf")
@@ -46,6 +48,20 @@ def _conjoined(node: Schema, root: Schema, known: dict[str, Schema | None]) -> S
         parts.append(known[ref])
     parts.extend(_conjoined(part, root, known) if is_schema(part) else None for part in branches_of(node, "allOf"))
     return reduce(_both, parts)
+
+
+def with_own_root(root: Schema) -> Schema:
+    """An equal schema whose root says itself what it is; ``root`` itself if it is no reference, or one that cannot be
+    followed. Providers want to see the type of the root."""
+    ref = root.get("$ref")
+    if not isinstance(ref, str) or (copy := conjoined(well_formed(root), root)) is None:
+        return root
+    home, _, name = ref.removeprefix("#/").partition("/")
+    if is_schema(known := copy.get(home)) and ref not in refs_in(copy):
+        others = {other: schema for other, schema in known.items() if other != name}
+        copy = {key: value for key, value in copy.items() if key != home} | ({home: others} if others else {})
+    homes = ("$defs", "definitions")
+    return {key: copy[key] for key in sorted(copy, key=lambda key: key in homes)}  # definitions come last
 
 
 def lone_reference(node: Schema) -> Schema:

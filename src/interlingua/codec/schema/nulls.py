@@ -1,6 +1,20 @@
 """Null: whether a schema admits it, and how to make it do so."""
 
-from interlingua.codec.schema.walk import ASSERTIONS, Schema, branches_of, declared_types, is_schema, resolve, types_of
+from typing import Any
+
+from interlingua.codec.schema.walk import (
+    ASSERTIONS,
+    Schema,
+    branches_of,
+    declared_types,
+    is_schema,
+    map_subschemas,
+    properties_of,
+    required_of,
+    resolve,
+    types_of,
+)
+from interlingua.codec.schema.wording import folded
 
 # What speaks of the whole when a schema becomes a branch; definitions must stay where references find them.
 OUTSIDE = ("$schema", "$defs", "definitions", "title", "description")
@@ -44,3 +58,27 @@ def or_null(node: Schema, root: Schema) -> Schema:
         return {**node, "anyOf": [*branches_of(node, "anyOf"), {"type": "null"}]}
     about = {key: value for key, value in node.items() if key in OUTSIDE}
     return {"anyOf": [{key: value for key, value in node.items() if key not in about}, {"type": "null"}], **about}
+
+
+def all_required(node: Schema, root: Schema) -> Schema:
+    """``node`` with every property required, and null for what may be left out: models then leave nothing out by
+    mistake. A default is told in the description. ``without_added_nulls`` is the way back."""
+
+    def inner(child: Any, place: str) -> Any:
+        return all_required(child, root) if is_schema(child) and place not in CONDITIONS else child
+
+    said = map_subschemas(node, inner)
+    if "default" in said:
+        told = said if said["default"] is None else folded(said, ["default"])
+        said = {word: value for word, value in told.items() if word != "default"}
+    names, required = properties_of(said), required_of(said)
+    if not names or names.keys() <= set(required):
+        return said
+    properties = {
+        name: child if name in required or not is_schema(child) else or_null(child, root)
+        for name, child in names.items()
+    }
+    return {**said, "properties": properties, "required": list(names)}
+
+
+CONDITIONS = tuple(f"#/{word}" for word in ("not", "if", "then", "else", "contains", "propertyNames"))

@@ -34,12 +34,17 @@ def restore_optional(input: Schema, schema: Schema, dialect: str = "openai-chat"
     subset = STRICT.get(known_dialect(dialect))
     if subset is None or not subset.all_required or not _has_null(input) or not strict_schema(schema, dialect).strict:
         return input
+    restored: Schema = without_added_nulls(input, schema)
+    return restored
+
+
+def without_added_nulls(value: Any, schema: Schema) -> Any:
+    """``value`` without the nulls at optional properties that may not be null by ``schema``, the author's own."""
     try:
         root: Schema = well_formed(schema)
-        restored: Schema = Restorer(root).restored(input, root)
+        return Restorer(root).restored(value, root) if _has_null(value) else value
     except RecursionError:  # nested deeper than Python's stack
-        return input
-    return restored
+        return value
 
 
 def _has_null(value: object) -> bool:

@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterator
 from itertools import islice
 from typing import Any
 
-from ...codec.schema.walk import (
+from ...types.base import Json
+from ..schema.walk import (
     Schema,
     branches_of,
     is_list,
@@ -21,7 +22,6 @@ from ...codec.schema.walk import (
     type_of,
     well_formed,
 )
-from ...types.base import Json
 
 __all__ = ["complaints"]
 

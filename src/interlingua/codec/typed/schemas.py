@@ -10,7 +10,7 @@ from typing import Any, get_type_hints
 import msgspec
 from msgspec import inspect
 
-from ...codec.schema.walk import Schema, is_list, is_schema, map_subschemas, properties_of, subschemas, type_of
+from ..schema.walk import Schema, is_list, is_schema, map_subschemas, properties_of, subschemas, type_of
 from .docstrings import read_docstring
 from .hints import description_of, schema_of
 

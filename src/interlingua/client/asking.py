@@ -1,0 +1,143 @@
+"""Asking for a typed answer, without I/O: the question, the reading of an answer, and asking again with the reason.
+
+Clients, routers and sessions share it; they differ in how they call the model and in where the history is kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Generic, cast
+
+from msgspec.structs import force_setattr, replace
+
+from ..codec.typed import Output, PartialOutput, output_of
+from ..errors import InvalidRequestError, OutputError
+from ..types.blocks import TextBlock
+from ..types.events import Event, MessageComplete
+from ..types.messages import Message
+from ..types.output import OutputType, T
+from ..types.request import Request
+from ..types.response import Response
+from ..types.usage import TokenUsage
+from ..types.words import Role, StopReason
+
+__all__ = ["RETRIES", "Asking", "TypedEvents", "asked", "asks_again", "read_answer", "why_again"]
+
+RETRIES = 2
+"""How many times a model is asked again for an answer of the type."""
+AGAIN = "Answer again, with JSON that fits and nothing else."
+SHOWN = 200
+"""How many characters of a wrong answer an error quotes."""
+
+# fmt: off
+NO_ANSWER = {
+    # the stop reason        why asking again would not help
+    StopReason.max_tokens:       "the answer was cut off: raise max_output_tokens",
+    StopReason.refusal:          "the model refused to answer",
+    StopReason.context_overflow: "the conversation is too long for the model",
+}
+UNDECIDED = (StopReason.pause_turn, StopReason.cancelled, StopReason.error)
+"""After these there is nothing to be read yet, or any more."""
+# fmt: on
+
+
+class Asking(Generic[T]):
+    """One question with ``output=``: ``request`` is what to ask next, until ``settle`` returns the answer."""
+
+    def __init__(self, request: Request, output: OutputType[T], retries: int = RETRIES) -> None:
+        self._output: Output[T] = output_of(output)
+        self.request = asked(request, self._output)
+        self._left = retries
+        self._usage: TokenUsage | None = None
+        self._attempts = 0
+
+    def settle(self, response: Response, as_turn: Callable[[Response], Message]) -> Response[T] | None:
+        """The answer with its ``output``, and the usage of all that were given. None: ask again.
+
+        Raises ``OutputError`` when there is no sense in asking again.
+        """
+        if response.usage is not None:
+            self._usage = response.usage if self._usage is None else self._usage + response.usage
+        self._attempts += response.attempts
+        if self._usage is not response.usage:
+            response = replace(response, usage=self._usage, attempts=self._attempts)
+        try:
+            return read_answer(response, self._output)
+        except OutputError as error:
+            if not self._left or not asks_again(error):
+                raise
+            self._left -= 1
+            said = (as_turn(response),) if response.content else ()
+            self.request = replace(self.request, messages=(*self.request.messages, *said, why_again(error)))
+        return None
+
+
+class TypedEvents(Generic[T]):
+    """The events of a typed stream: what has come so far, and the value on the response of ``message.complete``."""
+
+    def __init__(self, output: OutputType[T]) -> None:
+        self.output: Output[T] = output_of(output)
+        self.error: OutputError | None = None
+        self._partial = PartialOutput(self.output)
+
+    @property
+    def partial(self) -> Any:
+        return self._partial.value
+
+    def see(self, event: Event) -> None:
+        """The next event. A response that was not handed out yet gets its ``output``."""
+        self._partial.see(event)
+        if type(event) is MessageComplete and event.error is None:
+            try:
+                typed = read_answer(event.response, self.output)
+                force_setattr(event.response, "output", typed.output)
+            except OutputError as error:
+                self.error = error
+
+
+def asked(request: Request, output: Output[Any]) -> Request:
+    """The request with the schema of a typed answer."""
+    if request.output_schema is not None:
+        raise InvalidRequestError("the request has an output_schema already: give either that or output=")
+    return replace(request, output_schema=output.schema)
+
+
+def read_answer(response: Response, output: Output[T]) -> Response[T]:
+    """The response with its ``output``, if it is an answer at all. Raises ``OutputError`` if that does not fit."""
+    if response.stop_reason in UNDECIDED or response.tool_uses:
+        return response
+    if response.stop_reason in NO_ANSWER:
+        raise _failure(response, NO_ANSWER[response.stop_reason])
+    texts = [block.text for block in response.content if type(block) is TextBlock]
+    why = ""
+    for text in ("".join(texts), *texts[-1:]):  # some models say something before the answer
+        try:
+            return cast("Response[T]", replace(response, output=output.read(text)))
+        except ValueError as error:
+            why = str(error)
+    raise _failure(response, why)
+
+
+def asks_again(error: OutputError) -> bool:
+    """Whether another answer may be better."""
+    return error.response is not None and error.response.stop_reason not in NO_ANSWER
+
+
+def why_again(error: OutputError) -> Message:
+    """What the model is told of an answer that does not fit."""
+    return Message(Role.user, f"This answer does not fit what was asked for:\n{error.reason}\n{AGAIN}")
+
+
+def _failure(response: Response, why: str) -> OutputError:
+    provider = response.origin.provider if response.origin else None
+    begin = f"the answer is not of the type that was asked for: {why.removeprefix('- ')}"
+    quoted = f"\nThe answer begins {response.text[:SHOWN]!r}" if response.text else ""
+    error = OutputError(
+        begin + quoted,
+        provider=provider,
+        request_id=response.request_id,
+        attempts=response.attempts,
+        response=response,
+    )
+    error.reason = why
+    return error
