@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from .failures import FAILED, INTERRUPTED, USAGE, CommandError, explain
 
-__all__ = ["COMMANDS", "Command", "available", "main", "overview"]
+__all__ = ["COMMANDS", "Command", "available", "main", "overview", "run_command"]
 
 
 class Command(NamedTuple):
@@ -31,6 +31,10 @@ COMMANDS = {
     "inspect": Command("cli.inspect", "say what a file holds and what each other protocol would lose of it"),
     "models": Command("cli.models", "list models: limits, what they take, prices, whether they can be used here"),
     "check": Command("cli.check", "say whether everything is configured; with --live, whether it works"),
+    "sessions": Command("cli.sessions", "list, show, export and reprice the conversations that were kept"),
+    "record": Command("cli.record", "run a command and keep what it and the provider say on a cassette"),
+    "replay": Command("cli.record", "run a command again from a cassette, without network and key"),
+    "completion": Command("cli.completion", "write the completion script for a shell"),
 }
 
 USAGE_LINE = "usage: interlingua COMMAND [OPTION …]     (interlingua COMMAND --help says more, with examples)"
@@ -59,9 +63,9 @@ def overview() -> str:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command line. Returns its exit code; a user's mistake is one line on stderr."""
-    words = list(sys.argv[1:] if arguments is None else arguments)
+    words = sys.argv[1:] if arguments is None else arguments
     try:
-        code = _run(words)
+        code = run_command(words)
         sys.stdout.flush()
         return code
     except BrokenPipeError:  # whoever read our output has seen enough
@@ -77,7 +81,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return told.code
 
 
-def _run(words: list[str]) -> int:
+def run_command(words: Sequence[str]) -> int:
+    """Run a command line; errors are raised. Returns the exit code."""
     name = words[0] if words else "--help"
     if name in ("-h", "--help", "help"):
         sys.stdout.write(overview())

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import logging
+import os
 import sys
+from collections.abc import Generator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from ..client.manager import ProviderManager
+from ..models.providers import PROVIDERS
 
 if TYPE_CHECKING:
     from ..agent.session import Report
+    from ..testing.cassettes import Cassette
     from ..types.response import Response
 
-__all__ = ["manager_of", "tell_report"]
+__all__ = ["manager_of", "recording", "tell_report"]
 
 
 def manager_of(config: str | None) -> ProviderManager:
@@ -20,7 +25,27 @@ def manager_of(config: str | None) -> ProviderManager:
     logger = logging.getLogger("interlingua")
     if not logger.handlers:
         logger.addHandler(logging.NullHandler())
-    return ProviderManager(config)
+    if _tape is None:
+        return ProviderManager(config)
+    keys = {key: os.environ.get(key) or "replayed" for row in PROVIDERS.values() for key in row.auth.keys}
+    environment = None if _tape.records else {**os.environ, **keys}
+    return ProviderManager(
+        config, environment=environment, transport=_tape.async_transport(), sync_transport=_tape.transport()
+    )
+
+
+_tape: Cassette | None = None
+
+
+@contextmanager
+def recording(tape: Cassette) -> Generator[None, None, None]:
+    """What is called within goes through the cassette."""
+    global _tape  # noqa: PLW0603
+    before, _tape = _tape, tape
+    try:
+        yield
+    finally:
+        _tape = before
 
 
 def tell_report(report: Report, response: Response) -> None:
