@@ -36,18 +36,19 @@ ROOMS = (
 INSIDE = {
     "models": (("providers", "estimate"), ("catalogue",), ("pricing",)),
     "client": (
-        ("secrets", "deadline", "bus", "held_events", "asking"),
+        ("secrets", "deadline", "bus", "held_events", "asking", "limiter"),
         ("config", "http"),
         ("models_file", "addressing", "environment", "signing", "retry", "fitting"),
         ("exchange", "transport", "behaviour", "export"),
         ("embedded", "media"),
         ("calls", "loss_policy", "client_parts"),
         ("adapter",),
+        ("many",),
         ("async_client", "sync_client"),
         ("connect", "entries"),
         ("manager",),
     ),
-    "agent": (("tools", "history", "swap"), ("routing",), ("session",)),
+    "agent": (("tools", "history", "swap"), ("routing",), ("session",), ("many",)),
 }
 
 # These may import anything, and nothing above imports them. `lab` is outside the package.

@@ -1,5 +1,6 @@
 """The public names for type checkers. ``tests/test_public_names.py`` compares them with ``__init__.py``."""
 
+from .agent.many import map_requests as map_requests, map_requests_sync as map_requests_sync
 from .agent.routing import Router as Router
 from .agent.session import (
     JsonStore as JsonStore,
@@ -20,7 +21,14 @@ from .client.connect import (
     connect_sync as connect_sync,
 )
 from .client.export import log_calls as log_calls, trace_calls as trace_calls
+from .client.limiter import Limiter as Limiter
 from .client.manager import ProviderManager as ProviderManager
+from .client.many import (
+    AsyncMap as AsyncMap,
+    MapReport as MapReport,
+    MapResult as MapResult,
+    SyncMap as SyncMap,
+)
 from .client.media import FetchLimits as FetchLimits, fetch_media as fetch_media, fetch_media_sync as fetch_media_sync
 from .client.models_file import ConfigError as ConfigError
 from .client.secrets import Secret as Secret

@@ -40,6 +40,7 @@ from .fitting import (
     roots_are_plain,
     with_plain_roots,
 )
+from .limiter import Limiter
 from .loss_policy import OnLoss, judge_losses
 from .retry import Budget
 from .signing import signer_for
@@ -93,6 +94,8 @@ class Settings(TypedDict, total=False):
     """Names and abilities of models. ``Catalogue(())`` knows nothing, so nothing is refused or changed."""
     prepare: Callable[[Request], Request] | None
     """Applied to every request first, for instance to fill in the defaults of a configuration."""
+    limiter: Limiter | None
+    """Requests and tokens a minute, and calls at once; several clients may share one."""
     bus: Bus
     clock: Callable[[], float]
     chance: Callable[[], float]
@@ -111,6 +114,7 @@ class Adapter:
         unsupported: Unsupported = "drop",
         catalogue: Catalogue | None = None,
         prepare: Callable[[Request], Request] | None = None,
+        limiter: Limiter | None = None,
         bus: Bus = BUS,
         clock: Callable[[], float] = time.monotonic,
         chance: Callable[[], float] = random.random,
@@ -120,7 +124,7 @@ class Adapter:
         self.config = config or AdapterConfig()
         self._signer = signer_for(self.provider, self.config)
         self._address = Address(self.provider, self.config)
-        self.model, self.bus = model, bus
+        self.model, self.bus, self.limiter = model, bus, limiter
         self.on_loss: OnLoss = on_loss
         self.unsupported: Unsupported = unsupported
         self.dialect = dialect(self.provider.dialect, self.name)
@@ -185,7 +189,7 @@ class Adapter:
         exchange = self.exchange(request, stream=stream)
         if exchange.losses:
             judge_losses(exchange, self.on_loss, budget)
-        return kind(exchange, self.config, budget or self.budget(), self.bus, self._signer, self._learner)
+        return kind(exchange, self.config, budget or self.budget(), self.bus, self._signer, self._learner, self.limiter)
 
     def exchange(self, request: Request, *, stream: bool, address: Address | None = None) -> Exchange:
         """The request as this provider's model takes it, encoded, with what was lost."""

@@ -6,11 +6,12 @@ All decisions are made in ``calls.py``; requests and answers are encoded and dec
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from contextlib import suppress
 from importlib import import_module
+from math import inf
 from types import TracebackType
-from typing import Any, NoReturn, Unpack
+from typing import TYPE_CHECKING, Any, NoReturn, Unpack
 
 from ..errors import AdapterError, CancelledError
 from ..models.providers import Provider
@@ -24,6 +25,10 @@ from .calls import Call, CallStream, cancel_calls
 from .config import AdapterConfig
 from .retry import Budget
 from .transport.base import AsyncReply, AsyncTransport
+
+if TYPE_CHECKING:
+    from .many import AsyncMap, MapOptions, MapSettings
+    from .many.settings import Input
 
 __all__ = ["AsyncClient", "AsyncStream"]
 
@@ -54,6 +59,24 @@ class _AsyncCall(Call):
             return False
         self._waiter_cancelled = False
         return self._waiter.uncancel() <= self._cancellations_before
+
+    async def wait_in_line(self) -> None:
+        """Wait until every limiter grants the next attempt."""
+        loop, began = asyncio.get_running_loop(), self.budget.clock()
+        for limiter in self.limiters:
+            woken = asyncio.Event()
+
+            def wake(woken: asyncio.Event = woken) -> None:
+                with suppress(RuntimeError):  # that loop is closed, and nobody waits any more
+                    loop.call_soon_threadsafe(woken.set)
+
+            permit = self.join(limiter, wake)
+            while (delay := self.next_wait(limiter, permit)) is not None:
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(None if delay == inf else delay):
+                        await woken.wait()
+                woken.clear()
+        self.budget.waited(self.budget.clock() - began)
 
     def cancel(self) -> None:
         if self.cancelled:
@@ -206,6 +229,21 @@ class AsyncClient(Adapter):
         self._open_calls.add(call)
         return AsyncStream(call, self, typed)
 
+    def map(self, inputs: Iterable[Input] | AsyncIterable[Input], **options: Unpack[MapOptions]) -> AsyncMap:
+        """Many requests, a few at a time: ``async for result in client.map(prompts, concurrency=20)``, or a list of all
+        results with ``await``. ``docs/many.md`` has the options."""
+        many = import_module(".many", __package__)
+        settings: MapSettings = many.MapSettings(**options)
+        limiters = settings.limiters()
+
+        async def complete(request: Request) -> Response:
+            budget = self.budget()
+            budget.limiters = limiters
+            return await self.complete(request, budget=budget)
+
+        made: AsyncMap = many.AsyncMap(complete, inputs, settings, f"{self.name}:{self.model or ''}")
+        return made
+
     async def step(self, call: _AsyncCall) -> Sequence[Event] | None:
         """Go on with a streamed call until something happens. Returns the events, or None at the end."""
         error = None
@@ -233,6 +271,8 @@ class AsyncClient(Adapter):
         return events
 
     async def _send(self, call: _AsyncCall) -> AsyncIterator[bytes]:
+        if call.limiters:
+            await call.wait_in_line()
         http = call.attempt()
         if call.signer is not None:  # may renew credentials, which blocks
             http = await asyncio.to_thread(call.signer, http)

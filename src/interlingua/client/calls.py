@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import logging
 from collections import deque
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Generic, cast
 
 from msgspec.structs import force_setattr, replace
 
 from ..codec.fold import unfold, without_undelivered
-from ..errors import AdapterError, CancelledError, RequestTimeoutError
+from ..errors import AdapterError, CancelledError, RateLimitError, RequestTimeoutError
 from ..models.estimate import Learner, estimate_output, estimate_request
 from ..types.events import Event, MessageComplete
 from ..types.output import T
@@ -25,7 +25,8 @@ from .config import AdapterConfig
 from .exchange import AnswerReader, Exchange
 from .held_events import HeldEvents
 from .http import HttpRequest, Timeouts
-from .retry import Budget
+from .limiter import Limiter, Permit
+from .retry import LONGEST_HINT, Budget, hint
 from .signing import Signer
 
 __all__ = ["Call", "CallStream", "cancel_calls"]
@@ -60,14 +61,54 @@ class Call:
         bus: Bus,
         signer: Signer | None = None,
         learner: Learner | None = None,
+        limiter: Limiter | None = None,
     ) -> None:
         self.exchange, self.config, self.budget, self.bus, self.signer = exchange, config, budget, bus, signer
         self._learner = learner
+        own = () if limiter is None else (limiter,)
+        self.limiters = own if not budget.limiters else tuple(dict.fromkeys((*own, *budget.limiters)))
+        self._permits: list[tuple[Limiter, Permit]] = []
         self.request_id = exchange.request.request_id or ""
         self.held = HeldEvents(config.limits)
         self._undelivered: list[Event] = []
         self._last: list[Event] = []
         self._began = self._attempt_began = budget.clock()
+
+    # ------------------------------------------------------------------------------------------------- limiters
+
+    def join(self, limiter: Limiter, wake: Callable[[], object]) -> Permit:
+        """Get in line for the next attempt. Whoever waits asks ``next_wait`` until it is None."""
+        counts = limiter.tokens_per_minute is not None
+        permit = limiter.join(self._prompt_estimate() if counts else 0, self.exchange.provider.name, wake)
+        self._permits.append((limiter, permit))
+        return permit
+
+    def next_wait(self, limiter: Limiter, permit: Permit) -> float | None:
+        """How long to wait in line before asking again; None: the attempt may begin."""
+        if self.cancelled:
+            raise CancelledError("the call was cancelled")
+        delay, left = limiter.delay(permit), self.budget.left() if self.budget.capped else None
+        if delay is None or left is None:
+            return delay
+        if left <= 0:
+            raise RequestTimeoutError("the call's time was over while it waited for a limiter", retryable=False)
+        return min(delay, left)
+
+    def _prompt_estimate(self) -> int:
+        return self._input_estimate() if self._learner is None else self._learner.estimate(self.exchange.request)
+
+    def _leave_limiters(self, failure: AdapterError | None, response: Response | None) -> None:
+        """The attempt is over: settle the tokens, and let others wait if the provider asked for it."""
+        usage = None if response is None else response.usage
+        after = hint(failure, LONGEST_HINT) if isinstance(failure, RateLimitError) else None
+        for limiter, permit in self._permits:
+            if after:
+                limiter.pause(permit.key, after)
+            if usage is None:
+                limiter.end(permit)
+            else:
+                limiter.end(permit, usage.total_tokens, usage.output_tokens)
+        self._permits = []
 
     # ------------------------------------------------------------------------------------------------- one attempt
 
@@ -134,6 +175,8 @@ class Call:
         if self.delay is not None:
             self._reader, self._last = None, []
             self.held.clear()
+            if self._permits:
+                self._leave_limiters(failure, None)
             return []
         if self._undelivered and failure is not None:
             events = without_undelivered(events, self._undelivered)
@@ -172,6 +215,8 @@ class Call:
         self.response, self.error = response, failure
         if failure is not None:
             failure.attempts, failure.response = self.budget.attempts, response
+        if self._permits:
+            self._leave_limiters(failure, response)
 
     # ------------------------------------------------------------------------------------------------- the result
 

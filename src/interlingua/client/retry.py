@@ -12,8 +12,9 @@ from ..errors import RETRYABLE, AdapterError
 from ..types.words import ErrorClass
 from .config import Retry
 from .deadline import Deadline
+from .limiter import Limiter
 
-__all__ = ["Budget", "backoff", "delay_for", "hint"]
+__all__ = ["LONGEST_HINT", "Budget", "backoff", "delay_for", "hint"]
 
 LONGEST_HINT = 60.0
 """Seconds; a provider's hint is honoured up to here."""
@@ -50,6 +51,7 @@ class Budget:
         "chance",
         "clock",
         "deadline",
+        "limiters",
         "logged_losses",
         "max_attempts",
         "reserved",
@@ -71,6 +73,7 @@ class Budget:
         self.deadline, self.capped = Deadline(seconds, clock), False
         self.routed = False  # whether a router decides what becomes of a failed answer without content
         self.reserved = 0  # attempts that are left to the models that a router may call after this one
+        self.limiters: tuple[Limiter, ...] = ()  # besides the client's own
         self.session_id: str | None = None
         self.logged_losses: set[tuple[str, str, str | None]] | None = None
 
@@ -82,6 +85,11 @@ class Budget:
     def left(self) -> float | None:
         """Seconds until the deadline; None without one."""
         return self.deadline.left()
+
+    def waited(self, seconds: float) -> None:
+        """Time in the line of a limiter does not count, unless another deadline applies."""
+        if not self.capped:
+            self.deadline.at += seconds
 
     @property
     def exhausted(self) -> bool:

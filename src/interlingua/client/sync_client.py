@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from importlib import import_module
+from math import inf
 from threading import Lock
-from typing import Any, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 from ..errors import AdapterError
 from ..models.providers import Provider
@@ -20,6 +22,10 @@ from .config import AdapterConfig
 from .retry import Budget
 from .transport.base import Abort, Reply, Transport
 
+if TYPE_CHECKING:
+    from .many import MapOptions, MapSettings, SyncMap
+    from .many.settings import Input
+
 __all__ = ["Client", "Stream"]
 
 
@@ -32,6 +38,19 @@ class _SyncCall(Call):
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)
         self.abort = Abort()
+
+    def wait_in_line(self) -> None:
+        """Wait until every limiter grants the next attempt."""
+        began = self.budget.clock()
+        for limiter in self.limiters:
+            woken = threading.Event()
+            self.abort.closes(woken.set)
+            permit = self.join(limiter, woken.set)
+            while (delay := self.next_wait(limiter, permit)) is not None:
+                woken.wait(None if delay == inf else delay)
+                woken.clear()
+        self.abort.closes(None)
+        self.budget.waited(self.budget.clock() - began)
 
     def cancel(self) -> None:
         super().cancel()
@@ -147,6 +166,21 @@ class Client(Adapter):
             request = asked(request, typed.output)
         return Stream(self._open(request, budget, stream=True), self, typed)
 
+    def map(self, inputs: Iterable[Input], **options: Unpack[MapOptions]) -> SyncMap:
+        """Many requests, a few at a time, in threads: ``for result in client.map(prompts, concurrency=20)``.
+        ``docs/many.md`` has the options."""
+        many = import_module(".many", __package__)
+        settings: MapSettings = many.MapSettings(**options)
+        limiters = settings.limiters()
+
+        def complete(request: Request) -> Response:
+            budget = self.budget()
+            budget.limiters = limiters
+            return self.complete(request, budget=budget)
+
+        made: SyncMap = many.SyncMap(complete, self.cancel, inputs, settings, f"{self.name}:{self.model or ''}")
+        return made
+
     def _open(self, request: Request, budget: Budget | None, *, stream: bool) -> _SyncCall:
         call = self.call(_SyncCall, request, stream=stream, budget=budget)
         self._open_calls.add(call)
@@ -175,6 +209,8 @@ class Client(Adapter):
     def _send(self, call: _SyncCall) -> None:
         if call.delay is not None:
             (self._sleep or call.abort.wait)(call.delay)
+        if call.limiters:
+            call.wait_in_line()
         http = call.attempt()
         reply = self._network().send(call.signer(http) if call.signer else http, call.abort)
         call.reply, call.chunks = reply, reply.chunks()

@@ -18,6 +18,7 @@ from ...client.adapter import Adapter, ProviderAdapter
 from ...client.config import AdapterConfig
 from ...client.deadline import Deadline
 from ...client.fitting import problems
+from ...client.limiter import Limiter
 from ...client.retry import Budget
 from ...errors import AdapterError, InvalidRequestError, ServerError
 from ...types.capabilities import AdapterCapabilities
@@ -84,6 +85,8 @@ class Route(Struct):
     current: Candidate | None = None
     budget: Budget | None = None
     """Attempts and time of the current call, over all candidates."""
+    limiters: tuple[Limiter, ...] = ()
+    """What every attempt waits for, besides the limiter of its client."""
     _not_called: list[Candidate] = []
     _attempts_before: int = 0
 
@@ -99,7 +102,7 @@ class Route(Struct):
         adapter = self.candidates[0].adapter
         budget = self.budget = adapter.budget() if isinstance(adapter, Adapter) else _default_budget()
         budget.max_attempts = max(budget.max_attempts, len(self.candidates))
-        budget.routed = True
+        budget.routed, budget.limiters = True, self.limiters
         if deadline is not None:
             budget.cap(deadline)
         return budget

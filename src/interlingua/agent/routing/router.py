@@ -10,6 +10,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from ...client.adapter import Adapter, new_ulid
+from ...client.limiter import Limiter
 from ...client.manager import ProviderManager
 from ...errors import NotConfigured
 from ...types.blocks import Block
@@ -107,24 +108,28 @@ class Router:
 
     # ----------------------------------------------------------------------------------------------------------- calls
 
-    async def complete(self, request: Request) -> Response:
-        """The whole answer of the first model that gives one."""
-        return await run_steps(self._steps(request))
+    async def complete(self, request: Request, *, limiters: tuple[Limiter, ...] = ()) -> Response:
+        """The whole answer of the first model that gives one. ``limiters``: besides those of the clients."""
+        return await run_steps(self._steps(request, limiters=limiters))
 
     def stream(self, request: Request) -> AsyncIterator[Event]:
         """The answer as it comes. If a model fails before its first content, the next one is called."""
         return stream_steps(self._steps(request))
 
-    def complete_sync(self, request: Request) -> Response:
+    def complete_sync(self, request: Request, *, limiters: tuple[Limiter, ...] = ()) -> Response:
         """As ``complete``, blocking."""
-        return run_steps_sync(self._steps(request, blocking=True))
+        return run_steps_sync(self._steps(request, blocking=True, limiters=limiters))
 
     def stream_sync(self, request: Request) -> Iterator[Event]:
         """As ``stream``, blocking."""
         return stream_steps_sync(self._steps(request, blocking=True))
 
-    def _steps(self, request: Request, *, blocking: bool = False) -> Steps[Response]:
-        return Steps(self._call(request, self.route(blocking=blocking, first=request.model)))
+    def _steps(
+        self, request: Request, *, blocking: bool = False, limiters: tuple[Limiter, ...] = ()
+    ) -> Steps[Response]:
+        route = self.route(blocking=blocking, first=request.model)
+        route.limiters = limiters
+        return Steps(self._call(request, route))
 
     def _call(self, request: Request, route: Route) -> Generator[CallModel | FetchMedia, Any, Response]:
         request = replace(request, request_id=request.request_id or new_ulid(), model=None)

@@ -10,6 +10,7 @@ from ...client.adapter import ProviderAdapter
 from ...client.client_parts import WHICH_PROTOCOL, Partial, and_words
 from ...client.embedded import Choice
 from ...client.fitting import Unsupported
+from ...client.limiter import Limiter
 from ...client.loss_policy import OnLoss
 from ...client.manager import ProviderManager
 from ...client.sync_client import Client
@@ -32,6 +33,8 @@ class ConnectionArguments(TypedDict, total=False):
     """The path of a ``models.yaml``."""
     on_loss: OnLoss
     unsupported: Unsupported
+    limiter: Limiter | None
+    """Requests and tokens a minute, and calls at once; several sessions and clients may share one."""
     script: Choice
     """What the model ``"embedded:"`` answers, one line per request; without one it echoes."""
     client: ProviderAdapter | Client | None

@@ -1,0 +1,113 @@
+"""What is to be done, what is done and what is handed out next, without waiting. A lock makes it safe for threads."""
+
+from __future__ import annotations
+
+from collections import deque
+from threading import Lock
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from ...errors import AdapterError
+from ...models.pricing import Pricing
+from ...types.request import Request
+from ...types.response import Response
+from ..adapter import new_ulid
+from .journal import Journal
+from .progress import Progress, progress_on, standard_error
+from .results import MapReport, MapResult
+from .settings import Input, MapSettings, as_request, key_of
+
+__all__ = ["Task", "Work"]
+
+AHEAD = 4
+"""How many results may be ready and not read, for each call at once. More inputs are not taken before."""
+
+
+class Task(Struct, frozen=True):
+    """One request to be made."""
+
+    index: int
+    request: Request
+    key: str
+
+
+class Work:
+    """The state of a map."""
+
+    def __init__(self, settings: MapSettings, model: str, total: int | None) -> None:
+        self.settings = settings
+        self.report = MapReport()
+        self.failure: BaseException | None = None
+        """What ends the map before all is done."""
+        self.room = settings.concurrency * (1 + AHEAD)
+        """How many inputs may be taken beyond the results that were handed out."""
+        self._pricing = settings.pricing or Pricing()
+        self._journal = None if settings.journal is None else Journal(settings.journal, model)
+        self._progress: Progress | None = None
+        if settings.progress:
+            self._progress = progress_on(standard_error(), settings.total if settings.total is not None else total)
+        self._taken = self._handed_out = 0
+        self._ready: deque[MapResult] = deque()
+        self._waiting: dict[int, MapResult] = {}
+        self._lock = Lock()
+
+    def task(self, given: Input) -> Task | None:
+        """The next input as a task; None if its answer is in the journal, and ready."""
+        request = as_request(given, self.settings.defaults)
+        with self._lock:
+            index, self._taken = self._taken, self._taken + 1
+            key = key_of(request) if self._journal is not None else ""
+            known = self._journal.find(index, key) if self._journal is not None else None
+        request = replace(request, request_id=request.request_id or new_ulid())
+        task = Task(index, request, key)
+        if known is None:
+            return task
+        self._add(MapResult(index, request, known, None, self._cost(known), resumed=True))
+        return None
+
+    def done(self, task: Task, response: Response | None, error: AdapterError | None) -> None:
+        """A task is done. Its result is kept in the journal before it is handed out."""
+        if self._journal is not None:
+            with self._lock:
+                self._journal.add(task.index, task.key, response, error)
+        cost = None if response is None else self._cost(response)
+        self._add(MapResult(task.index, task.request, response, error, cost))
+        if error is not None and self.settings.on_error == "raise":
+            self.fail(error)
+
+    def _cost(self, response: Response) -> float | None:
+        return self._pricing.of(response).cost_usd
+
+    def _add(self, result: MapResult) -> None:
+        with self._lock:
+            self.report.add(result)
+            self._waiting[result.index] = result
+            if not self.settings.ordered:
+                self._ready.append(self._waiting.pop(result.index))
+            while (first := self._handed_out + len(self._ready)) in self._waiting:
+                self._ready.append(self._waiting.pop(first))
+            if self._progress is not None:
+                self._progress.show(self.report)
+
+    def fail(self, failure: BaseException) -> None:
+        """End the map with this error."""
+        self.failure = self.failure or failure
+
+    def next(self) -> MapResult | None:
+        """The next result, if one is ready."""
+        with self._lock:
+            if not self._ready:
+                return None
+            self._handed_out += 1
+            return self._ready.popleft()
+
+    def close(self) -> None:
+        """Nothing more is done. It may be called twice."""
+        with self._lock:
+            journal, self._journal = self._journal, None
+            bar, self._progress = self._progress, None
+        if journal is not None:
+            journal.close()
+        if bar is not None:
+            bar.close(self.report)
