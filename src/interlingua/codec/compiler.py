@@ -66,19 +66,11 @@ def compile_reader(table: Table, row: Row, *, otherwise: Callable[[Any], Any] | 
     for key in expected:
         names |= _read_node(source, tree[key], key, "wire")
     if not row.together:
-        source.line("if len(wire) == known:")
-    if optional or accepted:
-        if not row.together:
-            source.line(f"{INDENT}value = {_call(source, row, names)}")
-            source.line("else:")
-            source.depth += 1
-        for key in optional:
-            names |= _read_node(source, tree[key], key, "wire")
-        for field in accepted:
-            read_accepted(source, field, "wire")
-        names |= _read_groups(source, row)
-        source.line("if len(wire) == known:")
-    source.line(f"{INDENT}value = {_call(source, row, names)}")
+        source.line(f"if len(wire) == known: value = {_call(source, row, names)}")
+        source.line("else:")
+        source.depth += 1
+    names |= _read_optional(source, row, tree, optional, accepted)
+    source.line(f"if len(wire) == known: value = {_call(source, row, names)}")
     source.line("else:")
     source.depth += 1
     _rest(source, row, [*tree, *([table.tag] if tagged and table.tag else [])])
@@ -88,6 +80,29 @@ def compile_reader(table: Table, row: Row, *, otherwise: Callable[[Any], Any] | 
     _mark(source, table, row)
     source.line("return value")
     return source.compile(function_name("read", table, row), "wire")
+
+
+def _read_optional(source: Source, row: Row, tree: Tree, keys: list[str], accepted: list[Field]) -> dict[str, str]:
+    """Read the keys that may be missing, until all keys of the object are known."""
+    names: dict[str, str] = {}
+    source.can_stop = not row.together
+    start = len(source.lines)
+    if source.can_stop:
+        source.line("while len(wire) != known:")
+        source.depth += 1
+    for key in keys:
+        names |= _read_node(source, tree[key], key, "wire")
+    for field in accepted:
+        read_accepted(source, field, "wire")
+    names |= _read_groups(source, row)
+    if source.can_stop:
+        source.line("break")
+        source.depth -= 1
+        defaults = {field.name: source.bind(field.default) for field in row.fields}
+        indent = INDENT * source.depth
+        source.lines[start:start] = [f"{indent}{var} = {defaults[name]}" for name, var in names.items()]
+        source.can_stop = False
+    return names
 
 
 def compile_taker(table: Table, row: Row, *, otherwise: Callable[[Any], Any] | None = None) -> Callable[[Any], Any]:

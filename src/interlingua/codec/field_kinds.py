@@ -1,12 +1,13 @@
-"""The kind of a canonical field that a row does not name one for: by its annotation."""
+"""The kinds that rows choose by themselves: by the annotation of a field, and for keys that say nothing."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from .kinds import ANY, BOOL, INT, NUMBER, OBJECT, STRINGS, TEXT, Kind
+from ..types.base import Json
+from .kinds import ANY, BOOL, INT, NUMBER, OBJECT, REFUSED, STRINGS, TEXT, Kind
 
-__all__ = ["usual_kind"]
+__all__ = ["Accepted", "usual_kind"]
 
 BY_NAME: dict[str, Kind] = {
     "str": TEXT,
@@ -25,3 +26,15 @@ def usual_kind(hint: Any) -> Kind:
     if name not in BY_NAME:
         name = "dict[str, Json]" if name.startswith("dict") else name
     return BY_NAME.get(name, ANY)
+
+
+class Accepted(Kind):
+    """A key that may be left out; if it is there it has one value, or any of a kind."""
+
+    def __init__(self, value: Json | Kind) -> None:
+        self.value = value
+
+    def read(self, wire: Json, marks: dict[str, Json]) -> Any:
+        if isinstance(self.value, Kind):
+            return self.value.read(wire, marks)
+        return wire if wire == self.value and type(wire) is type(self.value) else REFUSED

@@ -26,6 +26,8 @@ def read_optional(source: Source, field: Field, key: str, var: str, wire: str) -
     if field.default not in (None, (), field.kind.blank):
         source.fail_if(f"{var} == {source.bind(field.default)}")
     source.done(key, wire)
+    if source.can_stop and wire == "wire":
+        source.line("if len(wire) == known: break")
     source.depth -= 1
 
 

@@ -34,7 +34,6 @@ __all__ = [
     "REFUSED",
     "STRINGS",
     "TEXT",
-    "Accepted",
     "By",
     "Each",
     "Kind",
@@ -119,18 +118,6 @@ class Count(Plain):
 
 
 COUNT = Count("a count", int)
-
-
-class Accepted(Kind):
-    """A key that may be left out; if it is there it has one value, or any of a kind."""
-
-    def __init__(self, value: Json | Kind) -> None:
-        self.value = value
-
-    def read(self, wire: Json, marks: dict[str, Json]) -> Any:
-        if isinstance(self.value, Kind):
-            return self.value.read(wire, marks)
-        return wire if wire == self.value and type(wire) is type(self.value) else REFUSED
 
 
 class Strings(Kind):
@@ -238,7 +225,7 @@ class One(Kind):
         source.fail_if(f"{var} is REFUSED")
 
     def emit_write(self, source: Source, var: str) -> None:
-        source.line(f"{var} = {source.bind(self.table.writers)}[{var}.__class__]({var})")
+        source.line(f"{var} = {source.bind(self.table.writers)}[type({var})]({var})")
         source.fail_if(f"{var} is None")
 
 
@@ -284,10 +271,10 @@ class Each(Kind):
         source.fail_if(f"type({var}) is not list" + ("" if self.empty else f" or not {var}"))
         source.line(f"{var} = tuple([{source.bind(self.table.read)}(item) for item in {var}])")
         if not self.table.reads_all:
-            source.fail_if(f"any([item is REFUSED for item in {var}])")
+            source.fail_if(f"REFUSED in {var}")
 
     def emit_write(self, source: Source, var: str) -> None:
-        source.line(f"{var} = [{source.bind(self.table.writers)}[item.__class__](item) for item in {var}]")
+        source.line(f"{var} = [{source.bind(self.table.writers)}[type(item)](item) for item in {var}]")
         source.fail_if(f"None in {var}")
 
 
@@ -341,13 +328,23 @@ class Texts(Each):
         source.depth -= 1
 
     def emit_write(self, source: Source, var: str) -> None:
-        usual = f"marks.get({self.mark!r}, {self.usual!r}) == 'string'"
-        source.line(f"if {usual} and {source.bind(self._is_string)}({var}):")
-        source.line(f"    {var} = {var}[0].text")
+        marked = source.is_marked(self.mark, "string", self.usual)
+        if marked == "False":
+            super().emit_write(source, var)
+            return
+        filled = " and block.text" if self.usual == "string" else ""
+        source.line(f"if {marked} and len({var}) == 1 and {is_plain('block', f'{var}[0]', source)}{filled}:")
+        source.line(f"    {var} = block.text")
         source.line("else:")
         source.depth += 1
         super().emit_write(source, var)
         source.depth -= 1
+
+
+def is_plain(name: str, block: str, source: Source) -> str:
+    """``is_plain_text`` as an expression, which gives the block a name."""
+    beside = " or ".join([f"{name}.{field}" for field in ("citations", "cache", "signature", "extras", "forms")])
+    return f"type({name} := {block}) is {source.bind(TextBlock)} and not ({beside})"
 
 
 def is_one_text(values: Sequence[Any]) -> bool:

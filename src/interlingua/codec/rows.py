@@ -33,8 +33,8 @@ from msgspec.structs import fields as struct_fields
 
 from ..types.base import Json
 from ..types.loss import LossKind, LossWeight
-from .field_kinds import usual_kind
-from .kinds import ANY, OMIT, REFUSED, Accepted, Kind
+from .field_kinds import Accepted, usual_kind
+from .kinds import ANY, OMIT, REFUSED, Kind
 from .ledger import Ledger
 from .other_keys import put_keys, take_keys
 from .paths import ABSENT, find, fresh, put, remove
@@ -264,11 +264,11 @@ class Row:
                 return False
         return True
 
-    def put_constants(self, wire: Wire, marks: Mapping[str, Json]) -> None:
+    def put_constants(self, wire: Wire, marks: Mapping[str, Json], residue: Wire | None = None) -> None:
         """Write what always says the same, unless residue says otherwise or the wire lacked it."""
         spelling = marks.get("spelling", NO_MARKS)
         for field in self.constant_fields:
-            if field.name not in spelling and find(wire, field.key) is ABSENT:
+            if field.name not in spelling and find(wire, field.key) is find(residue, field.key) is ABSENT:
                 put(wire, field.key, fresh(field.default))
 
 

@@ -15,6 +15,7 @@ from .paths import ABSENT, merge
 __all__ = ["INDENT", "Source", "source_of"]
 
 MISSING = object()
+NO_MARKS: dict[str, Any] = {}
 INDENT = "    "
 SOURCES: dict[Callable[..., Any], str] = {}
 
@@ -46,6 +47,10 @@ class Source:
         """Whether the code of a reader deletes from ``rest`` what it read. Otherwise it counts, in ``known``."""
         self.spells = False
         """Whether the code of a reader notes spellings, in ``spelled``."""
+        self.can_stop = False
+        """Whether the code of a reader is in a loop that it may leave once all keys are known."""
+        self.has_marks = False
+        """Whether the code of a writer is for values that remember something about their shape or spelling."""
         self.inner: list[str] = []
         """The keys of the objects in a frame that hold fields."""
         self.made: set[tuple[str, ...]] = set()
@@ -53,7 +58,7 @@ class Source:
         self.groups: dict[str, dict[str, str]] = {}
         """The variables of the keys of groups, by group and by path."""
         self.bound: dict[str, Any] = {"MISSING": MISSING, "REFUSED": REFUSED, "OMIT": OMIT, "merge": merge}
-        self.bound["ABSENT"] = ABSENT
+        self.bound |= {"ABSENT": ABSENT, "marks": NO_MARKS}
 
     def line(self, text: str) -> None:
         """One line of code."""
@@ -88,6 +93,10 @@ class Source:
     def shape(self, mark: str) -> str:
         """The variable that takes a mark of the value being read; None says that there is nothing to remember."""
         return self.shapes.setdefault(mark, f"mark{len(self.shapes)}")
+
+    def is_marked(self, mark: str, word: str, usual: str) -> str:
+        """The condition that a mark of the value being written is this word; without a mark it is the usual one."""
+        return f"marks.get({mark!r}, {usual!r}) == {word!r}" if self.has_marks else repr(word == usual)
 
     def done(self, key: str, wire: str) -> None:
         """A key of an object was read."""

@@ -84,8 +84,6 @@ class Table:
         self.writers = ByKey(self._writer)
         self.read = self._make_read()
         """The canonical value of a wire object, by compiled code where it is as usual."""
-        self.write_usual = self._make_write()
-        """The wire object of a canonical value, by compiled code; None where something is unusual."""
 
     def for_answers(self) -> Table:
         """The same rows, without the rules that hold for a history only."""
@@ -151,16 +149,12 @@ class Table:
 
     def write(self, value: Any, ledger: Ledger) -> Any:
         """The wire object of a canonical value; None after a declared loss."""
-        wire = self.write_usual(value)
+        wire = self.writers[type(value)](value)
         return self.interpret_write(value, ledger) if wire is None else wire
 
-    def _make_write(self) -> Callable[[Any], Any]:
-        writers = self.writers
-
-        def write_usual(value: Any) -> Any:
-            return writers[value.__class__](value)
-
-        return write_usual
+    def write_usual(self, value: Any) -> Any:
+        """The wire object of a canonical value, by compiled code; None where something is unusual."""
+        return self.writers[type(value)](value)
 
     def tag_of(self, wire: Json) -> Json:
         """The tag of a wire value; None for what has none."""
@@ -267,13 +261,13 @@ class Table:
         marks = self.marks(value)
         if self.tag is not None and self.tag != Table.KEY and row.tag is not None:
             wire[self.tag] = row.tag
+        residue: Wire = value.extras.get(self.dialect, {}) if value.extras else {}
+        row.put_constants(wire, marks, residue)
         if not row.put(value, wire, ledger, marks):
             return None
+        merge(wire, residue)
         if value.extras:
-            if self.dialect in value.extras:
-                merge(wire, value.extras[self.dialect])
             ledger.foreign(value, self.dialect)
-        row.put_constants(wire, marks)
         return wire if self.keys is None or "keys" not in marks else self.keys.restore(wire, marks["keys"])
 
     def _write_carried(self, value: OpaqueBlock | ServerTool, ledger: Ledger) -> Any:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from enum import Enum
 from functools import cache, partial
 from typing import Any, cast
 
 from ..types.base import Json
 from .json import Wire, is_object
-from .kinds import OMIT, Plain
+from .kinds import OMIT, Kind
 from .paths import find, put
 from .rows import Field, Row, Rule
 from .source import Source
@@ -19,79 +20,75 @@ __all__ = ["compile_choice", "compile_constants", "compile_putter", "compile_wri
 EMPTY: dict[str, Any] = {}
 
 
-def compile_writer(table: Table, row: Row) -> Callable[[Any], Any]:
+Writer = Callable[[Any], Any]
+
+
+def compile_writer(table: Table, row: Row) -> Writer:
     """A function that writes a value of this row, or gives None."""
-    return _compile(_write_value, table, row, "write")
+    return _compile(table, row, "write")
 
 
-def compile_putter(table: Table, row: Row) -> Callable[[Any], Any]:
+def compile_putter(table: Table, row: Row) -> Writer:
     """A function that writes the fields of a frame, or gives None. Residue and constants are the caller's."""
-    return _compile(_put_fields, table, row, "put")
+    return _compile(table, row, "put")
 
 
-Emit = Callable[[Source, Table, Row, bool], None]
-
-
-def _compile(emit: Emit, table: Table, row: Row, verb: str, *, has_marks: bool = False) -> Callable[[Any], Any]:
+def _compile(table: Table, row: Row, verb: str, *, has_marks: bool = False, is_chosen: bool = False) -> Writer:
     """Code for values without marks. Values that have some are written by other code, which is made on first use."""
     source = Source("return None")
+    source.has_marks = has_marks
     if has_marks:
         _write_head(source, table, row)
     elif "forms" in row.type.__struct_fields__:
-        with_marks = cache(lambda: _compile(emit, table, row, verb, has_marks=True))
-        source.bound |= {"marks": EMPTY, "with_marks": with_marks}
+        source.bound["with_marks"] = cache(lambda: _compile(table, row, verb, has_marks=True, is_chosen=is_chosen))
         source.line("if value.forms: return with_marks()(value)")
-    emit(source, table, row, has_marks)
-    source.line("return wire")
-    return source.compile(function_name(verb, table, row), "value")
-
-
-def _write_value(source: Source, table: Table, row: Row, has_marks: bool) -> None:
-    unusual = _not_of(source, row)
+    unusual = _not_of(source, row) if verb == "write" and not is_chosen else []
     unusual += [f"value.{field.name}{_differs(source, field)}" for field in row.fields if not field.key]
     if unusual:
         source.fail_if(" or ".join(unusual))
-    _check_rules(source, table, row, has_marks=has_marks)
-    _write_fields(source, table, row, has_marks=has_marks)
-    source.line("if value.extras:")
-    source.line(f"    residue = value.extras.get({table.dialect!r})")
-    source.line(f"    if residue is None or len(value.extras) != 1: {source.fail}")
-    source.line("    merge(wire, residue)")
-    for field in row.constant_fields:
-        _write_constant(source, field, has_marks=has_marks)
-
-
-def _put_fields(source: Source, table: Table, row: Row, has_marks: bool) -> None:
-    unusual = [f"value.{field.name}{_differs(source, field)}" for field in row.fields if not field.key]
-    if unusual:
-        source.fail_if(" or ".join(unusual))
-    _check_rules(source, table, row, has_marks=has_marks)
-    _write_fields(source, table, row, has_marks=has_marks)
+    _check_rules(source, table, row)
+    _write_fields(source, table, row, row.constant_fields if verb == "write" else [])
+    if verb == "write":
+        _write_residue(source, table, row)
+    source.line("return wire")
+    return source.compile(function_name(verb, table, row), "value")
 
 
 def compile_constants(table: Table, row: Row) -> Callable[[Any, Any], None]:
     """A function that writes what always says the same into the wire object of a frame, given its marks."""
     source = Source("return None")
+    source.bound |= {"find": find, "put": put}
     source.line("spelling = marks.get('spelling', ()) if marks else ()")
     for field in row.constant_fields:
-        _write_constant(source, field, has_marks=True)
+        path, missing = field.key, f"{field.name!r} not in spelling"
+        if len(path) == 1:
+            source.line(f"if {missing} and {path[0]!r} not in wire: wire[{path[0]!r}] = {field.default!r}")
+        else:
+            source.line(f"if {missing} and find(wire, {path}) is ABSENT: put(wire, {path}, {field.default!r})")
     writer: Any = source.compile(function_name("complete", table, row), "wire, marks")
     return cast("Callable[[Any, Any], None]", writer)
 
 
-def compile_choice(table: Table, rows: Sequence[Row], kind: type) -> Callable[[Any], Any]:
+def compile_choice(table: Table, rows: Sequence[Row], kind: type) -> Writer:
     """A function that writes a value by the first of some rows that suits it, or gives None."""
     source = Source("return None")
+    conditions: list[str] = []
     for row in rows:
-        unsuitable = " or ".join(_not_of(source, row)) or "False"
-        source.line(f"if not ({unsuitable}): return {source.bind(compile_writer(table, row))}(value)")
+        condition = " or ".join(_not_of(source, row))
+        if condition not in conditions:
+            writer = _compile(table, row, "write", is_chosen=True)
+            if not condition and not conditions:
+                return writer
+            conditions.append(condition)
+            source.line(f"if not ({condition or False}): return {source.bind(writer)}(value)")
     source.line("return None")
     return source.compile(f"choose_{kind.__name__}", "value")
 
 
 def _not_of(source: Source, row: Row) -> list[str]:
     """The conditions that a value is of another row of the same type."""
-    unsuitable = [f"value.{name} != {source.bind(fixed)}" for name, fixed in row.fixed.items()]
+    differs = {name: "is not" if isinstance(fixed, Enum) else "!=" for name, fixed in row.fixed.items()}
+    unsuitable = [f"value.{name} {differs[name]} {source.bind(fixed)}" for name, fixed in row.fixed.items()]
     return unsuitable + ([f"not {source.bind(row.when)}(value)"] if row.when is not None else [])
 
 
@@ -114,28 +111,113 @@ def _write_head(source: Source, table: Table, row: Row) -> None:
     source.depth -= 1
 
 
-def _write_fields(source: Source, table: Table, row: Row, *, has_marks: bool) -> None:
-    said = [field for field in row.fields if field.key and not (field.accepted or field.constant or field.names)]
-    literal = [(field, f"v{at}") for at, field in enumerate(said) if _is_always_written(field)]
-    for field, var in literal:
-        source.line(f"{var} = value.{field.name}")
-        field.kind.emit_write(source, var)
-    tagged = table.tag is not None and table.tag != Table.KEY
-    _literal(source, {table.tag: repr(row.tag)} if tagged and table.tag and row.tag else {}, literal)
-    source.made = {field.key[:end] for field, _ in literal for end in range(1, len(field.key))}
-    for field, var in literal if has_marks else ():
-        if field.filler is not OMIT:
-            _write_absent(source, field, var)
-    for at, field in enumerate(said):
-        if not _is_always_written(field):
-            _write_optional(source, field, f"v{at}", has_marks=has_marks)
-    for field in row.fields:
-        if field.names:
-            _write_group(source, field)
-        elif field.accepted and has_marks:
-            source.line(f"if {field.name!r} in spelling: {_target(source, field)} = spelling[{field.name!r}][0]")
-    if has_marks and (blanks := _blanks(row)):
+def _write_fields(source: Source, table: Table, row: Row, constants: Sequence[Field]) -> None:
+    """All that is always there in one display, then what may be left out."""
+    always: Wire = {}
+    if table.tag is not None and table.tag != Table.KEY and row.tag is not None:
+        always[table.tag] = repr(row.tag)
+    for field in constants:
+        put(always, field.key, repr(field.default))
+    others: list[tuple[Field, str]] = []
+    absent: list[tuple[Field, str]] = []
+    for at, field in enumerate(row.fields):
+        if not field.key or field.constant:
+            continue
+        if field.names and cast("Any", field.kind).quick_write is not None:
+            fields = ", ".join([f"value.{name}" for name in field.names])
+            put(always, field.paths[0].split("."), f"{source.bind(cast('Any', field.kind).quick_write)}({fields})")
+        elif field.required and not field.names and not field.accepted:
+            put(always, field.key, _write_required(source, field, f"v{at}"))
+        elif field.filler is not OMIT and not field.names:
+            put(always, field.key, _write_filled(source, field, f"v{at}"))
+            absent.append((field, f"v{at}"))
+        else:
+            others.append((field, f"v{at}"))
+    source.line(f"wire = {_display(always)}")
+    source.made = set(_paths(always))
+    for field, var in absent if source.has_marks else ():
+        if len(field.key) == 1:
+            source.line(f"if {var} is ABSENT: del wire[{field.key[0]!r}]")
+    for field, var in others:
+        _write_other(source, field, var)
+    if source.has_marks and (blanks := _blanks(row)):
         source.fail_if(f"spelling and not {source.bind(partial(_write_blanks, blanks))}(spelling, value, wire)")
+
+
+def _write_required(source: Source, field: Field, var: str) -> str:
+    """Code for a field that is always written, and the expression of its wire value."""
+    if type(field.kind).emit_write is Kind.emit_write:
+        return f"value.{field.name}"
+    source.line(f"{var} = value.{field.name}")
+    field.kind.emit_write(source, var)
+    return var
+
+
+def _write_filled(source: Source, field: Field, var: str) -> str:
+    """The same for a key that is always written: with its filler where the field has its default.
+
+    Where the wire had no such key, the value is ``ABSENT``.
+    """
+    same = field.filler == field.default and type(field.filler) is type(field.default)
+    if same and not source.has_marks and type(field.kind).emit_write is Kind.emit_write:
+        return f"value.{field.name}"
+    source.line(f"{var} = value.{field.name}")
+    source.line(f"if {var}{_differs(source, field)}:")
+    source.depth += 1
+    if source.has_marks:
+        source.fail_if(f"spelling and spelling.get({field.name!r})")
+    start = len(source.lines)
+    field.kind.emit_write(source, var)
+    if len(source.lines) == start:
+        source.line("pass")
+    source.depth -= 1
+    if source.has_marks:
+        source.line(f"elif {field.name!r} in spelling:")
+        source.depth += 1
+        source.line(f"{var} = spelling[{field.name!r}][0] if spelling[{field.name!r}] else ABSENT")
+        absent = f"{var} is ABSENT or " if len(field.key) == 1 else ""
+        source.fail_if(f"not ({absent}{_is_blank(source, field, var)})")
+        source.depth -= 1
+    source.line(f"else: {var} = {field.filler!r}")
+    return var
+
+
+def _is_blank(source: Source, field: Field, var: str) -> str:
+    """The condition that a wire value says nothing."""
+    blank = field.kind.blank
+    return f"{var} is None" if blank is None else f"{var} is None or {var} == {source.bind(blank)}"
+
+
+def _write_other(source: Source, field: Field, var: str) -> None:
+    """A key that may be left out."""
+    if field.names:
+        _write_group(source, field)
+    elif not field.accepted:
+        _write_optional(source, field, var)
+    elif source.has_marks:
+        source.line(f"if {field.name!r} in spelling: {_target(source, field)} = spelling[{field.name!r}][0]")
+
+
+def _write_residue(source: Source, table: Table, row: Row) -> None:
+    """What the wire said beside the fields. A constant gives way to it, or goes if the wire had none."""
+    constants = row.constant_fields
+    for field in constants if source.has_marks else ():
+        spelled = f"{field.name!r} in spelling"
+        if len(field.key) == 1:
+            source.line(f"if {spelled}: del wire[{field.key[0]!r}]")
+        else:
+            source.fail_if(spelled)
+    source.line("if value.extras:")
+    source.depth += 1
+    source.line(f"residue = value.extras.get({table.dialect!r})")
+    source.fail_if("residue is None or len(value.extras) != 1")
+    for field in constants:
+        if len(field.key) == 1:
+            source.line(f"if {field.key[0]!r} in residue: del wire[{field.key[0]!r}]")
+        else:
+            source.fail_if(f"{source.bind(find)}(residue, {source.bind(field.key)}) is not ABSENT")
+    source.line("merge(wire, residue)")
+    source.depth -= 1
 
 
 def _blanks(row: Row) -> dict[str, Field]:
@@ -155,28 +237,8 @@ def _write_blanks(fields: Mapping[str, Field], spelling: Mapping[str, list[Json]
     return True
 
 
-def _is_always_written(field: Field) -> bool:
-    """Whether the key is always written, and its value is what the kind writes, also for the default."""
-    same = field.filler == field.default and type(field.filler) is type(field.default) and type(field.kind) is Plain
-    return field.required or (field.filler is not OMIT and same)
-
-
-def _write_absent(source: Source, field: Field, var: str) -> None:
-    """Take back what is always written, if the wire had no such key and the field still has its default."""
-    source.line(f"if {field.name!r} in spelling and {var} == {source.bind(field.default)}:")
-    source.depth += 1
-    source.fail_if(f"spelling[{field.name!r}]" if len(field.key) == 1 else "True")
-    source.line(f"del {_target(source, field)}")
-    source.depth -= 1
-
-
 def _write_group(source: Source, field: Field) -> None:
     values, kind = "".join([f"value.{name}, " for name in field.names]), cast("Any", field.kind)
-    if kind.quick_write is not None:
-        path = field.paths[0].split(".")
-        target = "wire" + "".join(f".setdefault({step!r}, {{}})" for step in path[:-1])
-        source.line(f"{target}[{path[-1]!r}] = {source.bind(kind.quick_write)}({values})")
-        return
     if not field.required and field.filler is OMIT:
         source.line(f"if ({values}) != {source.bind(field.default)}:")
         source.depth += 1
@@ -186,60 +248,44 @@ def _write_group(source: Source, field: Field) -> None:
     source.depth = 1
 
 
-def _literal(source: Source, first: dict[str, str], fields: list[tuple[Field, str]]) -> None:
-    """The wire object with all that is always there, in one display."""
-    tree: dict[str, Any] = dict(first)
-    for field, var in fields:
-        node = tree
-        for step in field.key[:-1]:
-            node = node.setdefault(step, {})
-        node[field.key[-1]] = var
-    source.line(f"wire = {_display(tree)}")
-
-
-def _display(tree: dict[str, Any]) -> str:
+def _display(tree: Wire) -> str:
     shown = ", ".join(f"{key!r}: {_display(node) if is_object(node) else node}" for key, node in tree.items())
     return f"{{{shown}}}"
 
 
-def _write_optional(source: Source, field: Field, var: str, *, has_marks: bool) -> None:
+def _paths(tree: Wire, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    """The paths of the objects in a display."""
+    for key, node in tree.items():
+        if is_object(node):
+            yield (*path, key)
+            yield from _paths(node, (*path, key))
+
+
+def _write_optional(source: Source, field: Field, var: str) -> None:
     source.line(f"{var} = value.{field.name}")
     source.line(f"if {var}{_differs(source, field)}:")
     source.depth += 1
-    if has_marks and field.filler is not OMIT:
-        source.fail_if(f"spelling and spelling.get({field.name!r})")
     field.kind.emit_write(source, var)
-    if has_marks and field.others:
-        usual = source.bind(((field.key[0], ()),))
-        source.line(f"for key, found in spelling[{field.name!r}].items() if {field.name!r} in spelling else {usual}:")
-        source.line(f"    if found: {source.fail}")
-        source.line(f"    wire[key] = {var}")
+    if source.has_marks and field.others:
+        _write_other_keys(source, field, var)
     else:
         source.line(f"{_target(source, field)} = {var}")
+        source.depth -= 1
+
+
+def _write_other_keys(source: Source, field: Field, var: str) -> None:
+    """Write a field under the keys that it was read from, and the blank values of those that said nothing."""
+    usual = source.bind(((field.key[0], ()),))
+    source.line(f"for key, found in spelling[{field.name!r}].items() if {field.name!r} in spelling else {usual}:")
+    source.line(f"    if found: {source.fail}")
+    source.line(f"    wire[key] = {var}")
     source.depth -= 1
-    if field.filler is OMIT:
-        if has_marks and field.others:
-            _write_blank(source, field)
-        return
-    if has_marks:
-        _write_blank(source, field)
-    source.line(f"else: {_target(source, field)} = {field.filler!r}")
-
-
-def _write_blank(source: Source, field: Field) -> None:
-    """Write null or an empty value where the wire had it, and the field still has its default."""
-    blank = "said is None" if field.kind.blank is None else f"said is None or said == {source.bind(field.kind.blank)}"
     source.line(f"elif {field.name!r} in spelling:")
     source.depth += 1
-    if field.others:
-        source.line(f"for key, found in spelling[{field.name!r}].items():")
-        source.line("    for said in found:")
-        source.line(f"        if not ({blank}): {source.fail}")
-        source.line("        wire[key] = said")
-    else:
-        source.line(f"for said in spelling[{field.name!r}]:")
-        source.line(f"    if not ({blank}): {source.fail}")
-        source.line(f"    {_target(source, field)} = said")
+    source.line(f"for key, found in spelling[{field.name!r}].items():")
+    source.line("    for said in found:")
+    source.line(f"        if not ({_is_blank(source, field, 'said')}): {source.fail}")
+    source.line("        wire[key] = said")
     source.depth -= 1
 
 
@@ -251,16 +297,6 @@ def _target(source: Source, field: Field) -> str:
     return f"{place}[{field.key[-1]!r}]"
 
 
-def _write_constant(source: Source, field: Field, *, has_marks: bool) -> None:
-    absent, value = f"{field.name!r} not in spelling and " if has_marks else "", repr(field.default)
-    if len(field.key) == 1:
-        source.line(f"if {absent}{field.key[0]!r} not in wire: wire[{field.key[0]!r}] = {value}")
-    else:
-        path = source.bind(field.key)
-        source.bound |= {"find": find, "put": put}
-        source.line(f"if {absent}find(wire, {path}) is ABSENT: put(wire, {path}, {value})")
-
-
 def _differs(source: Source, field: Field) -> str:
     """The end of a condition: the field is not its default."""
     if field.default == () or field.default == {}:
@@ -268,10 +304,10 @@ def _differs(source: Source, field: Field) -> str:
     return " is not None" if field.default is None else f" != {source.bind(field.default)}"
 
 
-def _check_rules(source: Source, table: Table, row: Row, *, has_marks: bool) -> None:
+def _check_rules(source: Source, table: Table, row: Row) -> None:
     """Give up on a value that breaks a rule, unless it was read so."""
     for rule in table.rules(row):
-        unless = f" and {rule.field!r} not in verbatim" if has_marks else ""
+        unless = f" and {rule.field!r} not in verbatim" if source.has_marks else ""
         source.fail_if(f"not ({condition(source, rule)}){unless}")
 
 

@@ -29,12 +29,12 @@ from ...types.words import Role
 from . import rules
 from .assistant import number_calls, read_blocks, read_turn, regroup, usual_turn
 from .facts import NAME, OPENAI, THINKING_KEYS, Quirks, Wire
-from .rows import MESSAGES, MOVED, PARTS, TURNS
+from .rows import MESSAGES, MOVED, PARTS, TURNS, Turn
 
 USER, ASSISTANT, TOOL, SYSTEM = Role.user, Role.assistant, Role.tool, Role.system  # access to an Enum costs 40 ns
 ROLES = ("system", "developer", "user", "assistant")
 read_any = MESSAGES.read
-write_any = MESSAGES.write_usual
+write_any = MESSAGES.writers
 
 # ------------------------------------------------------------------------------------------------------------- reading
 
@@ -205,7 +205,8 @@ def write_usual_history(messages: Sequence[Message]) -> list[Wire] | None:
     called: Sequence[str] = ()
     before = USER
     for message in messages:
-        role, wires = message.role, write_usual(message)
+        role = message.role
+        wires = write_usual(message)
         if wires is None or (role is TOOL and before is USER):
             return None
         if role is TOOL:
@@ -223,11 +224,21 @@ def write_usual_history(messages: Sequence[Message]) -> list[Wire] | None:
 def write_usual(message: Message) -> list[Wire] | None:
     """The wire messages of a message with nothing to remember about it, whoever wrote it; None for others."""
     if message.role is TOOL:
-        usual = [type(block) is ToolResultBlock and not block.forms for block in message.content]
-        wires: list[Json] = [write_any(block) for block in message.content] if all(usual) else [None]
-        return None if None in wires or message.extras or message.forms else wires
-    wire = _write_usual_turn(message) if message.role is ASSISTANT else write_any(message)
-    return None if wire is None or "role" in message.forms.get(NAME, ()) else [wire]
+        return _write_usual_results(message)
+    wire = _write_usual_turn(message) if message.role is ASSISTANT else write_any[Message](message)
+    return None if wire is None or (message.forms and "role" in marks(NAME, message)) else [wire]
+
+
+def _write_usual_results(message: Message) -> list[Wire] | None:
+    if message.extras or message.forms:
+        return None
+    wires: list[Wire] = []
+    for block in message.content:
+        wire = None if block.forms else write_any[type(block)](block)
+        if wire is None:
+            return None
+        wires.append(wire)
+    return wires
 
 
 def _write_usual_turn(message: Message) -> Wire | None:
@@ -236,7 +247,7 @@ def _write_usual_turn(message: Message) -> Wire | None:
         return None
     if message.forms:
         turn = replace(turn, forms=message.forms)
-    wire: Wire | None = TURNS.write_usual(turn)
+    wire: Wire | None = TURNS.writers[Turn](turn)
     return wire
 
 
