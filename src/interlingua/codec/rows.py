@@ -181,7 +181,7 @@ class Row:
     def settle(self, common: Mapping[str, Spec]) -> None:
         """Make the fields, given what the table says of every row. Every canonical field must be spoken for."""
         info = {field.name: field for field in struct_fields(self.type)}
-        specs = {name: spec for name, spec in common.items() if name in info} | self.specs
+        specs = self.specs | {name: spec for name, spec in common.items() if name in info and name not in self.specs}
         grouped = {name for group in self.together for name in group.fields.split()}
         missing = info.keys() - specs.keys() - self.gives.keys() - grouped - OFF_WIRE
         if missing or specs.keys() - info.keys():
