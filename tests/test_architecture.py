@@ -30,6 +30,7 @@ ROOMS = (
     ("agent",),  # a conversation, held
     ("relaying",),  # a request of any dialect, answered by any provider
     ("", "behaviour", "bus", "catalogue", "embedded", "providers"),  # the public names, and documented module names
+    ("gateway",),  # the server
 )
 
 # The order inside a room, where there is one, read the same way. Every module and package of such a room has a row.
@@ -76,7 +77,7 @@ HTTP = (
     *("aiohttp", "httpx", "httpcore", "requests", "niquests", "urllib3", "websockets", "h11", "h2"),
     *("http.client", "http.server", "urllib.request", "socket", "ssl"),
 )
-HTTP_AT_HOME = ("client.transport", "client.embedded", "client.media", "testing", "demo")
+HTTP_AT_HOME = ("client.transport", "client.embedded", "client.media", "gateway.server", "testing", "demo")
 
 # Names that say nothing, so that everything ends up under them.
 SHAPELESS = ("utils", "util", "helpers", "helper", "common", "misc")

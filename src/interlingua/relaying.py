@@ -84,7 +84,8 @@ class Relayed(Struct, frozen=True, kw_only=True):
 class RelayedCall:
     """A client's request, decoded, and the answer to it in the client's own dialect, whole or event by event.
 
-    ``model`` and ``stream`` are those of the URL, where it has them. ``request`` names no model: who answers is not the
+    ``model`` and ``stream`` are those of the URL, where it has them. ``checked``: what the vendor would refuse is
+    refused in its words. ``request`` names no model: who answers is not the
     client's decision. ``asked`` is the name that the client used, which the answer repeats. Until ``begun``, nothing
     was written, so the call may still end in a status.
     """
@@ -102,11 +103,13 @@ class RelayedCall:
         stream: bool | None = None,
         issuer: Origin | None = None,
         array: bool = False,
+        checked: bool = True,
         id: str | None = None,
     ) -> None:
-        refuse_state(body, dialect)
         codec = find(dialect)
-        codec.validate_request(body)
+        if checked:
+            refuse_state(body, dialect)
+            codec.validate_request(body)
         request = codec.decode_request(body, headers)
         if issuer is not None:
             request = replace(request, messages=issued_by(request.messages, issuer))
@@ -159,11 +162,11 @@ class RelayedCall:
     def _is_complete(event: Event) -> bool:
         return type(event) is MessageComplete and event.error is None
 
-    def fail(self, error: AdapterError) -> bytes:
-        """The bytes that end an answer that has begun."""
+    def fail(self, error: AdapterError, *, started: bool = False) -> bytes:
+        """The bytes that end an answer that has begun, or whose status was sent (``started``)."""
         if error.response is not None:
             self.response = error.response
-        return self.writer.fail(error) if self.begun else b""
+        return self.writer.fail(error) if self.begun or started else b""
 
     def close(self) -> bytes:
         """The bytes still owed at the end."""

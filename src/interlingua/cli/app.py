@@ -30,6 +30,7 @@ COMMANDS = {
     "translate": Command("cli.translate", "say a request, an answer, an error or a stream in another protocol"),
     "inspect": Command("cli.inspect", "say what a file holds and what each other protocol would lose of it"),
     "models": Command("cli.models", "list models: limits, what they take, prices, whether they can be used here"),
+    "serve": Command("gateway.serve", "serve every protocol to any client, on any provider"),
     "check": Command("cli.check", "say whether everything is configured; with --live, whether it works"),
     "sessions": Command("cli.sessions", "list, show, export and reprice the conversations that were kept"),
     "record": Command("cli.record", "run a command and keep what it and the provider say on a cassette"),

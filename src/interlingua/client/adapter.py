@@ -10,6 +10,7 @@ from contextlib import suppress
 from functools import lru_cache
 from typing import Protocol, TypedDict, TypeVar
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from ..dialects import dialect
@@ -26,7 +27,8 @@ from ..types.messages import Message
 from ..types.request import Request
 from ..types.response import Response
 from ..types.tools import Tool
-from .addressing import Address
+from ..types.words import Role
+from .addressing import HOSTED_DIALECTS, Address
 from .bus import BUS, Bus
 from .calls import Call
 from .config import AdapterConfig
@@ -45,7 +47,7 @@ from .loss_policy import OnLoss, judge_losses
 from .retry import Budget
 from .signing import signer_for
 
-__all__ = ["Adapter", "ProviderAdapter", "Settings", "new_ulid"]
+__all__ = ["Adapter", "Passage", "ProviderAdapter", "Settings", "new_ulid"]
 
 _ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 _PAIRS = tuple(first + second for first in _ALPHABET for second in _ALPHABET)
@@ -82,6 +84,14 @@ class ProviderAdapter(Protocol):
     async def cancel(self, request_id: str) -> bool: ...
 
     async def close(self) -> None: ...
+
+
+class Passage(Struct, frozen=True):
+    """Where a body goes that is passed on as it is: the provider's name of the model, URL, and headers with the key."""
+
+    model: str
+    url: str
+    headers: dict[str, str]
 
 
 class Settings(TypedDict, total=False):
@@ -131,6 +141,7 @@ class Adapter:
         self._catalogue, self._prepare, self._clock, self._chance = catalogue, prepare, clock, chance
         self._targets: dict[str, tuple[Target, Fitter | None]] = {}
         self._learner = Learner(self.name)
+        self._passages: dict[tuple[str | None, bool], Passage | None] = {}
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.name!r}, model={self.model!r})"
@@ -190,6 +201,24 @@ class Adapter:
         if exchange.losses:
             judge_losses(exchange, self.on_loss, budget)
         return kind(exchange, self.config, budget or self.budget(), self.bus, self._signer, self._learner, self.limiter)
+
+    def passage(self, model: str | None, *, stream: bool) -> Passage | None:
+        """Where a body of this dialect would go as it is; None where it may not, because it would be changed or signed.
+
+        A body is changed where a cloud has a form of its own for it, and by settings that are laid over it.
+        """
+        key = model, stream
+        if key not in self._passages:
+            if len(self._passages) >= _MOST_REMEMBERED:
+                self._passages.clear()
+            self._passages[key] = self._find_passage(model, stream=stream)
+        return self._passages[key]
+
+    def _find_passage(self, model: str | None, *, stream: bool) -> Passage | None:
+        if self._signer is not None or self.config.options.get("body") or self.name in HOSTED_DIALECTS:
+            return None
+        exchange = self.exchange(Request((Message(Role.user, "?"),), model), stream=stream)
+        return None if exchange.model is None else Passage(exchange.model, exchange.url, exchange.headers)
 
     def exchange(self, request: Request, *, stream: bool, address: Address | None = None) -> Exchange:
         """The request as this provider's model takes it, encoded, with what was lost."""

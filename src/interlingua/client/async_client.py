@@ -23,6 +23,7 @@ from .adapter import Adapter, Settings
 from .asking import RETRIES, Asking, TypedEvents, asked
 from .calls import Call, CallStream, cancel_calls
 from .config import AdapterConfig
+from .http import HttpRequest
 from .retry import Budget
 from .transport.base import AsyncReply, AsyncTransport
 
@@ -276,13 +277,17 @@ class AsyncClient(Adapter):
         http = call.attempt()
         if call.signer is not None:  # may renew credentials, which blocks
             http = await asyncio.to_thread(call.signer, http)
-        if self._transport is None:
-            settings = import_module(".transport.network", __package__).network_settings(self.config)
-            self._transport = import_module(".transport.aio", __package__).AioTransport(**settings)
-        reply = call.reply = await self._transport.send(http)
+        reply = call.reply = await self.send(http)
         chunks = call.chunks = reply.chunks()
         call.replied(reply.status, reply.headers)
         return chunks
+
+    async def send(self, http: HttpRequest) -> AsyncReply:
+        """Send a request as it is, over the connections of this client. Nothing is repeated, and nothing is decoded."""
+        if self._transport is None:
+            settings = import_module(".transport.network", __package__).network_settings(self.config)
+            self._transport = import_module(".transport.aio", __package__).AioTransport(**settings)
+        return await self._transport.send(http)
 
     def end(self, call: _AsyncCall) -> None:
         """Close a call that nobody waits for any more. It may be closed twice."""

@@ -16,6 +16,7 @@ from ..codec.fold import unfold, without_undelivered
 from ..errors import AdapterError, CancelledError, RateLimitError, RequestTimeoutError
 from ..models.estimate import Learner, estimate_output, estimate_request
 from ..types.events import Event, MessageComplete
+from ..types.loss import Loss
 from ..types.output import T
 from ..types.response import Response
 from ..types.usage import TokenUsage
@@ -329,6 +330,11 @@ class CallStream(Generic[T]):
         """What has come of a typed answer: dicts and lists that grow, where the last string may be half. None before
         anything has come."""
         return None if self._typed is None else self._typed.partial
+
+    @property
+    def losses(self) -> tuple[Loss, ...]:
+        """What the provider is not told, which is known before anything is sent."""
+        return self._call.exchange.losses
 
     @property
     def held(self) -> HeldEvents:

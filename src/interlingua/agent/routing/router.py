@@ -62,12 +62,15 @@ class Router:
 
     # ---------------------------------------------------------------------------------------------------------- routes
 
-    def route(self, *, blocking: bool = False, first: str | None = None) -> Route:
-        """The candidates of one turn, in order. ``first``: a model that is called before the others."""
+    def route(self, *, blocking: bool = False, first: str | None = None, models: Sequence[str] | None = None) -> Route:
+        """The candidates of one turn, in order. ``first``: a model that is called before the others; ``models``: other
+        names than the router's own, for this turn."""
         self.manager.refresh_if_due()
         if self._edition != self.manager.edition:
             self._edition, self._candidates = self.manager.edition, {}
-        names = self.models if self.weights is None else self._draw_order(self.weights)
+        names = models
+        if names is None:
+            names = self.models if self.weights is None else self._draw_order(self.weights)
         if not names:
             raise NotConfigured("the router has no models")
         if first is not None:

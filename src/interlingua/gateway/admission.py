@@ -1,0 +1,102 @@
+"""Who may call: keys by their hash, and limits on requests at once and per minute, in the memory of one process."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+from collections.abc import Callable, Mapping, Sequence
+from fnmatch import fnmatchcase
+
+from msgspec import Struct
+
+from ..errors import AuthError, RateLimitError
+
+__all__ = ["Admission", "Key", "hash_key"]
+
+MINUTE = 60.0
+
+
+class Key(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """A key of a client. The file has its SHA-256 and never the key itself."""
+
+    name: str
+    sha256: str
+    models: tuple[str, ...] = ("*",)
+    concurrent: int | None = None
+    per_minute: int | None = None
+
+    def may_use(self, model: str) -> bool:
+        """Whether it may call a model of that name."""
+        return any(fnmatchcase(model, pattern) for pattern in self.models)
+
+
+def hash_key(key: str) -> str:
+    """What is kept of a key."""
+    return hashlib.sha256(key.encode()).hexdigest()
+
+
+class Usage:
+    """What a key uses now: requests that are being answered, and the time by which its rate is used up."""
+
+    __slots__ = ("full_until", "open")
+
+    def __init__(self) -> None:
+        self.open, self.full_until = 0, 0.0
+
+
+class Admission:
+    """Finds the key of a request, and holds it to its limits. Without keys everybody is let in."""
+
+    def __init__(self, keys: Sequence[Key], clock: Callable[[], float]) -> None:
+        self._clock = clock
+        self._used: dict[str, Usage] = {}
+        self.replace(keys)
+
+    def replace(self, keys: Sequence[Key]) -> None:
+        """Use other keys from now on. What those that stay have used is remembered."""
+        self._keys: Mapping[str, Key] = {key.sha256.lower(): key for key in keys}
+
+    def find(self, given: Sequence[str]) -> Key | None:
+        """The key among those that a request carries; None where no keys are needed."""
+        if not self._keys:
+            return None
+        for key in given:
+            found = hash_key(key)
+            known = self._keys.get(found)
+            if known is not None and hmac.compare_digest(known.sha256.lower(), found):
+                return known
+        raise AuthError(
+            "this gateway does not know the key" if given else "this gateway needs a key", provider_status=401
+        )
+
+    def enter(self, key: Key | None) -> Usage | None:
+        """Count a request. Raises where a limit is reached; ``leave`` must follow otherwise."""
+        if key is None or (key.concurrent is None and key.per_minute is None):
+            return None
+        used = self._used.setdefault(key.sha256, Usage())
+        if key.concurrent is not None and used.open >= key.concurrent:
+            raise RateLimitError(
+                f"the key {key.name} may have {key.concurrent} requests at once", provider_status=429, retry_after=1.0
+            )
+        if key.per_minute is not None:
+            self._take(key, key.per_minute, used)
+        used.open += 1
+        return used
+
+    def _take(self, key: Key, per_minute: int, used: Usage) -> None:
+        """One request of its rate: each takes an equal share of the minute, and a minute's worth may come at once."""
+        now, share = self._clock(), MINUTE / per_minute
+        until = max(used.full_until, now) + share
+        if until - now > MINUTE:
+            raise RateLimitError(
+                f"the key {key.name} may make {per_minute} requests per minute",
+                provider_status=429,
+                retry_after=round(until - now - MINUTE, 3),
+            )
+        used.full_until = until
+
+    @staticmethod
+    def leave(used: Usage | None) -> None:
+        """A request was answered."""
+        if used is not None:
+            used.open -= 1

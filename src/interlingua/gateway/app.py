@@ -1,0 +1,181 @@
+"""The ASGI application: find the endpoint, let the caller in, answer; every error in the caller's own dialect."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
+from typing import Any
+
+import msgspec
+
+from ..client.adapter import new_ulid
+from ..dialects import dialect as find
+from ..errors import AdapterError, InvalidRequestError, ServerError
+from ..serving import PREFIXES, SERVED, Entrance, find_entrance, find_key
+from ..types.base import Json
+from .admission import Key
+from .doors import ANSWERS, Asked
+from .http import Answer, Inbound, Receive, Send
+from .relay import Call
+from .state import State
+
+__all__ = ["Gateway"]
+
+log = logging.getLogger("interlingua.gateway")
+
+OPEN = frozenset({"probe", "version"})
+"""Kinds of endpoints that need no key, since they say nothing."""
+JSON, TEXT = {"content-type": "application/json"}, {"content-type": "text/plain; version=0.0.4"}
+RECEIPTS = "/receipts/"
+NOT_FOUND, NOT_IMPLEMENTED = 404, 501
+KNOWN_ELSEWHERE = ("/v1/files", "/v1/batches", "/v1/images", "/v1/audio", "/v1/realtime", "/v1/messages/batches")
+
+
+class Gateway:
+    """``uvicorn`` runs it; ``state`` is all that calls share."""
+
+    def __init__(self, state: State) -> None:
+        self.state = state
+
+    async def __call__(self, scope: Mapping[str, Any], receive: Receive, send: Send) -> None:
+        kind = scope["type"]
+        if kind == "lifespan":
+            await self._lifespan(receive, send)
+        elif kind == "http":
+            await self._http(Inbound(scope, receive), Answer(send, is_head=scope["method"] == "HEAD"))
+
+    async def _lifespan(self, receive: Receive, send: Send) -> None:
+        while True:
+            message = await receive()
+            if message["type"] == "lifespan.shutdown":
+                await self.state.manager.close()
+            await send({"type": f"{message['type']}.complete"})
+            if message["type"] == "lifespan.shutdown":
+                return
+
+    # ------------------------------------------------------------------------------------------------------ one request
+
+    async def _http(self, inbound: Inbound, answer: Answer) -> None:
+        own = OWN.get(inbound.path)
+        if own is not None:
+            return await own(self.state, answer)
+        entrance = find_entrance(inbound.method, inbound.path, inbound.headers)
+        dialect = entrance.door.dialect if entrance is not None else spoken(inbound)
+        try:
+            await self._enter(inbound, answer, entrance)
+        except AdapterError as error:
+            await self._refuse(answer, error, dialect)
+        except Exception:
+            id = new_ulid()
+            log.exception("%s: an error of the gateway", id)
+            await self._refuse(answer, ServerError(f"the gateway failed; its log says why under {id}"), dialect)
+
+    async def _enter(self, inbound: Inbound, answer: Answer, entrance: Entrance | None) -> None:
+        """Check the key and its limits, then answer."""
+        state = self.state
+        if entrance is not None and entrance.door.kind in OPEN:
+            return await ANSWERS[entrance.door.kind](Asked(state, inbound, answer, entrance, None))
+        key = state.admission.find(find_key(inbound.headers))
+        if inbound.path.startswith(RECEIPTS):
+            return await self._receipt(inbound.path.removeprefix(RECEIPTS), key, answer)
+        if entrance is None:
+            raise missing(inbound)
+        used = state.admission.enter(key)
+        state.open += 1
+        try:
+            if entrance.door.kind == "generate":
+                await self._generate(inbound, answer, entrance, key)
+            else:
+                await ANSWERS[entrance.door.kind](Asked(state, inbound, answer, entrance, key))
+        finally:
+            state.open -= 1
+            state.admission.leave(used)
+
+    async def _generate(self, inbound: Inbound, answer: Answer, entrance: Entrance, key: Key | None) -> None:
+        """Answer a call. A client that leaves ends it at once, also before the headers."""
+        call = Call(self.state, inbound, answer, entrance, key)
+        await call.receive()
+        task = asyncio.current_task()
+        assert task is not None
+        watch = asyncio.ensure_future(inbound.gone())
+        watch.add_done_callback(lambda done: None if done.cancelled() or answer.finished else task.cancel())
+        try:
+            await call.run()
+        except asyncio.CancelledError:
+            if not watch.done():  # the server stops, and the client is still there
+                await call.stop()
+                raise
+            self.state.metrics.add("interlingua_left_total")
+            if task.uncancel():
+                raise
+        finally:
+            watch.cancel()
+            with suppress(asyncio.CancelledError):
+                await watch
+
+    async def _receipt(self, id: str, key: Key | None, answer: Answer) -> None:
+        found = self.state.receipts.find(id, None if key is None else key.name)
+        if found is None:
+            raise InvalidRequestError("there is no such receipt; they are kept for an hour", provider_status=NOT_FOUND)
+        await answer.whole(200, JSON, msgspec.json.encode(found.shown()))
+
+    async def _refuse(self, answer: Answer, error: AdapterError, dialect: str) -> None:
+        """Tell an error in the caller's dialect, while there is a status to tell it with."""
+        if answer.started:
+            return
+        wire = find(dialect).encode_error(error)
+        status = error.provider_status if error.provider_status in TOLD else wire.status
+        answer.headers.setdefault(SERVED[dialect].request_id_header, error.request_id or new_ulid())
+        await answer.whole(status, wire.headers, wire.body)
+
+
+TOLD = frozenset({404, 413, 415, 426, 501})
+"""Statuses that are the gateway's own, or mean the same everywhere."""
+
+
+def missing(inbound: Inbound) -> AdapterError:
+    """The error for a path that is no endpoint."""
+    if any(inbound.path.startswith(known) for known in KNOWN_ELSEWHERE):
+        return InvalidRequestError(f"{inbound.path} is not relayed by this gateway", provider_status=NOT_IMPLEMENTED)
+    return InvalidRequestError(f"this gateway has no {inbound.method} {inbound.path}"[:300], provider_status=NOT_FOUND)
+
+
+def spoken(inbound: Inbound) -> str:
+    """The dialect in which to refuse a request that no endpoint takes."""
+    family = PREFIXES.get(inbound.path[1:].partition("/")[0])
+    if family:
+        return family[0]
+    told = {"anthropic-version": "anthropic-messages", "x-goog-api-key": "gemini"}
+    return next((dialect for name, dialect in told.items() if name in inbound.headers), "openai-chat")
+
+
+# ---------------------------------------------------------------------------------------------------- our own endpoints
+
+
+async def _say(answer: Answer, status: int, body: Json) -> None:
+    await answer.whole(status, JSON, msgspec.json.encode(body))
+
+
+async def health(state: State, answer: Answer) -> None:
+    """The process runs. Nobody else is asked."""
+    await _say(answer, 200, {"status": "ok"})
+
+
+async def ready(state: State, answer: Answer) -> None:
+    """Whether new requests should be sent here."""
+    await _say(answer, 503 if state.draining else 200, {"status": "draining" if state.draining else "ready"})
+
+
+async def metrics(state: State, answer: Answer) -> None:
+    """Counters, for Prometheus."""
+    state.metrics.set("interlingua_open_requests", state.open)
+    await answer.whole(200, TEXT, state.metrics.text().encode())
+
+
+OWN: dict[str, Callable[[State, Answer], Awaitable[None]]] = {
+    "/healthz": health,
+    "/readyz": ready,
+    "/metrics": metrics,
+}

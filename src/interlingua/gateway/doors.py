@@ -1,0 +1,124 @@
+"""What is answered at every endpoint but those that generate: counts, lists, and what clients only probe."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+
+import msgspec
+
+from .. import __version__
+from ..client.adapter import Adapter
+from ..errors import AdapterError, InvalidRequestError
+from ..relaying import RelayedCall
+from ..serving import Entrance, Listed, counted_request, write_count, write_model, write_models
+from ..types.base import Json
+from .admission import Key
+from .choose import find_route
+from .config import CLAUDE_NAMES
+from .http import Answer, Inbound
+from .peek import Peek
+from .state import State
+
+__all__ = ["ANSWERS"]
+
+JSON = {"content-type": "application/json"}
+UPGRADE, NOT_IMPLEMENTED = 426, 501
+
+
+class Asked(msgspec.Struct, frozen=True):
+    """A request at one of these endpoints."""
+
+    state: State
+    inbound: Inbound
+    answer: Answer
+    entrance: Entrance
+    key: Key | None
+
+    async def json(self, body: Json, status: int = 200) -> None:
+        """Answer with a JSON body."""
+        await self.answer.whole(status, JSON, msgspec.json.encode(body))
+
+
+async def count(asked: Asked) -> None:
+    """The number of input tokens, as we estimate it for the model that would answer."""
+    entrance, dialect = asked.entrance, asked.entrance.door.dialect
+    body = await asked.inbound.body(asked.state.snapshot.settings.body_limit)
+    wire = counted_request(Peek(body).body_value(), dialect)
+    relayed = RelayedCall(wire, dialect, headers=asked.inbound.headers, model=entrance.model, checked=False)
+    route = find_route(relayed.asked, asked.state.snapshot, asked.state.manager)
+    candidate = asked.state.router.route(models=route.names[:1]).candidates[0]
+    if not isinstance(candidate.adapter, Adapter):
+        raise InvalidRequestError(f"{candidate.name} cannot count tokens")
+    tokens = candidate.adapter.estimate(msgspec.structs.replace(relayed.request, model=candidate.model))
+    await asked.json(write_count(tokens, dialect))
+
+
+async def list_models(asked: Asked) -> None:
+    """The models that the key may use."""
+    models, dialect = asked.state.listed(asked.key), asked.entrance.door.dialect
+    if dialect == "anthropic-messages":
+        models = [named for model in models for named in _also_as_claude(model)]
+    await asked.json(write_models(models, dialect, asked.inbound.query))
+
+
+def _also_as_claude(model: Listed) -> list[Listed]:
+    """A model, and again under a name that clients show who hide what is not called Claude."""
+    if "claude" in model.name.lower():
+        return [model]
+    return [model, msgspec.structs.replace(model, name=f"{CLAUDE_NAMES}{model.name}")]
+
+
+async def show_model(asked: Asked) -> None:
+    """One model."""
+    dialect, name = asked.entrance.door.dialect, asked.entrance.model
+    if name is None:  # Ollama names it in the body
+        peek = Peek(await asked.inbound.body(asked.state.snapshot.settings.body_limit))
+        name = peek.text("model") or peek.text("name")
+    found = next(
+        (model for model in asked.state.listed(asked.key) if model.name == (name or "").removeprefix(CLAUDE_NAMES)),
+        None,
+    )
+    if found is None:
+        raise InvalidRequestError(f"this gateway has no model called {name!r}", provider_status=404)
+    await asked.json(write_model(found, dialect))
+
+
+async def version(asked: Asked) -> None:
+    """Which version answers."""
+    await asked.json({"version": __version__})
+
+
+async def probe(asked: Asked) -> None:
+    """Somebody is there."""
+    await asked.answer.whole(200, {"content-type": "text/plain"}, b"Interlingua is running")
+
+
+async def accept(asked: Asked) -> None:
+    """Telemetry of a client: taken, and dropped."""
+    await asked.inbound.body(asked.state.snapshot.settings.body_limit)
+    await asked.json({})
+
+
+async def upgrade(asked: Asked) -> None:
+    """No WebSocket here: a client that is told so goes on over HTTP at once."""
+    error = InvalidRequestError("this gateway has no WebSocket; use POST", provider_status=UPGRADE)
+    asked.answer.headers["upgrade"] = "HTTP/1.1"
+    await asked.json({"error": {"message": error.message, "type": "invalid_request_error"}}, UPGRADE)
+
+
+async def not_here(asked: Asked) -> None:
+    """An endpoint that is known, and not served."""
+    raise AdapterError(f"{asked.inbound.path} is not served here", provider_status=NOT_IMPLEMENTED)
+
+
+ANSWERS: dict[str, Callable[[Asked], Awaitable[None]]] = {
+    "count": count,
+    "list": list_models,
+    "show": show_model,
+    "version": version,
+    "probe": probe,
+    "accept": accept,
+    "upgrade": upgrade,
+    "compact": not_here,
+}
+"""By the kind of the endpoint."""

@@ -1,0 +1,82 @@
+"""What of a client's URL and headers goes on with a body that is passed on, and what of an answer's comes back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+from urllib.parse import parse_qsl, urlencode
+
+from ..codec.json import is_dict, is_list
+from ..serving import KEY_HEADERS
+from .http import NOT_FORWARDED
+from .peek import Peek
+
+__all__ = ["answer_headers", "forwarded_headers", "forwarded_url", "knows_all_tools"]
+
+GENERAL = ("accept", "content-type", "user-agent")
+FAMILIES = {
+    "anthropic-messages": ("anthropic-", "x-claude-", "x-app", "x-stainless-", "x-client-"),
+    "openai-chat": ("openai-", "x-stainless-", "x-client-"),
+    "openai-responses": (
+        *("openai-", "x-codex-", "x-openai-", "x-stainless-", "x-client-"),
+        *("originator", "session", "thread"),
+    ),
+    "gemini": ("x-goog-", "x-gemini-"),
+    "ollama": (),
+    "bedrock-converse": ("x-amzn-bedrock-",),
+}
+"""How the names of headers begin that a vendor's clients send to it."""
+WITH_QUERY = frozenset({"anthropic-messages", "gemini"})
+"""Dialects whose clients say something in the query."""
+SECRET = frozenset({"key", "api_key", "access_token", "token"})
+
+
+def forwarded_url(url: str, query: str, dialect: str) -> str:
+    """The provider's URL with the client's query, where it has a meaning. A key in it is left out."""
+    if not query or dialect not in WITH_QUERY:
+        return url
+    kept = [(name, value) for name, value in parse_qsl(query, keep_blank_values=True) if name not in SECRET]
+    return f"{url.partition('?')[0]}?{urlencode(kept)}" if kept else url.partition("?")[0]
+
+
+def forwarded_headers(client: Mapping[str, str], own: Mapping[str, str], dialect: str) -> dict[str, str]:
+    """The client's headers that its vendor knows, without its credentials, and the provider's own key."""
+    families = FAMILIES[dialect]
+    kept = {
+        name: value
+        for name, value in client.items()
+        if (name in GENERAL or name.startswith(families)) and name not in KEY_HEADERS and name not in NOT_FORWARDED
+    }
+    return {**own, **kept, **{name: own[name] for name in KEY_HEADERS if name in own}}
+
+
+def answer_headers(headers: Mapping[str, str]) -> dict[str, str]:
+    """The headers of an answer that come back to the client: not those of the connection, and no cookies."""
+    return {name: value for name, value in headers.items() if name not in NOT_FORWARDED and name != "set-cookie"}
+
+
+# -------------------------------------------------------------------------------------- tools that not all servers know
+
+HOMES = {
+    "openai-chat": frozenset({"openai-chat", "azure"}),
+    "openai-responses": frozenset({"openai", "azure"}),
+}
+"""The providers that know all kinds of tools of their dialect. Others serve functions only."""
+PLAIN = frozenset({"function", None})
+
+
+def knows_all_tools(peek: Peek, provider: str, dialect: str) -> bool:
+    """Whether a server of this dialect can take the tools of a body as they are. If not, the body is translated, and
+    free-text tools, namespaces and tools that came as an item become functions."""
+    homes = HOMES.get(dialect)
+    if homes is None or provider in homes:
+        return True
+    return _are_plain(peek.get("tools")) and not (b'"additional_tools"' in peek.body and _adds_tools(peek.get("input")))
+
+
+def _are_plain(tools: Any) -> bool:
+    return not is_list(tools) or all(not is_dict(tool) or tool.get("type") in PLAIN for tool in tools)
+
+
+def _adds_tools(items: Iterable[Any]) -> bool:
+    return is_list(items) and any(is_dict(item) and item.get("type") == "additional_tools" for item in items)

@@ -1,0 +1,61 @@
+"""Something that clients skip, sent into a stream that has been silent for long, so that nobody takes it for dead."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from typing import Any
+
+from .http import Answer
+
+__all__ = ["KeepAlive"]
+
+
+class KeepAlive:
+    """Sends the chunks of a stream, and ``pause`` after so many seconds without one.
+
+    ``head`` are the headers of an answer that was not begun: they go out with the first chunk, or with the first pause.
+    A pause is only sent between two events.
+    """
+
+    def __init__(self, answer: Answer, seconds: float, pause: bytes, head: Mapping[str, str] | None = None) -> None:
+        self._answer, self._seconds, self._pause, self._head = answer, seconds, pause, head
+        self._between = True
+        self._timer: asyncio.TimerHandle | None = None
+        self._sending: asyncio.Task[Any] | None = None
+        self._loop = asyncio.get_running_loop()
+        self._last = self._loop.time()
+
+    def __enter__(self) -> KeepAlive:
+        if self._pause:
+            self._timer = self._loop.call_later(self._seconds, self._check)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        if self._sending is not None:
+            self._sending.cancel()
+
+    async def send(self, chunk: bytes) -> None:
+        """Send a chunk."""
+        self._last = self._loop.time()
+        self._between = chunk.endswith((b"\n\n", b"\n\r\n"))
+        if not self._answer.started:
+            await self._answer.start(200, self._head or {})
+        await self._answer.send(chunk)
+
+    def _check(self) -> None:
+        """One timer for the whole stream: it looks how long ago the last chunk was sent."""
+        silent = self._loop.time() - self._last
+        if silent >= self._seconds:
+            silent = 0.0
+            self._last = self._loop.time()
+            if self._between and (self._sending is None or self._sending.done()):
+                self._sending = self._loop.create_task(self._say_pause())
+        self._timer = self._loop.call_later(self._seconds - silent, self._check)
+
+    async def _say_pause(self) -> None:
+        if not self._answer.started:
+            await self._answer.start(200, self._head or {})
+        await self._answer.send(self._pause)

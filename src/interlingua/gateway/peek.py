@@ -1,0 +1,111 @@
+"""What must be known of a body that is passed on as it is: the fields at its top, and where they stand.
+
+Nothing below the top is decoded. A body that is passed on keeps all of its bytes but those of the model's name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+
+from ..errors import InvalidRequestError
+
+__all__ = ["Peek"]
+
+_top = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
+_items = msgspec.json.Decoder(list[msgspec.Raw]).decode
+_value = msgspec.json.Decoder().decode
+SYSTEM = ("system", "instructions", "systemInstruction", "system_instruction")
+TURNS = ("messages", "input", "contents")
+
+
+class Peek:
+    """The top of a JSON object."""
+
+    __slots__ = ("body", "fields")
+
+    def __init__(self, body: bytes) -> None:
+        self.body = body
+        try:
+            self.fields = _top(body)
+        except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
+            raise InvalidRequestError(f"the body is not a JSON object: {str(error)[:200]}") from None
+
+    def body_value(self) -> Any:
+        """The whole body, decoded."""
+        try:
+            return _value(self.body)
+        except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
+            raise InvalidRequestError(f"the body is not JSON: {str(error)[:200]}") from None
+
+    def get(self, name: str) -> Any:
+        """The value of a field; None if there is none."""
+        raw = self.fields.get(name)
+        if raw is None:
+            return None
+        try:
+            return _value(raw)
+        except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
+            raise InvalidRequestError(f"`{name}` is not JSON: {str(error)[:200]}") from None
+
+    def text(self, name: str) -> str | None:
+        """The value of a field, if it is a string."""
+        value = self.get(name)
+        return value if isinstance(value, str) else None
+
+    def beginning(self) -> Iterator[bytes]:
+        """How a conversation begins: the system text, and the turns until the first of the user's."""
+        yield from (bytes(self.fields[name]) for name in SYSTEM if name in self.fields)
+        turns = next((self.fields[name] for name in TURNS if name in self.fields), None)
+        if turns is None or not bytes(turns).startswith(b"["):
+            yield b"" if turns is None else bytes(turns)
+            return
+        for turn in _items(turns):
+            yield bytes(turn)
+            if b'"user"' in bytes(turn):
+                return
+
+    def with_value(self, name: str, value: str) -> bytes | None:
+        """The body with another value of a field, all other bytes as they are. None where its place is not certain:
+        it is missing, or a name occurs twice."""
+        span = self._span(name)
+        if span is None:
+            return None
+        return b"".join((self.body[: span[0]], msgspec.json.encode(value), self.body[span[1] :]))
+
+    def _span(self, name: str) -> tuple[int, int] | None:
+        """Where the value of a field stands. The values before it are skipped by their lengths."""
+        body = self.body
+        at = _after_space(body, 0) + 1
+        for key, raw in self.fields.items():
+            at = _after_string(body, _after_space(body, at))
+            at = _after_space(body, _after_space(body, at) + 1)  # the colon
+            end = at + len(memoryview(raw))
+            if body[at:end] != bytes(raw):
+                return None
+            if key == name:
+                return at, end
+            at = _after_space(body, end) + 1  # the comma
+        return None
+
+
+def _after_space(body: bytes, at: int) -> int:
+    while body[at : at + 1] in (b" ", b"\t", b"\r", b"\n"):
+        at += 1
+    return at
+
+
+def _after_string(body: bytes, at: int) -> int:
+    """The place behind a string that begins here."""
+    end = at
+    while True:
+        end = body.find(b'"', end + 1)
+        if end < 0:
+            return len(body)
+        slashes = end
+        while body[slashes - 1 : slashes] == b"\\":
+            slashes -= 1
+        if (end - slashes) % 2 == 0:
+            return end + 1

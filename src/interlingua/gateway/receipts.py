@@ -1,0 +1,81 @@
+"""Receipts: what became of a call, kept for an hour and never its content."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import asdict
+
+from ..types.base import Json
+from ..types.loss import Loss
+from ..types.usage import TokenUsage
+
+__all__ = ["Attempt", "Receipt", "Receipts"]
+
+SECONDS, MOST = 3600.0, 10_000
+
+
+class Attempt(Struct, frozen=True, omit_defaults=True):
+    """A model that was called or skipped, and why."""
+
+    model: str
+    outcome: str
+    reason: str | None = None
+
+
+class Receipt(Struct, omit_defaults=True):
+    """One call: who was asked and who answered, what was lost on both ways, what was used and what it cost."""
+
+    id: str
+    dialect: str
+    asked: str | None = None
+    served: str | None = None
+    passed: bool = False
+    """Whether the client's own bytes were passed on, so that nothing could be lost."""
+    status: int | str = 200
+    losses: tuple[Loss, ...] = ()
+    route: tuple[Attempt, ...] = ()
+    attempts: int = 0
+    usage: TokenUsage | None = None
+    cost_usd: float | None = None
+
+    def shown(self) -> dict[str, Json]:
+        """As a client sees it."""
+        told = asdict(self)
+        told["losses"] = [asdict(loss) for loss in self.losses]
+        told["route"] = [asdict(attempt) for attempt in self.route]
+        told["usage"] = None if self.usage is None else _counts(self.usage)
+        return told
+
+
+def _counts(usage: TokenUsage) -> dict[str, Any]:
+    return {name: value for name, value in asdict(usage).items() if isinstance(value, int | bool)}
+
+
+class Receipts:
+    """The newest receipts, each for the key whose call it was."""
+
+    def __init__(self, clock: Callable[[], float], *, seconds: float = SECONDS, most: int = MOST) -> None:
+        self._clock, self._seconds, self._most = clock, seconds, most
+        self._kept: dict[str, tuple[float, str | None, Receipt]] = {}
+
+    def keep(self, receipt: Receipt, key: str | None) -> None:
+        """Keep a receipt for the owner of a key."""
+        now = self._clock()
+        self._kept[receipt.id] = (now, key, receipt)
+        while self._kept:
+            oldest = next(iter(self._kept))
+            if len(self._kept) <= self._most and self._kept[oldest][0] > now - self._seconds:
+                break
+            del self._kept[oldest]
+
+    def find(self, id: str, key: str | None) -> Receipt | None:
+        """The receipt of that id, if it is this key's."""
+        at, owner, receipt = self._kept.get(id, (0.0, None, None))
+        return receipt if owner == key and at > self._clock() - self._seconds else None
+
+    def all(self) -> list[Receipt]:
+        """Every receipt that is kept."""
+        return [receipt for _, _, receipt in self._kept.values()]

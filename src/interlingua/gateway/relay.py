@@ -1,0 +1,325 @@
+"""One call of a client: a model is chosen, the body is passed on or translated, and the answer comes back.
+
+Where client and provider speak the same dialect, the client's bytes go out and the provider's come back. Elsewhere the
+call goes through the canonical language (``interlingua.relaying``). Both ways try the models of the route in order, as
+long as nothing of an answer has reached the client. An answer that breaks off is never ended as if it were complete.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from contextlib import aclosing
+from typing import Any, NamedTuple
+
+import msgspec
+from msgspec.structs import replace
+
+from ..agent.routing import Candidate, Route as Candidates
+from ..client.adapter import Passage, new_ulid
+from ..client.async_client import AsyncClient
+from ..client.http import HttpRequest, Timeouts
+from ..errors import AdapterError, InvalidRequestError, LossyTranslation, ServerError
+from ..relaying import RelayedCall
+from ..serving import SERVED, Entrance
+from ..types.loss import Loss
+from ..types.request import Request
+from .admission import Key
+from .choose import find_route, in_order, session_of
+from .config import Policy
+from .forwarding import answer_headers, forwarded_headers, forwarded_url, knows_all_tools
+from .http import Answer, Inbound
+from .keepalive import KeepAlive
+from .peek import Peek
+from .receipts import Attempt, Receipt
+from .state import State
+from .usage import UsageReader
+
+__all__ = ["Call"]
+
+log = logging.getLogger("interlingua.gateway")
+
+ANY = Request()
+"""Stands for a request that is not decoded: every model may take it."""
+JSON = {"content-type": "application/json"}
+
+
+class Raw(NamedTuple):
+    """A provider's refusal, as it came."""
+
+    status: int
+    headers: dict[str, str]
+    body: bytes
+
+
+class Call:
+    """From the body of a request to the end of its answer."""
+
+    def __init__(self, state: State, inbound: Inbound, answer: Answer, entrance: Entrance, key: Key | None) -> None:
+        self.state, self.inbound, self.answer, self.key = state, inbound, answer, key
+        self.dialect = entrance.door.dialect
+        self._entrance, self._snapshot = entrance, state.snapshot
+        self.receipt = Receipt(new_ulid(), self.dialect)
+        self._relayed: RelayedCall | None = None
+        self._refused: Raw | None = None
+        self._policy: Policy = "allow"
+
+    # -------------------------------------------------------------------------------------------------------- the route
+
+    async def receive(self) -> None:
+        """Read the body."""
+        self._peek = Peek(await self.inbound.body(self._snapshot.settings.body_limit))
+
+    async def run(self) -> None:
+        """Answer the request. Errors are raised while they can still be told by a status."""
+        peek = self._peek
+        asked = self._entrance.model or peek.text("model")
+        self.receipt.asked = asked
+        if self.key is not None and asked is not None and not self.key.may_use(asked):
+            raise InvalidRequestError(f"the key {self.key.name} may not use {asked!r}", provider_status=404)
+        route = find_route(asked, self._snapshot, self.state.manager)
+        self._policy = route.losses or self._snapshot.settings.losses
+        names = in_order(route, lambda: session_of(self.inbound.headers, peek))
+        candidates = self.state.router.route(models=names)
+        try:
+            await self._try_each(candidates)
+        finally:
+            self._note(candidates)
+
+    async def _try_each(self, candidates: Candidates) -> None:
+        """Call the models of the route in order until one answers."""
+        candidates.begin()
+        while True:
+            candidate = candidates.next(self._relayed.request if self._relayed is not None else ANY)
+            self._refused = None
+            try:
+                await self._call(candidate, candidates)
+            except AdapterError as error:
+                if not candidates.failed(error, delivered=self._is_begun):
+                    return await self._fail(error)
+            except BaseException:  # the client left, which says nothing about the model
+                candidates.cancelled()
+                raise
+            else:
+                return candidates.answered()
+
+    @property
+    def _is_begun(self) -> bool:
+        """Whether the client has seen some of an answer; a keep-alive is none."""
+        return self.receipt.passed if self._relayed is None else self._relayed.begun
+
+    async def _call(self, candidate: Candidate, candidates: Candidates) -> None:
+        client = candidate.adapter
+        if not isinstance(client, AsyncClient):
+            raise InvalidRequestError(f"{candidate.name} is not reached over HTTP")
+        self.receipt.served = candidate.name
+        passage = self._passage(client, candidate.model)
+        if passage is not None:
+            await self._pass(client, passage, candidates)
+        else:
+            await self._translate(client, candidate, candidates)
+
+    async def _fail(self, error: AdapterError) -> None:
+        """No model answered. The provider's own refusal goes back as it came, where the client speaks its dialect."""
+        self.receipt.status = str(error.error_class)
+        if self.answer.started:
+            if self._relayed is not None and (said := self._relayed.fail(error, started=True)):
+                await self.answer.send(said)
+        elif self._refused is not None:
+            status, headers, body = self._refused
+            await self.answer.whole(status, answer_headers(headers), body)
+        else:
+            raise error
+
+    async def stop(self) -> None:
+        """The server ends before the answer does: say so, as far as the dialect has a word for it."""
+        error = ServerError("the gateway is shutting down; try again", provider_status=503)
+        self.receipt.status = "shutdown"
+        if self.answer.started and self._relayed is not None and (said := self._relayed.fail(error, started=True)):
+            await self.answer.send(said)
+
+    # ---------------------------------------------------------------------------------- same dialect: bytes as they are
+
+    def _passage(self, client: AsyncClient, model: str | None) -> Passage | None:
+        """Where the client's own bytes can go, if they can."""
+        if client.dialect.name != self.dialect or not knows_all_tools(self._peek, client.name, self.dialect):
+            return None
+        return client.passage(model, stream=self._streams)
+
+    @property
+    def _streams(self) -> bool:
+        if self._entrance.stream is not None:
+            return self._entrance.stream
+        asked = self._peek.get("stream")
+        return self._entrance.door.streams if asked is None else asked is True
+
+    async def _pass(self, client: AsyncClient, passage: Passage, candidates: Candidates) -> None:
+        """Pass the body on, and the answer back."""
+        body = self._peek.body
+        if self._entrance.model is None and self._peek.text("model") != passage.model:
+            named = self._peek.with_value("model", passage.model)
+            if named is None:
+                raise InvalidRequestError("`model` must stand once at the top of the body")
+            body = named
+        url = forwarded_url(passage.url, self.inbound.query, self.dialect)
+        headers = forwarded_headers(self.inbound.headers, passage.headers, self.dialect)
+        seconds = client.config.timeout_seconds
+        http = HttpRequest("POST", url, headers, body, Timeouts(read=seconds, total=None if self._streams else seconds))
+        budget = candidates.budget
+        assert budget is not None
+        while True:
+            budget.attempts += 1
+            try:
+                return await self._pass_once(client, http)
+            except AdapterError as error:
+                delay = budget.delay(error, delivered=self.receipt.passed)
+                if delay is None:
+                    raise
+            await asyncio.sleep(delay)
+
+    async def _pass_once(self, client: AsyncClient, http: HttpRequest) -> None:
+        reply = await client.send(http)
+        try:
+            if not 200 <= reply.status < 300:
+                raise await self._refusal(client, reply)
+            self.answer.headers["x-interlingua-model"] = self.receipt.served or ""
+            usage = UsageReader(self.dialect, stream=self._streams)
+            await self.answer.start(reply.status, answer_headers(reply.headers))
+            self.receipt.passed = True
+            with KeepAlive(self.answer, self._snapshot.settings.keep_alive_seconds, self._pause) as alive:
+                async for chunk in reply.chunks():
+                    usage.feed(chunk)
+                    await alive.send(chunk)
+            await self.answer.end()
+        finally:
+            reply.close()
+        self._use(usage)
+
+    @property
+    def _pause(self) -> bytes:
+        return SERVED[self.dialect].keep_alive if self._streams else b""
+
+    async def _refusal(self, client: AsyncClient, reply: Any) -> AdapterError:
+        """The error of an answer that is none; its bytes are kept for the client."""
+        limit, chunks, size = client.config.limits.error or 2**20, list[bytes](), 0
+        async for chunk in reply.chunks():
+            chunks.append(chunk[: limit - size])
+            size += len(chunk)
+            if size >= limit:
+                break
+        body = b"".join(chunks)
+        self._refused = Raw(reply.status, dict(reply.headers), body)
+        return client.dialect.decode_error(reply.status, reply.headers, body)
+
+    def _use(self, usage: UsageReader) -> None:
+        found = usage.response()
+        if found is not None:
+            self.receipt.usage = found.usage
+            provider, _, model = (self.receipt.served or "").partition(":")
+            if found.usage is not None:
+                cost = self.state.pricing.cost(found.usage, provider, found.model or model)
+                self.receipt.cost_usd = cost.cost_usd
+
+    # ---------------------------------------------------------------------------------------- other dialect: translated
+
+    def _decoded(self) -> RelayedCall:
+        """The request in the canonical language; decoded once for all models of the route."""
+        if self._relayed is None:
+            entrance = self._entrance
+            self._relayed = RelayedCall(
+                self._peek.body_value(),
+                self.dialect,
+                headers=self.inbound.headers,
+                model=entrance.model,
+                stream=self._streams,
+                array=self._wants_array,
+                id=self.receipt.id,
+            )
+        return self._relayed
+
+    @property
+    def _wants_array(self) -> bool:
+        """Gemini streams a JSON array to those who do not ask for events."""
+        return self.dialect == "gemini" and "alt=sse" not in self.inbound.query
+
+    async def _translate(self, client: AsyncClient, candidate: Candidate, candidates: Candidates) -> None:
+        relayed = self._decoded()
+        request = replace(relayed.request, model=candidate.model)
+        if self._streams:
+            await self._translate_stream(client, relayed, request, candidates)
+        else:
+            await self._translate_whole(client, relayed, request, candidates)
+
+    async def _translate_stream(
+        self, client: AsyncClient, relayed: RelayedCall, request: Request, candidates: Candidates
+    ) -> None:
+        stream = client.stream(request, budget=candidates.budget)
+        self._judge(stream.losses)
+        writer = relayed.writer
+        head = {"content-type": writer.content_type, "cache-control": "no-cache"}
+        settings = self._snapshot.settings
+        with KeepAlive(self.answer, settings.keep_alive_seconds, writer.keep_alive, head) as alive:
+            async with aclosing(stream) as events:
+                async for event in events:
+                    if said := relayed.feed(event):
+                        await alive.send(said)
+            if said := relayed.close():
+                await alive.send(said)
+        await self.answer.end()
+        self._settle(relayed)
+
+    async def _translate_whole(
+        self, client: AsyncClient, relayed: RelayedCall, request: Request, candidates: Candidates
+    ) -> None:
+        if self._policy == "strict":
+            self._judge(client.exchange(request, stream=False).losses)
+        whole = relayed.whole(await client.complete(request, budget=candidates.budget), self.state.pricing)
+        self.receipt.losses = whole.losses
+        self._declare(whole.response.losses)
+        self._settle(relayed)
+        await self.answer.whole(200, {**JSON, **whole.headers}, msgspec.json.encode(whole.body))
+
+    def _judge(self, losses: tuple[Loss, ...]) -> None:
+        """Refuse, log or note what the provider will not be told."""
+        self._declare(losses)
+        lost = [loss for loss in losses if loss.weight != "form" and loss.kind != "added"]
+        if lost and self._policy == "strict":
+            told = "; ".join(f"{loss.path}: {loss.reason}" for loss in lost[:10])
+            error = LossyTranslation(f"the route is strict, and {self.receipt.served} would not get all: {told}")
+            error.losses = tuple(lost)
+            raise error
+        if lost and self._policy == "warn":
+            log.warning("%s: %d losses to %s", self.receipt.id, len(lost), self.receipt.served)
+
+    def _declare(self, losses: tuple[Loss, ...]) -> None:
+        headers = self.answer.headers
+        headers["x-interlingua-model"] = self.receipt.served or ""
+        headers["x-interlingua-receipt"] = f"{self.receipt.id}; losses={len(losses)}"
+        headers[SERVED[self.dialect].request_id_header] = self.receipt.id
+
+    def _settle(self, relayed: RelayedCall) -> None:
+        response = relayed.response
+        if response is None:
+            return
+        self.receipt.losses = self.receipt.losses or relayed.losses
+        self.receipt.usage, self.receipt.attempts = response.usage, response.attempts
+        self.receipt.cost_usd = self.state.pricing.of(response).cost_usd
+
+    # ------------------------------------------------------------------------------------------------------ the receipt
+
+    def _note(self, candidates: Candidates) -> None:
+        """Write down what became of the call."""
+        receipt, metrics = self.receipt, self.state.metrics
+        receipt.route = tuple(Attempt(choice.model, choice.outcome, choice.reason) for choice in candidates.record)
+        if candidates.budget is not None:
+            receipt.attempts = candidates.budget.attempts
+        if self._relayed is not None:
+            self._settle(self._relayed)
+        self.state.receipts.keep(receipt, None if self.key is None else self.key.name)
+        way = "passed" if receipt.passed else "translated"
+        metrics.add("interlingua_requests_total", dialect=self.dialect, way=way, status=str(receipt.status))
+        if receipt.usage is not None:
+            metrics.add("interlingua_tokens_total", receipt.usage.total_input_tokens, kind="input")
+            metrics.add("interlingua_tokens_total", receipt.usage.output_tokens, kind="output")
+        if receipt.cost_usd:
+            metrics.add("interlingua_cost_usd_total", receipt.cost_usd)

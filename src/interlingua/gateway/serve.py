@@ -1,0 +1,151 @@
+"""``interlingua serve``: read the configuration, say how to point each client here, serve until told to stop."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import logging
+import secrets
+import sys
+from collections.abc import Mapping
+from importlib import import_module
+from typing import Any
+
+from msgspec.structs import replace
+
+from ..client.manager import ProviderManager
+from ..client.models_file import ConfigError
+from ..errors import NotConfigured
+from ..models.providers import PROVIDERS
+from .admission import Key, hash_key
+from .choose import is_usable
+from .clients import CLIENTS
+from .config import Route, Settings, Snapshot, StartError, load
+from .state import State
+
+__all__ = ["add_arguments", "filled", "new_key", "prepare", "run", "table"]
+
+log = logging.getLogger("interlingua.gateway")
+USAGE = 2
+EXAMPLES = """examples:
+  interlingua serve                                   the providers whose keys are in the environment
+  interlingua serve --model anthropic:sonnet          one model answers whatever clients ask for
+  interlingua serve --config gateway.yaml
+  interlingua serve --model embedded:                 without any key: a scripted model that echoes
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Describe the command line."""
+    parser.epilog = EXAMPLES
+    parser.add_argument("--config", metavar="FILE", help="a gateway.yaml with routes, keys and settings")
+    parser.add_argument("--model", metavar="NAME", help="the model that answers, whatever name a client asks for")
+    parser.add_argument("--host", help="the address to listen on (default 127.0.0.1)")
+    parser.add_argument("--port", type=int, help="the port (default 4000; 0 takes a free one)")
+    parser.add_argument("--no-key", action="store_true", help="let everybody on this machine in without a key")
+    parser.add_argument("--json", action="store_true", help="say where it listens, and the key, as a line of JSON")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Serve. Returns the exit code."""
+    try:
+        snapshot = with_arguments(load(arguments.config) if arguments.config else Snapshot(), arguments)
+        state = State(snapshot)
+        shown = prepare(state, keyless=arguments.no_key)
+        server = import_module(".server", __package__)
+    except (ConfigError, NotConfigured, StartError) as error:
+        sys.stderr.write(f"interlingua serve: {error}\n")
+        return USAGE
+    except ImportError as error:
+        sys.stderr.write(f"interlingua serve needs the extra `gateway`: pip install 'interlingua[gateway]' ({error})\n")
+        return USAGE
+
+    def announce(base: str) -> None:
+        told = json.dumps({"url": base, "key": shown}) + "\n" if arguments.json else table(base, shown)
+        sys.stdout.write(told)
+        sys.stdout.flush()
+
+    def read() -> Snapshot:
+        return with_arguments(load(arguments.config), arguments)
+
+    code: int = server.serve(state, announce, read if arguments.config else None)
+    return code
+
+
+def with_arguments(snapshot: Snapshot, arguments: Any) -> Snapshot:
+    """The configuration with what the command line says."""
+    given = {name: getattr(arguments, name, None) for name in ("host", "port")}
+    settings: Settings = replace(
+        snapshot.settings, **{name: value for name, value in given.items() if value is not None}
+    )
+    routes = {"*": Route(arguments.model)} if arguments.model else snapshot.routes
+    return replace(snapshot, settings=settings, routes=routes)
+
+
+def prepare(state: State, *, keyless: bool = False) -> str | None:
+    """Check that something can be served and to whom. Returns the key that was made, if there was none."""
+    snapshot = state.snapshot
+    if not snapshot.routes:
+        require_provider(state.manager)
+    for name, route in snapshot.routes.items():
+        for model in route.names:
+            if not is_usable(model, state.manager):
+                state.manager.locate(model)
+                raise StartError(f"the route {name!r} leads to {model!r}, whose provider has no key; {variables()}")
+    snapshot.require_keys()
+    if snapshot.keys or keyless:
+        return None
+    key, entry = new_key("local")
+    state.made_keys = (entry,)
+    state.replace(snapshot)
+    return key
+
+
+def require_provider(manager: ProviderManager) -> None:
+    """Raise where no provider has a key."""
+    adapters = manager.configuration.adapters.values()
+    if not any(adapter.config.api_key for adapter in adapters) and not manager.configuration.models:
+        raise StartError(f"no provider has a key: {variables()}, or serve --model embedded: (a scripted model)")
+
+
+def variables() -> str:
+    """Which variables would help."""
+    names = [PROVIDERS[name].auth.keys[0] for name in ("anthropic", "openai", "google", "openrouter", "mistral")]
+    return f"set one of {', '.join(names)}"
+
+
+def new_key(name: str) -> tuple[str, Key]:
+    """A new key, and what is kept of it."""
+    key = f"il-{secrets.token_urlsafe(24)}"
+    return key, Key(name=name, sha256=hash_key(key))
+
+
+def table(base: str, key: str | None) -> str:
+    """How each known client is pointed here."""
+    shown = key or "any-text"
+    lines = [f"Interlingua gateway at {base}", ""]
+    if key is not None:
+        lines += [f"key: {key}   (made for this run, and shown only here)", ""]
+    for client in CLIENTS.values():
+        if client.files:
+            continue  # needs a file of its own: `interlingua launch` writes it
+        values = {name: filled(value, base, shown, "NAME", "") for name, value in client.variables.items()}
+        lines.append(f"{client.title:<12} {' '.join(f'{name}={value}' for name, value in values.items())}")
+    lines += [
+        f"{'OpenAI SDKs':<12} OPENAI_BASE_URL={base}/v1 OPENAI_API_KEY={shown}",
+        f"{'Google SDKs':<12} GOOGLE_GEMINI_BASE_URL={base} GEMINI_API_KEY={shown}",
+        f"{'Ollama':<12} OLLAMA_HOST={base}",
+        f"{'Bedrock':<12} AWS_ENDPOINT_URL_BEDROCK_RUNTIME={base} AWS_BEARER_TOKEN_BEDROCK={shown}",
+        "",
+        f"or: interlingua launch {'|'.join(CLIENTS)} --model NAME",
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def filled(text: str, base: str, key: str, model: str, folder: str) -> str:
+    """A template of a client's row with its values. No format string: JSON is full of braces."""
+    values: Mapping[str, str] = {"{base}": base, "{key}": key, "{model}": model, "{folder}": folder}
+    for mark, value in values.items():
+        text = text.replace(mark, value)
+    return text
