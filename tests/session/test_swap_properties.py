@@ -178,9 +178,9 @@ def check_body(name: str, body: bytes, world: World) -> None:
 
 def may_raise(turn: Turn, error: AdapterError, session: Session | SyncSession) -> bool:
     """Whether this turn could end in this error."""
-    if not session.messages:
-        return "say something first" in error.message
-    return turn.fault.kind in ("cut", "refused", "overflow") or isinstance(error, CancelledError)
+    if turn.fault.kind in ("cut", "refused", "overflow") or isinstance(error, CancelledError):
+        return True
+    return not session.messages and "say something first" in error.message
 
 
 def ends(turn: Turn, number: int) -> Kind:

@@ -43,7 +43,7 @@ from .together import Together, put_together, take_together
 __all__ = ["Field", "Row", "Rule", "Spec", "fill", "instead", "may", "must", "null", "unsaid"]
 
 Wire = dict[str, Json]
-OFF_WIRE = frozenset({"extras", "forms", "incomplete", "native_ids", "annotations", "output"})
+OFF_WIRE = frozenset({*"extras forms incomplete native_ids annotations output stopped stopped_reason".split()})
 """Fields that no row has: the engine's own, and those that are on no wire."""
 NO_MARKS: Mapping[str, Json] = {}
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, Generic, cast
+from typing import TYPE_CHECKING, Any, Generic, Literal, cast
 
 from msgspec.structs import force_setattr
 
@@ -21,12 +21,15 @@ if TYPE_CHECKING:
 
 __all__ = ["Response"]
 
+Stopped = Literal["limit", "cancelled", "handed_over"]
+
 
 class Response(Value, Generic[T_co], frozen=True, gc=True):  # an error and its partial response refer to each other
     """A whole answer, or the partial one that a cut stream left.
 
     ``raw_stop_reason`` is the provider's own word. ``request_id``, ``origin``, ``latency_ms``, ``attempts``,
-    ``losses`` and ``raw`` are filled by whoever made the call; encoders never read ``raw``.
+    ``losses`` and ``raw`` are filled by whoever made the call; encoders never read ``raw``. ``stopped`` is filled by a
+    session.
     """
 
     content: tuple[Block, ...] = ()
@@ -46,6 +49,10 @@ class Response(Value, Generic[T_co], frozen=True, gc=True):  # an error and its 
     output: T_co = cast("Any", None)
     """The answer as a value of the type that ``output=`` asked for. None if nothing was asked for, and where an answer
     calls tools, was cancelled or reached a limit. It is on no wire, and ``to_json`` leaves it out."""
+    stopped: Stopped | None = None
+    """Why a session's turn ended with this answer before the model was done; None if it was done."""
+    stopped_reason: str | None = None
+    """The same as a sentence."""
 
     if TYPE_CHECKING:  # what may be passed is wider than what is stored
 
@@ -65,6 +72,8 @@ class Response(Value, Generic[T_co], frozen=True, gc=True):  # an error and its 
             raw: Json = None,
             error: Json = None,
             output: T_co = ...,
+            stopped: Stopped | None = None,
+            stopped_reason: str | None = None,
             *,
             extras: dict[str, Json] = ...,
             forms: dict[str, Json] = ...,

@@ -137,6 +137,19 @@ class Session(StoredConversation):
         with _TaskCancellation():
             return await run_steps(Steps(turn.steps()), self._perform)
 
+    async def retry(
+        self,
+        *,
+        output: OutputType[T] = None,
+        output_retries: int = RETRIES,
+        **options: Unpack[TurnOptions],
+    ) -> Response[T]:
+        """The last question once more, as it was asked (``send`` or ``run``): its answer is taken back first, or it is
+        the question of a turn that failed without an answer. If this fails too, all is as it was before."""
+        turn = self.begin_retry(options, output=output, output_retries=output_retries)
+        with _TaskCancellation():
+            return await run_steps(Steps(turn.steps()), self._perform)
+
     def stream(
         self,
         *content: Content | None,

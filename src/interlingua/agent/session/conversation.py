@@ -36,17 +36,20 @@ from ..tools import Toolbox, ToolSource
 from ..tools.running import Batch
 from .call_states import NOT_STARTED, Starting
 from .connection import connected
-from .history import History
+from .history import History, Remembered
 from .options import TURN_OPTIONS, Content, Settings, SettingsArguments, split_arguments
 from .report import Report, cost_of, usage_of
 from .saved import FORMAT, VERSION, Head, Saved
 from .session_writer import Place, Writer, close_store, store_at
 from .turns import Turn
 
-__all__ = ["Conversation"]
+__all__ = ["Before", "Conversation", "as_question"]
 
 log = logging.getLogger("interlingua")
 T = TypeVar("T")
+
+Before = tuple[Remembered, bool]
+"""A history before a change, and whether it was not stored then."""
 
 STILL_RUNNING = (
     "a turn of this session is still running: wait for it, or cancel it; to leave a stream early, "
@@ -94,7 +97,9 @@ class Conversation(Settings):
         self._turn: Turn | None = None
         self._writer = Writer()
         self._unreadable: dict[str, Json] = {}
-        self._before_change: Any = None
+        self._before_change: Before | None = None
+        self.failed_question: Message | None = None
+        """The question of the last turn, if that failed without an answer and was taken back."""
         self._unsaved = False
         self._warnings: dict[str, bool] = {}  # what was logged of messages; whether the next report must repeat it
         self.model = model
@@ -200,23 +205,23 @@ class Conversation(Settings):
 
     @property
     def messages(self) -> tuple[Message, ...]:
-        """The whole history, with the messages that are not sent any more."""
-        return tuple(self.history.messages)
+        """The whole history, with the messages that are not sent any more, but without those that were taken back."""
+        return tuple(self.history.live)
 
     @property
     def usage(self) -> TokenUsage:
-        """Of all answers together."""
+        """Of all answers together, also of those that were taken back."""
         return usage_of(self.history.messages)
 
     @property
     def cost_usd(self) -> float | None:
-        """Of all answers together; None if the price of one is not known."""
+        """Of all answers together, also of those that were taken back; None if the price of one is not known."""
         return cost_of(self.history.messages)
 
     def add(self, *messages: Message) -> None:
         """Append messages as they are, such as an earlier conversation. An async session stores them with the next
         turn, or when it is closed."""
-        self._remember_state()
+        self.remember_state()
         for message in messages:
             self.history.add(self._clean(message))
         self._persist_change()
@@ -224,7 +229,7 @@ class Conversation(Settings):
     def answer(self, outputs: Iterable[ToolOutput]) -> None:
         """Answer calls that were left to the caller; the others are answered with an error. Stored as by ``add``."""
         results = [self._clean(ToolResultBlock(o.id, as_blocks(o.content), is_error=o.is_error)) for o in outputs]
-        self._remember_state()
+        self.remember_state()
         self.history.answer(results)
         self._persist_change()
 
@@ -247,30 +252,32 @@ class Conversation(Settings):
         output_retries: int = 0,
     ) -> Turn:
         """A new turn. Without content it goes on from the end of the history: a loop first runs the open calls."""
-        said = _said(content)
+        question = as_question(content)
         typed = None if output is None else output_of(output)
-        if self._turn is not None and not self._turn.over and not self._close_dropped_stream():
-            raise InvalidRequestError(STILL_RUNNING.format("with" if self.blocking else "async with"))
+        self.check_idle()
         if options and (unknown := sorted(set(options) - set(TURN_OPTIONS))):
             raise TypeError(f"a turn has no {', '.join(unknown)}; it can be given {', '.join(TURN_OPTIONS)}")
-        if typed is not None and options.get("output_schema") is not None:
-            raise TypeError("a turn is given either output_schema or output=, not both")
-        if self.store is not None:
-            self._remember_state()
         if typed is not None:
+            if options.get("output_schema") is not None:
+                raise TypeError("a turn is given either output_schema or output=, not both")
             options = {**options, "output_schema": typed.schema}
-        if said is not None:
-            self.history.add(self._clean(said))
+        before = self.remember_state()
+        if question is not None:
+            question = self.history.add(self._clean(question))
         elif not (loop and all(map(self.runs, self.history.open_calls))):
             self.history.settle()
-        turn = self._turn = Turn(
-            self, dict(options), loop=loop, seconds=seconds, output=typed, output_retries=output_retries
-        )
+        turn = self._turn = Turn(self, dict(options), loop=loop, seconds=seconds, question=question, before=before)
+        turn.output, turn.output_retries = typed, output_retries
         self.report = turn.report
         if self._warnings:
             self.report.warn(*(warning for warning, is_new in self._warnings.items() if is_new))
             self._warnings = dict.fromkeys(self._warnings, False)
         return turn
+
+    def check_idle(self) -> None:
+        """Raise if a turn is running."""
+        if self._turn is not None and not self._turn.over and not self._close_dropped_stream():
+            raise InvalidRequestError(STILL_RUNNING.format("with" if self.blocking else "async with"))
 
     def _close_dropped_stream(self) -> bool:
         """End the turn if it is a stream without any reference left; whether it was."""
@@ -300,7 +307,8 @@ class Conversation(Settings):
             model=model,
             system=self._system,
             options=msgspec.to_builtins(self.options),
-            omitted=tuple(sorted(self.history.omitted)),
+            omitted=tuple(sorted(self.history.omitted | self.history.undone)),
+            undone=tuple(sorted(self.history.undone)),
             metadata=self.metadata,
             forked_from=self.forked_from,
             unreadable=self._unreadable,
@@ -314,15 +322,17 @@ class Conversation(Settings):
             self._writer.persist(self.store, self.history, self.snapshot)
             self._unsaved = False
 
-    def _remember_state(self) -> None:
-        """Remember the history, in case that the change that follows cannot be stored."""
-        self._before_change = None if self.store is None else (self.history.state(), self._unsaved)
+    def remember_state(self) -> Before:
+        """Remember the history, in case that the change that follows comes to nothing."""
+        self.failed_question = None
+        self._before_change = self.history.state(), self._unsaved
+        return self._before_change
 
-    def take_back(self) -> None:
-        """Undo the change that could not be stored, so that it can be made once more."""
-        if self._before_change is not None:
-            state, self._unsaved = self._before_change
-            self.history.restore(state)
+    def take_back(self, before: Before | None = None) -> None:
+        """Undo all changes since then, or the last one, so that it can be made once more."""
+        state, unsaved = before or self._before_change or self.remember_state()
+        self.history.restore(state)
+        self._unsaved = unsaved
 
     def _persist_change(self) -> None:
         if not self.blocking:
@@ -339,7 +349,7 @@ class Conversation(Settings):
             close_store(self.store)
 
 
-def _said(content: tuple[Content | None, ...]) -> Message | None:
+def as_question(content: tuple[Content | None, ...]) -> Message | None:
     """What the user says: a message, or parts of one. None if nothing is said; empty content is refused."""
     if content in ((), (None,)):
         return None

@@ -1,9 +1,12 @@
-"""The history of a session: messages with ids, the calls that wait for an answer, and what is not sent any more."""
+"""The history of a session: messages with ids, the calls that wait for an answer, and what is not sent any more.
+
+``messages`` is a log: what is taken back stays in it, and its ids are in ``undone``. What counts are ``live`` messages.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from msgspec.structs import replace
 
@@ -17,25 +20,44 @@ from ..tools.calls import State
 from ..tools.running import Batch
 from .call_states import entry_of, why_unanswered, with_states
 
-__all__ = ["History", "Repair"]
+__all__ = ["History", "Remembered", "Repair"]
 
 Repair = Literal["synthesize", "refuse"]
 
 USER, ASSISTANT, TOOL = Role.user, Role.assistant, Role.tool
 
 
+class Remembered(NamedTuple):
+    """A history at one moment."""
+
+    messages: list[Message]
+    open: dict[str, ToolUseBlock]
+    omitted: set[str]
+    undone: set[str]
+
+
 class History:
     """Always legal: every call is answered before anything else is said."""
 
-    def __init__(self, messages: Iterable[Message] = (), omitted: Iterable[str] = (), repair: Repair = "synthesize"):
+    def __init__(
+        self,
+        messages: Iterable[Message] = (),
+        omitted: Iterable[str] = (),
+        repair: Repair = "synthesize",
+        undone: Iterable[str] = (),
+    ) -> None:
         self.repair: Repair = repair
         self.messages: list[Message] = []
-        self.omitted = set(omitted)
+        self.omitted, self.undone = set(omitted), set(undone)
         self.saved = 0
         """How many messages are stored already."""
+        self._ids = set[str]()
         self._open: dict[str, ToolUseBlock] = {}
         for message in messages:
-            self.add(message)
+            if message.id in self.undone and message.id not in self._ids:
+                self._append(message)
+            else:
+                self.add(message)
 
     def add(self, message: Message) -> Message:
         """Append a message; calls that it leaves behind unanswered are answered first, or it is refused.
@@ -49,15 +71,30 @@ class History:
             elif missing := [id for id in self._open if id not in answered]:
                 self._refuse(missing)
                 message = replace(message, content=(*self._made_up(missing), *message.content))
-        if message.id is None:
+        if message.id is None or message.id in self._ids:
             message = replace(message, id=new_message_id())
+        self._append(message)
+        self._note_calls(message)
+        return message
+
+    def _append(self, message: Message) -> None:
+        assert message.id is not None
+        self._ids.add(message.id)
         self.messages.append(message)
+
+    def _note_calls(self, message: Message) -> None:
         for block in message.content:
             if type(block) is ToolUseBlock and not block.incomplete:
                 self._open[block.id] = block
             elif type(block) is ToolResultBlock:
                 self._open.pop(block.tool_use_id, None)
-        return message
+
+    @property
+    def live(self) -> Sequence[Message]:
+        """The messages that were not taken back."""
+        if not self.undone:
+            return self.messages
+        return [message for message in self.messages if message.id not in self.undone]
 
     @property
     def open_calls(self) -> tuple[ToolUseBlock, ...]:
@@ -84,8 +121,11 @@ class History:
 
     def _last_answer(self) -> int | None:
         """Where the last answer stands. All open calls are its calls."""
-        places = range(len(self.messages) - 1, -1, -1)
-        return next((place for place in places if self.messages[place].role is ASSISTANT), None)
+        for place in range(len(self.messages) - 1, -1, -1):
+            message = self.messages[place]
+            if message.role is ASSISTANT and message.id not in self.undone:
+                return place
+        return None
 
     def mark(self, states: Mapping[str, State]) -> None:
         """Write how far calls of the last answer came."""
@@ -126,13 +166,26 @@ class History:
             self.answer([], cause)
         return added
 
-    def state(self) -> tuple[list[Message], dict[str, ToolUseBlock], set[str]]:
-        """What ``restore`` needs to undo all later changes."""
-        return self.messages.copy(), self._open.copy(), self.omitted.copy()
+    def take_back(self, count: int) -> tuple[Message, ...]:
+        """Take back the live messages after the first ``count``. Calls that are without results then are open again."""
+        live = self.live
+        kept, gone = live[:count], tuple(live[count:])
+        self.undone.update(message.id for message in gone if message.id is not None)
+        if kept and kept[-1].id in self.omitted:
+            self.omitted.difference_update(message.id for message in kept if message.id is not None)
+        self._open = {}
+        for message in kept:
+            self._note_calls(message)
+        return gone
 
-    def restore(self, state: tuple[list[Message], dict[str, ToolUseBlock], set[str]]) -> None:
+    def state(self) -> Remembered:
+        """What ``restore`` needs to undo all later changes."""
+        return Remembered(self.messages.copy(), self._open.copy(), self.omitted.copy(), self.undone.copy())
+
+    def restore(self, state: Remembered) -> None:
         """Undo every change since ``state`` was taken."""
-        self.messages, self._open, self.omitted = state
+        self.messages, self._open, self.omitted, self.undone = state
+        self._ids = {message.id for message in self.messages if message.id is not None}
         self.saved = min(self.saved, len(self.messages))
 
     def omit(self, messages: Iterable[Message]) -> None:
@@ -142,17 +195,18 @@ class History:
     def to_send(self) -> tuple[Message, ...]:
         """What the model is told."""
         if not self.omitted:
-            return tuple(self.messages)
-        return tuple(message for message in self.messages if message.id not in self.omitted)
+            return tuple(self.live)
+        return tuple(message for message in self.live if message.id not in self.omitted)
 
     def rearrange(self, shown: Sequence[Message]) -> int:
         """Let only ``shown`` be sent from now on; new ones among them (a summary) are written in where they stand.
 
         How many messages are not sent any more.
         """
-        known, kept = {message.id for message in self.messages}, {message.id for message in shown}
+        live = self.live
+        known, kept = {message.id for message in live}, {message.id for message in shown}
         before = len(self.omitted)
-        self.omit(message for message in self.messages if message.id not in kept)
+        self.omit(message for message in live if message.id not in kept)
         gone = len(self.omitted) - before
         behind: dict[str | None, list[Message]] = {}  # new messages, by the known one that they stand behind
         last: str | None = None
@@ -160,7 +214,9 @@ class History:
             if message.id in known and message.id is not None:
                 last = message.id
             else:
-                behind.setdefault(last, []).append(replace(message, id=new_message_id()))
+                made = new_message_id()
+                self._ids.add(made)
+                behind.setdefault(last, []).append(replace(message, id=made))
         if behind:
             self._write_in(behind)
         return gone

@@ -30,9 +30,9 @@ NO_PRICES = (
 class Report(Struct):
     """One turn.
 
-    ``stopped`` is why it ended: ``done``, at the step ``limit``, ``cancelled`` by the caller, ``failed`` with an error,
-    or ``handed_over`` because the caller must answer a tool call. ``left_out`` are tools that a behaviour filtered;
-    ``shortened`` counts messages that are not sent any more.
+    ``stopped`` is why it ended: ``done``, at a ``limit``, ``cancelled`` by the caller, ``failed`` with an error, or
+    ``handed_over`` because the caller must answer a tool call; ``stopped_reason`` says it in words. ``left_out`` are
+    tools that a behaviour filtered; ``shortened`` counts messages that are not sent any more.
     """
 
     steps: int = 0
@@ -43,6 +43,7 @@ class Report(Struct):
     warnings: tuple[str, ...] = ()
     shortened: int = 0
     stopped: Stopped = "done"
+    stopped_reason: str | None = None
 
     def add(self, response: Response, facts: dict[str, Json]) -> None:
         """Count an answer."""
@@ -53,6 +54,11 @@ class Report(Struct):
         if cost is None and response.usage is not None and find_spec("genai_prices") is None:
             self.warn(NO_PRICES)
         self.losses += response.losses
+
+    def stop(self, why: Stopped, reason: str) -> None:
+        """Note why the turn ended. The first reason counts."""
+        if self.stopped == "done":
+            self.stopped, self.stopped_reason = why, reason
 
     def warn(self, *warnings: str) -> None:
         """Add warnings, each only once."""

@@ -1,7 +1,8 @@
 """A session as it is stored. The format has a version; every release reads all older ones.
 
 Version 2 says who wrote the session last (``writer``, ``revision``). It may hold the states of tool calls
-(``metadata["calls"]`` of a message), blocks that are ``incomplete``, and what a load could not read (``unreadable``).
+(``metadata["calls"]`` of a message), blocks that are ``incomplete``, what a load could not read (``unreadable``), and
+which messages were taken back (``undone``).
 """
 
 from __future__ import annotations
@@ -54,6 +55,7 @@ class Mark(Struct, frozen=True):
 class Head(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """All of a session but its messages. ``omitted`` are ids of messages that are not sent any more.
 
+    ``undone`` are ids of messages that were taken back. They are among ``omitted`` too, for readers that know no other.
     ``unreadable`` are fields that a load could not read, as they were in the file.
     """
 
@@ -66,6 +68,7 @@ class Head(Struct, frozen=True, kw_only=True, omit_defaults=True):
     system: tuple[Block, ...] = ()
     options: dict[str, Json] = msgspec.field(default={}, name="wishes")  # its name in the format since version 1
     omitted: tuple[str, ...] = ()
+    undone: tuple[str, ...] = ()
     metadata: dict[str, Json] = {}
     forked_from: str | None = None
     unreadable: dict[str, Json] = {}

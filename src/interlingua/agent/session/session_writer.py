@@ -59,7 +59,7 @@ class Writer:
         self.id, self.revision = new_ulid(), 0
         self._seen: dict[str, int] = {}
         self._lock = Lock()
-        self._stored: tuple[Store, bytes] | None = None
+        self._stored: tuple[Store, bytes, int] | None = None
 
     def note_loaded(self, head: Head) -> None:
         """The session was loaded from this state, which may be replaced."""
@@ -76,7 +76,7 @@ class Writer:
             since, history.saved = history.saved, len(history.messages)
             try:
                 saved = snapshot()
-                state = store, encode(saved.head)
+                state = store, encode(saved.head), len(saved.messages)
                 if self._stored == state and since >= len(saved.messages):
                     return
                 same = self._stored is not None and self._stored[0] is store

@@ -12,19 +12,19 @@ from ...types.tools import Tool
 from ..routing import Router
 from ..routing.router import Models
 from ..tools import ToolSource
-from .conversation import Conversation
 from .history import History
 from .options import read_turn_options
 from .saved import Saved
 from .session_writer import Place, open_store
 from .stores import JsonStore
+from .undoing import UndoableConversation
 
 __all__ = ["StoredConversation"]
 
 log = logging.getLogger("interlingua")
 
 
-class StoredConversation(Conversation):
+class StoredConversation(UndoableConversation):
     """A conversation with ``save``, ``load`` and ``fork``."""
 
     def save(self, store: Place, *, overwrite: bool = False) -> None:
@@ -65,7 +65,8 @@ class StoredConversation(Conversation):
         options, unread = read_turn_options(head.options)
         arguments: dict[str, Any] = {**options, "metadata": deepcopy(head.metadata), "id": head.id, **settings}
         made = cls(head.model if model is None else model, tools, head.system, **arguments)
-        made.history = History(saved.messages, head.omitted, made.repair)
+        omitted = set(head.omitted).difference(head.undone)
+        made.history = History(saved.messages, omitted, made.repair, head.undone)
         made.forked_from, made._unreadable = head.forked_from, {**head.unreadable, **unread}
         unread_options = (f"the setting {name} could not be read: {value!r}" for name, value in unread.items())
         for problem in (*saved.problems, *unread_options):

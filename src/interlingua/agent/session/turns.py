@@ -36,12 +36,13 @@ from .call_states import BY_CALLER, cause_of, entries, refusals
 from .report import Report, facts_of
 
 if TYPE_CHECKING:
-    from .conversation import Conversation
+    from .conversation import Before, Conversation
 
 __all__ = ["Persist", "RunTools", "Shorten", "Turn"]
 
 CANCELLED, PAUSED = StopReason.cancelled, StopReason.pause_turn
 LIMIT = "the limit of steps for this turn is reached"
+HANDED_OVER = "the caller must answer a tool call"
 CUT_CALL = "the answer was cut in the middle of a tool call, which was not run"
 
 
@@ -72,6 +73,8 @@ class Turn:
     route: Route
     watched = False
     """Whether steps and tools are told to the reader of a stream."""
+    output: Output[Any] | None = None
+    output_retries = 0
     _call: CallModel | None = None
     _cost: float | None = None
 
@@ -82,18 +85,23 @@ class Turn:
         *,
         loop: bool,
         seconds: float | None,
-        output: Output[Any] | None = None,
-        output_retries: int = 0,
+        question: Message | None,
+        before: Before,
     ) -> None:
         self.conversation, self.options, self.loop = conversation, options, loop
-        self.output, self._retries = output, output_retries
+        self.question, self.before = question, before
+        self._last = conversation.history.messages[-1:]
         self.request_id = new_ulid()
         self.deadline = None if seconds is None else Deadline(seconds, time.monotonic)
         self.report = Report()
         self.cancelled = self.over = False
 
     def steps(self) -> Steps:
-        """The whole turn. If the user's message cannot be stored, no model is called, and the history is restored."""
+        """The whole turn. If it fails before anything came of it, the history is as it was before; not if the caller
+        cancels it, or leaves.
+
+        If the user's message cannot be stored, no model is called.
+        """
         conversation, response = self.conversation, Response((), CANCELLED)
         is_stored = conversation.store is not None
         try:
@@ -117,9 +125,9 @@ class Turn:
                 if self.watched:
                     yield Tell(StepEnd(self.report.steps, response.stop_reason, response.usage, self._cost))
                 if over and (typed := self._typed(response)) is not None:
-                    return typed
-            self.report.stopped = "cancelled"
-            return response
+                    return self._stamped(typed)
+            self.report.stop("cancelled", BY_CALLER)
+            return self._stamped(response)
         except BaseException as error:
             self._note_failure(error, response)
             if is_stored and not isinstance(error, StoreError):
@@ -128,15 +136,29 @@ class Turn:
         finally:
             self.over = True
 
+    def _stamped(self, response: Response) -> Response:
+        report = self.report
+        if report.stopped in ("done", "failed"):
+            return response
+        return replace(response, stopped=report.stopped, stopped_reason=report.stopped_reason)
+
     def _note_failure(self, error: BaseException, response: Response) -> None:
         """Report a turn that failed or was cancelled. Open calls of a cancelled turn are answered with the cause."""
         history = self.conversation.history
         is_cancelled = isinstance(error, CancelledError) or not isinstance(error, AdapterError)
-        self.report.stopped = "cancelled" if is_cancelled else "failed"
+        self.report.stop("cancelled" if is_cancelled else "failed", cause_of(error))
         if is_cancelled and history.open_calls and self._runs_open_calls():
             history.answer([], cause_of(error))
         if isinstance(error, StoreError) and error.response is None and response.content:
             error.response = response
+        if not isinstance(error, GeneratorExit | CancelledError) and self._came_to_nothing():
+            self.conversation.take_back(self.before)
+            self.conversation.failed_question = self.question
+
+    def _came_to_nothing(self) -> bool:
+        """Whether nothing was said since the turn began, so that its question would be left without an answer."""
+        messages = self.conversation.history.messages
+        return bool(messages and self._last) and messages[-1] is self._last[0]
 
     def _store(self, response: Response | None) -> Generator[Persist, None, None]:
         """Store the history. An error carries the response, which is not lost then."""
@@ -150,7 +172,7 @@ class Turn:
         try:
             yield from self._store(None)
         except StoreError:
-            self.conversation.take_back()
+            self.conversation.take_back(self.before)
             raise
 
     def _store_rest(self, error: BaseException) -> Generator[Persist, None, None]:
@@ -165,17 +187,17 @@ class Turn:
         if len(calls) < len(response.tool_uses):
             self.report.warn(CUT_CALL)
         if response.stop_reason is CANCELLED or self.cancelled:
-            self.report.stopped = "cancelled"
+            self.report.stop("cancelled", BY_CALLER)
             if history.open_calls:
                 history.answer([], BY_CALLER)
             return True
         if not self.loop or not (calls or response.stop_reason is PAUSED):
             return True
         if not self._runs_open_calls():
-            self.report.stopped = "handed_over"
+            self.report.stop("handed_over", HANDED_OVER)
             return True
         if self.report.steps >= self.conversation.max_steps:
-            self.report.stopped = "limit"
+            self.report.stop("limit", LIMIT)
             self.report.warn(f"stopped after {self.conversation.max_steps} steps")
             if history.open_calls:
                 history.answer([], LIMIT)
@@ -189,9 +211,9 @@ class Turn:
         try:
             return read_answer(response, self.output)
         except OutputError as error:
-            if not self._retries or not asks_again(error):
+            if not self.output_retries or not asks_again(error):
                 raise
-            self._retries -= 1
+            self.output_retries -= 1
             self.conversation.history.add(replace(why_again(error), id=new_message_id()))
         return None
 

@@ -11,7 +11,7 @@ import msgspec
 from ...agent.session import Session
 from ...agent.swap import SwapPlan
 from ...codec.registry import DIALECTS, dialect as find
-from ...errors import AdapterError
+from ...errors import AdapterError, InvalidRequestError
 from ...models.providers import PROVIDERS
 from ...types.loss import Loss
 from ...types.messages import Message
@@ -100,12 +100,10 @@ async def _retry(chat: Chat, rest: str) -> None:
 
 def _take_back(session: Session) -> Message:
     """The last question, which is taken back with all that followed it."""
-    messages, _, omitted = session.history.state()
-    places = [place for place, message in enumerate(messages) if message.role is Role.user]
-    if not places:
-        raise CommandError("there is nothing to take back")
-    session.history.restore((messages[: places[-1]], {}, omitted))
-    return messages[places[-1]]
+    try:
+        return session.pop()[0]
+    except InvalidRequestError:
+        raise CommandError("there is nothing to take back") from None
 
 
 async def _fork(chat: Chat, rest: str) -> None:
