@@ -51,7 +51,7 @@ PAPER = DocumentBlock(Base64Source("application/pdf", "aGk="))
 def fit(name: str, catalogue: Catalogue = BARE, **fields: Any) -> tuple[Request, list[tuple[str, str]], Request]:
     """What becomes of a request to ``provider:model``; the losses; and the request as it was."""
     provider, model = name.split(":", 1)
-    unsupported = fields.pop("unsupported", "drop")
+    unsupported = fields.pop("unsupported", None)
     request = Request(**{"messages": [Message("user", "hi")], "model": model, **fields})
     able = catalogue.capabilities_for(provider, model)
     fitted, losses = fit_request(request, catalogue.facts(provider, model), able, unsupported)

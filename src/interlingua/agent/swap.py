@@ -6,9 +6,18 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from ..client.fitting import match_results, problems as refusals, unanswered
+from ..client.fitting import (
+    LEAVING_OUT,
+    TargetModel,
+    Unsupported,
+    leave_out,
+    match_results,
+    problems as refusals,
+    unanswered,
+)
 from ..dialects import dialect
 from ..errors import AdapterError
+from ..models.catalogue import Facts
 from ..models.estimate import estimate_request
 from ..models.pricing import Pricing
 from ..models.providers import Provider, provider
@@ -47,19 +56,27 @@ def plan_swap(
     pricing: Pricing | None = None,
     row: Provider | None = None,
     own: bool = False,
+    unsupported: Unsupported | None = None,
 ) -> SwapPlan:
     """What would be lost, and whether it would work at all, if this conversation went on there.
 
     ``row`` is for a provider that is in no table. ``own`` is for an adapter of your own: what it loses, only it knows.
+    ``unsupported`` is what becomes of content that the model cannot read, as for a client.
     """
     row = None if own else row or provider(to.provider or "")
     name = row.name if row is not None else to.provider or ""
     request = Request(messages=tuple(messages), tools=tuple(tools), system=system or (), model=to.model)
-    problems = [*unanswered(messages), *(refusals(request, to.capabilities) if to.capabilities else ())]
+    able = to.capabilities
     losses: tuple[Loss, ...] = ()
+    if able is not None and unsupported in LEAVING_OUT:
+        model = TargetModel(Facts(), able, request)
+        request = leave_out(request, model, describe=unsupported == "describe")
+        losses = tuple(model.losses)
+    problems = [*unanswered(messages), *(() if able is None else refusals(request, able))]
     try:
         if not problems:
-            request, losses = match_results(request)
+            request, matched = match_results(request)
+            losses += matched
         if row is not None:
             losses += dialect(row.dialect, row.name).encode_request(request, to).losses
     except AdapterError as error:

@@ -98,8 +98,10 @@ class Settings(TypedDict, total=False):
     """The arguments of both clients beside provider, configuration and default model."""
 
     on_loss: OnLoss
-    unsupported: Unsupported
-    """A parameter that the model does not take is dropped with a Loss, or the request is refused."""
+    unsupported: Unsupported | None
+    """What becomes of what the model does not take. By default parameters are dropped with a Loss, and a request with
+    content that it cannot read is refused. ``"drop"`` leaves such content out too, ``"describe"`` puts a note in its
+    place, ``"refuse"`` refuses the request for either."""
     catalogue: Catalogue | None
     """Names and abilities of models. ``Catalogue(())`` knows nothing, so nothing is refused or changed."""
     prepare: Callable[[Request], Request] | None
@@ -121,7 +123,7 @@ class Adapter:
         *,
         model: str | None = None,
         on_loss: OnLoss = "warn",
-        unsupported: Unsupported = "drop",
+        unsupported: Unsupported | None = None,
         catalogue: Catalogue | None = None,
         prepare: Callable[[Request], Request] | None = None,
         limiter: Limiter | None = None,
@@ -136,7 +138,7 @@ class Adapter:
         self._address = Address(self.provider, self.config)
         self.model, self.bus, self.limiter = model, bus, limiter
         self.on_loss: OnLoss = on_loss
-        self.unsupported: Unsupported = unsupported
+        self.unsupported: Unsupported | None = unsupported
         self.dialect = dialect(self.provider.dialect, self.name)
         self._catalogue, self._prepare, self._clock, self._chance = catalogue, prepare, clock, chance
         self._targets: dict[str, tuple[Target, Fitter | None]] = {}

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from ...client.adapter import Adapter, ProviderAdapter
 from ...client.config import AdapterConfig
 from ...client.deadline import Deadline
-from ...client.fitting import problems
+from ...client.fitting import LEAVING_OUT, problems
 from ...client.limiter import Limiter
 from ...client.retry import Budget
 from ...errors import AdapterError, InvalidRequestError, ServerError
@@ -62,8 +62,20 @@ class Candidate(Struct, frozen=True):
         return self.able.max_context_tokens
 
     def problem(self, request: Request) -> str | None:
-        """Why it cannot read a request."""
+        """Why it cannot read a request as it is."""
         return next(problems(replace(request, model=self.model), self.able), None)
+
+    @property
+    def is_strict(self) -> bool:
+        """Whether it refuses what it cannot read. Else it reads the rest, or notes in its place."""
+        return getattr(self.adapter, "unsupported", None) not in LEAVING_OUT
+
+    def tokens(self, request: Request) -> int:
+        """An estimate of a request's tokens, as this model counts them."""
+        named = replace(request, model=self.model)
+        if isinstance(self.adapter, Adapter):
+            return self.adapter.estimate(named)
+        return self.adapter.estimate_input_tokens(named.messages, named.tools, named.system)
 
 
 class Choice(Struct, frozen=True, omit_defaults=True):
@@ -88,6 +100,8 @@ class Route(Struct):
     limiters: tuple[Limiter, ...] = ()
     """What every attempt waits for, besides the limiter of its client."""
     _not_called: list[Candidate] = []
+    _too_long: dict[str, str] | None = None
+    """Why the conversation does not fit a model by its estimate, by the model's name; empty if it fits none."""
     _attempts_before: int = 0
 
     def begin(self, deadline: Deadline | None = None) -> Budget:
@@ -96,7 +110,7 @@ class Route(Struct):
         Returns the budget of the call, by the settings of the first candidate.
         """
         first = self.current
-        self.record, self.error = [], None
+        self.record, self.error, self._too_long = [], None, None
         others = [candidate for candidate in self.candidates if candidate is not first]
         self._not_called = others if first is None else [first, *others]
         adapter = self.candidates[0].adapter
@@ -108,7 +122,11 @@ class Route(Struct):
         return budget
 
     def next(self, request: Request) -> Candidate:
-        """The model to call now. Raises the last failure if none is left."""
+        """The model to call now. Raises the last failure if none is left. Models that can read all of the request come
+        before those that would leave something out."""
+        if len(self.candidates) > 1 and self._too_long is None:
+            self._too_long = self._measure(request)
+            self._not_called.sort(key=lambda candidate: not candidate.is_strict and bool(candidate.problem(request)))
         while self._not_called:
             candidate = self._not_called.pop(0)
             # a model without alternative is not skipped: its own refusal is the better answer
@@ -128,9 +146,21 @@ class Route(Struct):
         if overflowed and (candidate.window or 0) <= (self.window or 0):
             return "its context window is no larger"
         why = candidate.problem(request)
-        if why is None and not candidate.breaker.allows(self.clock()):
-            return FAILING
-        return why
+        if why is not None and candidate.is_strict:
+            return why
+        if self._too_long and candidate.name in self._too_long:
+            return self._too_long[candidate.name]
+        return None if candidate.breaker.allows(self.clock()) else FAILING
+
+    def _measure(self, request: Request) -> dict[str, str]:
+        """The models whose context windows are too small for the request, and why; none if all are."""
+        counts = {c.name: (c.tokens(request), c.window) for c in self.candidates if c.window is not None}
+        found = {
+            name: f"the conversation has about {tokens} tokens, and its context window {window}"
+            for name, (tokens, window) in counts.items()
+            if tokens > window
+        }
+        return found if len(found) < len(self.candidates) else {}
 
     @property
     def window(self) -> int | None:

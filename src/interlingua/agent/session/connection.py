@@ -32,7 +32,7 @@ class ConnectionArguments(TypedDict, total=False):
     models: str | Path | None
     """The path of a ``models.yaml``."""
     on_loss: OnLoss
-    unsupported: Unsupported
+    unsupported: Unsupported | None
     limiter: Limiter | None
     """Requests and tokens a minute, and calls at once; several sessions and clients may share one."""
     script: Choice

@@ -158,6 +158,7 @@ class Conversation(Settings):
             pricing=self.pricing,
             row=ours.provider if ours else None,
             own=ours is None,
+            unsupported=ours.unsupported if ours else None,
         )
 
     # ---------------------------------------------------------------------------------------------------- the tools

@@ -1,8 +1,9 @@
 """A request changed so that the model accepts it, before anything is sent.
 
-Content that the model cannot read (an image, a tool) is refused with an error: an answer that ignores half of the
-question is worse than none. A parameter that the model does not take is dropped with a Loss, or refused, as the caller
-chooses. What is known of models comes from the catalogue; to an unknown model everything is sent as written.
+Content that the model cannot read (an image, a tool) is refused with an error, since an answer that ignores half of the
+question is worse than none; unless the caller chooses that it is left out or described. A parameter that the model does
+not take is dropped with a Loss, or refused, as the caller chooses. What is known of models comes from the catalogue; to
+an unknown model everything is sent as written.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from ...types.request import Request
 from .cache_marks import unmarked
 from .content import problems, unfinished
 from .fast_check import Fitter
+from .left_out import leave_out
 from .parameters import by_tool, forced, limited, one_call, rejected
 from .target_model import TargetModel
 from .thinking import fit_thinking
@@ -24,9 +26,12 @@ from .tool_results import match_results, results_match, unanswered
 from .tool_roots import roots_are_plain, with_plain_roots
 
 __all__ = [
+    "LEAVING_OUT",
     "Fitter",
+    "TargetModel",
     "Unsupported",
     "fit_request",
+    "leave_out",
     "match_results",
     "problems",
     "results_match",
@@ -35,21 +40,30 @@ __all__ = [
     "with_plain_roots",
 ]
 
-Unsupported = Literal["drop", "refuse"]
+Unsupported = Literal["drop", "describe", "refuse"]
+"""What becomes of what the model does not take, each a Loss: parameters are dropped, and so is content, or a note takes
+its place; or the request is refused. By default (None) parameters are dropped, and for content the request is refused.
+"""
+
+LEAVING_OUT = ("drop", "describe")
+"""The choices with which no content is a reason to refuse."""
 
 STEPS = (forced, fit_thinking, rejected, limited, one_call, unmarked)
 
 
 def fit_request(
-    request: Request, facts: Facts, able: AdapterCapabilities, unsupported: Unsupported = "drop"
+    request: Request, facts: Facts, able: AdapterCapabilities, unsupported: Unsupported | None = None
 ) -> tuple[Request, tuple[Loss, ...]]:
     """The request as the model takes it, and what was changed. Raises ``InvalidRequestError`` if it cannot be."""
+    model = TargetModel(facts, able, request)
     wrong = [*problems(request, able)]
+    if wrong and unsupported in LEAVING_OUT:
+        request = leave_out(request, model, describe=unsupported == "describe")
+        wrong = [*problems(request, able)]
     if facts.prefill is False:
         wrong += unfinished(request)
     if wrong:
         raise InvalidRequestError("; ".join(wrong))
-    model = TargetModel(facts, able, request)
     fitted = request
     for step in STEPS:
         fitted = step(fitted, model)

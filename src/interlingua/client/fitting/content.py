@@ -21,7 +21,7 @@ from ...types.messages import Message
 from ...types.request import Request
 from ...types.words import Role
 
-__all__ = ["problems", "unfinished"]
+__all__ = ["lack_of", "problems", "unfinished"]
 
 SYSTEM, ASSISTANT = Role.system, Role.assistant
 
@@ -52,9 +52,9 @@ def problems(request: Request, able: AdapterCapabilities) -> Iterator[str]:
     if request.output_schema is not None and not (able.structured_output or able.tools):
         yield f"output_schema: {name} has no structured output, and no tools to approximate it with"
     if not _is_plain(request):
-        unable = {kind: lack for kind, (ability, lack) in NEEDS.items() if not getattr(able, ability)}
         for place, block in _special_blocks(request):
-            yield from _unreadable(block, unable, able.image_types, f"{place}: {name}")
+            if (lack := lack_of(block, able)) is not None:
+                yield f"{place}: {name} {lack}"
 
 
 def _is_plain(request: Request) -> bool:
@@ -75,13 +75,16 @@ def _special_blocks(request: Request) -> list[tuple[str, Block]]:
     return found
 
 
-def _unreadable(block: Block, unable: dict[type, str], image_types: tuple[str, ...], subject: str) -> Iterator[str]:
-    if type(block) in unable:
-        yield f"{subject} {unable[type(block)]}"
-    elif type(block) is ImageBlock and image_types and isinstance(block.source, Base64Source | UrlSource):
+def lack_of(block: Block, able: AdapterCapabilities) -> str | None:
+    """Why the model cannot read this block, as what follows its name; None if it can."""
+    need = NEEDS.get(type(block))
+    if need is not None and not getattr(able, need[0]):
+        return need[1]
+    if type(block) is ImageBlock and able.image_types and isinstance(block.source, Base64Source | UrlSource):
         kind = (block.source.media_type or "").lower()
-        if kind and kind not in image_types:
-            yield f"{subject} takes no {kind}, only {', '.join(image_types)}"
+        if kind and kind not in able.image_types:
+            return f"takes no {kind}, only {', '.join(able.image_types)}"
+    return None
 
 
 def unfinished(request: Request) -> Iterator[str]:

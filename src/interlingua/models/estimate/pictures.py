@@ -9,7 +9,7 @@ from struct import calcsize, unpack_from
 
 from .families import LONGEST_NAME
 
-__all__ = ["USUAL_SIZE", "picture_size", "picture_tokens"]
+__all__ = ["USUAL_SIZE", "known_picture_size", "picture_size", "picture_tokens"]
 
 USUAL_SIZE = (1024, 1024)
 HEAD = 87_380
@@ -19,15 +19,20 @@ JPEG_FRAMES = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
 
 def picture_size(data: str) -> tuple[int, int]:
     """Width and height of a base64 picture, read from its first bytes; a usual size where they do not tell."""
+    return known_picture_size(data) or USUAL_SIZE
+
+
+def known_picture_size(data: str) -> tuple[int, int] | None:
+    """The same; None where they do not tell."""
     try:
         head = a2b_base64(data[:HEAD])
     except ValueError:
-        return USUAL_SIZE
+        return None
     for magic, at, code in SIZES:
         if head.startswith(magic) and len(head) >= at + calcsize(code):
             width, height = unpack_from(code, head, at)
             return (width & 0x3FFF, height & 0x3FFF) if code == "<HH" else (width, height)
-    return (_jpeg_size(head) if head.startswith(b"\xff\xd8") else None) or USUAL_SIZE
+    return _jpeg_size(head) if head.startswith(b"\xff\xd8") else None
 
 
 SIZES = (
