@@ -125,6 +125,7 @@ CONCEPTS: dict[str, dict[str, Concept]] = {
         "thinking off": setting(thinking=Thinking(mode="disabled")),
         "user id": setting(metadata={"user_id": "u1"}),
         "service tier": setting(service_tier="auto"),
+        "verbosity": setting(verbosity="low"),
         "streaming": setting(stream=True),
         "betas": setting(betas=("files-api-2025-04-14",)),
     },

@@ -44,6 +44,7 @@ SWAPS: dict[str, dict[str, str]] = {
     "ttl": {"5m": "1h", "1h": "5m"},
     "media_type": {"image/png": "image/jpeg", "image/jpeg": "image/png"},
     "service_tier": {},
+    "verbosity": {"low": "high", "medium": "low", "high": "low"},
 }
 # Texts: what to add, so that ids stay ids and base64 stays base64.
 BEFORE = {"data": "AAAA", "signature": "AAAA"}

@@ -27,6 +27,7 @@ top k                              yes      no      no        yes     yes     ye
 stop sequences                     yes      yes     no        yes     yes     yes
 seed                               no       yes     no        yes     yes     no
 service tier                       yes      yes     yes       yes     no      yes
+verbosity                          no       yes     yes       no      no      no
 stream                             yes      yes     yes       yes     yes     yes
 betas                              yes      no      no        no      no      yes
 output schema                      yes      yes     yes       yes     yes     yes

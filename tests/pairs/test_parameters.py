@@ -139,6 +139,18 @@ def test_flexible_tier() -> None:
     )
 
 
+def test_verbosity() -> None:
+    check(
+        Request(verbosity="low"),
+        anthropic_messages=lossy({}, "verbosity dropped"),
+        openai_chat={"verbosity": "low"},
+        openai_responses={"text": {"verbosity": "low"}},
+        gemini=lossy({}, "verbosity dropped"),
+        ollama=lossy({}, "verbosity dropped"),
+        bedrock_converse=lossy({}, "verbosity dropped"),
+    )
+
+
 def test_betas() -> None:
     check(
         Request(betas=("context-1m-2025-08-07", "files-api-2025-04-14")),

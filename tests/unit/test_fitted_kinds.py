@@ -9,7 +9,7 @@ import pytest
 from interlingua.codec.fitted_kinds import AtLeast, Bounded, FilledStrings, Suffixed
 from interlingua.codec.kinds import ANY, Each
 from interlingua.codec.ledger import Ledger
-from interlingua.codec.rows import Row, fill, may, must, unsaid
+from interlingua.codec.rows import OFF_WIRE, Row, fill, may, must, unsaid
 from interlingua.codec.table import Frame, Table
 from interlingua.types import (
     OpaqueBlock,
@@ -22,10 +22,8 @@ from interlingua.types import (
 )
 
 HERE = "toy"
-NAMES = (
-    "messages model system tools tool_choice top_k seed output_schema thinking metadata service_tier betas stream"
-    " request_id output_name"
-)
+SAID = {"max_output_tokens", "temperature", "top_p", "stop_sequences"}
+NAMES = " ".join(name for name in Request.__struct_fields__ if name not in SAID | OFF_WIRE)
 PARAMS = Frame(HERE, Row(Request, None,
     max_output_tokens=may("limits.most", Bounded("an integer", int, least=1, reason="the nearest is {}")),
     temperature=may("limits.heat", Bounded("a number", int, float, least=0, most=1, reason="the nearest is {}")),

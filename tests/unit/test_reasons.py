@@ -49,7 +49,7 @@ def test_a_reason_of_the_old_kind_is_found(why: str) -> None:
     assert BANNED.search(found)
 
 
-SHARED_KEYS = ("verbosity", "n", "logprobs", "user", "store", "prompt_cache_key", "presence_penalty", "response_format")
+SHARED_KEYS = ("n", "logprobs", "user", "store", "prompt_cache_key", "presence_penalty", "response_format")
 
 
 @pytest.mark.parametrize("key", SHARED_KEYS)

@@ -13,7 +13,7 @@ from interlingua.codec.arguments import arguments_at
 from interlingua.codec.compiler import source_of
 from interlingua.codec.kinds import BOOL, INT, OBJECT, REFUSED, Each, Negated, One, Texts, Vocabulary
 from interlingua.codec.ledger import Ledger
-from interlingua.codec.rows import Row, Rule, fill, instead, may, must, null, unsaid
+from interlingua.codec.rows import OFF_WIRE, Row, Rule, fill, instead, may, must, null, unsaid
 from interlingua.codec.rules import drop
 from interlingua.codec.table import Frame, Table
 from interlingua.types import (
@@ -286,7 +286,8 @@ def test_one_plain_text_is_usually_a_string_or_usually_a_list() -> None:
         assert table.write(ToolResultBlock("1", (TextBlock("a"),)), Ledger()) == {"ref": "1", "gave": written}
 
 
-NAMES = "messages system tools tool_choice output_schema thinking metadata betas request_id stop_sequences output_name"
+SAID = {"model", "max_output_tokens", "seed", "stream", "temperature", "top_p", "top_k", "service_tier"}
+NAMES = " ".join(name for name in Request.__struct_fields__ if name not in SAID | OFF_WIRE)
 PARAMS = Frame(HERE, Row(Request, None, model=may("who"), max_output_tokens=may("limits.tokens", INT),
                seed=may("limits.seed"), stream=may("flow", BOOL), temperature=unsaid("toy is cold"), top_p=unsaid("no"),
                top_k=unsaid("no"), service_tier=may("tier", Vocabulary({"slow": "flex"}, "toy has no tier {}")),

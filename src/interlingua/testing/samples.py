@@ -110,6 +110,7 @@ def _parameters() -> list[Sample]:
         field("stop_sequences", ("END", "STOP")),
         field("seed", 7),
         field("service_tier", "default"),
+        field("verbosity", "low"),
         field("stream", True),
         field("betas", ("beta-one", "beta-two")),
         field("output_schema", schema),

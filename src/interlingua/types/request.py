@@ -61,6 +61,8 @@ class Request(Value, frozen=True):
     request_id: str | None = None
     output_name: str | None = None
     """What ``output_schema`` is called, in protocols that name it."""
+    verbosity: str | None = None
+    """How long the answer shall be: ``low``, ``medium`` or ``high``."""
 
     if TYPE_CHECKING:  # what may be passed is wider than what is stored
 
@@ -85,6 +87,7 @@ class Request(Value, frozen=True):
             stream: bool | None = None,
             request_id: str | None = None,
             output_name: str | None = None,
+            verbosity: str | None = None,
             *,
             extras: dict[str, Json] = ...,
             forms: dict[str, Json] = ...,
@@ -94,9 +97,8 @@ class Request(Value, frozen=True):
         kinds = (type(self.messages), type(self.system), type(self.tools), type(self.stop_sequences), type(self.betas))
         if kinds != TUPLES:
             self._as_tuples()
-        if not MESSAGE_TYPES.issuperset(map(type, self.messages)) or not TEXTS.issuperset(
-            (type(self.model), type(self.service_tier), type(self.request_id), type(self.output_name))
-        ):
+        texts = (self.model, self.service_tier, self.request_id, self.output_name, self.verbosity)
+        if not MESSAGE_TYPES.issuperset(map(type, self.messages)) or not TEXTS.issuperset(map(type, texts)):
             check(self)
         if not NUMBERS.issuperset((type(self.max_output_tokens), type(self.top_k), type(self.seed))) or not (
             SHARES.issuperset((type(self.temperature), type(self.top_p)))

@@ -53,6 +53,7 @@ class TurnOptions(TypedDict, total=False):
     output_name: str | None
     thinking: Thinking | None
     service_tier: str | None
+    verbosity: str | None
     betas: tuple[str, ...]
 
 

@@ -68,6 +68,7 @@ class Defaults(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=Tr
     seed: int | None = None
     thinking: ThinkingEntry | None = None
     service_tier: str | None = None
+    verbosity: str | None = None
     betas: tuple[str, ...] | None = None
     metadata: dict[str, Any] | None = None
 

@@ -164,6 +164,7 @@ PARAMS = Frame(NAME,
         stream=may("stream", BOOL),
         service_tier=may("service_tier", TIERS),
         seed=unsaid(f"{NAME} has no `seed`"),
+        verbosity=unsaid(f"{NAME} has no `verbosity`"),
         output_name=unsaid(f"{NAME} has no `output_name`", "form"),
         elsewhere="messages system tools tool_choice output_schema thinking metadata betas request_id"),
 )

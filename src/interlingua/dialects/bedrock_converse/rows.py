@@ -363,6 +363,7 @@ PARAMS = Frame(NAME,
         service_tier=may("serviceTier.type", TIERS),
         metadata=may("requestMetadata", By(rules.read_tags, rules.write_tags, name="an object of strings")),
         seed=unsaid(f"{NAME} has no `seed`"),
+        verbosity=unsaid(f"{NAME} has no `verbosity`"),
         elsewhere="messages model system tools tool_choice top_k output_schema output_name thinking betas stream"
                   " request_id"),
 )

@@ -39,7 +39,7 @@ PARAMS = FieldTable(
     Field("stop_sequences", "stopSequences", (list,)),
     Field("seed", "seed", (int,)),
 )
-NO_WORD = FieldTable(NAME, Field("betas", None), Field("output_name", None, weight="form"))
+NO_WORD = FieldTable(NAME, Field("betas", None), Field("verbosity", None), Field("output_name", None, weight="form"))
 TIERS = Words([("standard", "default"), ("flex", "flex"), ("priority", "priority"), ("unspecified", "auto")])
 LEVELS = ("minimal", "low", "medium", "high")
 DISPLAYS = {True: "summarized", False: "omitted"}

@@ -96,7 +96,7 @@ def read_identity(rest: Wire, fields: dict[str, Any], mark: Wire) -> None:
 
 
 def read_format(rest: Wire, fields: dict[str, Any], mark: Wire) -> None:
-    """The schema is ours; its description, and the verbosity beside it, are only this protocol's."""
+    """The schema is ours; its description is only this protocol's."""
     wire = rest["text"].get("format")
     if not is_object(wire) or wire.get("type") != "json_schema" or not is_object(wire.get("schema")):
         return
@@ -142,7 +142,7 @@ def write_request(request: Request, target: Target | None) -> Encoded:
         scribe.where = ()
     name = say_name(request, scribe) if request.output_name is not None else {}
     if request.output_schema is not None:
-        body["text"] = {"format": write_format(request.output_schema, mark, scribe) | name}
+        body.setdefault("text", {})["format"] = write_format(request.output_schema, mark, scribe) | name
     if request.extras:
         merge(body, request.extras.get(NAME, {}))
         scribe.foreign(request, NAME)

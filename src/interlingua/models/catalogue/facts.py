@@ -23,6 +23,7 @@ Parameter = Literal[
     "thinking",
     "metadata",
     "service_tier",
+    "verbosity",
     "betas",
 ]
 Form = Literal["adaptive", "budget", "effort", "level", "toggle"]

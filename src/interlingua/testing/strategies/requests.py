@@ -193,6 +193,7 @@ def _settings(dialect: str | None) -> dict[str, SearchStrategy[Any]]:
         "thinking": thinking(),
         "metadata": st.sampled_from([{"user_id": "u"}, {"team": "blue"}, {"user_id": "u", "team": "blue"}]),
         "service_tier": st.sampled_from(["auto", "default", "flex", "priority", "unheard-of"]),
+        "verbosity": st.sampled_from(["low", "medium", "high", "unheard-of"]),
         "betas": st.just(("beta-one", "beta-two")),
         "stream": st.booleans(),
         "extras": residue(dialect),
