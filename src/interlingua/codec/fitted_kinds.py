@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from ..types.base import Json
-from .kinds import OMIT, REFUSED, Plain, Strings
+from .kinds import OMIT, REFUSED, Plain, Strings, Vocabulary
 from .ledger import Ledger
 
 if TYPE_CHECKING:
     from .source import Source
 
-__all__ = ["FilledText", "StringOrStrings", "AtLeast", "Bounded", "FilledStrings", "Suffixed"]
+__all__ = ["AtLeast", "Bounded", "FilledStrings", "FilledText", "OneOf", "StringOrStrings", "Suffixed"]
 
 
 class Bounded(Plain):
@@ -147,3 +147,10 @@ class StringOrStrings(Strings):
     def emit_write(self, source: Source, var: str) -> None:
         alone = f"len({var}) == 1 and marks.get({self.mark!r}) == 'string'"
         source.line(f"{var} = {var}[0] if {alone} else [*{var}]")
+
+
+class OneOf(Vocabulary):
+    """One of some words, the same on both sides. Another one is a loss with ``reason`` (``{}`` is the word)."""
+
+    def __init__(self, words: Iterable[str], reason: str = "") -> None:
+        super().__init__({word: word for word in words}, reason)

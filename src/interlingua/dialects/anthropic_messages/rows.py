@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...codec.endings import Ending
+from ...codec.fitted_kinds import OneOf
 from ...codec.json import is_object
 from ...codec.kinds import ANY, BOOL, INT, NUMBER, OBJECT, REFUSED, STRINGS, TEXT, Each, Negated, One, Texts, Vocabulary
 from ...codec.rows import Row, Rule, fill, instead, may, must, null, unsaid
@@ -48,7 +49,7 @@ SERVER_TOOLS = (
 CACHE_TIMES = Vocabulary({"5m": "5m", "1h": "1h"}, f"{NAME} caches for 5m or 1h only")
 CHOICES = Vocabulary({"auto": "auto", "any": "any", "tool": "specific", "none": "none"})
 TIERS = Vocabulary({"auto": "auto", "standard_only": "default"}, f"{NAME} has no service tier {{}}")
-THINKING_MODES = Vocabulary({mode: mode for mode in ("adaptive", "enabled", "disabled", "between_tools")})
+THINKING_MODES = OneOf(("adaptive", "enabled", "disabled", "between_tools"))
 STOP = Vocabulary(
     {
         "end_turn": StopReason.end_turn,

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, get_args
 from msgspec.structs import replace
 
 from ...codec.endings import Ending
-from ...codec.fitted_kinds import Bounded, FilledStrings, Suffixed
+from ...codec.fitted_kinds import Bounded, FilledStrings, OneOf, Suffixed
 from ...codec.json import Wire, is_array, is_object
 from ...codec.kinds import ANY, OBJECT, REFUSED, By, Each, Vocabulary
 from ...codec.ledger import Ledger
@@ -330,7 +330,7 @@ NO_NAME = unsaid(f"a tool choice of {NAME} has a name only if it is specific")
 ALONE: dict[str, Any] = {
     "allowed": unsaid(f"{NAME} has no list of allowed tools"), "parallel": unsaid(rules.NOT_PARALLEL)}
 NO_SETTING = unsaid("this model has no such setting")
-THREE = Vocabulary({effort: effort for effort in ("low", "medium", "high")})
+THREE = OneOf(("low", "medium", "high"))
 TOOLS = Table(NAME, tag_of,
     Row(ToolDefinition, "toolSpec", rules.TOOL_NAMED, rules.DESCRIBED, rules.SENDABLE, name="toolSpec.name",
         description=may("toolSpec.description"), input_schema=must("toolSpec.inputSchema.json", OBJECT),
@@ -346,7 +346,7 @@ CHOICE = Table(NAME, Table.KEY,
 )
 CLAUDE_THINKING = Table(NAME, None,
     Row(Thinking, None, rules.BUDGETED, budget=may("budget_tokens"), display=may("display"), elsewhere="effort",
-        mode=must("type", Vocabulary({mode: mode for mode in ("adaptive", "enabled", "disabled", "between_tools")}))),
+        mode=must("type", OneOf(("adaptive", "enabled", "disabled", "between_tools")))),
 )
 NOVA_THINKING = Table(NAME, None,
     Row(Thinking, None, effort=may("maxReasoningEffort", THREE), budget=NO_SETTING, display=NO_SETTING,

@@ -11,8 +11,7 @@ from ...codec.arguments import parse_object
 from ...codec.growing import accumulate
 from ...codec.stream import dump
 from ...types.base import Json
-from .facts import Wire
-from .rows import is_one_text
+from .facts import Wire, holds_one_text
 
 
 class Call:
@@ -160,7 +159,7 @@ def _begins(wire: Wire, before: Call) -> bool:
 
 def one_text(part: Wire) -> bool:
     """Whether a part is reasoning in one text."""
-    return is_one_text(part.get("thinking"))
+    return holds_one_text(part.get("thinking"))
 
 
 def _private(part: Wire) -> Wire:

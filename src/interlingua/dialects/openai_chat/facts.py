@@ -1,5 +1,7 @@
 """Facts of OpenAI Chat that are no phrases: its name, what its servers accept, what compatible ones do otherwise.
 
+How sound and thoughts are spelled stands at the end.
+
 Quirks are a closed list, as data. Reading needs none of them: the decoder accepts the union of all spellings and marks
 which one it saw. They steer what is *written* to a server that was named, by ``dialect("openai-chat", provider=…)`` or
 by ``Target``. Each field is read in exactly one place.
@@ -8,11 +10,16 @@ by ``Target``. Each field is read in exactly one place.
 from __future__ import annotations
 
 import re
+from typing import Any
 
 from msgspec import Struct
 
 from ...codec.ids import IdRule
+from ...codec.json import is_array, is_object
+from ...codec.kinds import OMIT, REFUSED
+from ...codec.ledger import Ledger
 from ...types.base import Json
+from ...types.blocks import Base64Source
 
 __all__ = ["OPENAI", "QUIRKS", "Quirks"]
 
@@ -124,3 +131,46 @@ QUIRKS: dict[str, Quirks] = {
         thinking_param="thinking",
     ),
 }  # fmt: skip
+
+
+# --------------------------------------------------------------------------------- how sound and thoughts are spelled
+
+
+def read_format(wire: Json) -> Any:
+    """The type of sound. Servers that take further formats say theirs behind ``audio/``."""
+    return AUDIO_TYPES.get(wire, f"audio/{wire}") if type(wire) is str else REFUSED
+
+
+def write_format(media_type: str, ledger: Ledger) -> Json:
+    word = AUDIO_WORDS.get(media_type)
+    if word is None:
+        ledger.lose("dropped", f"{NAME} takes audio as {' or '.join(AUDIO_TYPES)}, not {media_type}")
+        return OMIT
+    if AUDIO_TYPES[word] != media_type:
+        ledger.lose_form("approximated", f"{NAME} calls {media_type} {word}")
+    return word
+
+
+def read_sound(wire: Json) -> Any:
+    """The sound of an answer: data alone, whose type the request chose."""
+    return Base64Source("audio/wav", wire) if type(wire) is str and wire else REFUSED
+
+
+def write_sound(source: Base64Source, ledger: Ledger) -> Json:
+    return source.data
+
+
+def read_thought(wire: Json) -> Any:
+    """Reasoning as a part: a list of text parts, of which a single one is ours."""
+    return wire[0]["text"] if holds_one_text(wire) else REFUSED
+
+
+def write_thought(text: str, ledger: Ledger) -> Json:
+    return [{"type": "text", "text": text}]
+
+
+def holds_one_text(wire: Json) -> bool:
+    """Whether a list holds one text part and nothing else."""
+    if not is_array(wire) or len(wire) != 1 or not is_object(part := wire[0]):
+        return False
+    return part.keys() == {"type", "text"} and part["type"] == "text" and type(part["text"]) is str

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ...codec.arguments import arguments_at
-from ...codec.fitted_kinds import FilledText, StringOrStrings
+from ...codec.fitted_kinds import FilledText, OneOf, StringOrStrings
 from ...codec.history import PLACEHOLDER
 from ...codec.json import is_array, is_object
 from ...codec.kinds import INT, NUMBER, OMIT, REFUSED, TEXT, By, Each, One, Plain, Texts, Vocabulary
@@ -45,49 +45,20 @@ from ...types.response import Response
 from ...types.tools import ServerTool, ToolChoice, ToolDefinition
 from ...types.words import Role, StopReason
 from . import rules
-from .facts import AUDIO_TYPES, AUDIO_WORDS, CACHE_TIMES, NAME, THINKING_KEYS, Wire
+from .facts import (
+    CACHE_TIMES,
+    NAME,
+    THINKING_KEYS,
+    Wire,
+    read_format,
+    read_sound,
+    read_thought,
+    write_format,
+    write_sound,
+    write_thought,
+)
 
 # --------------------------------------------------------------------------------------------------------------- kinds
-
-
-def read_format(wire: Json) -> Any:
-    """The type of sound. Servers that take further formats say theirs behind ``audio/``."""
-    return AUDIO_TYPES.get(wire, f"audio/{wire}") if type(wire) is str else REFUSED
-
-
-def write_format(media_type: str, ledger: Ledger) -> Json:
-    word = AUDIO_WORDS.get(media_type)
-    if word is None:
-        ledger.lose("dropped", f"{NAME} takes audio as {' or '.join(AUDIO_TYPES)}, not {media_type}")
-        return OMIT
-    if AUDIO_TYPES[word] != media_type:
-        ledger.lose_form("approximated", f"{NAME} calls {media_type} {word}")
-    return word
-
-
-def read_sound(wire: Json) -> Any:
-    """The sound of an answer: data alone, whose type the request chose."""
-    return Base64Source("audio/wav", wire) if type(wire) is str and wire else REFUSED
-
-
-def write_sound(source: Base64Source, ledger: Ledger) -> Json:
-    return source.data
-
-
-def read_thought(wire: Json) -> Any:
-    """Reasoning as a part: a list of text parts, of which a single one is ours."""
-    return wire[0]["text"] if is_one_text(wire) else REFUSED
-
-
-def write_thought(text: str, ledger: Ledger) -> Json:
-    return [{"type": "text", "text": text}]
-
-
-def is_one_text(wire: Json) -> bool:
-    """Whether a list holds one text part and nothing else."""
-    if not is_array(wire) or len(wire) != 1 or not is_object(part := wire[0]):
-        return False
-    return part.keys() == {"type", "text"} and part["type"] == "text" and type(part["text"]) is str
 
 
 class MessageContent(Texts):
@@ -168,7 +139,7 @@ DOCUMENT: dict[str, Any] = {"title": NO_TITLE, "context": NO_CONTEXT}
 # fmt: off
 CACHE = Table(NAME, cache_tag,
     Row(CacheMark, "explicit",  constants={"mode": "explicit"},
-        ttl=may("ttl", Vocabulary({time: time for time in CACHE_TIMES}, rules.OTHER_TIMES))),
+        ttl=may("ttl", OneOf(CACHE_TIMES, rules.OTHER_TIMES))),
     Row(CacheMark, "ephemeral", constants={"type": "ephemeral"}, ttl=may("ttl")),
 )
 SOUNDS = Table(NAME, None,
@@ -352,7 +323,7 @@ CHOICES = Table(NAME, "type",
         allowed=must("allowed_tools.tools", By(read_allowed, write_allowed)),
         name=unsaid(f"a tool choice of {NAME} names no tool beside a list"), elsewhere="parallel"),
 )
-VERBOSITY = Vocabulary({"low": "low", "medium": "medium", "high": "high"}, f"{NAME} has no verbosity {{}}")
+LENGTHS = ("low", "medium", "high")
 PARAMS = Frame(NAME,
     Row(Request, None, rules.TIER, rules.NO_TOP_K,
         model=may("model"),
@@ -360,7 +331,7 @@ PARAMS = Frame(NAME,
         top_p=may("top_p", NUMBER),
         top_k=may("top_k"),
         service_tier=may("service_tier"),
-        verbosity=may("verbosity", VERBOSITY),
+        verbosity=may("verbosity", OneOf(LENGTHS, f"{NAME} has no verbosity {{}}")),
         stream=may("stream"),
         max_output_tokens=may("max_completion_tokens", other="max_tokens"),
         seed=may("seed", other="random_seed"),

@@ -12,6 +12,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from ...codec.arguments import arguments_at, read_arguments, write_arguments
+from ...codec.fitted_kinds import OneOf
 from ...codec.json import Wire, is_object
 from ...codec.kinds import BOOL, INT, NUMBER, OBJECT, OMIT, REFUSED, TEXT, By, Each, One, Texts, Vocabulary
 from ...codec.ledger import Ledger
@@ -158,8 +159,8 @@ OBJECT_TEXT = By(read_object, lambda value, ledger: write_arguments(value, None)
 SUMMARIES = Vocabulary(
     dict.fromkeys(("auto", "concise", "detailed"), SHOWN), f"{NAME} has no way to say that thinking is {{}}"
 )
-CACHE_TIMES = Vocabulary({ttl: ttl for ttl in TTLS}, rules.CACHE_TIME)
-SERVICE_TIERS = Vocabulary({tier: tier for tier in TIERS}, f"{NAME} has no service tier {{}}")
+CACHE_TIMES = OneOf(TTLS, rules.CACHE_TIME)
+SERVICE_TIERS = OneOf(TIERS, f"{NAME} has no service tier {{}}")
 ROLE_WORDS = Vocabulary({"user": ROLES["user"], "developer": ROLES["developer"], "system": ROLES["system"]})
 
 
@@ -298,7 +299,7 @@ THINKING = Table(NAME, None,
     Row(Thinking, None, rules.ONE_WORD, Together("mode effort", "effort", Effort()), display=may("summary", SUMMARIES),
         budget=unsaid(f"{NAME} has no token budget for reasoning")),
 )
-VERBOSITY = Vocabulary({"low": "low", "medium": "medium", "high": "high"}, f"{NAME} has no verbosity {{}}")
+LENGTHS = ("low", "medium", "high")
 PARAMS = Frame(NAME,
     Row(Request, None,
         model=may("model", TEXT),
@@ -307,7 +308,7 @@ PARAMS = Frame(NAME,
         top_p=may("top_p", NUMBER),
         stream=may("stream", BOOL),
         service_tier=may("service_tier", SERVICE_TIERS),
-        verbosity=may("text.verbosity", VERBOSITY),
+        verbosity=may("text.verbosity", OneOf(LENGTHS, f"{NAME} has no verbosity {{}}")),
         top_k=unsaid(f"{NAME} has no `top_k`"),
         stop_sequences=unsaid(f"{NAME} has no `stop_sequences`"),
         seed=unsaid(f"{NAME} has no `seed`"),
