@@ -11,7 +11,7 @@ WORKERS ?= auto
 export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check format fidelity cuts fuzz docs bench clean
+.PHONY: help demo test check format fidelity cuts fuzz docs compare bench clean
 
 help:  ## print this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' Makefile
@@ -47,6 +47,9 @@ docs: $(VENV)/dev  ## write the generated pages: dialects, reliability, integrat
 	@$(BIN)/python -m lab.integration docs/integration.md
 	@$(BIN)/python -m lab.command_help docs/cli.md
 	@test ! -d $(CORPUS) || $(BIN)/python -m lab.recorded_errors $(CORPUS) docs/errors.md
+
+compare: $(VENV)/dev  ## six tasks with this library and with others; installs those, and writes docs/comparison.md
+	@$(BIN)/python examples/compare/run.py docs/comparison.md $(ARGS)
 
 bench: $(VENV)/dev  ## measure the budgets, as ratios in one run
 	@$(BIN)/python bench/run.py docs/performance.md $(ARGS)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, cast
 from msgspec.structs import force_setattr
 
 from .base import Json, Value
-from .blocks import BLOCK_TYPES, Block, TextBlock, ToolUseBlock
+from .blocks import BLOCK_TYPES, Block, TextBlock, ThinkingBlock, ToolUseBlock
 from .checking import check, check_content
 from .loss import Loss
 from .messages import Message, Origin
@@ -91,6 +91,11 @@ class Response(Value, Generic[T_co], frozen=True, gc=True):  # an error and its 
     def text(self) -> str:
         """The text blocks, joined."""
         return "".join(block.text for block in self.content if type(block) is TextBlock)
+
+    @property
+    def thinking(self) -> str:
+        """The reasoning that was shown, joined."""
+        return "".join(block.text for block in self.content if type(block) is ThinkingBlock)
 
     @property
     def tool_uses(self) -> tuple[ToolUseBlock, ...]:
