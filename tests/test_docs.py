@@ -8,7 +8,7 @@ from pathlib import Path
 from msgspec.structs import asdict
 
 from interlingua import Limits
-from lab import phrasebook
+from lab import phrasebook, side_by_side
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 
@@ -16,6 +16,12 @@ DOCS = Path(__file__).resolve().parents[1] / "docs"
 def test_the_phrase_book_is_up_to_date():
     """``make docs`` writes it anew."""
     assert (DOCS / "dialects.md").read_text() == "\n".join(phrasebook.page()) + "\n"
+
+
+def test_the_picture_shows_what_the_encoders_write() -> None:
+    """``make docs`` draws it anew."""
+    drawn = side_by_side.picture([side_by_side.column(name) for name in side_by_side.TITLES])
+    assert (DOCS / "images" / "side_by_side.svg").read_text() == drawn
 
 
 def test_the_table_of_limits_has_every_field_and_its_default() -> None:
