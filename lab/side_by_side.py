@@ -123,10 +123,6 @@ def style() -> str:
     )
 
 
-def _coloured(place: int, colour: str) -> str:
-    return f".p{place}{{fill:{colour}}}.c{place}{{stroke:{colour}}}"
-
-
 def texts(column: Column, left: int) -> Iterator[str]:
     of = {line: place for place, part in enumerate(PARTS) if (line := column.parts.get(part)) is not None}
     for place, text in enumerate(column.lines):

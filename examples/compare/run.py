@@ -122,7 +122,8 @@ def ask(command: Sequence[str], url: str) -> Report:
     try:
         report: Report = json.loads(done.stdout.strip().splitlines()[-1])
     except (ValueError, IndexError):
-        return {"error": (done.stderr.strip().splitlines() or ["it printed nothing"])[-1][:160]}
+        said = [line.strip() for line in done.stderr.splitlines() if "Error" in line]
+        return {"error": (said or ["it printed nothing"])[-1][:100]}
     return report
 
 
