@@ -8,7 +8,7 @@ A line with ``type: ignore`` must be an error: both checkers complain of an igno
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterator
-from typing import assert_type
+from typing import Literal, assert_type
 
 from interlingua import (
     ApprovalAsked,
@@ -81,10 +81,18 @@ async def a_client_s_stream(text: str) -> None:
                 print(event.text)
 
 
+async def limits_of_a_run(session: Session) -> None:
+    response = await session.run("hello", steps=3, seconds=2.5, tokens=1000, dollars=0.1, calls={"add": 2})
+    assert_type(response.stopped, Literal["limit", "cancelled", "handed_over"] | None)
+    await session.retry(seconds=5)
+
+
 async def what_is_misspelt(session: Session, blocking: SyncSession) -> None:
     Session("embedded:", temprature=1)  # type: ignore[call-arg]
     await session.run("hello", temprature=1)  # type: ignore[call-arg]
     await session.send("hello", max_tokens=1)  # type: ignore[call-arg]
     blocking.run_stream("hello", second=1)  # type: ignore[call-arg]
+    await session.send("hello", tokens=1)  # type: ignore[call-arg]
+    await session.run("hello", calls=["add"])  # type: ignore[arg-type]
     async for event in session.stream("hello"):
         print(event.type == "text")  # type: ignore[comparison-overlap]

@@ -243,7 +243,7 @@ def test_the_limit_of_steps_says_that_calls_were_not_run() -> None:
         "anthropic:m", tools.all, manager=scripted(Script(calls("one"))), max_steps=1, repair="refuse"
     )
     session.run("go")
-    assert results(session) == ["Not run: the limit of steps for this turn is reached."]
+    assert results(session) == ["Not run: the limit of 1 steps for this turn is reached."]
     assert (tools.ran, states(session)) == ([], ["offered"])
 
 

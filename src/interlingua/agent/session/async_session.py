@@ -22,7 +22,7 @@ from ..routing.model_calls import CallModel, FetchMedia
 from ..routing.steps import Steps, run_steps, stream_steps
 from ..tools.running import Batch
 from .call_states import BY_CALLER
-from .options import Content, TurnOptions
+from .options import Content, RunOptions, TurnOptions
 from .stored_conversation import StoredConversation
 from .turns import Persist, RunTools, Shorten, Turn
 
@@ -127,13 +127,12 @@ class Session(StoredConversation):
     async def run(
         self,
         *content: Content | None,
-        seconds: float | None = None,
         output: OutputType[T] = None,
         output_retries: int = RETRIES,
-        **options: Unpack[TurnOptions],
+        **options: Unpack[RunOptions],
     ) -> Response[T]:
-        """Answers and tool runs until the model calls no more tools. ``seconds`` limits all of it. The last answer."""
-        turn = self.begin(content, options, loop=True, seconds=seconds, output=output, output_retries=output_retries)
+        """Answers and tool runs until the model calls no more tools, or until a limit is reached. The last answer."""
+        turn = self.begin(content, options, loop=True, output=output, output_retries=output_retries)
         with _TaskCancellation():
             return await run_steps(Steps(turn.steps()), self._perform)
 
@@ -142,7 +141,7 @@ class Session(StoredConversation):
         *,
         output: OutputType[T] = None,
         output_retries: int = RETRIES,
-        **options: Unpack[TurnOptions],
+        **options: Unpack[RunOptions],
     ) -> Response[T]:
         """The last question once more, as it was asked (``send`` or ``run``): its answer is taken back first, or it is
         the question of a turn that failed without an answer. If this fails too, all is as it was before."""
@@ -163,14 +162,13 @@ class Session(StoredConversation):
     def run_stream(
         self,
         *content: Content | None,
-        seconds: float | None = None,
         output: OutputType[T] = None,
         output_retries: int = RETRIES,
-        **options: Unpack[TurnOptions],
+        **options: Unpack[RunOptions],
     ) -> SessionStream[SessionEvent, T]:
         """As ``run``, event by event: each answer from ``message.start`` to ``message.complete``, and between them the
         events of steps, tools and approvals."""
-        turn = self.begin(content, options, loop=True, seconds=seconds, output=output, output_retries=output_retries)
+        turn = self.begin(content, options, loop=True, output=output, output_retries=output_retries)
         turn.watched = True
         return self._stream(turn)
 

@@ -32,6 +32,7 @@ __all__ = [
     "cause_of",
     "entries",
     "entry_of",
+    "name_of",
     "refusals",
     "why_unanswered",
     "with_states",
@@ -62,7 +63,7 @@ def cause_of(error: BaseException) -> str:
 
 def refusals(calls: Iterable[ToolUseBlock], request: Request) -> dict[str, str]:
     """Why some calls may not run, by id: the request did not offer such a tool, or did not allow it."""
-    names = [name for tool in request.tools if (name := _name_of(tool)) and _allows(request, tool, name)]
+    names = [name for tool in request.tools if (name := name_of(tool)) and _allows(request, tool, name)]
     told = f"Offered: {', '.join(names) or 'none'}."
     return {
         call.id: f"`{call.name}` was not offered in this request, so it was not run. {told}"
@@ -78,7 +79,8 @@ def _allows(request: Request, tool: Tool, name: str) -> bool:
     return choice.mode != "none" if isinstance(tool, ServerTool) else choice.allows(name)
 
 
-def _name_of(tool: Tool) -> str | None:
+def name_of(tool: Tool) -> str | None:
+    """How calls name a tool, if it has a name."""
     if not isinstance(tool, ServerTool):
         return tool.name
     raw: Json = tool.raw

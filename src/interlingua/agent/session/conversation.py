@@ -34,11 +34,12 @@ from ..routing.router import Models
 from ..swap import SwapPlan, plan_swap
 from ..tools import Toolbox, ToolSource
 from ..tools.running import Batch
-from .call_states import NOT_STARTED, Starting
+from .call_states import NOT_STARTED, Starting, name_of
 from .connection import connected
 from .history import History, Remembered
 from .options import TURN_OPTIONS, Content, Settings, SettingsArguments, split_arguments
 from .report import Report, cost_of, usage_of
+from .run_limits import NO_LIMITS, Allowance, split_limits
 from .saved import FORMAT, VERSION, Head, Saved
 from .session_writer import Place, Writer, close_store, store_at
 from .turns import Turn
@@ -248,7 +249,6 @@ class Conversation(Settings):
         options: Mapping[str, Any],
         *,
         loop: bool,
-        seconds: float | None = None,
         output: OutputType = None,
         output_retries: int = 0,
     ) -> Turn:
@@ -256,18 +256,24 @@ class Conversation(Settings):
         question = as_question(content)
         typed = None if output is None else output_of(output)
         self.check_idle()
+        limits = NO_LIMITS
+        if loop:
+            limits, options = split_limits(options)
         if options and (unknown := sorted(set(options) - set(TURN_OPTIONS))):
             raise TypeError(f"a turn has no {', '.join(unknown)}; it can be given {', '.join(TURN_OPTIONS)}")
         if typed is not None:
             if options.get("output_schema") is not None:
                 raise TypeError("a turn is given either output_schema or output=, not both")
             options = {**options, "output_schema": typed.schema}
+        allowance = Allowance(limits, self.max_steps)
+        if limits.calls:
+            allowance.check_names(name for tool in self.definitions if (name := name_of(tool)))
         before = self.remember_state()
         if question is not None:
             question = self.history.add(self._clean(question))
         elif not (loop and all(map(self.runs, self.history.open_calls))):
             self.history.settle()
-        turn = self._turn = Turn(self, dict(options), loop=loop, seconds=seconds, question=question, before=before)
+        turn = self._turn = Turn(self, dict(options), loop=loop, allowance=allowance, question=question, before=before)
         turn.output, turn.output_retries = typed, output_retries
         self.report = turn.report
         if self._warnings:

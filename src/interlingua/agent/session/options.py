@@ -23,6 +23,7 @@ __all__ = [
     "TURN_OPTIONS",
     "Content",
     "Overflow",
+    "RunOptions",
     "Settings",
     "SettingsArguments",
     "TurnOptions",
@@ -55,6 +56,20 @@ class TurnOptions(TypedDict, total=False):
     service_tier: str | None
     verbosity: str | None
     betas: tuple[str, ...]
+
+
+class RunOptions(TurnOptions, total=False):
+    """What a run can be given: a limit that is reached ends it, and the answer says so (``response.stopped``)."""
+
+    steps: int | None
+    """How many answers; ``max_steps`` of the session if it is not given."""
+    seconds: float | None
+    """For answers, tools and approvals together."""
+    tokens: int | None
+    dollars: float | None
+    """Needs prices that are known. Like ``tokens`` it is looked at after each answer: one answer may go beyond it."""
+    calls: Mapping[str, int] | None
+    """How often a tool may be called, by its name."""
 
 
 TURN_OPTIONS = tuple(TurnOptions.__annotations__)

@@ -19,7 +19,7 @@ from ..routing.steps import Steps, run_steps_sync, stream_steps_sync
 from ..tools.blocking import iterate_blocking, run_blocking
 from ..tools.running import Batch
 from .call_states import BY_CALLER
-from .options import Content, TurnOptions
+from .options import Content, RunOptions, TurnOptions
 from .stored_conversation import StoredConversation
 from .turns import Persist, RunTools, Shorten, Turn
 
@@ -94,13 +94,12 @@ class SyncSession(StoredConversation):
     def run(
         self,
         *content: Content | None,
-        seconds: float | None = None,
         output: OutputType[T] = None,
         output_retries: int = RETRIES,
-        **options: Unpack[TurnOptions],
+        **options: Unpack[RunOptions],
     ) -> Response[T]:
-        """Answers and tool runs until the model calls no more tools. ``seconds`` limits all of it. The last answer."""
-        turn = self.begin(content, options, loop=True, seconds=seconds, output=output, output_retries=output_retries)
+        """Answers and tool runs until the model calls no more tools, or until a limit is reached. The last answer."""
+        turn = self.begin(content, options, loop=True, output=output, output_retries=output_retries)
         return run_steps_sync(Steps(turn.steps()), self._perform)
 
     def retry(
@@ -108,7 +107,7 @@ class SyncSession(StoredConversation):
         *,
         output: OutputType[T] = None,
         output_retries: int = RETRIES,
-        **options: Unpack[TurnOptions],
+        **options: Unpack[RunOptions],
     ) -> Response[T]:
         """The last question once more, as it was asked (``send`` or ``run``): its answer is taken back first, or it is
         the question of a turn that failed without an answer. If this fails too, all is as it was before."""
@@ -128,13 +127,12 @@ class SyncSession(StoredConversation):
     def run_stream(
         self,
         *content: Content | None,
-        seconds: float | None = None,
         output: OutputType[T] = None,
         output_retries: int = RETRIES,
-        **options: Unpack[TurnOptions],
+        **options: Unpack[RunOptions],
     ) -> SyncSessionStream[SessionEvent, T]:
         """As ``run``, event by event. Asynchronous tools stand still while the caller holds an event."""
-        turn = self.begin(content, options, loop=True, seconds=seconds, output=output, output_retries=output_retries)
+        turn = self.begin(content, options, loop=True, output=output, output_retries=output_retries)
         turn.watched = True
         return self._stream(turn)
 

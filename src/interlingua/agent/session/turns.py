@@ -6,7 +6,6 @@ the session performs them and sends the results back.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Generator, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -16,10 +15,17 @@ from msgspec.structs import replace
 from ...client.adapter import Adapter, new_ulid
 from ...client.asking import asks_again, read_answer, why_again
 from ...client.behaviour import Preset, apply_preset
-from ...client.deadline import Deadline
 from ...codec.typed import Output
 from ...dialects import dialect
-from ...errors import AdapterError, CancelledError, ContextOverflowError, InvalidRequestError, OutputError, StoreError
+from ...errors import (
+    AdapterError,
+    CancelledError,
+    ContextOverflowError,
+    InvalidRequestError,
+    OutputError,
+    RequestTimeoutError,
+    StoreError,
+)
 from ...models.estimate import estimate_output, estimate_request
 from ...types.base import Json
 from ...types.blocks import ToolUseBlock
@@ -34,6 +40,7 @@ from ..routing.route import Candidate, Route
 from ..tools.running import Batch
 from .call_states import BY_CALLER, cause_of, entries, refusals
 from .report import Report, facts_of
+from .run_limits import Allowance
 
 if TYPE_CHECKING:
     from .conversation import Before, Conversation
@@ -41,7 +48,6 @@ if TYPE_CHECKING:
 __all__ = ["Persist", "RunTools", "Shorten", "Turn"]
 
 CANCELLED, PAUSED = StopReason.cancelled, StopReason.pause_turn
-LIMIT = "the limit of steps for this turn is reached"
 HANDED_OVER = "the caller must answer a tool call"
 CUT_CALL = "the answer was cut in the middle of a tool call, which was not run"
 
@@ -84,15 +90,14 @@ class Turn:
         options: dict[str, Any],
         *,
         loop: bool,
-        seconds: float | None,
+        allowance: Allowance,
         question: Message | None,
         before: Before,
     ) -> None:
         self.conversation, self.options, self.loop = conversation, options, loop
-        self.question, self.before = question, before
+        self.question, self.before, self.allowance = question, before, allowance
         self._last = conversation.history.messages[-1:]
         self.request_id = new_ulid()
-        self.deadline = None if seconds is None else Deadline(seconds, time.monotonic)
         self.report = Report()
         self.cancelled = self.over = False
 
@@ -103,34 +108,31 @@ class Turn:
         If the user's message cannot be stored, no model is called.
         """
         conversation, response = self.conversation, Response((), CANCELLED)
-        is_stored = conversation.store is not None
         try:
-            if is_stored:
-                yield from self._store_question()
+            yield from self._store_question()
             self.route = conversation.router.route(blocking=conversation.blocking)
+            self.allowance.check_prices(self.route.candidates, conversation.pricing)
             if conversation.history.open_calls:
                 yield from self._run_tools(conversation.history.open_calls)
-            while not self.cancelled:
+            while not self.cancelled and self.report.stopped == "done":
                 if self.watched:
                     yield Tell(StepStart(self.report.steps + 1))
-                response = yield from self._answer()
+                response = yield from self._answer_in_time()
                 over = self._is_over(response)
-                if is_stored:
-                    yield from self._store(response)
-                calls = () if over else _complete(response.tool_uses)
-                if calls:
+                yield from self._store(response)
+                if not over and (calls := _complete(response.tool_uses)):
                     yield from self._run_tools(calls)
-                    if is_stored:
-                        yield from self._store(response)
+                    yield from self._store(response)
                 if self.watched:
                     yield Tell(StepEnd(self.report.steps, response.stop_reason, response.usage, self._cost))
                 if over and (typed := self._typed(response)) is not None:
                     return self._stamped(typed)
             self.report.stop("cancelled", BY_CALLER)
+            yield from self._store(response)
             return self._stamped(response)
         except BaseException as error:
             self._note_failure(error, response)
-            if is_stored and not isinstance(error, StoreError):
+            if not isinstance(error, StoreError):
                 yield from self._store_rest(error)
             raise
         finally:
@@ -161,7 +163,9 @@ class Turn:
         return bool(messages and self._last) and messages[-1] is self._last[0]
 
     def _store(self, response: Response | None) -> Generator[Persist, None, None]:
-        """Store the history. An error carries the response, which is not lost then."""
+        """Store the history, if there is a store. An error carries the response, which is not lost then."""
+        if self.conversation.store is None:
+            return
         try:
             yield Persist()
         except StoreError as error:
@@ -196,13 +200,16 @@ class Turn:
         if not self._runs_open_calls():
             self.report.stop("handed_over", HANDED_OVER)
             return True
-        if self.report.steps >= self.conversation.max_steps:
-            self.report.stop("limit", LIMIT)
-            self.report.warn(f"stopped after {self.conversation.max_steps} steps")
+        if (reason := self.allowance.reached(self.report, calls)) is not None:
+            self._stop_at(reason)
             if history.open_calls:
-                history.answer([], LIMIT)
+                history.answer([], reason)
             return True
         return False
+
+    def _stop_at(self, reason: str) -> None:
+        self.report.stop("limit", reason)
+        self.report.warn(reason)
 
     def _typed(self, response: Response) -> Response | None:
         """The answer with its ``output``; None if it does not fit, and the model is told so and asked again."""
@@ -224,6 +231,7 @@ class Turn:
 
     def _run_tools(self, calls: tuple[ToolUseBlock, ...]) -> Generator[RunTools | Tell, None, None]:
         batch = self.conversation.batch(calls)
+        batch.time = self.allowance.time_left
         try:
             yield RunTools(batch)
         except BaseException as error:
@@ -232,8 +240,20 @@ class Turn:
         self.conversation.history.conclude(batch, BY_CALLER)
         if self.watched:
             yield from map(Tell, batch.untold())
+        if not self.cancelled and (reason := self.allowance.time_is_over) is not None:
+            self._stop_at(reason)
 
     # ------------------------------------------------------------------------------------------------------ one answer
+
+    def _answer_in_time(self) -> Steps:
+        """An answer, or what had come of it when the time of the run was over."""
+        try:
+            return (yield from self._answer())
+        except RequestTimeoutError as error:
+            if (reason := self.allowance.time_is_over) is None:
+                raise
+            self._stop_at(reason)
+            return replace(error.response or Response(), stop_reason=CANCELLED)
 
     def _answer(self) -> Steps:
         """Call a model. If the conversation is too long for it, shorten the conversation and call once more."""
@@ -253,7 +273,7 @@ class Turn:
             raise InvalidRequestError("the conversation is empty: say something first")
         self._call = None
         try:
-            response = yield from call_route(self.route, request, self.deadline, self._prepare)
+            response = yield from call_route(self.route, request, self.allowance.deadline, self._prepare)
         except BaseException as error:
             self._keep_partial(error)
             raise
@@ -301,7 +321,11 @@ class Turn:
         else:
             partial = self._call.partial if self._call is not None else None
         if partial is not None and partial.content:
-            self.conversation.history.add_partial(self._as_message(partial), cause_of(error))
+            self.conversation.history.add_partial(self._as_message(partial), self._cause(error))
+
+    def _cause(self, error: BaseException) -> str:
+        over = self.allowance.time_is_over if isinstance(error, RequestTimeoutError) else None
+        return over or cause_of(error)
 
     def _as_message(self, response: Response) -> Message:
         """An answer as a message, with what is known of it and of its calls. The answer is counted in the report."""

@@ -79,6 +79,8 @@ class Batch:
         self._tasks: list[asyncio.Task[ToolResultBlock]] = []
         self._closed: str | None = None
         """Why no handler is called any more."""
+        self.time: tuple[float, str] | None = None
+        """After how many seconds the calls are given up, and why."""
         self._ended = False
         self._watcher: Watcher | None = None
 
@@ -86,6 +88,9 @@ class Batch:
         """All results, in order. When one call raises or the caller is cancelled, the others are cancelled first."""
         cancellations = _cancellations()
         self._tasks = [asyncio.create_task(_held(partial(self._answer, run))) for run in self.runs]
+        timer = (
+            None if self.time is None else asyncio.get_running_loop().call_later(self.time[0], self.end, self.time[1])
+        )
         try:
             return tuple(await asyncio.gather(*self._tasks))
         except GeneratorExit:  # nothing can be awaited any more
@@ -99,6 +104,9 @@ class Batch:
             if self._ended and isinstance(error, asyncio.CancelledError) and _cancellations() == cancellations:
                 return self.give_up(STOPPED)
             raise
+        finally:
+            if timer is not None:
+                timer.cancel()
 
     async def watch(self) -> AsyncGenerator[SessionEvent, None]:
         """``run``, told event by event."""
