@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from client.support import CANARY, ask, run
-from interlingua import NotConfigured, TextBlock
+from interlingua import AsyncClient, Client, NotConfigured, TextBlock
 from interlingua.client.config import AdapterConfig
 from interlingua.client.connect import connect, connect_sync
 from interlingua.client.embedded import Script, handler
@@ -109,3 +109,13 @@ def test_vertex_wants_a_token_and_no_file_name() -> None:
     client = connect_sync("vertex:gemini", environment=environment, transport=MemoryTransport(handler()))
     with pytest.raises(NotConfigured, match="access token"):
         client.complete(ask())
+
+
+@pytest.mark.parametrize("kind", [Client, AsyncClient])
+def test_a_client_takes_names_and_settings_as_connect_does(kind: Any) -> None:  # U2
+    client = kind("gemini:gemini-3-pro", {"api_key": CANARY, "timeout_seconds": 5})
+    assert (client.name, client.model, client.config.secret) == ("google", "gemini-3-pro", CANARY)
+    assert client.config.timeout_seconds == 5
+    assert kind("openai/gpt-5", model="gpt-6").model == "gpt-6"
+    with pytest.raises(ValueError, match="AdapterConfig has no api_kye"):
+        kind("openai", {"api_kye": CANARY})

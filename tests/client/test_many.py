@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import Struct
 
 from client.support import CANARY
 from interlingua import (
@@ -533,3 +534,55 @@ def test_the_text_of_a_failure_is_its_error() -> None:
     assert result.error is not None
     with pytest.raises(AdapterError):
         _ = result.text
+
+
+# ------------------------------------------------------------------------------------------------------ typed answers
+
+
+class Square(Struct):
+    """A number and its square."""
+
+    number: int
+    square: int
+
+
+def squares(request: Request) -> Step:
+    number = int(request.messages[0].text)
+    wrong = number == 3 and len(request.messages) == 1
+    return Step(text="what?" if wrong else f'{{"number": {number}, "square": {number**2}}}')
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("to", ["client", "router"])
+def test_answers_of_a_type(to: str, kind: str, tmp_path: Path) -> None:
+    """One that does not fit is asked for again; the journal keeps what was said, and it is read again."""
+    script = Script(squares)
+    with LoopbackServer.in_thread(script) as server:
+        words: Any = {"base_url": server.url, "api_key": CANARY}
+        options: Any = {"output": Square, "journal": tmp_path / "run.jsonl"}
+
+        def blocking() -> list[MapResult[Square]]:
+            if to == "router":
+                return list(map_requests_sync(map(str, range(5)), "openai-chat:m", **words, **options))
+            with connect_sync("openai-chat:m", **words) as client:
+                return list(client.map(map(str, range(5)), **options))
+
+        async def scene() -> list[MapResult[Square]]:
+            if to == "router":
+                return await map_requests(map(str, range(5)), "openai-chat:m", **words, **options)
+            async with connect("openai-chat:m", **words) as client:
+                return await client.map(map(str, range(5)), **options)
+
+        for resumed in (False, True):
+            results = blocking() if kind == "blocking" else asyncio.run(scene())
+            assert [result.output for result in results] == [Square(number, number**2) for number in range(5)]
+            assert all(result.resumed is resumed for result in results)
+    assert script.asked == 6
+    with pytest.raises(StoreError, match="is of other requests"), connect_sync("openai-chat:m", **words) as client:
+        list(client.map(map(str, range(5)), journal=tmp_path / "run.jsonl"))
+
+
+def test_the_value_of_a_failure_is_its_error() -> None:
+    (result,) = map_requests_sync(["a"], "embedded:", output=Square, script=[Step(act="fail", status=400)])
+    with pytest.raises(AdapterError):
+        _ = result.output

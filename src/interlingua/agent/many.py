@@ -11,6 +11,7 @@ from ..client.many import AsyncMap, MapOptions, MapSettings, SyncMap
 from ..client.many.settings import Input
 from ..client.sync_client import Client
 from ..models.pricing import Pricing
+from ..types.output import OutputType, T
 from ..types.request import Request
 from ..types.response import Response
 from .routing import Router
@@ -27,8 +28,10 @@ class Arguments(MapOptions, ConnectionArguments, total=False):
 def map_requests(
     inputs: Iterable[Input] | AsyncIterable[Input],
     model: Models | Router | AsyncClient | None = None,
+    *,
+    output: OutputType[T] = None,
     **arguments: Unpack[Arguments],
-) -> AsyncMap:
+) -> AsyncMap[T]:
     """The answers to many requests or prompts: ``async for result in map_requests(prompts, "openai:fast")``, or a list
     of all results with ``await``.
 
@@ -36,27 +39,31 @@ def map_requests(
     options; ``base_url``, ``api_key`` and the other words of ``connect`` may be given too.
     """
     if isinstance(model, AsyncClient):
-        return model.map(inputs, **_only_options(arguments))
-    router, options, is_own = _routed(model, arguments)
+        return model.map(inputs, output=output, **_only_options(arguments))
+    router, options, is_own = _routed(model, output, arguments)
     limiters = options.limiters()
 
     async def complete(request: Request) -> Response:
-        return await router.complete(request, limiters=limiters)
+        return await router.complete(request, limiters=limiters, output=output)
 
     return AsyncMap(complete, inputs, options, ", ".join(router.models), router.close if is_own else None)
 
 
 def map_requests_sync(
-    inputs: Iterable[Input], model: Models | Router | Client | None = None, **arguments: Unpack[Arguments]
-) -> SyncMap:
+    inputs: Iterable[Input],
+    model: Models | Router | Client | None = None,
+    *,
+    output: OutputType[T] = None,
+    **arguments: Unpack[Arguments],
+) -> SyncMap[T]:
     """As ``map_requests``, blocking: ``for result in map_requests_sync(prompts, "openai:fast")``. It uses threads."""
     if isinstance(model, Client):
-        return model.map(inputs, **_only_options(arguments))
-    router, options, is_own = _routed(model, arguments)
+        return model.map(inputs, output=output, **_only_options(arguments))
+    router, options, is_own = _routed(model, output, arguments)
     limiters = options.limiters()
 
     def complete(request: Request) -> Response:
-        return router.complete_sync(request, limiters=limiters)
+        return router.complete_sync(request, limiters=limiters, output=output)
 
     close = router.manager.close_sync if is_own else None
     return SyncMap(complete, router.cancel_sync, inputs, options, ", ".join(router.models), close)
@@ -69,7 +76,7 @@ def _only_options(arguments: Arguments) -> MapOptions:
     return cast("MapOptions", arguments)
 
 
-def _routed(model: Models | Router | None, arguments: Arguments) -> tuple[Router, MapSettings, bool]:
+def _routed(model: Models | Router | None, output: Any, arguments: Arguments) -> tuple[Router, MapSettings, bool]:
     """The router that answers, the options, and whether the router is closed at the end."""
     options: Any = {name: value for name, value in arguments.items() if name in MapOptions.__annotations__}
     words: Any = {name: value for name, value in arguments.items() if name not in options}
@@ -87,7 +94,7 @@ def _routed(model: Models | Router | None, arguments: Arguments) -> tuple[Router
         router.manager.locate(name)  # an unknown name raises now
     if options["pricing"] is None:
         options["pricing"] = Pricing(router.manager.configuration.prices)
-    return router, MapSettings(**options), is_own
+    return router, MapSettings(**options, output=output), is_own
 
 
 def _first(manager: ProviderManager) -> str:

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from ..dialects import dialect
 from ..errors import InvalidRequestError, NotConfigured, ToolStateError
 from ..models.catalogue import Catalogue, Facts, default_catalogue
-from ..models.catalogue.names import ALSO_CALLED
+from ..models.catalogue.names import ALSO_CALLED, our_spelling
 from ..models.estimate import Learner
 from ..models.providers import PROVIDERS, Provider, provider as find
 from ..types.blocks import Block
@@ -31,6 +31,7 @@ from ..types.words import Role
 from .addressing import HOSTED_DIALECTS, Address
 from .bus import BUS, Bus
 from .calls import Call
+from .client_parts import DEFAULTS, Partial, merge_settings
 from .config import AdapterConfig
 from .exchange import Exchange
 from .fitting import (
@@ -119,7 +120,7 @@ class Adapter:
     def __init__(
         self,
         provider: str | Provider,
-        config: AdapterConfig | None = None,
+        config: Partial | None = None,
         *,
         model: str | None = None,
         on_loss: OnLoss = "warn",
@@ -131,9 +132,11 @@ class Adapter:
         clock: Callable[[], float] = time.monotonic,
         chance: Callable[[], float] = random.random,
     ) -> None:
-        self.provider = find(provider) if isinstance(provider, str) else provider
-        self.name = self.provider.name
-        self.config = config or AdapterConfig()
+        if isinstance(provider, str):
+            id, _, named = our_spelling(provider).partition(":")
+            provider, model = find(ALSO_CALLED.get(id, id)), model or named or None
+        self.provider, self.name = provider, provider.name
+        self.config = config if isinstance(config, AdapterConfig) else merge_settings(DEFAULTS, config)
         self._signer = signer_for(self.provider, self.config)
         self._address = Address(self.provider, self.config)
         self.model, self.bus, self.limiter = model, bus, limiter

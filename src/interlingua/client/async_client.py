@@ -22,7 +22,7 @@ from ..types.response import Response
 from .adapter import Adapter, Settings
 from .asking import RETRIES, Asking, TypedEvents, asked
 from .calls import Call, CallStream, cancel_calls
-from .config import AdapterConfig
+from .client_parts import Partial
 from .http import HttpRequest
 from .retry import Budget
 from .transport.base import AsyncReply, AsyncTransport
@@ -160,7 +160,7 @@ class AsyncClient(Adapter):
     def __init__(
         self,
         provider: str | Provider,
-        config: AdapterConfig | None = None,
+        config: Partial | None = None,
         *,
         model: str | None = None,
         transport: AsyncTransport | None = None,
@@ -230,19 +230,25 @@ class AsyncClient(Adapter):
         self._open_calls.add(call)
         return AsyncStream(call, self, typed)
 
-    def map(self, inputs: Iterable[Input] | AsyncIterable[Input], **options: Unpack[MapOptions]) -> AsyncMap:
+    def map(
+        self,
+        inputs: Iterable[Input] | AsyncIterable[Input],
+        *,
+        output: OutputType[T] = None,
+        **options: Unpack[MapOptions],
+    ) -> AsyncMap[T]:
         """Many requests, a few at a time: ``async for result in client.map(prompts, concurrency=20)``, or a list of all
         results with ``await``. ``docs/many.md`` has the options."""
         many = import_module(".many", __package__)
-        settings: MapSettings = many.MapSettings(**options)
+        settings: MapSettings = many.MapSettings(**options, output=output)
         limiters = settings.limiters()
 
         async def complete(request: Request) -> Response:
             budget = self.budget()
             budget.limiters = limiters
-            return await self.complete(request, budget=budget)
+            return await self.complete(request, budget=budget, output=output)
 
-        made: AsyncMap = many.AsyncMap(complete, inputs, settings, f"{self.name}:{self.model or ''}")
+        made: AsyncMap[T] = many.AsyncMap(complete, inputs, settings, f"{self.name}:{self.model or ''}")
         return made
 
     async def step(self, call: _AsyncCall) -> Sequence[Event] | None:

@@ -18,7 +18,7 @@ from ..types.response import Response
 from .adapter import Adapter, Settings
 from .asking import RETRIES, Asking, TypedEvents, asked
 from .calls import Call, CallStream, cancel_calls
-from .config import AdapterConfig
+from .client_parts import Partial
 from .retry import Budget
 from .transport.base import Abort, Reply, Transport
 
@@ -123,7 +123,7 @@ class Client(Adapter):
     def __init__(
         self,
         provider: str | Provider,
-        config: AdapterConfig | None = None,
+        config: Partial | None = None,
         *,
         model: str | None = None,
         transport: Transport | None = None,
@@ -166,19 +166,21 @@ class Client(Adapter):
             request = asked(request, typed.output)
         return Stream(self._open(request, budget, stream=True), self, typed)
 
-    def map(self, inputs: Iterable[Input], **options: Unpack[MapOptions]) -> SyncMap:
+    def map(
+        self, inputs: Iterable[Input], *, output: OutputType[T] = None, **options: Unpack[MapOptions]
+    ) -> SyncMap[T]:
         """Many requests, a few at a time, in threads: ``for result in client.map(prompts, concurrency=20)``.
         ``docs/many.md`` has the options."""
         many = import_module(".many", __package__)
-        settings: MapSettings = many.MapSettings(**options)
+        settings: MapSettings = many.MapSettings(**options, output=output)
         limiters = settings.limiters()
 
         def complete(request: Request) -> Response:
             budget = self.budget()
             budget.limiters = limiters
-            return self.complete(request, budget=budget)
+            return self.complete(request, budget=budget, output=output)
 
-        made: SyncMap = many.SyncMap(complete, self.cancel, inputs, settings, f"{self.name}:{self.model or ''}")
+        made: SyncMap[T] = many.SyncMap(complete, self.cancel, inputs, settings, f"{self.name}:{self.model or ''}")
         return made
 
     def _open(self, request: Request, budget: Budget | None, *, stream: bool) -> _SyncCall:

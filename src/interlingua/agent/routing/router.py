@@ -10,13 +10,16 @@ from typing import Any
 from msgspec.structs import replace
 
 from ...client.adapter import Adapter, new_ulid
+from ...client.asking import RETRIES, Asking
 from ...client.limiter import Limiter
 from ...client.manager import ProviderManager
+from ...dialects import dialect
 from ...errors import NotConfigured
 from ...types.blocks import Block
 from ...types.capabilities import AdapterCapabilities
 from ...types.events import Event
 from ...types.messages import Message
+from ...types.output import OutputType, T
 from ...types.request import Request
 from ...types.response import Response
 from ...types.tools import Tool
@@ -111,17 +114,44 @@ class Router:
 
     # ----------------------------------------------------------------------------------------------------------- calls
 
-    async def complete(self, request: Request, *, limiters: tuple[Limiter, ...] = ()) -> Response:
-        """The whole answer of the first model that gives one. ``limiters``: besides those of the clients."""
-        return await run_steps(self._steps(request, limiters=limiters))
+    async def complete(
+        self,
+        request: Request,
+        *,
+        limiters: tuple[Limiter, ...] = (),
+        output: OutputType[T] = None,
+        output_retries: int = RETRIES,
+    ) -> Response[T]:
+        """The whole answer of the first model that gives one. ``limiters``: besides those of the clients; ``output``:
+        as for a client."""
+        if output is None:
+            return await run_steps(self._steps(request, limiters=limiters))
+        asking = Asking(request, output, output_retries)
+        while True:
+            said = await run_steps(self._steps(asking.request, limiters=limiters))
+            if (answer := asking.settle(said, _as_turn)) is not None:
+                return answer
 
     def stream(self, request: Request) -> AsyncIterator[Event]:
         """The answer as it comes. If a model fails before its first content, the next one is called."""
         return stream_steps(self._steps(request))
 
-    def complete_sync(self, request: Request, *, limiters: tuple[Limiter, ...] = ()) -> Response:
+    def complete_sync(
+        self,
+        request: Request,
+        *,
+        limiters: tuple[Limiter, ...] = (),
+        output: OutputType[T] = None,
+        output_retries: int = RETRIES,
+    ) -> Response[T]:
         """As ``complete``, blocking."""
-        return run_steps_sync(self._steps(request, blocking=True, limiters=limiters))
+        if output is None:
+            return run_steps_sync(self._steps(request, blocking=True, limiters=limiters))
+        asking = Asking(request, output, output_retries)
+        while True:
+            said = run_steps_sync(self._steps(asking.request, blocking=True, limiters=limiters))
+            if (answer := asking.settle(said, _as_turn)) is not None:
+                return answer
 
     def stream_sync(self, request: Request) -> Iterator[Event]:
         """As ``stream``, blocking."""
@@ -185,3 +215,11 @@ class Router:
     async def close(self) -> None:
         """Close the manager and all its adapters."""
         await self.manager.close()
+
+
+def _as_turn(response: Response) -> Message:
+    """An answer as a message, with what its provider wants back."""
+    origin = response.origin
+    if origin is None or origin.dialect is None:
+        return Message("assistant", response.content, origin=origin)
+    return replace(dialect(origin.dialect, origin.provider).as_turn(response), origin=origin)

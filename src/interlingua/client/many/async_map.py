@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable, Generator, Iterable, Iterator, Sized
 from contextlib import suppress
+from typing import Generic
 
 from ...errors import AdapterError
+from ...types.output import T
 from ...types.request import Request
 from ...types.response import Response
 from .results import MapReport, MapResult
@@ -100,7 +102,7 @@ class _Workers:
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
 
-class AsyncMap:
+class AsyncMap(Generic[T]):
     """The results of many requests: ``async for result in …``, or ``results = await …`` for a list of all.
 
     Leaving ``async with``, an error and the last result end all calls. ``report`` counts what is done.
@@ -125,10 +127,10 @@ class AsyncMap:
         """How many are done and failed, their usage and their cost."""
         return self._work.report
 
-    def __aiter__(self) -> AsyncMap:
+    def __aiter__(self) -> AsyncMap[T]:
         return self
 
-    async def __anext__(self) -> MapResult:
+    async def __anext__(self) -> MapResult[T]:
         if self._over:
             raise StopAsyncIteration
         if self._workers is None:
@@ -144,13 +146,13 @@ class AsyncMap:
             raise StopAsyncIteration
         return result
 
-    def __await__(self) -> Generator[object, None, list[MapResult]]:
+    def __await__(self) -> Generator[object, None, list[MapResult[T]]]:
         return self._all().__await__()
 
-    async def _all(self) -> list[MapResult]:
+    async def _all(self) -> list[MapResult[T]]:
         return [result async for result in self]
 
-    async def __aenter__(self) -> AsyncMap:
+    async def __aenter__(self) -> AsyncMap[T]:
         return self
 
     async def __aexit__(self, *_: object) -> None:

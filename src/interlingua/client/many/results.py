@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Generic
+
 from msgspec import Struct
 
 from ...errors import AdapterError
+from ...types.output import T_co
 from ...types.request import Request
 from ...types.response import Response
 from ...types.usage import TokenUsage
@@ -12,12 +15,12 @@ from ...types.usage import TokenUsage
 __all__ = ["MapReport", "MapResult"]
 
 
-class MapResult(Struct, frozen=True):
+class MapResult(Struct, Generic[T_co], frozen=True):
     """One request: its place among the inputs, and its answer or its error."""
 
     index: int
     request: Request
-    response: Response | None = None
+    response: Response[T_co] | None = None
     error: AdapterError | None = None
     cost_usd: float | None = None
     resumed: bool = False
@@ -29,6 +32,13 @@ class MapResult(Struct, frozen=True):
         if self.error is not None:
             raise self.error
         return "" if self.response is None else self.response.text
+
+    @property
+    def output(self) -> T_co:
+        """The answer as a value of the type that ``output=`` asked for. Raises the error if there is no answer."""
+        if self.response is None:
+            raise self.error or LookupError("there is no answer")
+        return self.response.output
 
 
 class MapReport(Struct):

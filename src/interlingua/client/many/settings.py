@@ -45,7 +45,8 @@ class MapSettings(Struct, frozen=True, kw_only=True):
     """``rate`` is requests a minute. ``on_error="keep"``: a request that fails is a result with an error, and the
     others go on; ``"raise"``: the first error ends it all. ``ordered``: results come in the order of the requests, else
     as they are ready. ``journal`` is a file that keeps the answers, so that they are not asked for again. ``defaults``
-    has the fields that a request leaves unset. ``total`` is the number of requests for the progress bar."""
+    has the fields that a request leaves unset. ``total`` is the number of requests for the progress bar. ``output`` is
+    the type of the answers."""
 
     concurrency: int = 8
     rate: int | None = None
@@ -58,6 +59,7 @@ class MapSettings(Struct, frozen=True, kw_only=True):
     total: int | None = None
     defaults: Request | None = None
     pricing: Pricing | None = None
+    output: Any = None
 
     def __post_init__(self) -> None:
         if self.concurrency < 1:

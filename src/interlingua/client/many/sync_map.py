@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sized
 from threading import Condition, Lock, Semaphore, Thread
+from typing import Generic
 
 from ...errors import AdapterError
+from ...types.output import T
 from ...types.request import Request
 from ...types.response import Response
 from .results import MapReport, MapResult
@@ -111,7 +113,7 @@ class _Threads:
                 thread.join(SECONDS_BETWEEN)
 
 
-class SyncMap:
+class SyncMap(Generic[T]):
     """The results of many requests, as ``AsyncMap``: ``for result in …``, or ``list(…)``."""
 
     _over = True  # until it is made
@@ -134,10 +136,10 @@ class SyncMap:
         """How many are done and failed, their usage and their cost."""
         return self._work.report
 
-    def __iter__(self) -> SyncMap:
+    def __iter__(self) -> SyncMap[T]:
         return self
 
-    def __next__(self) -> MapResult:
+    def __next__(self) -> MapResult[T]:
         if self._over:
             raise StopIteration
         if self._threads is None:
@@ -152,7 +154,7 @@ class SyncMap:
             raise StopIteration
         return result
 
-    def __enter__(self) -> SyncMap:
+    def __enter__(self) -> SyncMap[T]:
         return self
 
     def __exit__(self, *_: object) -> None:

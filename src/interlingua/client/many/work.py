@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections import deque
 from threading import Lock
+from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from ...codec.typed import Output, output_of
 from ...errors import AdapterError
 from ...models.pricing import Pricing
 from ...types.request import Request
 from ...types.response import Response
 from ..adapter import new_ulid
+from ..asking import asked, read_answer
 from .journal import Journal
 from .progress import Progress, progress_on, standard_error
 from .results import MapReport, MapResult
@@ -42,6 +45,7 @@ class Work:
         """What ends the map before all is done."""
         self.room = settings.concurrency * (1 + AHEAD)
         """How many inputs may be taken beyond the results that were handed out."""
+        self._output: Output[Any] | None = None if settings.output is None else output_of(settings.output)
         self._pricing = settings.pricing or Pricing()
         self._journal = None if settings.journal is None else Journal(settings.journal, model)
         self._progress: Progress | None = None
@@ -57,12 +61,16 @@ class Work:
         request = as_request(given, self.settings.defaults)
         with self._lock:
             index, self._taken = self._taken, self._taken + 1
-            key = key_of(request) if self._journal is not None else ""
-            known = self._journal.find(index, key) if self._journal is not None else None
+            key, known = "", None
+            if self._journal is not None:
+                key = key_of(request if self._output is None else asked(request, self._output))
+                known = self._journal.find(index, key)
         request = replace(request, request_id=request.request_id or new_ulid())
         task = Task(index, request, key)
         if known is None:
             return task
+        if self._output is not None:
+            known = read_answer(known, self._output)
         self._add(MapResult(index, request, known, None, self._cost(known), resumed=True))
         return None
 
