@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from random import Random
 from typing import Any
 
@@ -19,14 +19,6 @@ from lab.fuzzing import near_miss, try_record
 from shared_data import corpus, needs_shared
 
 RECORDS, NEAR_MISSES, SEED = 60, 1500, 20261116
-NOT_IN_ROWS = ("gemini",)
-"""Dialects whose readers are not compiled from rows yet."""
-UNTIL_ROWS = pytest.mark.xfail(reason="until the readers of this dialect are compiled from rows, with one guard")
-
-
-def with_marks(names: Iterable[str]) -> list[Any]:
-    """The dialects, those that are not in rows yet with a strict xfail."""
-    return [pytest.param(name, marks=UNTIL_ROWS if name in NOT_IN_ROWS else ()) for name in names]
 
 
 def recorded(name: str) -> list[Record]:
@@ -70,7 +62,7 @@ def inexact(name: str) -> list[str]:
 
 
 @needs_shared
-@pytest.mark.parametrize("name", with_marks(DIALECTS))
+@pytest.mark.parametrize("name", DIALECTS)
 def test_near_misses_are_written_back_exactly(name: str) -> None:  # R14
     assert not inexact(name)
 
@@ -98,7 +90,7 @@ ABSENT: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize("name", with_marks(ABSENT))
+@pytest.mark.parametrize("name", ABSENT)
 def test_the_word_absent_is_a_word_like_any_other(name: str) -> None:  # L1
     body = ABSENT[name]
     response = dialect(name).decode_response(body)

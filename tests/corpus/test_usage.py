@@ -189,9 +189,9 @@ CONTRADICTORY = (
     ("openai-responses", responses(42, 16, 58, reasoning=19), TokenUsage(42, 0, 0, 16, 16), "output_tokens_details"),
     ("openai-responses", responses(9, 2, 11, reasoning=25), TokenUsage(9, 0, 0, 27, 25), "output_tokens_details"),
     ("openai-responses", responses(-1, 5, 4), TokenUsage(0, 0, 0, 5), "input_tokens"),
-    ("gemini", gemini(5, 2, 7, cached=9), TokenUsage(0, 5, 0, 2), "cached"),
-    ("gemini", gemini(17, 492, 61, thoughts=1209), TokenUsage(17, 0, 0, 1701, 1209), "total"),
-    ("gemini", gemini(-5, 2, 7), TokenUsage(0, 0, 0, 2), "absent"),
+    ("gemini", gemini(5, 2, 7, cached=9), TokenUsage(0, 5, 0, 2), "cachedContentTokenCount"),
+    ("gemini", gemini(17, 492, 61, thoughts=1209), TokenUsage(17, 0, 0, 1701, 1209), "totalTokenCount"),
+    ("gemini", gemini(-5, 2, 7), TokenUsage(0, 0, 0, 2), "promptTokenCount"),
 )
 
 

@@ -24,18 +24,22 @@ from interlingua import (
     RedactedThinkingBlock,
     RefusalBlock,
     Request,
+    Response,
     ServerToolResultBlock,
     ServerToolUseBlock,
     Target,
     TextBlock,
     TextSource,
     ThinkingBlock,
+    TokenUsage,
     ToolResultBlock,
     ToolStateError,
     ToolUseBlock,
     UrlSource,
     VideoBlock,
     dialect,
+    from_json,
+    to_json,
 )
 
 GEMINI = dialect("gemini")
@@ -174,15 +178,17 @@ def test_plain_text_is_text_here() -> None:
     assert isinstance(document, DocumentBlock)
     assert isinstance(document.source, TextSource)
     assert document.source.text == "naïve"
-    assert document.source.forms == {}  # as we write it
+    assert (document.forms, document.source.forms) == ({}, {})  # as we write it
     document = read(user({"inlineData": {"mimeType": "text/plain", "data": "eA"}}))[0].content[0]
     assert isinstance(document, DocumentBlock)
-    assert document.source.forms["gemini"]["base64"] == "standard unpadded"
+    assert document.source == TextSource("x")
+    edited = Message("user", (replace(document, source=TextSource("y")),))
+    assert write(edited)[0] == [user({"inlineData": {"mimeType": "text/plain", "data": "eQ=="}})]
 
 
 def test_a_placeholder_is_no_signature() -> None:
     message = read(user({"text": "?"}), model({**call("f", "c"), "thoughtSignature": PLACEHOLDER}))[1]
-    assert message.content == (ToolUseBlock("c", "f", forms={"gemini": {"signature": PLACEHOLDER}}),)
+    assert [replace(block, forms={}) for block in message.content] == [ToolUseBlock("c", "f")]
 
 
 FOREIGN: list[tuple[Block, Any, list[tuple[str, str]]]] = [
@@ -209,7 +215,7 @@ FOREIGN: list[tuple[Block, Any, list[tuple[str, str]]]] = [
     (
         ToolUseBlock("c", "f", kind="text", input_text="hi"),
         call("f", "c", input="hi"),
-        [("approximated", "/input_text"), ("added", "/input"), ("approximated", "/kind")],
+        [("approximated", "/input_text"), ("approximated", "/kind"), ("added", "/input")],
     ),
 ]
 
@@ -381,13 +387,13 @@ def test_a_signature_that_is_not_base64_is_left_out(odd: str) -> None:
     assert losses == [("dropped", "messages/1/content/0/signature")]
     contents, losses = write(*messages, target=Target(model="gemini-3-pro"))
     assert contents[1]["parts"][0]["thoughtSignature"] == PLACEHOLDER
-    for block, parts in (
-        (TextBlock("", signature=odd), []),
-        (ThinkingBlock(text="hm", signature=odd), [{"text": "hm", "thought": True}]),
+    why = "a signature of gemini is base64, and this one is not; it was left out"
+    for block, parts, path, reason in (
+        (TextBlock("", signature=odd), [], "", "gemini accepts no empty text"),
+        (ThinkingBlock(text="hm", signature=odd), [{"text": "hm", "thought": True}], "/signature", why),
     ):
         (loss, *_) = GEMINI.encode_messages((Message("user", "?"), Message("assistant", (block,)))).losses
-        assert (loss.path, loss.weight) == ("messages/1/content/0/signature", "state")
-        assert loss.reason == "a signature of gemini is base64, and this one is not; it was left out"
+        assert (loss.path, loss.weight, loss.reason) == (f"messages/1/content/0{path}", "state", reason)
         contents, _ = write(Message("user", "?"), Message("assistant", (TextBlock("so"), block)))
         assert contents[1] == model({"text": "so"}, *parts)
 
@@ -470,3 +476,35 @@ def test_system_text_stands_before_the_conversation() -> None:
     assert [(loss.kind, loss.path) for loss in encoded.losses] == [("moved", "messages/0"), ("moved", "messages/2")]
     alone = GEMINI.encode_messages(messages)
     assert [(loss.kind, loss.path) for loss in alone.losses] == [("dropped", "messages/0"), ("dropped", "messages/2")]
+
+
+EARLIER = Message(
+    "assistant",
+    (
+        ThinkingBlock(text="hm", signature="c2ln", forms={"gemini": {"blank": {"thought": None}, "verbatim": True}}),
+        TextBlock("", signature="c2ln", forms={"gemini": {"verbatim": True, "text": "absent"}}),
+        ToolUseBlock(
+            "call_1_0", "f", signature="c2ln", forms={"gemini": {"id": "call_1_0", "snake": ["functionCall"]}}
+        ),
+    ),
+    forms={"gemini": {"role": "absent", "parts": "absent", "blank": {}}},
+)
+
+
+def test_marks_that_an_earlier_release_saved_do_no_harm() -> None:
+    saved = from_json(to_json(EARLIER), Message)
+    contents, losses = write(Message("user", "?"), saved)
+    proof = {"thoughtSignature": "c2ln"}
+    called = {"functionCall": {"name": "f", "args": {}}, **proof}
+    assert contents[1] == model({"text": "hm", "thought": True, **proof}, {"text": "", **proof}, called)
+    assert losses == []
+
+
+def test_an_answer_that_an_earlier_release_saved_is_still_written() -> None:
+    marks = {"finishReason": 1, "candidates": "absent", "content": "absent", "role": "absent", "blank": {},
+             "usage": {"absent": ["totalTokenCount"], "total": [8, 7]}}  # fmt: skip
+    usage = TokenUsage(5, output_tokens=2)
+    saved = from_json(to_json(Response((TextBlock("so"),), usage=usage, forms={"gemini": marks})), Response)
+    body = GEMINI.encode_response(saved).body
+    assert body["candidates"][0]["finishReason"] == "STOP"
+    assert body["usageMetadata"] == {"promptTokenCount": 5, "candidatesTokenCount": 2}

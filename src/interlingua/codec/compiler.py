@@ -55,7 +55,7 @@ def compile_reader(table: Table, row: Row, *, otherwise: Callable[[Any], Any] | 
     ``otherwise`` is called where something is not as usual; by default the interpreter.
     """
     source = Source("return interpret(wire)")
-    source.bound["interpret"] = otherwise or table.interpret_read
+    source.bound["interpret"] = otherwise or (table.interpret_read if table.keys is None else table.read_otherwise)
     tagged = table.tag is not None and table.tag != Table.KEY
     if not tagged:
         source.fail_if("type(wire) is not dict")
@@ -63,18 +63,19 @@ def compile_reader(table: Table, row: Row, *, otherwise: Callable[[Any], Any] | 
     expected, optional, accepted = _sorted(row, tree)
     names: dict[str, str] = {}
     source.line(f"known = {len(expected) + int(tagged)}")
-    for key in expected:
+    grouped = [key for key in optional if _has_group(tree[key])]
+    for key in [*expected, *grouped]:
         names |= _read_node(source, tree[key], key, "wire")
-    if not row.together:
-        source.line(f"if len(wire) == known: value = {_call(source, row, names)}")
-        source.line("else:")
-        source.depth += 1
-    names |= _read_optional(source, row, tree, optional, accepted)
+    names |= _read_groups(source, row)
+    source.line(f"if len(wire) == known: value = {_call(source, row, names)}")
+    source.line("else:")
+    source.depth += 1
+    names |= _read_optional(source, row, tree, [key for key in optional if key not in grouped], accepted)
     source.line(f"if len(wire) == known: value = {_call(source, row, names)}")
     source.line("else:")
     source.depth += 1
     _rest(source, row, [*tree, *([table.tag] if tagged and table.tag else [])])
-    _check_keys(source, table, "rest")
+    _check_keys(source, table)
     source.line(f"value = {_call(source, row, names, extras=f'{{{table.dialect!r}: rest}}')}")
     source.depth = 1
     _mark(source, table, row)
@@ -85,23 +86,22 @@ def compile_reader(table: Table, row: Row, *, otherwise: Callable[[Any], Any] | 
 def _read_optional(source: Source, row: Row, tree: Tree, keys: list[str], accepted: list[Field]) -> dict[str, str]:
     """Read the keys that may be missing, until all keys of the object are known."""
     names: dict[str, str] = {}
-    source.can_stop = not row.together
+    if not keys and not accepted:
+        return names
+    source.can_stop = True
     start = len(source.lines)
-    if source.can_stop:
-        source.line("while len(wire) != known:")
-        source.depth += 1
+    source.line("while len(wire) != known:")
+    source.depth += 1
     for key in keys:
         names |= _read_node(source, tree[key], key, "wire")
     for field in accepted:
         read_accepted(source, field, "wire")
-    names |= _read_groups(source, row)
-    if source.can_stop:
-        source.line("break")
-        source.depth -= 1
-        defaults = {field.name: source.bind(field.default) for field in row.fields}
-        indent = INDENT * source.depth
-        source.lines[start:start] = [f"{indent}{var} = {defaults[name]}" for name, var in names.items()]
-        source.can_stop = False
+    source.line("break")
+    source.depth -= 1
+    defaults = {field.name: source.bind(field.default) for field in row.fields}
+    indent = INDENT * source.depth
+    source.lines[start:start] = [f"{indent}{var} = {defaults[name]}" for name, var in names.items()]
+    source.can_stop = False
     return names
 
 
@@ -120,17 +120,15 @@ def compile_taker(table: Table, row: Row, *, otherwise: Callable[[Any], Any] | N
         read_accepted(source, field, "wire")
     names |= _read_groups(source, row)
     fields = ", ".join([f"{name!r}: {variable}" for name, variable in names.items()])
-    _check_keys(source, table, "rest", *[f"rest.get({key!r}, {source.bind(EMPTY)})" for key in source.inner])
     _collect_marks(source)
     source.line(f"return {{{fields}}}, rest, marks")
     return source.compile(function_name("take", table, row), "wire")
 
 
-def _check_keys(source: Source, table: Table, *objects: str) -> None:
-    """Give up where a key that no row knows may be another spelling of one that a row knows."""
+def _check_keys(source: Source, table: Table) -> None:
+    """Give up where a key that no row knows is another spelling of one that a row knows."""
     if table.keys is not None:
-        for held in objects:
-            source.fail_if(f"{source.bind(table.keys.is_suspect)}({held})")
+        source.fail_if(f"{source.bind(table.keys.is_suspect)}(rest)")
 
 
 def _sorted(row: Row, tree: Tree) -> tuple[list[str], list[str], list[Field]]:
@@ -215,6 +213,11 @@ def _is_expected(node: Field | GroupKey | Tree) -> bool:
     return any(map(_is_expected, node.values()))
 
 
+def _has_group(node: Field | GroupKey | Tree) -> bool:
+    """Whether a key of a group is read here."""
+    return isinstance(node, GroupKey) or (not isinstance(node, Field) and any(map(_has_group, node.values())))
+
+
 def _read_node(source: Source, node: Field | GroupKey | Tree, key: str, wire: str) -> dict[str, str]:
     """Read one key of an object; the variables that hold the canonical values, by field."""
     var = f"v{len(source.lines)}"
@@ -278,19 +281,19 @@ def _read_inner(source: Source, tree: Tree, key: str, var: str, wire: str) -> di
 
     What is not known of an object in a frame is left to the frame.
     """
-    expected = _is_expected(tree)
-    source.line(f"{var} = {wire}.get({key!r}{'' if expected else f', {source.bind(EMPTY)}'})")
+    expected, in_frame = _is_expected(tree), source.taking and wire == "wire"
+    otherwise = f") or {source.bind(EMPTY)}" if in_frame else ")" if expected else f", {source.bind(EMPTY)})"
+    source.line(f"{var} = {wire}.get({key!r}{otherwise}")
     source.fail_if(f"type({var}) is not dict")
     source.line(f"{var}n = {sum(map(_is_expected, tree.values()))}")
     names: dict[str, str] = {}
     for inner in sorted(tree, key=lambda name: not _is_expected(tree[name])):
         names |= _read_node(source, tree[inner], inner, var)
     whole = f"len({var}) == {var}n"
-    if source.taking and wire == "wire":
-        source.inner.append(key)
+    if in_frame:
         known = source.bind(frozenset(tree))
         source.line(f"if not {whole}: rest[{key!r}] = {{k: item for k, item in {var}.items() if k not in {known}}}")
-        source.line(f"elif {var}: del rest[{key!r}]")  # an empty object stays
+        source.line(f"elif {var}: del rest[{key!r}]")  # null and an empty object stay
         return names
     source.fail_if(f"not ({whole})" if not expected else f"not {var} or not ({whole})")  # an empty object is residue
     if expected:

@@ -6,13 +6,24 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from ..types.base import Json
-from .kinds import OMIT, REFUSED, Plain, Strings, Vocabulary
+from .kinds import OMIT, REFUSED, One, Plain, Strings, Vocabulary
 from .ledger import Ledger
 
 if TYPE_CHECKING:
     from .source import Source
 
-__all__ = ["AtLeast", "Bounded", "FilledStrings", "FilledText", "OneOf", "StringOrStrings", "Suffixed"]
+__all__ = [
+    "WHOLE",
+    "AtLeast",
+    "AtMostStrings",
+    "Bounded",
+    "FilledOne",
+    "FilledStrings",
+    "FilledText",
+    "OneOf",
+    "StringOrStrings",
+    "Suffixed",
+]
 
 
 class Bounded(Plain):
@@ -86,6 +97,57 @@ class FilledStrings(Strings):
     def emit_write(self, source: Source, var: str) -> None:
         source.fail_if(f"not all({var})")
         super().emit_write(source, var)
+
+
+class AtMostStrings(Strings):
+    """A list of strings that has a greatest length. What is beyond it is left out."""
+
+    def __init__(self, most: int, reason: str) -> None:
+        self.most, self.reason = most, reason
+
+    def write(self, value: Any, ledger: Ledger, marks: Mapping[str, Json]) -> Json:
+        for index in range(self.most, len(value)):
+            ledger.lose("dropped", self.reason, index)
+        return [*value[: self.most]]
+
+    def emit_read(self, source: Source, var: str) -> None:
+        super().emit_read(source, var)
+        source.fail_if(f"len({var}) > {self.most}")
+
+    def emit_write(self, source: Source, var: str) -> None:
+        source.fail_if(f"len({var}) > {self.most}")
+        super().emit_write(source, var)
+
+
+class Whole(Plain):
+    """An integer that the wire may write as a float: ``40.0``."""
+
+    def read(self, wire: Json, marks: dict[str, Json]) -> Any:
+        return int(wire) if type(wire) is float and wire.is_integer() else super().read(wire, marks)
+
+    def is_usual(self, value: Any, wire: Json) -> bool:
+        return type(wire) is int
+
+
+WHOLE = Whole("an integer", int)
+
+
+class FilledOne(One):
+    """One value of a table that is never an empty object: such a one says nothing, and is residue."""
+
+    def read(self, wire: Json, marks: dict[str, Json]) -> Any:
+        return super().read(wire, marks) if wire else REFUSED
+
+    def write(self, value: Any, ledger: Ledger, marks: Mapping[str, Json]) -> Json:
+        return super().write(value, ledger, marks) or OMIT
+
+    def emit_read(self, source: Source, var: str) -> None:
+        source.fail_if(f"not {var}")
+        super().emit_read(source, var)
+
+    def emit_write(self, source: Source, var: str) -> None:
+        super().emit_write(source, var)
+        source.fail_if(f"not {var}")
 
 
 class AtLeast(Plain):

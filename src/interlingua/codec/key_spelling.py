@@ -1,14 +1,14 @@
 """Keys that a protocol reads in a second spelling too, such as ``inline_data`` for ``inlineData``.
 
-A table that has a ``KeySpelling`` reads objects in the usual spelling of their keys. Which keys were spelled otherwise
-is remembered as the mark ``keys``: their paths, and the same keys are written so again. Compiled code knows only the
-usual spelling; it gives up where a key that it does not know may be another spelling.
+A table that has a ``KeySpelling`` reads the keys of its rows in both. Which keys were spelled otherwise is remembered
+as the mark ``keys``: their paths, and the same keys are written so again. Residue stays as it came. Compiled code knows
+only the usual spelling; it gives up where a key that it does not know is another spelling.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 
 from ..types.base import Json
 from .json import is_array, is_object
@@ -30,8 +30,12 @@ class KeySpelling:
         self.free = frozenset(free)
 
     def is_suspect(self, keys: Iterable[str]) -> bool:
-        """Whether one of some keys may be another spelling."""
-        return "_" in "".join(keys)
+        """Whether one of some keys is another spelling."""
+        return not self.words.keys().isdisjoint(keys)
+
+    def get(self, wire: Wire, key: str) -> Json:
+        """The value of a key in either spelling; None where there is none."""
+        return wire[key] if key in wire else wire.get(self.snakes[key])
 
     def usual(self, wire: Wire) -> tuple[Wire, list[str]]:
         """The object with its keys in the usual spelling, and the paths of those that were not.
@@ -40,6 +44,21 @@ class KeySpelling:
         """
         places: list[str] = []
         spelled = self._usual(wire, "", places)
+        return (spelled, places) if places else (wire, places)
+
+    def usual_within(self, wire: Wire, tree: Mapping[str, Json], path: str = "") -> tuple[Wire, list[str]]:
+        """The same for the keys of ``tree`` alone, which holds the keys of inner objects in their own nesting."""
+        places: list[str] = []
+        spelled: Wire = {}
+        for key, value in wire.items():
+            word = self.words.get(key, key)
+            if word != key and word in tree and word not in wire:
+                key = word
+                places.append(path + key)
+            if is_object(value) and tree.get(key):
+                value, inner = self.usual_within(value, tree[key], f"{path}{key}/")
+                places += inner
+            spelled[key] = value
         return (spelled, places) if places else (wire, places)
 
     def _usual(self, wire: Wire, path: str, places: list[str]) -> Wire:

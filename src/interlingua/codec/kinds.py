@@ -55,8 +55,8 @@ class Kind:
     """
 
     blank: Json = None
-    rejects_none = False
-    """Whether the compiled reader gives up on null by itself."""
+    rejects_none = omits = False
+    """Whether the compiled reader gives up on null by itself; whether the writer may give ``OMIT``, for no key."""
     name = "anything"
 
     def read(self, wire: Json, marks: dict[str, Json]) -> Any:

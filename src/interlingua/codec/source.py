@@ -51,8 +51,6 @@ class Source:
         """Whether the code of a reader is in a loop that it may leave once all keys are known."""
         self.has_marks = False
         """Whether the code of a writer is for values that remember something about their shape or spelling."""
-        self.inner: list[str] = []
-        """The keys of the objects in a frame that hold fields."""
         self.made: set[tuple[str, ...]] = set()
         """The paths of the objects inside of the wire object that a writer makes at once."""
         self.groups: dict[str, dict[str, str]] = {}

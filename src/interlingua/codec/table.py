@@ -12,7 +12,7 @@ from functools import cached_property, partial
 from importlib import import_module
 from typing import Any, cast
 
-from msgspec.structs import replace
+from msgspec.structs import force_setattr, replace
 
 from ..types.base import Json
 from ..types.blocks import BlockBase, OpaqueBlock
@@ -136,7 +136,7 @@ class Table:
 
         def read_by_function(wire: Json) -> Any:
             assert tagger is not None
-            return readers[tagger(wire) if is_object(wire) else None](wire)
+            return readers[tagger(cast("Wire", wire)) if wire.__class__ is dict else None](wire)
 
         def read_single(wire: Json) -> Any:
             return readers[None](wire)
@@ -169,7 +169,7 @@ class Table:
     def _reader(self, tag: Json) -> Callable[[Wire], Any]:
         row = self.by_tag.get(tag) if tag is None or type(tag) is str else None
         if row is None:
-            return self.interpret_read
+            return self.read_otherwise
         rows = self.by_type[row.type]
         first = next(other for other in rows if other is row or _may_write(other, row))
         # A value that another row would write must remember its tag, which compiled code does not do.
@@ -187,11 +187,40 @@ class Table:
         self.writers[type] = writer
         return writer
 
+    def read_otherwise(self, wire: Json) -> Any:
+        """Read what compiled code gave up on: with the usual keys by compiled code, else field by field."""
+        usual, marks = self._spelled_usually(wire)
+        value = self.read(usual) if marks else None
+        if value is None or value is REFUSED or type(value) is self.carrier:
+            return self.interpret_read(wire)
+        force_setattr(value, "forms", {self.dialect: {**marks, **self.marks(value)}})
+        return value
+
+    @cached_property
+    def _key_tree(self) -> Wire:
+        """The keys that the rows know, in their own nesting."""
+        tree: Wire = {}
+        for field in [field for row in self.rows for field in row.fields if field.key]:
+            for path in field.paths or (".".join(field.key),):
+                *inner, last = path.split(".")
+                node = tree
+                for step in inner:
+                    node = node.setdefault(step, {})
+                node.setdefault(last, {})
+        return tree
+
+    def _spelled_usually(self, wire: Json) -> tuple[Json, Wire]:
+        """The wire object with the usual keys, and the mark of those that were not."""
+        if self.keys is None or not is_object(wire):
+            return wire, {}
+        usual, places = self.keys.usual_within(wire, self._key_tree)
+        return usual, {"keys": places} if places else {}
+
     # ---------------------------------------------------------------------------------------------------- the meaning
 
     def interpret_read(self, wire: Json) -> Any:
         """The canonical value of a wire object, field by field."""
-        usual, marks = _spelled_usually(self.keys, wire)
+        usual, marks = self._spelled_usually(wire)
         tag = self.tag_of(usual)
         row = self.by_tag.get(tag) if is_object(usual) and (tag is None or type(tag) is str) else None
         value = REFUSED if row is None else self._read_row(row, usual, marks)
@@ -249,6 +278,8 @@ class Table:
     def fit(self, row: Row, value: Any, ledger: Ledger) -> Any:
         """The value as the rules allow it; None if it is dropped."""
         verbatim = self.marks(value).get("verbatim", ())
+        if verbatim is True:  # saved by an earlier release, which did not name the fields
+            return value
         for rule in self.rules(row):
             if rule.field not in verbatim and not rule.holds(value):
                 value = rule.fit(value, ledger)
@@ -288,20 +319,18 @@ class Frame:
     ``take`` gives the fields that the row knows, the rest of the object, and marks; ``put`` writes the fields.
     """
 
-    def __init__(self, dialect: str, row: Row, *, keys: KeySpelling | None = None) -> None:
-        self.table, self.row = Table(dialect, None, row, keys=keys), row
+    def __init__(self, dialect: str, row: Row) -> None:
+        self.table, self.row = Table(dialect, None, row), row
 
     @cached_property
     def take(self) -> Callable[[Wire], Taken]:
         """The fields of a wire object, what is left of it, and marks."""
-        taker: Callable[[Wire], Taken] = compiler().compile_taker(self.table, self.row, otherwise=self.interpret_take)
+        taker: Callable[[Wire], Taken] = compiler().compile_taker(self.table, self.row)
         return taker
 
     def interpret_take(self, wire: Wire) -> Taken:
         """The same, field by field."""
-        usual, marks = _spelled_usually(self.table.keys, wire)
-        fields, rest, more = self.row.take_apart(usual)
-        return fields, rest, marks | more
+        return self.row.take_apart(wire)
 
     @cached_property
     def _put_usual(self) -> Callable[[Any], Wire | None]:
@@ -331,14 +360,6 @@ def _may_write(other: Row, row: Row) -> bool:
     """Whether one row would write what another one reads. Different conditions of rows exclude each other."""
     same = other.when is None or row.when is None or other.when is row.when
     return same and row.fixed.items() >= other.fixed.items()
-
-
-def _spelled_usually(keys: KeySpelling | None, wire: Json) -> tuple[Json, Wire]:
-    """The wire object with the usual keys, and the mark of those that were not."""
-    if keys is None or not is_object(wire):
-        return wire, {}
-    usual, places = keys.usual(wire)
-    return usual, {"keys": places} if places else {}
 
 
 def _noun(value: Any) -> str:

@@ -30,7 +30,10 @@ class Group:
     It takes the values of all keys in their order, ``ABSENT`` for those that are missing.
     """
     quick_write: Callable[..., Any] | None = None
-    """A writer for compiled code, for a group of one key: it takes the fields and gives the value of the key."""
+    """A writer for compiled code, where only the first key is written: it takes the fields and gives the value.
+
+    It gives ``OMIT`` where there is more to be written, or a loss.
+    """
 
     def read(self, found: Wire, marks: Wire) -> Any:
         """The canonical values as a tuple, or ``REFUSED``.
@@ -121,15 +124,22 @@ def put_together(field: Any, value: Any, wire: Wire, ledger: Ledger, marks: Mapp
 
 
 def _respell(field: Any, written: Wire, spelled: Wire, held: Any) -> None:
-    """Some of the fields were edited: keys whose spelling still means the same keep it."""
-    for key, item in spelled.items():
+    """Some of the fields were edited: each key keeps its spelling if all keys still mean the same with it."""
+    for key in field.paths:
         path = key.split(".")
-        usual = find(written, path)
-        if usual is not ABSENT and usual != item:
-            put(written, path, item)
+        usual, item = find(written, path), spelled.get(key, ABSENT)
+        if usual != item:
+            _set(written, path, item)
             found = {name: value for name in field.paths if (value := find(written, name.split("."))) is not ABSENT}
             if not _reads_as(field, found, held):
-                put(written, path, usual)
+                _set(written, path, usual)
+
+
+def _set(wire: Wire, path: list[str], item: Any) -> None:
+    if item is not ABSENT:
+        put(wire, path, item)
+    elif find(wire, path) is not ABSENT:
+        remove(wire, path)
 
 
 def _reads_as(field: Any, spelled: Wire, held: Any) -> bool:

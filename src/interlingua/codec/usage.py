@@ -334,7 +334,8 @@ def _look(wire: Wire, tree: Wire) -> Held:
 
 
 def _copy(wire: Wire) -> Wire:
-    return {key: _copy(value) if is_object(value) else value for key, value in wire.items()}
+    """A copy of numbers that were kept. What an earlier release kept held lists, which are no numbers."""
+    return {k: _copy(value) if is_object(value) else value for k, value in wire.items() if type(value) is not list}
 
 
 def _nothing(wire: Wire) -> None:

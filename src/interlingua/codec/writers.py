@@ -50,6 +50,8 @@ def _compile(table: Table, row: Row, verb: str, *, has_marks: bool = False, is_c
     _write_fields(source, table, row, row.constant_fields if verb == "write" else [])
     if verb == "write":
         _write_residue(source, table, row)
+    if has_marks and table.keys is not None:
+        source.line(f"if 'keys' in marks: wire = {source.bind(table.keys.restore)}(wire, marks['keys'])")
     source.line("return wire")
     return source.compile(function_name(verb, table, row), "value")
 
@@ -102,7 +104,7 @@ def _write_head(source: Source, table: Table, row: Row) -> None:
     source.line(f"if {table.dialect!r} in value.forms:")
     source.depth += 1
     source.line(f"marks = value.forms[{table.dialect!r}]")
-    source.fail_if("'tag' in marks or 'keys' in marks")
+    source.fail_if("'tag' in marks or marks.get('verbatim') is True")
     source.line("spelling, verbatim = marks.get('spelling', ()), marks.get('verbatim', ())")
     single = [field for field in row.fields if not field.names]
     known = [field.name for field in single if field.constant or field.accepted or field.filler is not OMIT]
@@ -125,7 +127,9 @@ def _write_fields(source: Source, table: Table, row: Row, constants: Sequence[Fi
             continue
         if field.names and cast("Any", field.kind).quick_write is not None:
             fields = ", ".join([f"value.{name}" for name in field.names])
-            put(always, field.paths[0].split("."), f"{source.bind(cast('Any', field.kind).quick_write)}({fields})")
+            source.line(f"v{at} = {source.bind(cast('Any', field.kind).quick_write)}({fields})")
+            source.fail_if(f"v{at} is OMIT")
+            put(always, field.paths[0].split("."), f"v{at}")
         elif field.required and not field.names and not field.accepted:
             put(always, field.key, _write_required(source, field, f"v{at}"))
         elif field.filler is not OMIT and not field.names:
@@ -269,7 +273,8 @@ def _write_optional(source: Source, field: Field, var: str) -> None:
     if source.has_marks and field.others:
         _write_other_keys(source, field, var)
     else:
-        source.line(f"{_target(source, field)} = {var}")
+        unless = f"if {var} is not OMIT: " if field.kind.omits else ""
+        source.line(f"{unless}{_target(source, field)} = {var}")
         source.depth -= 1
 
 

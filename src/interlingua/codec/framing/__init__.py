@@ -17,6 +17,7 @@ from .eventstream import (
 )
 from .ndjson import NdjsonDecoder, encode_ndjson
 from .sse import SseDecoder, SseEvent, encode_sse
+from .sse_or_array import SseOrArrayDecoder
 
 __all__ = [
     "ArrayDecoder",
@@ -31,6 +32,7 @@ __all__ = [
     "Short",
     "SseDecoder",
     "SseEvent",
+    "SseOrArrayDecoder",
     "Timestamp",
     "encode_array_close",
     "encode_array_element",

@@ -1,362 +1,383 @@
-"""The parts of Gemini: left column ours, right column theirs.
+"""What parts hold whose keys say several of our fields together: media, and the results of functions.
 
-A part is told by its key, with three exceptions: media, which their type tells; thoughts, which are texts with a flag;
-and a part that is nothing but a signature. Those are given a tag in parentheses before the table reads them.
+``inlineData`` holds media, ``fileData`` points to them. The media type of a part says what it is; a part without one is
+judged by the end of its address. Our data are in the standard alphabet of base64, padded; the servers take both
+alphabets. Plain text is a text here, and base64 there.
 
-Marks: ``snake`` (key_case.py), ``id`` (the id that we gave a call: the wire had none, and gets none), ``args`` and
-``text`` (absent), ``signature`` (the documented placeholder stood in its place), ``as_sent`` (the signature, which is
-not base64).
+A function response is an object. ``{"output": …}`` and ``{"error": …}`` are the protocol's own words for a result and a
+failure; any other object is the result itself. A text is sent as ``output``, unless it is the JSON of an object just as
+we would write it: then as that object. Media of a result follow in ``parts``.
 """
 
 from __future__ import annotations
 
+import re
+from base64 import b64encode
+from binascii import a2b_base64
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from msgspec.structs import replace
-
+from ...codec.arguments import parse_object
+from ...codec.base64 import standard_base64
+from ...codec.history import is_plain
+from ...codec.json import is_array, is_object
+from ...codec.kinds import OMIT, REFUSED
+from ...codec.ledger import Ledger
+from ...codec.paths import ABSENT
 from ...codec.stream import dump
-from ...codec.tables import BlockTable, Ledger, Row, kept, marks
+from ...codec.table import Table
+from ...codec.together import Group
 from ...types.base import Json
 from ...types.blocks import (
+    AudioBlock,
+    Base64Source,
     Block,
+    DocumentBlock,
+    FileSource,
+    ImageBlock,
     JsonBlock,
     OpaqueBlock,
     RefusalBlock,
-    ServerToolResultBlock,
-    ServerToolUseBlock,
+    Source,
     TextBlock,
-    ThinkingBlock,
-    ToolResultBlock,
-    ToolUseBlock,
+    TextSource,
+    UrlSource,
+    VideoBlock,
 )
-from .key_case import Wire, camel, is_object, respell
-from .media import KEYS, NAME, ROWS, tag_of
-from .results import read_result, say_result
-from .usual import PLACEHOLDERS, SIGNATURE, is_base64, read_block as read_usual
+from .facts import MEDIA_TYPES, NAME, STORED, YOUTUBE, Wire
 
-CODE = "code_execution"
-
-
-class Calls:
-    """Calls that wait for their results: a result finds its own by id, then by name, then by order."""
-
-    __slots__ = ("code", "waiting")
-
-    def __init__(self) -> None:
-        self.waiting: list[tuple[str, str]] = []
-        self.code: str | None = None  # the last code that was run
-
-    def made(self, block: ToolUseBlock) -> None:
-        self.waiting.append((block.id, block.name))
-
-    def answered(self, id: str, name: str | None) -> str | None:
-        """The id of the call that a result answers; None where nothing was called."""
-        found = next((call for call in self.waiting if call[0] == id), None) if id else self._unnamed(name)
-        if found is not None:
-            self.waiting.remove(found)
-        return id or (found[0] if found is not None else None)
-
-    def _unnamed(self, name: str | None) -> tuple[str, str] | None:
-        return next((call for call in self.waiting if call[1] == name), next(iter(self.waiting), None))
+Media = ImageBlock | AudioBlock | VideoBlock | DocumentBlock
+PLAIN = "text/plain"
+BLOCKS: dict[str, type[Media]] = {"image": ImageBlock, "audio": AudioBlock, "video": VideoBlock}
+TAGS: dict[type[Media], str] = {
+    ImageBlock: "image", AudioBlock: "audio", VideoBlock: "video", DocumentBlock: "document",
+}  # fmt: skip
+SOURCE_KEYS = "inlineData.mimeType inlineData.data fileData.fileUri fileData.mimeType"
+NAMED_SOURCE_KEYS = f"{SOURCE_KEYS} inlineData.displayName fileData.displayName"
+IN_PARTS = (ImageBlock, AudioBlock, VideoBlock, DocumentBlock, OpaqueBlock)
+RESPONSE_KEY, PARTS_KEY = "functionResponse.response", "functionResponse.parts"
+RESULT_KEYS = f"{RESPONSE_KEY} {PARTS_KEY}"
+Placed = list[tuple[int, Block]]
 
 
-def read_part(part: Json, prefix: str, place: int, calls: Calls) -> Block:
-    """One part as a block; ``prefix`` and ``place`` are its id where the wire has none."""
-    if not is_object(part):
-        return OpaqueBlock(dialect=NAME, raw=part)
-    usual = read_usual(part, prefix, place)
-    if usual is not None:
-        if type(usual) is ToolUseBlock:
-            calls.made(usual)
-        elif type(usual) is ToolResultBlock:
-            calls.answered(usual.tool_use_id, usual.name)
-        return usual
-    derived = f"{prefix}{place}"
-    rest, forms, blanks = tidy(part)
-    block = BLOCKS.decode(rest)
-    if type(block) is OpaqueBlock:
-        return OpaqueBlock(dialect=NAME, raw=part)
-    ids = identify(block, derived, calls, forms)
-    if not forms and not blanks:
-        return block if not ids else replace(block, **ids)
-    mark = marks(NAME, block)
-    if blanks:
-        forms["blank"] = {**blanks, **mark.get("blank", {})}
-    return replace(block, **ids, forms={NAME: {**mark, **forms}})
+# ------------------------------------------------------------------------------------------------------ what a part is
 
 
-def tidy(part: Wire) -> tuple[Wire, Wire, Wire]:
-    """A private copy, tagged, and the marks and blanks that any part may leave."""
-    found: list[str] = []
-    forms, blanks = Wire(), Wire()
-    rest = camel(part, found)
-    if found:
-        forms["snake"] = found
-    if None in part.values():
-        blanks = {key: value for key, value in rest.items() if value is None}
-        rest = {key: value for key, value in rest.items() if value is not None}
-    if rest.get("thought") is False:
-        blanks["thought"] = rest.pop("thought")
-    signature = rest.get(SIGNATURE)
-    if signature == "":
-        blanks[SIGNATURE] = rest.pop(SIGNATURE)
-    elif signature in PLACEHOLDERS:
-        forms["signature"] = rest.pop(SIGNATURE)
-    elif type(signature) is str and not is_base64(signature):
-        forms["as_sent"] = signature
-    return tagged(rest), forms, blanks
+def media_type_of(url: str) -> str | None:
+    """The media type that the end of an address tells."""
+    path = re.split(r"[?#]", url, maxsplit=1)[0]
+    _, dot, end = path.rpartition("/")[2].rpartition(".")
+    return MEDIA_TYPES.get(end.lower()) if dot else None
 
 
-def tagged(rest: Wire) -> Wire:
-    data = DATA & rest.keys()
-    if rest.get("thought") is True and data <= {"text"}:
-        return {"(thought)": None, **rest}
-    if not data and SIGNATURE in rest:
-        return {"(signature)": None, **rest}
-    if not data.isdisjoint(KEYS):
-        return {tag_of(rest): None, **rest}
-    return rest
+def block_type(media_type: Json, url: Json) -> type[Media]:
+    """The block of a part with this media type, or this address."""
+    if type(media_type) is not str or not media_type:
+        if type(url) is not str:
+            return DocumentBlock
+        media_type = media_type_of(url)
+        if media_type is None:
+            return VideoBlock if YOUTUBE.match(url) else DocumentBlock
+    return BLOCKS.get(media_type.partition("/")[0], DocumentBlock)
 
 
-def identify(block: Block, derived: str, calls: Calls, forms: Wire) -> dict[str, Any]:
-    """The id that a block lacks, and who answers whom."""
-    match block:
-        case ToolUseBlock() | ServerToolUseBlock():
-            ids: dict[str, Any] = {} if block.id else {"id": derived}
-            if isinstance(block, ToolUseBlock):
-                calls.made(replace(block, **ids) if ids else block)
-            elif block.name == CODE:
-                calls.code = block.id or derived
-        case ToolResultBlock():
-            found = calls.answered(block.tool_use_id, block.name) or derived
-            ids = {} if block.tool_use_id else {"tool_use_id": found}
-        case ServerToolResultBlock() if not block.tool_use_id:
-            ids = {"tool_use_id": calls.code or derived}
-        case _:
-            return {}
-    if ids:
-        forms["id"] = next(iter(ids.values()))
-    return ids
+def media_tag(part: Wire) -> str | None:
+    """The tag of a media part, which its key alone does not tell; None for other parts."""
+    for key in ("inlineData", "fileData"):
+        data = part.get(key)
+        if is_object(data):
+            return TAGS[block_type(data.get("mimeType"), data.get("fileUri"))]
+    return None
 
 
-def is_signable(block: Block) -> bool:
-    """Whether the signature of a block can be said. Readers refuse a whole answer for one that is not base64."""
-    if block.signature is None or is_base64(block.signature):
+def read_text(data: str) -> str | None:
+    """The plain text that data hold, if the same data come of it again."""
+    try:
+        text = a2b_base64(data, strict_mode=True).decode()
+    except ValueError:
+        return None
+    return text if b64encode(text.encode()).decode() == data else None
+
+
+# ------------------------------------------------------------------------------------------------------------- sources
+
+
+class MediaSource(Group):
+    """The source of a media part, and with ``named`` its file name too."""
+
+    name = "media"
+
+    def __init__(self, block: type[Media], *, named: bool = False) -> None:
+        self.block, self.named = block, named
+
+    def read(self, found: Wire, marks: Wire) -> Any:
+        key = "inlineData" if "inlineData.data" in found else "fileData"
+        media_type = found.get(f"{key}.mimeType")
+        source = _read_inline(found, media_type) if key == "inlineData" else _read_stored(found, media_type)
+        if source is None:
+            return REFUSED
+        for taken in (f"{key}.mimeType", "inlineData.data" if key == "inlineData" else "fileData.fileUri"):
+            found.pop(taken, None)
+        if not self.named:
+            return (source,)
+        name = found.get(f"{key}.displayName")
+        return source, found.pop(f"{key}.displayName") if type(name) is str and name else None
+
+    def quick(self, media_type: Json, data: Json, uri: Json, uri_type: Json, *names: Json) -> Any:
+        """Data of the standard alphabet, as far as one can tell without reading them."""
+        if type(media_type) is not str or type(data) is not str or uri is not ABSENT or uri_type is not ABSENT:
+            return REFUSED
+        if media_type == PLAIN or len(data) % 4 or "-" in data or "_" in data:
+            return REFUSED
+        if not self.named:
+            return (Base64Source(media_type, data),)
+        return (Base64Source(media_type, data), None) if names == (ABSENT, ABSENT) else REFUSED
+
+    def write(self, values: Any, ledger: Ledger, marks: Mapping[str, Json]) -> Any:
+        source: Source = values[0]
+        wire = _write_source(source, ledger)
+        if wire is None:
+            return OMIT
+        ((key, data),) = wire.items()
+        if block_type(data.get("mimeType"), data.get("fileUri")) is not self.block:
+            ledger.lose_form("approximated", f"{NAME} tells the kind by the media type {data.get('mimeType')}")
+        if self.named and values[1] is not None:
+            data["displayName"] = values[1]
+        if "inlineData.data" in self._spelled(marks):
+            field = "text" if type(source) is TextSource else "data"
+            ledger.lose_form("approximated", f"{NAME} takes standard base64; written so", "source", field)
+        if source.extras:
+            ledger.foreign(source, NAME, "source")
+        return {key: data}
+
+    def _spelled(self, marks: Mapping[str, Json]) -> Wire:
+        """The keys as they were read, if not as we would write them."""
+        kept: list[Wire] = marks.get("spelling", {}).get("source filename" if self.named else "source") or [{}]
+        return kept[0]
+
+
+def _read_inline(found: Wire, media_type: Json) -> Source | None:
+    data = found["inlineData.data"]
+    if type(media_type) is not str or type(data) is not str:
+        return None
+    data = standard_base64(data)
+    text = read_text(data) if media_type == PLAIN else None
+    return Base64Source(media_type, data) if text is None else TextSource(text, media_type)
+
+
+def _read_stored(found: Wire, media_type: Json) -> Source | None:
+    url = found.get("fileData.fileUri")
+    if type(url) is not str or not (media_type is None or type(media_type) is str):
+        return None
+    return FileSource(url, media_type, NAME) if STORED.match(url) else UrlSource(url, media_type)
+
+
+def _write_source(source: Source, ledger: Ledger) -> Wire | None:
+    match source:
+        case Base64Source():
+            if source.media_type == PLAIN and read_text(source.data) is not None:
+                ledger.lose_form("approximated", f"{NAME} reads base64 of plain text as text", "source")
+            return {"inlineData": {"mimeType": source.media_type, "data": source.data}}
+        case TextSource():
+            if source.media_type != PLAIN:
+                ledger.lose_form("approximated", f"{NAME} has no text documents; sent as base64 data", "source")
+            data = b64encode(source.text.encode()).decode()
+            return {"inlineData": {"mimeType": source.media_type, "data": data}}
+        case FileSource():
+            return _write_file(source, ledger)
+        case UrlSource():
+            return _write_url(source, ledger)
+
+
+def _write_file(source: FileSource, ledger: Ledger) -> Wire | None:
+    if source.dialect not in (None, NAME):
+        ledger.lose("dropped", f"the file is stored elsewhere, with {source.dialect}", weight="state")
+        return None
+    if not STORED.match(source.file_id):
+        ledger.lose_form("approximated", f"{NAME} reads a file id of this form as a URL", "source")
+    return _file_data(source.file_id, source.media_type)
+
+
+def _write_url(source: UrlSource, ledger: Ledger) -> Wire | None:
+    media_type = source.media_type
+    if media_type is None and not YOUTUBE.match(source.url):
+        media_type = media_type_of(source.url)
+        if media_type is None:
+            ledger.lose("dropped", f"{NAME} requires the media type of a URL, and its extension does not tell")
+            return None
+        ledger.lose_form("added", f"{NAME} requires a media type; taken from the extension", "source", "media_type")
+    if STORED.match(source.url):
+        ledger.lose_form("approximated", f"{NAME} reads a URL of its own files as a file id", "source")
+    return _file_data(source.url, media_type)
+
+
+def _file_data(uri: str, media_type: str | None) -> Wire:
+    return {"fileData": {"fileUri": uri} if media_type is None else {"fileUri": uri, "mimeType": media_type}}
+
+
+# -------------------------------------------------------------------------------------------------------------- results
+
+
+def is_wrapped(value: Json) -> bool:
+    """Whether an object would be read as something else than the result itself."""
+    if not is_object(value) or not value:
         return True
-    return bool(marks(NAME, block).get("as_sent") == block.signature)
+    if len(value) > 1:
+        return False
+    if "output" in value:
+        return is_wrapped(value["output"])
+    return "error" in value
 
 
-def without_odd_signature(block: Block, ledger: Ledger) -> Block:
-    """The block as it can be said: without a signature that is not base64."""
-    if is_signable(block):
-        return block
-    ledger.lose("dropped", f"a signature of {NAME} is base64, and this one is not; it was left out", "signature")
-    return replace(block, signature=None)
+def spelled_object(text: str) -> dict[str, Json] | None:
+    """The object that a text is the JSON of, if we would write it so."""
+    value = parse_object(text) if text.startswith("{") else None
+    return value if value is not None and not is_wrapped(value) and dump(value) == text.encode() else None
 
 
-def spelled(block: Block, wire: Wire) -> Wire:
-    """What the marks of any part say, after everything else was said."""
-    mark = marks(NAME, block)
-    if "signature" in mark and SIGNATURE not in wire:
-        wire[SIGNATURE] = mark["signature"]
-    return respell(wire, mark["snake"]) if "snake" in mark else wire
+class ResultContent(Group):
+    """The content of a result, and whether it is a failure. ``parts`` is the table of media in results."""
+
+    name = "a result"
+
+    def __init__(self, parts: Table) -> None:
+        self.parts = parts
+
+    # ----------------------------------------------------------------------------------------------------- reading
+
+    def read(self, found: Wire, marks: Wire) -> Any:
+        content: tuple[Block, ...] = ()
+        failed: bool | None = None
+        if is_object(found.get(RESPONSE_KEY)):
+            content, failed = _read_response(found.pop(RESPONSE_KEY))
+        elif RESPONSE_KEY in found and found[RESPONSE_KEY] is None:
+            del found[RESPONSE_KEY]
+        parts = found.get(PARTS_KEY, ABSENT)
+        if is_array(parts):
+            content += tuple(map(self.parts.interpret_read, found.pop(PARTS_KEY)))
+        elif parts is None:
+            del found[PARTS_KEY]
+        return content, failed
+
+    def is_usual(self, values: Any, found: Wire) -> bool:
+        """As the base, but media are not written for it: each block remembers its own spelling."""
+        content, failed = values
+        words: Placed = [(place, block) for place, block in enumerate(content) if not isinstance(block, IN_PARTS)]
+        ledger = Ledger()
+        same = _write_words(words, bool(failed), ledger) == found.get(RESPONSE_KEY)
+        return same and not ledger.losses and (PARTS_KEY in found) is (len(words) < len(content))
+
+    def quick(self, response: Json, parts: Json) -> Any:
+        """One text or one object, and media."""
+        if response.__class__ is not dict:
+            return REFUSED
+        if parts is ABSENT and len(response) == 1 and type(text := response.get("output")) is str and text[:1] != "{":
+            return (TextBlock(text),), None
+        content, failed = _read_response(response)
+        if content and type(content[0]) is TextBlock and not failed and content[0].text.startswith("{"):
+            return REFUSED
+        if parts is ABSENT:
+            return content, failed
+        return (content + tuple(map(self.parts.read, parts)), failed) if is_array(parts) and parts else REFUSED
+
+    # ----------------------------------------------------------------------------------------------------- writing
+
+    def quick_write(self, content: Sequence[Block], failed: bool | None) -> Any:
+        """One plain text or one plain object."""
+        if len(content) != 1 or failed is False:
+            return OMIT
+        only = content[0]
+        if only.forms or only.extras or only.signature or only.cache:
+            return OMIT
+        if type(only) is TextBlock and not only.citations and (failed or only.text[:1] != "{"):
+            return {"error" if failed else "output": only.text}
+        return only.value if type(only) is JsonBlock and not failed and not is_wrapped(only.value) else OMIT
+
+    def write(self, values: Any, ledger: Ledger, marks: Mapping[str, Json]) -> Any:
+        content: Sequence[Block]
+        content, failed = values
+        words: Placed = [(place, block) for place, block in enumerate(content) if not isinstance(block, IN_PARTS)]
+        wire: Wire = {"response": _write_words(words, bool(failed), ledger)}
+        if len(words) < len(content):
+            parts = list(self._write_parts(content, words[0][0] if words else 0, ledger))
+            if parts:
+                wire["parts"] = parts
+        if failed is False:
+            why = f"{NAME} marks only failed results; false says the same as none"
+            ledger.lose_form("dropped", why, "is_error")
+        return {"functionResponse": wire}
+
+    def _write_parts(self, content: Sequence[Block], first_word: int, ledger: Ledger) -> Iterator[Json]:
+        """The media of a result, which come after its words."""
+        where = ledger.where
+        for place, block in enumerate(content):
+            if isinstance(block, IN_PARTS):
+                ledger.where = (*where, "content", place)
+                wire = self.parts.interpret_write(block, ledger)
+                if wire is not None or self.parts.is_null(block):
+                    yield wire
+                    if place < first_word:
+                        ledger.lose_form("moved", f"media in a result of {NAME} come after its text")
+        ledger.where = where
 
 
-def say_text(block: TextBlock, ledger: Ledger) -> Wire:
-    if not block.text and marks(NAME, block).get("text") == "absent":
-        return {}
-    return {"text": block.text}
+def _read_response(response: Wire) -> tuple[tuple[Block, ...], bool | None]:
+    if not response:
+        return (), None
+    if not is_wrapped(response):
+        return (JsonBlock(response),), None
+    ((key, said),) = response.items()
+    content = (TextBlock(said),) if type(said) is str else (JsonBlock(said),)
+    return content, True if key == "error" else None
 
 
-def read_text(rest: Wire) -> dict[str, Any] | None:
-    return {"text": rest.pop("text")} if type(rest["text"]) is str else None
+def _write_words(words: Placed, failed: bool, ledger: Ledger) -> Wire:
+    key = "error" if failed else "output"
+    for place, block in words:
+        _lose_attributes(block, ledger, "content", place)
+    if not words:
+        if failed:
+            ledger.lose_form("added", f"a failed result of {NAME} needs a text; added", "content")
+        return {"error": ""} if failed else {}
+    if len(words) == 1:
+        place, only = words[0]
+        if type(only) is JsonBlock:
+            return _write_json(only, key, ledger, place)
+        if type(only) is TextBlock:
+            return _write_text(only, key, ledger, place)
+    for place, block in words:
+        ledger.lose_form("approximated", f"a result of {NAME} is one text; several were joined", "content", place)
+        if type(block) is not JsonBlock and not isinstance(block, TextBlock | RefusalBlock):
+            ledger.lose("dropped", f"a result of {NAME} has no {block.type} blocks", "content", place)
+    return {key: "\n".join([text for _, block in words if (text := _as_text(block)) is not None])}
 
 
-def read_signature(rest: Wire) -> dict[str, Any]:
-    del rest["(signature)"]
-    return {"text": "", "forms": {NAME: {"text": "absent"}}}
+def _lose_attributes(block: Block, ledger: Ledger, *path: str | int) -> None:
+    """The texts of a result have nothing but their text."""
+    if is_plain(block):
+        return
+    for field in ("citations", "cache", "signature"):
+        if getattr(block, field, None):
+            ledger.lose("dropped", f"text in a result of {NAME} has no {field}", *path, field)
+    ledger.foreign(block, "", *path)
 
 
-def say_thinking(block: ThinkingBlock, ledger: Ledger) -> Wire:
-    if not block.text and marks(NAME, block).get("text") == "absent":
-        return {"thought": True}
-    return {"text": block.text, "thought": True}
+def _as_text(block: Block) -> str | None:
+    if isinstance(block, TextBlock | RefusalBlock):
+        return block.text
+    return dump(block.value).decode() if type(block) is JsonBlock else None
 
 
-def read_thinking(rest: Wire) -> dict[str, Any] | None:
-    del rest["(thought)"], rest["thought"]
-    if "text" not in rest:
-        return {"forms": {NAME: {"text": "absent"}}}
-    return read_text(rest)
+def _write_json(block: JsonBlock, key: str, ledger: Ledger, place: int) -> Wire:
+    if isinstance(block.value, str):
+        ledger.lose_form("approximated", f"{NAME} reads a JSON string in a result as text", "content", place)
+    value: Json = block.value
+    return {key: value} if key == "error" or is_wrapped(value) else value
 
 
-def wire_id(block: ToolUseBlock) -> str | None:
-    """The id that the provider knows a call by; None for one that came without."""
-    return None if "id" in marks(NAME, block) else block.native_ids.get(NAME, block.id)
-
-
-def say_call(block: ToolUseBlock, ledger: Ledger) -> Wire:
-    mark, args = marks(NAME, block), block.input
-    if block.kind == "text":
-        ledger.lose("approximated", f"{NAME} has no free-text calls; sent as one string `input`", "input_text")
-        ledger.lose("added", f"{NAME} has no free-text calls; sent as one string `input`", "input")
-        ledger.lose("approximated", f"{NAME} has no free-text calls; sent as one string `input`", "kind")
-        args = {"input": block.input_text or ""}
-    elif block.input_text is not None:
-        ledger.lose_form("dropped", f"{NAME} takes parsed arguments, not the text", "input_text")
-    wire: Wire = {"name": block.name}
-    if (issued := wire_id(block)) is not None:
-        wire["id"] = issued
-    elif mark["id"] != block.native_ids.get(NAME, block.id):
-        ledger.lose_form("dropped", f"{NAME} gave this call no id, so none is sent", "id")
-    if args or not ("args" in mark or "args" in mark.get("blank", {}).get("functionCall", ())):
-        wire["args"] = args
-    return {"functionCall": wire}
-
-
-def read_call(rest: Wire) -> dict[str, Any] | None:
-    wire: Wire = rest.pop("functionCall")
-    if type(wire["name"]) is not str or not wire["name"]:
-        return None
-    forms, blanks = Wire(), Wire()
-    fields: dict[str, Any] = {"name": wire.pop("name"), "id": _id(wire, blanks)}
-    args = wire.pop("args", forms)
-    if args is forms:
-        forms["args"] = "absent"
-    elif args is None:
-        blanks["args"] = None
-    elif not is_object(args):
-        return None
-    else:
-        fields["input"] = args
-    if wire:
-        rest["functionCall"] = wire
-    return {**fields, **kept(NAME, {}, forms, {"functionCall": blanks} if blanks else {})}
-
-
-def _id(wire: Wire, blanks: Wire) -> str:
-    """The id of a call, empty where there is none."""
-    if not wire.get("id"):
-        if "id" in wire:
-            blanks["id"] = wire.pop("id")
-        return ""
-    if type(wire["id"]) is not str:
-        raise ValueError("an id is a text")
-    return str(wire.pop("id"))
-
-
-def say_server_call(block: ServerToolUseBlock, ledger: Ledger) -> Wire | None:
-    if block.dialect not in ("", NAME):
-        ledger.lose("dropped", f"the call of a hosted tool of {block.dialect} that is not translated to {NAME}")
-        return None
-    wire = _issued(block, block.id, "id", ledger)
-    if _is_code(block, block.input, "code", ledger):
-        return {"executableCode": {**wire, **block.input}}
-    wire["toolType"] = block.name
-    if block.input:
-        wire["args"] = block.input
-    return {"toolCall": wire}
-
-
-def _issued(block: Block, id: str, field: str, ledger: Ledger) -> Wire:
-    mark = marks(NAME, block)
-    if "id" not in mark:
-        return {"id": id}
-    if mark["id"] != id:
-        ledger.lose_form("dropped", f"{NAME} gave no id, so none is sent", field)
-    return {}
-
-
-def _is_code(block: ServerToolUseBlock | ServerToolResultBlock, value: Json, word: str, ledger: Ledger) -> bool:
-    """Code that was run has parts of its own, told by what they hold; these have no name."""
-    if block.name != CODE and is_object(value) and word in value:
-        ledger.lose_form("dropped", f"code that {NAME} ran is named {CODE}", "name")
-        return True
-    return block.name == CODE
-
-
-def read_code(rest: Wire) -> dict[str, Any]:
-    wire, blanks = rest.pop("executableCode"), Wire()
-    fields = {"id": _id(wire, blanks), "name": CODE, "dialect": NAME, "input": wire}
-    return {**fields, **kept(NAME, {}, {}, {"executableCode": blanks} if blanks else {})}
-
-
-def read_tool_call(rest: Wire) -> dict[str, Any]:
-    wire, blanks = rest.pop("toolCall"), Wire()
-    fields = {"id": _id(wire, blanks), "name": wire.pop("toolType"), "dialect": NAME}
-    args = wire.pop("args", None) if is_object(wire.get("args", {})) else None
-    if args:
-        fields["input"] = args
-    elif args is not None:
-        blanks["args"] = args
-    if wire:
-        rest["toolCall"] = wire
-    return {**fields, **kept(NAME, {}, {}, {"toolCall": blanks} if blanks else {})}
-
-
-def say_server_result(block: ServerToolResultBlock, ledger: Ledger) -> Wire | None:
-    if block.dialect not in ("", NAME):
-        ledger.lose("dropped", f"the result of a hosted tool of {block.dialect} that is not translated to {NAME}")
-        return None
-    if block.is_error is not None:
-        ledger.lose_form("dropped", f"{NAME} has no error flag; the result itself says it", "is_error")
-    wire = _issued(block, block.tool_use_id, "tool_use_id", ledger)
-    if _is_code(block, block.content, "outcome", ledger):
-        return {"codeExecutionResult": {**wire, **(block.content if is_object(block.content) else {})}}
-    wire["toolType"] = block.name
-    if block.content is not None:
-        wire["response"] = block.content
-    return {"toolResponse": wire}
-
-
-def read_code_result(rest: Wire) -> dict[str, Any]:
-    wire, blanks = rest.pop("codeExecutionResult"), Wire()
-    fields = {"tool_use_id": _id(wire, blanks), "name": CODE, "dialect": NAME, "content": wire}
-    return {**fields, **kept(NAME, {}, {}, {"codeExecutionResult": blanks} if blanks else {})}
-
-
-def read_tool_response(rest: Wire) -> dict[str, Any]:
-    wire, blanks = rest.pop("toolResponse"), Wire()
-    fields = {"tool_use_id": _id(wire, blanks), "name": wire.pop("toolType"), "dialect": NAME}
-    if "response" in wire and wire["response"] is not None:
-        fields["content"] = wire.pop("response")
-    if wire:
-        rest["toolResponse"] = wire
-    return {**fields, **kept(NAME, {}, {}, {"toolResponse": blanks} if blanks else {})}
-
-
-def say_json(block: JsonBlock, ledger: Ledger) -> Wire:
-    ledger.lose_form("approximated", f"{NAME} has no JSON here; sent as JSON text")
-    return {"text": dump(block.value).decode()}
-
-
-def say_refusal(block: RefusalBlock, ledger: Ledger) -> Wire:
-    ledger.lose("approximated", f"{NAME} has no refusals; sent as text")
-    return {"text": block.text}
-
-
-def never(rest: Wire) -> None:
-    """The row is for saying only; the wire has no such tag."""
-
-
-BLOCKS = BlockTable(
-    NAME,
-    # canonical               wire tag               say it             read it
-    Row(TextBlock,             "text",                say_text,          read_text),
-    Row(TextBlock,             "(signature)",         say_text,          read_signature),
-    Row(ThinkingBlock,         "(thought)",           say_thinking,      read_thinking),
-    *ROWS,
-    Row(ToolUseBlock,          "functionCall",        say_call,          read_call),
-    Row(ToolResultBlock,       "functionResponse",    say_result,        read_result),
-    Row(ServerToolUseBlock,    "executableCode",      say_server_call,   read_code),
-    Row(ServerToolUseBlock,    "toolCall",            say_server_call,   read_tool_call),
-    Row(ServerToolResultBlock, "codeExecutionResult", say_server_result, read_code_result),
-    Row(ServerToolResultBlock, "toolResponse",        say_server_result, read_tool_response),
-    Row(JsonBlock,             "(json)",              say_json,          never),
-    Row(RefusalBlock,          "(refusal)",           say_refusal,       never),
-    tagged="key",
-    signature=SIGNATURE,
-)  # fmt: skip
-DATA = frozenset(
-    (*KEYS, *("text", "functionCall", "functionResponse", "executableCode", "codeExecutionResult", "toolCall"))
-) | {"toolResponse"}
+def _write_text(block: TextBlock, key: str, ledger: Ledger, place: int) -> Wire:
+    value = spelled_object(block.text) if key == "output" else None
+    if value is None:
+        return {key: block.text}
+    ledger.lose_form("approximated", f"{NAME} reads text that is a JSON object as the object", "content", place)
+    return value

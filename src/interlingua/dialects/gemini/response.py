@@ -1,301 +1,335 @@
 """The answer of Gemini: its first candidate, its usage, and what stands around them.
 
-A stream is put together as a whole answer and read here, too. Marks: ``snake`` (key_case.py), ``candidates``,
-``content``, ``parts`` and ``finishReason`` (absent, or another word), ``blocked`` (the prompt was refused), ``usage``
-(how the counts were written), ``absent`` (of the constants).
+A stream is put together as a whole answer and read here, too. Marks, only where an answer is not as we would write it:
+``candidates``, ``content``, ``role``, ``parts``, ``index`` and ``finishReason`` (what was there instead: ``[]`` for
+nothing, else ``[value]``), ``blocked`` (why the prompt was refused), ``usage`` (see ``codec.usage``), ``tool_tokens``
+(tokens that the provider's own tools brought), ``citations`` (see ``citations``).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ...codec.answers import answer_of, reads_answers
+from msgspec.structs import replace
+
+from ...codec.answers import answer_of
 from ...codec.incomplete import has_whole_calls, is_left_out
-from ...codec.schemas import Restore, restorer
+from ...codec.json import is_array, is_object
+from ...codec.ledger import Ledger
+from ...codec.offered_tools import is_plainly_offered
+from ...codec.schemas import restorer
 from ...codec.stream import dump
-from ...codec.tables import Ledger, Words, kept, marks, own, read_constants, say_constants, take
+from ...codec.tables import marks, merge
 from ...types.base import Json
-from ...types.blocks import Block, JsonBlock, RefusalBlock, TextBlock, ThinkingBlock, ToolUseBlock
+from ...types.blocks import Block, JsonBlock, RefusalBlock, TextBlock, ToolUseBlock
 from ...types.loss import Encoded
 from ...types.request import Request
 from ...types.response import Response
+from ...types.usage import TokenUsage
 from ...types.words import StopReason
-from .answers import read_usual
-from .citations import KEYS as CITING, read_citations, say_citations
+from .calls import Calls
+from .citations import KEYS as CITING, read_citations, write_citations
 from .errors import decode_error, encode_error_body, is_error
-from .key_case import Wire, camel, is_array, is_object, respell
-from .media import NAME
-from .parts import BLOCKS, Calls, read_part, spelled, without_odd_signature
-from .usage import read_usage, say_usage
+from .facts import KEYS, NAME, Wire, as_it_came
+from .rows import ANSWER, ANSWER_PARTS, STOP, USAGE
+from .turns import read_parts, take_parts, with_parts
 
-CONSTANTS: Wire = {"index": 0}
-MARKS = ("candidates", "promptFeedback", "usageMetadata")
-Worded = TextBlock | ThinkingBlock | RefusalBlock
-STOP: Words[StopReason] = Words(
-    [
-        ("STOP", StopReason.end_turn),
-        ("MAX_TOKENS", StopReason.max_tokens),
-        ("CONTINUATION", StopReason.pause_turn),
-        ("SAFETY", StopReason.refusal),
-        ("RECITATION", StopReason.refusal),
-        ("LANGUAGE", StopReason.refusal),
-        ("BLOCKLIST", StopReason.refusal),
-        ("PROHIBITED_CONTENT", StopReason.refusal),
-        ("SPII", StopReason.refusal),
-        ("MODEL_ARMOR", StopReason.refusal),
-        ("JAILBREAK", StopReason.refusal),
-        ("IMAGE_SAFETY", StopReason.refusal),
-        ("IMAGE_PROHIBITED_CONTENT", StopReason.refusal),
-        ("IMAGE_RECITATION", StopReason.refusal),
-        ("IMAGE_OTHER", StopReason.refusal),
-        ("MALFORMED_RESPONSE", StopReason.error),
-        ("MALFORMED_FUNCTION_CALL", StopReason.error),
-        ("UNEXPECTED_TOOL_CALL", StopReason.error),
-        ("TOO_MANY_TOOL_CALLS", StopReason.error),
-    ]
-)
-# What we write for a reason without a word of its own; the first is no loss, since calls tell it.
+END, CALLED, REFUSAL = StopReason.end_turn, StopReason.tool_use, StopReason.refusal  # access on an Enum costs 40 ns
+OBJECTS = ("content", *CITING)
+ENVELOPE = ("candidates", "promptFeedback", "usageMetadata")
+TOOL_TOKENS, TOTAL = "toolUsePromptTokenCount", "totalTokenCount"
 MALFORMED = "MALFORMED_FUNCTION_CALL"
+# What we write for a reason without a word of its own; the first is no loss, since calls tell it.
 NEAREST = {
     StopReason.tool_use: "STOP",
     StopReason.stop_sequence: "STOP",
     StopReason.context_overflow: "MAX_TOKENS",
     StopReason.cancelled: "OTHER",
 }
+WORDS = {**NEAREST, **STOP.writes}
 # By number, as servers write enumerations when asked to.
 NUMBERS = ("FINISH_REASON_UNSPECIFIED", "STOP", "MAX_TOKENS", "SAFETY", "RECITATION", "OTHER", "LANGUAGE", "BLOCKLIST",
            "PROHIBITED_CONTENT", "SPII", "MALFORMED_FUNCTION_CALL", "IMAGE_SAFETY", "UNEXPECTED_TOOL_CALL",
            "TOO_MANY_TOOL_CALLS")  # fmt: skip
+Placed = list[tuple[int, Block]]
+"""The blocks of an answer in the order of its parts, each with its place among the canonical ones."""
 
 
 def stop_reason(word: Json, *, calls: bool) -> StopReason:
-    """What a finish reason stands for: a turn that calls ends in STOP as any other."""
+    """What a finish reason means: a turn that calls ends in STOP as any other."""
     if type(word) is int and 0 <= word < len(NUMBERS):
         word = NUMBERS[word]
-    known = STOP.read.get(word) if type(word) is str else None
-    return (StopReason.tool_use if calls else StopReason.end_turn) if known in (None, StopReason.end_turn) else known
+    known: StopReason | None = STOP.reads.get(word) if type(word) is str else None
+    return (CALLED if calls else END) if known is None or known is END else known
 
 
-# ------------------------------------------------------------------------------------------------------------ reading
+# ------------------------------------------------------------------------------------------------------------- reading
 
 
-@reads_answers(NAME)
-def decode_response(body: Json, request: Request | None, provider: str | None) -> Response:
-    usual = read_usual(body, request) if is_object(body) else None
-    if usual is not None:
-        return usual
-    if is_error(body):
-        return Response(stop_reason=StopReason.error, error=decode_error(None, None, body, provider))
-    found: list[str] = []
-    wire = answer_of(camel(body, found) if is_object(body) else body, NAME, *MARKS)
-    return Response(**read_answer(wire, {"snake": found} if found else {}, restorer(request, texts=False)))
+def read_response(body: Json, request: Request | None, provider: str | None) -> Response:
+    if not is_object(body) or "error" in body:
+        if is_error(body):
+            return Response(stop_reason=StopReason.error, error=decode_error(None, None, body, provider))
+        answer_of(body, NAME, *ENVELOPE)
+    fields, rest, mark = ANSWER.take(body)
+    fields = read_answer(fields, rest, mark, request)
+    if rest and may_be_respelled(rest):
+        body, places = KEYS.usual(body)
+        if places:
+            fields, rest, mark = ANSWER.take(body)
+            fields = read_answer(fields, rest, {"keys": places, **mark}, request)
+    if "candidates" in mark:
+        answer_of(body, NAME, *ENVELOPE)
+    return Response(**fields)
+
+
+def may_be_respelled(rest: Wire) -> bool:
+    """Whether something that was not read may be a key in another spelling."""
+    usage = rest.get("usageMetadata")
+    if KEYS.is_suspect(rest) or (is_object(usage) and KEYS.is_suspect(usage)):
+        return True
+    left: Json = rest["candidates"][0] if "candidates" in rest else None
+    if not is_object(left) or not left:
+        return False
+    return KEYS.is_suspect(left) or bool(not left.keys().isdisjoint(OBJECTS) and KEYS.usual(left)[1])
 
 
 def read_answer(
-    rest: Wire, forms: Wire, restore: Restore | None = None, blocks: Sequence[Block] | None = None
+    fields: dict[str, Any],
+    rest: Wire,
+    mark: Wire,
+    request: Request | None = None,
+    blocks: Sequence[Block] | None = None,
 ) -> dict[str, Any]:
-    """The fields of a response. ``rest`` is a private copy, in camelCase. ``blocks``: its parts, if read already."""
-    blanks: Wire = {}
-    fields: dict[str, Any] = {"id": _word(rest, "responseId", blanks), "model": _word(rest, "modelVersion", blanks)}
+    """The fields of a response. ``rest`` and ``mark`` are altered. ``blocks``: its parts, if they were read already."""
     candidates = rest.get("candidates")
     if is_array(candidates) and candidates and is_object(candidates[0]):
-        empty: Wire = {}
-        first: Wire = candidates[0]
-        if blocks is None:
-            blocks = read_blocks(first, forms, restore)
-        fields["content"] = read_content(first, forms, empty, blocks)
-        calls = any(type(block) is ToolUseBlock for block in fields["content"])
-        read_stop(first, fields, forms, empty, calls=calls)
-        read_constants(first, forms, CONSTANTS)
-        if empty:
-            blanks["candidates"] = [empty]
-        if len(candidates) == 1 and not first:
+        left = candidates[0].copy()
+        content = read_content(left, mark, request, blocks)
+        calls = ToolUseBlock in map(type, content)
+        read_end(left, fields, mark, calls=calls)
+        if left and not left.keys().isdisjoint(CITING):
+            content = read_citations(left, content, mark)
+        fields["content"] = tuple(content)
+        rest["candidates"] = [left, *candidates[1:]]
+        if not left and len(candidates) == 1:
             del rest["candidates"]
     else:
-        read_blocked(rest, fields, forms)
-    if is_object(rest.get("usageMetadata")):
-        fields["usage"] = read_usage(rest, forms, blanks)
-    return {**fields, **kept(NAME, rest, forms, blanks)}
+        read_blocked(rest, fields, mark)
+    if is_object(usage := rest.get("usageMetadata")):
+        fields["usage"], rest["usageMetadata"] = read_usage(usage, mark)
+        if not rest["usageMetadata"]:
+            del rest["usageMetadata"]
+    if rest:
+        fields["extras"] = {NAME: rest}
+    if mark:
+        fields["forms"] = {NAME: mark}
+    return fields
 
 
-def _word(rest: Wire, key: str, blanks: Wire) -> str | None:
-    return take(rest, key, blanks) if type(rest.get(key)) in (str, type(None)) else None
+def read_content(left: Wire, mark: Wire, request: Request | None, blocks: Sequence[Block] | None) -> Sequence[Block]:
+    """Take the content of a candidate."""
+    content = left.get("content")
+    if not is_object(content) or not (content or blocks):
+        if not content:
+            mark["content"] = [left.pop("content")] if "content" in left else []
+        return blocks or ()
+    inner = content.copy()
+    if inner.get("role") == "model":
+        del inner["role"]
+    elif "role" not in inner:
+        mark["role"] = []
+    if blocks is None:
+        blocks = read_parts(take_parts(inner, mark), Calls(), ANSWER_PARTS)
+        if mark and mark.get("parts") == []:  # we write none either
+            del mark["parts"]
+        if request is not None:
+            blocks = restored(blocks, request)
+    if inner:
+        left["content"] = inner
+    else:
+        del left["content"]
+    return blocks
 
 
-def read_blocks(candidate: Wire, forms: Wire, restore: Restore | None) -> list[Block]:
-    """Pops the parts of a candidate."""
-    content, calls = candidate.get("content"), Calls()
-    parts = content.get("parts") if is_object(content) else None
-    if is_object(parts) and parts:
-        forms["parts"], parts = "object", [parts]
-    if not is_object(content) or not is_array(parts) or not parts:
-        return []
-    del content["parts"]
-    blocks = [read_part(part, "call_", index, calls) for index, part in enumerate(parts)]
+def restored(blocks: Sequence[Block], request: Request) -> Sequence[Block]:
+    """The blocks, calls as the tools of the request were declared."""
+    if all(is_plainly_offered(block.name, request) for block in blocks if type(block) is ToolUseBlock):
+        return blocks
+    restore = restorer(request, texts=False)
     return blocks if restore is None else [restore(b) if type(b) is ToolUseBlock else b for b in blocks]
 
 
-def read_content(candidate: Wire, forms: Wire, blanks: Wire, blocks: Sequence[Block]) -> tuple[Block, ...]:
-    """Pops what is left of a candidate's content, and what its texts cite."""
-    content = candidate.get("content")
-    if is_object(content) and (content or blocks):
-        if content.get("role") == "model":
-            del content["role"]
-        elif "role" not in content:
-            forms["role"] = "absent"
-        if "parts" in content and not content["parts"]:
-            blanks["content"] = {"parts": content.pop("parts")}
-        if not content:
-            del candidate["content"]
-    elif "content" not in candidate:
-        forms["content"] = "absent"
-    elif not content:
-        blanks["content"] = candidate.pop("content")
-    if candidate.keys().isdisjoint(CITING):
-        return tuple(blocks)
-    return tuple(read_citations(candidate, blocks, blanks))
-
-
-def read_stop(candidate: Wire, fields: dict[str, Any], forms: Wire, blanks: Wire, *, calls: bool) -> None:
-    word = take(candidate, "finishReason", blanks)
-    reason = stop_reason(word, calls=calls)
-    fields["stop_reason"] = reason
-    if type(word) in (str, int):
+def read_end(left: Wire, fields: dict[str, Any], mark: Wire, *, calls: bool) -> None:
+    """Take why the answer ended, and the index of the candidate."""
+    spelled = [left.pop("finishReason")] if "finishReason" in left else []
+    word: Json = spelled[0] if spelled else None
+    reason = fields["stop_reason"] = stop_reason(word, calls=calls)
+    if (type(word) is str and word) or type(word) is int:
         fields["raw_stop_reason"] = word
-    if word is None or word != STOP.write.get(reason, NEAREST.get(reason)):
-        forms["finishReason"] = "absent" if word is None else word
+    if word != WORDS.get(reason):
+        mark["finishReason"] = spelled
+    if "index" not in left:
+        mark["index"] = []
+    elif left["index"] == 0 and type(left["index"]) is int:
+        del left["index"]
 
 
-def read_blocked(rest: Wire, fields: dict[str, Any], forms: Wire) -> None:
-    """An answer without candidates: the prompt was refused, or there is nothing to say."""
-    forms["candidates"] = "absent" if "candidates" not in rest else rest.pop("candidates")
+def read_blocked(rest: Wire, fields: dict[str, Any], mark: Wire) -> None:
+    """An answer without candidates: the prompt was refused, or there is nothing to answer."""
+    mark["candidates"] = [rest.pop("candidates")] if "candidates" in rest else []
     feedback = rest.get("promptFeedback")
     word = feedback.get("blockReason") if is_object(feedback) else None
-    if is_object(feedback) and type(word) in (str, int):
-        forms["blocked"] = feedback.pop("blockReason")
-        fields |= {"stop_reason": StopReason.refusal, "raw_stop_reason": word}
-        if not feedback:
+    if is_object(feedback) and (type(word) is str or type(word) is int):
+        mark["blocked"] = word
+        fields |= {"stop_reason": REFUSAL, "raw_stop_reason": word}
+        left = {key: value for key, value in feedback.items() if key != "blockReason"}
+        rest["promptFeedback"] = left
+        if not left:
             del rest["promptFeedback"]
 
 
-# ------------------------------------------------------------------------------------------------------------ writing
+def read_usage(wire: Wire, mark: Wire) -> tuple[TokenUsage, Wire]:
+    """The counts, and what is left of the object. What the provider's own tools brought is input, too."""
+    usage, left, odd = USAGE.read(wire)
+    if odd is not None:
+        mark["usage"] = odd
+    tools = left.get(TOOL_TOKENS)
+    if type(tools) is int and tools >= 0:
+        left = {key: value for key, value in left.items() if key != TOOL_TOKENS}
+        mark["tool_tokens"] = tools
+        usage = replace(usage, input_tokens=usage.input_tokens + tools)
+    return usage, left
 
 
-def encode_response(response: Response) -> Encoded:
+# ------------------------------------------------------------------------------------------------------------- writing
+
+
+def write_response(response: Response) -> Encoded:
     ledger = Ledger()
     if response.error is not None:
         if response.content:
             ledger.lose("dropped", f"an error in {NAME} has no content", "content")
         return Encoded(encode_error_body(response.error), None, {}, tuple(ledger.losses))
-    said = [say_block(block, index, ledger) for index, block in enumerate(response.content)]
-    parts = [part for part in said if part is not None]
-    return Encoded(say_answer(response, parts, ledger), None, {}, tuple(ledger.losses))
+    parts: list[Json] = []
+    for place, block in enumerate(response.content):
+        part = write_block(block, place, ledger)
+        if part is not None or ANSWER_PARTS.is_null(block):
+            parts.append(part)
+    return Encoded(write_answer(response, parts, ledger), None, {}, tuple(ledger.losses))
 
 
-Told = list[tuple[int, Block]]
-"""The blocks of an answer in the order of its parts, each with its place among the canonical ones."""
+def write_block(block: Block, place: int, ledger: Ledger) -> Wire | None:
+    """The part of a block; None and a loss where there is none."""
+    whole = not block.incomplete and not (type(block) is ToolUseBlock and block.input_text)
+    wire: Wire | None = ANSWER_PARTS.write_usual(block) if whole else None
+    if wire is None:
+        ledger.where = ("content", place)
+        if not is_left_out(block, NAME, ledger):
+            wire = ANSWER_PARTS.interpret_write(block, ledger)
+        ledger.where = ()
+    return wire
 
 
-def say_answer(response: Response, parts: list[Wire], ledger: Ledger, *, told: Told | None = None) -> Wire:
-    """A whole answer, or the last chunk of a stream: its parts were told before, and it must say that it ends."""
-    mark, wire, streamed = marks(NAME, response), Wire(), told is not None
-    if not response.content and stands_blocked(response, mark) and not (streamed and "blocked" not in mark):
-        wire |= say_blocked(mark)
+def write_answer(response: Response, parts: list[Wire], ledger: Ledger, *, written: Placed | None = None) -> Wire:
+    """A whole answer, or the last chunk of a stream, which must say that it ends.
+
+    ``written``: the blocks of a stream, whose parts were written before.
+    """
+    mark, streamed = marks(NAME, response), written is not None
+    wire = ANSWER.put(response, ledger)
+    if not response.content and is_blocked(response, mark) and not (streamed and "blocked" not in mark):
+        wire |= write_blocked(mark)
     else:
-        end = say_end(response, list(enumerate(response.content)) if told is None else told, ledger)
+        end = write_end(response, list(enumerate(response.content)) if written is None else written, mark, ledger)
         if streamed and end.get("finishReason", 0) == 0:
             end["finishReason"] = "STOP"
-        wire["candidates"] = [{**say_content(response, parts), **end}]
-    wire |= say_envelope(response, ledger)
-    own(NAME, wire, response)
-    first = wire["candidates"][0] if is_array(wire.get("candidates")) and wire["candidates"] else None
-    if is_object(first):
-        say_constants(first, mark, CONSTANTS)
-    ledger.foreign(response, NAME)
-    return respell(wire, mark["snake"]) if "snake" in mark else wire
+        wire["candidates"] = [{**write_content(response, parts, mark), **end}]
+    if response.usage is not None:
+        wire["usageMetadata"] = write_usage(response.usage, mark, ledger)
+    if response.extras:
+        merge(wire, response.extras.get(NAME, {}))
+        ledger.foreign(response, NAME)
+    candidates: Json = wire.get("candidates")
+    if is_array(candidates) and candidates and is_object(candidates[0]) and "index" not in mark:
+        candidates[0].setdefault("index", 0)
+    return KEYS.restore(wire, mark["keys"]) if "keys" in mark else wire
 
 
-def stands_blocked(response: Response, mark: Wire) -> bool:
-    reason = StopReason.refusal if "blocked" in mark else StopReason.end_turn
-    return "candidates" in mark and response.stop_reason == reason
+def is_blocked(response: Response, mark: Mapping[str, Json]) -> bool:
+    """Whether an answer came without a candidate, and still means the same."""
+    return "candidates" in mark and response.stop_reason == (REFUSAL if "blocked" in mark else END)
 
 
-def say_blocked(mark: Wire) -> Wire:
-    wire: Wire = {} if mark["candidates"] == "absent" else {"candidates": mark["candidates"]}
+def write_blocked(mark: Mapping[str, Json]) -> Wire:
+    came = as_it_came(mark, "candidates")
+    wire: Wire = {"candidates": came[0]} if came else {}
     return {**wire, "promptFeedback": {"blockReason": mark["blocked"]}} if "blocked" in mark else wire
 
 
-def say_content(response: Response, parts: list[Wire]) -> Wire:
-    mark = marks(NAME, response)
-    blanks: list[Wire] = mark.get("blank", {}).get("candidates") or [{}]
-    blank = blanks[0]
-    if not response.content and (mark.get("content") == "absent" or ("content" in blank and not blank["content"])):
-        return {}
-    left = residue_of(response).get("content", {})
+def write_content(response: Response, parts: list[Wire], mark: Mapping[str, Json]) -> Wire:
+    left: Json = candidate_residue(response).get("content", {})
     if not is_object(left):
         return {}
-    content: Wire = {} if mark.get("role") == "absent" or "role" in left else {"role": "model"}
-    if parts:
-        content["parts"] = parts[0] if len(parts) == 1 and mark.get("parts") == "object" else parts
-    return {"content": content}
+    if not response.content and "content" in mark:
+        came = as_it_came(mark, "content")
+        return {"content": came[0]} if came else {}
+    content: Wire = {} if "role" in mark or "role" in left else {"role": "model"}
+    return {"content": {**content, **with_parts(parts, mark.get("parts"))}}
 
 
-def residue_of(response: Response) -> Wire:
+def candidate_residue(response: Response) -> Wire:
     """What is left of the first candidate."""
+    if not response.extras:
+        return {}
     left = response.extras.get(NAME, {}).get("candidates")
     return left[0] if is_array(left) and left and is_object(left[0]) else {}
 
 
-def say_block(block: Block, index: int, ledger: Ledger) -> Wire | None:
-    """The part of a block; None and a loss where there is none."""
-    ledger.where = ("content", index)
-    left_out = is_left_out(block, NAME, ledger)
-    wire = None if left_out else BLOCKS.encode(without_odd_signature(block, ledger), ledger)
-    ledger.where = ()
-    return spelled(block, wire) if wire is not None and block.forms else wire
-
-
-def say_end(response: Response, told: Told, ledger: Ledger) -> Wire:
+def write_end(response: Response, written: Placed, mark: Mapping[str, Json], ledger: Ledger) -> Wire:
     """What comes with the last part: why the answer ended, and what it cites."""
-    wire: Wire = {}
-    word = say_stop(response, ledger)
-    if word != "absent":
-        wire["finishReason"] = word
-    if any(isinstance(block, TextBlock) and block.citations for block in response.content):
-        spoken = [(place, as_read(block)) for place, block in told if say_block(block, place, Ledger()) is not None]
-        blocks, places = [block for _, block in spoken], [place for place, _ in spoken]
-        wire |= say_citations(blocks, residue_of(response), ledger, places)
+    word = write_stop(response, mark, ledger)
+    wire: Wire = {"finishReason": word[0]} if word else {}
+    if any(type(block) is TextBlock and block.citations for block in response.content):
+        sent = [(place, as_read(block)) for place, block in written if write_block(block, place, Ledger()) is not None]
+        blocks, places = [block for _, block in sent], [place for place, _ in sent]
+        wire |= write_citations(blocks, candidate_residue(response), mark.get("citations"), ledger, places)
     return wire
 
 
 def as_read(block: Block) -> Block:
-    """What is said as a text is one to the reader, who tells texts apart by what they say."""
+    """What is sent as a text is one to the reader, who tells texts apart by their words."""
     if isinstance(block, RefusalBlock | JsonBlock):
         return TextBlock(block.text if isinstance(block, RefusalBlock) else dump(block.value).decode())
     return block
 
 
-def say_stop(response: Response, ledger: Ledger) -> Json:
-    """The provider's own word while it still stands for the stop reason, else ours for it."""
-    mark, calls, reason = marks(NAME, response), has_whole_calls(response, NAME), StopReason(response.stop_reason)
-    word = mark.get("finishReason")
-    if word is not None and stop_reason(word, calls=calls) is reason:
-        return word
-    word = STOP.write.get(reason) or NEAREST[reason]
-    if reason is StopReason.tool_use and response.tool_uses and not calls:
+def write_stop(response: Response, mark: Mapping[str, Json], ledger: Ledger) -> list[Json]:
+    """The provider's own word while it still means the stop reason, else ours for it; empty for none."""
+    reason = StopReason(response.stop_reason)
+    calls = ToolUseBlock in map(type, response.content) and has_whole_calls(response, NAME)
+    spelled = as_it_came(mark, "finishReason")
+    if spelled is not None and stop_reason(spelled[0] if spelled else None, calls=calls) is reason:
+        return spelled
+    word = WORDS[reason]
+    if reason is CALLED and response.tool_uses and not calls:
         word = MALFORMED
     if stop_reason(word, calls=calls) is not reason:
         ledger.lose("approximated", f"{NAME} has no stop reason {reason} for this content", "stop_reason")
-    return word
+    return [word]
 
 
-def say_envelope(response: Response, ledger: Ledger) -> Wire:
-    wire: Wire = {}
-    if response.usage is not None:
-        wire["usageMetadata"] = say_usage(response.usage, marks(NAME, response).get("usage", {}), ledger)
-    if response.model is not None:
-        wire["modelVersion"] = response.model
-    if response.id is not None:
-        wire["responseId"] = response.id
-    return wire
+def write_usage(usage: TokenUsage, mark: Mapping[str, Json], ledger: Ledger) -> Wire:
+    if usage.cache_creation_input_tokens:
+        ledger.lose("approximated", f"{NAME} counts what was written to the cache as input", "usage")
+        fresh = usage.input_tokens + usage.cache_creation_input_tokens
+        usage = replace(usage, input_tokens=fresh, cache_creation_input_tokens=0)
+    if usage.reasoning_tokens > usage.output_tokens:
+        ledger.lose("approximated", f"{NAME} counts reasoning as part of the output", "usage", "reasoning_tokens")
+    tools = mark.get("tool_tokens")
+    if tools is None:
+        return USAGE.write(usage, mark.get("usage"))
+    tools = min(tools, usage.input_tokens)
+    wire = USAGE.write(replace(usage, input_tokens=usage.input_tokens - tools), mark.get("usage"))
+    return {**wire, TOOL_TOKENS: tools}

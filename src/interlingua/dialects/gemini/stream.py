@@ -17,21 +17,20 @@ from typing import Any
 from msgspec.structs import replace
 
 from ...codec.arguments import write_arguments
-from ...codec.framing import DEFAULT_LIMIT, ArrayDecoder, SseDecoder
+from ...codec.framing import SseOrArrayDecoder
+from ...codec.json import is_object
 from ...codec.schemas import restorer
-from ...codec.stream import NOT_JSON, FrameDecoder, decode_frame
+from ...codec.stream import NOT_JSON, FrameDecoder, decode_frame, lengthen
 from ...types.base import Json
 from ...types.blocks import Block, TextBlock, ThinkingBlock, ToolUseBlock
 from ...types.events import CitationDelta, Event, MessageStart, UsageUpdate
 from ...types.request import Request
 from ...types.response import Response
-from .candidates import GROWING, PLAIN, Other, grow
+from .calls import IDENTIFIED, NO_CALL, Calls, OpenCall
 from .errors import decode_error, is_error
-from .key_case import Wire, camel, is_object
-from .media import NAME
-from .partial import NO_CALL, OpenCall
-from .parts import Calls, read_part
+from .facts import KEYS, NAME, Wire
 from .response import read_answer
+from .rows import ANSWER, ANSWER_PARTS
 
 ENVELOPE = frozenset(("candidates", "usageMetadata", "modelVersion", "responseId", "createTime", "promptFeedback"))
 CANDIDATE = frozenset(
@@ -39,53 +38,16 @@ CANDIDATE = frozenset(
 ) | {"finishMessage", "logprobsResult", "urlContextMetadata", "tokenCount", "continuationToken"}
 AROUND = ENVELOPE - {"promptFeedback"}
 ALONE = frozenset(("content", "index"))
+GROWING = frozenset(("groundingMetadata", "citationMetadata", "logprobsResult"))
+PLAIN = frozenset(("text", "thought"))
 TEXT, THOUGHT, CALL = "text", "thought", "call"
-BLANK = b" \t\r\n"
-BOM = b"\xef\xbb\xbf"
-
-
-class Frames:
-    """Server-sent events, or one JSON array: the first byte that is not blank tells."""
-
-    def __init__(self) -> None:
-        self.head = b""  # at most a byte-order mark, or the beginning of one
-        self.limit = DEFAULT_LIMIT
-        self.inner: SseDecoder | ArrayDecoder | None = None
-        self.alone = False  # one answer, and no array around it
-        self.whole = False  # at the end: nothing of it is missing
-
-    def feed(self, chunk: bytes) -> list[Any]:
-        if self.inner is not None:
-            return self.inner.feed(chunk)
-        data = (self.head + chunk).lstrip(BLANK)
-        mark = BOM if data.startswith(BOM) else b""
-        start = data.removeprefix(BOM).lstrip(BLANK)
-        if not start or (not mark and BOM.startswith(start)):
-            self.head = mark or start
-            return []
-        if start[:1] not in (b"[", b"{"):
-            self.inner = SseDecoder(self.limit)
-            return self.inner.feed(mark + start)
-        self.inner = ArrayDecoder(self.limit)
-        if start.startswith(b"{"):  # one answer where a stream was asked for
-            self.alone = True
-            self.inner.feed(b"[")
-        return self.inner.feed(start)
-
-    def close(self) -> list[Any]:
-        frames = self.inner.close() if self.inner is not None else []
-        if isinstance(self.inner, ArrayDecoder):
-            self.whole = self.alone or self.inner.finished
-        elif self.inner is not None:
-            self.whole = bool(frames) or not self.inner.holds_data
-        return frames
 
 
 class Decoder(FrameDecoder):
     dialect = NAME
 
     def __init__(self, request: Request | None = None, provider: str | None = None) -> None:
-        self.source = Frames()
+        self.source = SseOrArrayDecoder()
         super().__init__(self.source)
         self.provider = provider
         self.restore = restorer(request, texts=False)
@@ -147,7 +109,7 @@ class Decoder(FrameDecoder):
 
     def chunk(self, wire: Wire, out: list[Event]) -> None:
         if not wire.keys() <= ENVELOPE:
-            wire = camel(wire, [])
+            wire = dict(KEYS.usual(wire)[0])
         candidates = wire.pop("candidates", None)
         if not self.started:
             self.begin(out, MessageStart(wire.get("responseId") or None, wire.get("modelVersion") or None))
@@ -164,8 +126,8 @@ class Decoder(FrameDecoder):
             self.ended = True
 
     def first(self, candidate: Wire, out: list[Event]) -> None:
-        if not candidate.keys() <= CANDIDATE:
-            candidate = camel(candidate, [])
+        if not candidate.keys() <= CANDIDATE or not candidate.keys().isdisjoint(GROWING):
+            candidate = dict(KEYS.usual(candidate)[0])
         if self.candidate is None:
             self.candidate = {}
         spoken: list[Json] = []
@@ -200,7 +162,7 @@ class Decoder(FrameDecoder):
                 return
             call = part.get("functionCall", part.get("function_call"))
             if is_object(call) and (call.get("name") or self.growing == CALL):
-                self.function_call(part if "functionCall" in part else camel(part, []), position, out)
+                self.function_call(KEYS.usual(part)[0], position, out)
                 return
         self.whole(part, out)
 
@@ -248,10 +210,11 @@ class Decoder(FrameDecoder):
 
     def read_part(self, part: Json, place: int | None = None) -> Block:
         """The newest part as a block, or the one at another place."""
-        calls = Calls()
-        calls.code = self.code
-        block = read_part(part, "call_", len(self.places) - 1 if place is None else place, calls)
-        self.code = calls.code
+        block: Block = ANSWER_PARTS.read(part)
+        if type(block) in IDENTIFIED:
+            calls = Calls(self.code)
+            calls.identify(block, len(self.places) - 1 if place is None else place)
+            self.code = calls.code
         return block
 
     def settle(self, out: list[Event], *, cut: bool = False) -> None:
@@ -286,7 +249,7 @@ class Decoder(FrameDecoder):
         blocks = self.fold.blocks[:]
         for index in self.fold.open_indexes:
             blocks[index] = self.read_part({**self.places[index], "text": self.fold.joined(index)}, index)
-        self.answer = read_answer(self.assembled(), {}, None, blocks)
+        self.answer = read_answer(*ANSWER.take(self.assembled()), None, blocks)
         content = self.answer.pop("content", ())
         for index in list(self.fold.open_indexes):
             block = content[index]
@@ -297,18 +260,69 @@ class Decoder(FrameDecoder):
             out.append(UsageUpdate(usage))
 
     def assembled(self) -> Wire:
-        """The whole answer so far without its parts, as one body; a private copy where it will be read."""
+        """The whole answer so far without its parts, as one body."""
         wire = dict(self.envelope)
-        if is_object(usage := wire.get("usageMetadata")):
-            wire["usageMetadata"] = dict(usage)
         if self.candidate is not None:
-            candidate = self.candidate
-            if not candidate.keys().isdisjoint(GROWING):
-                candidate = camel(candidate, [])
-            if self.around is not None:
-                candidate["content"] = self.around
-            wire["candidates"] = [candidate, *(self.others[index].whole() for index in sorted(self.others))]
+            candidate = self.candidate if self.around is None else {**self.candidate, "content": self.around}
+            wire["candidates"] = [candidate, *[self.others[index].whole() for index in sorted(self.others)]]
         return wire
 
     def response(self, *, finished: bool) -> Response:
         return Response(**self.answer)
+
+
+# ----------------------------------------------------------------------------------------------------------- candidates
+
+
+def grow(candidate: Wire, more: Wire) -> None:
+    """Add a chunk's candidate to what came before: probabilities append, the rest is said anew."""
+    for key, value in more.items():
+        before: Json = candidate.get(key)
+        if key == "logprobsResult" and value:
+            candidate[key] = lengthen(before or {}, value)
+        elif key in GROWING and before and value:
+            candidate[key] = {**before, **{k: v for k, v in value.items() if v}}
+        elif value or not before:
+            candidate[key] = value
+
+
+class Other:
+    """A candidate beyond the first."""
+
+    __slots__ = ("candidate", "content", "parts", "texts")
+
+    def __init__(self) -> None:
+        self.candidate: Wire = {}
+        self.content: Wire | None = None
+        self.parts: list[Json] = []
+        self.texts: list[str] = []  # of the last part, where that is a text which may go on
+
+    def add(self, candidate: Wire) -> None:
+        content: Json = candidate.get("content")
+        if is_object(content) and content:
+            candidate = {key: value for key, value in candidate.items() if key != "content"}
+            self.content = {**(self.content or {}), **content}
+            for position, part in enumerate(content.get("parts") or ()):
+                self.part(part, position)
+        grow(self.candidate, candidate)
+
+    def part(self, part: Json, position: int) -> None:
+        plain = is_object(part) and type(part.get("text")) is str and part.keys() <= PLAIN
+        last: Json = self.parts[-1] if self.texts and not position else None
+        if plain and is_object(last) and last.get("thought") == part.get("thought"):
+            self.texts.append(part["text"])
+            return
+        self.settle()
+        self.parts.append(part)
+        self.texts = [part["text"]] if plain else []
+
+    def settle(self) -> None:
+        """Put the last text together."""
+        if len(self.texts) > 1:
+            self.parts[-1] = {**self.parts[-1], "text": "".join(self.texts)}
+
+    def whole(self) -> Wire:
+        self.settle()
+        if self.content is None:
+            return self.candidate
+        return {**self.candidate, "content": {**self.content, "parts": self.parts}}

@@ -1,28 +1,165 @@
-"""Turns and system text, as they are written: whose turn it is, what may stand in it, and which result is whose."""
+"""Turns and system text. Tool results travel in user turns; a turn that holds more is split into several messages.
+
+Neighbours of one side of the conversation share a turn. Marks on a message: ``apart`` (it had a turn of its own all the
+same), ``first`` (it opened the conversation though it is the model's), ``role`` (another word, or none), ``parts``
+(there were none, or one object), ``joined`` (results that came behind what the user says). On a block: ``turn`` (a
+result that began another turn behind results to the same calls); ``calls`` has more.
+"""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
+from itertools import chain
+from typing import Any
 
 from msgspec.structs import replace
 
-from ...codec.history import PLACEHOLDER, is_plain, settled, speakable
-from ...codec.tables import Ledger, marks, own
-from ...errors import ToolStateError
-from ...types.blocks import Block, TextBlock, ToolResultBlock, ToolUseBlock
+from ...codec.history import PLACEHOLDER, is_plain, issued, settled, speakable
+from ...codec.issuer import same_issuer
+from ...codec.json import is_array, is_object
+from ...codec.ledger import Ledger
+from ...codec.table import Table
+from ...codec.tables import kept, marks, merge, note_role
+from ...errors import ParseError
+from ...types.base import Json
+from ...types.blocks import Block, OpaqueBlock, TextBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock
 from ...types.capabilities import Target
-from ...types.messages import Message
+from ...types.messages import Message, Origin
 from ...types.words import Role
-from .contents import ROLE_WORDS
-from .key_case import Wire, is_object
-from .media import NAME
-from .parts import BLOCKS, spelled, wire_id, without_odd_signature
-from .usual import NAMED_BY_CALL, PLACEHOLDERS, SIGNATURE, SIGNED_FIRST, History as Calls, say_parts as say_usual
+from .calls import IDENTIFIED, Calls, History, mark_read
+from .facts import GENERATION, NAME, Wire, as_it_came
+from .rows import PARTS
 
-SYSTEM, ASSISTANT, TOOL = Role.system, Role.assistant, Role.tool
-GENERATION = re.compile(r"gemini-(\d+)")
+USER, ASSISTANT, TOOL, SYSTEM = Role.user, Role.assistant, Role.tool, Role.system  # access on an Enum costs 40 ns
+ROLES = {"user": USER, "model": ASSISTANT, "function": USER}
+ROLE_WORDS: dict[str, str] = {USER: "user", TOOL: "user", ASSISTANT: "model"}
+WORDS = ("user", "model")
+APART = {"forms": {NAME: {"apart": True}}}
 Placed = tuple[tuple[str | int, ...], Block]
+read_part = PARTS.read
+writers: dict[Any, Any] = PARTS.writers
+
+# ------------------------------------------------------------------------------------------------------------- reading
+
+
+def read_contents(wire: Sequence[Json], provider: str | None) -> tuple[Message, ...]:
+    messages: list[Message] = []
+    calls, origin = Calls(), Origin(provider, NAME)
+    before: Json = ""  # the side of the turn before
+    for index, turn in enumerate(wire):
+        if turn.__class__ is not dict:
+            raise ParseError(f"contents[{index}] is not an object")
+        word, parts = turn.get("role"), turn.get("parts")
+        usual = len(turn) == 2 and word != before and (word == "user" or (word == "model" and before))
+        if not usual or parts.__class__ is not list or not parts:
+            read_odd_turn(turn, index, messages, calls, origin)
+            before = "model" if messages[-1].role is ASSISTANT else "user"
+            continue
+        before, calls.turn = word, index
+        if word == "model":
+            calls.waiting.clear()
+            messages.append(Message(ASSISTANT, read_parts(parts, calls), None, origin))
+        elif len(blocks := read_parts(parts, calls)) == 1:
+            messages.append(Message(TOOL if type(blocks[0]) is ToolResultBlock else USER, blocks))
+        else:
+            add_user_turn(blocks, {}, messages)
+    return tuple(messages)
+
+
+def read_parts(parts: Sequence[Json], calls: Calls, table: Table = PARTS) -> tuple[Block, ...]:
+    blocks: tuple[Block, ...] = tuple(map(table.read, parts))
+    for place, block in enumerate(blocks):
+        if type(block) in IDENTIFIED:
+            calls.identify(block, place)
+    return blocks
+
+
+def read_odd_turn(turn: Wire, index: int, into: list[Message], calls: Calls, origin: Origin) -> None:
+    """A turn that is not as we would write it, or that goes on where the one before ended."""
+    word = turn.get("role")
+    role = ROLES.get(word, USER) if type(word) is str else USER
+    again = bool(into) and (into[-1].role is ASSISTANT) is (role is ASSISTANT)
+    if role is ASSISTANT and not again:
+        calls.waiting.clear()
+    parts, fields = take_turn(turn, role, again=again, first=not into)
+    calls.turn = index
+    blocks = read_parts(parts, calls)
+    if role is ASSISTANT:
+        into.append(Message(role, blocks, None, origin, **fields))
+    else:
+        add_user_turn(blocks, fields, into)
+
+
+def take_turn(turn: Wire, role: Role, *, again: bool, first: bool) -> tuple[list[Json], dict[str, Any]]:
+    """The parts of a turn that is not as we would write it, and its residue and marks."""
+    rest, mark = dict(turn), Wire()
+    if rest.pop("role", None) not in WORDS:
+        mark["role"] = [turn["role"]] if "role" in turn else []
+        note_role(turn.get("role"), ROLES, rest)
+    if again:
+        mark["apart"] = True
+    elif first and role is ASSISTANT:
+        mark["first"] = True
+    parts = take_parts(rest, mark)
+    return parts, kept(NAME, rest, mark, {})
+
+
+def take_parts(rest: Wire, mark: Wire) -> list[Json]:
+    """The parts of a content, which some clients send as one object. The mark ``parts`` says so, or that none came."""
+    parts = rest.get("parts")
+    if is_array(parts) and parts:
+        del rest["parts"]
+        return parts
+    if is_object(parts) and parts:
+        mark["parts"] = "object"
+        return [rest.pop("parts")]
+    if not parts:
+        mark["parts"] = [rest.pop("parts")] if "parts" in rest else []
+    return []
+
+
+def add_user_turn(blocks: tuple[Block, ...], fields: dict[str, Any], into: list[Message]) -> None:
+    """A user turn; results that go on behind results are one message, which answers one turn of calls."""
+    messages = split_turn(blocks, fields)
+    if messages[0].role is TOOL and into and into[-1].role is TOOL and fields == APART:
+        first, *more = messages.pop(0).content
+        mark_read(first, turn=True)
+        into[-1] = replace(into[-1], content=(*into[-1].content, first, *more))
+    for message in messages:
+        if message.role is TOOL and into and into[-1].role is USER:
+            message = replace(message, forms={NAME: {**marks(NAME, message), "joined": True}})
+        into.append(message)
+
+
+def split_turn(blocks: tuple[Block, ...], fields: dict[str, Any]) -> list[Message]:
+    """One wire turn as adjacent ``tool`` and ``user`` messages, which share a turn when they are written again."""
+    kinds = set(map(type, blocks))
+    if ToolResultBlock not in kinds or len(kinds) == 1:
+        return [Message(TOOL if ToolResultBlock in kinds else USER, blocks, **fields)]
+    runs: list[tuple[Role, list[Block]]] = []
+    for block in blocks:
+        role = TOOL if type(block) is ToolResultBlock else USER
+        if not runs or runs[-1][0] is not role:
+            runs.append((role, []))
+        runs[-1][1].append(block)
+    return [Message(role, tuple(run), **(fields if place == 0 else {})) for place, (role, run) in enumerate(runs)]
+
+
+def read_system(wire: Wire, mark: Wire) -> tuple[Block, ...]:
+    """Take the text of the system instruction; its role means nothing. What is no text is carried whole."""
+    inner: Wire = {}
+    if "role" in wire:
+        mark["system_role"] = wire.pop("role")
+    parts = take_parts(wire, inner)
+    if inner:
+        mark["system_parts"] = inner["parts"]
+    blocks = map(read_part, parts)
+    return tuple(
+        [b if type(b) is TextBlock else OpaqueBlock(NAME, part) for b, part in zip(blocks, parts, strict=True)]
+    )
+
+
+# ------------------------------------------------------------------------------------------------------------- writing
 
 
 def signs_calls(model: str | None) -> bool:
@@ -31,101 +168,92 @@ def signs_calls(model: str | None) -> bool:
     return found is not None and int(found[1]) >= 3
 
 
-class History(Calls):
-    """The calls so far, and what they tell of their results."""
-
-    __slots__ = ()
-
-    def told(self, block: Block, wire: Wire, ledger: Ledger) -> Wire:
-        """Remember a call; give a result what its call tells."""
-        if type(block) is ToolUseBlock:
-            self.count += 1
-            issued = wire_id(block)
-            self.unnamed = self.unnamed or issued is None
-            self.calls[block.id] = (block.name, self.count, issued)
-        elif type(block) is ToolResultBlock:
-            self.finish(block, wire["functionResponse"], ledger)
-        return wire
-
-    def finish(self, block: ToolResultBlock, response: Wire, ledger: Ledger) -> None:
-        """A result needs the name of its call, and its id if that has one."""
-        name, _, issued = self.calls.get(block.tool_use_id, (None, 0, block.tool_use_id))
-        if issued is None:
-            response.pop("id", None)
-        elif response.get("id") == block.tool_use_id:
-            response["id"] = issued
-        if "name" not in response and "name" not in marks(NAME, block):
-            if name is None:
-                raise ToolStateError(f"no call in the history has the id {block.tool_use_id!r}", retryable=False)
-            response["name"] = name
-            ledger.lose_form("added", NAMED_BY_CALL, "name")
-
-    def in_call_order(self, message: Message, ledger: Ledger) -> Message:
-        """Results that no id tells apart stand in the order of their calls."""
-        places = {i: place for i, block in enumerate(message.content) if (place := self._place(block)) is not None}
-        order = sorted(places, key=places.__getitem__)
-        if order == list(places):
-            return message
-        ledger.lose_form("moved", f"{NAME} matches results without ids by order; sorted", "content")
-        content = list(message.content)
-        for place, taken in zip(places, order, strict=True):
-            content[place] = message.content[taken]
-        return replace(message, content=tuple(content))
-
-    def _place(self, block: Block) -> int | None:
-        if type(block) is not ToolResultBlock or "id" in marks(NAME, block):
-            return None
-        _, place, issued = self.calls.get(block.tool_use_id, (None, 0, ""))
-        return place if issued is None else None
-
-
-def encode_contents(
+def write_contents(
     messages: Sequence[Message], target: Target | None, ledger: Ledger, *, signing: bool = False
 ) -> list[Wire]:
     """The turns; system messages are not among them. ``signing``: the reader refuses unsigned calls."""
-    history, turns, side = History(signing), Turns(ledger), ""
-    said = turns.said
-    for index, message in settled(messages, ledger):
+    numbered = settled(issued(messages, NAME), ledger, NAME)
+    history, turns, before = History(numbered, signing=signing), Turns(ledger), ""  # the side of the turn before
+    for place, (index, message) in enumerate(numbered):
         role = message.role
+        side = "model" if role is ASSISTANT else "user"
+        if side != before and role is not SYSTEM and turns.empty is None and (before or side == "user"):
+            parts = write_usual_turn(message, place, target, history, ledger)
+            if parts:
+                turns.before, turns.home, before = message, index, side
+                turns.written.append({"role": side, "parts": parts})
+                continue
         if role is SYSTEM:
             continue
-        speaks = "model" if role is ASSISTANT else "user"
-        if speaks != side and not message.forms and not message.extras and (said or role is not ASSISTANT):
-            parts = say_usual(message, index, history, target, ledger.losses) if turns.empty is None else None
-            if parts:
-                turns.before, turns.home, side = message, index, speaks
-                said.append({"role": speaks, "parts": parts})
-                continue
         ledger.where = ("messages", index)
-        if role is TOOL:
-            message = history.in_call_order(message, ledger)
-        turns.add(message, index, encode_parts(message, target, history, ledger))
-        side = "" if turns.before is None else ROLE_WORDS[turns.before.role]
+        if role is TOOL and history.unnamed:
+            message = history.in_call_order(message, place, ledger)
+        turns.add(message, index, write_parts(message, place, target, history, ledger))
+        before = ROLE_WORDS[turns.before.role] if turns.before is not None else ""
         if message.extras:
             ledger.where = ("messages", index)
             ledger.foreign(message, NAME)
     turns.settle(None)
     ledger.where = ()
-    return said
+    return turns.written
+
+
+def write_usual_turn(
+    message: Message, place: int, target: Target | None, history: History, ledger: Ledger
+) -> list[Any] | None:
+    """The parts of a turn that compiled code can write; None for others."""
+    content, role, origin = message.content, message.role, message.origin
+    if message.forms or message.extras or (history.unnamed and role is TOOL):
+        return None
+    parts = [writers[block.__class__](block) for block in content]
+    if None in parts:
+        return None
+    if origin is not None and origin is not history.reader:
+        if same_issuer(origin, NAME, target):
+            history.reader = origin
+        elif not all(map(is_anyones, content)):
+            return None
+    if role is not ASSISTANT:
+        for at, block in enumerate(content):
+            if type(block) is ToolResultBlock and (block.name is None or history.unnamed):
+                history.complete(block, place, at, parts[at], ledger)
+    elif history.signing:
+        sign_first(enumerate(content), parts, place, history, ledger)
+    return parts
+
+
+def is_anyones(block: Block) -> bool:
+    """Whether a block may be sent to any reader, whoever wrote it."""
+    return block.signature is None and type(block) is not ThinkingBlock
+
+
+def sign_first(
+    blocks: Iterable[tuple[int, Block]], parts: Sequence[Any], place: int, history: History, ledger: Ledger
+) -> None:
+    """Sign the first call of a turn."""
+    for (at, block), part in zip(blocks, parts, strict=True):
+        if type(block) is ToolUseBlock:
+            history.sign(part, place, at, ledger)
+            return
 
 
 class Turns:
-    """Turns while they are laid out: neighbours that speak for one side share one."""
+    """Turns while they are put together: neighbours of one side share one."""
 
-    __slots__ = ("before", "empty", "home", "ledger", "said")
+    __slots__ = ("before", "empty", "home", "ledger", "written")
 
     def __init__(self, ledger: Ledger) -> None:
         self.ledger = ledger
-        self.said: list[Wire] = []
+        self.written: list[Wire] = []
         self.before: Message | None = None
         self.home = 0  # the place of ``before``
         self.empty: tuple[Message, int] | None = None  # nothing of it is left, and the next may be of its side
 
     def begin(self, message: Message, index: int, turn: Wire) -> None:
         self.before, self.home = message, index
-        self.said.append(turn)
+        self.written.append(turn)
 
-    def add(self, message: Message, index: int, parts: list[list[Wire]]) -> None:
+    def add(self, message: Message, index: int, parts: list[list[Json]]) -> None:
         self.settle(message)
         self.ledger.where = ("messages", index)
         joins = self.before is not None and shares_turn(message, self.before)
@@ -139,10 +267,10 @@ class Turns:
             self.join(message, index, parts[0])
         else:
             self.open(message, index, parts[0])
-        self.said.extend({"role": "user", "parts": more} for more in parts[1:])
+        self.written.extend([{"role": "user", "parts": more} for more in parts[1:]])
 
     def settle(self, following: Message | None) -> None:
-        """A turn of which nothing is left goes where its side speaks on; where it does not, it needs a word."""
+        """A message of which nothing is left: its neighbour of the same side stands for it, or a placeholder does."""
         if self.empty is None:
             return
         (message, index), self.empty = self.empty, None
@@ -153,29 +281,28 @@ class Turns:
         self.ledger.lose("added", f"{NAME} accepts no empty message; a placeholder was added", "content")
         self.open(message, index, [{"text": PLACEHOLDER}])
 
-    def open(self, message: Message, index: int, parts: list[Wire]) -> None:
-        if not self.said and message.role == Role.assistant and "first" not in marks(NAME, message):
+    def open(self, message: Message, index: int, parts: list[Json]) -> None:
+        if not self.written and message.role == ASSISTANT and "first" not in marks(NAME, message):
             self.ledger.lose("added", f"{NAME} wants a user message first; a placeholder was added")
-            self.said.append({"role": "user", "parts": [{"text": PLACEHOLDER}]})
-        self.begin(message, index, encode_turn(message, parts))
+            self.written.append({"role": "user", "parts": [{"text": PLACEHOLDER}]})
+        self.begin(message, index, write_turn(message, parts))
 
-    def join(self, message: Message, index: int, parts: list[Wire]) -> None:
+    def join(self, message: Message, index: int, parts: list[Json]) -> None:
         """Results and what the user says are told apart again; other neighbours are not."""
         if self.before is not None and message.role == self.before.role:
             self.ledger.lose_form("moved", f"{NAME} alternates roles; joined to the message before")
             self.ledger.where = ("messages", self.home)
             self.ledger.lose_form("added", f"{NAME} alternates roles; joined to the message before", "content")
-        turn = self.said[-1]
-        known = turn.get("parts", [])
+        turn = self.written[-1]
+        known: Json = turn.get("parts") or ()
         turn["parts"] = [*([known] if is_object(known) else known), *parts]
         self.before, self.home = message, index
 
 
 def was_empty(message: Message) -> bool:
     """It was read without parts, so it is written without."""
-    mark = marks(NAME, message)
-    odd = mark.get("parts") == "absent" or "parts" in mark.get("blank", ()) or "parts" in message.extras.get(NAME, ())
-    return not message.content and odd
+    none = as_it_came(marks(NAME, message), "parts") is not None or "parts" in message.extras.get(NAME, ())
+    return not message.content and none
 
 
 def shares_turn(message: Message, before: Message) -> bool:
@@ -184,65 +311,56 @@ def shares_turn(message: Message, before: Message) -> bool:
     return same and "apart" not in marks(NAME, message) and not message.extras.get(NAME)
 
 
-def encode_turn(message: Message, parts: list[Wire]) -> Wire:
+def write_turn(message: Message, parts: list[Json]) -> Wire:
     mark = marks(NAME, message)
-    wire: Wire = {"role": mark.get("role", ROLE_WORDS[message.role])}
-    if wire["role"] == "absent":
-        del wire["role"]
+    role = as_it_came(mark, "role")
+    wire: Wire = {"role": ROLE_WORDS[message.role]} if role is None else {"role": role[0]} if role else {}
+    wire |= with_parts(parts, mark.get("parts"))
+    return merge(wire, message.extras.get(NAME, {})) if message.extras else wire
+
+
+def with_parts(parts: list[Json], mark: Json) -> Wire:
+    """The key ``parts``, as ``take_parts`` found it."""
     if parts:
-        wire["parts"] = parts[0] if len(parts) == 1 and mark.get("parts") == "object" else parts
-    return own(NAME, wire, message)
+        return {"parts": parts[0] if len(parts) == 1 and mark == "object" else parts}
+    return {"parts": mark[0]} if is_array(mark) and mark else {}
 
 
-def encode_parts(message: Message, target: Target | None, history: History, ledger: Ledger) -> list[list[Wire]]:
+def write_parts(
+    message: Message, place: int, target: Target | None, history: History, ledger: Ledger
+) -> list[list[Json]]:
     """The parts of a message: one list, or one for each turn that its results came in."""
-    where, said = ledger.where, [list[Wire]()]
-    unsigned = history.signing and message.role == Role.assistant
+    where = ledger.where
+    written: list[list[Json]] = [[]]
+    blocks: list[tuple[int, Block]] = []
     for index, block in speakable(message, NAME, target, ledger):
         ledger.where = (*where, "content", index)
-        wire = encode_block(block, history, ledger)
-        if wire is None:
+        wire: Json = PARTS.write(block, ledger)
+        if wire is None and not PARTS.is_null(block):
             continue
-        if unsigned and type(block) is ToolUseBlock:
-            unsigned = False  # of calls made together only the first is signed
-            if SIGNATURE not in wire and "signature" not in marks(NAME, block):
-                wire[SIGNATURE] = PLACEHOLDERS[0]
-                ledger.lose("added", SIGNED_FIRST, "signature")
-        if block.forms:
-            wire = spelled(block, wire)
-            if said[-1] and "turn" in marks(NAME, block):
-                said.append([])
-        said[-1].append(wire)
+        if written[-1] and block.forms and "turn" in marks(NAME, block):
+            written.append([])
+        if wire is not None and type(block) is ToolResultBlock:
+            history.complete(block, place, index, wire, ledger)
+        blocks.append((index, block))
+        written[-1].append(wire)
     ledger.where = where
-    return said
+    if history.signing and message.role is ASSISTANT:
+        sign_first(blocks, list(chain(*written)), place, history, ledger)
+    return written
 
 
-def encode_block(block: Block, history: History, ledger: Ledger) -> Wire | None:
-    block = without_odd_signature(block, ledger)
-    if type(block) is TextBlock:
-        if not block.text and block.signature is None and "verbatim" not in marks(NAME, block):
-            ledger.lose_form("dropped", f"{NAME} accepts no empty text")
-            return None
-        if block.citations:
-            ledger.lose("dropped", f"{NAME} takes no citations in a request", "citations")
-    wire = BLOCKS.encode(block, ledger)
-    return wire if wire is None else history.told(block, wire, ledger)
-
-
-def encode_system(blocks: Iterable[Placed], ledger: Ledger) -> list[Wire]:
+def write_system(blocks: Iterable[Placed], ledger: Ledger) -> list[Json]:
     """The parts of the system instruction."""
-    said: list[Wire] = []
-    history = History()
+    written: list[Json] = []
     for where, block in blocks:
-        if is_plain(block) and type(block) is TextBlock and block.text:
-            said.append({"text": block.text})
+        if type(block) is TextBlock and block.text and is_plain(block):
+            written.append({"text": block.text})
             continue
         ledger.where = where
-        if type(block) is not TextBlock and "verbatim" not in marks(NAME, block):
+        if type(block) is not TextBlock and not (type(block) is OpaqueBlock and block.dialect == NAME):
             ledger.lose_from_system(block, NAME)
-            continue
-        wire = encode_block(block, history, ledger)
-        if wire is not None:
-            said.append(spelled(block, wire) if block.forms else wire)
+        elif (wire := PARTS.write(block, ledger)) is not None or PARTS.is_null(block):
+            written.append(wire)
     ledger.where = ()
-    return said
+    return written

@@ -1,8 +1,7 @@
-"""A call while more of it may come.
+"""Arguments of a call that come in pieces, each with a JSON path and a value; strings append.
 
-Its arguments come whole, or piece by piece: ``partialArgs``, each with a path and a value; strings append. A path can
-name more than it brings: a list's millionth place, a thousand levels. What is built is bounded by what was received. A
-piece that cannot be placed leaves the arguments ``broken``: the call that they belong to is not complete.
+A path can name more than it brings: a list's millionth place, a thousand levels. What is built is bounded by what was
+received. A piece that cannot be placed leaves the arguments ``broken``.
 """
 
 from __future__ import annotations
@@ -11,10 +10,11 @@ import re
 from itertools import pairwise
 from typing import Any, cast
 
-from ...codec.limits import Limits
-from ...types.base import Json
-from ...types.blocks import Block
-from .key_case import Wire, is_array, is_object
+from ..types.base import Json
+from .json import Wire, is_array, is_object
+from .limits import Limits
+
+__all__ = ["Pieces", "steps_of"]
 
 # One step of a path: .name, ["name"], ['name'] or [3].
 STEP = re.compile(r"\.([^.\[\]]+)|\[(\d{1,18})\]|\[\"((?:[^\"\\]|\\.)*)\"\]|\['((?:[^'\\]|\\.)*)'\]")
@@ -130,77 +130,3 @@ def _number(value: Json) -> Json:
     """JSON has one kind of number, and this protocol sends all of them as doubles."""
     whole = isinstance(value, float) and value.is_integer() and abs(value) < EXACT
     return int(value) if whole else value
-
-
-class OpenCall:
-    """The last call while more of it may come. Its arguments are put together from pieces, or come whole."""
-
-    __slots__ = ("block", "grown", "part", "pieces", "position", "waiting")
-
-    def __init__(self, part: Wire | None = None, position: int = 0) -> None:
-        self.part: Wire = {"functionCall": {}}
-        self.position = position
-        self.block: Block | None = None  # what the part was read as at first
-        self.grown = False
-        self.waiting = False
-        self.pieces: Pieces | None = None
-        if part is not None and part["functionCall"].keys().isdisjoint(("willContinue", "partialArgs")):
-            self.part = part
-        elif part is not None:
-            self.add(part)
-
-    @property
-    def said(self) -> Wire:
-        said: Wire = self.part["functionCall"]
-        return said
-
-    def takes(self, part: Wire, position: int) -> bool:
-        """Whether a part goes on with this call, or is this very call once more."""
-        call: Wire = part["functionCall"]
-        if not call.get("name"):
-            return True
-        ids = {said["id"] for said in (self.said, call) if said.get("id")}
-        if call["name"] != self.said.get("name") or len(ids) > 1:
-            return False
-        if self.waiting:
-            return "args" in call or "partialArgs" in call
-        return position == self.position and extends(call.get("args") or {}, self.said.get("args") or {})
-
-    @property
-    def unfinished(self) -> bool:
-        """Whether more was to come, or something that came could not be placed."""
-        return self.waiting or (self.pieces is not None and self.pieces.broken)
-
-    def add(self, part: Wire) -> None:
-        call, said = dict(part["functionCall"]), dict(self.said)
-        self.waiting = bool(call.pop("willContinue", False))
-        if not is_object(call.get("args", said)):
-            del call["args"]
-        pieces: Json = call.pop("partialArgs", None) or ()
-        if "args" in call:
-            self.pieces = None
-        elif pieces and self.pieces is None:
-            self.pieces = Pieces(said.setdefault("args", {}))
-        if self.pieces is not None:
-            for piece in pieces:
-                self.pieces.add(piece)
-        self.part = {**self.part, **part, "functionCall": {**said, **call}}
-        self.grown = True
-
-    def finish(self) -> Wire:
-        """All of it."""
-        if self.pieces is not None:
-            self.pieces.finish()
-        return self.part
-
-
-NO_CALL = OpenCall()
-
-
-def extends(args: Wire, before: Wire) -> bool:
-    """Whether arguments say all that others said, and perhaps more."""
-    return all(key in args and _goes_on(args[key], value) for key, value in before.items())
-
-
-def _goes_on(value: Json, before: Json) -> bool:
-    return value == before or (isinstance(value, str) and isinstance(before, str) and value.startswith(before))

@@ -1,0 +1,31 @@
+"""Base64 as servers take it: two alphabets, padded or not. Ours is the standard alphabet, padded."""
+
+from __future__ import annotations
+
+__all__ = ["is_base64", "standard_base64"]
+
+LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
+STANDARD, URL_SAFE = f"{LETTERS}+/".encode(), f"{LETTERS}-_".encode()
+TO_STANDARD = str.maketrans("-_", "+/")
+LAST = {1: f"{LETTERS}+/"[::4] + f"{LETTERS}-_"[::4], 2: f"{LETTERS}+/"[::16] + f"{LETTERS}-_"[::16]}
+"""The last digit of base64 that misses one or two digits: the bits that it has too many are 0."""
+
+
+def is_base64(text: str) -> bool:
+    """Whether readers take it for bytes: one of the two alphabets, padded or not, and no bits left over."""
+    if not text.isascii():
+        return False
+    digits = text.rstrip("=")
+    missing, data = -len(digits) % 4, digits.encode()
+    if len(text) - len(digits) > missing or missing == 3:
+        return False
+    if data.translate(None, STANDARD) and data.translate(None, URL_SAFE):
+        return False
+    return not missing or digits[-1] in LAST[missing]
+
+
+def standard_base64(data: str) -> str:
+    """Data in the standard alphabet, padded."""
+    if "-" not in data and "_" not in data and len(data) % 4 == 0:
+        return data
+    return data.translate(TO_STANDARD) + "=" * (-len(data) % 4)

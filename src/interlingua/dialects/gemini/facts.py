@@ -1,0 +1,67 @@
+"""Facts of Gemini that are no phrases: its name, path, limits, media types, and how its keys are spelled."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from ...codec.json import is_array
+from ...codec.key_spelling import KeySpelling
+from ...types.base import Json
+
+NAME = "gemini"
+Wire = dict[str, Json]
+VERSION = "v1beta"
+SIGNATURE = "thoughtSignature"
+PLACEHOLDERS = ("skip_thought_signature_validator", "context_engineering_is_the_way_to_go")
+"""Sent in place of a signature that does not exist, as the documentation says."""
+CODE = "code_execution"
+"""The name that we give to code that the provider runs: its parts have no name."""
+JSON_TYPE = "application/json"
+LEVELS = ("minimal", "low", "medium", "high")
+MAX_STOPS = 5
+GENERATION = re.compile(r"gemini-(\d+)")
+COLLECTION = re.compile(r"(models|tunedModels|publishers|projects)/")
+LABEL = re.compile(r"[a-z][a-z0-9_-]{0,62}")
+LABEL_VALUE = re.compile(r"[a-z0-9_-]{0,63}")
+YOUTUBE = re.compile(r"https?://(www\.|m\.)?(youtube\.com|youtu\.be)/")
+STORED = re.compile(r"gs://|https://generativelanguage\.googleapis\.com/|(?!\w+://)")
+"""Addresses of files that the provider itself stores."""
+FREE_TEXT_SCHEMA: Wire = {"type": "object", "properties": {"input": {"type": "string"}}, "required": ["input"]}
+MEDIA_TYPES = {
+    **{end: f"image/{end}" for end in ("png", "gif", "webp", "heic", "heif", "bmp")},
+    **{end: f"audio/{end}" for end in ("wav", "aac", "ogg", "flac", "aiff", "opus")},
+    "jpg": "image/jpeg", "jpeg": "image/jpeg", "mp3": "audio/mpeg", "m4a": "audio/mp4",
+    "mp4": "video/mp4", "mov": "video/quicktime", "webm": "video/webm", "mpeg": "video/mpeg", "mpg": "video/mpeg",
+    "avi": "video/x-msvideo", "wmv": "video/wmv", "flv": "video/x-flv", "3gp": "video/3gpp", "mkv": "video/x-matroska",
+    "pdf": "application/pdf", "json": "application/json", "txt": "text/plain", "md": "text/markdown",
+    "html": "text/html", "htm": "text/html", "csv": "text/csv", "xml": "text/xml", "rtf": "text/rtf",
+    "css": "text/css", "js": "text/javascript", "py": "text/x-python",
+}  # fmt: skip
+"""Media types by the extension of an address."""
+
+# The servers read keys in snake_case too. What lies below the free keys is the caller's own (arguments, results,
+# schemas, labels), or has its own reader (turns, parts, tools).
+WORDS = """
+thoughtSignature inlineData fileData functionCall functionResponse executableCode codeExecutionResult toolCall
+toolResponse toolType mimeType fileUri displayName mediaResolution audioTranscription partialArgs jsonPath stringValue
+numberValue boolValue nullValue willContinue
+systemInstruction generationConfig toolConfig functionCallingConfig allowedFunctionNames serviceTier maxOutputTokens
+topP topK stopSequences responseMimeType responseSchema responseJsonSchema thinkingConfig includeThoughts
+thinkingBudget thinkingLevel functionDeclarations parametersJsonSchema
+finishReason usageMetadata promptTokenCount cachedContentTokenCount candidatesTokenCount thoughtsTokenCount
+toolUsePromptTokenCount totalTokenCount modelVersion responseId promptFeedback blockReason logprobsResult
+groundingMetadata groundingChunks groundingSupports groundingChunkIndices retrievedContext citationMetadata
+citationSources startIndex endIndex partIndex
+"""
+FREE = "args response parameters parametersJsonSchema responseSchema responseJsonSchema labels contents tools parts"
+KEYS = KeySpelling(WORDS.split(), FREE.split())
+
+
+def as_it_came(mark: Mapping[str, Json], key: str) -> list[Json] | None:
+    """What the wire had where we would write something else: ``[value]``, or ``[]`` for no such key. Else None.
+
+    A value that an earlier release saved may have another mark of this name, which says nothing here.
+    """
+    found = mark.get(key)
+    return found if is_array(found) else None

@@ -1,0 +1,372 @@
+"""The phrases of Gemini: our field, their key. ``codec.rows`` says what a row means.
+
+A part is told by its key, with two exceptions: media, which their type tells, and thoughts, which are texts with a
+flag. How turns, requests and answers are put together is in ``turns``, ``request`` and ``response``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
+
+from ...codec.base64 import is_base64
+from ...codec.fitted_kinds import WHOLE, AtMostStrings, FilledOne, FilledText
+from ...codec.json import is_object
+from ...codec.kinds import INT, NUMBER, OBJECT, OMIT, REFUSED, TEXT, By, Kind, Plain, Vocabulary
+from ...codec.ledger import Ledger
+from ...codec.rows import Row, Rule, fill, instead, may, must, unsaid
+from ...codec.rules import among, as_json_text, as_text, hosted_here, is_json_call, lacking, rule
+from ...codec.table import Frame, Table
+from ...codec.together import Group, Together
+from ...codec.usage import Counts
+from ...types.base import Json
+from ...types.blocks import (
+    AudioBlock,
+    DocumentBlock,
+    ImageBlock,
+    JsonBlock,
+    OpaqueBlock,
+    RefusalBlock,
+    ServerToolResultBlock,
+    ServerToolUseBlock,
+    TextBlock,
+    ThinkingBlock,
+    ToolResultBlock,
+    ToolUseBlock,
+    VideoBlock,
+)
+from ...types.loss import LossWeight
+from ...types.request import Request, Thinking
+from ...types.response import Response
+from ...types.tools import ToolChoice, ToolDefinition
+from ...types.words import StopReason
+from . import parts
+from .facts import CODE, FREE_TEXT_SCHEMA, KEYS, LABEL, LABEL_VALUE, MAX_STOPS, NAME, PLACEHOLDERS, SIGNATURE, Wire
+from .parameters import ChosenTools, DeclaredSchema, OutputSchema, ThinkingAmount, read_display, write_display
+from .parts import MediaSource
+
+if TYPE_CHECKING:
+    from ...codec.source import Source
+
+# --------------------------------------------------------------------------------------------------------------- kinds
+
+
+class SignatureKind(Kind):
+    """A signature in base64. A documented placeholder is none, and what is not base64 is refused by readers."""
+
+    blank: Json = ""
+    rejects_none = True
+    name = "base64"
+
+    def read(self, wire: Json, marks: dict[str, Json]) -> Any:
+        return (None if wire in PLACEHOLDERS else wire) if type(wire) is str else REFUSED
+
+    def write(self, value: Any, ledger: Ledger, marks: Mapping[str, Json]) -> Json:
+        if is_base64(value):
+            return value
+        why = f"a signature of {NAME} is base64, and this one is not; it was left out"
+        ledger.lose("dropped", why, weight="state")
+        return OMIT
+
+    def emit_read(self, source: Source, var: str) -> None:
+        source.fail_if(f"type({var}) is not str or {var} in {PLACEHOLDERS!r} or not {source.bind(is_base64)}({var})")
+
+    def emit_write(self, source: Source, var: str) -> None:
+        source.fail_if(f"not {source.bind(is_base64)}({var})")
+
+
+class IssuedId(Plain):
+    """The id of a call, or of the call that a result answers, in the field ``field``.
+
+    The mark ``id`` is the id that we gave where the wire had none: it is not written.
+    """
+
+    omits = True
+
+    def __init__(self, field: str) -> None:
+        super().__init__("a string", str, blank="")
+        self.field = field
+
+    def write(self, value: Any, ledger: Ledger, marks: Mapping[str, Json]) -> Json:
+        if "id" not in marks:
+            return value
+        if marks["id"] != value:
+            ledger.lose_form("dropped", f"{NAME} gave this call no id, so none is sent")
+        spelled = marks.get("spelling", {}).get(self.field)
+        return spelled[0] if spelled else OMIT
+
+    def emit_write(self, source: Source, var: str) -> None:
+        if not source.has_marks:
+            return
+        source.line("if 'id' in marks:")
+        source.line(f"    if marks['id'] != {var} or {self.field!r} in spelling: {source.fail}")
+        source.line(f"    {var} = OMIT")
+
+
+class Contents(Group):
+    """Some keys of an object, which are an object of their own here."""
+
+    name = "an object"
+
+    def __init__(self, key: str) -> None:
+        self.key = key
+
+    def read(self, found: Wire, marks: Wire) -> Any:
+        held = {path.removeprefix(f"{self.key}."): value for path, value in found.items()}
+        found.clear()
+        return (held,)
+
+    def write(self, values: Any, ledger: Ledger, marks: Mapping[str, Json]) -> Any:
+        return {self.key: dict(values[0]) if is_object(values[0]) else {}}
+
+
+# --------------------------------------------------------------------------------------------------------------- rules
+
+
+def is_sendable(block: TextBlock) -> bool:
+    return bool(block.text) or (block.signature is not None and is_base64(block.signature))
+
+
+def drop_empty(block: TextBlock, ledger: Ledger) -> None:
+    weight: LossWeight = "state" if block.signature else "content" if block.citations else "form"
+    ledger.lose("dropped", f"{NAME} accepts no empty text", weight=weight)
+
+
+def is_uncited(block: TextBlock) -> bool:
+    return not block.citations
+
+
+def without_citations(block: TextBlock, ledger: Ledger) -> TextBlock:
+    ledger.lose("dropped", f"{NAME} takes no citations in a request", "citations")
+    return replace(block, citations=())
+
+
+def is_named_code(word: str, field: str) -> Rule:
+    """Code that was run has parts of its own, told by what they hold; these have no name."""
+
+    def holds(block: Any) -> bool:
+        value = getattr(block, field)
+        return not (is_object(value) and word in value)
+
+    def fit(block: Any, ledger: Ledger) -> Any:
+        ledger.lose_form("dropped", f"code that {NAME} ran is named {CODE}", "name")
+        return replace(block, name=CODE)
+
+    return Rule("name", holds, fit)
+
+
+def as_function(tool: ToolDefinition, ledger: Ledger) -> ToolDefinition:
+    why = f"{NAME} has no free-text tools; sent as a function with one string argument `input`"
+    ledger.lose("approximated", why, "kind")
+    ledger.lose("approximated" if tool.input_schema else "added", why, "input_schema")
+    return replace(tool, kind="json", input_schema=FREE_TEXT_SCHEMA)
+
+
+def without_strict(tool: ToolDefinition, ledger: Ledger) -> ToolDefinition:
+    ledger.lose("dropped", f"{NAME} has no strict tools", "strict", weight="content" if tool.strict else "form")
+    return replace(tool, strict=None)
+
+
+def without_parallel(choice: ToolChoice, ledger: Ledger) -> ToolChoice:
+    why = f"{NAME} has no setting for parallel calls"
+    ledger.lose("dropped", why, "parallel", weight="form" if choice.parallel else "content")
+    return replace(choice, parallel=None)
+
+
+def is_label(key: str, value: Json) -> bool:
+    return bool(LABEL.fullmatch(key) and type(value) is str and LABEL_VALUE.fullmatch(value))
+
+
+def read_labels(wire: Json) -> Any:
+    return wire if is_object(wire) else REFUSED
+
+
+def write_labels(metadata: Wire, ledger: Ledger) -> Json:
+    for key, value in metadata.items():
+        if not is_label(key, value):
+            ledger.lose("dropped", f"labels of {NAME} are short words in lower case", key)
+    return {key: value for key, value in metadata.items() if is_label(key, value)} or OMIT
+
+
+FREE_TEXT = f"{NAME} has no free-text calls; sent as a call with one string argument `input`"
+# fmt: off
+#              what is accepted                                what is written otherwise
+FILLED       = Rule("text", is_sendable, drop_empty, "{0}.text or {sendable}({0})", True, {"sendable": is_sendable})
+UNCITED      = Rule("citations", is_uncited, without_citations, "not {0}.citations", history=True)
+HOSTED_HERE  = hosted_here(NAME)
+JSON_CALL    = is_json_call(FREE_TEXT)
+JSON_TOOL    = rule(among("kind", ("json",)),                  as_function)
+NOT_STRICT   = rule(lacking("strict"),                         without_strict)
+NOT_PARALLEL = rule(lacking("parallel"),                       without_parallel)
+
+# ------------------------------------------------------------------------------------------------------- vocabularies
+
+SIGNED = SignatureKind()
+WORD = FilledText()
+LABELS = By(read_labels, write_labels, name="an object of strings")
+STOPS = AtMostStrings(MAX_STOPS, f"{NAME} takes at most {MAX_STOPS} stop sequences")
+DISPLAY = By(read_display, write_display, name="a boolean")
+DETAILS = Vocabulary(
+    {f"MEDIA_RESOLUTION_{word.upper()}": word for word in ("low", "medium", "high", "ultra_high")},
+    f"{NAME} has the details low, medium, high, ultra_high only",
+)
+TIERS = Vocabulary(
+    {"standard": "default", "flex": "flex", "priority": "priority", "unspecified": "auto"},
+    f"{NAME} has no service tier {{}}",
+)
+REFUSALS = (
+    "SAFETY RECITATION LANGUAGE BLOCKLIST PROHIBITED_CONTENT SPII MODEL_ARMOR JAILBREAK IMAGE_SAFETY"
+    " IMAGE_PROHIBITED_CONTENT IMAGE_RECITATION IMAGE_OTHER"
+)
+STOP = Vocabulary({
+    "STOP": StopReason.end_turn,
+    "MAX_TOKENS": StopReason.max_tokens,
+    "CONTINUATION": StopReason.pause_turn,
+    **dict.fromkeys(REFUSALS.split(), StopReason.refusal),
+    "MALFORMED_RESPONSE": StopReason.error,
+    "MALFORMED_FUNCTION_CALL": StopReason.error,
+    "UNEXPECTED_TOOL_CALL": StopReason.error,
+    "TOO_MANY_TOOL_CALLS": StopReason.error,
+})
+NO_CACHE = unsaid(f"{NAME} has no cache marks")
+NO_ARGUMENT_TEXT = unsaid(f"{NAME} takes parsed arguments, not the text", "form")
+NO_ERROR_FLAG = unsaid(f"{NAME} has no error flag; the result itself says it", "form")
+NO_TITLE = unsaid(f"documents of {NAME} have no title")
+NO_CONTEXT = unsaid(f"documents of {NAME} have no context")
+NO_DETAIL = unsaid(f"media in a result of {NAME} have no detail")
+NO_TRANSCRIPT = unsaid(f"media in a result of {NAME} have no transcript")
+
+# --------------------------------------------------------------------------------------------------------------- parts
+
+
+def source_of(block: type[parts.Media]) -> Together:
+    if block is DocumentBlock:
+        return Together("source filename", parts.NAMED_SOURCE_KEYS, MediaSource(block, named=True), required=True)
+    return Together("source", parts.SOURCE_KEYS, MediaSource(block), required=True)
+
+
+DATA = frozenset("functionCall functionResponse inlineData fileData executableCode codeExecutionResult toolCall"
+                 " toolResponse".split())
+
+
+def part_tag(part: Wire) -> str | None:
+    """What a part is: the key of its data, or what else tells it. A part of nothing but a signature is a text."""
+    text = part.get("text")
+    if type(text) is not str or (len(part) > 1 and not DATA.isdisjoint(part)):
+        for key in part:
+            if key in DATA and is_object(part[key]):
+                return parts.media_tag(part) if key in ("inlineData", "fileData") else key
+        if text is not None and type(text) is not str:
+            return None
+        if text is None and SIGNATURE not in part and part.get("thought") is not True:
+            return None
+    return "thought" if part.get("thought") is True else "text"
+
+
+def video_and_document(**more: Any) -> tuple[Row, Row]:
+    return (
+        Row(VideoBlock,    "video",    source_of(VideoBlock), **more),
+        Row(DocumentBlock, "document", source_of(DocumentBlock), title=NO_TITLE, context=NO_CONTEXT, **more),
+    )
+
+
+SAID: dict[str, Any] = {"ignores": {"thought": False}}
+"""Any part may say that it is no thought."""
+RESULT_PARTS = Table(NAME, parts.media_tag,
+    Row(ImageBlock,    "image",    source_of(ImageBlock), detail=NO_DETAIL),
+    Row(AudioBlock,    "audio",    source_of(AudioBlock), transcript=NO_TRANSCRIPT),
+    *video_and_document(),
+    carrier=OpaqueBlock, keys=KEYS, signature=unsaid(f"media in a result of {NAME} have no signature", "state"),
+    cache=NO_CACHE,
+)
+PARTS = Table(NAME, part_tag,
+    Row(TextBlock,             "text",    FILLED, UNCITED, text=fill("text", ""), elsewhere="citations", **SAID),
+    Row(ThinkingBlock,         "thought", text=fill("text", ""), constants={"thought": True}),
+    Row(ImageBlock,            "image",   source_of(ImageBlock), detail=may("mediaResolution.level", DETAILS), **SAID),
+    Row(AudioBlock,            "audio",   source_of(AudioBlock), transcript=may("audioTranscription.text"), **SAID),
+    *video_and_document(**SAID),
+    Row(ToolUseBlock,          "functionCall", JSON_CALL, id=may("functionCall.id", IssuedId("id"), default=""),
+        name=must("functionCall.name", WORD), input=fill("functionCall.args", {}, OBJECT),
+        input_text=NO_ARGUMENT_TEXT, elsewhere="kind", **SAID),
+    Row(ToolResultBlock,       "functionResponse",
+        Together("content is_error", parts.RESULT_KEYS, parts.ResultContent(RESULT_PARTS), always=True),
+        tool_use_id=may("functionResponse.id", IssuedId("tool_use_id"), default=""), name=may("functionResponse.name"),
+        **SAID),
+    Row(ServerToolUseBlock,    "executableCode", HOSTED_HERE,
+        Together("input", "executableCode.code executableCode.language", Contents("executableCode"), always=True),
+        id=may("executableCode.id", IssuedId("id"), default=""), fixed={"name": CODE}, gives={"dialect": NAME}, **SAID),
+    Row(ServerToolUseBlock,    "toolCall", HOSTED_HERE, is_named_code("code", "input"),
+        id=may("toolCall.id", IssuedId("id"), default=""), name=must("toolCall.toolType", TEXT),
+        input=may("toolCall.args", OBJECT), gives={"dialect": NAME}, **SAID),
+    Row(ServerToolResultBlock, "codeExecutionResult", HOSTED_HERE,
+        Together("content", "codeExecutionResult.outcome codeExecutionResult.output", Contents("codeExecutionResult"),
+                 always=True),
+        tool_use_id=may("codeExecutionResult.id", IssuedId("tool_use_id"), default=""), is_error=NO_ERROR_FLAG,
+        fixed={"name": CODE}, gives={"dialect": NAME}, **SAID),
+    Row(ServerToolResultBlock, "toolResponse", HOSTED_HERE, is_named_code("outcome", "content"),
+        tool_use_id=may("toolResponse.id", IssuedId("tool_use_id"), default=""),
+        name=must("toolResponse.toolType", TEXT), content=may("toolResponse.response"), is_error=NO_ERROR_FLAG,
+        gives={"dialect": NAME}, **SAID),
+    instead(JsonBlock,    as_json_text(f"{NAME} has no JSON here; sent as JSON text")),
+    instead(RefusalBlock, as_text(f"{NAME} has no refusals; sent as text")),
+    carrier=OpaqueBlock, keys=KEYS, signature=may(SIGNATURE, SIGNED), cache=NO_CACHE,
+)
+ANSWER_PARTS = PARTS.for_answers()
+
+# ------------------------------------------------------------------------------------------------ tools and parameters
+
+
+DECLARED: dict[str, Any] = {"name": must("name"), "description": may("description"), "cache": NO_CACHE}
+DECLARATIONS = Table(NAME, None,
+    Row(ToolDefinition, None, JSON_TOOL, NOT_STRICT,
+        Together("input_schema", "parametersJsonSchema parameters", DeclaredSchema()),
+        elsewhere="kind strict", **DECLARED),
+    keys=KEYS,
+)
+OFFERED = Table(NAME, None,  # schemas of offered tools are judged and changed all at once
+    Row(ToolDefinition, None, JSON_TOOL, NOT_STRICT,
+        input_schema=may("parametersJsonSchema", OBJECT), elsewhere="kind strict", **DECLARED),
+    keys=KEYS,
+)
+CHOICE = Table(NAME, None,
+    Row(ToolChoice, None, NOT_PARALLEL,
+        Together("mode name allowed", "mode allowedFunctionNames", ChosenTools(), required=True), elsewhere="parallel"),
+    keys=KEYS,
+)
+THINKING = Table(NAME, None,
+    Row(Thinking, None, Together("mode budget effort", "thinkingBudget thinkingLevel", ThinkingAmount()),
+        display=may("includeThoughts", DISPLAY)),
+    keys=KEYS,
+)
+CONFIG = "generationConfig"
+PARAMS = Frame(NAME,
+    Row(Request, None,
+        Together("output_schema",
+                 f"{CONFIG}.responseMimeType {CONFIG}.responseJsonSchema {CONFIG}.responseSchema", OutputSchema()),
+        max_output_tokens=may(f"{CONFIG}.maxOutputTokens", INT),
+        temperature=may(f"{CONFIG}.temperature", NUMBER),
+        top_p=may(f"{CONFIG}.topP", NUMBER),
+        top_k=may(f"{CONFIG}.topK", WHOLE),
+        stop_sequences=may(f"{CONFIG}.stopSequences", STOPS),
+        seed=may(f"{CONFIG}.seed", INT),
+        thinking=may(f"{CONFIG}.thinkingConfig", FilledOne(THINKING)),
+        service_tier=may("serviceTier", TIERS),
+        metadata=may("labels", LABELS),
+        betas=unsaid(f"{NAME} has no `betas`"),
+        verbosity=unsaid(f"{NAME} has no `verbosity`"),
+        output_name=unsaid(f"{NAME} has no `output_name`", "form"),
+        elsewhere="messages system tools tool_choice model stream request_id"),
+)
+ANSWER = Frame(NAME,
+    Row(Response, None, id=may("responseId"), model=may("modelVersion"),
+        elsewhere="content stop_reason raw_stop_reason usage request_id origin latency_ms losses attempts raw error"),
+)
+USAGE = Counts(NAME, ("input_tokens", "output_tokens"), total="totalTokenCount", cached_inside=True, reasoning="apart",
+    input_tokens="promptTokenCount",
+    cached_input_tokens="cachedContentTokenCount",
+    output_tokens="candidatesTokenCount",
+    reasoning_tokens="thoughtsTokenCount",
+)
+# fmt: on
