@@ -7,9 +7,9 @@ happens between a client's request and its answer is ``RelayedCall``, without I/
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator, Iterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
-from typing import Any, TypedDict, Unpack, cast
+from typing import Any, Protocol, TypedDict, Unpack, cast
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -30,11 +30,13 @@ from .types.base import Json
 from .types.events import Event, MessageComplete
 from .types.loss import Loss
 from .types.messages import Origin
+from .types.request import Request
 from .types.response import Response
 from .types.usage import TokenUsage
 
 __all__ = [
     "Asked",
+    "Carrier",
     "RelayStream",
     "Relayed",
     "RelayedCall",
@@ -81,6 +83,22 @@ class Relayed(Struct, frozen=True, kw_only=True):
     cost: Cost
 
 
+class Carrier(Protocol):
+    """What brings state of other issuers across a client, and home again."""
+
+    def restore(self, request: Request) -> tuple[Request, tuple[Loss, ...]]:
+        """The request with the state that the client brought back, and what was lost of it."""
+        ...
+
+    def events(self, event: Event) -> Sequence[Event]:
+        """An event of the answer, as the client's dialect can carry its state."""
+        ...
+
+    def response(self, response: Response) -> Response:
+        """The same for a whole answer."""
+        ...
+
+
 class RelayedCall:
     """A client's request, decoded, and the answer to it in the client's own dialect, whole or event by event.
 
@@ -105,6 +123,7 @@ class RelayedCall:
         array: bool = False,
         checked: bool = True,
         id: str | None = None,
+        carrier: Carrier | None = None,
     ) -> None:
         codec = find(dialect)
         if checked:
@@ -113,6 +132,10 @@ class RelayedCall:
         request = codec.decode_request(body, headers)
         if issuer is not None:
             request = replace(request, messages=issued_by(request.messages, issuer))
+        self._carrier = carrier
+        self._unrestored: tuple[Loss, ...] = ()
+        if carrier is not None:
+            request, self._unrestored = carrier.restore(request)
         self.asked = model or request.model
         self.stream = request.stream if stream is None else stream
         id = id or new_ulid()
@@ -132,16 +155,16 @@ class RelayedCall:
     def losses(self) -> tuple[Loss, ...]:
         """What was lost so far, on both ways."""
         sent = self.response.losses if self.response is not None else ()
-        return (*sent, *self.writer.losses)
+        return (*self._unrestored, *sent, *self.writer.losses)
 
     def whole(self, response: Response, pricing: Pricing | None = None) -> Relayed:
         """The answer at once."""
         self.response = response
-        written = self.writer.whole(response)
+        written = self.writer.whole(response if self._carrier is None else self._carrier.response(response))
         return Relayed(
             body=written.body,
             headers=written.headers,
-            losses=(*response.losses, *written.losses),
+            losses=(*self._unrestored, *response.losses, *written.losses),
             response=response,
             cost=(pricing or Pricing()).of(response),
         )
@@ -151,12 +174,17 @@ class RelayedCall:
         if type(event) is MessageComplete:
             self.response = event.response
         if self.begun:
-            return self.writer.feed(event)
+            return self._write(event)
         if isinstance(event, BEFORE_CONTENT) and not self._is_complete(event):
             self._before.append(event)
             return b""
         self.begun = True
-        return b"".join(map(self.writer.feed, (*self._before, event)))
+        return b"".join(map(self._write, (*self._before, event)))
+
+    def _write(self, event: Event) -> bytes:
+        if self._carrier is None:
+            return self.writer.feed(event)
+        return b"".join(map(self.writer.feed, self._carrier.events(event)))
 
     @staticmethod
     def _is_complete(event: Event) -> bool:

@@ -62,6 +62,8 @@ class Settings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """And how long answers may go on after that."""
     losses: Policy = "allow"
     """For routes that do not say it."""
+    secret_env: str | None = None
+    """The environment variable with the secret of envelopes; without one, each start makes its own."""
     models: str | None = None
     """The ``models.yaml`` that says what the names of models mean; without it, the usual places are searched."""
 

@@ -25,8 +25,10 @@ from ..serving import SERVED, Entrance
 from ..types.loss import Loss
 from ..types.request import Request
 from .admission import Key
+from .carry import ENVELOPE, issuers
+from .carrying import KEPT, Carrying
 from .choose import find_route, in_order, session_of
-from .config import Policy
+from .config import Policy, Route
 from .forwarding import answer_headers, forwarded_headers, forwarded_url, knows_all_tools
 from .http import Answer, Inbound
 from .keepalive import KeepAlive
@@ -63,6 +65,7 @@ class Call:
         self._relayed: RelayedCall | None = None
         self._refused: Raw | None = None
         self._policy: Policy = "allow"
+        self._carrier = Carrying(state, self.dialect, None if key is None else key.name)
 
     # -------------------------------------------------------------------------------------------------------- the route
 
@@ -79,12 +82,21 @@ class Call:
             raise InvalidRequestError(f"the key {self.key.name} may not use {asked!r}", provider_status=404)
         route = find_route(asked, self._snapshot, self.state.manager)
         self._policy = route.losses or self._snapshot.settings.losses
-        names = in_order(route, lambda: session_of(self.inbound.headers, peek))
+        names = in_order(route, lambda: session_of(self.inbound.headers, peek), self._issued_by(route))
         candidates = self.state.router.route(models=names)
         try:
             await self._try_each(candidates)
         finally:
             self._note(candidates)
+
+    def _issued_by(self, route: Route) -> list[str]:
+        """The models of the route that issued the reasoning in this request, the latest first."""
+        if len(route.names) < 2 or not (self._carries or (self.dialect in KEPT and len(self.state.vault))):
+            return []
+        locate = self.state.manager.locate
+        places = {locate(name): name for name in route.names}
+        found = ((origin.provider or "", origin.model) for origin in issuers(self._decoded().request.messages))
+        return [places[place] for place in found if place in places]
 
     async def _try_each(self, candidates: Candidates) -> None:
         """Call the models of the route in order until one answers."""
@@ -142,9 +154,18 @@ class Call:
 
     def _passage(self, client: AsyncClient, model: str | None) -> Passage | None:
         """Where the client's own bytes can go, if they can."""
-        if client.dialect.name != self.dialect or not knows_all_tools(self._peek, client.name, self.dialect):
+        if (
+            client.dialect.name != self.dialect
+            or self._carries
+            or not knows_all_tools(self._peek, client.name, self.dialect)
+        ):
             return None
         return client.passage(model, stream=self._streams)
+
+    @property
+    def _carries(self) -> bool:
+        """Whether the body has an envelope, which no provider may see."""
+        return ENVELOPE.encode() in self._peek.body
 
     @property
     def _streams(self) -> bool:
@@ -234,6 +255,7 @@ class Call:
                 stream=self._streams,
                 array=self._wants_array,
                 id=self.receipt.id,
+                carrier=self._carrier,
             )
         return self._relayed
 
@@ -301,6 +323,7 @@ class Call:
         response = relayed.response
         if response is None:
             return
+        self._carrier.keep(response)
         self.receipt.losses = self.receipt.losses or relayed.losses
         self.receipt.usage, self.receipt.attempts = response.usage, response.attempts
         self.receipt.cost_usd = self.state.pricing.of(response).cost_usd

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import secrets
 import time
 from collections.abc import Callable
 from typing import Any
@@ -11,8 +13,9 @@ from ..client.manager import ProviderManager
 from ..models.pricing import Pricing
 from ..serving import Listed
 from .admission import Admission, Key
+from .carry import Envelopes, Vault
 from .choose import is_usable
-from .config import Snapshot
+from .config import Snapshot, StartError
 from .metrics import Metrics
 from .receipts import Receipts
 
@@ -34,7 +37,8 @@ class State:
         self.manager = manager or ProviderManager(snapshot.settings.models, on_loss="allow", **managing)
         self.router = Router((), self.manager, clock=clock)
         self.admission = Admission(snapshot.keys, clock)
-        self.receipts, self.metrics = Receipts(clock), Metrics()
+        self.receipts, self.metrics, self.vault = Receipts(clock), Metrics(), Vault(clock)
+        self.envelopes = Envelopes(_secret(snapshot.settings.secret_env))
         self.pricing = Pricing(self.manager.configuration.prices)
         self.made_keys: tuple[Key, ...] = ()
         """Used as long as the file has none."""
@@ -69,3 +73,13 @@ class State:
         route = self.snapshot.route(name)
         able = self.manager.capabilities_for(route.names[0] if route is not None else name)
         return Listed(name, "interlingua", able.max_context_tokens, able.max_output_tokens)
+
+
+def _secret(variable: str | None) -> bytes:
+    """The secret of envelopes. One that is made here is forgotten with the process."""
+    if variable is None:
+        return secrets.token_bytes(32)
+    value = os.environ.get(variable, "")
+    if len(value) < 16:
+        raise StartError(f"the variable {variable}, the secret of envelopes, has fewer than 16 characters")
+    return value.encode()

@@ -1,0 +1,48 @@
+"""State across one client: opened on the way in, sealed or kept on the way out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..types.blocks import Block
+from ..types.events import Event
+from ..types.loss import Loss
+from ..types.messages import Message
+from ..types.request import Request
+from ..types.response import Response
+from .carry import has_state, restore
+from .state import State
+from .wrapping import Wrapping
+
+__all__ = ["KEPT", "Carrying"]
+
+KEPT = frozenset({"openai-chat", "ollama"})
+"""Dialects whose clients cannot carry state: the vault keeps it."""
+
+
+class Carrying:
+    """What ``RelayedCall`` asks to carry state. ``owner`` is the name of the client's key."""
+
+    def __init__(self, state: State, dialect: str, owner: str | None) -> None:
+        self._state, self._dialect, self._owner = state, dialect, owner
+        self._wrapping = Wrapping(dialect, state.envelopes)
+
+    def restore(self, request: Request) -> tuple[Request, tuple[Loss, ...]]:
+        """The request with the state that came back, or that was kept."""
+        return restore(request, self._state.envelopes, self._find if self._dialect in KEPT else None)
+
+    def _find(self, content: Sequence[Block]) -> Message | None:
+        return self._state.vault.find(self._owner, content)
+
+    def events(self, event: Event) -> Sequence[Event]:
+        """An event with its state in an envelope."""
+        return self._wrapping.events(event)
+
+    def response(self, response: Response) -> Response:
+        """A whole answer with its state in envelopes."""
+        return self._wrapping.response(response)
+
+    def keep(self, response: Response) -> None:
+        """Keep the state of an answer that was given out, where its client cannot carry it."""
+        if self._dialect in KEPT and any(map(has_state, response.content)) and self._wrapping.blocks:
+            self._state.vault.put(self._owner, self._wrapping.state, response.content)
