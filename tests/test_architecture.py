@@ -39,7 +39,7 @@ INSIDE = {
     "client": (
         ("secrets", "deadline", "bus", "held_events", "asking", "limiter"),
         ("config", "http"),
-        ("models_file", "addressing", "environment", "signing", "retry", "fitting"),
+        ("models_file", "addressing", "environment", "signing", "retry", "rate_headers", "fitting"),
         ("exchange", "transport", "behaviour", "export"),
         ("embedded", "media"),
         ("calls", "loss_policy", "client_parts"),

@@ -27,6 +27,7 @@ from .exchange import AnswerReader, Exchange
 from .held_events import HeldEvents
 from .http import HttpRequest, Timeouts
 from .limiter import Limiter, Permit
+from .rate_headers import pause_of
 from .retry import LONGEST_HINT, Budget, hint
 from .signing import Signer
 
@@ -137,6 +138,9 @@ class Call:
     def replied(self, status: int, headers: Mapping[str, str]) -> None:
         """The status and the headers of the answer have come."""
         self._reader = self.exchange.read(status, headers)
+        if self._permits and (pause := pause_of(headers)):
+            for limiter, permit in self._permits:
+                limiter.pause(permit.key, min(pause, LONGEST_HINT))
 
     def feed(self, chunk: bytes) -> Sequence[Event]:
         """The events to hand out now. The events of the last chunk are returned by ``settle``."""
