@@ -41,6 +41,7 @@ from .entries import Entry, Registration
 from .environment import configured
 from .loss_policy import judge_losses
 from .models_file import Configuration, LiveConfiguration, Place
+from .models_file.models_yaml import ModelEntry
 from .sync_client import Client
 from .transport.base import AsyncTransport, Transport
 
@@ -270,14 +271,23 @@ class ProviderManager:
     def preset_for(self, id: str, model: str | None, behaviour: str | Preset | None = None) -> Preset | None:
         """The behaviour of requests to this model: ``behaviour``, else that of the model's entry in ``models.yaml``,
         else the manager's own; None if there is none."""
-        current, registered = self._live.current, self._registered.get(id)
-        base = registered.adapter if registered is not None and isinstance(registered.adapter, str) else id
-        if behaviour is None and model is not None and current.models and base in current.adapters:
-            entry = current.locate(f"{base}:{model}").entry
-            if entry is not None and entry.behaviour is not None:
-                return _preset_of_entry(entry.behaviour)
+        entry = self._entry_of(id, model) if behaviour is None else None
+        if entry is not None and entry.behaviour is not None:
+            return _preset_of_entry(entry.behaviour)
         behaviour = behaviour or self.behaviour
         return preset(behaviour) if isinstance(behaviour, str) else behaviour
+
+    def may_delegate(self, id: str, model: str | None) -> bool:
+        """Whether sessions that are tools are offered to this model (``can_delegate`` in ``models.yaml``)."""
+        entry = self._entry_of(id, model)
+        return entry is None or entry.can_delegate
+
+    def _entry_of(self, id: str, model: str | None) -> ModelEntry | None:
+        current, registered = self._live.current, self._registered.get(id)
+        base = registered.adapter if registered is not None and isinstance(registered.adapter, str) else id
+        if model is None or not current.models or base not in current.adapters:
+            return None
+        return current.locate(f"{base}:{model}").entry
 
     def prepare_request(
         self,

@@ -20,8 +20,10 @@ from ...types.response import Response
 from ...types.session_events import SessionEvent
 from ..routing.model_calls import CallModel, FetchMedia
 from ..routing.steps import Steps, run_steps, stream_steps
+from ..tools.binding import BoundTool
 from ..tools.running import Batch
 from .call_states import BY_CALLER
+from .delegating import async_tool
 from .options import Content, RunOptions, TurnOptions
 from .stored_conversation import StoredConversation
 from .turns import Persist, RunTools, Shorten, Turn
@@ -171,6 +173,10 @@ class Session(StoredConversation):
         turn = self.begin(content, options, loop=True, output=output, output_retries=output_retries)
         turn.watched = True
         return self._stream(turn)
+
+    def as_tool(self, name: str, description: str | None = None, **limits: Unpack[RunOptions]) -> BoundTool[..., Any]:
+        """This session as a tool of another: each call runs in a fork of it, within these limits."""
+        return async_tool(self, name, description, dict(limits))
 
     def _stream(self, turn: Turn) -> SessionStream[Any, Any]:
         steps = Steps(turn.steps())

@@ -172,6 +172,7 @@ class Conversation(Settings):
         without_handler = tuple(tool for tool in sources if isinstance(tool, ToolDefinition))
         self.definitions: tuple[Tool, ...] = (*self.toolbox.definitions, *without_handler)
         self._without_handler = frozenset(tool.name for tool in without_handler)
+        self.delegates = self.toolbox.delegates
 
     def runs(self, call: ToolUseBlock) -> bool:
         """Whether the session answers this call itself. A call of an unknown tool is answered with an error."""

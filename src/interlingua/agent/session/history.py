@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal, NamedTuple
 
+import msgspec
 from msgspec.structs import replace
 
 from ...errors import ToolStateError
@@ -138,10 +139,16 @@ class History:
         """Write what a batch came to: the results that exist, and of the other calls what is known."""
         results = batch.give_up(cause)
         self.mark({run.call.id: run.state for run in batch.runs})
+        done = [msgspec.to_builtins(run.delegated) for run in batch.runs if run.delegated is not None]
         if given := [result for result in results if result.tool_use_id in self._open]:
-            self.answer(given)
+            self.answer(given, metadata={"delegated": done} if done else None)
 
-    def answer(self, results: Iterable[ToolResultBlock], cause: str | None = None) -> Message:
+    def answer(
+        self,
+        results: Iterable[ToolResultBlock],
+        cause: str | None = None,
+        metadata: dict[str, Json] | None = None,
+    ) -> Message:
         """Append the results of the last turn's calls, in their order; the rest is answered with what is known."""
         given = {result.tool_use_id: result for result in results}
         unknown = [id for id in given if id not in self._open]
@@ -149,7 +156,7 @@ class History:
             waiting = ", ".join(self._open) or "none"
             raise ToolStateError(f"no call with the id {', '.join(unknown)} waits for an answer; open: {waiting}")
         known = {result.tool_use_id: result for result in self._made_up(self._open.keys() - given.keys(), cause)}
-        return self.add(Message(TOOL, tuple((given | known)[id] for id in self._open)))
+        return self.add(Message(TOOL, tuple((given | known)[id] for id in self._open), metadata=metadata or {}))
 
     def add_partial(self, message: Message, cause: str | None = None) -> Message | None:
         """Append what there is of an answer that was cut short, and answer its calls; nothing, if nothing is left.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from importlib.util import find_spec
 from typing import Any, Literal
 
@@ -17,7 +17,7 @@ from ...types.response import Response
 from ...types.usage import TokenUsage
 from ..routing.route import Choice
 
-__all__ = ["Report", "cost_of", "facts_of", "total", "usage_of"]
+__all__ = ["Delegated", "Report", "cost_of", "facts_of", "total", "usage_of"]
 
 Stopped = Literal["done", "limit", "cancelled", "failed", "handed_over"]
 
@@ -25,6 +25,18 @@ Stopped = Literal["done", "limit", "cancelled", "failed", "handed_over"]
 NO_PRICES = (
     "no price list is installed, so costs are None: pip install 'interlingua[prices]', or set `price` in models.yaml"
 )
+
+
+class Delegated(Struct, frozen=True):
+    """What one call of a session that is a tool came to. Usage and cost are part of the caller's own."""
+
+    call_id: str
+    tool: str
+    session_id: str
+    steps: int
+    usage: TokenUsage
+    cost_usd: float | None
+    stopped: str
 
 
 class Report(Struct):
@@ -44,6 +56,8 @@ class Report(Struct):
     shortened: int = 0
     stopped: Stopped = "done"
     stopped_reason: str | None = None
+    delegated: tuple[Delegated, ...] = ()
+    """Of sessions that ran as tools; ``usage`` and ``cost_usd`` contain theirs."""
 
     def add(self, response: Response, facts: dict[str, Json]) -> None:
         """Count an answer."""
@@ -54,6 +68,13 @@ class Report(Struct):
         if cost is None and response.usage is not None and find_spec("genai_prices") is None:
             self.warn(NO_PRICES)
         self.losses += response.losses
+
+    def delegate(self, done: Iterable[Delegated]) -> None:
+        """Count what sessions came to that ran as tools."""
+        for one in done:
+            self.delegated += (one,)
+            self.usage = total(self.usage, one.usage)
+            self.cost_usd = None if one.cost_usd is None or self.cost_usd is None else self.cost_usd + one.cost_usd
 
     def stop(self, why: Stopped, reason: str) -> None:
         """Note why the turn ended. The first reason counts."""
@@ -83,8 +104,8 @@ def facts_of(response: Response, pricing: Pricing, record: list[Choice]) -> dict
 def usage_of(messages: Iterable[Message]) -> TokenUsage:
     """Of all answers together."""
     found = TokenUsage()
-    for message in messages:
-        usage = message.metadata.get("usage")
+    for facts in _spent(messages):
+        usage = facts.get("usage")
         if usage is not None:
             numbers = {name: value for name, value in usage.items() if name != "raw"}
             found = total(found, TokenUsage(**numbers))
@@ -93,9 +114,16 @@ def usage_of(messages: Iterable[Message]) -> TokenUsage:
 
 def cost_of(messages: Iterable[Message]) -> float | None:
     """Of all answers together; None if the price of one is not known."""
-    costs: list[float | None] = [m.metadata.get("cost_usd") for m in messages if "usage" in m.metadata]
+    costs: list[float | None] = [facts.get("cost_usd") for facts in _spent(messages) if "usage" in facts]
     known = [cost for cost in costs if cost is not None]
     return sum(known) if len(known) == len(costs) else None
+
+
+def _spent(messages: Iterable[Message]) -> Iterator[dict[str, Json]]:
+    """What is known of each answer, and of each session that ran as a tool."""
+    for message in messages:
+        yield message.metadata
+        yield from message.metadata.get("delegated", ())
 
 
 def total(one: TokenUsage, other: TokenUsage | None) -> TokenUsage:

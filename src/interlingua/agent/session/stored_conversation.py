@@ -84,5 +84,6 @@ class StoredConversation(UndoableConversation):
         settings = {**self.settings(), "manager": self.manager, "pricing": self._given_pricing, "store": store}
         made = self._from(self.snapshot(), (), None, **settings, id=f"ses_{new_ulid()}")
         made.toolbox, made.definitions, made._without_handler = self.toolbox, self.definitions, self._without_handler
+        made.delegates = self.delegates
         made.forked_from = self.id
         return made

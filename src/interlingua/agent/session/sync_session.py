@@ -16,9 +16,11 @@ from ...types.response import Response
 from ...types.session_events import SessionEvent
 from ..routing.model_calls import FetchMedia
 from ..routing.steps import Steps, run_steps_sync, stream_steps_sync
+from ..tools.binding import BoundTool
 from ..tools.blocking import iterate_blocking, run_blocking
 from ..tools.running import Batch
 from .call_states import BY_CALLER
+from .delegating import sync_tool
 from .options import Content, RunOptions, TurnOptions
 from .stored_conversation import StoredConversation
 from .turns import Persist, RunTools, Shorten, Turn
@@ -135,6 +137,10 @@ class SyncSession(StoredConversation):
         turn = self.begin(content, options, loop=True, output=output, output_retries=output_retries)
         turn.watched = True
         return self._stream(turn)
+
+    def as_tool(self, name: str, description: str | None = None, **limits: Unpack[RunOptions]) -> BoundTool[..., Any]:
+        """This session as a tool of another: each call runs in a fork of it, within these limits."""
+        return sync_tool(self, name, description, dict(limits))
 
     def _stream(self, turn: Turn) -> SyncSessionStream[Any, Any]:
         steps = Steps(turn.steps())

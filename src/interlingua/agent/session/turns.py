@@ -6,7 +6,7 @@ the session performs them and sends the results back.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Container, Generator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
@@ -16,7 +16,6 @@ from ...client.adapter import Adapter, new_ulid
 from ...client.asking import asks_again, read_answer, why_again
 from ...client.behaviour import Preset, apply_preset
 from ...codec.typed import Output
-from ...dialects import dialect
 from ...errors import (
     AdapterError,
     CancelledError,
@@ -26,19 +25,18 @@ from ...errors import (
     RequestTimeoutError,
     StoreError,
 )
-from ...models.estimate import estimate_output, estimate_request
 from ...types.base import Json
 from ...types.blocks import ToolUseBlock
 from ...types.messages import Message
 from ...types.response import Response
 from ...types.session_events import StepEnd, StepStart
-from ...types.usage import TokenUsage
-from ...types.words import Role, StopReason
+from ...types.words import StopReason
 from ..history import CallIds, mark_cache, new_message_id, shorten
 from ..routing.model_calls import CallModel, FetchMedia, Tell, call_route
 from ..routing.route import Candidate, Route
 from ..tools.running import Batch
-from .call_states import BY_CALLER, cause_of, entries, refusals
+from .answers import as_message, complete, with_estimated_usage
+from .call_states import BY_CALLER, cause_of, entries, name_of, refusals
 from .report import Report, facts_of
 from .run_limits import Allowance
 
@@ -120,7 +118,7 @@ class Turn:
                 response = yield from self._answer_in_time()
                 over = self._is_over(response)
                 yield from self._store(response)
-                if not over and (calls := _complete(response.tool_uses)):
+                if not over and (calls := complete(response.tool_uses)):
                     yield from self._run_tools(calls)
                     yield from self._store(response)
                 if self.watched:
@@ -187,7 +185,7 @@ class Turn:
             error.add_note(f"What there is of this turn could not be stored either: {failure}")
 
     def _is_over(self, response: Response) -> bool:
-        calls, history = _complete(response.tool_uses), self.conversation.history
+        calls, history = complete(response.tool_uses), self.conversation.history
         if len(calls) < len(response.tool_uses):
             self.report.warn(CUT_CALL)
         if response.stop_reason is CANCELLED or self.cancelled:
@@ -235,13 +233,17 @@ class Turn:
         try:
             yield RunTools(batch)
         except BaseException as error:
-            self.conversation.history.conclude(batch, cause_of(error))
+            self._conclude(batch, cause_of(error))
             raise
-        self.conversation.history.conclude(batch, BY_CALLER)
+        self._conclude(batch, BY_CALLER)
         if self.watched:
             yield from map(Tell, batch.untold())
         if not self.cancelled and (reason := self.allowance.time_is_over) is not None:
             self._stop_at(reason)
+
+    def _conclude(self, batch: Batch, cause: str) -> None:
+        self.conversation.history.conclude(batch, cause)
+        self.report.delegate(run.delegated for run in batch.runs if run.delegated is not None)
 
     # ------------------------------------------------------------------------------------------------------ one answer
 
@@ -293,6 +295,8 @@ class Turn:
         self.report.left_out = ()
         if preset is not None:
             self._apply(preset, call)
+        if conversation.delegates and not conversation.manager.may_delegate(candidate.id, call.request.model):
+            self._leave_out(conversation.delegates, call)
         if conversation.cache == "auto" and candidate.able.prompt_caching:
             call.request = mark_cache(call.request, dialect_name)
         call.ids = CallIds(dialect_name)
@@ -314,6 +318,12 @@ class Turn:
         if applied.max_retries is not None:
             call.budget.max_attempts = max(1 + applied.max_retries, len(self.route.candidates))
 
+    def _leave_out(self, names: Container[str | None], call: CallModel) -> None:
+        """Offer no sessions as tools to a model that ``models.yaml`` does not let delegate."""
+        offered = call.request.tools
+        call.request = replace(call.request, tools=tuple(tool for tool in offered if name_of(tool) not in names))
+        self.report.left_out += tuple(name for tool in offered if (name := name_of(tool)) in names and name)
+
     def _keep_partial(self, error: BaseException) -> None:
         """Add what had come of a failed answer to the history."""
         if isinstance(error, AdapterError):
@@ -331,11 +341,11 @@ class Turn:
         """An answer as a message, with what is known of it and of its calls. The answer is counted in the report."""
         call = self._call
         if call is not None and (response.usage is None or not response.usage.total_tokens):
-            response = _with_estimated_usage(response, call)
+            response = with_estimated_usage(response, call)
         facts = facts_of(response, self.conversation.pricing, self.route.record)
         self.report.add(response, facts)
         self._cost = facts.get("cost_usd")
-        if response.tool_uses and (states := self._call_entries(_complete(response.tool_uses))):
+        if response.tool_uses and (states := self._call_entries(complete(response.tool_uses))):
             facts["calls"] = states
         return as_message(response, facts, call)
 
@@ -359,31 +369,3 @@ class Turn:
             self.report.shortened += gone
             self.report.warn(f"the conversation was too long: {gone} of {len(messages)} messages are not sent any more")
         return bool(gone)
-
-
-def _complete(calls: tuple[ToolUseBlock, ...]) -> tuple[ToolUseBlock, ...]:
-    """The calls without those that were cut, which are never run."""
-    return tuple(call for call in calls if not call.incomplete)
-
-
-def _with_estimated_usage(response: Response, call: CallModel) -> Response:
-    """Tokens of an answer were spent even if it was cut before its usage came, or if a usage of 0 came first."""
-    if not response.content:
-        return response
-    provider, request = call.adapter.name, call.request
-    sent = estimate_request(request, provider, request.model)
-    received = estimate_output(response.content, provider, request.model)
-    return replace(response, usage=TokenUsage(sent, output_tokens=received, estimated=True))
-
-
-def as_message(response: Response, facts: dict[str, Json], call: CallModel | None) -> Message:
-    """An answer as a message of the history, with what its provider wants back."""
-    origin, adapter = response.origin, None if call is None else call.adapter
-    id = new_message_id() if call is None or call.ids is None else call.ids.message_id
-    if origin is None or origin.dialect is None:
-        return Message(Role.assistant, response.content, id, origin, facts)
-    if isinstance(adapter, Adapter) and (adapter.name, adapter.dialect.name) == (origin.provider, origin.dialect):
-        spoken = adapter.dialect
-    else:
-        spoken = dialect(origin.dialect, origin.provider)
-    return replace(spoken.as_turn(response), id=id, origin=origin, metadata=facts)

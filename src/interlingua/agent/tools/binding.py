@@ -33,6 +33,8 @@ class BoundTool(Generic[P, R]):
     """The parameter that is given the ``ToolContext``, if the handler wants it."""
     parameters: tuple[Parameter, ...] | None = None
     """What arguments are read by. None: the handler gets the whole input, or the text, as its one argument."""
+    delegates: bool = False
+    """Whether the tool is a session."""
 
     @property
     def name(self) -> str:

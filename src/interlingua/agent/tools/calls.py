@@ -11,14 +11,17 @@ Read ``MOVES`` aloud: from a state, a call can move to those beside it. ``state`
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextvars import ContextVar
 from inspect import isawaitable
 from typing import Any, Literal
 
 from ...errors import ToolStateError
 from ...types.blocks import ToolResultBlock, ToolUseBlock
+from ...types.session_events import SessionEvent
 from .results import failure, failure_of, result_of
 
-__all__ = ["MOVES", "CallRun", "State", "unanswered"]
+__all__ = ["MOVES", "RUNNING", "CallRun", "State", "unanswered"]
 
 State = Literal["offered", "asked", "approved", "started", "finished", "failed", "interrupted"]
 
@@ -36,7 +39,7 @@ MOVES: dict[State, tuple[State, ...]] = {
 class CallRun:
     """One call that is run: its state, and its result as soon as there is one."""
 
-    __slots__ = ("call", "is_told", "outcome", "result", "state")
+    __slots__ = ("call", "delegated", "is_told", "on_give_up", "outcome", "result", "state", "tell")
 
     def __init__(self, call: ToolUseBlock, state: State = "offered") -> None:
         self.call = call
@@ -46,6 +49,12 @@ class CallRun:
         """What a handler in a thread returned or raised; set by that thread."""
         self.is_told = False
         """Whether an event told its end."""
+        self.tell: Callable[[SessionEvent], object] | None = None
+        """Tells an event of the tool itself to whoever watches; from any thread."""
+        self.delegated: Any = None
+        """What a session that runs as this tool came to."""
+        self.on_give_up: Callable[[], object] | None = None
+        """Called when nobody waits for the call any more."""
 
     def move(self, state: State) -> None:
         """Come to another state; a move that is not in the table raises."""
@@ -68,6 +77,8 @@ class CallRun:
             self.result = failure(self.call, unanswered(self.state, cause))
             if self.state == "started":
                 self.move("interrupted")
+                if self.on_give_up is not None:
+                    self.on_give_up()
         return self.result
 
     def _late(self) -> ToolResultBlock | None:
@@ -78,6 +89,10 @@ class CallRun:
         if error is not None:
             return failure_of(self.call, error) if isinstance(error, Exception) else None
         return None if isawaitable(value) else result_of(self.call, value)
+
+
+RUNNING: ContextVar[CallRun | None] = ContextVar("running", default=None)
+"""The call that this code runs in."""
 
 
 def unanswered(state: State | None, cause: str) -> str:

@@ -6,7 +6,7 @@ import asyncio
 import inspect
 import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable, Container, Iterable, Mapping
-from contextlib import AbstractAsyncContextManager, nullcontext
+from contextlib import AbstractAsyncContextManager, nullcontext, suppress
 from functools import partial
 from typing import Any, TypeVar
 
@@ -21,7 +21,7 @@ from ...types.session_events import (
     ToolStart,
 )
 from ...types.tools import ToolDefinition
-from .calls import CallRun
+from .calls import RUNNING, CallRun
 from .reading import Ready
 from .results import failure, failure_of, result_of
 from .threads import Threads
@@ -111,9 +111,17 @@ class Batch:
     async def watch(self) -> AsyncGenerator[SessionEvent, None]:
         """``run``, told event by event."""
         told: asyncio.Queue[SessionEvent | None] = asyncio.Queue()
-        self._watcher = told.put_nowait
+        loop = asyncio.get_running_loop()
+
+        def tell(event: SessionEvent | None) -> None:
+            with suppress(RuntimeError):  # the loop is closed: a thread was given up, and nobody watches any more
+                loop.call_soon_threadsafe(told.put_nowait, event)
+
+        self._watcher = tell
+        for run in self.runs:
+            run.tell = tell
         running = asyncio.create_task(_held(self.run))
-        running.add_done_callback(lambda _: told.put_nowait(None))
+        running.add_done_callback(lambda _: tell(None))
         try:
             while (event := await told.get()) is not None:
                 yield event
@@ -154,6 +162,7 @@ class Batch:
     async def _answer(self, run: CallRun) -> ToolResultBlock:
         if run.state == "started":
             return run.give_up(ENDED)
+        RUNNING.set(run)
         ready = self._prepare(run.call)
         result = run.answer(ready) if isinstance(ready, ToolResultBlock) else await self._result(run, ready)
         if self._watcher is not None:

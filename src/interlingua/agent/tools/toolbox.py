@@ -60,6 +60,11 @@ class Toolbox:
                 f"two tools are named {found.name!r}: {_whose(other)} and {_whose(found)}; name one otherwise"
             )
 
+    @property
+    def delegates(self) -> frozenset[str]:
+        """The names of tools that are sessions."""
+        return frozenset(name for name, tool in self._tools.items() if tool.delegates)
+
     def get(self, name: str) -> BoundTool[..., Any] | None:
         """The tool of that name, if there is one."""
         return self._tools.get(name)

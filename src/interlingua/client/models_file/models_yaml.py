@@ -114,7 +114,7 @@ class ModelEntry(Struct, frozen=True, forbid_unknown_fields=True):
     adapter: Annotated[str, Meta(description="Which adapter serves it; needless if there is only one.")] | None = None
     wire_name: Annotated[str, Meta(description="What the provider calls it; our name if left out.")] | None = None
     tier: Annotated[str, Meta(description="deep (opus), balanced (sonnet) or fast (haiku).")] | None = None
-    can_delegate: Annotated[bool, Meta(description="For applications; the library does not read it.")] = False
+    can_delegate: Annotated[bool, Meta(description="Whether sessions that are tools are offered to it.")] = True
     aliases: tuple[str, ...] = ()
     overrides: Annotated[Facts, Meta(description="Facts that the catalogue has wrong.")] = Facts()
     price: Annotated[Price, Meta(description="US dollars per million tokens.")] | None = None
