@@ -60,7 +60,15 @@ OUTSIDE = ("lab",)
 PURE = (
     *("types", "errors", "codec", "dialects", "models", "serving"),
     *("client.secrets", "client.deadline", "client.config", "client.http", "client.addressing", "client.models_file"),
-    *("client.retry", "client.fitting", "client.exchange", "client.calls", "client.loss_policy", "client.asking"),
+    *(
+        "client.retry",
+        "client.rate_headers",
+        "client.fitting",
+        "client.exchange",
+        "client.calls",
+        "client.loss_policy",
+        "client.asking",
+    ),
 )
 IMPURE = {
     "a clock": (
