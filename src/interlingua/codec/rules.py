@@ -106,7 +106,8 @@ def matching(field: str, pattern: re.Pattern[str], *, optional: bool = False) ->
     matches, and to see that takes a third of the time.
     """
     matches = pattern.fullmatch
-    usual = all(map(matches, (*WORD_CHARACTERS, WORD_CHARACTERS)))
+    longest = max(filter(lambda end: matches(WORD_CHARACTERS[:end]), range(len(WORD_CHARACTERS) + 1)), default=0)
+    usual = all(map(matches, WORD_CHARACTERS))
 
     def holds(value: Any) -> bool:
         text = getattr(value, field)
@@ -115,7 +116,7 @@ def matching(field: str, pattern: re.Pattern[str], *, optional: bool = False) ->
     source = f"{{matches}}({{0}}.{field})"
     if usual:
         name = f"{{0}}.{field}"
-        source = f"({name}.isidentifier() and {name}.isascii() and len({name}) < {len(WORD_CHARACTERS)}) or {source}"
+        source = f"({name}.isidentifier() and {name}.isascii() and len({name}) <= {longest}) or {source}"
     if optional:
         source = f"{{0}}.{field} is None or {source}"
     return Condition(field, holds, source, {"matches": matches})

@@ -178,15 +178,15 @@ def lose_marks(block: Block, ledger: Ledger) -> None:
 
 def usual_turn(blocks: tuple[Block, ...]) -> Turn | None:
     """Texts and calls behind them, which stand in the order of the wire; None for anything else."""
-    calls = len(blocks)
-    while calls and type(call := blocks[calls - 1]) is ToolUseBlock:
-        if call.forms and "derived" in marks(NAME, call):
+    texts = 0
+    for place, block in enumerate(blocks):
+        if type(block) is TextBlock:
+            if block.citations or texts < place:
+                return None
+            texts += 1
+        elif type(block) is not ToolUseBlock or (block.forms and "derived" in marks(NAME, block)):
             return None
-        calls -= 1
-    for block in blocks[:calls]:
-        if type(block) is not TextBlock or block.citations:
-            return None
-    return Turn(blocks[:calls], blocks[calls:])
+    return Turn(blocks[:texts], blocks[texts:])
 
 
 def regroup(

@@ -284,7 +284,11 @@ def write_offer(request: Request, body: Wire, quirks: Quirks, ledger: Ledger) ->
 
 def write_tools(tools: Sequence[Tool], quirks: Quirks, ledger: Ledger, *, legacy: bool = False) -> list[Wire]:
     table = FUNCTIONS if legacy else TOOLS
-    written: list[Wire] = []
+    writers = table.writers
+    written: list[Wire] = [writers[type(tool)](tool) for tool in tools] if quirks.strict else []
+    if written and None not in written:
+        return written
+    written = []
     for index, tool in enumerate(tools):
         wire = table.write_usual(tool) if quirks.strict else None
         if wire is None:

@@ -197,6 +197,9 @@ def _is_strict_enough(tool: ToolDefinition) -> bool:
     return not tool.strict or is_strict_form(tool.input_schema, NAME)
 
 
+ENOUGH = ("not {0}.strict or {holds}({0})", {"holds": _is_strict_enough})
+
+
 def _as_strict(tool: ToolDefinition, ledger: Ledger) -> ToolDefinition:
     schema, able = say_strict(tool.input_schema, NAME, ledger, "input_schema")
     return replace(tool, input_schema=schema, strict=True if able else None)
@@ -217,7 +220,7 @@ def _without_top_k(request: Request, ledger: Ledger) -> Request:
 
 
 # fmt: off
-STRICT       = rule(when("input_schema", _is_strict_enough),                  _as_strict)
+STRICT       = rule(Condition("input_schema", _is_strict_enough, *ENOUGH),      _as_strict)
 TIER         = rule(when("service_tier", _is_tier),                           _without_tier)
 NO_TOP_K     = rule(lacking("top_k"),                                         _without_top_k)
 # fmt: on

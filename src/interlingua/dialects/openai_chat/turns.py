@@ -202,43 +202,53 @@ def write_messages(messages: Sequence[Message], target: Target | None, quirks: Q
 def write_usual_history(messages: Sequence[Message]) -> list[Wire] | None:
     """A history of nothing but usual turns, every result right behind its call; None for others."""
     turns: list[Wire] = []
-    called: Sequence[str] = ()
+    calls: list[Wire] = []
     before = USER
     for message in messages:
         role = message.role
-        wires = write_usual(message)
-        if wires is None or (role is TOOL and before is USER):
-            return None
         if role is TOOL:
-            for wire in wires:
-                if wire["tool_call_id"] not in called:
-                    return None
+            results = None if before is USER else _write_usual_results(message)
+            if results is None or not _are_answered(calls, results):
+                return None
+            turns += results
         else:
-            calls = wires[0].get("tool_calls")
-            called = [call["id"] for call in calls] if calls else ()
-        turns += wires
+            wire = _write_usual_turn(message) if role is ASSISTANT else _write_usual_words(message)
+            if wire is None:
+                return None
+            calls = wire.get("tool_calls", [])
+            turns.append(wire)
         before = role
     return turns
+
+
+def _are_answered(calls: list[Wire], results: list[Wire]) -> bool:
+    """Whether every result is one of these calls."""
+    if len(calls) == len(results) == 1:
+        return bool(calls[0]["id"] == results[0]["tool_call_id"])
+    called = [call["id"] for call in calls]
+    return all(result["tool_call_id"] in called for result in results)
 
 
 def write_usual(message: Message) -> list[Wire] | None:
     """The wire messages of a message with nothing to remember about it, whoever wrote it; None for others."""
     if message.role is TOOL:
         return _write_usual_results(message)
-    wire = _write_usual_turn(message) if message.role is ASSISTANT else write_any[Message](message)
-    return None if wire is None or (message.forms and "role" in marks(NAME, message)) else [wire]
+    wire = _write_usual_turn(message) if message.role is ASSISTANT else _write_usual_words(message)
+    return None if wire is None else [wire]
 
 
 def _write_usual_results(message: Message) -> list[Wire] | None:
     if message.extras or message.forms:
         return None
-    wires: list[Wire] = []
-    for block in message.content:
-        wire = None if block.forms else write_any[type(block)](block)
-        if wire is None:
-            return None
-        wires.append(wire)
-    return wires
+    wires: list[Any] = [None if block.forms else write_any[type(block)](block) for block in message.content]
+    return None if None in wires else wires
+
+
+def _write_usual_words(message: Message) -> Wire | None:
+    if message.forms and "role" in marks(NAME, message):
+        return None
+    wire: Wire | None = write_any[Message](message)
+    return wire
 
 
 def _write_usual_turn(message: Message) -> Wire | None:
@@ -246,6 +256,8 @@ def _write_usual_turn(message: Message) -> Wire | None:
     if turn is None:
         return None
     if message.forms:
+        if "role" in marks(NAME, message):
+            return None
         turn = replace(turn, forms=message.forms)
     wire: Wire | None = TURNS.writers[Turn](turn)
     return wire

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from ...codec.json import Wire
 from ...codec.ledger import Ledger
 from ...codec.rows import Rule
-from ...codec.rules import drop, hosted_here, lacking, present, rule, when
+from ...codec.rules import drop, hosted_here, lacking, matching, present, rule, when
 from ...codec.schemas import is_strict_form, say_strict
 from ...types.blocks import (
     Base64Source,
@@ -27,7 +27,7 @@ from ...types.blocks import (
 )
 from ...types.request import Thinking
 from ...types.tools import ToolDefinition
-from .facts import DETAIL, EFFORTS, NAME, TTLS, is_name
+from .facts import DETAIL, EFFORTS, NAME, TOOL_NAME, TTLS
 
 if TYPE_CHECKING:
     from .tools import Scribe
@@ -104,10 +104,6 @@ def _renamed(value: ToolUseBlock | ToolDefinition, ledger: Ledger) -> ToolUseBlo
     return replace(value, name=cast("Scribe", ledger).tool_name(value.name))
 
 
-def _is_named_well(value: ToolUseBlock | ToolDefinition) -> bool:
-    return is_name(value.name)
-
-
 # fmt: off
 STORED_HERE   = rule(when("source", _is_stored_here),
                      drop(f"the file is stored with {{0.source.dialect}}, which {NAME} cannot read", "state"))
@@ -120,7 +116,7 @@ CITED_AT      = Rule("citations", _is_cited_at, _with_places,
                      "not {0}.citations or {all}({0})", names={"all": _is_cited_at})
 HAS_URL       = rule(present("url"),                           drop(f"a URL citation of {NAME} needs a URL"))
 OUR_CITATION  = rule(when("kind", _is_from_here),              drop(f"{NAME} has no {{0.kind}} citations"))
-NAMED_WELL    = Rule("name", _is_named_well, _renamed, "{is_name}({0}.name)", history=True, names={"is_name": is_name})
+NAMED_WELL    = rule(matching("name", TOOL_NAME),              _renamed, history=True)
 HOSTED_HERE   = hosted_here(NAME)
 # fmt: on
 
@@ -179,6 +175,10 @@ def _is_sendable(tool: ToolDefinition) -> bool:
     return not tool.strict or is_strict_form(schema, NAME)
 
 
+USUAL = "{0}.strict is None and {0}.input_schema.get('type') == 'object' and 'properties' in {0}.input_schema"
+IS_SENDABLE = f"({USUAL}) or {{holds}}({{0}})"
+
+
 def _as_sendable(tool: ToolDefinition, ledger: Ledger) -> ToolDefinition:
     """The tool with a schema that the provider takes, strict if that is possible."""
     schema, strict = tool.input_schema, tool.strict
@@ -226,6 +226,6 @@ def _in_one_word(thinking: Thinking, ledger: Ledger) -> Thinking:
 
 
 # fmt: off
-SENDABLE      = rule(when("input_schema", _is_sendable),       _as_sendable)
+SENDABLE      = Rule("input_schema", _is_sendable, _as_sendable, IS_SENDABLE, names={"holds": _is_sendable})
 ONE_WORD      = rule(when("effort", _has_one_word),            _in_one_word)
 # fmt: on

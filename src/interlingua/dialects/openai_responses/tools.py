@@ -11,6 +11,7 @@ apart. Marks on a choice: ``kind`` (of a tool that is not among the tools), ``al
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from typing import Any
 
 from msgspec.structs import replace
@@ -199,6 +200,11 @@ def _read_namespace(wire: Wire, taken: set[str]) -> list[ToolDefinition] | None:
     return [replace(t, extras={NAME: {**t.extras.get(NAME, {}), "namespace": space}}) for t in tools]
 
 
+@lru_cache(maxsize=1024)
+def _not_strict(index: int) -> Loss:
+    return Loss(f"tools/{index}/strict", "added", NOT_STRICT, weight="form")
+
+
 def write_tools(tools: Iterable[tuple[int, Tool]], scribe: Scribe) -> list[Wire]:
     """Tools with their places, those of one namespace together."""
     written: list[Wire] = []
@@ -211,7 +217,7 @@ def write_tools(tools: Iterable[tuple[int, Tool]], scribe: Scribe) -> list[Wire]
         if wire is None:
             continue
         if type(tool) is ToolDefinition and tool.strict is None and wire.get("strict") is False:
-            scribe.losses.append(Loss(f"tools/{index}/strict", "added", NOT_STRICT, weight="form"))
+            scribe.losses.append(_not_strict(index))
         space = tool.extras.get(NAME, {}).get("namespace") if tool.extras else None
         if space is None:
             written.append(wire)
