@@ -37,7 +37,7 @@ OFF_WIRE: dict[type, frozenset[str]] = {
     Message: frozenset({"id", "origin", "metadata"}),
     Request: frozenset({"request_id"}),
     Response: frozenset(
-        {"request_id", "origin", "latency_ms", "attempts", "losses", "raw", "raw_stop_reason", "error", "output"}
+        "request_id origin latency_ms attempts losses raw raw_stop_reason error output stopped stopped_reason".split()
     ),
     TokenUsage: frozenset({"raw", "estimated"}),
     ToolUseBlock: frozenset({"native_ids"}),

@@ -285,10 +285,10 @@ def write_offer(request: Request, body: Wire, quirks: Quirks, ledger: Ledger) ->
 def write_tools(tools: Sequence[Tool], quirks: Quirks, ledger: Ledger, *, legacy: bool = False) -> list[Wire]:
     table = FUNCTIONS if legacy else TOOLS
     writers = table.writers
-    written: list[Wire] = [writers[type(tool)](tool) for tool in tools] if quirks.strict else []
-    if written and None not in written:
-        return written
-    written = []
+    usual: list[Any] = [writers[type(tool)](tool) for tool in tools] if quirks.strict else [None]
+    if None not in usual:
+        return usual
+    written: list[Wire] = []
     for index, tool in enumerate(tools):
         wire = table.write_usual(tool) if quirks.strict else None
         if wire is None:
