@@ -41,7 +41,7 @@ INSIDE = {
         ("config", "http"),
         ("models_file", "addressing", "environment", "signing", "retry", "rate_headers", "fitting"),
         ("exchange", "transport", "behaviour", "export"),
-        ("embedded", "media"),
+        ("embedded", "media", "local"),
         ("calls", "loss_policy", "client_parts"),
         ("adapter",),
         ("many",),

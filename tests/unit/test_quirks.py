@@ -66,6 +66,7 @@ ROWS: dict[str, dict[str, Json]] = {
     "perplexity": LOCAL | {"stream_options": False, "parallel": False, "strict": False},
     "vllm": LOCAL | {"top_k": True, "reasoning": "reasoning"},
     "llamacpp": LOCAL | {"top_k": True, "reasoning": "reasoning_content"},
+    "local": LOCAL | {"top_k": True, "reasoning": "reasoning_content"},
     "lmstudio": LOCAL | {"top_k": True, "reasoning": "reasoning_content"},
     "ollama": LOCAL | {"reasoning": "reasoning"},
     "cohere": {"max_tokens": "max_tokens", "cache": None, "parallel": False},

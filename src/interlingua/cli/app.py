@@ -32,6 +32,7 @@ COMMANDS = {
     "models": Command("cli.models", "list models: limits, what they take, prices, whether they can be used here"),
     "serve": Command("gateway.serve", "serve every protocol to any client, on any provider"),
     "check": Command("cli.check", "say whether everything is configured; with --live, whether it works"),
+    "local": Command("cli.local", "list the models that run inside of this process, and fetch a small one"),
     "sessions": Command("cli.sessions", "list, show, export and reprice the conversations that were kept"),
     "record": Command("cli.record", "run a command and keep what it and the provider say on a cassette"),
     "replay": Command("cli.record", "run a command again from a cassette, without network and key"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
+from importlib.util import find_spec
 from pathlib import Path
 
 from msgspec import Struct
@@ -16,6 +17,7 @@ from ..models.catalogue import ModelsDev
 from ..models.catalogue.layers import DevProvider, models_dev_name
 from ..models.catalogue.tiers import TIERS
 from ..models.pricing import Pricing
+from ..models.providers import IN_PROCESS, Provider
 from ..types.usage import TokenUsage
 
 __all__ = ["Access", "Model", "access_of", "configuration", "models", "name_of"]
@@ -62,8 +64,15 @@ def access_of(adapter: Adapter) -> Access:
     if adapter.config.api_key:
         return Access("ready", f"key from {variable}" if variable else "key from models.yaml", url)
     if row.local:
-        return Access("local", "needs no key; its server must run", url)
+        return Access("local", _of_local(row), url)
     return Access("credentials", "no key is set: credentials are looked for when it is called", url)
+
+
+def _of_local(row: Provider) -> str:
+    if not row.base_url.startswith(IN_PROCESS):
+        return "needs no key; its server must run"
+    there = find_spec("xllamacpp") is not None
+    return "runs in this process, see `interlingua local`" if there else "pip install 'interlingua[local]'"
 
 
 def models(found: Configuration, words: list[str]) -> Iterator[Model]:

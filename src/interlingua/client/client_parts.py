@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from ..errors import InvalidRequestError, NotConfigured
 from ..models.catalogue import Catalogue
 from ..models.catalogue.tiers import TIER_NAMES
-from ..models.providers import PROVIDERS, Provider
+from ..models.providers import IN_PROCESS, PROVIDERS, Provider
 from ..types.request import Request
 from .config import AdapterConfig
 from .embedded.provider import EMBEDDED, embedded_provider
@@ -61,6 +61,11 @@ class ClientParts(Struct, frozen=True):
     def embedded(self) -> bool:
         """Whether the scripted model answers, in memory."""
         return self.provider.name == EMBEDDED and self.config.base_url is None
+
+    @property
+    def in_process(self) -> bool:
+        """Whether llama.cpp answers inside of this process."""
+        return self.provider.base_url.startswith(IN_PROCESS) and self.config.base_url is None
 
 
 def configuration_of(environment: Mapping[str, str] | None = None, models: str | Path | None = None) -> Configuration:

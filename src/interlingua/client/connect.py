@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from importlib import import_module
 from pathlib import Path
 from typing import Any, Unpack
 
@@ -75,6 +76,8 @@ def client_at(
     """An async client of these parts."""
     if transport is None and parts.embedded:
         transport = AsyncMemoryTransport(handler(script))
+    elif transport is None and parts.in_process:
+        transport = import_module(".local", __package__).AsyncLocalTransport(parts.config.options)
     arguments: Any = {"catalogue": parts.catalogue, "prepare": parts.prepare, **settings}
     return AsyncClient(parts.provider, parts.config, model=parts.model, transport=transport, **arguments)
 
@@ -85,5 +88,7 @@ def sync_client_at(
     """A blocking client of these parts."""
     if transport is None and parts.embedded:
         transport = MemoryTransport(handler(script))
+    elif transport is None and parts.in_process:
+        transport = import_module(".local", __package__).LocalTransport(parts.config.options)
     arguments: Any = {"catalogue": parts.catalogue, "prepare": parts.prepare, **settings}
     return Client(parts.provider, parts.config, model=parts.model, transport=transport, **arguments)

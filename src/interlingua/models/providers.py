@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-__all__ = ["PROVIDERS", "Auth", "Provider", "provider"]
+__all__ = ["IN_PROCESS", "PROVIDERS", "Auth", "Provider", "provider"]
 
 
 class Auth(Struct, frozen=True, kw_only=True):
@@ -46,6 +46,8 @@ def header(name: str, *keys: str) -> Auth:
 
 NONE = Auth(kind="none")
 GOOGLE = Auth(kind="google", keys=("GOOGLE_OAUTH_ACCESS_TOKEN",))
+IN_PROCESS = "http://localhost:0"
+"""Stands for the address of a server in this process; its port is known when it runs."""
 
 # fmt: off
 _ROWS = (
@@ -103,6 +105,10 @@ _ROWS = (
     Provider(name="vllm",       dialect="openai-chat", base_url="http://localhost:8000/v1",      auth=NONE, local=True),
     Provider(name="llamacpp",   dialect="openai-chat", base_url="http://localhost:8080/v1",      auth=NONE, local=True),
     Provider(name="lmstudio",   dialect="openai-chat", base_url="http://localhost:1234/v1",      auth=NONE, local=True),
+    # llama.cpp inside of this process (client/local), in the protocols that it speaks
+    Provider(name="local",           dialect="openai-chat",        base_url=f"{IN_PROCESS}/v1", auth=NONE, local=True),
+    Provider(name="local-responses", dialect="openai-responses",   base_url=f"{IN_PROCESS}/v1", auth=NONE, local=True),
+    Provider(name="local-anthropic", dialect="anthropic-messages", base_url=f"{IN_PROCESS}/v1", auth=NONE, local=True),
     # compatible with Anthropic Messages; what they sign, Anthropic cannot read, nor the other way round
     Provider(name="kimi",       dialect="anthropic-messages", base_url="https://api.moonshot.ai/anthropic/v1",
              auth=header("x-api-key", "MOONSHOT_API_KEY")),

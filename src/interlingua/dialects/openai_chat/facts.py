@@ -112,6 +112,10 @@ QUIRKS: dict[str, Quirks] = {
         max_tokens_key="max_tokens", top_k=True, cache_key=None, developer_role=False,
         thinking_key="reasoning_content",
     ),
+    "local": Quirks(
+        max_tokens_key="max_tokens", top_k=True, cache_key=None, developer_role=False,
+        thinking_key="reasoning_content",
+    ),
     "lmstudio": Quirks(
         max_tokens_key="max_tokens", top_k=True, cache_key=None, developer_role=False,
         thinking_key="reasoning_content",
