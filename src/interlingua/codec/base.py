@@ -8,7 +8,7 @@ from functools import wraps
 from typing import Any, ClassVar
 
 from ..errors import AdapterError, InvalidRequestError, ParseError
-from ..types.base import Json
+from ..types.base import Json, Value
 from ..types.blocks import Block
 from ..types.capabilities import Target
 from ..types.events import Event
@@ -115,6 +115,13 @@ class Dialect(ABC):
 
     def __init__(self, provider: str | None = None) -> None:
         self.provider = provider
+
+    def renew_marks(self, value: Value, marks: dict[str, Json]) -> dict[str, Json]:
+        """What this dialect remembers about the wire of a value, as today's writers read it.
+
+        ``marks`` may come from a file that an older release saved.
+        """
+        return marks
 
     @abstractmethod
     def encode_request(self, request: Request, target: Target | None = None) -> Encoded: ...

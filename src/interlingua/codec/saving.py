@@ -1,4 +1,4 @@
-"""Canonical values as JSON, and back. A response that failed keeps its error.
+"""Canonical values as JSON, and back. A response that failed keeps its error. Files of older releases are read too.
 
 Every value is a msgspec Struct, so ``msgspec.json`` alone serves for all but an ``AdapterError``, which is an
 exception: here it becomes an object, and what it was again.
@@ -15,6 +15,7 @@ from ..errors import AdapterError, ParseError, error_type
 from ..types.base import Json
 from ..types.events import MessageComplete
 from ..types.response import Response
+from .old_marks import renewed
 
 __all__ = ["from_json", "to_json"]
 
@@ -42,8 +43,8 @@ def from_json(data: bytes | str, kind: type[T]) -> T:
             value = replace(value, response=replace(value.response, error=_rebuilt(value.response.error)))
         if isinstance(value, Response | MessageComplete):
             saved = cast("Any", value)
-            return cast("T", replace(saved, error=_rebuilt(saved.error)))
-        return value
+            value = cast("T", replace(saved, error=_rebuilt(saved.error)))
+        return cast("T", renewed(value))
     except (ValueError, TypeError, KeyError, RecursionError) as error:
         raise UnreadableValue(f"this is not the JSON of a {getattr(kind, '__name__', kind)}: {error}") from error
 

@@ -8,7 +8,7 @@ from ...codec.base import Headers
 from ...codec.ledger import Ledger
 from ...codec.wire_dialect import WireDialect
 from ...errors import AdapterError
-from ...types.base import Json
+from ...types.base import Json, Value
 from ...types.blocks import Block
 from ...types.capabilities import Target
 from ...types.loss import Encoded, WireError
@@ -18,7 +18,7 @@ from ...types.response import Response
 from ...types.tools import Tool, ToolChoice
 from .encoder import Encoder
 from .errors import decode_error, encode_error, validate_request
-from .facts import NAME, QUIRKS, Quirks
+from .facts import NAME, QUIRKS, Quirks, Wire
 from .request import quirks_of, read_request, write_choice, write_request, write_tools
 from .response import as_turn, read_response, write_response
 from .stream import Decoder
@@ -29,6 +29,11 @@ __all__ = ["QUIRKS", "OpenAIChat", "Quirks"]
 
 class OpenAIChat(WireDialect):
     name = NAME
+
+    def renew_marks(self, value: Value, marks: Wire) -> Wire:
+        from .old_marks import renew  # noqa: PLC0415 - only for files of older releases
+
+        return renew(value, marks)
 
     def write_request(self, request: Request, target: Target | None) -> Encoded:
         return write_request(request, target, self.provider)

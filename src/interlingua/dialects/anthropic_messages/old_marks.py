@@ -1,0 +1,22 @@
+"""Marks of Anthropic Messages that were saved before its phrases were rows (``codec.old_marks``)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...codec.json import is_object
+from ...codec.old_marks import OldMarks, blanks
+from ...types.base import Json
+from ...types.messages import Message
+from .rows import BLOCKS, CITATIONS, RESULT_BLOCKS, TOOLS
+
+
+def blank(value: Any, held: Json) -> dict[str, Json]:
+    """A message may have had an empty content."""
+    if type(value) is Message and is_object(held) and "content" in held:
+        return {"content": [held["content"]]}
+    row = MARKS.row(value)
+    return blanks(row, held) if row is not None and is_object(held) else {}
+
+
+MARKS = OldMarks((BLOCKS, RESULT_BLOCKS, TOOLS, CITATIONS), {"blank": blank})
