@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
-import threading
 from collections.abc import Generator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -16,7 +14,7 @@ from interlingua.client.embedded.server import LoopbackServer
 from interlingua.gateway.config import Route, Snapshot
 from interlingua.gateway.state import State
 
-uvicorn = pytest.importorskip("uvicorn", reason="the gateway is an extra: pip install interlingua[gateway]")
+pytest.importorskip("uvicorn", reason="the gateway is an extra: pip install interlingua[gateway]")
 
 UPSTREAMS = {
     # a provider's row for each dialect
@@ -30,19 +28,11 @@ UPSTREAMS = {
 MODEL = "served-model"
 
 
-class Served:
-    """A running gateway: its URL, and what it shares among calls."""
+class Served(NamedTuple):
+    """A running gateway: what it shares among calls, and its URL."""
 
-    def __init__(self, state: State, url: str, server: Any, loop: asyncio.AbstractEventLoop) -> None:
-        self.state, self.url, self.server, self.loop = state, url, server, loop
-
-    def tasks(self) -> int:
-        """How many tasks the server has, the one that asks left out."""
-
-        async def count() -> int:
-            return len(asyncio.all_tasks()) - 1
-
-        return asyncio.run_coroutine_threadsafe(count(), self.loop).result()
+    state: State
+    url: str
 
 
 def manager_for(upstream: LoopbackServer, **settings: Any) -> ProviderManager:
@@ -57,34 +47,11 @@ def manager_for(upstream: LoopbackServer, **settings: Any) -> ProviderManager:
 @contextmanager
 def gateway(state: State) -> Generator[Served]:
     """Serve in a thread until the block ends."""
-    from interlingua.gateway.server import Server, settings_of
+    from interlingua.gateway.server import in_background
 
     logging.getLogger("uvicorn").setLevel(logging.CRITICAL)
-    config = uvicorn.Config(**{**settings_of(state), "port": 0, "timeout_graceful_shutdown": 1})
-    started = threading.Event()
-    found: list[asyncio.AbstractEventLoop] = []
-
-    class Announced(Server):
-        async def startup(self, sockets: Any = None) -> None:
-            await super().startup(sockets)
-            started.set()
-
-    server = Announced(config, state)
-
-    async def main() -> None:
-        found.append(asyncio.get_running_loop())
-        await server.serve()
-
-    thread = threading.Thread(target=lambda: asyncio.run(main()), name="gateway", daemon=True)
-    thread.start()
-    assert started.wait(20)
-    port = server.servers[0].sockets[0].getsockname()[1]
-    try:
-        yield Served(state, f"http://127.0.0.1:{port}", server, found[0])
-    finally:
-        server.should_exit = True
-        thread.join(20)
-        assert not thread.is_alive()
+    with in_background(state) as url:
+        yield Served(state, url)
 
 
 @contextmanager

@@ -31,6 +31,7 @@ COMMANDS = {
     "inspect": Command("cli.inspect", "say what a file holds and what each other protocol would lose of it"),
     "models": Command("cli.models", "list models: limits, what they take, prices, whether they can be used here"),
     "serve": Command("gateway.serve", "serve every protocol to any client, on any provider"),
+    "launch": Command("gateway.launch", "start a client on a model of your choice: Claude Code, Codex, Gemini CLI, …"),
     "check": Command("cli.check", "say whether everything is configured; with --live, whether it works"),
     "local": Command("cli.local", "list the models that run inside of this process, and fetch a small one"),
     "sessions": Command("cli.sessions", "list, show, export and reprice the conversations that were kept"),
@@ -98,10 +99,14 @@ def run_command(words: Sequence[str]) -> int:
     from .parsing import parser_for
 
     parser = parser_for(name, COMMANDS[name].summary, module)
+    own = words[1:]
+    mark = own.index("--") if "--" in own and hasattr(module, "hand_on") else len(own)
     try:
-        parsed = parser.parse_args(words[1:])
+        parsed = parser.parse_args(own[:mark])
     except SystemExit as exit:  # argparse has said all it has to say
         return int(exit.code or 0)
+    if mark < len(own):
+        module.hand_on(parsed, own[mark + 1 :])
     return int(module.run(parsed) or 0)
 
 

@@ -24,6 +24,8 @@ class Client(Struct, frozen=True, kw_only=True):
     """What points it at the gateway."""
     quiet: dict[str, str] = {}
     """What else it gets when it is launched: no telemetry, no updates, no questions."""
+    without: tuple[str, ...] = ()
+    """Variables that would lead it elsewhere."""
     arguments: tuple[str, ...] = ()
     files: dict[str, str] = {}
 
@@ -73,8 +75,9 @@ CLIENTS: dict[str, Client] = {
         command="claude",
         install="npm install -g @anthropic-ai/claude-code",
         variables={"ANTHROPIC_BASE_URL": "{base}", "ANTHROPIC_AUTH_TOKEN": "{key}"},
+        without=("ANTHROPIC_API_KEY", "ANTHROPIC_MODEL", "CLAUDE_CODE_USE_BEDROCK", "CLAUDE_CODE_USE_VERTEX"),
+        files={".claude.json": '{"hasCompletedOnboarding": true}'},
         quiet={
-            "ANTHROPIC_API_KEY": "",
             "DISABLE_TELEMETRY": "1",
             "DISABLE_AUTOUPDATER": "1",
             "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
@@ -92,6 +95,7 @@ CLIENTS: dict[str, Client] = {
         title="Gemini CLI",
         command="gemini",
         install="npm install -g @google/gemini-cli",
+        without=("GOOGLE_API_KEY", "GOOGLE_GENAI_USE_VERTEXAI", "GOOGLE_CLOUD_PROJECT"),
         variables={"GOOGLE_GEMINI_BASE_URL": "{base}", "GEMINI_API_KEY": "{key}"},
         quiet={
             "GEMINI_CLI_SYSTEM_SETTINGS_PATH": "{folder}/settings.json",

@@ -6,7 +6,9 @@ import asyncio
 import logging
 import signal
 import socket
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from importlib.util import find_spec
 from types import FrameType
 from typing import Any
@@ -18,9 +20,10 @@ from .app import Gateway
 from .config import Snapshot, StartError
 from .state import State
 
-__all__ = ["Server", "serve", "settings_of"]
+__all__ = ["Server", "in_background", "serve", "settings_of"]
 
 log = logging.getLogger("interlingua.gateway")
+START_SECONDS = 20.0
 
 
 class Server(uvicorn.Server):
@@ -69,6 +72,29 @@ def settings_of(state: State) -> dict[str, Any]:
         "timeout_graceful_shutdown": state.snapshot.settings.stream_seconds,
         "timeout_keep_alive": 75,
     }
+
+
+@contextmanager
+def in_background(state: State) -> Generator[str]:
+    """A server in a thread of its own, on a free port of loopback, for as long as the block runs. Gives its URL."""
+    started = threading.Event()
+
+    class Announced(Server):
+        async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+            await super().startup(sockets=sockets)
+            started.set()
+
+    settings: dict[str, Any] = {**settings_of(state), "host": "127.0.0.1", "port": 0, "timeout_graceful_shutdown": 1}
+    server = Announced(uvicorn.Config(**settings), state)
+    thread = threading.Thread(target=server.run, name="interlingua-gateway", daemon=True)
+    thread.start()
+    if not started.wait(START_SECONDS):
+        raise StartError("the gateway did not start; its log says why")
+    try:
+        yield f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
+    finally:
+        server.should_exit = True
+        thread.join(START_SECONDS)
 
 
 def serve(state: State, announce: Callable[[str], object], read: Callable[[], Snapshot] | None = None) -> int:
