@@ -81,6 +81,7 @@ def test_one_span_per_attempt(telemetry: Telemetry, way: str) -> None:
         **told,
         "interlingua.request_id": "r7",
         "interlingua.retry_count": 0,
+        "interlingua.account": "anthropic",
         "error.type": "rate_limit",
         "http.response.status_code": 429,
     }
@@ -90,6 +91,7 @@ def test_one_span_per_attempt(telemetry: Telemetry, way: str) -> None:
         **told,
         "interlingua.request_id": "r7",
         "interlingua.retry_count": 1,
+        "interlingua.account": "anthropic",
         "gen_ai.response.finish_reasons": ("end_turn",),
         "gen_ai.response.id": "msg_embedded",
         "gen_ai.response.model": "some-model",

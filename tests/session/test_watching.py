@@ -21,6 +21,7 @@ from interlingua import (
 )
 from interlingua.agent.session import Session, SyncSession
 from interlingua.agent.tools import tool
+from interlingua.bus import Bus, CallEvent
 from interlingua.client.embedded import Script, Step, call
 from session.scenes import DIALECTS, PROVIDERS, check_grammar, scripted
 
@@ -255,3 +256,24 @@ def test_watching_inside_a_running_loop() -> None:
             return [said for event in session.run_stream("go") if (said := line(event))]
 
     assert "tool.result slow: slow" in asyncio.run(scene())
+
+
+# ---------------------------------------------------------------------------------------------------------- on the bus
+
+
+@pytest.mark.parametrize("kind", [Session, SyncSession])
+def test_every_call_says_which_session_message_and_step_it_is_of(kind: Any, caplog: pytest.LogCaptureFixture) -> None:
+    bus, heard = Bus(), list[CallEvent]()
+    bus.subscribe(heard.append)
+    manager = scripted(Script(call("add", a=1, b=2), "three"), bus=bus)
+    manager.register("work", "anthropic", {"api_key": "sk-1234567890"})
+    session, events = watch(kind, "work:m", [add], manager=manager, seed=3)
+    answers = [message.id for message in session.messages if message.role == "assistant"]
+    assert [event.type for event in heard] == ["llm.call_started", "llm.call_completed"] * 2
+    assert {(event.session_id, event.account, event.provider) for event in heard} == {(session.id, "work", "anthropic")}
+    assert [(event.message_id, event.step) for event in heard[::2]] == list(zip(answers, (1, 2), strict=True))
+    assert len({event.request_id for event in heard}) == 2, "each call has an id of its own"
+    (lost,) = [record.interlingua for record in caplog.records if hasattr(record, "interlingua")]
+    told = {name: lost[name] for name in ("session_id", "message_id", "step", "account")}
+    assert told == {"session_id": session.id, "message_id": answers[0], "step": 1, "account": "work"}
+    assert events[-1].type == "step.end"

@@ -117,6 +117,9 @@ class Settings(TypedDict, total=False):
 class Adapter:
     """The part of a client that does not wait."""
 
+    account: str | None = None
+    """The id under which a manager has it; without a manager, the provider's name counts."""
+
     def __init__(
         self,
         provider: str | Provider,
@@ -203,9 +206,11 @@ class Adapter:
         ``kind`` is the client's class of calls. ``budget``: attempts and time that are shared with other adapters.
         """
         exchange = self.exchange(request, stream=stream)
+        budget = budget or self.budget()
+        budget.account = self.account or self.name
         if exchange.losses:
             judge_losses(exchange, self.on_loss, budget)
-        return kind(exchange, self.config, budget or self.budget(), self.bus, self._signer, self._learner, self.limiter)
+        return kind(exchange, self.config, budget, self.bus, self._signer, self._learner, self.limiter)
 
     def passage(self, model: str | None, *, stream: bool) -> Passage | None:
         """Where a body of this dialect would go as it is; None where it may not, because it would be changed or signed.

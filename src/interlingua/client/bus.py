@@ -19,7 +19,11 @@ log = logging.getLogger("interlingua")
 
 
 class CallEvent(Struct, frozen=True, kw_only=True, tag_field="type"):
-    """The base class: the call, its provider and model, and the attempt (``retry_count`` is 0 for the first)."""
+    """The base class: the call, its provider and model, and the attempt (``retry_count`` is 0 for the first).
+
+    ``account`` is the id of the adapter; two accounts of one provider have two. The rest is known of calls of a
+    session: its id, the id of the message that the answer will have there, and the step of the run.
+    """
 
     request_id: str
     provider: str
@@ -27,6 +31,10 @@ class CallEvent(Struct, frozen=True, kw_only=True, tag_field="type"):
     model: str | None
     stream: bool
     retry_count: int
+    account: str | None = None
+    session_id: str | None = None
+    message_id: str | None = None
+    step: int | None = None
 
     @property
     def type(self) -> str:

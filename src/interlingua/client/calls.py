@@ -308,6 +308,10 @@ class Call:
             "model": exchange.model,
             "stream": exchange.stream,
             "retry_count": max(self.budget.attempts - 1, 0),
+            "account": self.budget.account,
+            "session_id": self.budget.session_id,
+            "message_id": self.budget.message_id,
+            "step": self.budget.step,
         }
 
 

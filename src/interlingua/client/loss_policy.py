@@ -43,7 +43,7 @@ def judge_losses(exchange: Exchange, on_loss: OnLoss, budget: Budget | None = No
     logged: set[LossKey] = set() if found is None else found
     lines = [line for loss in lost if (line := _log_line(loss, exchange.request, logged)) is not None]
     if lines:
-        _log(exchange, budget.session_id if budget is not None else None, lines)
+        _log(exchange, budget, lines)
 
 
 def _lossy_translation(exchange: Exchange, lost: list[Loss]) -> LossyTranslation:
@@ -55,9 +55,12 @@ def _lossy_translation(exchange: Exchange, lost: list[Loss]) -> LossyTranslation
     return error
 
 
-def _log(exchange: Exchange, session_id: str | None, lines: list[dict[str, Json]]) -> None:
+def _log(exchange: Exchange, budget: Budget | None, lines: list[dict[str, Json]]) -> None:
     fields = {
-        "session_id": session_id,
+        "session_id": None if budget is None else budget.session_id,
+        "message_id": None if budget is None else budget.message_id,
+        "step": None if budget is None else budget.step,
+        "account": None if budget is None else budget.account,
         "adapter": exchange.provider.name,
         "dialect": exchange.dialect.name,
         "model": exchange.model,

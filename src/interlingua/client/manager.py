@@ -171,6 +171,7 @@ class ProviderManager:
             if entry.client is None:
                 assert entry.parts is not None
                 entry.client = client_at(entry.parts, self._transport, self._script, **self._settings)
+                entry.client.account = id
             return entry.client
 
     def get_client(self, id: str) -> Client:
@@ -183,6 +184,7 @@ class ProviderManager:
                 raise NotConfigured(f"{id} was registered as an async adapter; it has no synchronous client")
             if entry.sync_client is None:
                 entry.sync_client = sync_client_at(entry.parts, self._sync_transport, self._script, **self._settings)
+                entry.sync_client.account = id
             return entry.sync_client
 
     def known_adapter(self, id: str) -> ProviderAdapter | Client:

@@ -41,11 +41,13 @@ def delay_for(error: AdapterError, retry: Retry, failures: int, chance: float) -
 class Budget:
     """Attempts and time for one model call, shared by the adapter and the router.
 
+    ``account`` is the id of the adapter that is called; ``message_id`` and ``step`` are of the answer in its session.
     ``session_id`` and ``logged_losses`` belong to the conversation that the call is part of: its id, and the losses
     that were logged in it (kind, reason, message id). Without a session each call has its own.
     """
 
     __slots__ = (
+        "account",
         "attempts",
         "capped",
         "chance",
@@ -54,10 +56,12 @@ class Budget:
         "limiters",
         "logged_losses",
         "max_attempts",
+        "message_id",
         "reserved",
         "retry",
         "routed",
         "session_id",
+        "step",
     )
 
     def __init__(
@@ -74,7 +78,10 @@ class Budget:
         self.routed = False  # whether a router decides what becomes of a failed answer without content
         self.reserved = 0  # attempts that are left to the models that a router may call after this one
         self.limiters: tuple[Limiter, ...] = ()  # besides the client's own
+        self.account: str | None = None
         self.session_id: str | None = None
+        self.message_id: str | None = None
+        self.step: int | None = None
         self.logged_losses: set[tuple[str, str, str | None]] | None = None
 
     def cap(self, deadline: Deadline) -> None:

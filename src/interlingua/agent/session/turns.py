@@ -95,7 +95,8 @@ class Turn:
         self.conversation, self.options, self.loop = conversation, options, loop
         self.question, self.before, self.allowance = question, before, allowance
         self._last = conversation.history.messages[-1:]
-        self.request_id = new_ulid()
+        self.request_id = ""
+        """Of the call that is made now; each has its own."""
         self.report = Report()
         self.cancelled = self.over = False
 
@@ -270,6 +271,7 @@ class Turn:
 
     def _call_model(self) -> Steps:
         conversation = self.conversation
+        self.request_id = new_ulid()
         request = conversation.request(self.options, self.request_id)
         if not request.messages:
             raise InvalidRequestError("the conversation is empty: say something first")
@@ -300,6 +302,7 @@ class Turn:
         if conversation.cache == "auto" and candidate.able.prompt_caching:
             call.request = mark_cache(call.request, dialect_name)
         call.ids = CallIds(dialect_name)
+        call.budget.message_id, call.budget.step = call.ids.message_id, self.report.steps + 1
         call.fetches_media = conversation.fetch_media and isinstance(adapter, Adapter)
         self._call = call
 

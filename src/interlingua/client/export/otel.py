@@ -46,6 +46,13 @@ USAGE: tuple[tuple[str, Callable[[TokenUsage], int]], ...] = (
     ("gen_ai.usage.cache_creation.input_tokens", lambda usage: usage.cache_creation_input_tokens),
     ("gen_ai.usage.reasoning.output_tokens", lambda usage: usage.reasoning_tokens),
 )
+CONTEXT: tuple[tuple[str, Callable[[CallEvent], str | int | None]], ...] = (
+    # Known of calls of a session. They are on spans only: as attributes of metrics there would be too many values.
+    ("gen_ai.conversation.id", lambda event: event.session_id),
+    ("interlingua.message_id", lambda event: event.message_id),
+    ("interlingua.step", lambda event: event.step),
+    ("interlingua.account", lambda event: event.account),
+)
 METRIC_FACTS = ("error.type", "gen_ai.response.model")
 """Attributes of a metric beside those of the request."""
 
@@ -152,7 +159,8 @@ def request_facts(event: CallEvent) -> Facts:
 def span_facts(event: CallEvent) -> Facts:
     """Attributes of spans only. The stream flag is set only for streams, as the conventions say."""
     flag: Facts = {"gen_ai.request.stream": True} if event.stream else {}
-    return {"interlingua.request_id": event.request_id, "interlingua.retry_count": event.retry_count, **flag}
+    found = {"interlingua.request_id": event.request_id, "interlingua.retry_count": event.retry_count, **flag}
+    return found | {name: value for name, read in CONTEXT if (value := read(event)) is not None}
 
 
 def answer_facts(event: CallCompleted) -> Facts:
