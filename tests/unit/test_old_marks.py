@@ -19,7 +19,7 @@ SAMPLES: list[dict[str, Any]] = [
     json.loads(line) for line in (Path(__file__).parent / "old_marks.jsonl").read_text().splitlines()
 ]
 named = pytest.mark.parametrize("sample", SAMPLES, ids=lambda sample: f"{sample['dialect']}: {sample['what']}")
-HISTORY = ("messages", "input", "system", "tools", "tool_choice")
+HISTORY = ("messages", "input", "contents", "system", "tools", "tool_choice")
 
 
 def shown(wire: Any) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from ...codec.base import Headers
 from ...codec.ledger import Ledger
 from ...codec.wire_dialect import WireDialect
 from ...errors import AdapterError
-from ...types.base import Json
+from ...types.base import Json, Value
 from ...types.blocks import Block
 from ...types.capabilities import Target
 from ...types.loss import Encoded, WireError
@@ -32,6 +32,11 @@ class Gemini(WireDialect):
     name = NAME
     history_key = "contents"
     in_pieces = False
+
+    def renew_marks(self, value: Value, marks: dict[str, Json]) -> dict[str, Json]:
+        from .old_marks import MARKS  # noqa: PLC0415 - only for files of older releases
+
+        return MARKS.renew(value, marks)
 
     def write_request(self, request: Request, target: Target | None) -> Encoded:
         return write_request(request, target)
