@@ -12,6 +12,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 from urllib.request import urlopen
 
@@ -25,6 +26,9 @@ from interlingua import (
     ContextOverflowError,
     ErrorClass,
     InvalidRequestError,
+    Limiter,
+    MapReport,
+    MapResult,
     Message,
     Request,
     StopReason,
@@ -35,6 +39,8 @@ from interlingua import (
     ToolUseBlock,
     ToolUseInputDelta,
     Unknown,
+    map_requests,
+    map_requests_sync,
 )
 from interlingua.client.config import AdapterConfig
 from interlingua.client.connect import AsyncClient, Client
@@ -342,3 +348,35 @@ def test_a_whole_answer_is_given_up(server: str) -> None:
         thread.join()
         time.sleep(UNASKED)
         check_released(server, UNASKED)
+
+
+# -------------------------------------------------------------------------------------------------- many at once
+
+
+@pytest.mark.parametrize("kind", ["async", "blocking"])
+def test_many_at_once(server: str, kind: str, tmp_path: Path) -> None:
+    """In one line each: a map within a limit, started again from its journal; real tokens are counted."""
+    limiter, prompts = Limiter(tokens_per_minute=100_000, concurrency=2), [f"Say it, {number}." for number in range(6)]
+    options: Any = {"concurrency": 4, "limiter": limiter, "journal": tmp_path / "run.jsonl"}
+
+    def mapped(count: int) -> tuple[list[MapResult], MapReport]:
+        if kind == "blocking":
+            results = map_requests_sync(prompts[:count], "llamacpp:tiny", base_url=server, **options)
+            return list(results), results.report
+
+        async def scene() -> tuple[list[MapResult], MapReport]:
+            results = map_requests(prompts[:count], "llamacpp:tiny", base_url=server, **options)
+            return await results, results.report
+
+        return run(scene())
+
+    first, _ = mapped(4)
+    found, report = mapped(6)
+    assert [result.text for result in found] == [SENTENCE] * 6
+    assert [result.response for result in found[:4]] == [result.response for result in first]
+    assert (report.done, report.resumed, report.failed) == (6, 4, 0)
+    assert report.usage.output_tokens >= 6
+    assert not report.usage.estimated
+    assert report.cost_usd == 0  # a server of one's own
+    assert limiter._tokens > 0
+    assert limiter._running == 0
