@@ -167,6 +167,17 @@ def test_malformed_yaml(yaml: str, says: str, here: Any, tmp_path: Path) -> None
     assert says in done.err
 
 
+def test_a_key_in_the_file_is_a_note(here: Any, tmp_path: Path) -> None:
+    (tmp_path / "m.yaml").write_text("adapters:\n  openai: {api_key: sk-canary-123456}\n")
+    for words in (("ask", "-m", "embedded:", "hi"), ("check", "--all")):
+        done = here(*words, "--config", str(tmp_path / "m.yaml"))
+        assert done.code == 0
+        told = (done.out + done.err.encode()).decode()
+        assert told.count("adapters.openai contains a key") == 1
+        assert "UserWarning" not in told
+        assert "canary" not in told
+
+
 def test_an_unsupported_file(here: Any, tmp_path: Path) -> None:
     (tmp_path / "a.bin").write_bytes(bytes(range(128, 256)))
     done = here("ask", "-m", "embedded:", "-f", str(tmp_path / "a.bin"), "hi")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import sys
+import warnings
 from collections.abc import Generator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from ..testing.cassettes import Cassette
     from ..types.response import Response
 
-__all__ = ["manager_of", "recording", "tell_report"]
+__all__ = ["manager_of", "recording", "tell_report", "told_warnings"]
 
 
 def manager_of(config: str | None) -> ProviderManager:
@@ -25,6 +26,21 @@ def manager_of(config: str | None) -> ProviderManager:
     logger = logging.getLogger("interlingua")
     if not logger.handlers:
         logger.addHandler(logging.NullHandler())
+    with told_warnings():
+        return _manager(config)
+
+
+@contextmanager
+def told_warnings() -> Generator[None, None, None]:
+    """Warnings that are given within, such as that a file contains a key, are lines on stderr."""
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always", UserWarning)
+        yield
+    for one in found:
+        sys.stderr.write(f"note: {one.message}\n")
+
+
+def _manager(config: str | None) -> ProviderManager:
     if _tape is None:
         return ProviderManager(config)
     keys = {key: os.environ.get(key) or "replayed" for row in PROVIDERS.values() for key in row.auth.keys}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Iterator, Mapping
 from importlib.util import find_spec
 from pathlib import Path
@@ -51,7 +52,9 @@ class Model(Struct, frozen=True, kw_only=True):
 
 def configuration(path: str | Path | None = None) -> Configuration:
     """``models.yaml``, that of the argument or the usual one, and the environment."""
-    return configuration_of(None, path)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # `check` tells them, and so does whoever calls a model
+        return configuration_of(None, path)
 
 
 def access_of(adapter: Adapter) -> Access:

@@ -35,14 +35,22 @@ from .grammar import StreamGrammar
 __all__ = ["Accumulator", "fold", "unfold", "without_undelivered"]
 
 
-class Accumulator:
-    """The blocks of one stream while they grow. Appending costs O(1); text is joined once, at the close."""
+MANY = 4096
+"""Pieces of a text that are joined before it is complete."""
 
-    __slots__ = ("blocks", "open_indexes", "parts")
+
+class Accumulator:
+    """The blocks of one stream while they grow. Appending costs O(1); text is joined at the close.
+
+    Of a long text, pieces are joined meanwhile, each once more: a piece costs many times the bytes that it holds.
+    """
+
+    __slots__ = ("blocks", "joined_parts", "open_indexes", "parts")
 
     def __init__(self) -> None:
         self.blocks: list[Block] = []
         self.parts: list[list[str]] = []
+        self.joined_parts: dict[int, list[str]] = {}
         self.open_indexes: dict[int, None] = {}  # a set that keeps its order
 
     def open(self, block: Block) -> Event:
@@ -57,33 +65,48 @@ class Accumulator:
 
     def text(self, index: int, text: str) -> TextDelta:
         """More text of a text block or a refusal."""
-        self.parts[index].append(text)
+        parts = self.parts[index]
+        parts.append(text)
+        if len(parts) >= MANY:
+            self._join(index)
         return TextDelta(index, text)
 
     def thinking(self, index: int, text: str) -> ThinkingDelta:
         """More reasoning."""
-        self.parts[index].append(text)
+        parts = self.parts[index]
+        parts.append(text)
+        if len(parts) >= MANY:
+            self._join(index)
         return ThinkingDelta(index, text)
 
     def arguments(self, index: int, text: str) -> ToolUseInputDelta:
         """More of a call's arguments."""
-        self.parts[index].append(text)
+        parts = self.parts[index]
+        parts.append(text)
+        if len(parts) >= MANY:
+            self._join(index)
         return ToolUseInputDelta(index, text)
 
     def longest_input(self) -> int:
         """The bytes of the longest arguments among the calls that are open."""
         calls = [index for index in self.open_indexes if type(self.blocks[index]) is ToolUseBlock]
-        return max((sum(len(part.encode()) for part in self.parts[index]) for index in calls), default=0)
+        return max((len(self.joined(index).encode()) for index in calls), default=0)
 
     def joined(self, index: int) -> str:
         """What the deltas of a block said so far."""
-        return "".join(self.parts[index])
+        return "".join((*self.joined_parts.get(index, ()), *self.parts[index]))
+
+    def _join(self, index: int) -> None:
+        self.joined_parts.setdefault(index, []).append("".join(self.parts[index]))
+        self.parts[index].clear()
 
     def close(self, index: int, block: Block) -> Event:
         """End a block; ``block`` is what it became."""
         del self.open_indexes[index]
         self.blocks[index] = block
         self.parts[index] = []
+        if self.joined_parts:
+            self.joined_parts.pop(index, None)
         if type(block) is ToolUseBlock:
             return ToolUseEnd(index, block.input, block)
         return BlockComplete(index, block)

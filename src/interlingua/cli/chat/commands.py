@@ -11,7 +11,7 @@ import msgspec
 from ...agent.session import Session
 from ...agent.swap import SwapPlan
 from ...codec.registry import DIALECTS, dialect as find
-from ...errors import AdapterError, InvalidRequestError
+from ...errors import AdapterError
 from ...models.providers import PROVIDERS
 from ...types.loss import Loss
 from ...types.messages import Message
@@ -90,20 +90,13 @@ def _listed(losses: list[Loss]) -> list[str]:
 
 
 async def _undo(chat: Chat, rest: str) -> None:
-    question = _take_back(chat.session)
+    question = chat.session.pop()[0]
     chat.display.note(f"Taken back: {_first_line(question)}")
 
 
 async def _retry(chat: Chat, rest: str) -> None:
-    await chat.say(_take_back(chat.session))
-
-
-def _take_back(session: Session) -> Message:
-    """The last question, which is taken back with all that followed it."""
-    try:
-        return session.pop()[0]
-    except InvalidRequestError:
-        raise CommandError("there is nothing to take back") from None
+    question = chat.session.failed_question or chat.session.pop()[0]
+    await chat.say(msgspec.structs.replace(question, id=None))
 
 
 async def _fork(chat: Chat, rest: str) -> None:
