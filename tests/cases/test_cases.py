@@ -10,7 +10,7 @@ A line with ``frame`` gives the surroundings of the cases after it that name it 
 All other lines are cases:
 
 - ``wire`` and ``value``: each is read and written as the other one, without losses. Of a value those fields are
-  compared that are said here, and null says that there is none;
+  compared that are said here; null stands for the default of a field;
 - ``wire`` with ``odd``: it is read (as ``value``, where there is one) and written back exactly, but is not what we
   would write for such a value;
 - ``value`` with ``losses``: it is written as ``wire`` (nothing, where there is none), and these are the losses, each

@@ -102,107 +102,11 @@ def said(events: Any) -> tuple[bytes, list[tuple[str, str]]]:
 # ------------------------------------------------------------------------------------------------------ whole answers
 
 
-@pytest.mark.parametrize(
-    ("word", "plain", "calling"),
-    [
-        ("STOP", "end_turn", "tool_use"),
-        ("MAX_TOKENS", "max_tokens", "max_tokens"),
-        ("SAFETY", "refusal", "refusal"),
-        ("MODEL_ARMOR", "refusal", "refusal"),
-        ("MALFORMED_FUNCTION_CALL", "error", "error"),
-        ("UNEXPECTED_TOOL_CALL", "error", "error"),
-        ("CONTINUATION", "pause_turn", "pause_turn"),
-        ("OTHER", "end_turn", "tool_use"),
-        ("A_NEW_WORD", "end_turn", "tool_use"),
-        (1, "end_turn", "tool_use"),
-        (2, "max_tokens", "max_tokens"),
-        (3, "refusal", "refusal"),
-        (99, "end_turn", "tool_use"),
-    ],
-)
-def test_finish_reasons(word: Any, plain: str, calling: str) -> None:
-    for part, expected in (({"text": "x"}, plain), (call("f", args={}), calling)):
-        response = whole(body(part, finish=word))
-        assert (response.stop_reason, response.raw_stop_reason) == (expected, word)
-
-
-@pytest.mark.parametrize(
-    ("reason", "word", "lost"),
-    [
-        ("end_turn", "STOP", False),
-        ("max_tokens", "MAX_TOKENS", False),
-        ("refusal", "SAFETY", False),
-        ("pause_turn", "CONTINUATION", False),
-        ("error", "MALFORMED_RESPONSE", False),
-        ("stop_sequence", "STOP", True),
-        ("context_overflow", "MAX_TOKENS", True),
-        ("cancelled", "OTHER", True),
-        ("tool_use", "STOP", True),  # there is no call in it
-    ],
-)
-def test_what_we_finish_with(reason: Any, word: str, lost: bool) -> None:
-    encoded = GEMINI.encode_response(Response(content=(TextBlock("x"),), stop_reason=reason))
-    assert encoded.body["candidates"][0]["finishReason"] == word
-    assert [(loss.kind, loss.path) for loss in encoded.losses] == ([("approximated", "stop_reason")] if lost else [])
-
-
 def test_a_blocked_prompt_is_a_refusal() -> None:
     wire = {"promptFeedback": {"blockReason": "SAFETY", "safetyRatings": []}, "modelVersion": "m"}
     response = whole(wire)
     assert (response.stop_reason, response.raw_stop_reason, response.content) == ("refusal", "SAFETY", ())
     assert streamed(wire).stop_reason is StopReason.refusal
-
-
-@pytest.mark.parametrize(
-    "wire",
-    [
-        {"candidates": []},
-        {"candidates": None, "usageMetadata": {"trafficType": "ON_DEMAND"}},
-        {"candidates": [{"finishReason": "SAFETY", "index": 0}]},
-        {"candidates": [{"content": {}, "finishReason": "STOP"}]},
-        {"candidates": [{"content": None, "finishReason": None}]},
-        {"candidates": [{"content": {"role": "model"}, "finishReason": "MAX_TOKENS", "index": 0}]},
-        {"candidates": [{"content": {"role": "model", "parts": []}, "finishReason": "MAX_TOKENS", "index": 0}]},
-        {"candidates": [{"content": {"parts": [{"text": "x"}]}}]},
-        {"candidates": [{"content": {"parts": [{"text": "x"}], "role": "user"}, "finishReason": "STOP", "index": 3}]},
-        {
-            "candidates": [
-                {"content": {"parts": [{"text": "a"}], "role": "model"}},
-                {"content": {"parts": [{"text": "b"}]}},
-            ]
-        },
-        {"candidates": [{"content": {"parts": [{"text": "x"}], "role": "model"}, "finish_reason": "STOP"}]},
-        {"responseId": "", "modelVersion": None, "createTime": "now", **body({"text": "x"})},
-    ],
-    ids=str,
-)
-def test_an_odd_answer_is_written_as_it_was_read(wire: Wire) -> None:
-    whole(wire)
-
-
-USAGE: list[tuple[Wire, TokenUsage]] = [
-    (
-        {"promptTokenCount": 10, "candidatesTokenCount": 4, "totalTokenCount": 14},
-        TokenUsage(input_tokens=10, output_tokens=4),
-    ),
-    (
-        {
-            "promptTokenCount": 10, "cachedContentTokenCount": 6, "toolUsePromptTokenCount": 5,
-            "candidatesTokenCount": 4, "thoughtsTokenCount": 3, "totalTokenCount": 22,
-        },
-        TokenUsage(input_tokens=9, cached_input_tokens=6, output_tokens=7, reasoning_tokens=3),
-    ),
-    ({"promptTokenCount": 10, "totalTokenCount": 10}, TokenUsage(input_tokens=10)),
-    ({"promptTokenCount": 1, "candidatesTokenCount": 1, "totalTokenCount": 9}, TokenUsage(1, output_tokens=1)),
-    ({"promptTokenCount": 1, "cachedContentTokenCount": 3, "totalTokenCount": 1}, TokenUsage(0, 1)),
-    ({"promptTokenCount": 1, "thoughtsTokenCount": 0, "totalTokenCount": None}, TokenUsage(1)),
-    ({"trafficType": "ON_DEMAND"}, TokenUsage()),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("wire", "usage"), USAGE, ids=lambda value: str(value)[:60])
-def test_usage(wire: Wire, usage: TokenUsage) -> None:
-    assert whole({**body({"text": "x"}), "usageMetadata": wire}).usage == usage
 
 
 def test_usage_that_has_no_count_here() -> None:
@@ -250,27 +154,6 @@ def test_a_segment_is_about_the_text_that_says_it() -> None:
     )
     assert [len(getattr(block, "citations", ())) for block in response.content] == [0, 0, 1]
     assert response.content[2].citations[0].text == "Paris is the capital."  # type: ignore[union-attr]
-
-
-@pytest.mark.parametrize(
-    "candidate",
-    [
-        {"groundingMetadata": {}},
-        {"groundingMetadata": {"webSearchQueries": ["x"]}},
-        {"groundingMetadata": {"groundingChunks": [{"web": {"uri": "u"}}]}},
-        {"groundingMetadata": {"groundingChunks": [], "groundingSupports": [
-            {"segment": {"endIndex": 1}, "groundingChunkIndices": [7]}]}},
-        {"groundingMetadata": {"groundingChunks": [{"web": {"uri": "u"}}], "groundingSupports": [
-            {"segment": {"startIndex": 1, "endIndex": 3, "text": "not there"}, "groundingChunkIndices": [0]}]}},
-        {"groundingMetadata": {"groundingChunks": [{"image": {}}], "groundingSupports": [
-            {"segment": {"endIndex": 1, "text": "A"}, "groundingChunkIndices": [0]}]}},
-        {"citationMetadata": {"citations": [{"startIndex": 0, "endIndex": 2, "uri": "u", "license": "mit"}, {}]}},
-        {"citationMetadata": {"citationSources": [{"startIndex": 1, "endIndex": 2, "uri": "u"}]}},
-        {"citationMetadata": {"citations": [{"uri": "u"}, {"endIndex": 99, "uri": "v"}]}},
-    ],
-)  # fmt: skip
-def test_odd_sources_are_written_as_they_were_read(candidate: Wire) -> None:
-    whole(body({"text": "Abc."}, **candidate))
 
 
 def test_citations_of_our_own_making() -> None:
