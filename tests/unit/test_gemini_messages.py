@@ -273,9 +273,17 @@ EARLIER = Message(
 )
 
 
-def test_marks_that_an_earlier_release_saved_do_no_harm() -> None:
+def test_marks_that_an_earlier_release_saved_are_written_as_then() -> None:
     saved = from_json(to_json(EARLIER), Message)
     contents, losses = write(Message("user", "?"), saved)
+    proof = {"thoughtSignature": "c2ln"}
+    called = {"function_call": {"name": "f", "args": {}}, **proof}
+    assert contents[1] == model({"text": "hm", "thought": True, **proof}, proof, called)
+    assert losses == []
+
+
+def test_marks_of_an_earlier_release_that_were_never_loaded_do_no_harm() -> None:
+    contents, losses = write(Message("user", "?"), EARLIER)
     proof = {"thoughtSignature": "c2ln"}
     called = {"functionCall": {"name": "f", "args": {}}, **proof}
     assert contents[1] == model({"text": "hm", "thought": True, **proof}, {"text": "", **proof}, called)

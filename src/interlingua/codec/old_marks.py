@@ -112,6 +112,8 @@ def _spelling(row: Row, key: str, spelled: list[Json]) -> Wire:
     for field in row.fields:
         if key in field.others or (field.others and key == ".".join(field.key)):
             return {field.name: {key: spelled}} if spelled else {}
+        if spelled and field.constant:
+            continue  # a constant that says something else is residue
         if field.key and not field.names and (key in (field.name, ".".join(field.key)) or _is_last(field, key)):
             return {field.name: spelled}
     return {}
