@@ -37,8 +37,8 @@ from interlingua import (
 )
 from interlingua.codec.framing import NdjsonDecoder, encode_ndjson
 from interlingua.codec.history import speakable
+from interlingua.codec.ledger import Ledger
 from interlingua.codec.stream import FrameDecoder, GrammaticalEncoder
-from interlingua.codec.tables import Ledger
 from interlingua.testing.differences import plain
 
 NAME = "toy"

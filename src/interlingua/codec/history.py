@@ -23,7 +23,7 @@ from ..types.request import Request
 from ..types.tools import ToolDefinition
 from ..types.words import Role
 from .issuer import issuer_name, same_issuer
-from .tables import Ledger
+from .ledger import Ledger
 
 __all__ = [
     "PLACEHOLDER",

@@ -22,7 +22,8 @@ from ..types.messages import Message
 from ..types.response import Response
 from ..types.words import Role, StopReason
 from .arguments import parse_object
-from .tables import Ledger, marks
+from .ledger import Ledger
+from .marks import marks
 
 __all__ = [
     "BROKEN",

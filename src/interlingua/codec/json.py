@@ -10,7 +10,7 @@ from typing import TypeGuard
 
 from ..types.base import Json
 
-__all__ = ["Wire", "is_array", "is_dict", "is_list", "is_object"]
+__all__ = ["Wire", "is_array", "is_dict", "is_empty", "is_list", "is_object"]
 
 Wire = dict[str, Json]
 
@@ -29,3 +29,8 @@ def is_dict(value: Json) -> TypeGuard[Wire]:
 
 def is_list(value: Json) -> TypeGuard[list[Json]]:
     return isinstance(value, list)
+
+
+def is_empty(value: Json) -> bool:
+    """Null or an empty string, list or object."""
+    return value is None or value == "" or value == [] or value == {}

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from ..types.request import Request
 from ..types.tools import ServerTool, ToolDefinition
 from .incomplete import Shortened
-from .tables import Ledger
+from .ledger import Ledger
 
 __all__ = ["is_plainly_offered", "narrow"]
 

@@ -33,8 +33,8 @@ from ..types.words import StopReason
 from .arguments import write_arguments
 from .base import StreamDecoder
 from .json import Wire
+from .ledger import Ledger
 from .limits import Limits
-from .tables import Ledger
 
 __all__ = [
     "OUTPUT_TOOL",

@@ -19,10 +19,10 @@ from ..types.blocks import ToolUseBlock
 from ..types.loss import Loss, LossKind, LossWeight
 from ..types.request import Request
 from ..types.tools import Tool, ToolDefinition
+from .ledger import Ledger
 from .schema import narrow_tool, restore_optional, strict_schema
 from .schema.patches import Change, Copy, changed, difference, weight
 from .stream import decode_json, dump
-from .tables import Ledger
 
 __all__ = [
     "NO_JSON",

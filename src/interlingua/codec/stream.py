@@ -40,9 +40,9 @@ from .garbled import not_json
 from .grammar import StreamGrammar
 from .incomplete import BROKEN, LIMITS
 from .json import Wire, is_array
+from .ledger import Ledger
 from .lenient import strictly
 from .limits import Limits, is_deeper, too_long
-from .tables import Ledger
 
 __all__ = ["NOT_JSON", "FrameDecoder", "GrammaticalEncoder", "decode_frame", "decode_json", "dump", "lengthen"]
 

@@ -21,6 +21,7 @@ from .json import Wire, is_object
 from .key_spelling import KeySpelling
 from .kinds import REFUSED
 from .ledger import Ledger
+from .marks import kept
 from .paths import merge
 from .rows import NO_MARKS, Row, Rule, Spec
 
@@ -241,12 +242,7 @@ class Table:
 
     def kept(self, rest: Wire, marks: Wire) -> dict[str, Any]:
         """The ``extras`` and ``forms`` of a value: only what there is to keep."""
-        found: dict[str, Any] = {}
-        if rest:
-            found["extras"] = {self.dialect: rest}
-        if marks:
-            found["forms"] = {self.dialect: marks}
-        return found
+        return kept(self.dialect, rest, marks)
 
     def marks(self, value: Any) -> Mapping[str, Json]:
         """What this dialect remembers about the shape and spelling of a value."""

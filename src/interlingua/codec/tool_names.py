@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from ..types.request import Request
 from ..types.tools import Tool, ToolDefinition
-from .tables import marks
+from .marks import marks
 
 __all__ = ["GivenNames", "ToolNames", "original_names"]
 

@@ -7,9 +7,11 @@ from msgspec.structs import replace
 from ...codec.arguments import parse_object, write_arguments
 from ...codec.framing import encode_sse
 from ...codec.incomplete import declare_last_call
+from ...codec.ledger import Ledger
+from ...codec.marks import marks
+from ...codec.paths import merge
 from ...codec.serial import Delta, Opener, SerialEncoder
 from ...codec.stream import dump
-from ...codec.tables import Ledger, marks, merge
 from ...errors import AdapterError
 from ...types.blocks import Block, Citation, OpaqueBlock, ServerToolUseBlock, TextBlock, ThinkingBlock, ToolUseBlock
 from ...types.events import (

@@ -15,9 +15,9 @@ from ...codec.issuer import kindred
 from ...codec.json import is_array, is_dict, is_object
 from ...codec.kinds import REFUSED
 from ...codec.ledger import Ledger
-from ...codec.paths import leave
+from ...codec.marks import marks
+from ...codec.paths import leave, merge
 from ...codec.schemas import is_strict_form, say_strict
-from ...codec.tables import marks, merge
 from ...errors import ParseError
 from ...types.base import Json
 from ...types.blocks import Block

@@ -12,9 +12,10 @@ from ...codec.answers import answer_of, reads_answers
 from ...codec.incomplete import declare_last_call, mark_cut_call
 from ...codec.json import is_array, is_object
 from ...codec.ledger import Ledger
+from ...codec.marks import marks
 from ...codec.offered_tools import is_plainly_offered
+from ...codec.paths import merge
 from ...codec.schemas import restorer
-from ...codec.tables import marks, merge
 from ...types.base import Json
 from ...types.blocks import ToolUseBlock
 from ...types.loss import Encoded

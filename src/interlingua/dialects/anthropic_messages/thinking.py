@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from ...codec.kinds import REFUSED
 from ...codec.ledger import Ledger
-from ...codec.tables import marks
+from ...codec.marks import marks
 from ...types.request import Thinking
 from .facts import EFFORTS, LEAST_BUDGET, NAME, Wire
 from .rows import THINKING

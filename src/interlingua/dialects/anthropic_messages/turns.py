@@ -14,7 +14,8 @@ from ...codec.history import PLACEHOLDER, call_ids, is_plain, issued, settled, s
 from ...codec.ids import IdMap
 from ...codec.json import is_array, is_object
 from ...codec.ledger import Ledger
-from ...codec.tables import kept, marks, merge, note_role
+from ...codec.marks import kept, marks, note_role
+from ...codec.paths import merge
 from ...errors import ParseError
 from ...types.base import Json
 from ...types.blocks import Block, DocumentBlock, ImageBlock, OpaqueBlock, TextBlock, ToolResultBlock, ToolUseBlock
@@ -59,7 +60,7 @@ def read_turn(turn: Wire, into: list[Message], origin: Origin) -> None:
     if not into and role is not USER:
         marks["first"] = True
     blocks = _read_content(rest, marks)
-    fields = kept(NAME, rest, marks, {})
+    fields = kept(NAME, rest, marks)
     if role is USER:
         into.extend(split_turn(blocks, fields, into))
     else:

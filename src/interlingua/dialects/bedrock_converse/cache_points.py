@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 
 from ...codec.ledger import Ledger
-from ...codec.tables import marks
+from ...codec.marks import marks
 from ...types.blocks import Block, ToolResultBlock
 from ...types.loss import LossKind
 from ...types.messages import Message

@@ -12,10 +12,10 @@ from ...codec.framing.known_events import encode_event
 from ...codec.incomplete import declare_last_call
 from ...codec.json import Wire
 from ...codec.ledger import Ledger, is_blank
+from ...codec.marks import marks
 from ...codec.paths import merge
 from ...codec.serial import Delta, Opener, SerialEncoder
 from ...codec.stream import dump
-from ...codec.tables import marks
 from ...errors import AdapterError
 from ...types.blocks import (
     Block,

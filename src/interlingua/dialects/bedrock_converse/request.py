@@ -23,12 +23,12 @@ from ...codec.issuer import kindred
 from ...codec.json import Wire, is_array, is_object
 from ...codec.kinds import REFUSED
 from ...codec.ledger import Ledger
+from ...codec.marks import marks
 from ...codec.output import read_name, say_name
 from ...codec.paths import leave, merge
 from ...codec.schemas import is_strict_form, say_strict
 from ...codec.stream import dump
 from ...codec.table import Table
-from ...codec.tables import marks
 from ...errors import ParseError
 from ...types.base import Json
 from ...types.capabilities import Target

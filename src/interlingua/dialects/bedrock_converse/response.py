@@ -14,10 +14,10 @@ from ...codec.answers import answer_of, reads_answers
 from ...codec.incomplete import LIMITS, declare_last_call, mark_cut_call
 from ...codec.json import Wire, is_object
 from ...codec.ledger import Ledger
+from ...codec.marks import marks
 from ...codec.offered_tools import is_plainly_offered
 from ...codec.paths import merge
 from ...codec.schemas import restorer
-from ...codec.tables import marks
 from ...codec.tool_names import original_names
 from ...types.base import Json
 from ...types.blocks import Block, ToolUseBlock

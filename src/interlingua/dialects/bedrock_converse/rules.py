@@ -17,6 +17,7 @@ from ...codec.ids import IdMap
 from ...codec.json import Wire, is_object
 from ...codec.kinds import OMIT, REFUSED, Plain
 from ...codec.ledger import Ledger
+from ...codec.marks import marks
 from ...codec.paths import find, merge, put, remove
 from ...codec.rows import Rule
 from ...codec.rules import (
@@ -32,7 +33,6 @@ from ...codec.rules import (
     sendable,
     when,
 )
-from ...codec.tables import marks
 from ...codec.together import Group, Together
 from ...codec.tool_names import TOOL_NAME, GivenNames, ToolNames
 from ...types.base import Json

@@ -15,10 +15,10 @@ from ...codec.history import PLACEHOLDER, call_ids, issued, settled, speakable
 from ...codec.ids import IdMap
 from ...codec.json import Wire, is_array, is_object
 from ...codec.ledger import Ledger
+from ...codec.marks import kept, marks, note_role
 from ...codec.paths import merge
 from ...codec.rows import unsaid
 from ...codec.table import Table
-from ...codec.tables import kept, marks, note_role
 from ...errors import ParseError
 from ...types.base import Json
 from ...types.blocks import Block, DocumentBlock, OpaqueBlock, TextBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock
@@ -97,7 +97,7 @@ def read_turn(turn: Wire, into: list[Message], origin: Origin, documents: list[D
     runs = [(role, blocks)] if role is not USER or ToolResultBlock not in kinds else split_turn(blocks)
     if not into and runs[0][0] not in (USER, TOOL):
         mark["first"] = True
-    fields: dict[str, Any] = kept(NAME, rest, mark, {}) if rest or mark else {}
+    fields: dict[str, Any] = kept(NAME, rest, mark) if rest or mark else {}
     for of, run in runs:
         into.append(Message(of, tuple(run), origin=origin if of is ASSISTANT else None, **fields))
         more: Wire = {"role": mark["role"]} if "role" in mark else {}

@@ -16,8 +16,8 @@ from msgspec.structs import force_setattr, replace
 
 from ...codec.json import is_object
 from ...codec.ledger import Ledger
+from ...codec.marks import marks
 from ...codec.pieces import Pieces
-from ...codec.tables import marks
 from ...errors import ToolStateError
 from ...types.base import Json
 from ...types.blocks import Block, ServerToolResultBlock, ServerToolUseBlock, ToolResultBlock, ToolUseBlock

@@ -13,9 +13,9 @@ from ...codec.framing import encode_sse
 from ...codec.incomplete import CUT_BLOCK
 from ...codec.json import is_object
 from ...codec.ledger import Ledger
+from ...codec.marks import marks
 from ...codec.serial import Closer, Delta, Opener, SerialEncoder
 from ...codec.stream import dump
-from ...codec.tables import marks
 from ...errors import AdapterError
 from ...types.base import Json
 from ...types.blocks import Block, RefusalBlock, TextBlock, ThinkingBlock, ToolUseBlock

@@ -12,7 +12,7 @@ from typing import Any
 
 from ...codec.error_tables import ErrorRow, ErrorTable, make_error, parse_body, say_seconds, text_of, usable, wire_error
 from ...codec.json import is_array, is_object
-from ...codec.tables import merge
+from ...codec.paths import merge
 from ...codec.validate import (
     INTEGER,
     NUMBER,

@@ -21,8 +21,9 @@ from ...codec.history import PLACEHOLDER, leading_system
 from ...codec.json import is_array, is_object
 from ...codec.kinds import REFUSED
 from ...codec.ledger import Ledger
+from ...codec.marks import marks
+from ...codec.paths import merge
 from ...codec.schemas import Plans, say_changed
-from ...codec.tables import marks, merge
 from ...errors import ParseError
 from ...types.base import Json
 from ...types.capabilities import Target

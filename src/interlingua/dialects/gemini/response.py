@@ -17,10 +17,11 @@ from ...codec.answers import answer_of
 from ...codec.incomplete import has_whole_calls, is_left_out
 from ...codec.json import is_array, is_object
 from ...codec.ledger import Ledger
+from ...codec.marks import marks
 from ...codec.offered_tools import is_plainly_offered
+from ...codec.paths import merge
 from ...codec.schemas import restorer
 from ...codec.stream import dump
-from ...codec.tables import marks, merge
 from ...types.base import Json
 from ...types.blocks import Block, JsonBlock, RefusalBlock, TextBlock, ToolUseBlock
 from ...types.loss import Encoded

@@ -18,8 +18,9 @@ from ...codec.history import PLACEHOLDER, is_plain, issued, settled, speakable
 from ...codec.issuer import same_issuer
 from ...codec.json import is_array, is_object
 from ...codec.ledger import Ledger
+from ...codec.marks import kept, marks, note_role
+from ...codec.paths import merge
 from ...codec.table import Table
-from ...codec.tables import kept, marks, merge, note_role
 from ...errors import ParseError
 from ...types.base import Json
 from ...types.blocks import Block, OpaqueBlock, TextBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock
@@ -101,7 +102,7 @@ def take_turn(turn: Wire, role: Role, *, again: bool, first: bool) -> tuple[list
     elif first and role is ASSISTANT:
         mark["first"] = True
     parts = take_parts(rest, mark)
-    return parts, kept(NAME, rest, mark, {})
+    return parts, kept(NAME, rest, mark)
 
 
 def take_parts(rest: Wire, mark: Wire) -> list[Json]:

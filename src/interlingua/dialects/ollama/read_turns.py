@@ -24,7 +24,7 @@ from ...codec.history import settled
 from ...codec.json import is_array, is_object
 from ...codec.kinds import REFUSED
 from ...codec.ledger import Ledger
-from ...codec.tables import marks, note_role
+from ...codec.marks import marks, note_role
 from ...errors import ParseError
 from ...types.base import Json
 from ...types.blocks import Block, OpaqueBlock, TextBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock

@@ -20,8 +20,9 @@ from typing import Any
 from ...codec.history import is_plain, leading_system
 from ...codec.json import is_array, is_object
 from ...codec.ledger import Ledger, is_blank
+from ...codec.marks import marks
+from ...codec.paths import merge
 from ...codec.schemas import say_changed
-from ...codec.tables import marks, merge
 from ...errors import ParseError
 from ...types.base import Json
 from ...types.blocks import Block, OpaqueBlock, TextBlock

@@ -16,8 +16,9 @@ from ...codec.answers import answer_of, reads_answers
 from ...codec.incomplete import has_whole_calls
 from ...codec.json import is_object
 from ...codec.ledger import Ledger
+from ...codec.marks import marks
+from ...codec.paths import merge
 from ...codec.schemas import restorer
-from ...codec.tables import marks, merge
 from ...types.base import Json
 from ...types.blocks import Block, ToolUseBlock
 from ...types.loss import Encoded

@@ -20,9 +20,9 @@ from ...codec.framing import NdjsonDecoder, encode_ndjson
 from ...codec.incomplete import CUT_BLOCK, is_left_out
 from ...codec.json import is_array, is_object
 from ...codec.ledger import Ledger
+from ...codec.marks import marks
 from ...codec.schemas import restorer
 from ...codec.stream import NOT_JSON, FrameDecoder, GrammaticalEncoder, decode_frame, dump, lengthen
-from ...codec.tables import marks
 from ...errors import AdapterError
 from ...types.base import Json
 from ...types.blocks import (

@@ -18,7 +18,8 @@ from ...codec.incomplete import is_left_out
 from ...codec.issuer import same_issuer
 from ...codec.json import is_object
 from ...codec.ledger import Ledger
-from ...codec.tables import marks, merge
+from ...codec.marks import marks
+from ...codec.paths import merge
 from ...types.base import Json
 from ...types.blocks import Block, ImageBlock, OpaqueBlock, TextBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock
 from ...types.capabilities import Target

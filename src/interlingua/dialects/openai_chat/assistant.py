@@ -15,8 +15,8 @@ from msgspec.structs import replace
 
 from ...codec.json import is_object
 from ...codec.ledger import Ledger
+from ...codec.marks import marks, with_marks
 from ...codec.table import Table
-from ...codec.tables import marks, with_marks
 from ...types.base import Json
 from ...types.blocks import (
     AudioBlock,

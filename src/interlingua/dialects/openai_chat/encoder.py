@@ -11,8 +11,9 @@ from ...codec.incomplete import declare_last_call
 from ...codec.json import is_array, is_dict
 from ...codec.kinds import REFUSED
 from ...codec.ledger import Ledger
+from ...codec.marks import marks
+from ...codec.paths import merge
 from ...codec.stream import GrammaticalEncoder, dump
-from ...codec.tables import marks, merge
 from ...errors import AdapterError
 from ...types.base import Json
 from ...types.blocks import AudioBlock, Block, OpaqueBlock, RefusalBlock, TextBlock, ThinkingBlock, ToolUseBlock

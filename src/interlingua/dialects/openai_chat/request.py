@@ -19,9 +19,10 @@ from ...codec.history import leading_system
 from ...codec.json import is_array, is_object
 from ...codec.kinds import REFUSED
 from ...codec.ledger import Ledger
+from ...codec.marks import marks
 from ...codec.output import SCHEMA_NAME, read_name, say_name
+from ...codec.paths import leave, merge
 from ...codec.schemas import is_strict_form, say_strict
-from ...codec.tables import marks, merge
 from ...errors import ParseError
 from ...types.base import Json
 from ...types.capabilities import Target
@@ -159,14 +160,7 @@ def read_thinking_object(rest: Wire, key: str, budget: str, found: dict[str, Any
     if read:
         found |= read
         marks["thinking"] = key
-        _leave(rest, key, inner)
-
-
-def _leave(rest: Wire, key: str, left: Wire) -> None:
-    """Put back what an object still holds."""
-    rest[key] = left
-    if not left:
-        del rest[key]
+        leave(rest, key, inner)
 
 
 def read_format(rest: Wire, fields: dict[str, Any], marks: Wire) -> None:
@@ -193,7 +187,7 @@ def read_format(rest: Wire, fields: dict[str, Any], marks: Wire) -> None:
         marks["response_format"] = odd
     read_name(inner, fields)
     outer = {key: value for key, value in wire.items() if key not in ("type", "json_schema")}
-    _leave(rest, "response_format", {**outer, **({"json_schema": inner} if inner else {})})
+    leave(rest, "response_format", {**outer, **({"json_schema": inner} if inner else {})})
 
 
 def read_stream_options(rest: Wire, fields: dict[str, Any], marks: Wire) -> None:
@@ -202,7 +196,7 @@ def read_stream_options(rest: Wire, fields: dict[str, Any], marks: Wire) -> None
         return
     options = rest.get("stream_options")
     if is_object(options) and options.get("include_usage") is True:
-        _leave(rest, "stream_options", {key: value for key, value in options.items() if key != "include_usage"})
+        leave(rest, "stream_options", {key: value for key, value in options.items() if key != "include_usage"})
     else:
         marks["stream_options"] = "absent"
 

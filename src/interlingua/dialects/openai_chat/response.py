@@ -18,9 +18,10 @@ from ...codec.incomplete import declare_last_call, mark_cut_call
 from ...codec.json import is_array, is_object
 from ...codec.kinds import is_one_text
 from ...codec.ledger import Ledger, is_blank
+from ...codec.marks import kept, marks, with_marks
 from ...codec.offered_tools import is_plainly_offered
+from ...codec.paths import merge
 from ...codec.schemas import restorer
-from ...codec.tables import kept, marks, merge, with_marks
 from ...types.base import Json
 from ...types.blocks import Block, RefusalBlock, TextBlock, ThinkingBlock, ToolUseBlock
 from ...types.loss import Encoded
@@ -153,7 +154,7 @@ def as_turn(response: Response, message: Message) -> Message:
         turn["spelling"] = spelling
     if any(type(block) is ThinkingBlock for block in response.content):
         turn["verbatim"] = ["thinking"]
-    return replace(message, **kept(NAME, residue, turn, {}))
+    return replace(message, **kept(NAME, residue, turn))
 
 
 EMPTY_CONTENT = (TextBlock(""),)
@@ -213,7 +214,7 @@ def write_turn(response: Response, mark: Mapping[str, Json], ledger: Ledger) -> 
     if turn.content == EMPTY_CONTENT and mark.get("content") != "list":
         turn, mark = replace(turn, content=()), {**mark, "spelling": {**mark.get("spelling", {}), "content": [""]}}
     count = len(ledger.losses)
-    turn = replace(turn, **kept(NAME, residue, dict(mark), {}))
+    turn = replace(turn, **kept(NAME, residue, dict(mark)))
     wire: Wire = ANSWER_TURNS.write(turn, ledger)
     ledger.relocate(count, places)
     declare_last_call(response, last_call(response), ledger)

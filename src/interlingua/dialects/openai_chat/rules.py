@@ -15,10 +15,10 @@ from msgspec.structs import replace
 from ...codec.history import PLACEHOLDER, call_ids
 from ...codec.ids import IdMap
 from ...codec.ledger import Ledger
+from ...codec.marks import marks, with_marks
 from ...codec.rules import Condition, by_id_rule, drop, lacking, present, rule, when
 from ...codec.schemas import is_strict_form, say_strict
 from ...codec.stream import dump
-from ...codec.tables import marks, with_marks
 from ...types.blocks import (
     AudioBlock,
     Base64Source,

@@ -19,7 +19,7 @@ from ...codec.issuer import same_issuer
 from ...codec.json import is_array
 from ...codec.kinds import is_one_text
 from ...codec.ledger import Ledger
-from ...codec.tables import kept, marks, note_role, with_marks
+from ...codec.marks import kept, marks, note_role, with_marks
 from ...errors import ParseError
 from ...types.base import Json
 from ...types.blocks import Block, ToolResultBlock, ToolUseBlock
@@ -116,7 +116,7 @@ def read_message(wire: Wire, role: Json) -> Message:
     residue: Wire = dict(message.extras.get(NAME, {}))
     note_role(role, ROLES, residue)
     mark = {**marks(NAME, message), "role": [role] if "role" in wire else []}
-    return replace(message, **kept(NAME, residue, mark, {}))
+    return replace(message, **kept(NAME, residue, mark))
 
 
 def as_system(message: Message, *, first: bool) -> Sequence[Block]:
@@ -154,7 +154,7 @@ def _write_system(start: int, group: list[Block], quirks: Quirks, ledger: Ledger
         rest = {key: value for key, value in head.extras.get(NAME, {}).items() if key != "message"}
         others = {name: value for name, value in head.extras.items() if name != NAME}
         head = replace(head, forms={NAME: own} if own else {}, extras={**others, NAME: rest} if rest else others)
-    message = Message(SYSTEM, (head, *group[1:]), **kept(NAME, residue, dict(forms), {}))
+    message = Message(SYSTEM, (head, *group[1:]), **kept(NAME, residue, dict(forms)))
     count = len(ledger.losses)
     wire = write_message(message, quirks, ledger)
     if len(ledger.losses) > count:

@@ -16,8 +16,8 @@ from ...codec.arguments import says
 from ...codec.framing import encode_sse
 from ...codec.incomplete import declare_last_call
 from ...codec.json import Wire, is_object
+from ...codec.marks import marks
 from ...codec.stream import GrammaticalEncoder, dump
-from ...codec.tables import marks
 from ...errors import AdapterError
 from ...types.base import Json
 from ...types.blocks import Block, RefusalBlock, TextBlock, ThinkingBlock, ToolUseBlock

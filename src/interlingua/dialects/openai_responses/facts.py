@@ -6,7 +6,7 @@ import re
 from functools import lru_cache
 
 from ...codec.json import Wire, is_object
-from ...codec.tables import marks
+from ...codec.marks import marks
 from ...types.base import Json
 from ...types.blocks import Block, DocumentBlock, ImageBlock, JsonBlock, OpaqueBlock, RefusalBlock, TextBlock
 from ...types.words import Role

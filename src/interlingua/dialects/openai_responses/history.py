@@ -20,9 +20,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ...codec.history import is_plain, mark_orphans
-from ...codec.json import Wire, is_array, is_object
+from ...codec.json import Wire, is_array, is_empty, is_object
 from ...codec.kinds import REFUSED
-from ...codec.tables import blank, kept, marks
+from ...codec.marks import kept, marks
 from ...errors import ParseError
 from ...types.base import Json
 from ...types.blocks import Block, OpaqueBlock, TextBlock, ThinkingBlock, ToolUseBlock
@@ -134,7 +134,7 @@ class Reader:
         last.role, last.for_nobody = role, False
         last.blocks += blocks
         if rest or mark:
-            last.fields = kept(NAME, rest, mark, {})
+            last.fields = kept(NAME, rest, mark)
 
     def result(self, item: Wire, kind: str) -> None:
         """What a tool answered. Which kind of call it answers is told by the history, or marked."""
@@ -197,7 +197,7 @@ def read_content(rest: Wire, mark: Wire) -> list[Block]:
         return list(map(INPUT.read, content))
     if content is mark:
         mark["content"] = []
-    elif blank(content):
+    elif is_empty(content):
         mark["content"] = [content]
     else:
         rest["content"] = content

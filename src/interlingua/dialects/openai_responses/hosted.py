@@ -16,8 +16,8 @@ from msgspec.structs import replace
 from ...codec.json import Wire, is_object
 from ...codec.kinds import REFUSED
 from ...codec.ledger import Ledger
+from ...codec.marks import kept, marks
 from ...codec.paths import ABSENT, merge
-from ...codec.tables import kept, marks
 from ...types.base import Json
 from ...types.blocks import (
     Base64Source,
@@ -101,7 +101,7 @@ def _placed(block: ImageBlock, place: int) -> Block:
     status = rest.pop("status", None)  # it is never written otherwise than it was read
     read_place(rest, mark, IMAGE, place)
     rest |= {"status": status} if status is not None else {}
-    return replace(block, **{"extras": {}, "forms": {}, **kept(NAME, rest, mark, {})})
+    return replace(block, **{"extras": {}, "forms": {}, **kept(NAME, rest, mark)})
 
 
 def read_hosted_call(item: Wire, name: str) -> list[Block] | None:
@@ -113,7 +113,7 @@ def read_hosted_call(item: Wire, name: str) -> list[Block] | None:
     found = FOUND.get(name)
     content = rest.pop(found) if found is not None and rest.get(found) is not None else None
     input = {key: rest.pop(key) for key in [*rest] if key not in NOT_INPUT and key != found}
-    call = ServerToolUseBlock(id, name, input, NAME, **kept(NAME, rest, mark, {}))
+    call = ServerToolUseBlock(id, name, input, NAME, **kept(NAME, rest, mark))
     return [call] if content is None else [call, _found_by(call, content)]
 
 
@@ -147,7 +147,7 @@ def read_output(item: Wire, name: str) -> list[Block] | None:
     if id is None:
         return None
     content = rest.pop(OUTPUT_KEYS.get(name, "output"), None)
-    return [ServerToolResultBlock(id, name, content, NAME, **kept(NAME, rest, mark, {}))]
+    return [ServerToolResultBlock(id, name, content, NAME, **kept(NAME, rest, mark))]
 
 
 def waits_for_caller(block: Block, answered: set[str]) -> bool:

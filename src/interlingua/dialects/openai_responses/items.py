@@ -27,12 +27,12 @@ from typing import Any
 
 from msgspec.structs import force_setattr, replace
 
-from ...codec.json import Wire, is_array
+from ...codec.json import Wire, is_array, is_empty
 from ...codec.kinds import REFUSED
 from ...codec.ledger import Ledger
+from ...codec.marks import marks
 from ...codec.paths import ABSENT, merge
 from ...codec.table import Table
-from ...codec.tables import blank, marks
 from ...types.base import Json
 from ...types.blocks import (
     Block,
@@ -300,7 +300,7 @@ def read_thoughts(rest: Wire, mark: Wire) -> list[Block] | None:
         elif parts is ABSENT:
             if key == "summary":
                 mark[key] = []
-        elif not blank(parts):
+        elif not is_empty(parts):
             return None
         elif key == "content" or parts != []:
             mark[key] = [parts]

@@ -13,11 +13,11 @@ from typing import Any
 from ...codec.history import PLACEHOLDER, is_plain, leading_system
 from ...codec.json import Wire, is_array, is_object
 from ...codec.ledger import Ledger
+from ...codec.marks import marks
 from ...codec.output import SCHEMA_NAME, read_name, say_name
 from ...codec.paths import merge
 from ...codec.schemas import is_strict_form, say_strict
 from ...codec.stream import dump
-from ...codec.tables import marks
 from ...errors import ParseError
 from ...types.base import Json
 from ...types.blocks import Block, TextBlock

@@ -21,10 +21,10 @@ from ...codec.answers import answer_of, reads_answers
 from ...codec.incomplete import declare_last_call, mark_cut_call
 from ...codec.json import Wire, is_array, is_object
 from ...codec.ledger import Ledger
+from ...codec.marks import marks
 from ...codec.offered_tools import is_plainly_offered
 from ...codec.paths import ABSENT, fresh, merge
 from ...codec.schemas import Restore, restorer
-from ...codec.tables import marks
 from ...codec.tool_names import original_names
 from ...errors import AdapterError
 from ...types.base import Json

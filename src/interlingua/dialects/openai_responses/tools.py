@@ -20,7 +20,7 @@ from ...codec.ids import IdMap, IdRule
 from ...codec.issuer import same_issuer
 from ...codec.json import Wire, is_array, is_object
 from ...codec.ledger import Ledger
-from ...codec.tables import kept, marks
+from ...codec.marks import kept, marks
 from ...codec.tool_names import ToolNames
 from ...types.base import Json
 from ...types.blocks import Block, OpaqueBlock, ToolUseBlock
@@ -271,7 +271,7 @@ def read_choice(rest: Wire, fields: dict[str, Any]) -> None:
     if type(rest.get("parallel_tool_calls")) is bool:
         found["parallel"] = rest.pop("parallel_tool_calls")
     if found:
-        fields["tool_choice"] = ToolChoice(**found, **kept(NAME, {}, mark, {}))
+        fields["tool_choice"] = ToolChoice(**found, **kept(NAME, {}, mark))
 
 
 def _read_mode(wire: Json, tools: Sequence[Tool], mark: Wire) -> dict[str, Any] | None:

@@ -9,8 +9,8 @@ from msgspec.structs import replace
 from ...codec.history import PLACEHOLDER, speakable
 from ...codec.json import Wire, is_object
 from ...codec.ledger import Ledger, is_blank
+from ...codec.marks import marks
 from ...codec.paths import merge
-from ...codec.tables import marks
 from ...types.base import Json
 from ...types.blocks import (
     Block,
