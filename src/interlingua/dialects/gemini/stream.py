@@ -40,6 +40,7 @@ AROUND = ENVELOPE - {"promptFeedback"}
 ALONE = frozenset(("content", "index"))
 GROWING = frozenset(("groundingMetadata", "citationMetadata", "logprobsResult"))
 PLAIN = frozenset(("text", "thought"))
+WHOLE_CALL = frozenset(("id", "name", "args"))
 TEXT, THOUGHT, CALL = "text", "thought", "call"
 
 
@@ -126,7 +127,7 @@ class Decoder(FrameDecoder):
             self.ended = True
 
     def first(self, candidate: Wire, out: list[Event]) -> None:
-        if not candidate.keys() <= CANDIDATE or not candidate.keys().isdisjoint(GROWING):
+        if not candidate.keys() <= CANDIDATE:
             candidate = dict(KEYS.usual(candidate)[0])
         if self.candidate is None:
             self.candidate = {}
@@ -162,7 +163,8 @@ class Decoder(FrameDecoder):
                 return
             call = part.get("functionCall", part.get("function_call"))
             if is_object(call) and (call.get("name") or self.growing == CALL):
-                self.function_call(KEYS.usual(part)[0], position, out)
+                usual = "functionCall" in part and call.keys() <= WHOLE_CALL and not KEYS.is_suspect(part)
+                self.function_call(part if usual else KEYS.usual(part)[0], position, out)
                 return
         self.whole(part, out)
 
@@ -263,7 +265,8 @@ class Decoder(FrameDecoder):
         """The whole answer so far without its parts, as one body."""
         wire = dict(self.envelope)
         if self.candidate is not None:
-            candidate = self.candidate if self.around is None else {**self.candidate, "content": self.around}
+            candidate = self.candidate if self.candidate.keys().isdisjoint(GROWING) else KEYS.usual(self.candidate)[0]
+            candidate = candidate if self.around is None else {**candidate, "content": self.around}
             wire["candidates"] = [candidate, *[self.others[index].whole() for index in sorted(self.others)]]
         return wire
 
