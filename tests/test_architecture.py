@@ -37,6 +37,7 @@ ROOMS = (
 INSIDE = {
     "models": (("providers", "estimate"), ("catalogue",), ("pricing",)),
     "client": (
+        ("bus_events",),
         ("secrets", "deadline", "bus", "held_events", "asking", "limiter"),
         ("config", "http"),
         ("models_file", "addressing", "environment", "signing", "retry", "rate_headers", "fitting"),

@@ -273,7 +273,7 @@ def test_every_call_says_which_session_message_and_step_it_is_of(kind: Any, capl
     assert {(event.session_id, event.account, event.provider) for event in heard} == {(session.id, "work", "anthropic")}
     assert [(event.message_id, event.step) for event in heard[::2]] == list(zip(answers, (1, 2), strict=True))
     assert len({event.request_id for event in heard}) == 2, "each call has an id of its own"
-    (lost,) = [record.interlingua for record in caplog.records if hasattr(record, "interlingua")]
+    (lost,) = [vars(record)["interlingua"] for record in caplog.records if hasattr(record, "interlingua")]
     told = {name: lost[name] for name in ("session_id", "message_id", "step", "account")}
     assert told == {"session_id": session.id, "message_id": answers[0], "step": 1, "account": "work"}
     assert events[-1].type == "step.end"

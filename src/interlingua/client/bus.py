@@ -9,11 +9,28 @@ import logging
 from collections.abc import Callable
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ..types.usage import TokenUsage
 from ..types.words import ErrorClass, StopReason
+from .bus_events import Activity, AvailabilityChanged, SessionActivity, ToolEnded, ToolStarted, TurnEnded, TurnStarted
 
-__all__ = ["BUS", "Bus", "CallCompleted", "CallEvent", "CallFailed", "CallStarted", "subscribe"]
+__all__ = [
+    "BUS",
+    "Activity",
+    "AvailabilityChanged",
+    "Bus",
+    "CallCompleted",
+    "CallEvent",
+    "CallFailed",
+    "CallStarted",
+    "SessionActivity",
+    "ToolEnded",
+    "ToolStarted",
+    "TurnEnded",
+    "TurnStarted",
+    "subscribe",
+]
 
 log = logging.getLogger("interlingua")
 
@@ -67,6 +84,7 @@ class CallFailed(CallEvent, frozen=True, tag="llm.call_failed"):
 
 
 Subscriber = Callable[[CallEvent], object]
+Listener = Callable[[Activity], object]
 
 
 class Bus:
@@ -74,6 +92,8 @@ class Bus:
 
     def __init__(self) -> None:
         self.subscribers: tuple[Subscriber, ...] = ()
+        self.listeners: tuple[tuple[Listener, bool], ...] = ()
+        """Who is told of turns, tools and availability, and whether with their content."""
 
     def subscribe(self, callback: Subscriber) -> Callable[[], None]:
         """Call ``callback`` with every event from now on. Returns a function that ends it."""
@@ -83,6 +103,31 @@ class Bus:
             self.subscribers = tuple(known for known in self.subscribers if known is not callback)
 
         return unsubscribe
+
+    def listen(self, callback: Listener, *, content: bool = False) -> Callable[[], None]:
+        """Call ``callback`` with every turn, tool and change of availability from now on. Returns a function that ends
+        it. ``content``: with what was said."""
+        entry = callback, content
+        self.listeners = (*self.listeners, entry)
+
+        def leave() -> None:
+            self.listeners = tuple(known for known in self.listeners if known is not entry)
+
+        return leave
+
+    @property
+    def captures(self) -> bool:
+        """Whether a listener wants the content."""
+        return any(content for _, content in self.listeners)
+
+    def announce(self, event: Activity) -> None:
+        """Call all listeners."""
+        for callback, content in self.listeners:
+            hidden = not content and isinstance(event, SessionActivity) and event.content is not None
+            try:
+                callback(replace(event, content=None) if hidden else event)
+            except Exception:  # an error in a listener must not break the turn
+                log.exception("a listener of %s raised", event.type)
 
     def __bool__(self) -> bool:
         """Whether there are subscribers."""

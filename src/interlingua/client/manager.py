@@ -23,6 +23,7 @@ from ..types.request import Request
 from .adapter import Adapter, ProviderAdapter, Settings
 from .addressing import Nowhere
 from .behaviour import Applied, Preset, apply_preset, behaviour_from, preset
+from .bus import BUS, Bus
 from .client_parts import (
     DEFAULTS,
     ClientParts,
@@ -91,6 +92,11 @@ class ProviderManager:
         """The newest usable snapshot of ``models.yaml`` and the environment."""
         self.refresh()
         return self._live.current
+
+    @property
+    def bus(self) -> Bus:
+        """Where its clients, and the sessions that use them, tell what they do."""
+        return self._settings.get("bus", BUS)
 
     def refresh_if_due(self) -> None:
         """``refresh``, if the last check was not just now: many turns at once need not all ask the file system."""

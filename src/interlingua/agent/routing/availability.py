@@ -12,6 +12,7 @@ half_open    the probe fails                       open, for twice as long as be
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Literal
 
 from msgspec import Struct
@@ -43,10 +44,10 @@ class Rules(Struct, frozen=True):
 class Breaker:
     """The state of one model."""
 
-    __slots__ = ("_pause", "_probing", "_rules", "failures", "state", "until")
+    __slots__ = ("_changed", "_pause", "_probing", "_rules", "failures", "state", "until")
 
-    def __init__(self, rules: Rules) -> None:
-        self._rules = rules
+    def __init__(self, rules: Rules, changed: Callable[[State], object] = lambda _: None) -> None:
+        self._rules, self._changed = rules, changed
         self.state: State = "closed"
         self.failures, self.until = 0, 0.0
         self._pause, self._probing = rules.cooldown, False
@@ -55,6 +56,7 @@ class Breaker:
         """Whether a call may be made. In ``half_open`` the first to ask is the probe; the others wait for it."""
         if self.state == "open" and now >= self.until:
             self.state, self._probing = "half_open", False
+            self._changed("half_open")
         if self.state == "half_open":
             allowed, self._probing = not self._probing, True
             return allowed
@@ -62,7 +64,10 @@ class Breaker:
 
     def succeeded(self) -> None:
         """A call was answered."""
-        self.state, self.failures, self._pause, self._probing = "closed", 0, self._rules.cooldown, False
+        before, self.state = self.state, "closed"
+        self.failures, self._pause, self._probing = 0, self._rules.cooldown, False
+        if before != "closed":
+            self._changed("closed")
 
     def failed(self, error: AdapterError, now: float) -> None:
         """A call failed, all its attempts included. What tells against the request leaves the state as it was."""
@@ -80,7 +85,10 @@ class Breaker:
         self._probing = False
 
     def _open(self, pause: float, now: float) -> None:
-        self.state, self._pause, self._probing = "open", pause, False
+        before, self.state = self.state, "open"
+        self._pause, self._probing = pause, False
+        if before != "open":
+            self._changed("open")
         self.until = now + pause
 
 
@@ -90,10 +98,19 @@ class Availability:
     def __init__(self, rules: Rules | None = None, clock: Callable[[], float] = lambda: 0.0) -> None:
         self.rules, self.clock = rules or Rules(), clock
         self._breakers: dict[tuple[str, str | None], Breaker] = {}
+        self.announce: Callable[[str, str | None, State], object] | None = None
+        """Told when the state of a model changes."""
 
     def of(self, provider: str, model: str | None) -> Breaker:
         """The breaker of one model."""
-        return self._breakers.setdefault((provider, model), Breaker(self.rules))
+        found = self._breakers.get((provider, model))
+        if found is None:
+            found = self._breakers[provider, model] = Breaker(self.rules, partial(self._changed, provider, model))
+        return found
+
+    def _changed(self, provider: str, model: str | None, state: State) -> None:
+        if self.announce is not None:
+            self.announce(provider, model, state)
 
     def states(self) -> dict[tuple[str, str | None], State]:
         """What is known of every model that was ever asked."""

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from ...client.adapter import Adapter, new_ulid
 from ...client.asking import RETRIES, Asking
+from ...client.bus import AvailabilityChanged
 from ...client.limiter import Limiter
 from ...client.manager import ProviderManager
 from ...dialects import dialect
@@ -58,6 +59,8 @@ class Router:
         self.manager = manager or ProviderManager()
         self.models = names
         self.availability = availability or Availability(rules, clock)
+        if self.availability.announce is None:
+            self.availability.announce = self._announce
         self._clock, self._chance = clock, chance
         self._edition = -1
         self._candidates: dict[tuple[str, bool], Candidate] = {}
@@ -103,6 +106,11 @@ class Router:
         breaker = self.availability.of(id, model)
         made = self._candidates[name, blocking] = Candidate(id, model, adapter, breaker, able, f"{id}:{model or ''}")
         return made
+
+    def _announce(self, account: str, model: str | None, state: State) -> None:
+        bus = self.manager.bus
+        if bus.listeners:
+            bus.announce(AvailabilityChanged(account=account, model=model, state=state))
 
     def states(self) -> dict[str, State]:
         """The state of each model that was called."""

@@ -35,6 +35,7 @@ from ..history import CallIds, mark_cache, new_message_id, shorten
 from ..routing.model_calls import CallModel, FetchMedia, Tell, call_route
 from ..routing.route import Candidate, Route
 from ..tools.running import Batch
+from .announcing import Announcer
 from .answers import as_message, complete, with_estimated_usage
 from .call_states import BY_CALLER, cause_of, entries, name_of, refusals
 from .report import Report, facts_of
@@ -81,6 +82,8 @@ class Turn:
     output_retries = 0
     _call: CallModel | None = None
     _cost: float | None = None
+    _announcer: Announcer | None = None
+    _error: BaseException | None = None
 
     def __init__(
         self,
@@ -107,6 +110,10 @@ class Turn:
         If the user's message cannot be stored, no model is called.
         """
         conversation, response = self.conversation, Response((), CANCELLED)
+        bus = conversation.manager.bus
+        if bus.listeners:
+            self._announcer = Announcer(bus, conversation.id)
+            self._announcer.begin(self.question)
         try:
             yield from self._store_question()
             self.route = conversation.router.route(blocking=conversation.blocking)
@@ -130,12 +137,15 @@ class Turn:
             yield from self._store(response)
             return self._stamped(response)
         except BaseException as error:
+            self._error = error
             self._note_failure(error, response)
             if not isinstance(error, StoreError):
                 yield from self._store_rest(error)
             raise
         finally:
             self.over = True
+            if self._announcer is not None:
+                self._announcer.end(self.report, response, self._error)
 
     def _stamped(self, response: Response) -> Response:
         report = self.report
@@ -231,6 +241,8 @@ class Turn:
     def _run_tools(self, calls: tuple[ToolUseBlock, ...]) -> Generator[RunTools | Tell, None, None]:
         batch = self.conversation.batch(calls)
         batch.time = self.allowance.time_left
+        if self._announcer is not None:
+            batch.observer = self._announcer.tool
         try:
             yield RunTools(batch)
         except BaseException as error:
@@ -244,6 +256,9 @@ class Turn:
 
     def _conclude(self, batch: Batch, cause: str) -> None:
         self.conversation.history.conclude(batch, cause)
+        if batch.observer is not None:
+            for event in batch.untold():
+                batch.observer(event)
         self.report.delegate(run.delegated for run in batch.runs if run.delegated is not None)
 
     # ------------------------------------------------------------------------------------------------------ one answer

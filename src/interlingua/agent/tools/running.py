@@ -83,6 +83,8 @@ class Batch:
         """After how many seconds the calls are given up, and why."""
         self._ended = False
         self._watcher: Watcher | None = None
+        self.observer: Watcher | None = None
+        """Told of the same as whoever watches, whether anybody watches or not."""
 
     async def run(self) -> tuple[ToolResultBlock, ...]:
         """All results, in order. When one call raises or the caller is cancelled, the others are cancelled first."""
@@ -136,6 +138,16 @@ class Batch:
         except _Held as held:
             raise held.error from None
 
+    @property
+    def is_observed(self) -> bool:
+        """Whether anybody is told of events."""
+        return self._watcher is not None or self.observer is not None
+
+    def _tell(self, event: SessionEvent) -> None:
+        for told in (self.observer, self._watcher):
+            if told is not None:
+                told(event)
+
     def end(self, cause: str) -> None:
         """As ``stop``, but ``run`` returns with what is known of each call."""
         self.cause, self._ended = self.cause or cause, True
@@ -165,8 +177,8 @@ class Batch:
         RUNNING.set(run)
         ready = self._prepare(run.call)
         result = run.answer(ready) if isinstance(ready, ToolResultBlock) else await self._result(run, ready)
-        if self._watcher is not None:
-            self._watcher(_ending(run))
+        if self.is_observed:
+            self._tell(_ending(run))
             run.is_told = True
         if self._on_result is not None:
             await _settled(self._on_result(result))
@@ -189,16 +201,16 @@ class Batch:
             )
         async with self._asking:
             run.move("asked")
-            if self._watcher is not None:
-                self._watcher(ApprovalAsked(run.call, ready.tool.definition))
+            if self.is_observed:
+                self._tell(ApprovalAsked(run.call, ready.tool.definition))
             verdict = await self._verdict(ready)
         if verdict is not True:
             why = _why_refused(name, verdict)
         else:
             run.move("approved")
             why = None
-        if self._watcher is not None:
-            self._watcher(ApprovalGiven(run.call) if why is None else ApprovalRefused(run.call, why))
+        if self.is_observed:
+            self._tell(ApprovalGiven(run.call) if why is None else ApprovalRefused(run.call, why))
         return why
 
     async def _verdict(self, ready: Ready) -> Any:
@@ -240,8 +252,8 @@ class Batch:
         if self._closed is not None:
             return run.give_up(self.cause or self._closed)
         run.move("started")
-        if self._watcher is not None:
-            self._watcher(ToolStart(run.call))
+        if self.is_observed:
+            self._tell(ToolStart(run.call))
         return None
 
     def _no_thread(self, ready: Ready) -> str:

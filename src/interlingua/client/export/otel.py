@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from importlib import import_module
 from threading import Lock
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from ...errors import NotConfigured
 from ...types.usage import TokenUsage
 from ..bus import BUS, Bus, CallCompleted, CallEvent, CallFailed, CallStarted
+from .otel_sessions import SessionSpans
 
 if TYPE_CHECKING:
     from opentelemetry.metrics import Histogram, Meter, MeterProvider
@@ -66,12 +67,15 @@ Facts = dict[str, Any]
 def trace_calls(
     bus: Bus = BUS,
     *,
+    capture: Literal["prompts"] | None = None,
     tracer_provider: TracerProvider | None = None,
     meter_provider: MeterProvider | None = None,
 ) -> Callable[[], None]:
-    """Export every attempt of every call to OpenTelemetry. Returns a function that ends it.
+    """Export every turn, tool and attempt of a call to OpenTelemetry. Returns a function that ends it.
 
-    The parent of a span is the span that is current when the attempt begins; attempts of one call are siblings. Without
+    ``capture="prompts"`` records what was said in turns and tools; without it, nothing of that leaves the program.
+
+    The parent of an attempt is the turn of its session, else the span that is current when it begins. Without
     the two arguments, the global providers are used.
     """
     trace, metrics = (_opentelemetry(name) for name in ("trace", "metrics"))
@@ -80,9 +84,11 @@ def trace_calls(
         metrics.get_meter(SCOPE, meter_provider=meter_provider),
     )
     unsubscribe_bus = bus.subscribe(exporter)
+    leave = bus.listen(exporter.sessions, content=capture == "prompts")
 
     def unsubscribe() -> None:
         unsubscribe_bus()
+        leave()
         exporter.close()
 
     return unsubscribe
@@ -95,6 +101,8 @@ class _Exporter:
         self._spans: dict[Key, list[Span]] = {}
         self._lock = Lock()
         self._trace: Any = _opentelemetry("trace")
+        self._retries = meter.create_counter("interlingua.call.retries", "{attempt}", "Attempts after the first.")
+        self.sessions = SessionSpans(tracer, meter, self._trace)
 
     def __call__(self, event: CallEvent) -> None:
         if isinstance(event, CallStarted):
@@ -108,7 +116,11 @@ class _Exporter:
     def _start(self, event: CallEvent) -> None:
         facts = request_facts(event)
         name = f"{facts['gen_ai.operation.name']} {event.model or ''}".rstrip()
-        span = self._tracer.start_span(name, kind=self._trace.SpanKind.CLIENT, attributes=facts | span_facts(event))
+        if event.retry_count:
+            self._retries.add(1, facts)
+        parent = self.sessions.parent_of_call(event.session_id)
+        kind = self._trace.SpanKind.CLIENT
+        span = self._tracer.start_span(name, parent, kind=kind, attributes=facts | span_facts(event))
         with self._lock:
             self._spans.setdefault(_key(event), []).append(span)
 
@@ -145,6 +157,7 @@ class _Exporter:
             spans, self._spans = self._spans, {}
         for span in (span for group in spans.values() for span in group):
             span.end()
+        self.sessions.close()
 
 
 def request_facts(event: CallEvent) -> Facts:
