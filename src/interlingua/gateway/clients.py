@@ -98,11 +98,11 @@ CLIENTS: dict[str, Client] = {
         without=("GOOGLE_API_KEY", "GOOGLE_GENAI_USE_VERTEXAI", "GOOGLE_CLOUD_PROJECT"),
         variables={"GOOGLE_GEMINI_BASE_URL": "{base}", "GEMINI_API_KEY": "{key}"},
         quiet={
-            "GEMINI_CLI_SYSTEM_SETTINGS_PATH": "{folder}/settings.json",
+            "GEMINI_CLI_HOME": "{folder}",  # settings elsewhere are skipped below a folder that others may write
             "GEMINI_TELEMETRY_ENABLED": "false",
             "GEMINI_MODEL": "gemini-2.5-pro",
         },
-        files={"settings.json": GEMINI},
+        files={".gemini/settings.json": GEMINI},
     ),
     "opencode": Client(
         title="opencode",

@@ -86,7 +86,9 @@ def _complain(what: str, code: int) -> int:
 
 def _run(program: str, client: Client, arguments: argparse.Namespace, base: str, key: str, folder: str) -> int:
     for name, text in client.files.items():
-        (Path(folder) / name).write_text(filled(text, base, key, arguments.model, folder), encoding="utf-8")
+        file = Path(folder) / name
+        file.parent.mkdir(exist_ok=True)
+        file.write_text(filled(text, base, key, arguments.model, folder), encoding="utf-8")
     own = [filled(word, base, key, arguments.model, folder) for word in client.arguments]
     environment = environment_of(client, os.environ, base, key, arguments.model, folder)
     with subprocess.Popen([program, *own, *arguments.handed_on], env=environment) as process, _signals_to(process):
