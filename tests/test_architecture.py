@@ -38,11 +38,11 @@ INSIDE = {
     "models": (("providers", "estimate"), ("catalogue",), ("pricing",)),
     "client": (
         ("bus_events",),
-        ("secrets", "deadline", "bus", "held_events", "asking", "limiter"),
+        ("secrets", "deadline", "bus", "held_events", "asking", "limiter", "media_types"),
         ("config", "http"),
         ("models_file", "addressing", "environment", "signing", "retry", "rate_headers", "fitting"),
         ("exchange", "transport", "behaviour", "export"),
-        ("embedded", "media", "local"),
+        ("embedded", "media", "content", "local"),
         ("calls", "loss_policy", "client_parts"),
         ("adapter",),
         ("many",),

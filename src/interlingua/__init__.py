@@ -51,6 +51,7 @@ _NAMES = {
     "client.behaviour": "Behaviour Preset load_preset preset",
     "client.bus": "subscribe",
     "client.config": "AdapterConfig Retry",
+    "client.content": "audio document file image",
     "client.connect": "AsyncClient Client ProviderAdapter connect connect_sync",
     "client.export": "log_calls trace_calls",
     "client.limiter": "Limiter",

@@ -20,6 +20,7 @@ from .client.connect import (
     connect as connect,
     connect_sync as connect_sync,
 )
+from .client.content import audio as audio, document as document, file as file, image as image
 from .client.export import log_calls as log_calls, trace_calls as trace_calls
 from .client.limiter import Limiter as Limiter
 from .client.manager import ProviderManager as ProviderManager

@@ -81,10 +81,21 @@ WRONG: list[tuple[Callable[[], object], str]] = [
     (lambda: ToolDefinition("f", input_schema=[]), "ToolDefinition.input_schema must be a dict"),  # type: ignore[arg-type]
     (lambda: ToolChoice("required"), "ToolChoice.mode must be 'auto' or 'any'"),  # type: ignore[arg-type]
     (lambda: Thinking(effort=4), "Thinking.effort must be a string or None"),  # type: ignore[arg-type]
-    (lambda: Request("hi"), "Request.messages must be a list, not one string ('hi')"),  # type: ignore[arg-type]
-    (lambda: Request([{"role": "user"}]), "Request.messages[0] must be a Message, not dict"),  # type: ignore[list-item]
-    (lambda: Request(({"role": "user"},)), "Request.messages[0] must be a Message, not dict"),  # type: ignore[arg-type]
-    (lambda: Request(stop_sequences="END"), "Request.stop_sequences must be a list, not one string ('END')"),
+    (lambda: Request([{"role": "user"}]), "a message as a dict has a role, and content that is text"),
+    (lambda: Request(({"role": "user", "content": [{"image": 1}]},)), "a message as a dict has a role"),
+    (lambda: Request([5]), "Request.messages[0] must be a Message, not int"),  # type: ignore[list-item]
+    (lambda: Request(ANY), "Request.messages must be a list or tuple, each item a Message, not NoneType"),
+    (lambda: Request(tools=5), "Request.tools must be a list or tuple"),  # type: ignore[arg-type]
+    (lambda: Request(tools=(print,)), "Request.tools[0] must be a ToolDefinition or a ServerTool"),  # type: ignore[arg-type]
+    (lambda: Request(system=(5,)), "Request.system[0] must be a block"),  # type: ignore[arg-type]
+    (lambda: Request(stop_sequences=[5]), "Request.stop_sequences[0] must be a string"),  # type: ignore[list-item]
+    (lambda: Request(thinking=4.5), "Request.thinking must be a Thinking or None"),  # type: ignore[arg-type]
+    (lambda: Request(tool_choice="weather"), "tool_choice is one of 'auto', 'any', 'required', 'none', the name of"),
+    (lambda: Request(tool_choice={"type": "auto"}), "Request.tool_choice must be a ToolChoice or None, not dict"),  # type: ignore[arg-type]
+    (lambda: Request(output_schema="{}"), "Request.output_schema must be a dict with string keys or None"),  # type: ignore[arg-type]
+    (lambda: Request(metadata=None), "Request.metadata must be a dict with string keys"),  # type: ignore[arg-type]
+    (lambda: Request("hi", "You are a helpful bot."), "Request.model must be the name of a model, not 'You are a"),
+    (lambda: TextBlock("x", cache="5m"), "TextBlock.cache must be a CacheMark or None, not str"),  # type: ignore[arg-type]
     (lambda: Request(temperature="hot"), "Request.temperature must be an integer or a number or None"),  # type: ignore[arg-type]
     (lambda: Request(max_output_tokens="10"), "Request.max_output_tokens must be an integer or None"),  # type: ignore[arg-type]
     (lambda: Request(model=5), "Request.model must be a string or None"),  # type: ignore[arg-type]
@@ -111,6 +122,45 @@ def test_what_is_meant_plainly_is_accepted() -> None:
     assert ToolResultBlock("1", ["a", PICTURE]).content == (TextBlock("a"), PICTURE)
     assert Request([Message("user", "hi")], system=["be terse"]).system == (TextBlock("be terse"),)
     assert ToolChoice(allowed=["a", "b"]).allowed == ("a", "b")  # type: ignore[arg-type]
+
+
+WEATHER = ToolDefinition("weather")
+HI = (Message("user", "hi"),)
+
+# U2: what people write who have used other libraries.
+MEANT: list[tuple[Request, Request]] = [
+    (Request("hi"), Request(HI)),
+    (Request(HI[0]), Request(HI)),
+    (Request([{"role": "user", "content": "hi"}]), Request(HI)),
+    (Request({"role": "user", "content": "hi"}), Request(HI)),  # type: ignore[arg-type]
+    (Request([{"role": "user", "content": [{"type": "text", "text": "hi"}]}]), Request(HI)),
+    (Request(({"role": "user", "content": ["hi"]},)), Request(HI)),
+    (Request(HI, stop_sequences="END"), Request(HI, stop_sequences=("END",))),
+    (Request(HI, betas="one"), Request(HI, betas=("one",))),
+    (Request(HI, tools=WEATHER), Request(HI, tools=(WEATHER,))),
+    (Request(HI, thinking="high"), Request(HI, thinking=Thinking(effort="high"))),
+    (Request(HI, thinking="adaptive"), Request(HI, thinking=Thinking("adaptive"))),
+    (Request(HI, thinking=2000), Request(HI, thinking=Thinking(budget=2000))),
+    (Request(HI, thinking=True), Request(HI, thinking=Thinking("enabled"))),
+    (Request(HI, thinking=False), Request(HI, thinking=Thinking("disabled"))),
+    (Request(HI, tool_choice="required"), Request(HI, tool_choice=ToolChoice.any())),
+    (Request(HI, tool_choice="none"), Request(HI, tool_choice=ToolChoice.none())),
+    (
+        Request(HI, tools=[WEATHER], tool_choice="weather"),
+        Request(HI, tools=(WEATHER,), tool_choice=ToolChoice.specific("weather")),
+    ),
+]
+
+
+@pytest.mark.parametrize(("written", "meant"), MEANT, ids=[str(place) for place in range(len(MEANT))])
+def test_what_is_written_shortly_is_what_is_meant(written: Request, meant: Request) -> None:
+    assert written == meant
+    assert from_json(to_json(written), Request) == meant
+
+
+@pytest.mark.parametrize("name", ["my model", "/models/My Own Model.gguf", "gpt-5"])
+def test_names_of_models_may_have_spaces(name: str) -> None:
+    assert Request("hi", name).model == name
 
 
 def test_an_unknown_word_is_told_the_known_ones() -> None:

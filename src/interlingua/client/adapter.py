@@ -139,7 +139,7 @@ class Adapter:
             id, _, named = our_spelling(provider).partition(":")
             provider, model = find(ALSO_CALLED.get(id, id)), model or named or None
         self.provider, self.name = provider, provider.name
-        self.config = config if isinstance(config, AdapterConfig) else merge_settings(DEFAULTS, config)
+        self.config = _as_config(config)
         self._signer = signer_for(self.provider, self.config)
         self._address = Address(self.provider, self.config)
         self.model, self.bus, self.limiter = model, bus, limiter
@@ -292,6 +292,14 @@ class Adapter:
         if len(self._targets) < _MOST_REMEMBERED:
             self._targets[model] = found
         return found
+
+
+def _as_config(config: Partial | None) -> AdapterConfig:
+    if config is None or isinstance(config, AdapterConfig):
+        return config or DEFAULTS
+    if not hasattr(config, "keys"):  # what it is may be a key, so it is not shown
+        raise TypeError("the second argument of a client is its configuration: AdapterConfig(api_key=…), or a dict")
+    return merge_settings(DEFAULTS, config)
 
 
 def _require_request(request: object) -> None:

@@ -30,6 +30,7 @@ from ..types.capabilities import Target
 from ..types.loss import Loss
 from ..types.request import Request
 from .deadline import Deadline
+from .media_types import ACCEPTED, media_type_of
 from .transport.guard import Allowance, FetchLimits, Hop, Refusal
 
 if TYPE_CHECKING:
@@ -57,38 +58,6 @@ ABLE: dict[type, str] = {
     VideoBlock: "video",
 }
 """The capability that a model needs for this kind."""
-
-ACCEPTED: dict[type, tuple[str, ...]] = {
-    # The types (or their beginnings) that may be sent as this kind. Not SVG: it can contain scripts.
-    ImageBlock: ("image/png", "image/jpeg", "image/gif", "image/webp", "image/heic", "image/heif", "image/avif"),
-    DocumentBlock: (
-        *("application/pdf", "text/", "application/json", "application/rtf", "application/msword"),
-        *("application/vnd.openxmlformats-officedocument", "application/vnd.ms-excel"),
-    ),
-    AudioBlock: ("audio/",),
-    VideoBlock: ("video/",),
-}
-
-MAGIC: tuple[tuple[int, bytes, str], ...] = (
-    # offset, bytes, type; the first that fits
-    (0, b"\x89PNG\r\n\x1a\n", "image/png"),
-    (0, b"\xff\xd8\xff", "image/jpeg"),
-    (0, b"GIF87a", "image/gif"),
-    (0, b"GIF89a", "image/gif"),
-    (8, b"WEBP", "image/webp"),
-    (4, b"ftypavif", "image/avif"),
-    (4, b"ftypheic", "image/heic"),
-    (4, b"ftypM4A", "audio/mp4"),
-    (4, b"ftyp", "video/mp4"),
-    (0, b"%PDF-", "application/pdf"),
-    (8, b"WAVE", "audio/wav"),
-    (0, b"ID3", "audio/mpeg"),
-    (0, b"fLaC", "audio/flac"),
-    (0, b"OggS", "audio/ogg"),
-    (0, b"\x1aE\xdf\xa3", "video/webm"),
-)
-HTML = (b"<!doctype html", b"<html")
-UNSPECIFIC_TYPES = ("", "application/octet-stream", "binary/octet-stream", "application/binary")
 
 
 class Place(NamedTuple):
@@ -252,20 +221,6 @@ def _mapped(request: Request, change: Callable[[str, MediaBlock], MediaBlock]) -
         for index, message in enumerate(request.messages)
     )
     return replace(request, messages=messages, system=blocks(request.system, "system"))
-
-
-# ---------------------------------------------------------------------------------------------------- media types
-
-
-def media_type_of(data: bytes, content_type: str, declared: str | None = None) -> str:
-    """The type by the first bytes, else the server's content type, else the caller's ``declared`` type."""
-    for offset, magic, kind in MAGIC:
-        if data.startswith(magic, offset):
-            return kind
-    if data[:100].lstrip().lower().startswith(HTML):
-        return "text/html"
-    served = content_type.partition(";")[0].strip().lower()
-    return served if served not in UNSPECIFIC_TYPES else declared or ""
 
 
 def host_of(url: str) -> str:

@@ -170,6 +170,8 @@ class TextBlock(BlockBase, frozen=True, tag="text"):
     def __post_init__(self) -> None:
         if type(self.text) is not str or (self.signature is not None and type(self.signature) is not str):
             check(self)
+        if self.cache is not None and type(self.cache) is not CacheMark:
+            check(self)
         if self.citations is not NOTHING and not _are_citations(self.citations):
             check(self)
 

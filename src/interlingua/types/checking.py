@@ -98,7 +98,7 @@ def _wanted(hint: Any) -> str:
         return f"a list or tuple, each item {_wanted(inner[0])}"
     if origin is types.UnionType or origin is Union:
         if len(inner) > 6:
-            return "a block, such as TextBlock or ImageBlock"
+            return "a block, such as TextBlock; file(path) makes one of a file"
         return " or ".join(dict.fromkeys(map(_wanted, inner)))
     kind = origin or hint
     return NAMES.get(kind) or f"{'an' if kind.__name__[0] in 'AEIO' else 'a'} {kind.__name__}"

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from msgspec.structs import force_setattr
 
 from .base import Json, Value
-from .blocks import NUMBERS, TEXTS, Block, TextBlock
+from .blocks import BLOCK_TYPES, NUMBERS, TEXTS, Block, TextBlock
 from .checking import check, check_content
+from .meant import as_choice, as_message, as_thinking_fields, check_model
 from .messages import Message
 from .tools import Tool, ToolChoice
 
@@ -17,6 +18,9 @@ __all__ = ["Request", "Thinking"]
 
 TUPLES = (tuple,) * 5
 MESSAGE_TYPES = frozenset({Message})
+TOOL_TYPES: frozenset[type] = frozenset(get_args(Tool))
+CHOICES = frozenset({ToolChoice, type(None)})
+DICTS = frozenset({dict, type(None)})
 SHARES = frozenset({int, float, type(None)})
 
 
@@ -36,6 +40,9 @@ class Thinking(Value, frozen=True):
             check(self)
         if type(self.budget) not in NUMBERS or self.mode not in MODES:
             check(self)
+
+
+THOUGHTS = frozenset({Thinking, type(None)})
 
 
 class Request(Value, frozen=True):
@@ -68,22 +75,22 @@ class Request(Value, frozen=True):
 
         def __init__(
             self,
-            messages: Iterable[Message] = (),
+            messages: str | Message | Iterable[Message | Mapping[str, Any]] = (),
             model: str | None = None,
             system: str | Block | Iterable[str | Block] = (),
-            tools: Iterable[Tool] = (),
-            tool_choice: ToolChoice | None = None,
+            tools: Tool | Iterable[Tool] = (),
+            tool_choice: ToolChoice | str | None = None,
             max_output_tokens: int | None = None,
             temperature: int | float | None = None,
             top_p: int | float | None = None,
             top_k: int | None = None,
-            stop_sequences: Iterable[str] = (),
+            stop_sequences: str | Iterable[str] = (),
             seed: int | None = None,
             output_schema: dict[str, Json] | None = None,
-            thinking: Thinking | None = None,
+            thinking: Thinking | str | int | bool | None = None,
             metadata: dict[str, Json] = ...,
             service_tier: str | None = None,
-            betas: Iterable[str] = (),
+            betas: str | Iterable[str] = (),
             stream: bool | None = None,
             request_id: str | None = None,
             output_name: str | None = None,
@@ -95,24 +102,47 @@ class Request(Value, frozen=True):
 
     def __post_init__(self) -> None:
         kinds = (type(self.messages), type(self.system), type(self.tools), type(self.stop_sequences), type(self.betas))
-        if kinds != TUPLES:
-            self._as_tuples()
+        if (
+            kinds != TUPLES
+            or not MESSAGE_TYPES.issuperset(map(type, self.messages))
+            or type(self.tool_choice) not in CHOICES
+            or type(self.thinking) not in THOUGHTS
+        ):
+            self._as_meant()
         texts = (self.model, self.service_tier, self.request_id, self.output_name, self.verbosity)
-        if not MESSAGE_TYPES.issuperset(map(type, self.messages)) or not TEXTS.issuperset(map(type, texts)):
+        if not TEXTS.issuperset(map(type, texts)) or not TOOL_TYPES.issuperset(map(type, self.tools)):
+            check(self)
+        if not BLOCK_TYPES.issuperset(map(type, self.system)):
+            check(self)
+        if type(self.output_schema) not in DICTS or type(self.metadata) is not dict:
             check(self)
         if not NUMBERS.issuperset((type(self.max_output_tokens), type(self.top_k), type(self.seed))) or not (
             SHARES.issuperset((type(self.temperature), type(self.top_p)))
         ):
             check(self)
 
-    def _as_tuples(self) -> None:
-        """Store what may stand for tuples, and look at every field: nobody but a caller passes these."""
+    def _as_meant(self) -> None:
+        """Store what is plainly meant, and look at every field: nobody but a caller passes these."""
         if type(self.system) is not tuple:
             check_content(self, "system", self.system, TextBlock)
-        for name in ("messages", "tools", "stop_sequences", "betas"):
-            value: Any = getattr(self, name)
-            if isinstance(value, str):
-                raise TypeError(f"Request.{name} must be a list, not one string ({value[:60]!r})")
-            if type(value) is not tuple and isinstance(value, Iterable):
-                force_setattr(self, name, tuple(value))  # pyright: ignore[reportUnknownArgumentType]
+        meant: dict[str, Any] = {
+            "tools": _several(self.tools, Value),
+            "stop_sequences": _several(self.stop_sequences),
+            "betas": _several(self.betas),
+        }
+        messages = _several(self.messages, (Message, Mapping))
+        meant["messages"] = tuple(map(as_message, messages)) if hasattr(messages, "__iter__") else messages
+        if (fields := as_thinking_fields(self.thinking)) is not None:
+            meant["thinking"] = Thinking(**fields)
+        meant["tool_choice"] = as_choice(self.tool_choice, meant["tools"])
+        for name, value in meant.items():
+            force_setattr(self, name, value)
+        check_model(self.model)
         check(self)
+
+
+def _several(value: Any, kind: Any = ()) -> Any:
+    """One of something as several, and a list as a tuple. Anything else is left to the check."""
+    if isinstance(value, str) or (kind and isinstance(value, kind)):
+        return (value,)
+    return tuple(value) if hasattr(value, "__iter__") and not hasattr(value, "keys") else value

@@ -12,6 +12,7 @@ from typing import Any, TypeVar, Unpack
 import msgspec
 
 from ...client.adapter import Adapter, new_ulid
+from ...client.content import parts_of
 from ...client.manager import ProviderManager
 from ...codec.surrogates import REPLACED, clean
 from ...codec.translate import as_blocks, repair_tool_results
@@ -92,6 +93,9 @@ class Conversation(Settings):
         self.logged_losses: set[tuple[str, str, str | None]] = set()
         self.forked_from: str | None = None
         self._set_tools(tools)
+        if self.options:  # as they are meant: thinking="high", stop_sequences="END"
+            meant = Request(tools=self.definitions, **self.options)
+            self.options = {name: getattr(meant, name) for name in self.options}
         self._given_pricing, self._pricing, self._pricing_edition = pricing, pricing, -1
         self._availability = Availability(clock=time.monotonic)
         self._model: Models | None = None
@@ -166,7 +170,10 @@ class Conversation(Settings):
 
     def _set_tools(self, tools: Iterable[ToolSource | Tool]) -> None:
         """Tools without a handler are offered too; their calls are left to the caller."""
-        sources = tuple(tools)
+        given: Any = tools
+        if isinstance(given, str):
+            raise TypeError("the second argument of a session is its tools; a system prompt is given as system=")
+        sources = tuple(tools if hasattr(given, "__iter__") else [given])
         handled = [tool for tool in sources if not isinstance(tool, ToolDefinition)]
         self.toolbox = Toolbox(handled, timeout=self.tool_timeout, limits=self.limits)
         without_handler = tuple(tool for tool in sources if isinstance(tool, ToolDefinition))
@@ -368,7 +375,7 @@ def as_question(content: tuple[Content | None, ...]) -> Message | None:
         if isinstance(part, Message):
             raise TypeError("a turn is given one Message, or the parts of one: texts and blocks")
         parts += part if isinstance(part, list | tuple) else [part]
-    message = Message(Role.user, parts, new_message_id())
+    message = Message(Role.user, parts_of(parts), new_message_id())
     if not message.content or message.content == (TextBlock(""),):
         raise InvalidRequestError("the message is empty: say something, or call without content to go on")
     return message

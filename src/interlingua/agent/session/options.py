@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
+from pathlib import Path
 from typing import Any, Literal, TypedDict
 
 from ...client.behaviour import Preset
@@ -31,8 +32,9 @@ __all__ = [
     "split_arguments",
 ]
 
-Content = str | Block | Sequence[str | Block] | Message
-"""What a user can say."""
+Part = str | Block | Path | bytes
+Content = Part | Sequence[Part] | Message
+"""What a user can say. Files are read at once, and become the block of what they hold."""
 
 Strategy = Callable[[tuple[Message, ...], int | None], Sequence[Message] | Awaitable[Sequence[Message]]]
 Overflow = Literal["truncate", "raise"] | Strategy
@@ -43,19 +45,19 @@ returns the messages to send instead, for instance a summary and the latest turn
 class TurnOptions(TypedDict, total=False):
     """Fields of a request that a session, or one turn, can set."""
 
-    tool_choice: ToolChoice | None
+    tool_choice: ToolChoice | str | None
     max_output_tokens: int | None
     temperature: float | None
     top_p: float | None
     top_k: int | None
-    stop_sequences: tuple[str, ...]
+    stop_sequences: str | Iterable[str]
     seed: int | None
     output_schema: dict[str, Json] | None
     output_name: str | None
-    thinking: Thinking | None
+    thinking: Thinking | str | int | bool | None
     service_tier: str | None
     verbosity: str | None
-    betas: tuple[str, ...]
+    betas: str | Iterable[str]
 
 
 class RunOptions(TurnOptions, total=False):

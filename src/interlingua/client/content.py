@@ -1,0 +1,181 @@
+"""Content as people write it: ``image("red.png")``. Paths, bytes and URLs become blocks, known by what they hold.
+
+Files are read here and now, so that what is sent later is what was meant. URLs are not fetched.
+"""
+
+from __future__ import annotations
+
+from base64 import b64decode, b64encode
+from collections.abc import Iterable
+from pathlib import Path, PurePath
+from typing import Any, NamedTuple, TypeVar, cast
+from urllib.parse import unquote, urlsplit
+
+from ..types.blocks import (
+    AudioBlock,
+    Base64Source,
+    Block,
+    DocumentBlock,
+    ImageBlock,
+    TextSource,
+    UrlSource,
+    VideoBlock,
+)
+from .media_types import ACCEPTED, TOLD, media_type_of, type_by_name
+
+__all__ = ["MAX_BYTES", "Medium", "audio", "document", "file", "image", "parts_of"]
+
+Medium = str | PurePath | bytes
+"""A path, a URL (``https:``, ``gs:``, ``s3:``, or ``data:`` in base64), or the bytes themselves."""
+MediaBlock = ImageBlock | DocumentBlock | AudioBlock | VideoBlock
+B = TypeVar("B", ImageBlock, DocumentBlock, AudioBlock, VideoBlock)
+
+MAX_BYTES = 50 * 1024 * 1024
+"""The most that any provider takes in a request; many take less."""
+URLS = ("https://", "http://", "gs://", "s3://")
+NAMES: dict[type, str] = {
+    ImageBlock: "a picture",
+    DocumentBlock: "a document",
+    AudioBlock: "sound",
+    VideoBlock: "a film",
+}
+
+
+class Content(NamedTuple):
+    """The bytes of a file. ``name`` is what it is called, ``shown`` how errors name it."""
+
+    data: bytes
+    name: str | None
+    shown: str
+    declared: str | None
+
+
+def image(
+    source: Medium, *, detail: str | None = None, media_type: str | None = None, max_bytes: int | None = MAX_BYTES
+) -> ImageBlock:
+    """A picture: a path, a URL or bytes. ``detail`` is how closely the model shall look."""
+    return ImageBlock(_source(ImageBlock, source, media_type, max_bytes), detail)
+
+
+def document(
+    source: Medium,
+    *,
+    title: str | None = None,
+    context: str | None = None,
+    filename: str | None = None,
+    media_type: str | None = None,
+    max_bytes: int | None = MAX_BYTES,
+) -> DocumentBlock:
+    """A PDF, a text or another file to be read: a path, a URL or bytes. Plain text stays text."""
+    made = _source(DocumentBlock, source, media_type, max_bytes)
+    return DocumentBlock(made, title, context, filename or _name(source))
+
+
+def audio(source: Medium, *, media_type: str | None = None, max_bytes: int | None = MAX_BYTES) -> AudioBlock:
+    """Sound: a path, a URL or bytes."""
+    return AudioBlock(_source(AudioBlock, source, media_type, max_bytes))
+
+
+def file(source: Medium, *, media_type: str | None = None, max_bytes: int | None = MAX_BYTES) -> MediaBlock:
+    """A file of any kind: the block is chosen by what it holds, that of a URL by its ending."""
+    if isinstance(source, str) and source.startswith(URLS):
+        found = media_type or type_by_name(urlsplit(source).path) or ""
+        kind = _kind(found)
+        if kind is None:
+            raise ValueError(f"the ending of the URL at {urlsplit(source).netloc} does not tell its type: {HOW}")
+        made: Any = UrlSource(source, media_type)
+    else:
+        content = _content(source, media_type, max_bytes)
+        kind, made = _kind(_type(content)) or DocumentBlock, _inline(content)
+    return kind(made, filename=_name(source)) if kind is DocumentBlock else cast("Any", kind)(made)
+
+
+def parts_of(content: Iterable[Any]) -> list[str | Block]:
+    """What people write as content: strings and blocks as they are, paths and bytes of media as their blocks."""
+    return [file(part) if _is_file(part) else part for part in content]
+
+
+def _is_file(part: Any) -> bool:
+    """Bytes that hold no medium are more likely a text that was not decoded."""
+    return isinstance(part, PurePath) or (isinstance(part, bytes) and media_type_of(part, "") in TOLD)
+
+
+HOW = "use image(), document() or audio(), or pass media_type="
+
+
+def _source(
+    kind: type[B], source: Medium, media_type: str | None, max_bytes: int | None
+) -> Base64Source | TextSource | UrlSource:
+    if isinstance(source, str) and source.startswith(URLS):
+        return UrlSource(source, media_type)
+    content = _content(source, media_type, max_bytes)
+    found = _type(content)
+    if not found.startswith(ACCEPTED[kind]):
+        told = f"is {found}" if found else "is of no type that its content or its name tells"
+        raise ValueError(f"{content.shown} {told}, which cannot be sent as {NAMES[kind]}")
+    return _inline(content)
+
+
+def _inline(content: Content) -> Base64Source | TextSource:
+    found = _type(content)
+    if found.startswith("text/") and (text := _text(content.data)) is not None:
+        return TextSource(text, found)
+    if not found:
+        raise ValueError(f"neither the content nor the name of {content.shown} tells its type: {HOW}")
+    return Base64Source(found, b64encode(content.data).decode())
+
+
+def _kind(media_type: str) -> type[MediaBlock] | None:
+    return next((kind for kind, types in ACCEPTED.items() if media_type and media_type.startswith(types)), None)
+
+
+def _type(content: Content) -> str:
+    """By the first bytes, else by the name, else what the caller says; what can be read as text is text."""
+    named = type_by_name(content.name or "") or ""
+    found = media_type_of(content.data, content.declared or ("" if named in TOLD else named))
+    return found or ("text/plain" if _text(content.data) is not None else "")
+
+
+def _text(data: bytes) -> str | None:
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        return None
+    return None if "\0" in text else text
+
+
+# --------------------------------------------------------------------------------------------------------- reading
+
+
+def _content(source: Medium, media_type: str | None, max_bytes: int | None) -> Content:
+    content = _read(source, media_type, max_bytes)
+    if not content.data:
+        raise ValueError(f"{content.shown} is empty")
+    _limit(len(content.data), content.shown, max_bytes)
+    return content
+
+
+def _read(source: Any, media_type: str | None, max_bytes: int | None) -> Content:
+    if isinstance(source, bytes):
+        return Content(source, None, "the content", media_type)
+    if isinstance(source, str) and source.startswith("data:"):
+        head, _, data = source.removeprefix("data:").partition(",")
+        declared, _, encoding = head.partition(";")
+        raw = b64decode(data) if encoding.endswith("base64") else unquote(data).encode()
+        return Content(raw, None, "the data URL", media_type or declared or None)
+    if not isinstance(source, str | PurePath):
+        raise TypeError(f"expected a path, a URL or bytes, not {type(source).__name__}")
+    path = Path(source)
+    _limit(path.stat().st_size, path.name, max_bytes)
+    return Content(path.read_bytes(), path.name, path.name, media_type)
+
+
+def _limit(size: int, shown: str, max_bytes: int | None) -> None:
+    if max_bytes is not None and size > max_bytes:
+        raise ValueError(f"{shown} has {size:,} bytes, more than max_bytes={max_bytes:,}")
+
+
+def _name(source: Medium) -> str | None:
+    if isinstance(source, PurePath):
+        return source.name
+    return Path(source).name if isinstance(source, str) and not source.startswith((*URLS, "data:")) else None
