@@ -76,9 +76,11 @@ class Step(Struct, frozen=True, kw_only=True):
     """Seconds before the first byte. A loopback server waits; a memory transport calls its ``sleep``."""
 
 
-Choice: TypeAlias = Step | Callable[[Request], Step]
-Line: TypeAlias = Choice | str | Block | Sequence[str | Block]
-"""One line of a script: text, a call, or several blocks; a step; or a function of the request."""
+Said: TypeAlias = Step | AdapterError | str | Block | Sequence[str | Block]
+Choice: TypeAlias = Step | Callable[[Request], Said]
+Line: TypeAlias = Choice | Said
+"""One line of a script: text, a call, or several blocks; an error; a step; or a function of the request that gives one
+of these."""
 
 
 def call(name: str, /, **arguments: Json) -> ToolUseBlock:
@@ -90,6 +92,9 @@ def as_step(line: Line) -> Choice:
     """One line of a script as a step."""
     if isinstance(line, Step) or callable(line):
         return line
+    if isinstance(line, AdapterError):
+        hint = line.retry_after
+        return Step(act="fail", error=line.error_class, message=line.message, retry_after=hint)
     return Step(content=Message(Role.assistant, line).content)
 
 
@@ -112,7 +117,9 @@ class Script:
         if self._keep is not None:
             del self.seen[: len(self.seen) - self._keep]
         choice = self.steps[min(self.asked, len(self.steps)) - 1]
-        return choice if isinstance(choice, Step) else choice(request)
+        while not isinstance(choice, Step):
+            choice = as_step(choice(request))
+        return choice
 
 
 def decide(step: Step, request: Request) -> Response | AdapterError:
