@@ -201,6 +201,20 @@ def test_an_error_is_one_line_and_the_chat_goes_on(tmp_path: Path) -> None:
         assert "Traceback" not in terminal.shown
 
 
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        ((), "no provider has a key"),
+        (("--continue",), "there is no conversation to go on with"),
+        (("--tools", "flies"), "did you mean 'files'?"),
+    ],
+)
+def test_what_keeps_a_chat_from_beginning(words: tuple[str, ...], says: str, tmp_path: Path) -> None:
+    with Terminal("chat", *words, home=tmp_path, environment={}) as terminal:
+        assert "Traceback" not in terminal.expect(says)
+        assert terminal.ended() in (2, 3)
+
+
 def test_a_pipe_is_no_terminal(here: Any) -> None:
     done = here("chat", "embedded:", stdin=b"hello")
     assert done.code == 2

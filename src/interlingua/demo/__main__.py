@@ -21,7 +21,9 @@ MODEL = "demo-model"
 PRICES = {MODEL: Price(input=3.0, output=15.0)}
 CLOSING = """
 The model was scripted. With a key of your own the same lines speak to a real one: set ANTHROPIC_API_KEY (or
-OPENAI_API_KEY, GEMINI_API_KEY, …), write Session("anthropic:sonnet", tools=[…]) and await session.run("…")."""
+OPENAI_API_KEY, GEMINI_API_KEY, …), write Session("anthropic:sonnet", tools=[…]) and await session.run("…").
+Without a key, a small real model runs in this process: pip install 'interlingua[cli,local]',
+interlingua local get smollm2, interlingua chat local:smollm2."""
 
 
 async def main() -> None:
