@@ -206,7 +206,11 @@ def write_usual_turn(
     content, role, origin = message.content, message.role, message.origin
     if message.forms or message.extras or (history.unnamed and role is TOOL):
         return None
-    parts = [writers[block.__class__](block) for block in content]
+    parts: list[Any]
+    if len(content) == 1:  # a comprehension costs more than its only block
+        parts = [writers[content[0].__class__](content[0])]
+    else:
+        parts = [writers[block.__class__](block) for block in content]
     if None in parts:
         return None
     if origin is not None and origin is not history.reader:
