@@ -58,6 +58,18 @@ def test_a_conversation_is_exported(here: Any, tmp_path: Path) -> None:
     assert [message["role"] for message in body["messages"]] == ["user", "assistant", "tool", "assistant"]
 
 
+def test_what_was_taken_back_is_shown_and_not_sent(here: Any, tmp_path: Path) -> None:
+    store = tmp_path / "talks.db"
+    with SyncSession("embedded:", store=store) as session:
+        session.send("one")
+        session.send("two")
+        session.pop()
+    shown = here("sessions", "show", "last", "--store", str(store)).out.decode()
+    assert shown.count("(taken back)") == 2
+    body = json.loads(here("sessions", "export", "last", "--to", "openai-chat", "--store", str(store)).out)
+    assert [message["content"] for message in body["messages"]] == ["one", "You said: one"]
+
+
 def test_a_conversation_gets_new_prices(here: Any, tmp_path: Path) -> None:
     store = tmp_path / "talks.db"
     talk(store, "How is Oslo?")

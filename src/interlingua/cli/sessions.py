@@ -111,7 +111,8 @@ def _show(arguments: argparse.Namespace, store: SqliteStore) -> None:
     write_line(f"{saved.head.id} · {_model(saved)}")
     for message in saved.messages:
         write_line()
-        write_line(f"{_speaker(message)}:")
+        taken_back = " (taken back)" if message.id in saved.head.undone else ""
+        write_line(f"{_speaker(message)}{taken_back}:")
         for block in message.content:
             write_line(_told(block))
 
