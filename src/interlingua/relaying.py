@@ -28,7 +28,7 @@ from .models.pricing import Cost, Pricing
 from .serving import AnswerWriter, asks_for_usage, refuse_state
 from .types.base import Json
 from .types.events import Event, MessageComplete
-from .types.loss import Loss
+from .types.loss import Encoded, Loss
 from .types.messages import Origin
 from .types.request import Request
 from .types.response import Response
@@ -157,17 +157,11 @@ class RelayedCall:
         sent = self.response.losses if self.response is not None else ()
         return (*self._unrestored, *sent, *self.writer.losses)
 
-    def whole(self, response: Response, pricing: Pricing | None = None) -> Relayed:
-        """The answer at once."""
+    def whole(self, response: Response) -> Encoded:
+        """The answer at once, with the losses of both ways."""
         self.response = response
         written = self.writer.whole(response if self._carrier is None else self._carrier.response(response))
-        return Relayed(
-            body=written.body,
-            headers=written.headers,
-            losses=(*self._unrestored, *response.losses, *written.losses),
-            response=response,
-            cost=(pricing or Pricing()).of(response),
-        )
+        return replace(written, losses=(*self._unrestored, *response.losses, *written.losses))
 
     def feed(self, event: Event) -> bytes:
         """The bytes that say an event. None before the first content, because until then the call may fail."""
@@ -212,7 +206,7 @@ async def relay(body: Json, *, dialect: str, to: str | ProviderAdapter, **asked:
     """
     call, pricing = _call(body, dialect, asked)
     async with _client(to, asked) as client:
-        return call.whole(await client.complete(call.request), pricing)
+        return _relayed(call, await client.complete(call.request), pricing)
 
 
 def relay_sync(body: Json, *, dialect: str, to: str | Client | Router, **asked: Unpack[Asked]) -> Relayed:
@@ -220,7 +214,12 @@ def relay_sync(body: Json, *, dialect: str, to: str | Client | Router, **asked: 
     call, pricing = _call(body, dialect, asked)
     with _sync_client(to, asked) as client:
         complete = client.complete_sync if isinstance(client, Router) else client.complete
-        return call.whole(complete(call.request), pricing)
+        return _relayed(call, complete(call.request), pricing)
+
+
+def _relayed(call: RelayedCall, response: Response, pricing: Pricing | None) -> Relayed:
+    written, cost = call.whole(response), (pricing or Pricing()).of(response)
+    return Relayed(body=written.body, headers=written.headers, losses=written.losses, response=response, cost=cost)
 
 
 # ------------------------------------------------------------------------------------------------------------- streams

@@ -16,7 +16,7 @@ import pytest
 from gateway.asking import BEDROCK, CALLS, CHAT, CLAUDE, GEMINI, JUDGES, OLLAMA, QUESTION, RESPONSES, TEXT, body_of
 from gateway.raw_http import Recorder, fetch, recorder
 from gateway.serving_gateway import MODEL, UPSTREAMS, Served, gateway, manager_for, served
-from interlingua import DIALECTS, dialect
+from interlingua import DIALECTS, Price, Pricing, dialect
 from interlingua.client.embedded import Script, Step
 from interlingua.gateway.admission import Key, hash_key
 from interlingua.gateway.config import Route, Settings, Snapshot
@@ -507,3 +507,22 @@ def test_odd_paths_and_methods_are_refused(plain: Served) -> None:
         ):
             got = fetch(plain.url, path, b"{}" if method in ("POST", "PUT", "PATCH") else None, method=method)
             assert 400 <= got.status < 500 or got.status == 501
+
+
+# ------------------------------------------------------------------------------------------------------- what it cost
+
+
+@pytest.mark.parametrize("client", [CHAT, CLAUDE], ids=["passed", "translated"])
+@pytest.mark.parametrize("stream", [False, True], ids=["whole", "stream"])
+def test_the_cost_is_told_in_the_receipt_and_counted_once(client: str, stream: bool) -> None:
+    with served(Script(CALLS)) as (running, _):
+        price = Price(input=1_000_000.0, output=0.0)
+        running.state.pricing = Pricing({f"openai-chat:{MODEL}": price})
+        path, body = asking(client, stream=stream)
+        fetch(running.url, path, {**body, "stream_options": {"include_usage": True}} if client == CHAT else body)
+        id = running.state.receipts.all()[0].id
+        receipt = fetch(running.url, f"/receipts/{id}").json()
+        assert receipt["cost_usd"] == receipt["usage"]["input_tokens"] > 0
+        for _ in range(2):
+            told = fetch(running.url, "/metrics").body.decode()
+            assert f"interlingua_cost_usd_total {receipt['cost_usd']:.12g}\n" in told

@@ -119,6 +119,7 @@ class Gateway:
         found = self.state.receipts.find(id, None if key is None else key.name)
         if found is None:
             raise InvalidRequestError("there is no such receipt; they are kept for an hour", provider_status=NOT_FOUND)
+        self.state.price(found)
         await answer.whole(200, JSON, msgspec.json.encode(found.shown()))
 
     async def _refuse(self, answer: Answer, error: AdapterError, dialect: str) -> None:
@@ -170,6 +171,7 @@ async def ready(state: State, answer: Answer) -> None:
 
 async def metrics(state: State, answer: Answer) -> None:
     """Counters, for Prometheus."""
+    state.priced()
     state.metrics.set("interlingua_open_requests", state.open)
     await answer.whole(200, TEXT, state.metrics.text().encode())
 

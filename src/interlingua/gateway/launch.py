@@ -74,7 +74,7 @@ def run(arguments: argparse.Namespace) -> int:
         return _complain(f"launch needs the extra `gateway`: pip install 'interlingua[gateway]' ({error})", USAGE)
     except (ConfigError, NotConfigured, StartError) as error:
         return _complain(str(error), USAGE)
-    receipts = state.receipts.all()
+    receipts = state.priced()
     sys.stderr.write(json.dumps(totals(receipts)) + "\n" if arguments.json else summary(receipts))
     return code
 

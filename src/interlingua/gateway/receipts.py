@@ -40,10 +40,13 @@ class Receipt(Struct, omit_defaults=True):
     attempts: int = 0
     usage: TokenUsage | None = None
     cost_usd: float | None = None
+    billed: tuple[str, str] | None = None
+    """Provider and model whose price is still to be looked up: that costs more than the call itself."""
 
     def shown(self) -> dict[str, Json]:
         """As a client sees it."""
         told = asdict(self)
+        del told["billed"]
         told["losses"] = [asdict(loss) for loss in self.losses]
         told["route"] = [asdict(attempt) for attempt in self.route]
         told["usage"] = None if self.usage is None else _counts(self.usage)
@@ -57,8 +60,16 @@ def _counts(usage: TokenUsage) -> dict[str, Any]:
 class Receipts:
     """The newest receipts, each for the key whose call it was."""
 
-    def __init__(self, clock: Callable[[], float], *, seconds: float = SECONDS, most: int = MOST) -> None:
-        self._clock, self._seconds, self._most = clock, seconds, most
+    def __init__(
+        self,
+        clock: Callable[[], float],
+        drop: Callable[[Receipt], object],
+        *,
+        seconds: float = SECONDS,
+        most: int = MOST,
+    ) -> None:
+        """``drop`` is called with each receipt that is not kept any longer."""
+        self._clock, self._drop, self._seconds, self._most = clock, drop, seconds, most
         self._kept: dict[str, tuple[float, str | None, Receipt]] = {}
 
     def keep(self, receipt: Receipt, key: str | None) -> None:
@@ -69,7 +80,7 @@ class Receipts:
             oldest = next(iter(self._kept))
             if len(self._kept) <= self._most and self._kept[oldest][0] > now - self._seconds:
                 break
-            del self._kept[oldest]
+            self._drop(self._kept.pop(oldest)[2])
 
     def find(self, id: str, key: str | None) -> Receipt | None:
         """The receipt of that id, if it is this key's."""

@@ -20,6 +20,7 @@ from ..client.adapter import Passage, new_ulid
 from ..client.async_client import AsyncClient
 from ..client.http import HttpRequest, Timeouts
 from ..errors import AdapterError, InvalidRequestError, LossyTranslation, ServerError
+from ..models.pricing import detailed_usage
 from ..relaying import RelayedCall
 from ..serving import SERVED, Entrance
 from ..types.loss import Loss
@@ -237,9 +238,7 @@ class Call:
         if found is not None:
             self.receipt.usage = found.usage
             provider, _, model = (self.receipt.served or "").partition(":")
-            if found.usage is not None:
-                cost = self.state.pricing.cost(found.usage, provider, found.model or model)
-                self.receipt.cost_usd = cost.cost_usd
+            self.receipt.billed = provider, found.model or model
 
     # ---------------------------------------------------------------------------------------- other dialect: translated
 
@@ -295,9 +294,10 @@ class Call:
     ) -> None:
         if self._policy == "strict":
             self._judge(client.exchange(request, stream=False).losses)
-        whole = relayed.whole(await client.complete(request, budget=candidates.budget), self.state.pricing)
+        response = await client.complete(request, budget=candidates.budget)
+        whole = relayed.whole(response)
         self.receipt.losses = whole.losses
-        self._declare(whole.response.losses)
+        self._declare(response.losses)
         self._settle(relayed)
         await self.answer.whole(200, {**JSON, **whole.headers}, msgspec.json.encode(whole.body))
 
@@ -325,8 +325,10 @@ class Call:
             return
         self._carrier.keep(response)
         self.receipt.losses = self.receipt.losses or relayed.losses
-        self.receipt.usage, self.receipt.attempts = response.usage, response.attempts
-        self.receipt.cost_usd = self.state.pricing.of(response).cost_usd
+        self.receipt.usage = None if response.usage is None else detailed_usage(response)
+        self.receipt.attempts = response.attempts
+        provider, _, model = (self.receipt.served or "").partition(":")
+        self.receipt.billed = provider, response.model or model
 
     # ------------------------------------------------------------------------------------------------------ the receipt
 
@@ -344,5 +346,3 @@ class Call:
         if receipt.usage is not None:
             metrics.add("interlingua_tokens_total", receipt.usage.total_input_tokens, kind="input")
             metrics.add("interlingua_tokens_total", receipt.usage.output_tokens, kind="output")
-        if receipt.cost_usd:
-            metrics.add("interlingua_cost_usd_total", receipt.cost_usd)

@@ -17,7 +17,7 @@ from .carry import Envelopes, Vault
 from .choose import is_usable
 from .config import Snapshot, StartError
 from .metrics import Metrics
-from .receipts import Receipts
+from .receipts import Receipt, Receipts
 
 __all__ = ["State"]
 
@@ -37,7 +37,7 @@ class State:
         self.manager = manager or ProviderManager(snapshot.settings.models, on_loss="allow", **managing)
         self.router = Router((), self.manager, clock=clock)
         self.admission = Admission(snapshot.keys, clock)
-        self.receipts, self.metrics, self.vault = Receipts(clock), Metrics(), Vault(clock)
+        self.receipts, self.metrics, self.vault = Receipts(clock, self.price), Metrics(), Vault(clock)
         self.envelopes = Envelopes(_secret(snapshot.settings.secret_env))
         self.pricing = Pricing(self.manager.configuration.prices)
         self.made_keys: tuple[Key, ...] = ()
@@ -52,6 +52,22 @@ class State:
         self.admission.replace(snapshot.keys or self.made_keys)
         self.manager.refresh()
         self.pricing = Pricing(self.manager.configuration.prices)
+
+    def price(self, receipt: Receipt) -> None:
+        """Look up what a call cost, and count it. Done when somebody asks, or at the latest when it is forgotten."""
+        if receipt.billed is None or receipt.usage is None:
+            return
+        receipt.cost_usd = self.pricing.cost(receipt.usage, *receipt.billed).cost_usd
+        receipt.billed = None
+        if receipt.cost_usd:
+            self.metrics.add("interlingua_cost_usd_total", receipt.cost_usd)
+
+    def priced(self) -> list[Receipt]:
+        """All receipts that are kept, with their costs."""
+        receipts = self.receipts.all()
+        for receipt in receipts:
+            self.price(receipt)
+        return receipts
 
     def listed(self, key: Key | None) -> list[Listed]:
         """The models that a key may use: routes with a name of their own, then the configured models."""
