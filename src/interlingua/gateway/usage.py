@@ -23,7 +23,8 @@ class UsageReader:
         self._dialect, self._stream = dialect, stream
         self._kept: list[bytes] = []
         self._open: list[bytes] = []
-        self._size = 0
+        self._size, self._tail = 0, b""
+        self._ends = ENDS.get(dialect, BLANK_LINE)
 
     def feed(self, chunk: bytes) -> None:
         """Some bytes of the answer."""
@@ -31,11 +32,13 @@ class UsageReader:
         if not self._stream:
             self._size += len(chunk)
             return
-        if not chunk.endswith((b"\n", b"\r")) and self._dialect != FRAMED:
+        self._tail = chunk[-4:] if len(chunk) >= 4 else (self._tail + chunk)[-4:]
+        if not self._tail.endswith(self._ends):
             return  # an event goes on in the next chunk
         events = b"".join(self._open) if len(self._open) > 1 else chunk
         self._open.clear()
         if self._dialect == FRAMED or any(mark in events for mark in MARKS):
+            events = events if self._dialect == FRAMED else _counting(events)
             self._size += len(events)
             if self._size <= MOST:
                 self._kept.append(events)
@@ -60,5 +63,16 @@ class UsageReader:
         return None if found is None else found.usage
 
 
+def _counting(events: bytes) -> bytes:
+    """Of several events that came at once, those that count tokens."""
+    end = b"\n\n" if b"\n\n" in events else b"\r\n\r\n" if b"\r\n\r\n" in events else b"\n"
+    found = [event for event in events.split(end) if NULL not in event and any(mark in event for mark in MARKS)]
+    return b"".join(event + end for event in found)
+
+
+NULL = b'"usage":null'
+BLANK_LINE = (b"\n\n", b"\r\n\r\n")
 FRAMED = "bedrock-converse"
 """Its events are binary frames, which no line ends."""
+ENDS: dict[str, tuple[bytes, ...]] = {"ollama": (b"\n",), FRAMED: (b"",)}
+"""What ends an event, where that is no blank line."""
