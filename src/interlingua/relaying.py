@@ -21,7 +21,6 @@ from .client.client_parts import Partial
 from .client.connect import connect, connect_sync
 from .client.held_events import BEFORE_CONTENT
 from .client.sync_client import Client
-from .codec.issuer import issued_by
 from .dialects import dialect as find
 from .errors import AdapterError
 from .models.pricing import Cost, Pricing
@@ -129,9 +128,7 @@ class RelayedCall:
         if checked:
             refuse_state(body, dialect)
             codec.validate_request(body)
-        request = codec.decode_request(body, headers)
-        if issuer is not None:
-            request = replace(request, messages=issued_by(request.messages, issuer))
+        request = codec.decode_request(body, headers, issuer=issuer)
         self._carrier = carrier
         self._unrestored: tuple[Loss, ...] = ()
         if carrier is not None:

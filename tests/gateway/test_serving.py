@@ -11,7 +11,9 @@ import pytest
 from interlingua import (
     DIALECTS,
     InvalidRequestError,
+    Message,
     NetworkError,
+    Origin,
     Request,
     Response,
     TextBlock,
@@ -321,3 +323,19 @@ def test_the_models_own_rules_hold_without_a_target() -> None:  # P7
     assert "thoughtSignature" in said
     body["model"] = "gemini-2.5-pro"
     assert "thoughtSignature" not in json.dumps(translate_request(body, source=CHAT, target=GEMINI).body)
+
+
+@every_dialect
+def test_the_caller_may_know_who_issued_the_reasoning(name: str) -> None:  # P12
+    turns = (Message("user", "hi"), Message("assistant", "x"))
+    body = {dialect(name).history_key: dialect(name).encode_messages(turns).body}
+    issuer = Origin("openai", RESPONSES, "gpt-5")
+    assert [turn.origin for turn in dialect(name).decode_request(body, issuer=issuer).messages] == [None, issuer]
+    assert dialect(name).decode_request(body).messages[1].origin == Origin(None, name)
+
+
+def test_the_version_that_a_client_asks_for_goes_on() -> None:  # P12
+    body = {"model": "m", "max_tokens": 1, "messages": [{"role": "user", "content": "hi"}]}
+    for version in ("2023-06-01", "2023-01-01"):
+        asked = dialect(CLAUDE).decode_request(body, {"Anthropic-Version": version})
+        assert dialect(CLAUDE).encode_request(asked).headers == {"anthropic-version": version}

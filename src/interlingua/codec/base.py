@@ -128,7 +128,12 @@ class Dialect(ABC):
 
     @abstractmethod
     def decode_request(
-        self, body: Json, headers: Headers | None = None, model: str | None = None, stream: bool | None = None
+        self,
+        body: Json,
+        headers: Headers | None = None,
+        model: str | None = None,
+        stream: bool | None = None,
+        issuer: Origin | None = None,
     ) -> Request: ...
 
     @abstractmethod

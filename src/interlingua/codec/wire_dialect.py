@@ -18,12 +18,13 @@ from ..types.base import Json
 from ..types.blocks import Block
 from ..types.capabilities import Target
 from ..types.loss import Encoded
-from ..types.messages import Message
+from ..types.messages import Message, Origin
 from ..types.request import Request
 from ..types.response import Response
 from ..types.tools import Tool, ToolChoice
 from .base import Dialect, Headers, StreamDecoder
 from .incomplete import cut_answer, cut_history
+from .issuer import issued_by
 from .ledger import Ledger
 from .offered_tools import narrow
 from .output import forcing, speaking, spoken
@@ -84,9 +85,15 @@ class WireDialect(Dialect):
         return forcing(lambda asked: self.write_request(asked, target), request, target)
 
     def decode_request(
-        self, body: Json, headers: Headers | None = None, model: str | None = None, stream: bool | None = None
+        self,
+        body: Json,
+        headers: Headers | None = None,
+        model: str | None = None,
+        stream: bool | None = None,
+        issuer: Origin | None = None,
     ) -> Request:
-        return self.read_request(body, headers, model, stream)
+        request = self.read_request(body, headers, model, stream)
+        return request if issuer is None else replace(request, messages=issued_by(request.messages, issuer))
 
     def encode_response(self, response: Response, request: Request | None = None) -> Encoded:
         if (cut := cut_answer(response, pieces=self.in_pieces, texts=self.cut_texts)) is not None:

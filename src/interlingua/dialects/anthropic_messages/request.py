@@ -2,7 +2,8 @@
 
 Marks: ``messages`` (there were none: ``absent``, or the list was ``empty``), ``system`` (it was a string), ``tools``
 (``absent``, though the history has calls), ``max_tokens`` (``absent``), ``model`` and ``stream`` (they stood in the
-URL), ``output_format`` (it stood at the top), ``verbatim`` (fields that the protocol would refuse; they came from it).
+URL), ``output_format`` (it stood at the top), ``verbatim`` (fields that the protocol would refuse; they came from it),
+``version`` (of the protocol, where the header asked for another).
 """
 
 from __future__ import annotations
@@ -63,6 +64,8 @@ def read_outside(
     for key, value in (headers or {}).items():
         if key.lower() == "anthropic-beta" and value:
             fields["betas"] = tuple(beta.strip() for beta in value.split(",") if beta.strip())
+        elif key.lower() == "anthropic-version" and value != VERSION:
+            marks["version"] = value
 
 
 def read_lists(rest: Wire, fields: dict[str, Any], marks: Wire) -> None:
@@ -140,7 +143,7 @@ def write_request(request: Request, target: Target | None) -> Encoded:
     if request.extras:
         merge(body, request.extras.get(NAME, {}))
         ledger.foreign(request, NAME)
-    headers = {"anthropic-version": VERSION}
+    headers = {"anthropic-version": mark.get("version", VERSION)}
     if request.betas:
         headers["anthropic-beta"] = ",".join(request.betas)
     return Encoded(body, PATH, headers, tuple(ledger.losses))
