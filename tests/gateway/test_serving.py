@@ -339,3 +339,13 @@ def test_the_version_that_a_client_asks_for_goes_on() -> None:  # P12
     for version in ("2023-06-01", "2023-01-01"):
         asked = dialect(CLAUDE).decode_request(body, {"Anthropic-Version": version})
         assert dialect(CLAUDE).encode_request(asked).headers == {"anthropic-version": version}
+
+
+def test_neighbouring_texts_are_parts_of_one_item_of_responses() -> None:  # P6
+    """Codex shows the last item as the answer."""
+    texts = Response((TextBlock("All done"), TextBlock("."), ToolUseBlock("c", "f"), TextBlock("!")), "end_turn")
+    output = writer(RESPONSES).whole(texts).body["output"]
+    assert [[part["text"] for part in item.get("content", ())] for item in output] == [["All done", "."], [], ["!"]]
+    events = [json.loads(line[6:]) for line in streamed(writer(RESPONSES), texts).splitlines() if line[:5] == b"data:"]
+    assert events[-1]["response"]["output"] == output
+    assert len({item["id"] for item in output}) == 3

@@ -33,7 +33,8 @@ ITEM_IDS: dict[str, dict[type[Block], Callable[[str], Json]]] = {
         ToolUseBlock: lambda id: {"id": f"fc_{id}"},
     }
 }
-"""Protocols whose blocks have ids of their own, by which clients know them in later turns: the residue that says it."""
+"""Protocols whose answers are items with ids, by which clients know them in later turns: the residue that says the id.
+Neighbouring texts are parts of one item, because clients show the last item as the answer."""
 
 USAGE_IF_ASKED = {"openai-chat": ("stream_options", "include_usage")}
 """Where a request asks for the usage of a stream, in protocols that leave it out otherwise."""
@@ -74,6 +75,7 @@ class AnswerWriter:
         self._item_ids = ITEM_IDS.get(dialect, {})
         self._encoder = self._codec.stream_encoder(request)
         self._finished: list[tuple[Block, Block]] = []
+        self._kinds: dict[int, type[Block]] = {}
         self._array = SseDecoder() if array else None
         self._first = True
         self._stamps: dict[type[Any], Callable[[Any], Event]] = {
@@ -171,8 +173,13 @@ class AnswerWriter:
 
     def _stamped(self, index: int, block: Block) -> Block:
         residue = self._item_ids.get(type(block))
-        if residue is None or self.dialect in block.extras:
+        if residue is None:
             return block
+        self._kinds[index] = type(block)
+        if self.dialect in block.extras or self.dialect in block.forms:
+            return block
+        if type(block) is TextBlock and self._kinds.get(index - 1) is TextBlock:
+            return replace(block, forms={**block.forms, self.dialect: {"joined": True}})
         return replace(block, extras={**block.extras, self.dialect: residue(f"{self._token}_{index}")})
 
     def _named(self, response: Response) -> Response:
