@@ -18,6 +18,7 @@ HOME = Path(__file__).resolve().parents[1]
 PAGES = [HOME / "README.md", *sorted((HOME / "docs").glob("*.md"))]
 PYTHON = re.compile(r"```python\n(.*?)```", re.DOTALL)
 YAML = re.compile(r"```yaml\n# (\S+\.yaml)\n(.*?)```", re.DOTALL)
+ALIASES = ("Json", "OutputType")
 IMPORT = re.compile(r"^from (interlingua(?:\.\w+)+) import (.+)$", re.MULTILINE)
 
 
@@ -71,3 +72,9 @@ def test_the_readme_says_how_to_install_the_package_and_its_extras() -> None:  #
     project = tomllib.loads((HOME / "pyproject.toml").read_text())["project"]
     assert "pip install " in text
     assert [extra for extra in project["optional-dependencies"] if extra != "dev" and f"`{extra}`" not in text] == []
+
+
+def test_every_public_name_stands_in_a_block() -> None:
+    """Whoever looks for a name finds it used. Aliases that only describe types are left out."""
+    shown = "\n".join(code for _, code, _ in blocks())
+    assert [name for name in interlingua.__all__ if not re.search(rf"\b{name}\b", shown) and name not in ALIASES] == []
