@@ -60,7 +60,8 @@ AFTER = {
     "allowed": "_x",
 }
 # Numbers that have a range: a value within it.
-WITHIN = {"temperature": (0.5, 0.25), "top_p": (0.5, 0.25)}
+SHARES = ("temperature", "top_p", "frequency_penalty", "presence_penalty")
+WITHIN: dict[str, tuple[float, float]] = dict.fromkeys(SHARES, (0.5, 0.25))
 # Of JSON Schemas only prose is changed: another type or bound would be another schema.
 SCHEMAS = frozenset({"input_schema", "output_schema"})
 PROSE = frozenset({"description", "title"})

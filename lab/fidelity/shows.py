@@ -42,6 +42,7 @@ Changes: TypeAlias = dict[str, tuple[Json, Json]]
 # objects.
 DERIVED: dict[str, tuple[str, ...]] = {
     "stream": ("/stream_options",),
+    "logprobs": ("top_logprobs", "generationConfig/logprobs"),
     "tools/strict": ("/input_schema", "/parameters", "/inputSchema"),
 }
 CITED = ("citation", "annotation", "grounding")

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from interlingua import Request
+from typing import Any
+
+import pytest
+
+from interlingua import DIALECTS, Message, Request, dialect
 from pairs.check import check, lossy, sent
 
 
@@ -149,6 +153,127 @@ def test_verbosity() -> None:
         ollama=lossy({}, "verbosity dropped"),
         bedrock_converse=lossy({}, "verbosity dropped"),
     )
+
+
+def test_penalties() -> None:
+    check(
+        Request(frequency_penalty=0.5, presence_penalty=-1),
+        anthropic_messages=lossy({}, "frequency_penalty dropped", "presence_penalty dropped"),
+        openai_chat={"frequency_penalty": 0.5, "presence_penalty": -1},
+        openai_responses=lossy({}, "frequency_penalty dropped", "presence_penalty dropped"),
+        gemini={"generationConfig": {"frequencyPenalty": 0.5, "presencePenalty": -1}},
+        ollama={"options": {"frequency_penalty": 0.5, "presence_penalty": -1}},
+        bedrock_converse=lossy({}, "frequency_penalty dropped", "presence_penalty dropped"),
+    )
+
+
+def test_several_answers() -> None:
+    check(
+        Request(n=2),
+        anthropic_messages=lossy({}, "n dropped"),
+        openai_chat={"n": 2},
+        openai_responses=lossy({}, "n dropped"),
+        gemini={"generationConfig": {"candidateCount": 2}},
+        ollama=lossy({}, "n dropped"),
+        bedrock_converse=lossy({}, "n dropped"),
+    )
+
+
+def test_log_probabilities() -> None:
+    check(
+        Request(logprobs=True, top_logprobs=3),
+        anthropic_messages=lossy({}, "logprobs dropped", "top_logprobs dropped"),
+        openai_chat={"logprobs": True, "top_logprobs": 3},
+        openai_responses={"include": ["message.output_text.logprobs"], "top_logprobs": 3},
+        gemini={"generationConfig": {"responseLogprobs": True, "logprobs": 3}},
+        ollama={"logprobs": True, "top_logprobs": 3},
+        bedrock_converse=lossy({}, "logprobs dropped", "top_logprobs dropped"),
+    )
+
+
+@pytest.mark.parametrize("name", ["openai-chat", "gemini", "ollama"])
+def test_top_log_probabilities_need_log_probabilities(name: str) -> None:
+    def lost(**fields: Any) -> list[tuple[str, str, str]]:
+        losses = dialect(name).encode_request(Request([Message("user", "hi")], **fields)).losses
+        return [(loss.path, loss.kind, loss.weight) for loss in losses if "logprobs" in loss.path]
+
+    assert lost(top_logprobs=3) == [("logprobs", "added", "form")]
+    assert lost(top_logprobs=3, logprobs=False) == [("top_logprobs", "dropped", "content")]
+    assert lost(top_logprobs=0) == [("top_logprobs", "dropped", "form")]
+
+
+@pytest.mark.parametrize(
+    ("name", "body"),
+    [
+        ("openai-chat", {"messages": [], "top_logprobs": 3}),
+        ("openai-chat", {"messages": [], "logprobs": False, "top_logprobs": 0}),
+        ("openai-chat", {"messages": [], "response_format": {"type": "json_object", "schema": {}}}),
+        ("openai-responses", {"input": "hi", "include": ["message.output_text.logprobs", "x"]}),
+        ("openai-responses", {"input": "hi", "include": ["x", "message.output_text.logprobs"]}),
+        ("openai-responses", {"input": "hi", "include": None, "text": {"format": {"type": "json_object", "x": 1}}}),
+        ("openai-responses", {"input": "hi", "text": {"format": {"type": "json_object"}, "verbosity": "low"}}),
+        ("gemini", {"contents": [], "generationConfig": {"logprobs": 3, "responseMimeType": "application/json"}}),
+        ("gemini", {"contents": [], "generationConfig": {"responseMimeType": "application/json", "responseSchema": 1}}),
+        ("ollama", {"messages": [], "stream": True, "top_logprobs": 3, "format": "json"}),
+    ],
+)
+def test_shared_parameters_are_written_back(name: str, body: dict[str, Any]) -> None:
+    encoded = dialect(name).encode_request(dialect(name).decode_request(body))
+    assert (encoded.body, encoded.losses) == (body, ())
+
+
+def test_what_the_provider_keeps() -> None:
+    check(
+        Request(prompt_cache_key="agents-1", store=False),
+        anthropic_messages=lossy({}, "prompt_cache_key dropped", "store dropped"),
+        openai_chat={"prompt_cache_key": "agents-1", "store": False},
+        openai_responses={"prompt_cache_key": "agents-1", "store": False},
+        gemini=lossy({"store": False}, "prompt_cache_key dropped"),
+        ollama=lossy({}, "prompt_cache_key dropped", "store dropped"),
+        bedrock_converse=lossy({}, "prompt_cache_key dropped", "store dropped"),
+    )
+
+
+def test_user() -> None:
+    check(
+        Request(user="u-1"),
+        anthropic_messages=lossy({}, "user dropped"),
+        openai_chat={"user": "u-1"},
+        openai_responses={"user": "u-1"},
+        gemini=lossy({}, "user dropped"),
+        ollama=lossy({}, "user dropped"),
+        bedrock_converse=lossy({}, "user dropped"),
+    )
+
+
+def test_json_of_any_shape() -> None:
+    check(
+        Request(json_output=True),
+        anthropic_messages=lossy({}, "json_output dropped"),
+        openai_chat={"response_format": {"type": "json_object"}},
+        openai_responses={"text": {"format": {"type": "json_object"}}},
+        gemini={"generationConfig": {"responseMimeType": "application/json"}},
+        ollama={"format": "json"},
+        bedrock_converse=lossy({}, "json_output dropped"),
+    )
+
+
+@pytest.mark.parametrize("name", DIALECTS)
+@pytest.mark.parametrize(
+    "default",
+    [{"n": 1}, {"frequency_penalty": 0}, {"presence_penalty": 0.0}, {"logprobs": False}, {"json_output": False}],
+    ids=str,
+)
+def test_a_default_that_is_lost_is_form(name: str, default: dict[str, Any]) -> None:
+    losses = dialect(name).encode_request(Request([Message("user", "hi")], **default)).losses
+    assert {loss.weight for loss in losses if loss.path in default} <= {"form"}
+
+
+def test_a_schema_asks_for_json_already() -> None:
+    request = Request([Message("user", "hi")], output_schema={"type": "object"}, json_output=True)
+    for name in ("openai-chat", "openai-responses", "gemini", "ollama"):
+        losses = dialect(name).encode_request(request).losses
+        assert [(loss.kind, loss.weight) for loss in losses if loss.path == "json_output"] == [("dropped", "form")]
 
 
 def test_betas() -> None:

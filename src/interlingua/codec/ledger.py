@@ -7,6 +7,7 @@ the wire's own words.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -17,7 +18,7 @@ from ..types.tools import ServerTool
 from .ids import IdMap
 from .json import Wire, is_dict, is_list, is_object
 
-__all__ = ["Ledger", "is_blank"]
+__all__ = ["Ledger", "is_blank", "weigh"]
 
 # Residue of a request, and blocks, that speak of what a server keeps.
 KEPT_BY_SERVER = frozenset(
@@ -26,8 +27,17 @@ KEPT_BY_SERVER = frozenset(
 )
 # Residue of a block that says nothing to a model: names that a server gave, and the state of an item.
 LABELS = frozenset(("id", "status", "index", "item"))
-# Residue that says what its absence says.
-DEFAULTS: Wire = {"n": 1, "candidateCount": 1, "presence_penalty": 0, "frequency_penalty": 0, "prefix": False}
+# Parameters and residue that say what their absence says.
+DEFAULTS: Wire = {
+    "n": 1,
+    "candidateCount": 1,
+    "presence_penalty": 0,
+    "frequency_penalty": 0,
+    "logprobs": False,
+    "top_logprobs": 0,
+    "json_output": False,
+    "prefix": False,
+}
 QUOTED = 60
 """How many characters of a name are quoted: a log must not fill with what a wire put in the place of one."""
 NAMED = 4
@@ -169,6 +179,11 @@ def _weight(key: str, value: Json, *, whole: bool) -> LossWeight:
         return "form" if all(_weight(k, v, whole=whole) == "form" for k, v in value.items()) else "content"
     by_default = key in DEFAULTS and value == DEFAULTS[key]
     return "form" if by_default or is_blank(value) or (key in LABELS and not whole) else "content"
+
+
+def weigh(name: str, value: Any, weight: LossWeight) -> LossWeight:
+    """How much it matters that a parameter is lost: its default is form alone."""
+    return "form" if name in DEFAULTS and value == DEFAULTS[name] else weight
 
 
 def is_blank(value: Json) -> bool:

@@ -46,6 +46,7 @@ __all__ = [
     "say_name",
     "speaking",
     "spoken",
+    "wants_json",
     "wants_spoken",
 ]
 
@@ -67,6 +68,15 @@ def forced_output(request: Request, target: Target | None, ledger: Ledger) -> Re
     if request.output_name is not None:
         ledger.lose_form("dropped", f"the schema is sent as the tool {OUTPUT_TOOL}", "output_name")
     return replace(request, output_schema=None, output_name=None, tools=(*request.tools, tool), tool_choice=choice)
+
+
+def wants_json(request: Request, ledger: Ledger) -> bool:
+    """Whether JSON of any shape is asked for. A schema asks for it already, and False asks for nothing."""
+    if request.json_output is None or (request.json_output and request.output_schema is None):
+        return bool(request.json_output)
+    why = "the schema asks for JSON already" if request.json_output else "false says the same as nothing"
+    ledger.lose_form("dropped", why, "json_output")
+    return False
 
 
 def read_name(inner: Wire, fields: dict[str, Any]) -> None:

@@ -35,7 +35,7 @@ from ..types.base import Json
 from ..types.loss import LossKind, LossWeight
 from .field_kinds import Accepted, usual_kind
 from .kinds import ANY, OMIT, REFUSED, Kind
-from .ledger import Ledger
+from .ledger import Ledger, weigh
 from .other_keys import put_keys, take_keys
 from .paths import ABSENT, find, fresh, put, remove
 from .together import Together, put_together, take_together
@@ -259,7 +259,7 @@ class Row:
                 put_keys(field, held, wire, spelling[field.name], partial(_written, field, held, ledger, marks))
             elif not field.key:
                 if held != field.default and field.reason:
-                    ledger.lose(field.loss, field.reason, field.name, weight=field.weight)
+                    ledger.lose(field.loss, field.reason, field.name, weight=weigh(field.name, held, field.weight))
             elif not _put(field, held, wire, ledger, marks, spelling.get(field.name)):
                 return False
         return True

@@ -15,14 +15,16 @@ from msgspec.structs import replace
 from ..types.base import Json
 from ..types.blocks import BlockBase, JsonBlock, RefusalBlock, ServerToolUseBlock, TextBlock, ToolUseBlock
 from ..types.loss import LossWeight
+from ..types.request import Request
 from ..types.tools import ToolDefinition
 from .ids import IdRule
 from .ledger import Ledger
-from .rows import Rule
+from .rows import Rule, unsaid
 from .schemas import is_strict_form, say_strict
 from .stream import dump
 
 __all__ = [
+    "LOGPROBS_ASKED",
     "Condition",
     "among",
     "as_json_text",
@@ -35,7 +37,9 @@ __all__ = [
     "hosted_here",
     "is_json_call",
     "lacking",
+    "mark_unasked_logprobs",
     "matching",
+    "no_word",
     "present",
     "rule",
     "sendable",
@@ -43,9 +47,16 @@ __all__ = [
 ]
 
 Fit = Callable[[Any, Ledger], Any]
+WEIGHTS: dict[str, LossWeight] = {"prompt_cache_key": "form", "store": "state"}
+"""How much the loss of a parameter matters, where it does not change the answer."""
 WORD_CHARACTERS = f"{ascii_letters}{digits}_"
 
 # ---------------------------------------------------------------------------------------------------------- conditions
+
+
+def no_word(dialect: str, names: str) -> dict[str, Any]:
+    """The entries of a row for fields that a protocol has no word for: using one is a loss."""
+    return {name: unsaid(f"{dialect} has no `{name}`", WEIGHTS.get(name, "content")) for name in names.split()}
 
 
 class Condition(NamedTuple):
@@ -252,3 +263,28 @@ def as_text(reason: str) -> Fit:
 def _as_text(value: BlockBase, text: str) -> TextBlock:
     """A text block with all that another block had beside its own."""
     return TextBlock(text, signature=value.signature, cache=value.cache, extras=value.extras, forms=value.forms)
+
+
+# --------------------------------------------------------------------------------------------------- log probabilities
+
+
+def _asks_for_logprobs(request: Request) -> bool:
+    return request.top_logprobs is None or request.logprobs is True
+
+
+def _asking_for_logprobs(request: Request, ledger: Ledger) -> Request:
+    if request.top_logprobs and request.logprobs is None:
+        ledger.lose_form("added", "`top_logprobs` needs `logprobs`, which was added", "logprobs")
+        return replace(request, logprobs=True)
+    weight: LossWeight = "content" if request.top_logprobs else "form"
+    ledger.lose("dropped", "`top_logprobs` needs `logprobs`", "top_logprobs", weight=weight)
+    return replace(request, top_logprobs=None)
+
+
+LOGPROBS_ASKED = rule(when("top_logprobs", _asks_for_logprobs), _asking_for_logprobs)
+
+
+def mark_unasked_logprobs(fields: Mapping[str, Any], marks: dict[str, Any]) -> None:
+    """Mark a request that was read with ``top_logprobs`` alone: it is written as it came."""
+    if fields.get("top_logprobs") is not None and fields.get("logprobs") is not True:
+        marks.setdefault("verbatim", []).append("top_logprobs")

@@ -22,6 +22,7 @@ TOOL_TYPES: frozenset[type] = frozenset(get_args(Tool))
 CHOICES = frozenset({ToolChoice, type(None)})
 DICTS = frozenset({dict, type(None)})
 SHARES = frozenset({int, float, type(None)})
+FLAGS = frozenset({bool, type(None)})
 
 
 MODES = (None, "adaptive", "enabled", "disabled", "between_tools")
@@ -70,6 +71,21 @@ class Request(Value, frozen=True):
     """What ``output_schema`` is called, in protocols that name it."""
     verbosity: str | None = None
     """How long the answer shall be: ``low``, ``medium`` or ``high``."""
+    frequency_penalty: int | float | None = None
+    presence_penalty: int | float | None = None
+    n: int | None = None
+    """How many answers to give. A response holds the first; the others are in its ``extras``."""
+    logprobs: bool | None = None
+    """Whether the answer tells how likely each token was; ``top_logprobs``: for how many others too."""
+    top_logprobs: int | None = None
+    prompt_cache_key: str | None = None
+    """A name for requests that begin alike, so that they reach the same cache."""
+    store: bool | None = None
+    """Whether the provider keeps the answer."""
+    user: str | None = None
+    """Who asks. Newer requests of OpenAI say ``metadata["user_id"]`` instead, which is another key."""
+    json_output: bool | None = None
+    """Whether the answer shall be JSON of any shape; ``output_schema`` says which."""
 
     if TYPE_CHECKING:  # what may be passed is wider than what is stored
 
@@ -95,6 +111,15 @@ class Request(Value, frozen=True):
             request_id: str | None = None,
             output_name: str | None = None,
             verbosity: str | None = None,
+            frequency_penalty: int | float | None = None,
+            presence_penalty: int | float | None = None,
+            n: int | None = None,
+            logprobs: bool | None = None,
+            top_logprobs: int | None = None,
+            prompt_cache_key: str | None = None,
+            store: bool | None = None,
+            user: str | None = None,
+            json_output: bool | None = None,
             *,
             extras: dict[str, Json] = ...,
             forms: dict[str, Json] = ...,
@@ -109,16 +134,20 @@ class Request(Value, frozen=True):
             or type(self.thinking) not in THOUGHTS
         ):
             self._as_meant()
-        texts = (self.model, self.service_tier, self.request_id, self.output_name, self.verbosity)
+        texts = (self.model, self.service_tier, self.request_id, self.output_name, self.verbosity, self.user)
+        counts = (self.max_output_tokens, self.top_k, self.seed, self.n, self.top_logprobs)
+        shares = (self.temperature, self.top_p, self.frequency_penalty, self.presence_penalty)
         if not TEXTS.issuperset(map(type, texts)) or not TOOL_TYPES.issuperset(map(type, self.tools)):
             check(self)
         if not BLOCK_TYPES.issuperset(map(type, self.system)):
             check(self)
         if type(self.output_schema) not in DICTS or type(self.metadata) is not dict:
             check(self)
-        if not NUMBERS.issuperset((type(self.max_output_tokens), type(self.top_k), type(self.seed))) or not (
-            SHARES.issuperset((type(self.temperature), type(self.top_p)))
-        ):
+        if not NUMBERS.issuperset(map(type, counts)) or not SHARES.issuperset(map(type, shares)):
+            check(self)
+        if not FLAGS.issuperset(map(type, (self.logprobs, self.store, self.json_output))):
+            check(self)
+        if type(self.prompt_cache_key) not in TEXTS:
             check(self)
 
     def _as_meant(self) -> None:

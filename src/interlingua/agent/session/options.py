@@ -57,6 +57,14 @@ class TurnOptions(TypedDict, total=False):
     thinking: Thinking | str | int | bool | None
     service_tier: str | None
     verbosity: str | None
+    frequency_penalty: float | None
+    presence_penalty: float | None
+    n: int | None
+    logprobs: bool | None
+    top_logprobs: int | None
+    prompt_cache_key: str | None
+    user: str | None
+    json_output: bool | None
     betas: str | Iterable[str]
 
 

@@ -69,6 +69,13 @@ class Defaults(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=Tr
     thinking: ThinkingEntry | None = None
     service_tier: str | None = None
     verbosity: str | None = None
+    frequency_penalty: float | None = None
+    presence_penalty: float | None = None
+    logprobs: bool | None = None
+    top_logprobs: int | None = None
+    prompt_cache_key: str | None = None
+    store: bool | None = None
+    user: str | None = None
     betas: tuple[str, ...] | None = None
     metadata: dict[str, Any] | None = None
 

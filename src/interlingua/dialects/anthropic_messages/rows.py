@@ -12,7 +12,7 @@ from ...codec.fitted_kinds import OneOf
 from ...codec.json import is_object
 from ...codec.kinds import ANY, BOOL, INT, NUMBER, OBJECT, REFUSED, STRINGS, TEXT, Each, Negated, One, Texts, Vocabulary
 from ...codec.rows import Row, Rule, fill, instead, may, must, null, unsaid
-from ...codec.rules import as_json_text, as_text
+from ...codec.rules import as_json_text, as_text, no_word
 from ...codec.table import Frame, Table
 from ...codec.usage import Counts
 from ...types.base import Json
@@ -164,10 +164,11 @@ PARAMS = Frame(NAME,
         stop_sequences=may("stop_sequences", STRINGS),
         stream=may("stream", BOOL),
         service_tier=may("service_tier", TIERS),
-        seed=unsaid(f"{NAME} has no `seed`"),
-        verbosity=unsaid(f"{NAME} has no `verbosity`"),
+        json_output=unsaid(f"{NAME} gives JSON by a schema only"),
         output_name=unsaid(f"{NAME} has no `output_name`", "form"),
-        elsewhere="messages system tools tool_choice output_schema thinking metadata betas request_id"),
+        elsewhere="messages system tools tool_choice output_schema thinking metadata betas request_id",
+        **no_word(NAME, "seed verbosity frequency_penalty presence_penalty n logprobs top_logprobs"),
+        **no_word(NAME, "prompt_cache_key store user")),
 )
 ANSWER = Frame(NAME,
     Row(Response, None, constants={"type": "message", "role": "assistant", "stop_sequence": None},

@@ -18,7 +18,7 @@ from ...codec.json import Wire, is_array, is_object
 from ...codec.kinds import ANY, OBJECT, REFUSED, By, Each, Vocabulary
 from ...codec.ledger import Ledger
 from ...codec.rows import ELSEWHERE, Row, Rule, fill, instead, may, must, unsaid
-from ...codec.rules import as_text, drop
+from ...codec.rules import as_text, drop, no_word
 from ...codec.table import Frame, Table
 from ...codec.usage import Counts
 from ...types.base import Json
@@ -362,10 +362,11 @@ PARAMS = Frame(NAME,
         stop_sequences=may("inferenceConfig.stopSequences", FilledStrings(f"{NAME} accepts no empty stop sequence")),
         service_tier=may("serviceTier.type", TIERS),
         metadata=may("requestMetadata", By(rules.read_tags, rules.write_tags, name="an object of strings")),
-        seed=unsaid(f"{NAME} has no `seed`"),
-        verbosity=unsaid(f"{NAME} has no `verbosity`"),
+        json_output=unsaid(f"{NAME} gives JSON by a schema only"),
         elsewhere="messages model system tools tool_choice top_k output_schema output_name thinking betas stream"
-                  " request_id"),
+                  " request_id",
+        **no_word(NAME, "seed verbosity frequency_penalty presence_penalty n logprobs top_logprobs"),
+        **no_word(NAME, "prompt_cache_key store user")),
 )
 ANSWER = Frame(NAME,
     Row(Response, None, constants={"output.message.role": "assistant"},

@@ -140,6 +140,8 @@ class OutputSchema(SchemaKeys):
     mime = "generationConfig.responseMimeType"
 
     def read(self, found: Wire, marks: Wire) -> Any:
+        if found.keys() == {self.mime}:
+            return REFUSED  # a media type alone is no schema
         schema = self.read_schema(found)
         if schema is not None and found.get(self.mime) == JSON_TYPE:
             del found[self.mime]

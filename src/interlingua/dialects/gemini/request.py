@@ -22,7 +22,9 @@ from ...codec.json import is_array, is_object
 from ...codec.kinds import REFUSED
 from ...codec.ledger import Ledger
 from ...codec.marks import marks
-from ...codec.paths import merge
+from ...codec.output import wants_json
+from ...codec.paths import leave, merge
+from ...codec.rules import mark_unasked_logprobs
 from ...codec.schemas import Plans, say_changed
 from ...errors import ParseError
 from ...types.base import Json
@@ -31,7 +33,7 @@ from ...types.loss import Encoded
 from ...types.request import Request
 from ...types.tools import ServerTool, Tool, ToolChoice, ToolDefinition
 from ...types.words import Role
-from .facts import COLLECTION, KEYS, NAME, VERSION, Wire, as_it_came
+from .facts import COLLECTION, JSON_TYPE, KEYS, NAME, VERSION, Wire, as_it_came
 from .parameters import all_fit, judge
 from .rows import CHOICE, DECLARATIONS, OFFERED, PARAMS
 from .turns import Placed, read_contents, read_system, signs_calls, with_parts, write_contents, write_system
@@ -47,17 +49,20 @@ def read_request(body: Json, model: str | None, stream: bool | None, provider: s
     if not is_object(body):
         raise ParseError(f"a request body is a JSON object, got {type(body).__name__}")
     fields, rest, mark = take_params(body)
+    mark_unasked_logprobs(fields, mark)
     fields["model"], fields["stream"] = model, stream
     if "model" in rest:
         read_model(rest, fields, mark)
     read_history(rest, fields, mark, provider)
+    if is_object(config := rest.get("generationConfig")) and config.get("responseMimeType") == JSON_TYPE:
+        read_json_output(config, rest, fields)
     if is_object(config := rest.get("toolConfig")):
         config = dict(config)
         if (choice := read_choice(config)) is not None:
             fields["tool_choice"] = choice
-            _leave(rest, "toolConfig", config)
+            leave(rest, "toolConfig", config)
             if ToolDefinition not in map(type, fields.get("tools", ())):
-                mark["verbatim"] = ["tool_choice alone"]
+                mark.setdefault("verbatim", []).append("tool_choice alone")
     return Request(**fields, **PARAMS.kept(rest, mark))
 
 
@@ -72,11 +77,11 @@ def take_params(body: Wire) -> tuple[dict[str, Any], Wire, Wire]:
     return taken
 
 
-def _leave(rest: Wire, key: str, left: Wire) -> None:
-    """Put back what an object still holds."""
-    rest[key] = left
-    if not left:
-        del rest[key]
+def read_json_output(config: Wire, rest: Wire, fields: dict[str, Any]) -> None:
+    """JSON without a schema; what could not be read as one stays residue, with its media type."""
+    if config.keys().isdisjoint(("responseJsonSchema", "responseSchema")):
+        fields["json_output"] = True
+        leave(rest, "generationConfig", {key: value for key, value in config.items() if key != "responseMimeType"})
 
 
 def read_model(rest: Wire, fields: dict[str, Any], mark: Wire) -> None:
@@ -103,7 +108,7 @@ def read_history(rest: Wire, fields: dict[str, Any], mark: Wire, provider: str |
     if is_object(system := rest.get("systemInstruction")):
         left = dict(system)
         fields["system"] = read_system(left, mark)
-        _leave(rest, "systemInstruction", left)
+        leave(rest, "systemInstruction", left)
     tools = rest.get("tools")
     if is_object(tools) and tools:
         mark["tools"], tools = "object", [tools]
@@ -120,6 +125,8 @@ def write_request(request: Request, target: Target | None) -> Encoded:
     model = request.model or (target.model if target is not None else None)
     body = PARAMS.put(request, ledger)
     write_history(request, body, target, mark, ledger)
+    if wants_json(request, ledger):
+        body.setdefault("generationConfig", {})["responseMimeType"] = JSON_TYPE
     if request.tool_choice is not None:
         alone = "tool_choice alone" in mark.get("verbatim", ())
         choice = write_choice(request.tool_choice, ledger, None if alone else request.tools)

@@ -14,10 +14,20 @@ from msgspec.structs import replace
 from ...codec.base64 import is_base64
 from ...codec.fitted_kinds import WHOLE, AtMostStrings, FilledOne, FilledText
 from ...codec.json import is_object
-from ...codec.kinds import INT, NUMBER, OBJECT, OMIT, REFUSED, TEXT, By, Kind, Plain, Vocabulary
+from ...codec.kinds import BOOL, INT, NUMBER, OBJECT, OMIT, REFUSED, TEXT, By, Kind, Plain, Vocabulary
 from ...codec.ledger import Ledger
 from ...codec.rows import Row, Rule, fill, instead, may, must, unsaid
-from ...codec.rules import among, as_json_text, as_text, hosted_here, is_json_call, lacking, rule
+from ...codec.rules import (
+    LOGPROBS_ASKED,
+    among,
+    as_json_text,
+    as_text,
+    hosted_here,
+    is_json_call,
+    lacking,
+    no_word,
+    rule,
+)
 from ...codec.table import Frame, Table
 from ...codec.together import Group, Together
 from ...codec.usage import Counts
@@ -342,7 +352,7 @@ THINKING = Table(NAME, None,
 )
 CONFIG = "generationConfig"
 PARAMS = Frame(NAME,
-    Row(Request, None,
+    Row(Request, None, LOGPROBS_ASKED,
         Together("output_schema",
                  f"{CONFIG}.responseMimeType {CONFIG}.responseJsonSchema {CONFIG}.responseSchema", OutputSchema()),
         max_output_tokens=may(f"{CONFIG}.maxOutputTokens", INT),
@@ -351,13 +361,18 @@ PARAMS = Frame(NAME,
         top_k=may(f"{CONFIG}.topK", WHOLE),
         stop_sequences=may(f"{CONFIG}.stopSequences", STOPS),
         seed=may(f"{CONFIG}.seed", INT),
+        frequency_penalty=may(f"{CONFIG}.frequencyPenalty", NUMBER),
+        presence_penalty=may(f"{CONFIG}.presencePenalty", NUMBER),
+        n=may(f"{CONFIG}.candidateCount", INT),
+        logprobs=may(f"{CONFIG}.responseLogprobs", BOOL),
+        top_logprobs=may(f"{CONFIG}.logprobs", INT),
+        store=may("store", BOOL),
         thinking=may(f"{CONFIG}.thinkingConfig", FilledOne(THINKING)),
         service_tier=may("serviceTier", TIERS),
         metadata=may("labels", LABELS),
-        betas=unsaid(f"{NAME} has no `betas`"),
-        verbosity=unsaid(f"{NAME} has no `verbosity`"),
         output_name=unsaid(f"{NAME} has no `output_name`", "form"),
-        elsewhere="messages system tools tool_choice model stream request_id"),
+        elsewhere="messages system tools tool_choice model stream request_id json_output",
+        **no_word(NAME, "betas verbosity prompt_cache_key user")),
 )
 ANSWER = Frame(NAME,
     Row(Response, None, id=may("responseId"), model=may("modelVersion"),

@@ -21,7 +21,9 @@ from ...codec.history import is_plain, leading_system
 from ...codec.json import is_array, is_object
 from ...codec.ledger import Ledger, is_blank
 from ...codec.marks import marks
+from ...codec.output import wants_json
 from ...codec.paths import merge
+from ...codec.rules import mark_unasked_logprobs
 from ...codec.schemas import say_changed
 from ...errors import ParseError
 from ...types.base import Json
@@ -45,6 +47,7 @@ def read_request(body: Json, model: str | None, stream: bool | None, provider: s
     if not is_object(body):
         raise ParseError(f"a request body is a JSON object, got {type(body).__name__}")
     fields, rest, marks = PARAMS.take(body)
+    mark_unasked_logprobs(fields, marks)
     if model is not None and fields["model"] is None:
         fields["model"] = model
         marks["model"] = "outside"
@@ -55,6 +58,9 @@ def read_request(body: Json, model: str | None, stream: bool | None, provider: s
         marks["endpoint"] = "generate"
     else:
         marks["messages"] = "absent"
+    if rest.get("format") == "json":
+        fields["json_output"] = True
+        del rest["format"]
     if is_array(tools := rest.get("tools")) and tools and all(map(is_object, tools)):
         fields["tools"] = tuple(map(TOOLS.read, rest.pop("tools")))
     elif "tools" in rest and (tools is None or tools == []):
@@ -101,6 +107,8 @@ def write_request(request: Request, target: Target | None) -> Encoded:
     as_prompt = is_prompt(request)
     write_history(request, body, target, ledger, as_prompt=as_prompt)
     write_stream(request, body, mark, ledger)
+    if wants_json(request, ledger):
+        body["format"] = "json"
     if request.extras:
         merge(body, request.extras.get(NAME, {}))
         if "endpoint" in mark and not as_prompt:

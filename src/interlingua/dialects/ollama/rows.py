@@ -11,10 +11,10 @@ from typing import Any
 
 from ...codec.fitted_kinds import AtLeast
 from ...codec.json import is_object
-from ...codec.kinds import INT, NUMBER, OBJECT, OMIT, REFUSED, STRINGS, TEXT, By, Plain, Vocabulary
+from ...codec.kinds import BOOL, INT, NUMBER, OBJECT, OMIT, REFUSED, STRINGS, TEXT, By, Plain, Vocabulary
 from ...codec.ledger import Ledger
 from ...codec.rows import Row, fill, instead, may, must, unsaid
-from ...codec.rules import as_json_text, as_text
+from ...codec.rules import LOGPROBS_ASKED, as_json_text, as_text, no_word
 from ...codec.table import Frame, Table
 from ...codec.usage import Counts
 from ...types.base import Json, Value
@@ -202,12 +202,8 @@ TOOLS = Table(NAME, None,
 )
 OFFERED = TOOLS.for_answers()  # schemas of offered tools are fitted all at once
 PARAMS = Frame(NAME,
-    Row(Request, None,
+    Row(Request, None, LOGPROBS_ASKED,
         model=may("model", TEXT),
-        metadata=unsaid(f"{NAME} has no `metadata`"),
-        service_tier=unsaid(f"{NAME} has no `service_tier`"),
-        verbosity=unsaid(f"{NAME} has no `verbosity`"),
-        betas=unsaid(f"{NAME} has no `betas`"),
         output_name=unsaid(f"{NAME} has no `output_name`", "form"),
         max_output_tokens=may("options.num_predict", LIMIT),
         temperature=may("options.temperature", NUMBER),
@@ -215,9 +211,14 @@ PARAMS = Frame(NAME,
         top_k=may("options.top_k", INT),
         stop_sequences=may("options.stop", STRINGS),
         seed=may("options.seed", INT),
+        frequency_penalty=may("options.frequency_penalty", NUMBER),
+        presence_penalty=may("options.presence_penalty", NUMBER),
+        logprobs=may("logprobs", BOOL),
+        top_logprobs=may("top_logprobs", INT),
         thinking=may("think", THINK),
         output_schema=may("format", FORMAT),
-        elsewhere="messages system tools tool_choice stream request_id"),
+        elsewhere="messages system tools tool_choice stream request_id json_output",
+        **no_word(NAME, "metadata service_tier betas verbosity n prompt_cache_key store user")),
 )
 ANSWER = Frame(NAME,
     Row(Response, None, constants={"created_at": EPOCH, "done": True}, model=fill("model", ""),

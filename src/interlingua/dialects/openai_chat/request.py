@@ -20,8 +20,9 @@ from ...codec.json import is_array, is_object
 from ...codec.kinds import REFUSED
 from ...codec.ledger import Ledger
 from ...codec.marks import marks
-from ...codec.output import SCHEMA_NAME, read_name, say_name
+from ...codec.output import SCHEMA_NAME, read_name, say_name, wants_json
 from ...codec.paths import leave, merge
+from ...codec.rules import mark_unasked_logprobs
 from ...codec.schemas import is_strict_form, say_strict
 from ...errors import ParseError
 from ...types.base import Json
@@ -47,6 +48,7 @@ def read_request(body: Json, model: str | None, stream: bool | None, provider: s
     if not is_object(body):
         raise ParseError(f"a request body is a JSON object, got {type(body).__name__}")
     fields, rest, marks = PARAMS.take(body)
+    mark_unasked_logprobs(fields, marks)
     for key, value in (("model", model), ("stream", stream)):
         if value is not None and fields.get(key) is None:
             fields[key] = value
@@ -166,6 +168,9 @@ def read_thinking_object(rest: Wire, key: str, budget: str, found: dict[str, Any
 def read_format(rest: Wire, fields: dict[str, Any], marks: Wire) -> None:
     """The schema and its name are ours; its description is this protocol's alone."""
     wire = rest.get("response_format")
+    if wire == {"type": "json_object"}:
+        fields["json_output"] = True
+        del rest["response_format"]
     if not is_object(wire) or wire.get("type") != "json_schema" or not is_object(wire.get("json_schema")):
         return
     inner = dict(wire["json_schema"])
@@ -314,8 +319,7 @@ def write_choice(choice: ToolChoice, tools: Sequence[Tool], quirks: Quirks, ledg
         key = "function_call" if "legacy" in marks(NAME, choice) else "tool_choice"
         wire[key] = write_mode(choice, tools, quirks, ledger, bound=bound)
     elif choice.name is not None or choice.allowed:
-        path = "name" if choice.name is not None else "allowed"
-        ledger.lose("dropped", f"{NAME} takes names only beside a mode", path)
+        ledger.lose("dropped", f"{NAME} takes names only beside a mode", "allowed" if choice.name is None else "name")
     if choice.parallel is not None and (quirks.parallel or not bound):
         wire["parallel_tool_calls"] = choice.parallel
     elif choice.parallel is not None:
@@ -385,6 +389,8 @@ def write_thinking(thinking: Thinking, body: Wire, form: str, ledger: Ledger) ->
 
 def write_format(request: Request, body: Wire, odd: Wire, ledger: Ledger) -> None:
     name, schema = say_name(request, ledger), request.output_schema
+    if wants_json(request, ledger):
+        body["response_format"] = {"type": "json_object"}
     if schema is None:
         return
     inner: Wire = dict(zip(("strict",), odd.get("strict", ()), strict=False))

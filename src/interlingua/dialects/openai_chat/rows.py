@@ -17,7 +17,7 @@ from ...codec.kinds import INT, NUMBER, OMIT, REFUSED, TEXT, By, Each, One, Plai
 from ...codec.ledger import Ledger
 from ...codec.media_urls import MediaUrl, StoredFile, is_data_url
 from ...codec.rows import Row, fill, instead, may, must, null, unsaid
-from ...codec.rules import as_json_text
+from ...codec.rules import LOGPROBS_ASKED, as_json_text
 from ...codec.source import Source
 from ...codec.table import Frame, Table
 from ...codec.usage import Counts
@@ -325,7 +325,7 @@ CHOICES = Table(NAME, "type",
 )
 LENGTHS = ("low", "medium", "high")
 PARAMS = Frame(NAME,
-    Row(Request, None, rules.TIER, rules.NO_TOP_K,
+    Row(Request, None, rules.TIER, rules.NO_TOP_K, LOGPROBS_ASKED,
         model=may("model"),
         temperature=may("temperature", NUMBER),
         top_p=may("top_p", NUMBER),
@@ -336,8 +336,17 @@ PARAMS = Frame(NAME,
         max_output_tokens=may("max_completion_tokens", other="max_tokens"),
         seed=may("seed", other="random_seed"),
         stop_sequences=may("stop", StringOrStrings("stop")),
+        frequency_penalty=may("frequency_penalty", NUMBER),
+        presence_penalty=may("presence_penalty", NUMBER),
+        n=may("n"),
+        logprobs=may("logprobs"),
+        top_logprobs=may("top_logprobs"),
+        prompt_cache_key=may("prompt_cache_key"),
+        store=may("store"),
+        user=may("user"),
         betas=unsaid(f"{NAME} has no betas"),
-        elsewhere="messages system tools tool_choice output_schema output_name thinking metadata request_id"),
+        elsewhere="messages system tools tool_choice output_schema output_name json_output thinking metadata"
+                  " request_id"),
 )
 
 # --------------------------------------------------------------------------------------------------------- the answer

@@ -14,8 +14,8 @@ from ...codec.history import PLACEHOLDER, is_plain, leading_system
 from ...codec.json import Wire, is_array, is_object
 from ...codec.ledger import Ledger
 from ...codec.marks import marks
-from ...codec.output import SCHEMA_NAME, read_name, say_name
-from ...codec.paths import merge
+from ...codec.output import SCHEMA_NAME, read_name, say_name, wants_json
+from ...codec.paths import leave, merge
 from ...codec.schemas import is_strict_form, say_strict
 from ...codec.stream import dump
 from ...errors import ParseError
@@ -33,6 +33,8 @@ from .rows import PARAMS, THINKING
 from .tools import Scribe, added_by, placed_tools, read_choice, read_tools, write_choice, write_tools
 from .turns import Writer
 
+LOGPROBS = "message.output_text.logprobs"
+
 # ------------------------------------------------------------------------------------------------------------- reading
 
 
@@ -47,6 +49,8 @@ def read_request(body: Json, model: str | None, stream: bool | None, provider: s
     read_conversation(rest, fields, mark, provider)
     if "tool_choice" in rest or "parallel_tool_calls" in rest:
         read_choice(rest, fields)
+    if is_array(rest.get("include")) and rest["include"][-1:] == [LOGPROBS]:
+        read_logprobs(rest, fields)
     if "metadata" in rest or "safety_identifier" in rest:
         read_identity(rest, fields, mark)
     if "reasoning" in rest and is_object(rest["reasoning"]) and rest["reasoning"]:
@@ -95,9 +99,20 @@ def read_identity(rest: Wire, fields: dict[str, Any], mark: Wire) -> None:
         fields["metadata"] = {**fields.get("metadata", {}), "user_id": rest.pop("safety_identifier")}
 
 
+def read_logprobs(rest: Wire, fields: dict[str, Any]) -> None:
+    """The last of the things that an answer shall include."""
+    fields["logprobs"] = True
+    *others, _ = rest.pop("include")
+    if others:
+        rest["include"] = others
+
+
 def read_format(rest: Wire, fields: dict[str, Any], mark: Wire) -> None:
     """The schema is ours; its description is only this protocol's."""
     wire = rest["text"].get("format")
+    if wire == {"type": "json_object"}:
+        fields["json_output"] = True
+        leave(rest, "text", {key: value for key, value in rest["text"].items() if key != "format"})
     if not is_object(wire) or wire.get("type") != "json_schema" or not is_object(wire.get("schema")):
         return
     inner = {key: value for key, value in wire.items() if key not in ("type", "schema")}
@@ -140,12 +155,12 @@ def write_request(request: Request, target: Target | None) -> Encoded:
         if thinking := THINKING.write(request.thinking, scribe):
             body["reasoning"] = thinking
         scribe.where = ()
-    name = say_name(request, scribe) if request.output_name is not None else {}
-    if request.output_schema is not None:
-        body.setdefault("text", {})["format"] = write_format(request.output_schema, mark, scribe) | name
+    write_output(request, body, mark, scribe)
     if request.extras:
         merge(body, request.extras.get(NAME, {}))
         scribe.foreign(request, NAME)
+    if request.logprobs is not None:
+        write_logprobs(request.logprobs, body, scribe)
     if request.output_schema is not None and "name" not in mark:
         body["text"]["format"].setdefault("name", SCHEMA_NAME)
     return Encoded(body, PATH, {}, tuple(scribe.losses))
@@ -210,6 +225,24 @@ def write_metadata(metadata: dict[str, Json], ledger: Ledger) -> dict[str, Json]
             ledger.lose_form("approximated", f"{NAME} takes metadata as text; sent as JSON text", "metadata", key)
         written[key] = text
     return written
+
+
+def write_logprobs(logprobs: bool, body: Wire, ledger: Ledger) -> None:
+    """One of the things that an answer may include."""
+    if not logprobs:
+        ledger.lose_form("dropped", "false says the same as nothing", "logprobs")
+    elif is_array(body.setdefault("include", [])):
+        body["include"] = [*body["include"], LOGPROBS]
+    else:
+        ledger.lose("dropped", "`include` is no list, so nothing could be added to it", "logprobs")
+
+
+def write_output(request: Request, body: Wire, mark: Wire, ledger: Ledger) -> None:
+    name = say_name(request, ledger) if request.output_name is not None else {}
+    if request.output_schema is not None:
+        body.setdefault("text", {})["format"] = write_format(request.output_schema, mark, ledger) | name
+    if wants_json(request, ledger):
+        body.setdefault("text", {})["format"] = {"type": "json_object"}
 
 
 def write_format(schema: dict[str, Json], mark: Wire, ledger: Ledger) -> Wire:

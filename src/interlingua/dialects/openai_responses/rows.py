@@ -19,7 +19,7 @@ from ...codec.ledger import Ledger
 from ...codec.media_urls import MediaUrl, StoredFile, read_url
 from ...codec.paths import ABSENT
 from ...codec.rows import Row, Rule, fill, instead, may, must, unsaid
-from ...codec.rules import as_json_text, as_text, drop
+from ...codec.rules import as_json_text, as_text, drop, no_word
 from ...codec.stream import dump
 from ...codec.table import Frame, Table
 from ...codec.together import Group, Together
@@ -309,11 +309,13 @@ PARAMS = Frame(NAME,
         stream=may("stream", BOOL),
         service_tier=may("service_tier", SERVICE_TIERS),
         verbosity=may("text.verbosity", OneOf(LENGTHS, f"{NAME} has no verbosity {{}}")),
-        top_k=unsaid(f"{NAME} has no `top_k`"),
-        stop_sequences=unsaid(f"{NAME} has no `stop_sequences`"),
-        seed=unsaid(f"{NAME} has no `seed`"),
-        betas=unsaid(f"{NAME} has no `betas`"),
-        elsewhere="messages system tools tool_choice output_schema output_name thinking metadata request_id"),
+        top_logprobs=may("top_logprobs", INT),
+        prompt_cache_key=may("prompt_cache_key", TEXT),
+        store=may("store", BOOL),
+        user=may("user", TEXT),
+        elsewhere="messages system tools tool_choice output_schema output_name json_output thinking metadata request_id"
+                  " logprobs",
+        **no_word(NAME, "top_k stop_sequences seed betas frequency_penalty presence_penalty n")),
 )
 ANSWER = Frame(NAME,
     Row(Response, None, constants={"object": "response", "created_at": 0, "service_tier": "default"},

@@ -24,6 +24,15 @@ Parameter = Literal[
     "metadata",
     "service_tier",
     "verbosity",
+    "frequency_penalty",
+    "presence_penalty",
+    "n",
+    "logprobs",
+    "top_logprobs",
+    "prompt_cache_key",
+    "store",
+    "user",
+    "json_output",
     "betas",
 ]
 Form = Literal["adaptive", "budget", "effort", "level", "toggle"]
