@@ -122,9 +122,12 @@ def running(*arguments: str) -> Generator[tuple[subprocess.Popen[str], str, str 
     """The command, its URL and the key that it made."""
     command = [sys.executable, "-m", "interlingua", "serve", "--port", "0", *arguments]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    with subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
-    ) as process:
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # jobs in the background ignore it, their own too
+    try:
+        started = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    with started as process:
         try:
             assert process.stdout is not None
             lines: list[str] = []

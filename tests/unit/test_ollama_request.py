@@ -8,6 +8,7 @@ import msgspec
 import pytest
 
 from interlingua import (
+    CacheMark,
     Loss,
     Message,
     OpaqueBlock,
@@ -275,3 +276,8 @@ def test_losses_of_other_dialects() -> None:
 def test_system_alone() -> None:
     encoded = OLLAMA.encode_system((TextBlock("a"), TextBlock("b")))
     assert encoded.body == [{"role": "system", "content": "a"}, {"role": "system", "content": "b"}]
+
+
+def test_an_empty_system_text_tells_what_its_marks_lose() -> None:
+    request = Request((Message("user", "hi"),), system=(TextBlock("", cache=CacheMark()),))
+    assert "system/0/cache" in [loss.path for loss in dialect("ollama").encode_request(request).losses]

@@ -17,6 +17,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from msgspec.structs import replace
+
 from ...codec.history import is_plain, leading_system
 from ...codec.json import is_array, is_object
 from ...codec.ledger import Ledger, is_blank
@@ -158,8 +160,7 @@ def write_system(placed: Sequence[tuple[Place, Block]], ledger: Ledger) -> list[
         if type(block) is not TextBlock:
             ledger.lose_from_system(block, NAME)
             continue
-        if block.text:
-            BLOCKS.write(block, ledger)  # declares what cannot be written
+        BLOCKS.write(block if block.text else replace(block, text="."), ledger)  # declares what cannot be written
         turns.append(TURNS.write(Turn(Role.system, block.text, extras=block.extras, forms=block.forms), ledger))
     ledger.where = ()
     return turns
