@@ -176,6 +176,10 @@ def test_a_translation_says_who_answered_and_keeps_a_receipt(client: str) -> Non
         assert receipt["usage"]["output_tokens"] > 0
         assert receipt["route"] == [{"model": f"{UPSTREAMS[other]}:{MODEL}", "outcome": "answered", "reason": None}]
         assert "1 + 2" not in json.dumps(receipt)
+        told = fetch(running.url, "/metrics").body.decode()
+        for weight in {loss["weight"] for loss in receipt["losses"]}:
+            count = sum(loss["weight"] == weight for loss in receipt["losses"])
+            assert f'interlingua_losses_total{{weight="{weight}"}} {count}\n' in told
         stream = fetch(running.url, *asking(client, stream=True))
         assert stream.headers["x-interlingua-receipt"].partition(";")[0] != id
         assert 'interlingua_requests_total{dialect="' in fetch(running.url, "/metrics").body.decode()

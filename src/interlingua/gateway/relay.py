@@ -343,6 +343,8 @@ class Call:
         self.state.receipts.keep(receipt, None if self.key is None else self.key.name)
         way = "passed" if receipt.passed else "translated"
         metrics.add("interlingua_requests_total", dialect=self.dialect, way=way, status=str(receipt.status))
+        for loss in receipt.losses:
+            metrics.add("interlingua_losses_total", weight=loss.weight)
         if receipt.usage is not None:
             metrics.add("interlingua_tokens_total", receipt.usage.total_input_tokens, kind="input")
             metrics.add("interlingua_tokens_total", receipt.usage.output_tokens, kind="output")
