@@ -270,7 +270,8 @@ def place_tools(tools: Sequence[Tool], plain: Sequence[Wire | None], ledger: Led
         else:
             home = objects.setdefault(mark.get("place", ("own", index)), {})
             for key, value in tool.raw.items():
-                home[key] = [*home[key], *value] if key in DECLARED and key in home else value
+                # a list of its own: the declarations that follow are appended
+                home[key] = [*home.get(key, ()), *value] if key in DECLARED and is_array(value) else value
         home |= mark.get("object", {})
     ledger.where = ()
     return list(objects.values())
