@@ -63,94 +63,6 @@ def read(*lines: Any) -> tuple[list[Event], Any]:
 # ------------------------------------------------------------------------------------------------------------- answers
 
 
-@pytest.mark.parametrize(
-    ("word", "calls", "reason"),
-    [
-        ("stop", [], StopReason.end_turn),
-        ("stop", [call("f", "c", index=0)], StopReason.tool_use),
-        ("length", [], StopReason.max_tokens),
-        ("length", [call("f", "c", index=0)], StopReason.max_tokens),
-        ("load", [], StopReason.end_turn),
-        ("custom", [], StopReason.end_turn),
-        ("custom", [call("f", "c", index=0)], StopReason.tool_use),
-    ],
-)
-def test_stop_reasons(word: str, calls: list[Wire], reason: StopReason) -> None:
-    wire = answer({"tool_calls": calls} if calls else {}, done_reason=word)
-    response = OLLAMA.decode_response(wire)
-    assert (response.stop_reason, response.raw_stop_reason) == (reason, word)
-    assert OLLAMA.encode_response(response).body == wire
-
-
-@pytest.mark.parametrize(
-    ("reason", "word", "lost"),
-    [
-        ("end_turn", "stop", False),
-        ("max_tokens", "length", False),
-        ("tool_use", "stop", True),  # there is no call
-        ("stop_sequence", "stop", True),
-        ("refusal", "stop", True),
-        ("pause_turn", "stop", True),
-        ("context_overflow", "length", True),
-    ],
-)
-def test_stop_reasons_of_others(reason: Any, word: str, lost: bool) -> None:
-    encoded = OLLAMA.encode_response(Response(content=(TextBlock("x"),), stop_reason=reason))
-    assert encoded.body["done_reason"] == word
-    assert [loss.path for loss in encoded.losses] == (["stop_reason"] if lost else [])
-
-
-@pytest.mark.parametrize(
-    ("counts", "usage"),
-    [
-        ({"prompt_eval_count": 3, "eval_count": 4}, TokenUsage(3, output_tokens=4)),
-        ({"eval_count": 4}, TokenUsage(output_tokens=4)),
-        ({}, None),
-    ],
-)
-def test_usage(counts: Wire, usage: TokenUsage | None) -> None:
-    wire = answer({"content": "x"}, total_duration=9, **counts)
-    response = OLLAMA.decode_response(wire)
-    assert response.usage == usage
-    assert response.extras == {"ollama": {"created_at": ENDS["created_at"], "total_duration": 9}}
-    assert OLLAMA.encode_response(response).body == wire
-
-
-def test_usage_of_others_is_one_count_for_the_prompt() -> None:
-    usage = TokenUsage(1, cached_input_tokens=2, cache_creation_input_tokens=3, output_tokens=9, reasoning_tokens=4)
-    encoded = OLLAMA.encode_response(Response(content=(TextBlock("x"),), usage=usage, id="r"))
-    assert (encoded.body["prompt_eval_count"], encoded.body["eval_count"]) == (6, 9)
-    assert {loss.path for loss in encoded.losses} == {
-        "usage/input_tokens",
-        "usage/cached_input_tokens",
-        "usage/cache_creation_input_tokens",
-        "usage/reasoning_tokens",
-        "id",
-    }
-
-
-@pytest.mark.parametrize(
-    "wire",
-    [
-        answer({"content": "x", "thinking": ""}),
-        answer({"content": None, "tool_calls": None}),
-        answer({"tool_calls": [call("f"), call("g", index=1), call("h", "c", index=9)]}),
-        {**ENDS, "message": {"content": "x"}},
-        {"message": {"role": "assistant"}, "done": False},
-        {"model": "", "message": {"role": "assistant", "content": "x"}, "done": True, "done_reason": ""},
-        {"id": "chatcmpl-1", "model": "m", "choices": [{"message": {"content": "x"}}], "usage": {"prompt_tokens": 1}},
-        {**ENDS, "response": "x", "context": [1, 2]},
-        {**ENDS, "response": "", "context": [], "thinking": "t"},
-        answer({"content": "x"}, remote_model="r", logprobs=[{"token": "x", "logprob": -0.1}]),
-    ],
-)
-def test_odd_answers_are_written_as_they_came(wire: Wire) -> None:
-    response = OLLAMA.decode_response(wire)
-    encoded = OLLAMA.encode_response(response)
-    assert (encoded.body, encoded.losses) == (wire, ())
-    assert fold(unfold(response)) == response
-
-
 def test_an_answer_of_ours_is_complete() -> None:
     body = OLLAMA.encode_response(Response(content=(TextBlock("x"),), model="m")).body
     assert body == {
@@ -302,4 +214,3 @@ def test_errors_both_ways(status: int, body: Any, error_class: ErrorClass) -> No
 def test_an_error_in_a_whole_answer() -> None:
     response = OLLAMA.decode_response({"error": "boom"})
     assert (response.stop_reason, type(response.error)) == (StopReason.error, ServerError)
-    assert OLLAMA.encode_response(response).body == {"error": "boom"}
