@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-__all__ = ["Mocks", "Unavailable", "core", "mocks", "work"]
+__all__ = ["BENCH", "Mocks", "Unavailable", "core", "free_port", "mocks", "served", "until_open", "workshop", "work"]
 
 HERE = Path(__file__).resolve().parent
 BENCH = HERE.parents[1] / "shared" / "bench"
@@ -41,19 +41,27 @@ class Mocks(NamedTuple):
 
 
 @contextlib.contextmanager
-def mocks() -> Iterator[Mocks]:
-    """Both mocks, built and started; gone at the end."""
+def workshop(*programs: str) -> Iterator[Path]:
+    """A folder with what the mock serves (``fixtures``) and these programs, compiled; gone at the end."""
     if not BENCH.is_dir():
         raise Unavailable("there is no ../shared/bench beside the checkout")
     compiler = shutil.which("cc")
     if compiler is None:
         raise Unavailable("there is no C compiler (cc) for the mock provider")
-    with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as running:
-        fixtures, mock = Path(folder, "fixtures"), Path(folder, "mock")
-        _run([sys.executable, str(BENCH / "gen_fixtures.py"), str(fixtures)])
-        _run([compiler, "-O2", "-o", str(mock), str(BENCH / "mock.c")])
-        burst, paced = (running.enter_context(_served(mock, fixtures, gap)) for gap in (0, GAP))
-        yield Mocks(burst, paced, fixtures)
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        _run([sys.executable, str(BENCH / "gen_fixtures.py"), str(folder / "fixtures")])
+        for program in programs:
+            _run([compiler, "-O2", "-o", str(folder / program), str(BENCH / f"{program}.c"), "-lm"])
+        yield folder
+
+
+@contextlib.contextmanager
+def mocks() -> Iterator[Mocks]:
+    """Both mocks, built and started; gone at the end."""
+    with workshop("mock") as folder, contextlib.ExitStack() as running:
+        burst, paced = (running.enter_context(served(folder, gap)) for gap in (0, GAP))
+        yield Mocks(burst, paced, folder / "fixtures")
 
 
 def _run(command: list[str]) -> None:
@@ -61,27 +69,34 @@ def _run(command: list[str]) -> None:
 
 
 @contextlib.contextmanager
-def _served(mock: Path, fixtures: Path, gap: int) -> Iterator[str]:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    command = [str(mock), str(fixtures), str(port), str(gap)]
+def served(folder: Path, gap: int) -> Iterator[str]:
+    """The mock of a workshop, with so many microseconds between two events of a stream; its URL."""
+    port = free_port()
+    command = [str(folder / "mock"), str(folder / "fixtures"), str(port), str(gap)]
     server = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     core(server.pid, 0)
     try:
-        _until_open(port)
+        until_open(port)
         yield f"http://127.0.0.1:{port}"
     finally:
         server.terminate()
         server.wait()
 
 
-def _until_open(port: int) -> None:
+def free_port() -> int:
+    """A port of loopback on which nobody listens."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return free.getsockname()[1]
+
+
+def until_open(port: int) -> None:
+    """Wait until somebody listens."""
     for _ in range(100):
         with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
             return
         time.sleep(0.05)
-    raise Unavailable("the mock provider did not start")
+    raise Unavailable("the server did not start")
 
 
 def core(pid: int, place: int) -> None:

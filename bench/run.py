@@ -1,7 +1,7 @@
 """``make bench``: the budgets, each as a ratio measured in this run.
 
 ``run.py [PAGE] [PART ...] [--no-peers]``; the parts: imports, commands, requests, values, chunks, clients,
-sessions, memory.
+sessions, memory, gateway.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from pathlib import Path
 
 from clients import Clients
 from commands import start_up
+from gateways import Gateways
 from measure import Row
 from memory import cancelled, lengths
 from page import told, write
@@ -26,6 +27,7 @@ Part = Callable[[], Iterator[Row]]
 
 def parts(clients: Clients) -> dict[str, tuple[Part, ...]]:
     """What can be measured, by name."""
+    gateways = Gateways()
     return {
         "imports": (imports,),
         "commands": (start_up,),
@@ -35,6 +37,7 @@ def parts(clients: Clients) -> dict[str, tuple[Part, ...]]:
         "clients": (clients.calls, clients.events),
         "sessions": (turns, growth),
         "memory": (lengths, cancelled),
+        "gateway": (gateways.requests, gateways.events, gateways.operation),
     }
 
 

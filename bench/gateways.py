@@ -1,0 +1,332 @@
+"""What the gateway costs: CPU time beside a hand-written proxy, memory, start, and how fast it lets go of an upstream.
+
+The yardsticks are the floors beside the checkout (`../shared/bench/floor_proxy.py`): a proxy of a few lines that passes
+bytes on, and one that parses and writes each event anew. Gateway and floor call the same mock provider; the load
+generator sends both the same requests in turn.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import math
+import os
+import socket
+import statistics
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from functools import cached_property
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, NamedTuple
+from urllib.parse import urlsplit
+
+from harness import BENCH, GAP, Unavailable, core, free_port, served, until_open, workshop
+from measure import Row
+
+__all__ = ["Gateways"]
+
+KEY = "sk-bench"  # what the load generator sends
+ROUNDS = 4
+REQUESTS, AT_ONCE = 3000, 16
+STREAMS, STREAMS_AT_ONCE = 20, 10
+EVENTS = 300  # of one stream of the mock
+MANY, MANY_GAP = 1000, 500_000
+IDLE_MB, OPEN_MB, START_SECONDS, CLOSE_MS = 80, 200, 1.0, 10
+QUIET_SECONDS, SETTLE_SECONDS = 1.0, 6.0
+PROC = Path("/proc")
+
+
+class Way(NamedTuple):
+    """One way through the gateway, and the floor beside it."""
+
+    name: str
+    path: str
+    body: str
+    floor: str
+    model: str
+    budget: float
+    event_budget: float
+
+
+WAYS = (
+    Way("Chat on Chat, passed on", "/v1/chat/completions", "chat", "raw", "chat:gpt-4o", 3, 1.3),
+    Way("Messages on Messages, passed on", "/v1/messages", "messages", "raw", "claude:sonnet", 3, 1.3),
+    Way("Messages on Chat, translated", "/v1/messages", "messages", "translate", "chat:gpt-4o", 5, 1.5),
+    Way("Chat on Messages, translated", "/v1/chat/completions", "chat", "translate", "claude:sonnet", 5, 1.5),
+)
+FLOOR_BODY = "chat"
+
+
+class Running(NamedTuple):
+    """A server that is measured."""
+
+    pid: int
+    port: int
+    seconds: float
+    """From its start until it was ready."""
+
+
+class Costs(NamedTuple):
+    """CPU microseconds of one request through the gateway and through the floor, round by round."""
+
+    ours: list[float]
+    floor: list[float]
+
+    def row(self, name: str, budget: float, each: int = 1) -> Row:
+        """Their ratio: of the best of both, since what disturbs only adds."""
+        ours, floor = min(self.ours) / each, min(self.floor) / each
+        return Row(name, ours / floor, budget, f"{ours:.0f} µs beside {floor:.0f} µs")
+
+
+class Gateways:
+    """Each measurement starts what it needs and ends it."""
+
+    def requests(self) -> Iterator[Row]:
+        """CPU time of one whole call through the gateway, against the hand-written proxy."""
+        for way in WAYS:
+            yield self._row(f"{way.name}: a request", way.budget, lambda way=way: self._costs(way, stream=False).row)
+
+    def events(self) -> Iterator[Row]:
+        """CPU time of one event of a paced stream through the gateway, against the hand-written proxy."""
+        for way in WAYS:
+            yield self._row(
+                f"{way.name}: an event", way.event_budget, lambda way=way: self._costs(way, stream=True).row, EVENTS
+            )
+
+    def operation(self) -> Iterator[Row]:
+        """Memory, start and letting go of the gateway, against their limits."""
+        found: tuple[tuple[str, float, str, Callable[[], float]], ...] = (
+            ("resident memory, idle", IDLE_MB, "MB", self._idle),
+            (f"resident memory, {MANY:,} open streams, passed on", OPEN_MB, "MB", lambda: self._open(WAYS[0])),
+            (f"resident memory, {MANY:,} open streams, translated", OPEN_MB, "MB", lambda: self._open(WAYS[2])),
+            ("from cold start to ready", START_SECONDS, "s", self._start),
+            ("a client leaves: until its upstream is closed", CLOSE_MS, "ms", self._closing),
+        )
+        for name, limit, unit, measured in found:
+            try:
+                value = measured()
+            except Unavailable as problem:
+                yield Row(name, math.nan, 1, f"not measured: {problem}")
+            else:
+                yield Row(name, value / limit, 1, f"{value:.3g} {unit} of {limit:g} {unit}")
+
+    def _row(self, name: str, budget: float, measured: Callable[[], Any], each: int = 1) -> Row:
+        try:
+            row: Row = measured()(name, budget, each)
+        except Unavailable as problem:
+            return Row(name, math.nan, budget, f"not measured: {problem}")
+        return row
+
+    # ------------------------------------------------------------------------------------------------ CPU of a request
+
+    def _costs(self, way: Way, *, stream: bool) -> Costs:
+        found = Costs([], [])
+        with self._place(GAP if stream else 0) as (folder, mock):
+            floor = running([str(BENCH / "floor_proxy.py"), "{port}", urlsplit(mock).netloc, way.floor])
+            with gateway(folder, way.model, mock) as ours, floor as yardstick:
+                for turn in range(ROUNDS + 1):
+                    mine = cost(folder, ours, way.path, way.body, stream=stream)
+                    theirs = cost(folder, yardstick, "/v1/chat/completions", FLOOR_BODY, stream=stream)
+                    if turn:  # the first is for warming up
+                        found.ours.append(mine)
+                        found.floor.append(theirs)
+        return found
+
+    @contextlib.contextmanager
+    def _place(self, gap: int) -> Iterator[tuple[Path, str]]:
+        """The folder with the tools, and the URL of a mock provider."""
+        if self._missing:
+            raise Unavailable(self._missing)
+        with workshop("mock", "loadgen") as folder, served(folder, gap) as mock:
+            yield folder, mock
+
+    @cached_property
+    def _missing(self) -> str:
+        missing = [name for name in ("uvicorn", "uvloop", "httptools", "orjson", "yaml") if find_spec(name) is None]
+        if missing:
+            return f"{', '.join(missing)} not installed"
+        return "" if (PROC / "self/schedstat").exists() else "there is no /proc/self/schedstat"
+
+    # ---------------------------------------------------------------------------------------- memory, start, letting go
+
+    def _idle(self) -> float:
+        with self._place(0) as (folder, mock), gateway(folder, WAYS[2].model, mock) as ours:
+            cost(folder, ours, WAYS[2].path, WAYS[2].body, stream=True, most=20)
+            time.sleep(QUIET_SECONDS)
+            return resident(ours.pid)
+
+    def _open(self, way: Way) -> float:
+        """Resident memory while so many streams are open, a few events into each."""
+        with self._place(MANY_GAP) as (folder, mock), gateway(folder, way.model, mock) as ours:
+            command = load(folder, ours, way.path, way.body, stream=True, at_once=MANY, most=MANY)
+            with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as clients:
+                core(clients.pid, 0)
+                try:
+                    time.sleep(SETTLE_SECONDS)
+                    told = _fetch(ours.port, "/metrics")
+                    if f"interlingua_open_requests {MANY}\n" not in told:
+                        raise Unavailable(f"not {MANY} streams were open")
+                    return resident(ours.pid)
+                finally:
+                    clients.kill()
+
+    def _start(self) -> float:
+        seconds: list[float] = []
+        with self._place(0) as (folder, mock):
+            for _ in range(ROUNDS):
+                with gateway(folder, WAYS[0].model, mock) as ours:
+                    seconds.append(ours.seconds)
+        return min(seconds)
+
+    def _closing(self) -> float:
+        """Milliseconds from a client's leaving to the end of the connection at the provider; the median of many."""
+        if self._missing:
+            raise Unavailable(self._missing)
+        with workshop() as folder, Endless() as provider, gateway(folder, WAYS[0].model, provider.url) as ours:
+            body = (folder / "fixtures" / "req_chat_small_stream.json").read_bytes()
+            head = f"POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {KEY}\r\n"
+            head += f"content-length: {len(body)}\r\n\r\n"
+            found: list[float] = []
+            for _ in range(100):
+                with socket.create_connection(("127.0.0.1", ours.port), 10) as client:
+                    client.sendall(head.encode() + body)
+                    while b"data:" not in client.recv(65536):
+                        pass
+                    start = time.perf_counter()
+                found.append(provider.ended() - start)
+            return statistics.median(found) * 1000
+
+
+# -------------------------------------------------------------------------------------------------------- what is run
+
+
+@contextlib.contextmanager
+def gateway(folder: Path, model: str, mock: str) -> Iterator[Running]:
+    """The gateway as it is run for real, with a key and a route to the mock."""
+    sha = hashlib.sha256(KEY.encode()).hexdigest()
+    (folder / "gateway.yaml").write_text(
+        f'settings: {{models: {folder / "models.yaml"}}}\nroutes: {{"*": "{model}"}}\n'
+        f"keys: [{{name: bench, sha256: {sha}}}]\n"
+    )
+    (folder / "models.yaml").write_text(
+        f"adapters:\n  chat: {{type: openai-chat, base_url: {mock}/v1, api_key_env: BENCH_KEY}}\n"
+        f"  claude: {{type: anthropic, base_url: {mock}, api_key_env: BENCH_KEY}}\n"
+    )
+    words = ["-m", "interlingua", "serve", "--config", str(folder / "gateway.yaml"), "--port", "{port}"]
+    with running(words, ready="/readyz") as found:
+        yield found
+
+
+@contextlib.contextmanager
+def running(words: list[str], ready: str | None = None) -> Iterator[Running]:
+    """A Python program that listens on ``{port}``, alone on the last core."""
+    port = free_port()
+    environment = {name: value for name, value in os.environ.items() if not name.lower().endswith("_proxy")}
+    start = time.perf_counter()
+    process = subprocess.Popen(
+        [sys.executable, *(word.replace("{port}", str(port)) for word in words)],
+        env={**environment, "NO_PROXY": "*", "BENCH_KEY": KEY},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    core(process.pid, -1)
+    try:
+        if ready is None:
+            until_open(port)
+        else:
+            _until_ready(process, port, ready)
+        yield Running(process.pid, port, time.perf_counter() - start)
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def _until_ready(process: subprocess.Popen[str], port: int, path: str) -> None:
+    while process.poll() is None:
+        with contextlib.suppress(OSError):
+            if _fetch(port, path).startswith("HTTP/1.1 200"):
+                return
+        time.sleep(0.005)
+    assert process.stderr is not None
+    raise Unavailable((process.stderr.read().strip().splitlines() or ["it ended"])[-1][:120])
+
+
+def _fetch(port: int, path: str) -> str:
+    with socket.create_connection(("127.0.0.1", port), 5) as asking:
+        asking.sendall(f"GET {path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n".encode())
+        return b"".join(iter(lambda: asking.recv(65536), b"")).decode()
+
+
+def load(folder: Path, at: Running, path: str, body: str, *, stream: bool, at_once: int, most: int) -> list[str]:
+    """The command that sends requests: so many at once, and so many in all."""
+    file = folder / "fixtures" / f"req_{body}_small{'_stream' if stream else ''}.json"
+    return [str(folder / "loadgen"), str(at.port), path, str(file), str(at_once), "120", "0", str(most)]
+
+
+def cost(folder: Path, at: Running, path: str, body: str, *, stream: bool, most: int | None = None) -> float:
+    """CPU microseconds of one request, the mean of many."""
+    most = most or (STREAMS if stream else REQUESTS)
+    command = load(folder, at, path, body, stream=stream, at_once=STREAMS_AT_ONCE if stream else AT_ONCE, most=most)
+    before = cpu(at.pid)
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as clients:
+        core(clients.pid, 0)
+        said, problem = clients.communicate()
+    spent = cpu(at.pid) - before
+    told = json.loads(said)
+    if told["err"] or told["n"] != most:
+        raise Unavailable(f"{told['n']} of {most} requests were answered: {problem.strip()[:120]}")
+    return spent / most
+
+
+def cpu(pid: int) -> float:
+    """Microseconds that all threads of a process have run."""
+    files = (PROC / str(pid) / "task").glob("*/schedstat")
+    return sum(int(file.read_text().split()[0]) for file in files) / 1000
+
+
+def resident(pid: int) -> float:
+    """Resident memory, in megabytes."""
+    pages = int((PROC / str(pid) / "statm").read_text().split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
+
+
+class Endless:
+    """A provider whose streams begin and never end. It notes when a connection to it is closed."""
+
+    def __enter__(self) -> Endless:
+        self._listening = socket.create_server(("127.0.0.1", 0))
+        self.url = f"http://127.0.0.1:{self._listening.getsockname()[1]}"
+        self._ended: list[float] = []
+        self._noted = threading.Semaphore(0)
+        threading.Thread(target=self._serve, daemon=True).start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._listening.close()
+
+    def ended(self) -> float:
+        """When the next connection ended."""
+        if not self._noted.acquire(timeout=10):
+            raise Unavailable("the upstream was not closed within 10 s")
+        return self._ended.pop(0)
+
+    def _serve(self) -> None:
+        event = b'data: {"id":"1","choices":[{"index":0,"delta":{"role":"assistant","content":"a"}}]}\n\n'
+        head = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n"
+        with contextlib.suppress(OSError):
+            while True:
+                connection, _ = self._listening.accept()
+                with connection, contextlib.suppress(ConnectionError):
+                    read = b""
+                    while not read.endswith(b"}"):
+                        read += connection.recv(65536)
+                    connection.sendall(head + b"%x\r\n%s\r\n" % (len(event), event))
+                    connection.recv(1)
+                self._ended.append(time.perf_counter())
+                self._noted.release()
