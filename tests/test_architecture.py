@@ -57,6 +57,9 @@ INSIDE = {
 FREE = ("testing", "demo", "cli", "__main__")
 OUTSIDE = ("lab",)
 
+# What the dialects of one vendor say alike: modules beside the folders, which know no dialect themselves.
+KIN = ("openai",)
+
 # What may not appear from the exchange downwards: one call must give the same answer twice, in any loop or none.
 PURE = (
     *("types", "errors", "codec", "dialects", "models", "serving"),
@@ -261,7 +264,7 @@ def dialects_that_know_each_other(source: Source) -> Iterator[str]:
     """A dialect's folder, or the package of all of them, that imports a (or another) dialect."""
     for module, line, target in our_imports(source):
         wanted = target.split(".")[1:3]
-        if module.room != "dialects" or wanted[:1] != ["dialects"] or len(wanted) < 2:
+        if module.room != "dialects" or wanted[:1] != ["dialects"] or len(wanted) < 2 or wanted[1] in KIN:
             continue
         if module.parts[2:3] != wanted[1:]:
             yield f"{module.file}:{line}: imports the dialect {wanted[1]}; a shared idea moves to codec/"
@@ -444,6 +447,7 @@ GUILTY = (
     (dialects_that_know_each_other, "dialects/gemini/request.py", "from ..ollama import BLOCKS", "dialect ollama"),
     (dialects_that_know_each_other, "dialects/gemini/request.py", "from .. import ollama", "dialect ollama"),
     (dialects_that_know_each_other, "dialects/__init__.py", "from . import ollama", "dialect ollama"),
+    (dialects_that_know_each_other, "dialects/openai.py", "from .openai_chat import NAME", "dialect openai_chat"),
     (http_abroad, "client/connect.py", "import aiohttp", "aiohttp"),
     (http_abroad, "models/catalogue/fetch.py", "def f():\n    from urllib.request import urlopen", "urllib.request"),
     (http_abroad, "models/providers.py", "import http.client as wire", "http.client"),
@@ -475,6 +479,7 @@ INNOCENT = (
     ("dialects/__init__.py", "import importlib\nfrom ..codec.base import Dialect\nimportlib.import_module(name)"),
     ("dialects/gemini/__init__.py", "from . import stream\nfrom ...codec.rows import Row"),
     ("dialects/gemini/stream.py", "from interlingua.dialects.gemini.blocks import BLOCKS"),
+    ("dialects/openai_chat/errors.py", "from .. import openai\nfrom ..openai import spell"),
     ("models/providers.py", "from ..dialects.openai_chat.facts import Quirks"),
     ("client/connect.py", "from .exchange import Exchange\nfrom .transport.aio import AioTransport"),
     ("embedded.py", "from .client.embedded import call"),

@@ -54,6 +54,7 @@ NONSENSE: tuple[tuple[str, dict[str, Any], str, str], ...] = (
     (CLAUDE,    {"max_tokens": "many"},                             "max_tokens", "got a string"),
     (CLAUDE,    {"tools": [{"name": 3}]},                           "tools.0.name", "got an integer"),
     (CHAT,      {"messages": "hi"},                                 "messages", "array of objects, but got a string"),
+    (CHAT,      {"messages": 3},                                    "messages", "but got an integer"),
     (CHAT,      {"messages": []},                                   "messages", "empty array"),
     (CHAT,      {"messages": [user("hi", "robot")]},                "messages[0].role", "'robot'"),
     (CHAT,      {"messages": [user(3)]},                            "messages[0].content", "got an integer"),

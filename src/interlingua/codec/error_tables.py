@@ -6,13 +6,9 @@ the dialect's rows right to left: the first row of a kind is what we answer with
 
 from __future__ import annotations
 
-import math
 import re
-from collections.abc import Callable, Mapping
-from email.utils import parsedate_to_datetime
-from typing import Any, NamedTuple
-
-import msgspec
+from collections.abc import Mapping
+from typing import NamedTuple
 
 from ..errors import (
     RETRYABLE,
@@ -28,26 +24,9 @@ from ..errors import (
     error_type,
 )
 from ..types.base import Json
-from ..types.loss import WireError
-from .json import Wire, is_dict, is_list, is_object
 from .limits import ERROR_TEXT
-from .stream import dump
 
-__all__ = [
-    "ErrorRow",
-    "ErrorTable",
-    "error_object",
-    "foreign",
-    "make_error",
-    "parse_body",
-    "first_header",
-    "reworded",
-    "say_seconds",
-    "sentence",
-    "text_of",
-    "usable",
-    "wire_error",
-]
+__all__ = ["ErrorRow", "ErrorTable", "Kind"]
 
 Kind = type[AdapterError]
 
@@ -111,11 +90,14 @@ BAD, PAYMENT, TOO_MANY = 400, 402, 429
 
 
 class ErrorRow(NamedTuple):
-    """A status and a provider's word, and the exception they stand for. ``retryable`` is None for the class's own."""
+    """A status and a provider's word, and the exception they stand for.
+
+    ``kind`` is said where it is not what the status means everywhere. ``retryable`` is None for the class's own.
+    """
 
     status: int
     word: str
-    kind: Kind
+    kind: Kind = AdapterError
     retryable: bool | None = None
 
 
@@ -124,8 +106,9 @@ class ErrorTable:
 
     def __init__(self, *rows: ErrorRow, statuses: Mapping[int, Kind] | None = None) -> None:
         """``statuses`` are those that mean in this dialect something else than usual."""
-        self._rows, self._statuses = rows, statuses or {}
-        self._by_word = {row.word: row for row in reversed(rows)}
+        self._statuses = statuses or {}
+        self._rows = tuple(row if row.kind is not AdapterError else _by_status(row) for row in rows)
+        self._by_word = {row.word: row for row in reversed(self._rows)}
 
     def classify(
         self, status: int | None, words: tuple[Json, ...], message: str, *, hinted: bool = False
@@ -154,8 +137,7 @@ class ErrorTable:
         return self._by_status(status) in (row.kind, AdapterError)
 
     def _by_status(self, status: int) -> Kind:
-        usual = next((kind for low, high, kind in _STATUS if low <= status <= high), AdapterError)
-        return self._statuses.get(status, usual)
+        return self._statuses.get(status) or _usual(status)
 
     def row_for(self, error: AdapterError) -> ErrorRow:
         """What we answer with: the provider's own word if it is an exact one of ours, else by status, else the first.
@@ -181,6 +163,15 @@ class ErrorTable:
         if told and (dialect in error.extras or _KEPT.get(told) is _kind(error)):
             return told
         return self.row_for(error).status
+
+
+def _usual(status: int) -> Kind:
+    return next((kind for low, high, kind in _STATUS if low <= status <= high), AdapterError)
+
+
+def _by_status(row: ErrorRow) -> ErrorRow:
+    """A row that says what its status says; a payment is never there at the next try."""
+    return row._replace(kind=_usual(row.status), retryable=False if row.status == PAYMENT else row.retryable)
 
 
 def _kind(error: AdapterError) -> Kind:
@@ -214,166 +205,3 @@ def _by_message(
     if status in BUSY and general and _OVERLOAD.search(text):
         return OverloadedError, None
     return None
-
-
-# ------------------------------------------------------------------------------------------------------------- writing
-
-
-def wire_error(
-    table: ErrorTable,
-    error: AdapterError,
-    dialect: str,
-    came: Wire | None,
-    body: Callable[[AdapterError], Json],
-    **headers: str | None,
-) -> WireError:
-    """An error as an HTTP answer. ``came`` is a body that had not the protocol's shape: it goes out as it was."""
-    status = table.status_for(error, dialect)
-    told = {name.replace("_", "-"): value for name, value in headers.items() if value is not None}
-    if error.retry_after is not None:
-        told["retry-after"] = say_seconds(error.retry_after)
-    if error.retryable is not table.retries(error, status):
-        told["x-should-retry"] = "true" if error.retryable else "false"
-    if came is None:
-        return WireError(status, {"content-type": "application/json", **told}, dump(body(error)))
-    if came.keys() != {"text"}:
-        wire = reworded(came, error.provider_message or error.message)
-        return WireError(status, {"content-type": "application/json", **told}, dump(wire))
-    text = came["text"]
-    plain = text.encode("utf-8", "replace") if isinstance(text, str) else dump(text)
-    return WireError(status, {**told, "content-type": "text/plain"}, plain)
-
-
-def say_seconds(seconds: float) -> str:
-    """Seconds without an exponent, which no reader of HTTP headers expects."""
-    return f"{seconds:.3f}".rstrip("0").rstrip(".")
-
-
-def foreign(error: AdapterError, dialect: str) -> Wire | None:
-    """The body that came, where it does not describe the error under ``error`` as most protocols do."""
-    residue = error.extras.get(dialect)
-    return residue if is_object(residue) and "error" not in residue else None
-
-
-# ------------------------------------------------------------------------------------------------------------- reading
-
-
-def parse_body(body: bytes | str | Json) -> Json:
-    """The JSON value of an error body, or its text where it is not JSON."""
-    if not isinstance(body, bytes | str):
-        return body
-    try:
-        return msgspec.json.decode(body)
-    except (msgspec.DecodeError, UnicodeError, RecursionError):
-        return body if isinstance(body, str) else body.decode("utf-8", "replace")
-
-
-SAID_UNDER = ("message", "Message", "msg", "detail", "error", "errors", "error_message")
-DEEPEST, MOST = 4, 8
-
-
-def sentence(wire: Json, depth: int = DEEPEST) -> str:
-    """What an error body says, in whichever of the usual places; ``loc`` of a FastAPI complaint stands before it."""
-    if isinstance(wire, str):
-        return wire
-    if depth and is_list(wire):
-        return "; ".join(filter(None, (sentence(item, depth - 1) for item in wire[:MOST])))
-    if not depth or not is_dict(wire):
-        return ""
-    said = next((found for key in SAID_UNDER if key in wire and (found := sentence(wire[key], depth - 1))), "")
-    where = wire.get("loc")
-    return f"{'.'.join(map(str, where[:MOST]))}: {said}" if said and is_list(where) and where else said
-
-
-def error_object(wire: Json) -> Wire:
-    """The object that describes the error: under ``error``, or the body itself; some servers wrap it in a list."""
-    if is_list(wire) and wire:
-        wire = wire[0]
-    if not is_dict(wire):
-        return {}
-    inner = wire.get("error")
-    return inner if is_dict(inner) else wire
-
-
-def text_of(wire: Json) -> str:
-    """What an error body says, or the body itself where nothing in it is a sentence."""
-    return sentence(error_object(wire)) or sentence(wire) or (dump(wire).decode() if wire else "")
-
-
-def reworded(body: Wire, message: str) -> Wire:
-    """An error body that says ``message``; itself, if it does."""
-    if message in ("", text_of(body)):
-        return body
-    inner = error_object(body)
-    key = next((key for key in SAID_UNDER if isinstance(inner.get(key), str)), "message")
-    return {**body, key: message} if inner is body else {**body, "error": {**inner, key: message}}
-
-
-def first_header(headers: Mapping[str, str] | None, *names: str) -> str | None:
-    """The value of the first of these headers that came. The names are in lower case."""
-    lower = {key.lower(): value for key, value in (headers or {}).items()}
-    return next((lower[name] for name in names if name in lower), None)
-
-
-def _retry_hint(headers: Mapping[str, str] | None) -> tuple[bool | None, float | None]:
-    """``(should retry, after seconds)`` as the answer's headers say it."""
-    lower = {key.lower(): value for key, value in (headers or {}).items()}
-    should = {"true": True, "false": False}.get(lower.get("x-should-retry", "").lower())
-    return should, _retry_after(lower)
-
-
-def _retry_after(headers: Mapping[str, str]) -> float | None:
-    try:
-        if "retry-after-ms" in headers:
-            return usable(float(headers["retry-after-ms"]) / 1000)
-        if "retry-after" in headers:
-            return usable(_seconds(headers["retry-after"], headers.get("date")))
-    except (ValueError, TypeError, OverflowError):
-        return None
-    return None
-
-
-def usable(seconds: float | None) -> float | None:
-    """A time to wait, or None for what is none: negative, infinite or not a number."""
-    return seconds if seconds is not None and math.isfinite(seconds) and seconds >= 0 else None
-
-
-def _seconds(value: str, now: str | None) -> float | None:
-    """Seconds, or a date relative to the answer's own Date header: dialects have no clock."""
-    try:
-        return float(value)
-    except ValueError:
-        if now is None:
-            return None
-        return max(0.0, (parsedate_to_datetime(value) - parsedate_to_datetime(now)).total_seconds())
-
-
-def make_error(
-    table: ErrorTable,
-    status: int | None,
-    headers: Mapping[str, str] | None,
-    *,
-    words: tuple[Json, ...],
-    message: str,
-    after: float | None = None,
-    **fields: Any,
-) -> AdapterError:
-    """The exception for what a provider said. ``words`` are its type and code, the most exact first.
-
-    ``after`` is how long the body says to wait; it wins over the headers.
-    """
-    should, told = _retry_hint(headers)
-    after = told if after is None else after
-    kind, retryable = table.classify(status, words, message, hinted=should is True or after is not None)
-    if kind is ToolStateError and after is None:
-        after = 1.0
-    code = next((word for word in words if isinstance(word, str | int)), None)
-    return kind(
-        message[:ERROR_TEXT] or f"HTTP {status}",
-        retryable=retryable if should is None else should,
-        retry_after=after,
-        provider_status=status,
-        provider_code=code,
-        provider_message=message or None,
-        **fields,
-    )

@@ -7,14 +7,14 @@ provider accepts is worse than one that is missing.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from ..errors import InvalidRequestError
 from ..types.base import Json
 from .json import Wire, is_dict, is_list
 
-__all__ = ["Calls", "Complaint", "Field", "brackets", "dots", "first_complaint", "refused", "unpaired"]
+__all__ = ["Check", "Complaint", "Pairs", "Path", "Requirements", "brackets", "dots"]
 
 Path = tuple[str | int, ...]
 MISSING = object()
@@ -31,7 +31,7 @@ KINDS: dict[str, Callable[[Json], bool]] = {
 TEXT, INTEGER, NUMBER, BOOLEAN, OBJECT, ARRAY, OBJECTS, NULL = KINDS
 
 
-class Field(NamedTuple):
+class Check(NamedTuple):
     """A row. ``words``: the only strings that may stand there. ``filled``: a list may not be empty."""
 
     path: str
@@ -42,37 +42,83 @@ class Field(NamedTuple):
 
 
 class Complaint(NamedTuple):
-    """The first thing that is wrong: where, what kind of fault, and a plain sentence about the place."""
+    """The first thing that is wrong: where, what kind of fault, what should stand there and what does."""
 
     path: Path
     fault: str
-    """``missing``, ``type``, ``value``, ``empty`` or ``order``."""
+    """``missing``, ``type``, ``value`` or ``empty``; ``no call`` and ``no result`` of results and calls."""
     expected: str = ""
     got: str = ""
 
 
-def first_complaint(
-    body: Json, fields: Iterable[Field], order: Callable[[Wire], Iterator[Complaint]]
-) -> Complaint | None:
-    """What a vendor would complain of, or None. Turns are looked at only if every field is what it should be."""
-    if not is_dict(body):
-        return Complaint((), "type", OBJECT, kind_of(body))
-    wrong = next((found for field in fields for found in _check(field, body)), None)
-    return wrong or next(order(body), None)
+class Pairs(NamedTuple):
+    """Where the calls and the results of a history have their ids."""
+
+    history: str
+    calls: tuple[str, ...]
+    results: tuple[str, ...]
+    hosted: str = ""
+    """A key that only calls of the server's own tools have, whose results need not follow."""
+    stored: Callable[[Wire], bool] = lambda body: False
+    """Whether the server holds earlier turns, so that a result may answer a call that is not here."""
+
+
+class Requirements:
+    """What a request of one dialect must have, and how its vendor complains.
+
+    ``sentences`` are by fault, with ``{place}``, ``{expected}`` and ``{got}``; ``spell`` writes the place. ``refusal``
+    makes of the sentence the error's body, as the dialect keeps one that it has read, and its code. ``more`` finds what
+    no row can say; it is asked, and calls and results are paired, only if every field is what it should be. ``usual``
+    brings a body into the spelling of the rows.
+    """
+
+    def __init__(
+        self,
+        dialect: str,
+        *checks: Check,
+        sentences: Mapping[str, str],
+        spell: Callable[[Path], str],
+        refusal: Callable[[str, Complaint], tuple[Wire, str | None]],
+        pairs: Pairs | None = None,
+        more: Callable[[Wire], Iterable[Complaint]] = lambda body: (),
+        usual: Callable[[Wire], Wire] = lambda body: body,
+    ) -> None:
+        self.dialect, self._checks = dialect, [(check, check.path.split(".")) for check in checks]
+        self._sentences, self._spell, self._refusal = sentences, spell, refusal
+        self._pairs, self._more, self._usual = pairs, more, usual
+
+    def check(self, body: Json) -> None:
+        """Raise what the vendor would answer to a body that it cannot take."""
+        wrong = next(self._complaints(body), None)
+        if wrong is None:
+            return
+        said = self._sentences[wrong.fault].format(
+            place=self._spell(wrong.path), expected=wrong.expected, got=wrong.got
+        )
+        residue, code = self._refusal(said, wrong)
+        raise InvalidRequestError(
+            said, provider_status=400, provider_code=code, provider_message=said, extras={self.dialect: residue}
+        )
+
+    def _complaints(self, body: Json) -> Iterator[Complaint]:
+        if not is_dict(body):
+            yield Complaint((), "type", OBJECT, kind_of(body))
+            return
+        body = self._usual(body)
+        for check, steps in self._checks:
+            for path, parent in _walk(body, steps[:-1], ()):
+                for place, value in _found(parent, steps[-1]):
+                    wrong = _wrong(check, value)
+                    if wrong is not None:
+                        yield wrong._replace(path=(*path, place))
+        yield from self._more(body)
+        if self._pairs is not None and not self._pairs.stored(body):
+            yield from _unpaired(body, self._pairs)
 
 
 def kind_of(value: Json) -> str:
     """The JSON type of a value, with its article."""
     return next(name for name in (NULL, BOOLEAN, TEXT, INTEGER, NUMBER, OBJECT, ARRAY) if KINDS[name](value))
-
-
-def _check(field: Field, body: Wire) -> Iterator[Complaint]:
-    *steps, last = field.path.split(".")
-    for path, parent in _walk(body, steps, ()):
-        for place, value in _found(parent, last):
-            wrong = _wrong(field, value)
-            if wrong is not None:
-                yield wrong._replace(path=(*path, place))
 
 
 def _walk(value: Json, steps: list[str], path: Path) -> Iterator[tuple[Path, Json]]:
@@ -95,14 +141,14 @@ def _found(parent: Json, step: str) -> Iterator[tuple[str | int, Json]]:
             yield index, item
 
 
-def _wrong(field: Field, value: Json) -> Complaint | None:
-    if value is MISSING or (value is None and NULL not in field.kinds):
-        return Complaint((), "missing", _either(field.kinds)) if field.needed else None
-    if not any(KINDS[kind](value) for kind in field.kinds):
-        return Complaint((), "type", _either(field.kinds), kind_of(value))
-    if field.words and isinstance(value, str) and value not in field.words:
-        return Complaint((), "value", ", ".join(map(repr, field.words)), repr(value[:80]))
-    if field.filled and value == []:
+def _wrong(check: Check, value: Json) -> Complaint | None:
+    if value is MISSING or (value is None and NULL not in check.kinds):
+        return Complaint((), "missing", _either(check.kinds)) if check.needed else None
+    if not any(KINDS[kind](value) for kind in check.kinds):
+        return Complaint((), "type", _either(check.kinds), kind_of(value))
+    if check.words and isinstance(value, str) and value not in check.words:
+        return Complaint((), "value", ", ".join(map(repr, check.words)), repr(value[:80]))
+    if check.filled and value == []:
         return Complaint((), "empty", "an array with at least one item", "an empty array")
     return None
 
@@ -114,31 +160,39 @@ def _either(kinds: tuple[str, ...]) -> str:
 # -------------------------------------------------------------------------------------------------- calls and results
 
 
-class Calls(NamedTuple):
-    """One turn: the ids that it calls and those that it answers, each with its place."""
-
-    calls: dict[str, Path]
-    results: dict[str, Path]
-
-
-def unpaired(turns: Iterable[Calls]) -> Iterator[Complaint]:
+def _unpaired(body: Wire, pairs: Pairs) -> Iterator[Complaint]:
     """Results that no call asked for before them, and calls that never get a result although turns follow them."""
+    turns = body.get(pairs.history)
+    if not is_list(turns):
+        return
     asked: dict[str, Path] = {}
     last: dict[str, Path] = {}
     answered: set[str] = set()
-    for turn in turns:
-        asked |= turn.calls
-        last = {**last, **turn.calls} if turn.calls else {}
-        answered |= turn.results.keys()
-        for id, path in turn.results.items():
+    for calls, results in zip(_ids(body, pairs, pairs.calls), _ids(body, pairs, pairs.results), strict=True):
+        asked |= calls
+        last = {**last, **calls} if calls else {}
+        answered |= results.keys()
+        for id, path in results.items():
             if id not in asked:
-                yield Complaint(path, "order", "no tool call found", id)
+                yield Complaint(path, "no call", got=id)
     for id, path in asked.items():
         if id not in answered and id not in last:
-            yield Complaint(path, "order", "no tool result found", id)
+            yield Complaint(path, "no result", got=id)
 
 
-# ------------------------------------------------------------------------------------------------------------- saying
+def _ids(body: Wire, pairs: Pairs, paths: Iterable[str]) -> list[dict[str, Path]]:
+    """The ids of each turn, with their places. A path begins below the history."""
+    found: list[dict[str, Path]] = [{} for _ in body[pairs.history]]
+    for path in paths:
+        *steps, key = path.split(".")
+        for place, parent in _walk(body, [pairs.history, *steps], ()):
+            id = parent.get(key) if is_dict(parent) else None
+            if id and not (pairs.hosted and parent.get(pairs.hosted) is not None):
+                found[int(place[1])][id] = (*place, key)
+    return found
+
+
+# ------------------------------------------------------------------------------------------------------------- places
 
 
 def dots(path: Path) -> str:
@@ -150,10 +204,3 @@ def brackets(path: Path) -> str:
     """``messages[0].content``"""
     said = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path)
     return said.removeprefix(".")
-
-
-def refused(dialect: str, message: str, body: Wire, code: str | None = None) -> InvalidRequestError:
-    """The error that this dialect says with exactly this body, and every other with its sentence."""
-    return InvalidRequestError(
-        message, provider_status=400, provider_code=code, provider_message=message, extras={dialect: body}
-    )

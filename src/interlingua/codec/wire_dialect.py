@@ -10,24 +10,28 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
+from importlib import import_module
 from typing import ClassVar
 
 from msgspec.structs import replace
 
-from ..types.base import Json
+from ..errors import AdapterError
+from ..types.base import Json, Value
 from ..types.blocks import Block
 from ..types.capabilities import Target
-from ..types.loss import Encoded
+from ..types.loss import Encoded, WireError
 from ..types.messages import Message, Origin
 from ..types.request import Request
 from ..types.response import Response
 from ..types.tools import Tool, ToolChoice
 from .base import Dialect, Headers, StreamDecoder
+from .error_bodies import WireErrors
 from .incomplete import cut_answer, cut_history
 from .issuer import issued_by
 from .ledger import Ledger
 from .offered_tools import narrow
 from .output import forcing, speaking, spoken
+from .validate import Requirements
 
 __all__ = ["WireDialect"]
 
@@ -39,6 +43,9 @@ class WireDialect(Dialect):
     """Whether calls are written in pieces, so that an answer may end within one."""
     cut_texts: ClassVar[bool] = False
     """Whether the protocol says of the texts of an answer that broke off that they are incomplete."""
+    errors: ClassVar[WireErrors]
+    requirements: ClassVar[Requirements]
+    """What a request must have."""
     unsaid_choices: ClassVar[tuple[str, ...]] = ()
     """The tool choices that the protocol has no word for, of ``none``, ``specific`` and ``allowed``."""
 
@@ -106,6 +113,20 @@ class WireDialect(Dialect):
 
     def stream_decoder(self, request: Request | None = None) -> StreamDecoder:
         return speaking(self.decoder(request), request)
+
+    def encode_error(self, error: AdapterError) -> WireError:
+        return self.errors.encode(error)
+
+    def decode_error(self, status: int, headers: Headers | None, body: bytes) -> AdapterError:
+        return self.errors.decode(status, headers, body, self.provider)
+
+    def validate_request(self, body: Json) -> None:
+        self.requirements.check(body)
+
+    def renew_marks(self, value: Value, marks: dict[str, Json]) -> dict[str, Json]:
+        """Each dialect's folder has ``old_marks.py``, which is only loaded for files of older releases."""
+        renewed: dict[str, Json] = import_module(f"{type(self).__module__}.old_marks").MARKS.renew(value, marks)
+        return renewed
 
     def encode_messages(self, messages: Sequence[Message], target: Target | None = None) -> Encoded:
         if (cut := cut_history(messages, self.name)) is not None:

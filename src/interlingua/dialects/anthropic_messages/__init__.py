@@ -8,44 +8,35 @@ from ...codec.base import Headers
 from ...codec.issuer import kindred
 from ...codec.ledger import Ledger
 from ...codec.wire_dialect import WireDialect
-from ...errors import AdapterError
-from ...types.base import Json, Value
+from ...types.base import Json
 from ...types.blocks import Block
 from ...types.capabilities import Target
-from ...types.loss import Encoded, WireError
+from ...types.loss import Encoded
 from ...types.messages import Message
 from ...types.request import Request
 from ...types.response import Response
 from ...types.tools import Tool, ToolChoice
 from .encoder import Encoder
-from .errors import decode_error, encode_error
+from .errors import ERRORS, REQUIREMENTS
 from .facts import NAME
 from .request import read_request, write_choice, write_request, write_tools
 from .response import read_response, write_response
 from .stream import Decoder
 from .turns import write_messages, write_system
-from .validate import validate_request
 
 __all__ = ["AnthropicMessages"]
 
 
 class AnthropicMessages(WireDialect):
     name = NAME
+    errors, requirements = ERRORS, REQUIREMENTS
     unsaid_choices = ("allowed",)
-
-    def renew_marks(self, value: Value, marks: dict[str, Json]) -> dict[str, Json]:
-        from .old_marks import MARKS  # noqa: PLC0415 - only for files of older releases
-
-        return MARKS.renew(value, marks)
 
     def write_request(self, request: Request, target: Target | None) -> Encoded:
         return write_request(request, target)
 
     def read_request(self, body: Json, headers: Headers | None, model: str | None, stream: bool | None) -> Request:
         return read_request(body, headers, model, stream, self.provider)
-
-    def validate_request(self, body: Json) -> None:
-        validate_request(body)
 
     def write_response(self, response: Response, request: Request | None) -> Encoded:
         return write_response(response, request)
@@ -58,12 +49,6 @@ class AnthropicMessages(WireDialect):
 
     def stream_encoder(self, request: Request | None = None) -> Encoder:
         return Encoder(request)
-
-    def encode_error(self, error: AdapterError) -> WireError:
-        return encode_error(error)
-
-    def decode_error(self, status: int, headers: Headers | None, body: bytes) -> AdapterError:
-        return decode_error(status, headers, body, self.provider)
 
     def write_messages(self, messages: Sequence[Message], target: Target | None, ledger: Ledger) -> Json:
         return write_messages(kindred(messages, NAME, target), target, ledger)

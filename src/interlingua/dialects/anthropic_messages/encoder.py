@@ -23,7 +23,7 @@ from ...types.events import (
     ToolUseInputDelta,
 )
 from ...types.request import Request
-from .errors import encode_error_body
+from .errors import ERRORS
 from .facts import NAME, Wire
 from .rows import ANSWER_BLOCKS as BLOCKS, CITATIONS, ENDING
 
@@ -140,7 +140,7 @@ class Encoder(SerialEncoder):
         return _event({"type": "message_delta", "delta": delta, "usage": usage}) + _event({"type": "message_stop"})
 
     def say_error(self, error: AdapterError) -> bytes:
-        return _event({**encode_error_body(error), "type": "error"})
+        return _event({**ERRORS.body(error), "type": "error"})
 
 
 def _event(wire: Wire) -> bytes:

@@ -22,7 +22,7 @@ from ...types.loss import Encoded
 from ...types.request import Request
 from ...types.response import Response
 from ...types.words import StopReason
-from .errors import decode_error, encode_error_body
+from .errors import ERRORS
 from .facts import NAME
 from .rows import ANSWER, ANSWER_BLOCKS, ENDING
 
@@ -34,7 +34,7 @@ def read_response(
     body: Json, headers: Mapping[str, str] | None, request: Request | None, provider: str | None
 ) -> Response:
     if is_object(body) and (body.get("type") == "error" or "error" in body):
-        return Response(stop_reason=StopReason.error, error=decode_error(None, headers, body, provider))
+        return Response(stop_reason=StopReason.error, error=ERRORS.decode(None, headers, body, provider))
     fields, rest, marks = ANSWER.take(answer_of(body, NAME, "content", "stop_reason"))
     blocks: list[Any] = []
     if is_array(content := rest.get("content")):
@@ -67,7 +67,7 @@ def write_response(response: Response, request: Request | None) -> Encoded:
     if response.error is not None:
         if response.content:
             ledger.lose("dropped", f"an error in {NAME} has no content", "content")
-        return Encoded(encode_error_body(response.error), None, {}, tuple(ledger.losses))
+        return Encoded(ERRORS.body(response.error), None, {}, tuple(ledger.losses))
     wire = ANSWER.put(response, ledger)
     content = write_blocks(response, ledger)
     if content or "content" not in mark:

@@ -30,7 +30,7 @@ from ...types.events import (
 )
 from ...types.request import Request
 from ...types.response import Response
-from .errors import decode_error
+from .errors import ERRORS
 from .facts import NAME, Wire
 from .rows import ANSWER, ANSWER_BLOCKS as BLOCKS, CITATIONS, ENDING, USAGE
 
@@ -272,7 +272,7 @@ class Decoder(FrameDecoder):
         self.complete(out)
 
     def failed(self, wire: Wire, out: list[Event]) -> None:
-        self.fail(decode_error(None, None, wire, self.provider), out)
+        self.fail(ERRORS.decode(None, None, wire, self.provider), out)
 
     def ping(self, wire: Wire, out: list[Event]) -> None:
         """Kept alive; nothing to say."""

@@ -25,7 +25,7 @@ from ...types.loss import Encoded
 from ...types.request import Request
 from ...types.response import Response
 from ...types.words import StopReason
-from .errors import decode_error, encode_error_body
+from .errors import ERRORS
 from .facts import NAME
 from .rows import ANSWER, ANSWER_BLOCKS, ENDING
 
@@ -38,7 +38,7 @@ def read_response(
     body: Json, headers: Mapping[str, str] | None, request: Request | None, provider: str | None
 ) -> Response:
     if is_object(body) and "output" not in body and ("message" in body or "__type" in body):
-        return Response(stop_reason=StopReason.error, error=decode_error(None, headers, body, provider))
+        return Response(stop_reason=StopReason.error, error=ERRORS.decode(None, headers, body, provider))
     fields, rest, mark = ANSWER.take(answer_of(body, NAME, "output", "stopReason"))
     calls = ToolUseBlock in map(type, fields["content"])
     if calls and request is not None:
@@ -76,7 +76,7 @@ def write_response(response: Response) -> Encoded:
     if response.error is not None:
         if response.content:
             ledger.lose("dropped", f"an error in {NAME} has no content", "content")
-        return Encoded(encode_error_body(response.error), None, {}, tuple(ledger.losses))
+        return Encoded(ERRORS.body(response.error), None, {}, tuple(ledger.losses))
     wire = ANSWER.put(response, ledger)
     if response.stop_reason in LIMITS:
         declare_last_call(response, last_written(response), ledger)

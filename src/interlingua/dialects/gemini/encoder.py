@@ -21,7 +21,7 @@ from ...types.base import Json
 from ...types.blocks import Block, RefusalBlock, TextBlock, ThinkingBlock, ToolUseBlock
 from ...types.events import BlockComplete, MessageComplete, MessageStart, TextDelta, ThinkingDelta, ToolUseEnd
 from ...types.response import Response
-from .errors import encode_error_body
+from .errors import ERRORS
 from .facts import KEYS, NAME, SIGNATURE, Wire
 from .response import Placed, write_answer, write_block
 from .stream import PLAIN, TEXT, THOUGHT
@@ -186,7 +186,7 @@ class Encoder(SerialEncoder):
         return sent + self.say_error(error)
 
     def say_error(self, error: AdapterError) -> bytes:
-        return encode_sse(dump(encode_error_body(error)))
+        return encode_sse(dump(ERRORS.body(error)))
 
     def abandon(self) -> bytes:
         """The answer ends here: what is still open is left out, and what waited behind it is written."""

@@ -31,7 +31,7 @@ from ...types.usage import TokenUsage
 from ...types.words import StopReason
 from .calls import Calls
 from .citations import KEYS as CITING, read_citations, write_citations
-from .errors import decode_error, encode_error_body, is_error
+from .errors import ERRORS, is_error
 from .facts import KEYS, NAME, Wire, as_it_came
 from .rows import ANSWER, ANSWER_PARTS, STOP, USAGE
 from .turns import read_parts, take_parts, with_parts
@@ -71,7 +71,7 @@ def stop_reason(word: Json, *, calls: bool) -> StopReason:
 def read_response(body: Json, request: Request | None, provider: str | None) -> Response:
     if not is_object(body) or "error" in body:
         if is_error(body):
-            return Response(stop_reason=StopReason.error, error=decode_error(None, None, body, provider))
+            return Response(stop_reason=StopReason.error, error=ERRORS.decode(None, None, body, provider))
         answer_of(body, NAME, *ENVELOPE)
     fields, rest, mark = ANSWER.take(body)
     fields = read_answer(fields, rest, mark, request)
@@ -212,7 +212,7 @@ def write_response(response: Response) -> Encoded:
     if response.error is not None:
         if response.content:
             ledger.lose("dropped", f"an error in {NAME} has no content", "content")
-        return Encoded(encode_error_body(response.error), None, {}, tuple(ledger.losses))
+        return Encoded(ERRORS.body(response.error), None, {}, tuple(ledger.losses))
     parts: list[Json] = []
     for place, block in enumerate(response.content):
         part = write_block(block, place, ledger)

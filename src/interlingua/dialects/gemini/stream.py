@@ -27,7 +27,7 @@ from ...types.events import CitationDelta, Event, MessageStart, UsageUpdate
 from ...types.request import Request
 from ...types.response import Response
 from .calls import IDENTIFIED, NO_CALL, Calls, OpenCall
-from .errors import decode_error, is_error
+from .errors import ERRORS, is_error
 from .facts import KEYS, NAME, Wire
 from .response import read_answer
 from .rows import ANSWER, ANSWER_PARTS
@@ -104,7 +104,7 @@ class Decoder(FrameDecoder):
 
     def other(self, wire: Json, out: list[Event]) -> None:
         if is_error(wire):
-            self.fail(decode_error(None, None, wire, self.provider), out)
+            self.fail(ERRORS.decode(None, None, wire, self.provider), out)
         elif wire != "[DONE]":
             self.unknown(wire, out)
 

@@ -7,16 +7,15 @@ from collections.abc import Sequence
 from ...codec.base import Headers
 from ...codec.ledger import Ledger
 from ...codec.wire_dialect import WireDialect
-from ...errors import AdapterError
-from ...types.base import Json, Value
+from ...types.base import Json
 from ...types.blocks import Block
 from ...types.capabilities import Target
-from ...types.loss import Encoded, WireError
+from ...types.loss import Encoded
 from ...types.messages import Message
 from ...types.request import Request
 from ...types.response import Response
 from ...types.tools import Tool, ToolChoice
-from .errors import decode_error, encode_error, validate_request
+from .errors import ERRORS, REQUIREMENTS
 from .facts import NAME
 from .request import lose_choice, read_request, write_request, write_system, write_tools
 from .response import read_response, write_response
@@ -28,22 +27,15 @@ __all__ = ["Ollama"]
 
 class Ollama(WireDialect):
     name = NAME
+    errors, requirements = ERRORS, REQUIREMENTS
     in_pieces = False
     unsaid_choices = ("none", "specific", "allowed")
-
-    def renew_marks(self, value: Value, marks: dict[str, Json]) -> dict[str, Json]:
-        from .old_marks import MARKS  # noqa: PLC0415 - only for files of older releases
-
-        return MARKS.renew(value, marks)
 
     def write_request(self, request: Request, target: Target | None) -> Encoded:
         return write_request(request, target)
 
     def read_request(self, body: Json, headers: Headers | None, model: str | None, stream: bool | None) -> Request:
         return read_request(body, model, stream, self.provider)
-
-    def validate_request(self, body: Json) -> None:
-        validate_request(body)
 
     def write_response(self, response: Response, request: Request | None) -> Encoded:
         return write_response(response, request)
@@ -56,12 +48,6 @@ class Ollama(WireDialect):
 
     def stream_encoder(self, request: Request | None = None) -> Encoder:
         return Encoder(request)
-
-    def encode_error(self, error: AdapterError) -> WireError:
-        return encode_error(error)
-
-    def decode_error(self, status: int, headers: Headers | None, body: bytes) -> AdapterError:
-        return decode_error(status, headers, body, self.provider)
 
     def write_messages(self, messages: Sequence[Message], target: Target | None, ledger: Ledger) -> Json:
         return write_messages(messages, target, ledger)

@@ -25,7 +25,7 @@ from ...types.loss import Encoded
 from ...types.request import Request
 from ...types.response import Response
 from ...types.words import Role, StopReason
-from .errors import decode_error, encode_error_body
+from .errors import ERRORS
 from .facts import NAME, Wire
 from .read_turns import read_blocks
 from .request import read_context
@@ -52,7 +52,7 @@ def read_response(
     body: Json, headers: Mapping[str, str] | None, request: Request | None, provider: str | None
 ) -> Response:
     if is_object(body) and body.get("error"):
-        return Response(stop_reason=StopReason.error, error=decode_error(None, headers, body, provider))
+        return Response(stop_reason=StopReason.error, error=ERRORS.decode(None, headers, body, provider))
     body = answer_of(body, NAME, *KNOWN_BY)
     prompted = is_prompted(body)
     fields, rest, marks = ANSWER.take(as_chat(body) if prompted else body)
@@ -124,7 +124,7 @@ def write_response(response: Response, request: Request | None) -> Encoded:
     if response.error is not None:
         if response.content:
             ledger.lose("dropped", f"an error in {NAME} has no content", "content")
-        return Encoded(encode_error_body(response.error), None, {}, tuple(ledger.losses))
+        return Encoded(ERRORS.body(response.error), None, {}, tuple(ledger.losses))
     placed = [(("content", index), block) for index, block in enumerate(response.content)]
     slots = write_slots(placed, ledger, answer=True, context=True)
     wire: Wire = {"context": slots.pop("context")} if "context" in slots else {}

@@ -50,7 +50,7 @@ from ...types.events import (
 )
 from ...types.request import Request
 from ...types.response import Response
-from .errors import decode_error, encode_error_body
+from .errors import ERRORS
 from .facts import EPOCH, JOINT, NAME, PLACES, Wire
 from .read_turns import read_call
 from .request import read_context
@@ -123,7 +123,7 @@ class Decoder(FrameDecoder):
         if not is_object(wire):
             self.unknown(wire, out)
         elif wire.get("error"):
-            self.fail(decode_error(None, None, wire, self.provider), out)
+            self.fail(ERRORS.decode(None, None, wire, self.provider), out)
         elif is_prompted(wire):
             self.marks["endpoint"] = "generate"
             chat = as_chat(wire)
@@ -378,7 +378,7 @@ class Encoder(GrammaticalEncoder):
             return b""
         before = self.abandon()
         self.ended = True
-        return before + encode_ndjson(dump(encode_error_body(error)))
+        return before + encode_ndjson(dump(ERRORS.body(error)))
 
     def abandon(self) -> bytes:
         """The answer ends here: what is still open is left out, and what waited behind it is written."""

@@ -7,18 +7,17 @@ from collections.abc import Sequence
 from ...codec.base import Headers
 from ...codec.ledger import Ledger
 from ...codec.wire_dialect import WireDialect
-from ...errors import AdapterError
-from ...types.base import Json, Value
+from ...types.base import Json
 from ...types.blocks import Block
 from ...types.capabilities import Target
-from ...types.loss import Encoded, WireError
+from ...types.loss import Encoded
 from ...types.messages import Message
 from ...types.request import Request
 from ...types.response import Response
 from ...types.tools import Tool, ToolChoice
 from .encoder import Encoder
-from .errors import decode_error, encode_error, validate_request
-from .facts import NAME, QUIRKS, Quirks, Wire
+from .errors import ERRORS, REQUIREMENTS
+from .facts import NAME, QUIRKS, Quirks
 from .request import quirks_of, read_request, write_choice, write_request, write_tools
 from .response import as_turn, read_response, write_response
 from .stream import Decoder
@@ -29,20 +28,13 @@ __all__ = ["QUIRKS", "OpenAIChat", "Quirks"]
 
 class OpenAIChat(WireDialect):
     name = NAME
-
-    def renew_marks(self, value: Value, marks: Wire) -> Wire:
-        from .old_marks import renew  # noqa: PLC0415 - only for files of older releases
-
-        return renew(value, marks)
+    errors, requirements = ERRORS, REQUIREMENTS
 
     def write_request(self, request: Request, target: Target | None) -> Encoded:
         return write_request(request, target, self.provider)
 
     def read_request(self, body: Json, headers: Headers | None, model: str | None, stream: bool | None) -> Request:
         return read_request(body, model, stream, self.provider)
-
-    def validate_request(self, body: Json) -> None:
-        validate_request(body)
 
     def write_response(self, response: Response, request: Request | None) -> Encoded:
         return write_response(response, request)
@@ -58,12 +50,6 @@ class OpenAIChat(WireDialect):
 
     def stream_encoder(self, request: Request | None = None) -> Encoder:
         return Encoder(request)
-
-    def encode_error(self, error: AdapterError) -> WireError:
-        return encode_error(error)
-
-    def decode_error(self, status: int, headers: Headers | None, body: bytes) -> AdapterError:
-        return decode_error(status, headers, body, self.provider)
 
     def write_messages(self, messages: Sequence[Message], target: Target | None, ledger: Ledger) -> Json:
         return write_messages(messages, target, self._quirks(target), ledger)

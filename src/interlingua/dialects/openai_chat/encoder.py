@@ -33,7 +33,7 @@ from ...types.events import (
 from ...types.request import Request
 from ...types.response import Response
 from .assistant import audio_of, declare_cited, declare_joined, is_part, lose_marks, sort_slots, with_place
-from .errors import encode_error_body
+from .errors import ERRORS
 from .facts import NAME, Wire
 from .response import last_call, write_stop, write_usage
 from .rows import ANNOTATIONS, ANSWER_CALLS, PARTS, SPOKEN
@@ -265,4 +265,4 @@ class Encoder(GrammaticalEncoder):
         self.ledger.where = ()
         if self.annotations:
             self.ledger.lose("dropped", "the stream failed before its citations could be written", "content")
-        return encode_sse(dump(encode_error_body(error)))
+        return encode_sse(dump(ERRORS.body(error)))

@@ -88,17 +88,20 @@ NAMES: dict[str, Means] = {
     "thinking": thinking,
     "turn": turn,
 }
-MARKS = OldMarks((CALLS, MESSAGES, PARTS, TOOLS, CACHE, CHOICES), NAMES, row_of)
 
 
-def renew(value: Any, marks: Wire) -> Wire:
-    """The marks of a value in the words of today."""
-    found = MARKS.renew(value, marks)
-    if "content" in marks.get("blank", ()) or marks.get("content") == "absent":  # a message that may be empty
-        found["verbatim"] = [*found.get("verbatim", ()), "content"]
-    cache = getattr(value, "cache", None)
-    if cache is not None and cache.forms.get(CACHE.dialect, {}).get("cache") == "cache_control":
-        found["spelling"] = {**found.get("spelling", {}), "cache": {"cache_control": list[Json]()}}
-        if refused := as_it_broke(value, True).get("verbatim"):
-            found["verbatim"] = [*dict.fromkeys([*found.get("verbatim", ()), *refused])]
-    return found
+class ChatMarks(OldMarks):
+    def renew(self, value: Any, marks: Wire) -> Wire:
+        """The marks of a value in the words of today."""
+        found = super().renew(value, marks)
+        if "content" in marks.get("blank", ()) or marks.get("content") == "absent":  # a message that may be empty
+            found["verbatim"] = [*found.get("verbatim", ()), "content"]
+        cache = getattr(value, "cache", None)
+        if cache is not None and cache.forms.get(CACHE.dialect, {}).get("cache") == "cache_control":
+            found["spelling"] = {**found.get("spelling", {}), "cache": {"cache_control": list[Json]()}}
+            if refused := as_it_broke(value, True).get("verbatim"):
+                found["verbatim"] = [*dict.fromkeys([*found.get("verbatim", ()), *refused])]
+        return found
+
+
+MARKS = ChatMarks((CALLS, MESSAGES, PARTS, TOOLS, CACHE, CHOICES), NAMES, row_of)

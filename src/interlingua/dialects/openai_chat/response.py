@@ -30,7 +30,7 @@ from ...types.request import Request
 from ...types.response import Response
 from ...types.words import StopReason
 from .assistant import read_blocks, read_turn, regroup, usual_turn
-from .errors import decode_error, encode_error_body
+from .errors import ERRORS
 from .facts import NAME, OPENAI, Wire
 from .rows import ANSWER, ANSWER_TURNS, STOP, USAGE, Turn
 
@@ -54,10 +54,10 @@ def read_response(
     if not is_object(body) or body.get("error") is None:
         return read_answer(body, request)
     if body["error"] and not body.get("choices"):
-        return Response(stop_reason=StopReason.error, error=decode_error(None, headers, body, provider))
+        return Response(stop_reason=StopReason.error, error=ERRORS.decode(None, headers, body, provider))
     response = read_answer(body, request)
     if isinstance(body["error"], dict):
-        error = decode_error(None, headers, body, provider)
+        error = ERRORS.decode(None, headers, body, provider)
         cut = tuple([replace(block, incomplete=True) for block in response.content])
         return replace(response, content=cut, stop_reason=StopReason.error, error=error)
     return response
@@ -174,7 +174,7 @@ def _first_message(response: Response) -> Wire:
 def write_response(response: Response, request: Request | None) -> Encoded:
     ledger, mark = Ledger(), marks(NAME, response)
     if response.error is not None and not response.content:
-        return Encoded(encode_error_body(response.error), None, {}, ())
+        return Encoded(ERRORS.body(response.error), None, {}, ())
     wire = ANSWER.put(response, ledger)
     if "choices" not in mark or response.content:
         wire["choices"] = [write_choice(response, mark, ledger)]
@@ -186,7 +186,7 @@ def write_response(response: Response, request: Request | None) -> Encoded:
         ledger.foreign(response, NAME)
     ANSWER.row.put_constants(wire, mark)
     if response.error is not None:
-        merge(wire, encode_error_body(response.error))
+        merge(wire, ERRORS.body(response.error))
     return Encoded(wire, None, {}, tuple(ledger.losses))
 
 

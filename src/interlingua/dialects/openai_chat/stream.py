@@ -25,7 +25,7 @@ from ...types.request import Request
 from ...types.response import Response
 from .assembly import Call, Choice, one_text
 from .assistant import rank_of
-from .errors import decode_error
+from .errors import ERRORS
 from .facts import NAME, THINKING_KEYS, Wire
 from .response import read_answer
 from .rows import PARTS
@@ -96,7 +96,7 @@ class Decoder(FrameDecoder):
             self.usage = groq.get("usage") or self.usage
         fault = chunk.get("error") or (groq.get("error") if isinstance(groq, dict) else None)
         if fault:
-            self.fail(decode_error(None, None, {"error": fault}, self.provider), out)
+            self.fail(ERRORS.decode(None, None, {"error": fault}, self.provider), out)
             return
         for key, value in chunk.items():
             if value is not None or key not in self.envelope:

@@ -7,17 +7,16 @@ from collections.abc import Sequence
 from ...codec.base import Headers
 from ...codec.ledger import Ledger
 from ...codec.wire_dialect import WireDialect
-from ...errors import AdapterError
-from ...types.base import Json, Value
+from ...types.base import Json
 from ...types.blocks import Block
 from ...types.capabilities import Target
-from ...types.loss import Encoded, WireError
+from ...types.loss import Encoded
 from ...types.messages import Message
 from ...types.request import Request
 from ...types.response import Response
 from ...types.tools import Tool, ToolChoice
 from .encoder import Encoder
-from .errors import decode_error, encode_error, validate_request
+from .errors import ERRORS, REQUIREMENTS
 from .facts import NAME
 from .request import read_request, write_request
 from .response import as_turn, read_response, write_response
@@ -30,22 +29,15 @@ __all__ = ["OpenAIResponses"]
 
 class OpenAIResponses(WireDialect):
     name = NAME
+    errors, requirements = ERRORS, REQUIREMENTS
     history_key = "input"
     cut_texts = True
-
-    def renew_marks(self, value: Value, marks: dict[str, Json]) -> dict[str, Json]:
-        from .old_marks import MARKS  # noqa: PLC0415 - only for files of older releases
-
-        return MARKS.renew(value, marks)
 
     def write_request(self, request: Request, target: Target | None) -> Encoded:
         return write_request(request, target)
 
     def read_request(self, body: Json, headers: Headers | None, model: str | None, stream: bool | None) -> Request:
         return read_request(body, model, stream, self.provider)
-
-    def validate_request(self, body: Json) -> None:
-        validate_request(body)
 
     def write_response(self, response: Response, request: Request | None) -> Encoded:
         return write_response(response, request)
@@ -58,12 +50,6 @@ class OpenAIResponses(WireDialect):
 
     def stream_encoder(self, request: Request | None = None) -> Encoder:
         return Encoder(request)
-
-    def encode_error(self, error: AdapterError) -> WireError:
-        return encode_error(error)
-
-    def decode_error(self, status: int, headers: Headers | None, body: bytes) -> AdapterError:
-        return decode_error(status, headers, body, self.provider)
 
     def as_turn(self, response: Response) -> Message:
         return as_turn(response, super().as_turn(response))

@@ -34,7 +34,7 @@ from ...types.messages import Message
 from ...types.request import Request
 from ...types.response import Response
 from ...types.words import StopReason
-from .errors import decode_error, encode_error_body, write_failure
+from .errors import ERRORS, write_failure
 from .facts import CUT, DONE, FAILED, NAME, is_cut
 from .hosted import groups_of, read_item, spelled_out, waits_for_caller, write_item
 from .request import write_request
@@ -65,7 +65,7 @@ def read_response(
     body: Json, headers: Mapping[str, str] | None, request: Request | None, provider: str | None
 ) -> Response:
     if is_object(body) and body.get("error") and "output" not in body and "status" not in body:
-        error = decode_error(None, headers, body, provider)
+        error = ERRORS.decode(None, headers, body, provider)
         return Response(stop_reason=StopReason.error, error=error, forms={NAME: {"error": "bare"}})
     mark: Wire = {}
     fields, rest, spelled = ANSWER.take(read_echo(answer_of(body, NAME, "output", "status"), mark))
@@ -167,7 +167,7 @@ def read_stop(rest: Wire, fields: dict[str, Any], mark: Wire, blocks: Sequence[B
     if type(status) is str:
         fields["raw_stop_reason"] = reason if type(reason) is str else status
     if is_object(failure):
-        fields["error"] = decode_error(None, None, {"error": failure}, provider)
+        fields["error"] = ERRORS.decode(None, None, {"error": failure}, provider)
         stop = StopReason.error
     fields["stop_reason"] = stop
     usual = write_stop(stop, natural, fields.get("error"), Ledger())
@@ -193,7 +193,7 @@ def natural_stop(blocks: Sequence[Block]) -> StopReason:
 def write_response(response: Response, request: Request | None) -> Encoded:
     mark = marks(NAME, response)
     if response.error is not None and mark.get("error") == "bare":
-        return Encoded(encode_error_body(response.error))
+        return Encoded(ERRORS.body(response.error))
     scribe = answering(request)
     wire = write_envelope(response, request, scribe)
     output = write_items(response, scribe, cut=wire.get("status") == CUT)

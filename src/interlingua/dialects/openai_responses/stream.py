@@ -28,7 +28,7 @@ from ...types.events import CitationDelta, Event, MessageStart, TextDelta, Usage
 from ...types.request import Request
 from ...types.response import Response
 from .assembly import EMPTY_PARTS, Item, Key, emptied, empty_item, fitting, rank, text_key, text_of, with_part
-from .errors import decode_error
+from .errors import ERRORS
 from .facts import BEGUN, FAILED, NAME, REASON, SUMMARY, is_cut
 from .hosted import read_item
 from .response import finisher, read_echo, read_ending
@@ -115,7 +115,7 @@ class Decoder(FrameDecoder):
         error = response.get("error")
         if response.get("status") == "failed" or is_object(error):
             body = {"error": error} if is_object(error) else {}
-            self.fail(decode_error(None, None, body, self.provider), out)
+            self.fail(ERRORS.decode(None, None, body, self.provider), out)
             return
         if is_object(response.get("usage")):
             out.append(UsageUpdate(USAGE.count(response["usage"])))
@@ -131,7 +131,7 @@ class Decoder(FrameDecoder):
 
     def failed(self, wire: Wire, out: list[Event]) -> None:
         body = {key: value for key, value in wire.items() if key not in ("type", "sequence_number")}
-        self.fail(decode_error(None, None, body, self.provider), out)
+        self.fail(ERRORS.decode(None, None, body, self.provider), out)
 
     def fail(self, error: AdapterError, out: list[Event]) -> None:
         self.settle_all(out, FAILED)

@@ -1,0 +1,78 @@
+"""What OpenAI's two protocols, Chat Completions and Responses, say in the same words."""
+
+from __future__ import annotations
+
+from ..codec.error_tables import ErrorRow
+from ..codec.json import Wire
+from ..codec.validate import Complaint, Path, brackets
+from ..errors import (
+    AdapterError,
+    ContextOverflowError,
+    OverloadedError,
+    RateLimitError,
+    RequestTimeoutError,
+    ToolStateError,
+)
+
+# ------------------------------------------------------------------------------------------------------------- errors
+
+ERROR_ROWS = (
+    # status  wire word                       canonical, where the status does not say it
+    ErrorRow(500, "server_error"),
+    ErrorRow(400, "invalid_request_error"),
+    ErrorRow(401, "invalid_api_key"),
+    ErrorRow(401, "authentication_error"),
+    ErrorRow(403, "permission_error"),
+    ErrorRow(403, "unsupported_country_region_territory"),
+    ErrorRow(404, "invalid_request_error"),
+    ErrorRow(404, "model_not_found"),
+    ErrorRow(400, "context_length_exceeded", ContextOverflowError),
+    ErrorRow(429, "rate_limit_exceeded"),
+    ErrorRow(429, "tokens"),
+    ErrorRow(429, "requests"),
+    ErrorRow(429, "insufficient_quota", RateLimitError, False),
+    ErrorRow(402, "billing_hard_limit_reached"),
+    ErrorRow(503, "server_is_overloaded", OverloadedError),
+    ErrorRow(503, "slow_down", OverloadedError),
+    ErrorRow(408, "timeout"),
+    ErrorRow(504, "server_error", RequestTimeoutError),
+    ErrorRow(400, "invalid_request_error", ToolStateError),
+)
+# The type that comes with a code, where it is not invalid_request_error.
+TYPES = {
+    "rate_limit_exceeded": "requests",
+    "insufficient_quota": "insufficient_quota",
+    "server_is_overloaded": "service_unavailable_error",
+    "slow_down": "service_unavailable_error",
+}
+
+
+def write_error(error: AdapterError, word: str, said: str) -> Wire:
+    kind, code = (word, None) if word.endswith("_error") else (TYPES.get(word, "invalid_request_error"), word)
+    return {"error": {"message": said, "type": kind, "param": None, "code": code}}
+
+
+# ------------------------------------------------------------------------------------- what is said of a bad request
+
+SENTENCES = {
+    "missing": "The parameter {place} is required; expected {expected}.",
+    "type": "Invalid type for {place}: expected {expected}, but got {got} instead.",
+    "value": "Invalid value for {place}: expected one of {expected}, but got {got}.",
+    "empty": "Invalid {place}: expected {expected}, but got {got}.",
+}
+CODES = {
+    "missing": "missing_required_parameter",
+    "type": "invalid_type",
+    "value": "invalid_value",
+    "empty": "empty_array",
+}
+
+
+def spell(path: Path) -> str:
+    return f"'{brackets(path)}'" if path else "the body"
+
+
+def refusal(said: str, wrong: Complaint) -> tuple[Wire, str]:
+    code = CODES.get(wrong.fault)
+    error = {"message": said, "type": "invalid_request_error", "param": brackets(wrong.path) or None, "code": code}
+    return {"error": error}, code or "invalid_request_error"
