@@ -19,7 +19,7 @@ def named_tables() -> Iterator[tuple[str, Any]]:
     """Every table and frame in the rows of a dialect, with its name."""
     for module in iter_modules(dialects.__path__):
         package = f"{dialects.__name__}.{module.name}"
-        if "rows" in [inner.name for inner in iter_modules(import_module(package).__path__)]:
+        if module.ispkg and "rows" in [inner.name for inner in iter_modules(import_module(package).__path__)]:
             for name, found in vars(import_module(f"{package}.rows")).items():
                 if isinstance(found, Table | Frame):
                     yield f"{module.name} {name}", found
