@@ -21,6 +21,7 @@ from interlingua.client.embedded import Script, Step
 from interlingua.gateway.admission import Key, hash_key
 from interlingua.gateway.config import Route, Settings, Snapshot
 from interlingua.gateway.state import State
+from interlingua.serving.refusals import TYPES
 from shared_data import SHARED, needs_shared
 
 PATHS = {
@@ -195,6 +196,36 @@ def test_a_strict_route_refuses_what_would_be_lost() -> None:
         assert fetch(running.url, path, {**body, "top_k": 5, "stream": True}).status == 400
         assert upstream.script.asked == 0
         assert fetch(running.url, path, body).status == 200
+
+
+def test_the_other_policies_let_through_and_one_of_them_logs(caplog: pytest.LogCaptureFixture) -> None:
+    path, body = asking(CLAUDE)
+    for policy in ("allow", "warn"):
+        snapshot = Snapshot(routes={"*": Route(f"openai-chat:{MODEL}", losses=policy)})
+        caplog.clear()
+        with served(Script("hi", "hi"), snapshot=snapshot) as (running, _), caplog.at_level("WARNING"):
+            for stream in (False, True):
+                got = fetch(running.url, path, {**body, "top_k": 5, "stream": stream})
+                assert got.status == 200
+                assert int(got.headers["x-interlingua-receipt"].partition("; losses=")[2]) > 0
+        told = [record.getMessage() for record in caplog.records if record.name == "interlingua.gateway"]
+        assert [("losses to openai-chat" in line) for line in told] == ([] if policy == "allow" else [True, True])
+        assert not any("1 + 2" in line for line in told)
+
+
+@pytest.mark.parametrize("upstream", [CHAT, RESPONSES, GEMINI, OLLAMA, BEDROCK])
+def test_a_conversation_that_is_too_long_is_told_in_the_word_that_claude_code_acts_on(upstream: str) -> None:
+    """Behind other words than Anthropic's it looks for this one, and compacts the conversation."""
+    with served(Step(act="overflow"), dialect=upstream) as (running, _):
+        for stream in (False, True):
+            got = fetch(running.url, *asking(CLAUDE, stream=stream))
+            status = 413 if upstream in (GEMINI, OLLAMA) else 400  # as the provider said
+            assert (got.status, got.json()["error"]["type"]) == (status, TYPES[status])
+            assert "context window" in got.json()["error"]["message"]
+            assert "capability_rejected: prompt_too_long" in got.json()["error"]["message"]
+            assert dialect(CLAUDE).decode_error(status, got.headers, got.body).error_class == "context_overflow"
+            told = fetch(running.url, *asking(CHAT, stream=stream))
+            assert "capability_rejected" not in told.body.decode()
 
 
 STATUSES = (

@@ -18,6 +18,7 @@ from ..types.request import Request
 from ..types.response import Response
 from ..types.tools import Tool, ToolChoice
 from ..types.words import Role
+from .joining import TextJoin
 from .limits import Limits
 
 __all__ = ["Dialect", "Headers", "StreamDecoder", "StreamEncoder"]
@@ -106,6 +107,8 @@ class Dialect(ABC):
     name: ClassVar[str]
     history_key: ClassVar[str] = "messages"
     """Where the protocol's request has its history."""
+    text_join: ClassVar[TextJoin] = "apart"
+    """How neighbouring texts of a turn that another protocol wrote are written."""
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()

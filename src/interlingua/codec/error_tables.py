@@ -36,7 +36,7 @@ _OVERFLOW = re.compile(
     r"|exceeds? the (available )?context|input (is |length )?(too long|exceeds)|input token count.{0,80}exceeds"
     r"|(?<!output )(?<!completion )\btokens exceeds?\b"
     r"|reduce the length of (the|your) (messages|prompt|input)|request_too_large|string_above_max_length"
-    r"|tokens\) is too large",
+    r"|tokens\) is too large|prompt_too_long",
     re.IGNORECASE,
 )
 _TOOL_STATE = re.compile(r"no tool (call|output) found", re.IGNORECASE)

@@ -23,6 +23,7 @@ from ..types.response import Response
 from ..types.tools import ToolOutput
 from ..types.words import Role, StopReason
 from .arguments import parse_error
+from .joining import Joining
 from .registry import dialect as find
 from .stream import dump
 
@@ -76,7 +77,13 @@ def translate_response(
 ) -> Encoded:
     """An answer of one dialect in another, with what was lost. ``request``: what was asked, which some echo."""
     response = find(source).decode_response(body, headers, request)
-    return find(target).encode_response(response, request)
+    joining = _joining(source, target)
+    encoded = find(target).encode_response(joining.response(response), request)
+    return replace(encoded, losses=(*joining.losses, *encoded.losses))
+
+
+def _joining(source: str, target: str) -> Joining:
+    return Joining(target, "apart" if source == target else find(target).text_join)
 
 
 class StreamTranslation:
@@ -92,10 +99,11 @@ class StreamTranslation:
 
     def __init__(self, *, source: str, target: str, request: Request | None = None) -> None:
         self._decoder, self._encoder = find(source).stream_decoder(request), find(target).stream_encoder(request)
+        self._joining = _joining(source, target)
 
     @property
     def losses(self) -> tuple[Loss, ...]:
-        return tuple(self._encoder.losses)
+        return (*self._joining.losses, *self._encoder.losses)
 
     def feed(self, chunk: bytes) -> bytes:
         """What these bytes say in the target's words; often nothing."""
@@ -113,7 +121,7 @@ class StreamTranslation:
         if events and type(events[-1]) is MessageComplete:
             last = events[-1]
             self.response, self.error = last.response, last.response.error
-        return b"".join(map(self._encoder.feed, events))
+        return b"".join([self._encoder.feed(said) for event in events for said in self._joining.events(event)])
 
 
 def _failed(event: Event, error: AdapterError) -> Event:

@@ -28,6 +28,7 @@ from .base import Dialect, Headers, StreamDecoder
 from .error_bodies import WireErrors
 from .incomplete import cut_answer, cut_history
 from .issuer import issued_by
+from .joining import joined_history
 from .ledger import Ledger
 from .offered_tools import narrow
 from .output import forcing, speaking, spoken
@@ -85,8 +86,14 @@ class WireDialect(Dialect):
     def encode_request(self, request: Request, target: Target | None = None) -> Encoded:
         if (cut := cut_history(request.messages, self.name)) is not None:
             return cut.tell(self.encode_request(replace(request, messages=cut.value), target))
+        if self.text_join != "apart" and (one := joined_history(request.messages, self.name, self.text_join)):
+            return one.tell(self.write_asked(replace(request, messages=one.value), target))
+        return self.write_asked(request, target)
+
+    def write_asked(self, request: Request, target: Target | None) -> Encoded:
+        """A request without the tools and the schema that the protocol has no word for."""
         if self.unsaid_choices and (fewer := narrow(request, self.name, self.unsaid_choices)) is not None:
-            return fewer.tell(self.encode_request(fewer.value, target))
+            return fewer.tell(self.write_asked(fewer.value, target))
         if request.output_schema is None:
             return self.write_request(request, target)
         return forcing(lambda asked: self.write_request(asked, target), request, target)
@@ -131,6 +138,11 @@ class WireDialect(Dialect):
     def encode_messages(self, messages: Sequence[Message], target: Target | None = None) -> Encoded:
         if (cut := cut_history(messages, self.name)) is not None:
             return cut.tell(self.encode_messages(cut.value, target))
+        if self.text_join != "apart" and (one := joined_history(messages, self.name, self.text_join)):
+            return one.tell(self._write_history(one.value, target))
+        return self._write_history(messages, target)
+
+    def _write_history(self, messages: Sequence[Message], target: Target | None) -> Encoded:
         ledger = self.ledger()
         return Encoded(self.write_messages(messages, target, ledger), losses=tuple(ledger.losses))
 

@@ -13,7 +13,7 @@ import msgspec
 from ..client.adapter import new_ulid
 from ..dialects import dialect as find
 from ..errors import AdapterError, InvalidRequestError, ServerError
-from ..serving import PREFIXES, SERVED, Entrance, find_entrance, find_key
+from ..serving import PREFIXES, SERVED, Entrance, find_entrance, find_key, worded
 from ..types.base import Json
 from .admission import Key
 from .doors import ANSWERS, Asked
@@ -126,6 +126,7 @@ class Gateway:
         """Tell an error in the caller's dialect, while there is a status to tell it with."""
         if answer.started:
             return
+        error = worded(error, dialect)
         wire = find(dialect).encode_error(error)
         status = error.provider_status if error.provider_status in TOLD else wire.status
         answer.headers.setdefault(SERVED[dialect].request_id_header, error.request_id or new_ulid())

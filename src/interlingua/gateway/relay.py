@@ -292,7 +292,7 @@ class Call:
     async def _translate_whole(
         self, client: AsyncClient, relayed: RelayedCall, request: Request, candidates: Candidates
     ) -> None:
-        if self._policy == "strict":
+        if self._policy != "allow":
             self._judge(client.exchange(request, stream=False).losses)
         response = await client.complete(request, budget=candidates.budget)
         whole = relayed.whole(response)

@@ -8,7 +8,7 @@ from .counting import counted_request, write_count
 from .doors import DOORS, PREFIXES, Door, Entrance, find_entrance
 from .facts import KEY_HEADERS, SERVED, Served, find_key
 from .listing import LISTS, Listed, write_model, write_models
-from .refusals import refuse_state
+from .refusals import refuse_state, worded
 
 __all__ = [
     "AnswerWriter",
@@ -26,6 +26,7 @@ __all__ = [
     "find_entrance",
     "find_key",
     "refuse_state",
+    "worded",
     "write_count",
     "write_model",
     "write_models",

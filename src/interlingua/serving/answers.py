@@ -12,6 +12,7 @@ from typing import Any, cast
 from msgspec.structs import replace
 
 from ..codec.framing import SseDecoder, encode_array_close, encode_array_element, encode_array_open
+from ..codec.joining import Joining
 from ..codec.json import is_dict
 from ..dialects import dialect as find
 from ..errors import AdapterError
@@ -19,9 +20,11 @@ from ..types.base import Json
 from ..types.blocks import Block, RefusalBlock, TextBlock, ThinkingBlock, ToolUseBlock
 from ..types.events import BlockComplete, BlockStart, Event, MessageComplete, MessageStart, ToolUseEnd, ToolUseStart
 from ..types.loss import Encoded, Loss
+from ..types.messages import Origin
 from ..types.request import Request
 from ..types.response import Response
 from .facts import SERVED
+from .refusals import worded
 
 __all__ = ["AnswerWriter", "asks_for_usage"]
 
@@ -34,7 +37,7 @@ ITEM_IDS: dict[str, dict[type[Block], Callable[[str], Json]]] = {
     }
 }
 """Protocols whose answers are items with ids, by which clients know them in later turns: the residue that says the id.
-Neighbouring texts are parts of one item, because clients show the last item as the answer."""
+"""
 
 USAGE_IF_ASKED = {"openai-chat": ("stream_options", "include_usage")}
 """Where a request asks for the usage of a stream, in protocols that leave it out otherwise."""
@@ -75,7 +78,7 @@ class AnswerWriter:
         self._item_ids = ITEM_IDS.get(dialect, {})
         self._encoder = self._codec.stream_encoder(request)
         self._finished: list[tuple[Block, Block]] = []
-        self._kinds: dict[int, type[Block]] = {}
+        self._joining: Joining | None = None
         self._array = SseDecoder() if array else None
         self._first = True
         self._stamps: dict[type[Any], Callable[[Any], Event]] = {
@@ -102,19 +105,31 @@ class AnswerWriter:
     @property
     def losses(self) -> tuple[Loss, ...]:
         """What the stream could not say so far."""
-        return tuple(self._encoder.losses)
+        joined = self._joining.losses if self._joining is not None else ()
+        return (*joined, *self._encoder.losses)
 
     # ------------------------------------------------------------------------------------------------- a stream
 
     def feed(self, event: Event) -> bytes:
         """The bytes that say an event; often none."""
-        stamp = self._stamps.get(type(event))
-        said = self._encoder.feed(event if stamp is None else stamp(event))
+        if type(event) is MessageStart:
+            self._joining = self._joins(event.origin)
+        events = (event,) if self._joining is None else self._joining.events(event)
+        said = self._say(events[0]) if len(events) == 1 else b"".join(map(self._say, events))
         return said if self._array is None else self._elements(said)
+
+    def _say(self, event: Event) -> bytes:
+        stamp = self._stamps.get(type(event))
+        return self._encoder.feed(event if stamp is None else stamp(event))
+
+    def _joins(self, origin: Origin | None) -> Joining | None:
+        """Texts are joined where readers show only the last one, but not those of the dialect itself."""
+        own = origin is not None and origin.dialect == self.dialect
+        return None if own or self._codec.text_join == "apart" else Joining(self.dialect, self._codec.text_join)
 
     def fail(self, error: AdapterError) -> bytes:
         """The bytes that end the stream with an error; none if it has ended."""
-        said = self._encoder.fail(error)
+        said = self._encoder.fail(worded(error, self.dialect))
         return said if self._array is None else self._elements(said)
 
     def close(self) -> bytes:
@@ -137,8 +152,11 @@ class AnswerWriter:
 
     def whole(self, response: Response) -> Encoded:
         """The body of an answer that is not a stream, and what it could not say."""
+        joining = self._joins(response.origin)
+        response = response if joining is None else joining.response(response)
         content = tuple(self._stamped(index, block) for index, block in enumerate(response.content))
-        return self._codec.encode_response(self._named(replace(response, content=content)), self.request)
+        encoded = self._codec.encode_response(self._named(replace(response, content=content)), self.request)
+        return encoded if joining is None else replace(encoded, losses=(*joining.losses, *encoded.losses))
 
     # ------------------------------------------------------------------------------------------------- ids and time
 
@@ -159,6 +177,8 @@ class AnswerWriter:
         return replace(event, block=cast("Any", block))
 
     def _complete(self, event: MessageComplete) -> Event:
+        if event.error is not None:
+            event = replace(event, error=worded(event.error, self.dialect))
         response = event.response
         if self._item_ids:
             response = replace(response, content=tuple(map(self._as_closed, response.content)))
@@ -175,11 +195,8 @@ class AnswerWriter:
         residue = self._item_ids.get(type(block))
         if residue is None:
             return block
-        self._kinds[index] = type(block)
         if self.dialect in block.extras or self.dialect in block.forms:
             return block
-        if type(block) is TextBlock and self._kinds.get(index - 1) is TextBlock:
-            return replace(block, forms={**block.forms, self.dialect: {"joined": True}})
         return replace(block, extras={**block.extras, self.dialect: residue(f"{self._token}_{index}")})
 
     def _named(self, response: Response) -> Response:

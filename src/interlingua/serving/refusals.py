@@ -1,4 +1,8 @@
-"""What only a server with a memory could do: a thread, a stored answer, a stored prompt. A translator has none."""
+"""Refusals in the words that clients act on.
+
+What only a server with a memory could do (a thread, a stored answer, a stored prompt) is refused.
+Errors of other providers get the word by which a client of this dialect knows what to do.
+"""
 
 from __future__ import annotations
 
@@ -8,10 +12,10 @@ from typing import Any
 from msgspec import Struct
 
 from ..codec.json import is_dict
-from ..errors import InvalidRequestError
+from ..errors import AdapterError, ContextOverflowError, InvalidRequestError
 from ..types.base import Json
 
-__all__ = ["refuse_state"]
+__all__ = ["refuse_state", "worded"]
 
 
 class Refusal(Struct, frozen=True):
@@ -70,3 +74,39 @@ def refuse_state(body: Json, dialect: str) -> None:
         if body.get(refusal.key) not in refusal.unless:
             wire = WRAPPED[dialect]({**refusal.error, "message": refusal.why})
             raise InvalidRequestError(refusal.why, provider_status=400, extras={dialect: wire})
+
+
+REJECTED = "capability_rejected: "
+WORDS: dict[str, dict[type[AdapterError], str]] = {
+    # by what Claude Code compacts the conversation where the words are not Anthropic's; in a 413 it wants the last two
+    "anthropic-messages": {
+        ContextOverflowError: f"{REJECTED}prompt_too_long, it does not fit into the context window",
+    }
+}
+TYPES = {400: "invalid_request_error", 413: "request_too_large"}
+TOO_LARGE, BAD = 413, 400
+
+
+def worded(error: AdapterError, dialect: str) -> AdapterError:
+    """The error of another provider with the word that clients of this dialect look for; an error of their own as it
+    came."""
+    word = WORDS.get(dialect, {}).get(type(error))
+    if word is None or dialect in error.extras or error.provider is None:
+        return error
+    status = TOO_LARGE if error.provider_status == TOO_LARGE else BAD
+    message = error.provider_message or error.message
+    if REJECTED not in message:
+        message = f"{message} ({word})"
+    wire = WRAPPED[dialect]({"type": TYPES[status], "message": message})
+    return type(error)(
+        message,
+        retryable=error.retryable,
+        retry_after=error.retry_after,
+        provider=error.provider,
+        provider_status=status,
+        provider_code=error.provider_code,
+        provider_message=message,
+        request_id=error.request_id,
+        response=error.response,
+        extras={**error.extras, dialect: wire},
+    )

@@ -31,6 +31,7 @@ class AnthropicMessages(WireDialect):
     name = NAME
     errors, requirements = ERRORS, REQUIREMENTS
     unsaid_choices = ("allowed",)
+    text_join = "one"
 
     def write_request(self, request: Request, target: Target | None) -> Encoded:
         return write_request(request, target)

@@ -19,7 +19,8 @@ NEAREST_LEVEL = {"minimal": "low", "xhigh": "max"}
 PLACES = ("thinking", "content", "images", "tool_calls", "context")
 """The keys of a message that hold blocks, in the order in which blocks are read. ``context`` stands beside it."""
 JOINT = "\n\n"
-"""Between texts that were blocks. The server's own templates join turns so."""
+"""Between texts that were blocks. The server's own templates join turns so. What an assistant says is one text in
+pieces: nothing comes between them."""
 ERROR_PREFIX = "Error: "
 # The first characters of a picture in base64: the wire does not say what it is.
 PICTURES = (

@@ -230,11 +230,12 @@ class Decoder(FrameDecoder):
 
 
 class Lane:
-    """One string of the protocol, into which blocks are written one after the other, a blank line between them."""
+    """One string of the protocol, into which blocks are written one after the other, ``joint`` between them."""
 
-    __slots__ = ("ended", "latest", "waiting")
+    __slots__ = ("ended", "joint", "latest", "waiting")
 
-    def __init__(self) -> None:
+    def __init__(self, joint: str) -> None:
+        self.joint = joint
         self.waiting: dict[int, list[str]] = {}  # the blocks that are not over, in order, and their texts so far
         self.ended: set[int] = set()
         self.latest: int | None = None
@@ -262,7 +263,7 @@ class Lane:
 
     def _follow(self, index: int, text: str) -> str:
         if text and self.latest not in (None, index):
-            text = JOINT + text
+            text = self.joint + text
         if text:
             self.latest = index
         return text
@@ -277,7 +278,7 @@ class Encoder(GrammaticalEncoder):
         super().__init__()
         self.prompted = is_prompt_wanted(None, request)
         self.model = ""
-        self.lanes = {"thinking": Lane(), "content": Lane()}
+        self.lanes = {"thinking": Lane(JOINT), "content": Lane("")}
         self.calls: Queue = {}
         self.pictures: Queue = {}
         self.numbered = 0

@@ -1,7 +1,8 @@
 """Writing turns. The marks that reading leaves are told in ``read_turns``.
 
 A message of the wire has a key for each kind of block: ``thinking`` and ``content`` are one string each, so that
-several blocks are joined by a blank line; a block that stood elsewhere than in the order of ``PLACES`` is moved.
+several blocks are joined by a blank line, texts of one assistant turn by nothing; a block that stood elsewhere than in
+the order of ``PLACES`` is moved.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from ...codec.paths import merge
 from ...types.base import Json
 from ...types.blocks import Block, ImageBlock, OpaqueBlock, TextBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock
 from ...types.capabilities import Target
-from ...types.loss import Loss
+from ...types.loss import Loss, LossKind
 from ...types.messages import Message
 from ...types.words import Role
 from .facts import ERROR_PREFIX, JOINT, NAME, PLACES, Place, Wire
@@ -78,8 +79,11 @@ def write_number(wire: Wire, call: ToolUseBlock, number: int, *, answer: bool) -
         wire["function"]["index"] = number
 
 
-def write_slots(placed: Placed, ledger: Ledger, *, answer: bool = False, context: bool = False) -> dict[str, Any]:
-    """The keys of a message, and ``context`` where there may be one. ``answer``: as the server writes it."""
+def write_slots(
+    placed: Placed, ledger: Ledger, *, answer: bool = False, context: bool = False, spoken: bool = False
+) -> dict[str, Any]:
+    """The keys of a message, and ``context`` where there may be one. ``answer``: as the server writes it.
+    ``spoken``: one turn of the assistant, whose texts are one text in pieces."""
     if len(placed) == 1 and type(only := placed[0][1]) is TextBlock and only.text and is_plain(only):
         return {"content": only.text}
     where = ledger.where
@@ -99,7 +103,10 @@ def write_slots(placed: Placed, ledger: Ledger, *, answer: bool = False, context
         order.append((PLACES.index(key), place))
         parts[key].append((place, value))
     _lose_order(order, ledger)
-    slots: dict[str, Any] = {key: _joined(parts[key], ledger) for key in ("content", "thinking")}
+    slots: dict[str, Any] = {
+        "content": _joined(parts["content"], ledger, "" if spoken or answer else JOINT),
+        "thinking": _joined(parts["thinking"], ledger, JOINT),
+    }
     slots |= {key: [value for _, value in parts[key]] for key in ("images", "tool_calls") if parts[key]}
     if parts["context"]:
         slots["context"] = parts["context"][-1][1]
@@ -115,12 +122,14 @@ def _lose_order(order: list[tuple[int, Place]], ledger: Ledger) -> None:
             ledger.lose("moved", f"a message of {NAME} holds thinking, text, images and calls in that order")
 
 
-def _joined(texts: list[tuple[Place, str]], ledger: Ledger) -> str:
+def _joined(texts: list[tuple[Place, str]], ledger: Ledger, joint: str) -> str:
     if len(texts) > 1:
+        kind: LossKind = "approximated" if joint else "moved"
+        why = f"{NAME} has one text per message; joined" + (" by blank lines" if joint else "")
         for place, _ in texts:
             ledger.where = place
-            ledger.lose_form("approximated", f"{NAME} has one text per message; joined by blank lines")
-    return JOINT.join([text for _, text in texts])
+            ledger.lose_form(kind, why)
+    return joint.join([text for _, text in texts])
 
 
 # --------------------------------------------------------------------------------------------------------------- turns
@@ -343,7 +352,7 @@ class History:
         if first.role == TOOL and not placed:
             ledger.lose_form("dropped", f"a tool message of {NAME} holds results, and this has none")
             return
-        slots = write_slots(placed, ledger, context=self.context)
+        slots = write_slots(placed, ledger, spoken=first.role == ASSISTANT and len(run) == 1, context=self.context)
         beside = {"context": slots.pop("context")} if "context" in slots else {}
         role = USER if first.role == TOOL else first.role
         turn: Wire = TURNS.write(Turn(role, **slots, extras=first.extras, forms=first.forms), ledger)

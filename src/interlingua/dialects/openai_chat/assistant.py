@@ -157,7 +157,7 @@ def declare_joined(blocks: Iterable[tuple[int, Block]], kind: type[Block], ledge
     several = [index for index, block in blocks if isinstance(block, kind)]
     for index in several if len(several) > 1 else ():
         noun = kind.__struct_config__.tag
-        ledger.lose_form("approximated", f"{NAME} has one {noun} per message; joined", "content", index)
+        ledger.lose_form("moved", f"{NAME} has one {noun} per message; joined", "content", index)
 
 
 def declare_cited(blocks: Iterable[tuple[int, Block]], ledger: Ledger) -> None:
@@ -291,7 +291,7 @@ def _as_one_text(texts: Placed, ledger: Ledger) -> Placed:
     for index, block in texts:
         ledger.where = (*where, "content", index)
         lose_marks(block, ledger)
-        ledger.lose_form("approximated", f"an answer of {NAME} is one text; several were joined")
+        ledger.lose_form("moved", f"an answer of {NAME} is one text; several were joined")
         joined.append(getattr(block, "text", ""))
     ledger.where = where
     return [(texts[0][0], TextBlock("".join(joined)))]

@@ -32,6 +32,7 @@ class OpenAIResponses(WireDialect):
     errors, requirements = ERRORS, REQUIREMENTS
     history_key = "input"
     cut_texts = True
+    text_join = "parts"
 
     def write_request(self, request: Request, target: Target | None) -> Encoded:
         return write_request(request, target)

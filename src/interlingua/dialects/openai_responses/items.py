@@ -170,6 +170,10 @@ def write_message(group: Placed, place: int | None, scribe: Ledger, *, border: b
     """A message, or None where none of its parts can be written."""
     head = group[0][1]
     mark, residue = item_marks(head), item_residue(head)
+    if place is None and len(group) > 1 and not mark and not residue:
+        _, message, _, at = scribe.where
+        residue = {"id": f"{PREFIXES['message']}_{message}_{at}"}
+        scribe.lose_form("added", f"a message of several parts has an id in {NAME}")
     formal = place is not None or "id" in residue
     wire: Wire = {}
     as_text = mark.get("content", "list" if formal else "string") == "string"

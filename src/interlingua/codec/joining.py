@@ -1,0 +1,198 @@
+"""Neighbouring texts of one turn that another protocol wrote, joined where readers show only the last text.
+
+Some protocols have one text after another where others have one text in pieces. Their readers show the last block, or
+the last item, as the answer. So the texts of a turn become one block (``one``), or parts of one item (``parts``), with
+nothing between them. What the protocol itself wrote is never joined. Parts keep their bounds; a block that has become
+one of several is declared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal, cast
+
+from msgspec.structs import replace
+
+from ..types.blocks import Block, TextBlock
+from ..types.events import (
+    BlockComplete,
+    BlockStart,
+    Event,
+    MessageComplete,
+    TextDelta,
+    ToolUseEnd,
+    ToolUseStart,
+)
+from ..types.loss import Loss
+from ..types.messages import Message, Origin
+from ..types.response import Response
+from ..types.words import Role
+from .incomplete import Shortened
+from .ledger import Ledger
+from .marks import marks
+
+__all__ = ["Joining", "TextJoin", "is_foreign", "joined_history"]
+
+TextJoin = Literal["apart", "parts", "one"]
+"""How neighbouring texts of another protocol's turn are written: as they are, as parts of one item, as one block."""
+
+_ASSISTANT = Role.assistant
+Placed = list[tuple[int, Block]]
+
+
+def is_foreign(origin: Origin | None, dialect: str) -> bool:
+    """Whether a turn is known to have been written by another dialect."""
+    return origin is not None and origin.dialect != dialect
+
+
+def joined_history(messages: Sequence[Message], dialect: str, join: TextJoin) -> Shortened[tuple[Message, ...]] | None:
+    """The history with the texts of foreign turns joined. None, nearly always: no turn has neighbouring texts."""
+    for turn in messages:
+        if turn.role is _ASSISTANT and len(turn.content) > 1 and is_foreign(turn.origin, dialect):
+            before = None
+            for block in turn.content:
+                kind = type(block)
+                if kind is before is TextBlock:
+                    return _joined_history(messages, dialect, join)
+                before = kind
+    return None
+
+
+def _joined_history(messages: Sequence[Message], dialect: str, join: TextJoin) -> Shortened[tuple[Message, ...]]:
+    ledger, places = Ledger(), dict[str, str]()
+    turns: list[Message] = []
+    for index, turn in enumerate(messages):
+        if turn.role is _ASSISTANT and is_foreign(turn.origin, dialect):
+            ledger.where = ("messages", index, "content")
+            placed = _joined(turn.content, dialect, join, ledger)
+            here = f"messages/{index}/content"
+            places |= {f"{here}/{at}": f"{here}/{place}" for at, (place, _) in enumerate(placed)}
+            turn = replace(turn, content=tuple([block for _, block in placed]))
+        turns.append(turn)
+    return Shortened(tuple(turns), places, ledger.losses)
+
+
+def _joined(content: Sequence[Block], dialect: str, join: TextJoin, ledger: Ledger) -> Placed:
+    """The blocks with their places before; of joined texts, that of the first."""
+    done: Placed = []
+    for place, block in enumerate(content):
+        last = done[-1][1] if done else None
+        if type(last) is not TextBlock or type(block) is not TextBlock or not _joins(last, block, dialect, join):
+            done.append((place, block))
+        elif join == "parts":
+            done.append((place, _as_part(block, dialect)))
+        else:
+            first = done[-1][0]
+            ledger.lose_form("moved", ONE, first)
+            ledger.lose_form("moved", ONE, place)
+            ledger.foreign(block, dialect, place)
+            done[-1] = first, replace(last, text=last.text + block.text)
+    return done
+
+
+ONE = "neighbouring texts of one turn were joined"
+
+
+def _joins(last: TextBlock, block: TextBlock, dialect: str, join: TextJoin) -> bool:
+    if join == "parts":
+        return not marks(dialect, block) and dialect not in block.extras
+    return _is_bare(last) and _is_bare(block)
+
+
+def _is_bare(block: TextBlock) -> bool:
+    return not (block.citations or block.signature or block.cache or block.incomplete)
+
+
+def _as_part(block: Block, dialect: str) -> Block:
+    return replace(block, forms={**block.forms, dialect: {"joined": True}})
+
+
+class Joining:
+    """The events of an answer of another protocol, neighbouring texts joined: an event in, its events out.
+
+    ``response`` does the same for a whole answer. A text that closes waits for what follows it.
+    """
+
+    def __init__(self, dialect: str, join: TextJoin) -> None:
+        self._dialect, self._join = dialect, join
+        self._ledger = Ledger()
+        self._ledger.where = ("content",)
+        self._places: dict[int, int] = {}
+        self._done: list[Block | None] = []
+        self._held: BlockComplete | None = None
+        self._before: dict[int, str] = {}  # what a joined text said before, by the index of its latest part
+        self._first: dict[int, int] = {}  # the index of the first part of each block
+        self._parts: set[int] = set()  # places of parts that are not the first of their item
+
+    @property
+    def losses(self) -> list[Loss]:
+        """The joins so far."""
+        return self._ledger.losses
+
+    def response(self, response: Response) -> Response:
+        """A whole answer."""
+        if self._join == "apart":
+            return response
+        placed = _joined(response.content, self._dialect, self._join, self._ledger)
+        return replace(response, content=tuple([block for _, block in placed]))
+
+    def events(self, event: Event) -> Sequence[Event]:
+        """What becomes of an event."""
+        if self._join == "apart":
+            return (event,)
+        if isinstance(event, BlockStart | ToolUseStart):
+            return self._opened(event)
+        if isinstance(event, BlockComplete | ToolUseEnd):
+            return self._closed(event)
+        if isinstance(event, MessageComplete):
+            content = tuple(block for block in self._done if block is not None)
+            return (*self._released(), replace(event, response=replace(event.response, content=content)))
+        index = getattr(event, "index", None)
+        return (event if index is None or self._places[index] == index else self._placed(event, self._places[index]),)
+
+    def _opened(self, event: BlockStart | ToolUseStart) -> Sequence[Event]:
+        block, last = event.block, self._done[-1] if self._done else None
+        if type(block) is TextBlock and type(last) is TextBlock and _joins(last, block, self._dialect, self._join):
+            if self._join == "parts":
+                self._parts.add(len(self._done))
+                event = replace(event, block=cast("Any", _as_part(block, self._dialect)))
+            elif self._held is not None:
+                return self._continued(event.index, block)
+        self._places[event.index] = place = len(self._done)
+        self._first[place] = event.index
+        self._done.append(None)
+        return (*self._released(), self._placed(event, place))
+
+    def _continued(self, index: int, block: TextBlock) -> Sequence[Event]:
+        """The text that has just closed goes on."""
+        assert self._held is not None
+        place, held = self._held.index, self._held.block
+        self._held = None
+        self._places[index] = place
+        self._before[index] = getattr(held, "text", "")
+        self._ledger.lose_form("moved", ONE, self._first[place])
+        self._ledger.lose_form("moved", ONE, index)
+        self._ledger.foreign(block, self._dialect, index)
+        return (TextDelta(place, block.text),) if block.text else ()
+
+    def _closed(self, event: BlockComplete | ToolUseEnd) -> Sequence[Event]:
+        place, block = self._places[event.index], event.block
+        if place in self._parts:
+            block = _as_part(block, self._dialect)
+        elif type(block) is TextBlock and (before := self._before.get(event.index)) is not None:
+            if block.citations:
+                self._ledger.lose_form("moved", "they were of one part of the text", event.index, "citations")
+            block = replace(block, text=before + block.text)
+        self._done[place] = block
+        closed = replace(event, index=place, block=cast("Any", block))
+        if self._join == "one" and type(block) is TextBlock and place == len(self._done) - 1 and _is_bare(block):
+            self._held = cast("BlockComplete", closed)
+            return ()
+        return (closed,)
+
+    def _released(self) -> Sequence[Event]:
+        held, self._held = self._held, None
+        return () if held is None else (held,)
+
+    def _placed(self, event: Event, place: int) -> Event:
+        return event if getattr(event, "index", place) == place else replace(cast("Any", event), index=place)
