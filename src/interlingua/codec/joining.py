@@ -114,7 +114,8 @@ class Joining:
     """
 
     def __init__(self, dialect: str, join: TextJoin) -> None:
-        self._dialect, self._join = dialect, join
+        self._dialect = dialect
+        self._join: TextJoin = join
         self._ledger = Ledger()
         self._ledger.where = ("content",)
         self._places: dict[int, int] = {}
