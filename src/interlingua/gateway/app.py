@@ -27,6 +27,8 @@ log = logging.getLogger("interlingua.gateway")
 
 OPEN = frozenset({"probe", "version"})
 """Kinds of endpoints that need no key, since they say nothing."""
+CALLED = frozenset({"generate", "compact"})
+"""Kinds of endpoints at which a model answers."""
 JSON, TEXT = {"content-type": "application/json"}, {"content-type": "text/plain; version=0.0.4"}
 RECEIPTS = "/receipts/"
 NOT_FOUND, NOT_IMPLEMENTED = 404, 501
@@ -85,7 +87,7 @@ class Gateway:
         used = state.admission.enter(key)
         state.open += 1
         try:
-            if entrance.door.kind == "generate":
+            if entrance.door.kind in CALLED:
                 await self._generate(inbound, answer, entrance, key)
             else:
                 await ANSWERS[entrance.door.kind](Asked(state, inbound, answer, entrance, key))

@@ -11,6 +11,7 @@ from ..types.messages import Message
 from ..types.request import Request
 from ..types.response import Response
 from .carry import has_state, restore
+from .compacting import opened
 from .state import State
 from .wrapping import Wrapping
 
@@ -29,7 +30,9 @@ class Carrying:
 
     def restore(self, request: Request) -> tuple[Request, tuple[Loss, ...]]:
         """The request with the state that came back, or that was kept."""
-        return restore(request, self._state.envelopes, self._find if self._dialect in KEPT else None)
+        request, unread = opened(request, self._state.envelopes)
+        request, losses = restore(request, self._state.envelopes, self._find if self._dialect in KEPT else None)
+        return request, (*unread, *losses)
 
     def _find(self, content: Sequence[Block]) -> Message | None:
         return self._state.vault.find(self._owner, content)

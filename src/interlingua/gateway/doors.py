@@ -8,7 +8,7 @@ import msgspec
 
 from .. import __version__
 from ..client.adapter import Adapter
-from ..errors import AdapterError, InvalidRequestError
+from ..errors import InvalidRequestError
 from ..relaying import RelayedCall
 from ..serving import Entrance, Listed, counted_request, write_count, write_model, write_models
 from ..types.base import Json
@@ -106,11 +106,6 @@ async def upgrade(asked: Asked) -> None:
     await asked.json({"error": {"message": error.message, "type": "invalid_request_error"}}, UPGRADE)
 
 
-async def not_here(asked: Asked) -> None:
-    """An endpoint that is known, and not served."""
-    raise AdapterError(f"{asked.inbound.path} is not served here", provider_status=NOT_IMPLEMENTED)
-
-
 ANSWERS: dict[str, Callable[[Asked], Awaitable[None]]] = {
     "count": count,
     "list": list_models,
@@ -119,6 +114,5 @@ ANSWERS: dict[str, Callable[[Asked], Awaitable[None]]] = {
     "probe": probe,
     "accept": accept,
     "upgrade": upgrade,
-    "compact": not_here,
 }
 """By the kind of the endpoint."""

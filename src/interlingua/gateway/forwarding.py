@@ -11,7 +11,7 @@ from ..serving import KEY_HEADERS
 from .http import NOT_FORWARDED
 from .peek import Peek
 
-__all__ = ["answer_headers", "forwarded_headers", "forwarded_url", "knows_all_tools"]
+__all__ = ["HOMES", "answer_headers", "forwarded_headers", "forwarded_url", "knows_all_tools"]
 
 GENERAL = ("accept", "content-type", "user-agent")
 FAMILIES = {

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from contextlib import aclosing
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import msgspec
@@ -29,8 +30,9 @@ from .admission import Key
 from .carry import ENVELOPE, issuers
 from .carrying import KEPT, Carrying
 from .choose import find_route, in_order, session_of
+from .compacting import Compacting, as_compacted, is_triggered
 from .config import Policy, Route
-from .forwarding import answer_headers, forwarded_headers, forwarded_url, knows_all_tools
+from .forwarding import HOMES, answer_headers, forwarded_headers, forwarded_url, knows_all_tools
 from .http import Answer, Inbound
 from .keepalive import KeepAlive
 from .peek import Peek
@@ -45,6 +47,7 @@ log = logging.getLogger("interlingua.gateway")
 ANY = Request()
 """Stands for a request that is not decoded: every model may take it."""
 JSON = {"content-type": "application/json"}
+RESPONSES = "openai-responses"
 
 
 class Raw(NamedTuple):
@@ -159,9 +162,18 @@ class Call:
             client.dialect.name != self.dialect
             or self._carries
             or not knows_all_tools(self._peek, client.name, self.dialect)
+            or (self._compacts and client.name not in HOMES[self.dialect])
         ):
             return None
-        return client.passage(model, stream=self._streams)
+        passage = client.passage(model, stream=self._streams)
+        if passage is None or self._entrance.door.kind != "compact":
+            return passage
+        return replace(passage, url=f"{passage.url}/compact")
+
+    @cached_property
+    def _compacts(self) -> bool:
+        """Whether the conversation is to be replaced by a ``compaction`` item."""
+        return self._entrance.door.kind == "compact" or (self.dialect == RESPONSES and is_triggered(self._peek))
 
     @property
     def _carries(self) -> bool:
@@ -254,9 +266,13 @@ class Call:
                 stream=self._streams,
                 array=self._wants_array,
                 id=self.receipt.id,
-                carrier=self._carrier,
+                carrier=self._compacting if self._compacts else self._carrier,
             )
         return self._relayed
+
+    @property
+    def _compacting(self) -> Compacting:
+        return Compacting(self._carrier, self.state.envelopes, self.receipt.id)
 
     @property
     def _wants_array(self) -> bool:
@@ -299,7 +315,10 @@ class Call:
         self.receipt.losses = whole.losses
         self._declare(response.losses)
         self._settle(relayed)
-        await self.answer.whole(200, {**JSON, **whole.headers}, msgspec.json.encode(whole.body))
+        body = whole.body
+        if self._entrance.door.kind == "compact":
+            body = as_compacted(self._peek.body_value(), body)
+        await self.answer.whole(200, {**JSON, **whole.headers}, msgspec.json.encode(body))
 
     def _judge(self, losses: tuple[Loss, ...]) -> None:
         """Refuse, log or note what the provider will not be told."""
