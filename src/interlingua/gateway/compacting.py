@@ -1,8 +1,8 @@
 """Compaction for clients of Responses, by models that have none: the model writes a summary, which travels sealed.
 
 A client asks for it at an endpoint of its own, or with a ``compaction_trigger`` as the last item of a request. It gets
-exactly one ``compaction`` item, whose content only the gateway reads. In later requests the summary stands in its place.
-Providers that compact themselves get the client's own request.
+exactly one ``compaction`` item, whose content only the gateway reads. Later the summary stands in the place of
+the item. Providers that compact themselves get the client's own request.
 """
 
 from __future__ import annotations
