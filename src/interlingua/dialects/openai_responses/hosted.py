@@ -146,7 +146,8 @@ def read_output(item: Wire, name: str) -> list[Block] | None:
     id = _read_id(rest, "call_id", mark)
     if id is None:
         return None
-    content = rest.pop(OUTPUT_KEYS.get(name, "output"), None)
+    key = OUTPUT_KEYS.get(name, "output")
+    content = rest.pop(key) if rest.get(key) is not None else None  # a null stays where it is
     return [ServerToolResultBlock(id, name, content, NAME, **kept(NAME, rest, mark))]
 
 

@@ -10,6 +10,7 @@ from ...codec.rows import Row
 from ...types.base import Json
 from ...types.blocks import ServerToolUseBlock
 from ...types.messages import Message
+from ...types.tools import ToolDefinition
 from .rows import INPUT, ITEM_CALLS, MCP_CALLS, OUTPUT, RESULTS, TOOLS
 
 
@@ -63,6 +64,9 @@ def part(value: Any, held: Json) -> Wire:
 
 
 def strict(value: Any, held: Json) -> Wire:
+    """Of a tool. The mark of an output format has the same name, and is today what it was."""
+    if type(value) is not ToolDefinition:
+        return {"strict": held}
     return {"spelling": {"strict": [] if held == "absent" else [held]}}
 
 
