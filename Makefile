@@ -11,7 +11,7 @@ WORKERS ?= auto
 export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check format fidelity cuts fuzz docs compare bench clean
+.PHONY: help demo test agents check format fidelity cuts fuzz docs compare bench clean
 
 help:  ## print this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' Makefile
@@ -21,6 +21,9 @@ demo: $(VENV)/runtime  ## an agent moved through all six dialects over loopback 
 
 test: $(VENV)/dev  ## run the tests; ARGS="-k name" chooses, WORKERS=0 for one process
 	@$(BIN)/python -m pytest -q -n $(WORKERS) $(ARGS)
+
+agents: $(VENV)/dev  ## real coding agents through the gateway, each installed below build/; SHARD=1/4, ARGS="claude chat"
+	@$(BIN)/python -m lab.agents $(ARGS)
 
 check: $(VENV)/dev  ## ruff, mypy strict, pyright strict
 	@$(BIN)/ruff check --quiet .

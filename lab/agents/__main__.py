@@ -1,0 +1,76 @@
+"""``python -m lab.agents``: run what is missing of the plan, and append each result to a file; see ``make agents``.
+
+``SHARD=i/n`` takes every n-th run. Words choose runs: all must stand in a run's name (``claude chat cut``). ``--again``
+runs those too that have a result. ``--page FILE`` writes the tables of the results into a page.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from pathlib import Path
+
+from .faults import Cell, plan
+from .install import install, version_of
+from .page import rewrite
+from .results import Result, append, read
+from .rows import AGENTS
+from .run import run
+from .servers import upstreams
+from .verdict import verdict
+
+SHARED = Path(__file__).resolve().parents[2].parent / "shared" / "tools"
+ABSENT = 2
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m lab.agents", description=__doc__)
+    parser.add_argument("words", nargs="*")
+    parser.add_argument("--place", type=Path, default=Path("build/agents"))
+    parser.add_argument("--again", action="store_true")
+    parser.add_argument("--page", type=Path)
+    told = parser.parse_args()
+    place: Path = told.place.resolve()
+    results = place / "results.jsonl"
+    if told.page is not None:
+        told.page.write_text(rewrite(told.page, read(results)))
+        return 0
+    if not (SHARED / "capture_server.py").exists():
+        print(f"the scripted upstream is not there: {SHARED}", file=sys.stderr)
+        return ABSENT
+    programs = install(place / "programs")
+    done = frozenset[Cell]() if told.again else frozenset(result.cell for result in read(results))
+    cells = [cell for cell in chosen(told.words) if cell not in done and AGENTS[cell.agent].client in programs]
+    failed = run_all(cells, programs, place, results)
+    print(f"{len(cells) - failed} of {len(cells)} runs passed; {results}")
+    return bool(failed)
+
+
+def chosen(words: list[str]) -> list[Cell]:
+    """The runs of this shard that have all the words in their name."""
+    index, _, count = os.environ.get("SHARD", "1/1").partition("/")
+    cells = [cell for number, cell in enumerate(plan()) if number % int(count) == int(index) - 1]
+    return [cell for cell in cells if all(word in cell.label.split("--") or word in cell.label for word in words)]
+
+
+def run_all(cells: list[Cell], programs: dict[str, Path], place: Path, results: Path) -> int:
+    """Run each in turn. Returns how many failed."""
+    llama = programs.get("llama.cpp") if any(cell.upstream == "llama.cpp" for cell in cells) else None
+    failed = 0
+    (place / "runs").mkdir(exist_ok=True)
+    with upstreams(SHARED, place, llama) as served:
+        for cell in cells:
+            client = AGENTS[cell.agent].client
+            if cell.upstream == "llama.cpp" and llama is None:
+                continue
+            seen = run(cell, programs[client], served, place / "runs" / cell.label)
+            passed, what = verdict(cell, seen)
+            failed += not passed
+            append(results, Result(cell, passed, what, version_of(client, place / "programs"), seen))
+            print(f"{'pass' if passed else 'FAIL'}  {cell.label}: {what} ({seen.seconds} s)", flush=True)
+    return failed
+
+
+if __name__ == "__main__":
+    sys.exit(main())

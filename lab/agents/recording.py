@@ -1,0 +1,59 @@
+"""``python -m lab.agents.recording UPSTREAM OUT``: hands requests on to a server, and writes their bodies to a folder.
+
+Prints where it listens. The path begins with the label of a run, which is the folder of its requests.
+"""
+
+from __future__ import annotations
+
+import sys
+from http.client import HTTPConnection
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from urllib.parse import urlsplit
+
+__all__ = ["Recording"]
+
+PASSED = ("content-type", "accept", "authorization")
+
+
+class Recording(BaseHTTPRequestHandler):
+    """One request, handed on."""
+
+    protocol_version = "HTTP/1.1"
+    upstream = ""
+    out = Path()
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Say nothing."""
+
+    def do_POST(self) -> None:
+        """Write the body down, and send back what the upstream says as it comes."""
+        body = self.rfile.read(int(self.headers.get("content-length") or 0))
+        label, _, path = self.path.removeprefix("/").partition("/")
+        folder = self.out / label
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / f"{len(list(folder.iterdir())) + 1:03}.json").write_bytes(body)
+        connection = HTTPConnection(urlsplit(self.upstream).netloc, timeout=120)
+        headers = {name: self.headers[name] for name in PASSED if name in self.headers}
+        connection.request("POST", f"/{path}", body, headers)
+        answer = connection.getresponse()
+        self.send_response(answer.status)
+        self.send_header("content-type", answer.getheader("content-type") or "application/json")
+        self.send_header("transfer-encoding", "chunked")
+        self.end_headers()
+        while chunk := answer.read1(65536):
+            self.wfile.write(b"%x\r\n%b\r\n" % (len(chunk), chunk))
+            self.wfile.flush()
+        self.wfile.write(b"0\r\n\r\n")
+        connection.close()
+
+
+def main(upstream: str, out: str) -> None:
+    Recording.upstream, Recording.out = upstream, Path(out)
+    with ThreadingHTTPServer(("127.0.0.1", 0), Recording) as httpd:
+        print(f"http://127.0.0.1:{httpd.server_address[1]}", flush=True)
+        httpd.serve_forever()
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,135 @@
+"""One run: an agent in a clean environment and a folder of its own, before a gateway, until it ends or time is up."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct
+
+from interlingua.codec.json import is_dict, is_list
+from interlingua.gateway.launch import environment_of
+from interlingua.gateway.serve import filled
+
+from .faults import Cell
+from .rows import AGENTS, PROMPT, Agent
+from .scripted import RAN
+from .servers import PLAIN, gateway
+
+__all__ = ["Seen", "asked", "finish", "run"]
+
+SECONDS = 90.0
+
+
+class Seen(Struct, frozen=True):
+    """What was seen of a run."""
+
+    exit: int | None
+    """The exit code; None if time was up."""
+    output: str
+    ran: int
+    """How many commands were really run, counted by what they wrote."""
+    requests: int
+    """How many requests for an answer reached the upstream."""
+    whole: int
+    """How many of them did not ask for a stream, and so were not cut."""
+    results: int
+    """How many of them brought the result of a call."""
+    seconds: float
+
+
+def run(cell: Cell, program: Path, served: dict[str, str], place: Path) -> Seen:
+    """Run an agent once. ``place`` is a new folder."""
+    captured = place.parents[1] / "captured" / place.name
+    for old in (place, captured):
+        shutil.rmtree(old, ignore_errors=True)
+    for name in ("home", "folder", "project"):
+        (place / name).mkdir(parents=True)
+    project = place / "project"
+    (project / "README.md").write_text("# demo\n")
+    agent = AGENTS[cell.agent]
+    home = {**PLAIN, "HOME": str(place / "home"), "PATH": f"{program.parent}:{PLAIN['PATH']}"}
+    subprocess.run(["git", "init", "-q"], cwd=project, env=home, check=True)
+    with gateway(cell, served, place) as (base, key):
+        command, environment = _prepared(agent, program, home, base, key, place / "folder")
+        begun = time.monotonic()
+        code = finish(command, environment, project, place / "output.txt")
+        seconds = time.monotonic() - begun
+    found = list(asked(captured))
+    written = project / RAN
+    return Seen(
+        exit=code,
+        output=(place / "output.txt").read_text(errors="replace"),
+        ran=len(written.read_text().splitlines()) if written.exists() else 0,
+        requests=len(found),
+        whole=sum(not streams for streams, _ in found),
+        results=sum(has_result for _, has_result in found),
+        seconds=round(seconds, 1),
+    )
+
+
+def _prepared(
+    agent: Agent, program: Path, home: dict[str, str], base: str, key: str, folder: Path
+) -> tuple[list[str], dict[str, str]]:
+    """The command and its environment: those of ``interlingua launch`` with what the row says otherwise."""
+    known = agent.known
+    for name, text in {**known.files, **agent.files}.items():
+        file = folder / name
+        file.parent.mkdir(exist_ok=True)
+        file.write_text(filled(text, base, key, agent.model, str(folder)))
+    own = {name: filled(value, base, key, agent.model, str(folder)) for name, value in agent.variables.items()}
+    environment = {**environment_of(known, home, base, key, agent.model, str(folder)), **own}
+    words = (word.replace("{prompt}", PROMPT) for word in (*known.arguments, *agent.argv))
+    return [str(program), *(filled(word, base, key, agent.model, str(folder)) for word in words)], environment
+
+
+def finish(command: list[str], environment: dict[str, str], folder: Path, said: Path) -> int | None:
+    """The exit code. What still runs when time is up is ended, with all that it started."""
+    with said.open("wb") as out:
+        process = subprocess.Popen(
+            command,
+            cwd=folder,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=out,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+    try:
+        code: int | None = process.wait(SECONDS)
+    except subprocess.TimeoutExpired:
+        code = None
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+    return code
+
+
+def asked(folder: Path) -> Iterator[tuple[bool, bool]]:
+    """Of each request for an answer: whether it asked for a stream, and whether it brings the result of a call."""
+    for file in sorted(folder.glob("*.json")):
+        told = json.loads(file.read_bytes())
+        path, body = told.get("path", ""), told["body"] if "method" in told else told
+        if not is_dict(body) or path.endswith(("count_tokens", ":countTokens", "input_tokens")):
+            continue
+        yield body.get("stream") is True or ":stream" in path, _has_result(body)
+
+
+def _has_result(value: Any) -> bool:
+    """Whether the result of a call stands anywhere in a body, in the words of any of the protocols."""
+    if is_list(value):
+        return any(map(_has_result, value))
+    if not is_dict(value):
+        return False
+    kind = str(value.get("type", ""))
+    if value.get("role") == "tool" or kind == "tool_result" or kind.endswith("_call_output"):
+        return True
+    return "functionResponse" in value or any(map(_has_result, value.values()))

@@ -1,0 +1,40 @@
+"""``python -m lab.agents.scripted SERVER OUT``: the scripted upstream, on a free port that it prints.
+
+Its one command also writes a line to a file, so that what ran is seen by what it did and not by what an agent says.
+"""
+
+from __future__ import annotations
+
+import sys
+from http.server import ThreadingHTTPServer
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+from typing import Any
+
+__all__ = ["FINAL", "RAN"]
+
+RAN = "ran.txt"
+"""Where the command writes, in the project's folder."""
+FINAL = "All done: captured-ok."
+"""The text that ends a finished task."""
+SCRIPT = 'const r = await tools.exec_command({cmd: "echo captured-ok | tee -a ran.txt"}); text(JSON.stringify(r));'
+
+
+def main(server: str, out: str) -> None:
+    spec = spec_from_file_location("capture_server", server)
+    assert spec is not None
+    assert spec.loader is not None
+    module: Any = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    assert module.FINAL == FINAL
+    module.MARK = f"{module.MARK} | tee -a {RAN}"
+    module.JS = SCRIPT
+    module.H.out = out
+    Path(out).mkdir(parents=True, exist_ok=True)
+    with ThreadingHTTPServer(("127.0.0.1", 0), module.H) as httpd:
+        print(f"http://127.0.0.1:{httpd.server_address[1]}", flush=True)
+        httpd.serve_forever()
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
