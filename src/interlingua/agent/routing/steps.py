@@ -29,10 +29,11 @@ R = TypeVar("R")
 class Steps(Generic[R]):
     """A generator of commands that waits at ``command`` until it is performed. At the end there is a ``result``."""
 
+    command: Any = None
+
     def __init__(self, steps: Generator[Any, Any, R]) -> None:
         self._steps = steps
         self.result: R | None = None
-        self.command: Any = None
         self.reply(None)
 
     def reply(self, value: Any) -> None:

@@ -40,7 +40,7 @@ from .connection import connected
 from .history import History, Remembered
 from .options import TURN_OPTIONS, Content, Settings, SettingsArguments, split_arguments
 from .report import Report, cost_of, usage_of
-from .run_limits import NO_LIMITS, Allowance, split_limits
+from .run_limits import LIMITS, NO_LIMITS, Allowance, split_limits
 from .saved import FORMAT, VERSION, Head, Saved
 from .session_writer import Place, Writer, close_store, store_at
 from .turns import Turn
@@ -268,6 +268,8 @@ class Conversation(Settings):
         if loop:
             limits, options = split_limits(options)
         if options and (unknown := sorted(set(options) - set(TURN_OPTIONS))):
+            if set(unknown) <= set(LIMITS):
+                raise TypeError(f"{', '.join(unknown)} limits a run, and this turn is one answer, as send() asks for")
             raise TypeError(f"a turn has no {', '.join(unknown)}; it can be given {', '.join(TURN_OPTIONS)}")
         if typed is not None:
             if options.get("output_schema") is not None:

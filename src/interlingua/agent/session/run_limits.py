@@ -18,7 +18,7 @@ from ...types.usage import TokenUsage
 from ..routing.route import Candidate
 from .report import Report
 
-__all__ = ["NO_LIMITS", "Allowance", "RunLimits", "split_limits"]
+__all__ = ["LIMITS", "NO_LIMITS", "Allowance", "RunLimits", "split_limits"]
 
 
 class RunLimits(Struct, frozen=True, kw_only=True):
