@@ -49,8 +49,9 @@ DEFAULTS: dict[str, Json] = {
     "stream_options": True,
     "parallel": True,
     "strict": True,
+    "free_text": True,
 }
-LOCAL = {"max_tokens": "max_tokens", "cache": None, "developer": "system"}
+LOCAL = {"max_tokens": "max_tokens", "cache": None, "developer": "system", "free_text": False}
 ROWS: dict[str, dict[str, Json]] = {
     "openai": {},
     "azure": {},
@@ -69,7 +70,7 @@ ROWS: dict[str, dict[str, Json]] = {
     "local": LOCAL | {"top_k": True, "reasoning": "reasoning_content"},
     "lmstudio": LOCAL | {"top_k": True, "reasoning": "reasoning_content"},
     "ollama": LOCAL | {"reasoning": "reasoning"},
-    "cohere": {"max_tokens": "max_tokens", "cache": None, "parallel": False},
+    "cohere": {"max_tokens": "max_tokens", "cache": None, "parallel": False, "free_text": False},
     "google": LOCAL,
     "github-copilot": LOCAL,
     "huggingface": LOCAL,
@@ -85,7 +86,7 @@ EVERYTHING = Request(
     ),
     "m",
     dialect(CHAT).decode_request({"messages": [{"role": "developer", "content": "be kind"}]}).system,
-    (ToolDefinition("f", None, STRICT_SCHEMA, strict=True),),
+    (ToolDefinition("f", None, STRICT_SCHEMA, strict=True), ToolDefinition("script", kind="text")),
     ToolChoice.any(parallel=False),
     9,
     top_k=4,
@@ -108,7 +109,7 @@ def test_every_provider_and_every_quirk_has_a_row() -> None:
             "cache_key",
             "ids",
         ),
-        *("any_word", "developer_role", "stream_usage", "parallel", "strict", "list_content"),
+        *("any_word", "developer_role", "stream_usage", "parallel", "strict", "free_text", "list_content"),
     }
     assert set(Quirks.__struct_fields__) == tested
 
@@ -133,6 +134,7 @@ def facts(body: Json) -> dict[str, Json]:
         "stream_options": body.get("stream_options") == {"include_usage": True},
         "parallel": body.get("parallel_tool_calls") is False,
         "strict": body["tools"][0]["function"].get("strict") is True,
+        "free_text": body["tools"][1]["type"] == "custom",
     }
 
 
@@ -158,8 +160,36 @@ def test_what_a_provider_has_no_word_for_is_declared(provider: str) -> None:
         ("cache", "messages/0/content/0/cache"),
         ("parallel", "tool_choice/parallel"),
         ("strict", "tools/0/strict"),
+        ("free_text", "tools/1/kind"),
     ):
         assert (path in lost) is (not row[column]), column
+
+
+def test_free_text_is_an_argument_where_a_server_has_functions_only() -> None:
+    """llama.cpp answers 500 to a tool of the type `custom`."""
+    offered = {"type": "custom", "custom": {"name": "run", "description": "a script"}}
+    call = {"id": "call_1", "type": "custom", "custom": {"name": "run", "input": "ls"}}
+    read = dialect(CHAT).decode_request(
+        {
+            "model": "m",
+            "messages": [
+                {"role": "user", "content": "go"},
+                {"role": "assistant", "content": None, "tool_calls": [call]},
+                {"role": "tool", "tool_call_id": "call_1", "content": "done"},
+            ],
+            "tools": [offered],
+            "tool_choice": {"type": "custom", "custom": {"name": "run"}},
+        }
+    )
+    body: Json = written("openai", read).body
+    assert (body["tools"], body["messages"][1]["tool_calls"]) == ([offered], [call])
+    body = written("llamacpp", read).body
+    assert body["tools"][0]["function"]["parameters"]["required"] == ["input"]
+    assert body["messages"][1]["tool_calls"][0]["function"] == {"name": "run", "arguments": '{"input":"ls"}'}
+    assert body["tool_choice"] == {"type": "function", "function": {"name": "run"}}
+    assert "custom" not in str(body)
+    made = replace(read, tool_choice=ToolChoice.specific("run"))
+    assert written("llamacpp", made).body["tool_choice"] == body["tool_choice"]
 
 
 def test_an_unknown_provider_is_spoken_to_as_openai() -> None:

@@ -43,7 +43,7 @@ NINE = IdRule(re.compile(r"[a-zA-Z0-9]{9}"), prefix="", length=9)
 
 
 class Quirks(Struct, frozen=True, kw_only=True):
-    """How one compatible server wants to be spoken to. The defaults are OpenAI's."""
+    """How one compatible server wants to be spoken to. The defaults are OpenAI's, or what all others do."""
 
     max_tokens_key: str = "max_completion_tokens"
     seed_key: str = "seed"
@@ -69,11 +69,13 @@ class Quirks(Struct, frozen=True, kw_only=True):
     """Takes ``parallel_tool_calls``."""
     strict: bool = True
     """Takes ``strict`` on tools."""
+    free_text: bool = False
+    """Takes tools of free text, ``custom``: OpenAI's alone does, llama.cpp answers 500."""
     list_content: bool = False
     """Takes documents by URL and reasoning as parts of the content."""
 
 
-OPENAI = Quirks()
+OPENAI = Quirks(free_text=True)
 _PLAIN = Quirks(max_tokens_key="max_tokens", cache_key=None, developer_role=False)
 
 QUIRKS: dict[str, Quirks] = {

@@ -283,18 +283,15 @@ def write_offer(request: Request, body: Wire, quirks: Quirks, ledger: Ledger) ->
 
 def write_tools(tools: Sequence[Tool], quirks: Quirks, ledger: Ledger, *, legacy: bool = False) -> list[Wire]:
     table = FUNCTIONS if legacy else TOOLS
-    writers = table.writers
-    usual: list[Any] = [writers[type(tool)](tool) for tool in tools] if quirks.strict else [None]
+    writers, tools = table.writers, rules.fit_tools(tools, quirks, ledger)
+    usual: list[Any] = [writers[type(tool)](tool) for tool in tools]
     if None not in usual:
         return usual
     written: list[Wire] = []
     for index, tool in enumerate(tools):
-        wire = table.write_usual(tool) if quirks.strict else None
+        wire = table.write_usual(tool)
         if wire is None:
             ledger.where = ("tools", index)
-            if isinstance(tool, ToolDefinition) and tool.strict and not quirks.strict:
-                ledger.lose("dropped", "this server has no strict tools", "strict")
-                tool = replace(tool, strict=None)
             wire = table.interpret_write(tool, ledger)
         if wire is not None:
             written.append(wire)
@@ -335,7 +332,9 @@ def write_mode(choice: ToolChoice, tools: Sequence[Tool], quirks: Quirks, ledger
     if "legacy" in mark and choice.mode == "specific":
         return {"name": choice.name}
     if choice.mode == "specific" or (choice.allowed and choice.mode in ("auto", "any")):
-        if "tag" not in mark and is_free(choice.name, tools):
+        if not quirks.free_text:
+            choice = replace(choice, forms={NAME: {key: mark[key] for key in mark if key != "tag"}})
+        elif "tag" not in mark and is_free(choice.name, tools):
             choice = replace(choice, forms={NAME: {**mark, "tag": "custom"}})
         return CHOICES.write(replace(choice, extras={NAME: choice.extras.get(NAME, {})}), ledger)
     if choice.name is not None:

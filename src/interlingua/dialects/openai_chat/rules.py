@@ -16,7 +16,7 @@ from ...codec.history import PLACEHOLDER, call_ids
 from ...codec.ids import IdMap
 from ...codec.ledger import Ledger
 from ...codec.marks import marks, with_marks
-from ...codec.rules import Condition, by_id_rule, drop, lacking, present, rule, when
+from ...codec.rules import Condition, as_json_tool, by_id_rule, drop, is_json_call, lacking, present, rule, when
 from ...codec.schemas import is_strict_form, say_strict
 from ...codec.stream import dump
 from ...types.blocks import (
@@ -36,7 +36,7 @@ from ...types.blocks import (
 )
 from ...types.messages import Message
 from ...types.request import Request
-from ...types.tools import ToolDefinition
+from ...types.tools import Tool, ToolDefinition
 from .facts import CACHE_TIMES, EXTENSIONS, NAME, OPENAI, TIERS, Quirks, Wire
 
 NO_CITATIONS = f"{NAME} takes no citations in a request"
@@ -227,16 +227,36 @@ NO_TOP_K     = rule(lacking("top_k"),                                         _w
 
 # ------------------------------------------------------------------------------------------------------ for one server
 
+as_function = as_json_tool("this server")
+JSON_CALL = is_json_call("this server has no free-text calls; sent as a call with one string argument `input`")
+
 
 def fit_history(messages: Sequence[Message], quirks: Quirks, ledger: Ledger) -> Sequence[Message]:
     """The history with the ids and the parts that a compatible server takes."""
-    if quirks.ids is OPENAI.ids and not differs_in_parts(quirks):
+    if quirks.ids is OPENAI.ids and quirks.free_text and not differs_in_parts(quirks):
         return messages
     ids = IdMap(quirks.ids, call_ids(messages))
     fitted: list[Message] = []
     for index, message in enumerate(messages):
         content = fit_blocks(message.content, quirks, ids, ledger, "messages", index, "content")
         fitted.append(message if content is message.content else replace(message, content=content))
+    return fitted
+
+
+def fit_tools(tools: Sequence[Tool], quirks: Quirks, ledger: Ledger) -> Sequence[Tool]:
+    """The tools as a compatible server takes them."""
+    if quirks.strict and quirks.free_text:
+        return tools
+    fitted: list[Tool] = []
+    for index, tool in enumerate(tools):
+        ledger.where = ("tools", index)
+        if isinstance(tool, ToolDefinition) and tool.kind == "text" and not quirks.free_text:
+            tool = as_function(tool, ledger)
+        if isinstance(tool, ToolDefinition) and tool.strict and not quirks.strict:
+            ledger.lose("dropped", "this server has no strict tools", "strict")
+            tool = replace(tool, strict=None)
+        fitted.append(tool)
+    ledger.where = ()
     return fitted
 
 
@@ -260,6 +280,8 @@ def fit_blocks(
 
 
 def fit_block(block: Block, quirks: Quirks, ids: IdMap | None, ledger: Ledger) -> Block:
+    if type(block) is ToolUseBlock and block.kind == "text" and not quirks.free_text:
+        block = JSON_CALL.fit(block, ledger)
     field = "id" if type(block) is ToolUseBlock else "tool_use_id" if type(block) is ToolResultBlock else None
     if field is not None:
         id: str = getattr(block, field)
