@@ -2,41 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import wraps
-from typing import Any, ParamSpec
-
-from ..errors import AdapterError, ParseError
+from ..errors import ParseError
 from ..types.base import Json
-from ..types.response import Response
 from .json import Wire, is_object
 from .stream import dump
 
-__all__ = ["answer_of", "reads_answers"]
+__all__ = ["BARE", "answer_of", "unreadable"]
 
-P = ParamSpec("P")
 HEAD = 200
 """How many characters of a body an error quotes."""
 BARE = (LookupError, TypeError, AttributeError, ValueError, ArithmeticError, RecursionError)
-
-
-def reads_answers(dialect: str) -> Callable[[Callable[P, Response]], Callable[P, Response]]:
-    """Make a reader of answers raise nothing but our own errors, whatever the types of what it reads."""
-
-    def guard(read: Callable[P, Response]) -> Callable[P, Response]:
-        @wraps(read)
-        def guarded(*args: P.args, **kwargs: P.kwargs) -> Response:
-            try:
-                return read(*args, **kwargs)
-            except AdapterError:
-                raise
-            except BARE as error:
-                body: Any = args[0]
-                raise ParseError(f"this {dialect} answer cannot be read: {_head(body)}") from error
-
-        return guarded
-
-    return guard
+"""What reading a body raises whose values have types that nobody foresaw."""
 
 
 def answer_of(body: Json, dialect: str, *marks: str) -> Wire:
@@ -50,6 +26,10 @@ def answer_of(body: Json, dialect: str, *marks: str) -> Wire:
         f"this is not an answer of {dialect}, which has {' or '.join(map(repr, marks))}: {_head(body)};"
         " check the base URL and the dialect of the provider"
     )
+
+
+def unreadable(body: Json, dialect: str) -> ParseError:
+    return ParseError(f"this {dialect} answer cannot be read: {_head(body)}")
 
 
 def _head(body: Json) -> str:

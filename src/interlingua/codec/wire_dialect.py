@@ -8,14 +8,14 @@ forced tool is turned back into text. A dialect has functions for the rest, whic
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from importlib import import_module
-from typing import ClassVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 from msgspec.structs import replace
 
-from ..errors import AdapterError
+from ..errors import AdapterError, ParseError
 from ..types.base import Json, Value
 from ..types.blocks import Block
 from ..types.capabilities import Target
@@ -24,62 +24,66 @@ from ..types.messages import Message, Origin
 from ..types.request import Request
 from ..types.response import Response
 from ..types.tools import Tool, ToolChoice
-from .base import Dialect, Headers, StreamDecoder
+from .answers import BARE, unreadable
+from .base import Dialect, Headers, StreamDecoder, StreamEncoder
 from .error_bodies import WireErrors
 from .incomplete import cut_answer, cut_history
 from .issuer import issued_by
 from .joining import joined_history
+from .json import Wire, is_object
 from .ledger import Ledger
 from .offered_tools import narrow
 from .output import forcing, speaking, spoken
 from .validate import Requirements
 
-__all__ = ["WireDialect"]
+__all__ = ["Functions", "WireDialect"]
+
+L = TypeVar("L", bound=Ledger)
+Placed = tuple[tuple[str | int, ...], Block]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Functions(Generic[L]):
+    """The functions that a dialect is made of. ``provider`` is whose server it is, where that is known.
+
+    ``system`` comes with the places of its blocks. ``ledger`` makes what collects the losses of one encoding.
+    """
+
+    read_request: Callable[[Wire, Headers | None, str | None, bool | None, str | None], Request]
+    """body, headers, model, stream, provider"""
+    write_request: Callable[[Request, Target | None, str | None], Encoded]
+    """request, target, provider"""
+    read_response: Callable[[Json, Headers | None, Request | None, str | None], Response]
+    """body, headers, request, provider"""
+    write_response: Callable[[Response, Request | None], Encoded]
+    """response, request"""
+    decoder: Callable[[Request | None, str | None], StreamDecoder]
+    """request, provider"""
+    encoder: Callable[[Request | None], StreamEncoder]
+    """request"""
+    write_messages: Callable[[Sequence[Message], Target | None, L, str | None], Json]
+    write_system: Callable[[Sequence[Placed], Target | None, L, str | None], Json]
+    write_tools: Callable[[Sequence[Tool], Target | None, L, str | None], Json]
+    write_choice: Callable[[ToolChoice, Target | None, L, str | None], Json]
+    ledger: Callable[[Sequence[Tool], Target | None], L]
+    """tools, target"""
 
 
 class WireDialect(Dialect):
     """A dialect that is made of functions which read and write. Subclasses say what differs."""
 
-    in_pieces: ClassVar[bool] = True
-    """Whether calls are written in pieces, so that an answer may end within one."""
-    cut_texts: ClassVar[bool] = False
-    """Whether the protocol says of the texts of an answer that broke off that they are incomplete."""
+    functions: ClassVar[Functions[Any]]
     errors: ClassVar[WireErrors]
     requirements: ClassVar[Requirements]
     """What a request must have."""
     unsaid_choices: ClassVar[tuple[str, ...]] = ()
     """The tool choices that the protocol has no word for, of ``none``, ``specific`` and ``allowed``."""
-
-    @abstractmethod
-    def write_request(self, request: Request, target: Target | None) -> Encoded: ...
-
-    @abstractmethod
-    def read_request(self, body: Json, headers: Headers | None, model: str | None, stream: bool | None) -> Request: ...
-
-    @abstractmethod
-    def write_response(self, response: Response, request: Request | None) -> Encoded: ...
-
-    @abstractmethod
-    def read_response(self, body: Json, headers: Headers | None, request: Request | None) -> Response: ...
-
-    @abstractmethod
-    def decoder(self, request: Request | None) -> StreamDecoder: ...
-
-    @abstractmethod
-    def write_messages(self, messages: Sequence[Message], target: Target | None, ledger: Ledger) -> Json: ...
-
-    @abstractmethod
-    def write_system(self, system: Sequence[Block], target: Target | None, ledger: Ledger) -> Json: ...
-
-    @abstractmethod
-    def write_tools(self, tools: Sequence[Tool], target: Target | None, ledger: Ledger) -> Json: ...
-
-    @abstractmethod
-    def write_choice(self, choice: ToolChoice, target: Target | None, ledger: Ledger) -> Json: ...
-
-    def ledger(self, tools: Sequence[Tool] = ()) -> Ledger:
-        """Where the losses of one encoding are collected."""
-        return Ledger()
+    in_pieces: ClassVar[bool] = True
+    """Whether calls are written in pieces, so that an answer may end within one."""
+    cut_texts: ClassVar[bool] = False
+    """Whether the protocol says of the texts of an answer that broke off that they are incomplete."""
+    bare_errors: ClassVar[bool] = True
+    """Whether an answer that failed is written as its error and nothing else."""
 
     # ------------------------------------------------------------------------------------------------------ the verbs
 
@@ -87,16 +91,16 @@ class WireDialect(Dialect):
         if (cut := cut_history(request.messages, self.name)) is not None:
             return cut.tell(self.encode_request(replace(request, messages=cut.value), target))
         if self.text_join != "apart" and (one := joined_history(request.messages, self.name, self.text_join)):
-            return one.tell(self.write_asked(replace(request, messages=one.value), target))
-        return self.write_asked(request, target)
+            return one.tell(self._write_asked(replace(request, messages=one.value), target))
+        return self._write_asked(request, target)
 
-    def write_asked(self, request: Request, target: Target | None) -> Encoded:
+    def _write_asked(self, request: Request, target: Target | None) -> Encoded:
         """A request without the tools and the schema that the protocol has no word for."""
         if self.unsaid_choices and (fewer := narrow(request, self.name, self.unsaid_choices)) is not None:
-            return fewer.tell(self.write_asked(fewer.value, target))
+            return fewer.tell(self._write_asked(fewer.value, target))
         if request.output_schema is None:
-            return self.write_request(request, target)
-        return forcing(lambda asked: self.write_request(asked, target), request, target)
+            return self.functions.write_request(request, target, self.provider)
+        return forcing(lambda asked: self.functions.write_request(asked, target, self.provider), request, target)
 
     def decode_request(
         self,
@@ -106,20 +110,38 @@ class WireDialect(Dialect):
         stream: bool | None = None,
         issuer: Origin | None = None,
     ) -> Request:
-        request = self.read_request(body, headers, model, stream)
+        if not is_object(body):
+            raise ParseError(f"a request body is a JSON object, got {type(body).__name__}")
+        request = self.functions.read_request(body, headers, model, stream, self.provider)
         return request if issuer is None else replace(request, messages=issued_by(request.messages, issuer))
 
     def encode_response(self, response: Response, request: Request | None = None) -> Encoded:
         if (cut := cut_answer(response, pieces=self.in_pieces, texts=self.cut_texts)) is not None:
             return cut.tell(self.encode_response(cut.value, request))
-        return self.write_response(response, request)
+        if response.error is not None and self.bare_errors:
+            return self._bare_error(response, response.error)
+        return self.functions.write_response(response, request)
+
+    def _bare_error(self, response: Response, error: AdapterError) -> Encoded:
+        ledger = Ledger()
+        if response.content:
+            ledger.lose("dropped", f"an error in {self.name} has no content", "content")
+        return Encoded(self.errors.body(error), losses=tuple(ledger.losses))
 
     def decode_response(self, body: Json, headers: Headers | None = None, request: Request | None = None) -> Response:
-        response = self.read_response(body, headers, request)
+        try:
+            response = self.functions.read_response(body, headers, request, self.provider)
+        except AdapterError:
+            raise
+        except BARE as error:
+            raise unreadable(body, self.name) from error
         return response if request is None or request.output_schema is None else spoken(response, request)
 
     def stream_decoder(self, request: Request | None = None) -> StreamDecoder:
-        return speaking(self.decoder(request), request)
+        return speaking(self.functions.decoder(request, self.provider), request)
+
+    def stream_encoder(self, request: Request | None = None) -> StreamEncoder:
+        return self.functions.encoder(request)
 
     def encode_error(self, error: AdapterError) -> WireError:
         return self.errors.encode(error)
@@ -139,21 +161,22 @@ class WireDialect(Dialect):
         if (cut := cut_history(messages, self.name)) is not None:
             return cut.tell(self.encode_messages(cut.value, target))
         if self.text_join != "apart" and (one := joined_history(messages, self.name, self.text_join)):
-            return one.tell(self._write_history(one.value, target))
-        return self._write_history(messages, target)
-
-    def _write_history(self, messages: Sequence[Message], target: Target | None) -> Encoded:
-        ledger = self.ledger()
-        return Encoded(self.write_messages(messages, target, ledger), losses=tuple(ledger.losses))
+            return one.tell(self._part(self.functions.write_messages, one.value, target))
+        return self._part(self.functions.write_messages, messages, target)
 
     def encode_system(self, system: Sequence[Block], target: Target | None = None) -> Encoded:
-        ledger = self.ledger()
-        return Encoded(self.write_system(system, target, ledger), losses=tuple(ledger.losses))
+        placed = [(("system", index), block) for index, block in enumerate(system)]
+        return self._part(self.functions.write_system, placed, target)
 
     def encode_tools(self, tools: Sequence[Tool], target: Target | None = None) -> Encoded:
-        ledger = self.ledger(tools)
-        return Encoded(self.write_tools(tools, target, ledger), losses=tuple(ledger.losses))
+        return self._part(self.functions.write_tools, tools, target, tools)
 
     def encode_tool_choice(self, choice: ToolChoice, target: Target | None = None) -> Encoded:
-        ledger = self.ledger()
-        return Encoded(self.write_choice(choice, target, ledger), losses=tuple(ledger.losses))
+        return self._part(self.functions.write_choice, choice, target)
+
+    def _part(
+        self, write: Callable[..., Json], value: Any, target: Target | None, tools: Sequence[Tool] = ()
+    ) -> Encoded:
+        """A part of a request, written alone."""
+        ledger = self.functions.ledger(tools, target)
+        return Encoded(write(value, target, ledger, self.provider), losses=tuple(ledger.losses))

@@ -13,13 +13,12 @@ from typing import Any
 
 from ...codec.history import PLACEHOLDER, has_calls, leading_system, stub_tools
 from ...codec.issuer import kindred
-from ...codec.json import is_array, is_dict, is_object
+from ...codec.json import is_array, is_dict
 from ...codec.kinds import REFUSED
 from ...codec.ledger import Ledger
 from ...codec.marks import marks
 from ...codec.paths import leave, merge
 from ...codec.schemas import is_strict_form, say_strict
-from ...errors import ParseError
 from ...types.base import Json
 from ...types.blocks import Block
 from ...types.capabilities import Target
@@ -35,10 +34,8 @@ from .turns import read_messages, read_system, write_messages, write_system
 
 
 def read_request(
-    body: Json, headers: Mapping[str, str] | None, model: str | None, stream: bool | None, provider: str | None
+    body: Wire, headers: Mapping[str, str] | None, model: str | None, stream: bool | None, provider: str | None
 ) -> Request:
-    if not is_object(body):
-        raise ParseError(f"a request body is a JSON object, got {type(body).__name__}")
     fields, rest, marks = PARAMS.take(body)
     read_outside(fields, marks, headers, model, stream)
     if type(rest.get("messages")) is list:

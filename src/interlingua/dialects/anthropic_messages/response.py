@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ...codec.answers import answer_of, reads_answers
+from ...codec.answers import answer_of
 from ...codec.incomplete import declare_last_call, mark_cut_call
 from ...codec.json import is_array, is_object
 from ...codec.ledger import Ledger
@@ -29,7 +29,6 @@ from .rows import ANSWER, ANSWER_BLOCKS, ENDING
 # ------------------------------------------------------------------------------------------------------------- reading
 
 
-@reads_answers(NAME)
 def read_response(
     body: Json, headers: Mapping[str, str] | None, request: Request | None, provider: str | None
 ) -> Response:
@@ -64,10 +63,6 @@ def restored(blocks: list[Any], request: Request) -> list[Any]:
 
 def write_response(response: Response, request: Request | None) -> Encoded:
     ledger, mark = Ledger(), marks(NAME, response)
-    if response.error is not None:
-        if response.content:
-            ledger.lose("dropped", f"an error in {NAME} has no content", "content")
-        return Encoded(ERRORS.body(response.error), None, {}, tuple(ledger.losses))
     wire = ANSWER.put(response, ledger)
     content = write_blocks(response, ledger)
     if content or "content" not in mark:

@@ -29,7 +29,6 @@ from ...codec.paths import leave, merge
 from ...codec.schemas import is_strict_form, say_strict
 from ...codec.stream import dump
 from ...codec.table import Table
-from ...errors import ParseError
 from ...types.base import Json
 from ...types.capabilities import Target
 from ...types.loss import Encoded
@@ -83,9 +82,7 @@ def family_of(target: Target | None) -> Family | None:
 # ------------------------------------------------------------------------------------------------------------- reading
 
 
-def read_request(body: Json, model: str | None, stream: bool | None, provider: str | None) -> Request:
-    if not is_object(body):
-        raise ParseError(f"a request body is a JSON object, got {type(body).__name__}")
+def read_request(body: Wire, model: str | None, stream: bool | None, provider: str | None) -> Request:
     fields, rest, mark = PARAMS.take(body)
     fields["model"], fields["stream"] = model, stream
     read_history(rest, fields, mark, provider)

@@ -10,7 +10,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from ...codec.answers import answer_of, reads_answers
+from ...codec.answers import answer_of
 from ...codec.incomplete import LIMITS, declare_last_call, mark_cut_call
 from ...codec.json import Wire, is_object
 from ...codec.ledger import Ledger
@@ -33,7 +33,6 @@ NO_METRICS: Wire = {"latencyMs": 0}
 """Written where there are none: the service always sends them."""
 
 
-@reads_answers(NAME)
 def read_response(
     body: Json, headers: Mapping[str, str] | None, request: Request | None, provider: str | None
 ) -> Response:
@@ -73,10 +72,6 @@ def read_end(fields: dict[str, Any], rest: Wire, mark: Wire, *, calls: bool) -> 
 
 def write_response(response: Response) -> Encoded:
     ledger, mark = Ledger(), marks(NAME, response)
-    if response.error is not None:
-        if response.content:
-            ledger.lose("dropped", f"an error in {NAME} has no content", "content")
-        return Encoded(ERRORS.body(response.error), None, {}, tuple(ledger.losses))
     wire = ANSWER.put(response, ledger)
     if response.stop_reason in LIMITS:
         declare_last_call(response, last_written(response), ledger)

@@ -2,69 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from ...codec.base import Headers
 from ...codec.ledger import Ledger
-from ...codec.wire_dialect import WireDialect
-from ...types.base import Json
-from ...types.blocks import Block
-from ...types.capabilities import Target
-from ...types.loss import Encoded
-from ...types.messages import Message
-from ...types.request import Request
-from ...types.response import Response
-from ...types.tools import Tool, ToolChoice
-from ...types.words import Role
+from ...codec.wire_dialect import Functions, WireDialect
 from .encoder import Encoder
 from .errors import ERRORS, REQUIREMENTS
 from .facts import NAME
-from .request import read_request, write_choice, write_request, write_tools
+from .request import read_request, write_choice_alone, write_request, write_tools
 from .response import read_response, write_response
 from .stream import Decoder
-from .turns import signs_calls, write_contents, write_system
+from .turns import write_contents_alone, write_system
 
 __all__ = ["Gemini"]
 
 
 class Gemini(WireDialect):
     name = NAME
-    errors, requirements = ERRORS, REQUIREMENTS
     history_key = "contents"
     in_pieces = False
-
-    def write_request(self, request: Request, target: Target | None) -> Encoded:
-        return write_request(request, target)
-
-    def read_request(self, body: Json, headers: Headers | None, model: str | None, stream: bool | None) -> Request:
-        return read_request(body, model, stream, self.provider)
-
-    def write_response(self, response: Response, request: Request | None) -> Encoded:
-        return write_response(response)
-
-    def read_response(self, body: Json, headers: Headers | None, request: Request | None) -> Response:
-        return read_response(body, request, self.provider)
-
-    def decoder(self, request: Request | None) -> Decoder:
-        return Decoder(request, self.provider)
-
-    def stream_encoder(self, request: Request | None = None) -> Encoder:
-        return Encoder()
-
-    def write_messages(self, messages: Sequence[Message], target: Target | None, ledger: Ledger) -> Json:
-        """The value of ``contents``. System text has no place there; ``encode_request`` moves it."""
-        for index, message in enumerate(messages):
-            if message.role == Role.system:
-                ledger.lose("dropped", f"{NAME} has system text in `systemInstruction`", "messages", index)
-        signing = target is not None and signs_calls(target.model)
-        return write_contents(messages, target, ledger, signing=signing)
-
-    def write_system(self, system: Sequence[Block], target: Target | None, ledger: Ledger) -> Json:
-        return {"parts": write_system([(("system", index), block) for index, block in enumerate(system)], ledger)}
-
-    def write_tools(self, tools: Sequence[Tool], target: Target | None, ledger: Ledger) -> Json:
-        return write_tools(tools, ledger)
-
-    def write_choice(self, choice: ToolChoice, target: Target | None, ledger: Ledger) -> Json:
-        wire = write_choice(choice, ledger)
-        return None if wire is None else {"functionCallingConfig": wire}
+    errors, requirements = ERRORS, REQUIREMENTS
+    functions = Functions[Ledger](
+        read_request=lambda body, headers, model, stream, provider: read_request(body, model, stream, provider),
+        write_request=lambda request, target, provider: write_request(request, target),
+        read_response=lambda body, headers, request, provider: read_response(body, request, provider),
+        write_response=lambda response, request: write_response(response),
+        decoder=Decoder,
+        encoder=lambda request: Encoder(),
+        write_messages=lambda messages, target, ledger, provider: write_contents_alone(messages, target, ledger),
+        write_system=lambda system, target, ledger, provider: {"parts": write_system(system, ledger)},
+        write_tools=lambda tools, target, ledger, provider: write_tools(tools, ledger),
+        write_choice=lambda choice, target, ledger, provider: write_choice_alone(choice, ledger),
+        ledger=lambda tools, target: Ledger(),
+    )

@@ -26,7 +26,6 @@ from ...codec.output import wants_json
 from ...codec.paths import leave, merge
 from ...codec.rules import mark_unasked_logprobs
 from ...codec.schemas import Plans, say_changed
-from ...errors import ParseError
 from ...types.base import Json
 from ...types.capabilities import Target
 from ...types.loss import Encoded
@@ -45,9 +44,7 @@ PLANS = Plans(judge, bool, NAME)
 # ------------------------------------------------------------------------------------------------------------- reading
 
 
-def read_request(body: Json, model: str | None, stream: bool | None, provider: str | None) -> Request:
-    if not is_object(body):
-        raise ParseError(f"a request body is a JSON object, got {type(body).__name__}")
+def read_request(body: Wire, model: str | None, stream: bool | None, provider: str | None) -> Request:
     fields, rest, mark = take_params(body)
     mark_unasked_logprobs(fields, mark)
     fields["model"], fields["stream"] = model, stream
@@ -332,3 +329,8 @@ def _among_declared(choice: ToolChoice, tools: Sequence[Tool], ledger: Ledger) -
         ledger.lose("dropped", why)
         return None
     return replace(choice, allowed=tuple(known))
+
+
+def write_choice_alone(choice: ToolChoice, ledger: Ledger) -> Wire | None:
+    wire = write_choice(choice, ledger)
+    return None if wire is None else {"functionCallingConfig": wire}

@@ -209,10 +209,6 @@ def read_usage(wire: Wire, mark: Wire) -> tuple[TokenUsage, Wire]:
 
 def write_response(response: Response) -> Encoded:
     ledger = Ledger()
-    if response.error is not None:
-        if response.content:
-            ledger.lose("dropped", f"an error in {NAME} has no content", "content")
-        return Encoded(ERRORS.body(response.error), None, {}, tuple(ledger.losses))
     parts: list[Json] = []
     for place, block in enumerate(response.content):
         part = write_block(block, place, ledger)

@@ -169,6 +169,15 @@ def signs_calls(model: str | None) -> bool:
     return found is not None and int(found[1]) >= 3
 
 
+def write_contents_alone(messages: Sequence[Message], target: Target | None, ledger: Ledger) -> list[Wire]:
+    """The value of ``contents``. System text has no place there; ``encode_request`` moves it."""
+    for index, message in enumerate(messages):
+        if message.role is SYSTEM:
+            ledger.lose("dropped", f"{NAME} has system text in `systemInstruction`", "messages", index)
+    signing = target is not None and signs_calls(target.model)
+    return write_contents(messages, target, ledger, signing=signing)
+
+
 def write_contents(
     messages: Sequence[Message], target: Target | None, ledger: Ledger, *, signing: bool = False
 ) -> list[Wire]:

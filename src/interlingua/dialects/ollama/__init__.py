@@ -2,19 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from ...codec.base import Headers
 from ...codec.ledger import Ledger
-from ...codec.wire_dialect import WireDialect
-from ...types.base import Json
-from ...types.blocks import Block
-from ...types.capabilities import Target
-from ...types.loss import Encoded
-from ...types.messages import Message
-from ...types.request import Request
-from ...types.response import Response
-from ...types.tools import Tool, ToolChoice
+from ...codec.wire_dialect import Functions, WireDialect
 from .errors import ERRORS, REQUIREMENTS
 from .facts import NAME
 from .request import lose_choice, read_request, write_request, write_system, write_tools
@@ -27,37 +16,20 @@ __all__ = ["Ollama"]
 
 class Ollama(WireDialect):
     name = NAME
-    errors, requirements = ERRORS, REQUIREMENTS
     in_pieces = False
     unsaid_choices = ("none", "specific", "allowed")
-
-    def write_request(self, request: Request, target: Target | None) -> Encoded:
-        return write_request(request, target)
-
-    def read_request(self, body: Json, headers: Headers | None, model: str | None, stream: bool | None) -> Request:
-        return read_request(body, model, stream, self.provider)
-
-    def write_response(self, response: Response, request: Request | None) -> Encoded:
-        return write_response(response, request)
-
-    def read_response(self, body: Json, headers: Headers | None, request: Request | None) -> Response:
-        return read_response(body, headers, request, self.provider)
-
-    def decoder(self, request: Request | None) -> Decoder:
-        return Decoder(request, self.provider)
-
-    def stream_encoder(self, request: Request | None = None) -> Encoder:
-        return Encoder(request)
-
-    def write_messages(self, messages: Sequence[Message], target: Target | None, ledger: Ledger) -> Json:
-        return write_messages(messages, target, ledger)
-
-    def write_system(self, system: Sequence[Block], target: Target | None, ledger: Ledger) -> Json:
-        """System text has no key of its own: the value is the messages that open the history."""
-        return write_system([(("system", index), block) for index, block in enumerate(system)], ledger)
-
-    def write_tools(self, tools: Sequence[Tool], target: Target | None, ledger: Ledger) -> Json:
-        return write_tools(tools, ledger)
-
-    def write_choice(self, choice: ToolChoice, target: Target | None, ledger: Ledger) -> Json:
-        lose_choice(choice, ledger)
+    errors, requirements = ERRORS, REQUIREMENTS
+    functions = Functions[Ledger](
+        read_request=lambda body, headers, model, stream, provider: read_request(body, model, stream, provider),
+        write_request=lambda request, target, provider: write_request(request, target),
+        read_response=read_response,
+        write_response=write_response,
+        decoder=Decoder,
+        encoder=Encoder,
+        write_messages=lambda messages, target, ledger, provider: write_messages(messages, target, ledger),
+        # System text has no key of its own: it is the messages that open the history.
+        write_system=lambda system, target, ledger, provider: write_system(system, ledger),
+        write_tools=lambda tools, target, ledger, provider: write_tools(tools, ledger),
+        write_choice=lambda choice, target, ledger, provider: lose_choice(choice, ledger),
+        ledger=lambda tools, target: Ledger(),
+    )

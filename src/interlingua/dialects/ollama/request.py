@@ -27,7 +27,6 @@ from ...codec.output import wants_json
 from ...codec.paths import merge
 from ...codec.rules import mark_unasked_logprobs
 from ...codec.schemas import say_changed
-from ...errors import ParseError
 from ...types.base import Json
 from ...types.blocks import Block, OpaqueBlock, TextBlock
 from ...types.capabilities import Target
@@ -45,9 +44,7 @@ from .write_turns import write_messages
 # ------------------------------------------------------------------------------------------------------------- reading
 
 
-def read_request(body: Json, model: str | None, stream: bool | None, provider: str | None) -> Request:
-    if not is_object(body):
-        raise ParseError(f"a request body is a JSON object, got {type(body).__name__}")
+def read_request(body: Wire, model: str | None, stream: bool | None, provider: str | None) -> Request:
     fields, rest, marks = PARAMS.take(body)
     mark_unasked_logprobs(fields, marks)
     if model is not None and fields["model"] is None:

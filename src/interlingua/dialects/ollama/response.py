@@ -12,7 +12,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from ...codec.answers import answer_of, reads_answers
+from ...codec.answers import answer_of
 from ...codec.incomplete import has_whole_calls
 from ...codec.json import is_object
 from ...codec.ledger import Ledger
@@ -47,7 +47,6 @@ def mint(place: int) -> str:
 # ------------------------------------------------------------------------------------------------------------- reading
 
 
-@reads_answers(NAME)
 def read_response(
     body: Json, headers: Mapping[str, str] | None, request: Request | None, provider: str | None
 ) -> Response:
@@ -121,10 +120,6 @@ def stands_for(word: Json, *, calls: bool) -> StopReason:
 
 def write_response(response: Response, request: Request | None) -> Encoded:
     ledger, mark = Ledger(), marks(NAME, response)
-    if response.error is not None:
-        if response.content:
-            ledger.lose("dropped", f"an error in {NAME} has no content", "content")
-        return Encoded(ERRORS.body(response.error), None, {}, tuple(ledger.losses))
     placed = [(("content", index), block) for index, block in enumerate(response.content)]
     slots = write_slots(placed, ledger, answer=True, context=True)
     wire: Wire = {"context": slots.pop("context")} if "context" in slots else {}

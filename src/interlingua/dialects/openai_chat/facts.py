@@ -20,6 +20,7 @@ from ...codec.kinds import OMIT, REFUSED
 from ...codec.ledger import Ledger
 from ...types.base import Json
 from ...types.blocks import Base64Source
+from ...types.capabilities import Target
 
 __all__ = ["OPENAI", "QUIRKS", "Quirks"]
 
@@ -137,6 +138,14 @@ QUIRKS: dict[str, Quirks] = {
         thinking_param="thinking",
     ),
 }  # fmt: skip
+
+
+def quirks_of(provider: str | None, target: Target | None) -> tuple[Quirks, bool]:
+    """The quirks to write by, and whether they are a named server's, which win over marks."""
+    if target is not None and isinstance(target.quirks, Quirks):
+        return target.quirks, True
+    name = target.provider if target is not None and target.provider is not None else provider
+    return (QUIRKS[name], True) if name in QUIRKS else (OPENAI, False)
 
 
 # --------------------------------------------------------------------------------- how sound and thoughts are spelled

@@ -24,7 +24,6 @@ from ...codec.output import SCHEMA_NAME, read_name, say_name, wants_json
 from ...codec.paths import leave, merge
 from ...codec.rules import mark_unasked_logprobs
 from ...codec.schemas import is_strict_form, say_strict
-from ...errors import ParseError
 from ...types.base import Json
 from ...types.capabilities import Target
 from ...types.loss import Encoded
@@ -32,7 +31,7 @@ from ...types.request import Request, Thinking
 from ...types.tools import Tool, ToolChoice, ToolDefinition
 from ...types.words import Role
 from . import rules
-from .facts import EFFORTS, NAME, OPENAI, PATH, QUIRKS, Quirks, Wire
+from .facts import EFFORTS, NAME, PATH, Quirks, Wire, quirks_of
 from .rows import CHOICES, FUNCTIONS, MODES, PARAMS, TOOLS
 from .turns import read_messages, write_messages, write_system
 
@@ -44,9 +43,7 @@ KEYS = {"max_output_tokens": ("max_completion_tokens", "max_tokens"), "seed": ("
 # ------------------------------------------------------------------------------------------------------------- reading
 
 
-def read_request(body: Json, model: str | None, stream: bool | None, provider: str | None) -> Request:
-    if not is_object(body):
-        raise ParseError(f"a request body is a JSON object, got {type(body).__name__}")
+def read_request(body: Wire, model: str | None, stream: bool | None, provider: str | None) -> Request:
     fields, rest, marks = PARAMS.take(body)
     mark_unasked_logprobs(fields, marks)
     for key, value in (("model", model), ("stream", stream)):
@@ -207,14 +204,6 @@ def read_stream_options(rest: Wire, fields: dict[str, Any], marks: Wire) -> None
 
 
 # ------------------------------------------------------------------------------------------------------------- writing
-
-
-def quirks_of(provider: str | None, target: Target | None) -> tuple[Quirks, bool]:
-    """The quirks to write by, and whether they are a named server's, which win over marks."""
-    if target is not None and isinstance(target.quirks, Quirks):
-        return target.quirks, True
-    name = target.provider if target is not None and target.provider is not None else provider
-    return (QUIRKS[name], True) if name in QUIRKS else (OPENAI, False)
 
 
 def write_request(request: Request, target: Target | None, provider: str | None) -> Encoded:
@@ -397,3 +386,11 @@ def write_format(request: Request, body: Wire, odd: Wire, ledger: Ledger) -> Non
         schema, able = say_strict(schema, NAME, ledger, "output_schema")
         inner |= {"strict": True} if able else {}
     body["response_format"] = {"type": "json_schema", "json_schema": {**inner, "schema": schema, **name}}
+
+
+def write_choice_alone(choice: ToolChoice, target: Target | None, ledger: Ledger, provider: str | None) -> Json:
+    quirks, bound = quirks_of(provider, target)
+    wire = write_choice(choice, (), quirks, ledger, bound=bound)
+    if "parallel_tool_calls" in wire:
+        ledger.lose("dropped", "`parallel_tool_calls` is a parameter of its own", "tool_choice", "parallel")
+    return wire.get("tool_choice", wire.get("function_call"))

@@ -13,7 +13,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from ...codec.answers import answer_of, reads_answers
+from ...codec.answers import answer_of
 from ...codec.incomplete import declare_last_call, mark_cut_call
 from ...codec.json import is_array, is_object
 from ...codec.kinds import is_one_text
@@ -47,7 +47,6 @@ END, CALLED, REFUSED = StopReason.end_turn, StopReason.tool_use, StopReason.refu
 # ------------------------------------------------------------------------------------------------------------- reading
 
 
-@reads_answers(NAME)
 def read_response(
     body: Json, headers: Mapping[str, str] | None, request: Request | None, provider: str | None
 ) -> Response:

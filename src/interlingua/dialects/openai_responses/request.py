@@ -18,7 +18,6 @@ from ...codec.output import SCHEMA_NAME, read_name, say_name, wants_json
 from ...codec.paths import leave, merge
 from ...codec.schemas import is_strict_form, say_strict
 from ...codec.stream import dump
-from ...errors import ParseError
 from ...types.base import Json
 from ...types.blocks import Block, TextBlock
 from ...types.capabilities import Target
@@ -38,9 +37,7 @@ LOGPROBS = "message.output_text.logprobs"
 # ------------------------------------------------------------------------------------------------------------- reading
 
 
-def read_request(body: Json, model: str | None, stream: bool | None, provider: str | None) -> Request:
-    if not is_object(body):
-        raise ParseError(f"a request body is a JSON object, got {type(body).__name__}")
+def read_request(body: Wire, model: str | None, stream: bool | None, provider: str | None) -> Request:
     fields, rest, mark = PARAMS.take(body)
     for key, value in (("model", model), ("stream", stream)):
         if value is not None and fields.get(key) is None:

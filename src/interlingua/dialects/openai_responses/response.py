@@ -17,7 +17,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from ...codec.answers import answer_of, reads_answers
+from ...codec.answers import answer_of
 from ...codec.incomplete import declare_last_call, mark_cut_call
 from ...codec.json import Wire, is_array, is_object
 from ...codec.ledger import Ledger
@@ -60,7 +60,6 @@ ENDING = (*ENDED,)
 # ------------------------------------------------------------------------------------------------------------- reading
 
 
-@reads_answers(NAME)
 def read_response(
     body: Json, headers: Mapping[str, str] | None, request: Request | None, provider: str | None
 ) -> Response:

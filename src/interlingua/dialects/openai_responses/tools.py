@@ -347,3 +347,10 @@ def _write_name(name: str, tools: Sequence[Tool], scribe: Scribe, *path: str | i
     """The name of a tool as it is written; the tool may be marked to keep one that was read here."""
     owner = next((tool for tool in tools if isinstance(tool, ToolDefinition) and tool.name == name), None)
     return name if owner is not None and is_verbatim(owner, "name") else scribe.tool_name(name, *path)
+
+
+def write_choice_alone(choice: ToolChoice, scribe: Scribe) -> Json:
+    wire = write_choice(choice, (), scribe)
+    if "parallel_tool_calls" in wire:
+        scribe.lose("dropped", "`parallel_tool_calls` is a parameter of its own", "tool_choice", "parallel")
+    return wire.get("tool_choice")

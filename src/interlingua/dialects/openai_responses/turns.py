@@ -315,3 +315,16 @@ def write_result(block: ToolResultBlock, scribe: Scribe) -> Wire:
     own = block if id == block.tool_use_id else replace(block, tool_use_id=id)
     wire: Wire = table.writers[ToolResultBlock](own) or table.interpret_write(own, scribe)
     return wire
+
+
+def write_messages(messages: Sequence[Message], scribe: Scribe) -> Json:
+    writer = Writer(scribe)
+    writer.messages(messages)
+    return writer.items
+
+
+def write_system(system: Sequence[tuple[tuple[str | int, ...], Block]], scribe: Scribe) -> Json:
+    """A string for ``instructions``, or the items that open ``input``."""
+    writer = Writer(scribe)
+    instructions = writer.system(system)
+    return writer.items if instructions is None else instructions
