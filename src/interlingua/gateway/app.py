@@ -18,6 +18,7 @@ from ..types.base import Json
 from .admission import Key
 from .doors import ANSWERS, Asked
 from .http import Answer, Inbound, Receive, Send
+from .invoking import InvokeCall
 from .relay import Call
 from .state import State
 
@@ -27,8 +28,8 @@ log = logging.getLogger("interlingua.gateway")
 
 OPEN = frozenset({"probe", "version"})
 """Kinds of endpoints that need no key, since they say nothing."""
-CALLED = frozenset({"generate", "compact"})
-"""Kinds of endpoints at which a model answers."""
+CALLS: dict[str, type[Call]] = {"generate": Call, "compact": Call, "invoke": InvokeCall}
+"""By the kind of the endpoint, where a model answers."""
 JSON, TEXT = {"content-type": "application/json"}, {"content-type": "text/plain; version=0.0.4"}
 RECEIPTS = "/receipts/"
 NOT_FOUND, NOT_IMPLEMENTED = 404, 501
@@ -87,7 +88,7 @@ class Gateway:
         used = state.admission.enter(key)
         state.open += 1
         try:
-            if entrance.door.kind in CALLED:
+            if entrance.door.kind in CALLS:
                 await self._generate(inbound, answer, entrance, key)
             else:
                 await ANSWERS[entrance.door.kind](Asked(state, inbound, answer, entrance, key))
@@ -97,7 +98,7 @@ class Gateway:
 
     async def _generate(self, inbound: Inbound, answer: Answer, entrance: Entrance, key: Key | None) -> None:
         """Answer a call. A client that leaves ends it at once, also before the headers."""
-        call = Call(self.state, inbound, answer, entrance, key)
+        call = CALLS[entrance.door.kind](self.state, inbound, answer, entrance, key)
         await call.receive()
         task = asyncio.current_task()
         assert task is not None

@@ -6,7 +6,7 @@ import asyncio
 import zlib
 from collections.abc import Awaitable, Callable, Mapping
 from importlib import import_module
-from typing import Any
+from typing import Any, Protocol
 
 from ..errors import AdapterError, ContextOverflowError, InvalidRequestError
 
@@ -122,30 +122,43 @@ def unpack(body: bytes, encoding: str, limit: int) -> bytes:
     return unpacked
 
 
+class Frames(Protocol):
+    """What makes a stream of another form of the chunks of one."""
+
+    content_type: str
+
+    def __call__(self, chunk: bytes) -> bytes: ...
+
+
 class Answer:
     """The answer to a request: at once, or begun with ``start`` and ended with ``end``.
 
     An answer that was begun and never ended is broken off, so that no client takes it for complete.
     """
 
-    __slots__ = ("_send", "finished", "headers", "is_head", "started")
+    __slots__ = ("_send", "finished", "frames", "headers", "is_head", "started")
 
     def __init__(self, send: Send, *, is_head: bool = False) -> None:
         self._send, self.is_head = send, is_head
         self.started = self.finished = False
         self.headers: dict[str, str] = {}
         """Headers of whatever is answered."""
+        self.frames: Frames | None = None
+        """What makes a stream of another form of the chunks."""
 
     async def start(self, status: int, headers: Mapping[str, str]) -> None:
         """Send status and headers."""
         self.started = True
         told = {**headers, **self.headers}
+        if self.frames is not None:
+            told["content-type"] = self.frames.content_type
         wire = [(name.encode("latin-1", "replace"), _line(value)) for name, value in told.items()]
         await self._send({"type": "http.response.start", "status": status, "headers": wire})
 
     async def send(self, chunk: bytes) -> None:
         """Send some of the body. Waits while the client is slower than we are."""
-        await self._send({"type": "http.response.body", "body": chunk, "more_body": True})
+        body = chunk if self.frames is None else self.frames(chunk)
+        await self._send({"type": "http.response.body", "body": body, "more_body": True})
 
     async def end(self) -> None:
         """The body is complete."""
@@ -154,7 +167,7 @@ class Answer:
 
     async def whole(self, status: int, headers: Mapping[str, str], body: bytes) -> None:
         """Everything at once."""
-        self.finished = True
+        self.finished, self.frames = True, None
         await self.start(status, {**headers, "content-length": str(len(body))})
         await self._send({"type": "http.response.body", "body": b"" if self.is_head else body, "more_body": False})
 

@@ -189,12 +189,7 @@ class Call:
 
     async def _pass(self, client: AsyncClient, passage: Passage, candidates: Candidates) -> None:
         """Pass the body on, and the answer back."""
-        body = self._peek.body
-        if self._entrance.model is None and self._peek.text("model") != passage.model:
-            named = self._peek.with_value("model", passage.model)
-            if named is None:
-                raise InvalidRequestError("`model` must stand once at the top of the body")
-            body = named
+        body = self._outgoing(passage)
         url = forwarded_url(passage.url, self.inbound.query, self.dialect)
         headers = forwarded_headers(self.inbound.headers, passage.headers, self.dialect)
         seconds = client.config.timeout_seconds
@@ -210,6 +205,18 @@ class Call:
                 if delay is None:
                     raise
             await asyncio.sleep(delay)
+
+    def _outgoing(self, passage: Passage) -> bytes:
+        return self._peek.body if self._entrance.model is not None else self._named(passage)
+
+    def _named(self, passage: Passage) -> bytes:
+        """The body with the provider's name of the model."""
+        if self._peek.text("model") == passage.model:
+            return self._peek.body
+        named = self._peek.with_value("model", passage.model)
+        if named is None:
+            raise InvalidRequestError("`model` must stand once at the top of the body")
+        return named
 
     async def _pass_once(self, client: AsyncClient, http: HttpRequest) -> None:
         reply = await client.send(http)

@@ -18,9 +18,10 @@ from msgspec.structs import replace
 
 __all__ = ["DOORS", "PREFIXES", "Door", "Entrance", "Kind", "find_entrance"]
 
-Kind = Literal["generate", "count", "compact", "list", "show", "version", "probe", "accept", "upgrade"]
-"""What is wanted. ``probe``: whether somebody is there. ``accept``: something that is taken and dropped.
-``upgrade``: a WebSocket, which clients do without when they are told so."""
+Kind = Literal["generate", "invoke", "count", "compact", "list", "show", "version", "probe", "accept", "upgrade"]
+"""What is wanted. ``invoke``: an answer to a body of Messages, at an endpoint of Bedrock. ``compact``: an item in place
+of a conversation. ``probe``: whether somebody is there. ``accept``: something that is taken and dropped. ``upgrade``: a
+WebSocket, which clients do without when they are told so."""
 
 ANTHROPIC, CHAT, RESPONSES = "anthropic-messages", "openai-chat", "openai-responses"
 GEMINI, OLLAMA, BEDROCK = "gemini", "ollama", "bedrock-converse"
@@ -78,8 +79,11 @@ DOORS = (
     Door("GET",  "/",                                                      OLLAMA,    "probe"),
     Door("POST", "/model/{model}/converse",                                BEDROCK,   "generate"),
     Door("POST", "/model/{model}/converse-{stream}",                       BEDROCK,   "generate"),
+    Door("POST", "/model/{model}/invoke",                                  BEDROCK,   "invoke"),
+    Door("POST", "/model/{model}/invoke-with-response-{stream}",           BEDROCK,   "invoke"),
     Door("POST", "/model/{model}/count-tokens",                            BEDROCK,   "count"),
     Door("GET",  "/inference-profiles",                                    BEDROCK,   "list"),
+    Door("GET",  "/inference-profiles/{model}",                            BEDROCK,   "show"),
 )
 # fmt: on
 
@@ -172,7 +176,7 @@ def _for(found: Entrance, dialect: str) -> Entrance:
 
 def _unsaid(door: Door) -> bool | None:
     """Bedrock's path without the word asks for a whole answer; elsewhere the body says which."""
-    return False if (door.dialect, door.kind) == (BEDROCK, "generate") else None
+    return False if door.dialect == BEDROCK and door.kind in ("generate", "invoke") else None
 
 
 def is_name(model: str) -> bool:
