@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 from typing import Any
 
@@ -171,10 +172,13 @@ def test_counts_are_in_each_dialects_own_answer() -> None:
     assert write_count(7, RESPONSES) == {"object": "response.input_tokens", "input_tokens": 7}
     assert write_count(7, GEMINI) == {"totalTokens": 7}
     assert write_count(7, BEDROCK) == {"inputTokens": 7}
-    assert counted_request({"contents": []}, GEMINI) == {"contents": []}
-    assert counted_request({"generateContentRequest": {"contents": [1]}}, GEMINI) == {"contents": [1]}
-    assert counted_request({"input": {"converse": {"messages": []}}}, BEDROCK) == {"messages": []}
-    assert counted_request({"messages": []}, CLAUDE) == {"messages": []}
+    assert counted_request({"contents": []}, GEMINI) == ({"contents": []}, GEMINI)
+    assert counted_request({"generateContentRequest": {"contents": [1]}}, GEMINI) == ({"contents": [1]}, GEMINI)
+    assert counted_request({"input": {"converse": {"messages": []}}}, BEDROCK) == ({"messages": []}, BEDROCK)
+    for body, meant in ((b'{"messages":[]}', {"messages": []}), (b"{", {})):
+        asked = {"input": {"invokeModel": {"body": base64.b64encode(body).decode()}}}
+        assert counted_request(asked, BEDROCK) == (meant, CLAUDE)
+    assert counted_request({"messages": []}, CLAUDE) == ({"messages": []}, CLAUDE)
 
 
 # ------------------------------------------------------------------------------------------------------------- refusals

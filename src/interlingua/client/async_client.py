@@ -280,10 +280,7 @@ class AsyncClient(Adapter):
     async def _send(self, call: _AsyncCall) -> AsyncIterator[bytes]:
         if call.limiters:
             await call.wait_in_line()
-        http = call.attempt()
-        if call.signer is not None:  # may renew credentials, which blocks
-            http = await asyncio.to_thread(call.signer, http)
-        reply = call.reply = await self.send(http)
+        reply = call.reply = await self.send_signed(call.attempt())
         chunks = call.chunks = reply.chunks()
         call.replied(reply.status, reply.headers)
         return chunks
@@ -294,6 +291,12 @@ class AsyncClient(Adapter):
             settings = import_module(".transport.network", __package__).network_settings(self.config)
             self._transport = import_module(".transport.aio", __package__).AioTransport(**settings)
         return await self._transport.send(http)
+
+    async def send_signed(self, http: HttpRequest) -> AsyncReply:
+        """The same, signed where the provider takes no plain key."""
+        if self._signer is not None:  # may renew credentials, which blocks
+            http = await asyncio.to_thread(self._signer, http)
+        return await self.send(http)
 
     def end(self, call: _AsyncCall) -> None:
         """Close a call that nobody waits for any more. It may be closed twice."""

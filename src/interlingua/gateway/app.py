@@ -16,6 +16,7 @@ from ..errors import AdapterError, InvalidRequestError, ServerError
 from ..serving import PREFIXES, SERVED, Entrance, find_entrance, find_key, worded
 from ..types.base import Json
 from .admission import Key
+from .counting import count
 from .doors import ANSWERS, Asked
 from .http import Answer, Inbound, Receive, Send
 from .invoking import InvokeCall
@@ -91,7 +92,8 @@ class Gateway:
             if entrance.door.kind in CALLS:
                 await self._generate(inbound, answer, entrance, key)
             else:
-                await ANSWERS[entrance.door.kind](Asked(state, inbound, answer, entrance, key))
+                answers = count if entrance.door.kind == "count" else ANSWERS[entrance.door.kind]
+                await answers(Asked(state, inbound, answer, entrance, key))
         finally:
             state.open -= 1
             state.admission.leave(used)

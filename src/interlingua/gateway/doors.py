@@ -7,13 +7,10 @@ from collections.abc import Awaitable, Callable
 import msgspec
 
 from .. import __version__
-from ..client.adapter import Adapter
 from ..errors import InvalidRequestError
-from ..relaying import RelayedCall
-from ..serving import Entrance, Listed, counted_request, write_count, write_model, write_models
+from ..serving import Entrance, Listed, write_model, write_models
 from ..types.base import Json
 from .admission import Key
-from .choose import find_route
 from .config import CLAUDE_NAMES
 from .http import Answer, Inbound
 from .peek import Peek
@@ -37,20 +34,6 @@ class Asked(msgspec.Struct, frozen=True):
     async def json(self, body: Json, status: int = 200) -> None:
         """Answer with a JSON body."""
         await self.answer.whole(status, JSON, msgspec.json.encode(body))
-
-
-async def count(asked: Asked) -> None:
-    """The number of input tokens, as we estimate it for the model that would answer."""
-    entrance, dialect = asked.entrance, asked.entrance.door.dialect
-    body = await asked.inbound.body(asked.state.snapshot.settings.body_limit)
-    wire = counted_request(Peek(body).body_value(), dialect)
-    relayed = RelayedCall(wire, dialect, headers=asked.inbound.headers, model=entrance.model, checked=False)
-    route = find_route(relayed.asked, asked.state.snapshot, asked.state.manager)
-    candidate = asked.state.router.route(models=route.names[:1]).candidates[0]
-    if not isinstance(candidate.adapter, Adapter):
-        raise InvalidRequestError(f"{candidate.name} cannot count tokens")
-    tokens = candidate.adapter.estimate(msgspec.structs.replace(relayed.request, model=candidate.model))
-    await asked.json(write_count(tokens, dialect))
 
 
 async def list_models(asked: Asked) -> None:
@@ -107,7 +90,6 @@ async def upgrade(asked: Asked) -> None:
 
 
 ANSWERS: dict[str, Callable[[Asked], Awaitable[None]]] = {
-    "count": count,
     "list": list_models,
     "show": show_model,
     "version": version,

@@ -4,7 +4,7 @@ Pure: no I/O; the clock and ids are arguments. The gateway is built on it, and `
 """
 
 from .answers import AnswerWriter, asks_for_usage
-from .counting import counted_request, write_count
+from .counting import COUNTERS, Counter, counted_request, write_count
 from .doors import DOORS, PREFIXES, Door, Entrance, find_entrance
 from .facts import KEY_HEADERS, SERVED, Served, find_key
 from .listing import LISTS, Listed, write_model, write_models
@@ -12,6 +12,8 @@ from .refusals import refuse_state, worded
 
 __all__ = [
     "AnswerWriter",
+    "COUNTERS",
+    "Counter",
     "DOORS",
     "Door",
     "Entrance",

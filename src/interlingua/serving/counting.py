@@ -1,13 +1,18 @@
-"""Token counts: the request whose tokens are to be counted, and each dialect's own answer."""
+"""Token counts: the request whose tokens are to be counted, each dialect's own answer, and who is asked how."""
 
 from __future__ import annotations
 
+import base64
+import binascii
 from collections.abc import Callable
+
+import msgspec
+from msgspec import Struct
 
 from ..codec.json import is_dict
 from ..types.base import Json
 
-__all__ = ["counted_request", "write_count"]
+__all__ = ["COUNTERS", "Counter", "counted_request", "write_count"]
 
 ANSWERS: dict[str, Callable[[int], dict[str, Json]]] = {
     "anthropic-messages": lambda tokens: {"input_tokens": tokens},
@@ -27,9 +32,67 @@ def write_count(tokens: int, dialect: str) -> dict[str, Json]:
     return ANSWERS[dialect](tokens)
 
 
-def counted_request(body: Json, dialect: str) -> Json:
-    """The request in the body of a question for its tokens."""
+def counted_request(body: Json, dialect: str) -> tuple[Json, str]:
+    """The request in the body of a question for its tokens, and its dialect: Bedrock is asked about Messages too."""
     found = body
     for key in WRAPPED_IN.get(dialect, ()):
         found = found.get(key) if is_dict(found) else None
-    return found if is_dict(found) else body
+    if is_dict(found):
+        return found, dialect
+    asked = body.get("input") if is_dict(body) and dialect == "bedrock-converse" else None
+    invoked = asked.get("invokeModel") if is_dict(asked) else None
+    if is_dict(invoked) and isinstance(packed := invoked.get("body"), str):
+        try:
+            return msgspec.json.decode(base64.b64decode(packed)), "anthropic-messages"
+        except (binascii.Error, ValueError, RecursionError):
+            return {}, "anthropic-messages"
+    return body, dialect
+
+
+class Counter(Struct, frozen=True):
+    """How a provider counts. ``at`` replaces the end of the URL of an answer."""
+
+    end: str
+    at: str
+    answer: str
+    """Where its answer has the number."""
+    keys: frozenset[str] | None = None
+    """What of a request it takes; None: everything."""
+    wrapped_in: tuple[str, ...] = ()
+    names_model: bool = False
+    """Whether the wrapped request names its model, as a resource."""
+
+    def question(self, url: str, wire: Json, model: str) -> tuple[str, Json]:
+        """The URL and the body of the question for the tokens of a request."""
+        body = {key: value for key, value in wire.items() if self.keys is None or key in self.keys}
+        if self.names_model:
+            body = {"model": f"models/{model}", **body}
+        for key in reversed(self.wrapped_in):
+            body = {key: body}
+        return url.removesuffix(self.end) + self.at, body
+
+    def read(self, answer: Json) -> int | None:
+        """The number in an answer; None if there is none."""
+        tokens: Json = answer.get(self.answer) if is_dict(answer) else None
+        return tokens if type(tokens) is int and tokens >= 0 else None
+
+
+MESSAGES = frozenset(
+    "model messages system tools tool_choice thinking output_config output_format mcp_servers context_management"
+    " cache_control speed".split()
+)
+RESPONSES = frozenset(
+    "model input instructions tools tool_choice parallel_tool_calls reasoning text truncation conversation"
+    " previous_response_id personality".split()
+)
+CONVERSE = frozenset("messages system toolConfig additionalModelRequestFields".split())
+GENERATE, COUNT = ":generateContent", ":countTokens"
+
+COUNTERS: dict[str, Counter] = {
+    "anthropic": Counter("", "/count_tokens", "input_tokens", MESSAGES),
+    "openai": Counter("", "/input_tokens", "input_tokens", RESPONSES),
+    "google": Counter(GENERATE, COUNT, "totalTokens", None, WRAPPED_IN["gemini"], names_model=True),
+    "vertex": Counter(GENERATE, COUNT, "totalTokens"),
+    "bedrock": Counter("/converse", "/count-tokens", "inputTokens", CONVERSE, WRAPPED_IN["bedrock-converse"]),
+}
+"""The providers that count, by name."""

@@ -1,0 +1,72 @@
+"""How many tokens a request has: the provider's own count where it has one, else our estimate."""
+
+from __future__ import annotations
+
+import msgspec
+from msgspec.structs import replace
+
+from ..client.async_client import AsyncClient
+from ..client.http import HttpRequest, Timeouts
+from ..errors import AdapterError, InvalidRequestError
+from ..relaying import RelayedCall
+from ..serving import COUNTERS, counted_request, write_count
+from ..types.base import Json
+from ..types.request import Request
+from .carrying import Carrying
+from .choose import find_route
+from .doors import Asked
+from .peek import Peek
+
+__all__ = ["count"]
+
+TIMEOUTS = Timeouts(connect=5.0, read=10.0, total=10.0)
+LARGEST = 64 * 1024
+
+
+async def count(asked: Asked) -> None:
+    """The number of input tokens. Whoever asks may still be estimating, so a provider that does not say is no error."""
+    entrance, state, key = asked.entrance, asked.state, asked.key
+    body = await asked.inbound.body(state.snapshot.settings.body_limit)
+    wire, dialect = counted_request(Peek(body).body_value(), entrance.door.dialect)
+    carrier = Carrying(state, dialect, None if key is None else key.name)
+    relayed = RelayedCall(
+        wire, dialect, headers=asked.inbound.headers, model=entrance.model, checked=False, carrier=carrier
+    )
+    if key is not None and relayed.asked is not None and not key.may_use(relayed.asked):
+        raise InvalidRequestError(f"the key {key.name} may not use {relayed.asked!r}", provider_status=404)
+    route = find_route(relayed.asked, state.snapshot, state.manager)
+    candidate = state.router.route(models=route.names[:1]).candidates[0]
+    client = candidate.adapter
+    if not isinstance(client, AsyncClient):
+        raise InvalidRequestError(f"{candidate.name} cannot count tokens")
+    request = replace(relayed.request, model=candidate.model)
+    answer = await _counted(client, request)
+    if answer is None:
+        answer = write_count(client.estimate(request), entrance.door.dialect)
+    elif client.dialect.name != entrance.door.dialect:
+        answer = write_count(COUNTERS[client.name].read(answer) or 0, entrance.door.dialect)
+    await asked.json(answer)
+
+
+async def _counted(client: AsyncClient, request: Request) -> Json:
+    """What the provider answers to the question; None if it does not count, or not now."""
+    counter = COUNTERS.get(client.name)
+    if counter is None:
+        return None
+    try:
+        exchange = client.exchange(request, stream=False)
+        url, body = counter.question(exchange.url, exchange.wire, exchange.model or "")
+        http = HttpRequest("POST", url, exchange.headers, msgspec.json.encode(body), TIMEOUTS)
+        reply = await client.send_signed(http)
+        try:
+            said = b""
+            async for chunk in reply.chunks():
+                said += chunk
+                if reply.status != 200 or len(said) > LARGEST:
+                    return None
+        finally:
+            reply.close()
+        answer: Json = msgspec.json.decode(said)
+    except (AdapterError, ValueError):
+        return None
+    return None if counter.read(answer) is None else answer
