@@ -51,6 +51,7 @@ class Recorder(ThreadingHTTPServer):
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), Handler)
         self.asked: list[Asked] = []
+        self.methods: list[str] = []
 
     @property
     def url(self) -> str:
@@ -62,14 +63,18 @@ class Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         server = cast("Recorder", self.server)
-        body = self.rfile.read(int(self.headers["content-length"]))
-        server.asked.append(Asked(self.path, {name.lower(): value for name, value in self.headers.items()}, body))
+        body = self.rfile.read(int(self.headers.get("content-length") or 0))
+        named = {name.lower(): value for name, value in self.headers.items()}
+        server.asked.append(Asked(self.path, named, body))
+        server.methods.append(self.command)
         self.send_response(server.status)
         for name, value in server.headers.items():
             self.send_header(name, value)
         self.send_header("content-length", str(len(server.body)))
         self.end_headers()
         self.wfile.write(server.body)
+
+    do_GET = do_DELETE = do_POST  # noqa: N815
 
     def log_message(self, format: str, *args: Any) -> None:
         """Quiet."""

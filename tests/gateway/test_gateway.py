@@ -425,8 +425,6 @@ def test_what_clients_ask_before_they_begin(plain: Served) -> None:
     upgrade = fetch(plain.url, "/v1/responses", upgrade="websocket", connection="Upgrade", sec_websocket_key="x")
     assert upgrade.status == 426
     assert fetch(plain.url, "/v1/models?client_version=0.166.0").json() == {"models": []}
-    for path in ("/v1/files", "/v1/audio/speech"):
-        assert fetch(plain.url, path, {}).status == 501
 
 
 def test_state_of_another_server_is_refused_across_dialects(plain: Served) -> None:

@@ -104,10 +104,11 @@ def test_an_endpoint_is_found_with_its_dialect(method: str, path: str, meant: An
 
 
 ODD_PATHS = """
-    / /v1 /v1/files /v1/messages/../models /anthropic/api/chat /ollama/v1/messages //v1/messages /model//converse
+    / /v1 /v1/messages/../models /anthropic/api/chat /ollama/v1/messages //v1/messages /model//converse
     /v1beta/models/..:generateContent /v1beta/models/a/../b:generateContent /v1beta/models/%2e%2e/x:generateContent
     /v1beta/models/a%0d%0ab:generateContent /v1beta/models/é:generateContent
 """.split()
+ODD_PATHS += ["/v1/files/../x", "/v1/files/%2e%2e/x", "/v1/files/a%0d%0ab", "/v1/files/" + "x" * 300]
 ODD_PATHS += ["/v1beta/models/a\nb:generateContent", f"/model/{'m' * 300}/converse", "/" + "x/" * 4000]
 
 

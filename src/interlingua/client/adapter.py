@@ -224,6 +224,12 @@ class Adapter:
             self._passages[key] = self._find_passage(model, stream=stream)
         return self._passages[key]
 
+    def passage_to(self, path: str) -> Passage | None:
+        """Where a request to another endpoint of this provider would go; None where a cloud has other paths."""
+        if self.name in HOSTED_DIALECTS:
+            return None
+        return Passage("", self._address.url(path), self._address.headers({}))
+
     def _find_passage(self, model: str | None, *, stream: bool) -> Passage | None:
         if self._signer is not None or self.config.options.get("body") or self.name in HOSTED_DIALECTS:
             return None

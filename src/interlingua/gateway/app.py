@@ -20,6 +20,7 @@ from .counting import count
 from .doors import ANSWERS, Asked
 from .http import Answer, Inbound, Receive, Send
 from .invoking import InvokeCall
+from .passing import PassCall
 from .relay import Call
 from .state import State
 
@@ -29,12 +30,12 @@ log = logging.getLogger("interlingua.gateway")
 
 OPEN = frozenset({"probe", "version"})
 """Kinds of endpoints that need no key, since they say nothing."""
-CALLS: dict[str, type[Call]] = {"generate": Call, "compact": Call, "invoke": InvokeCall}
-"""By the kind of the endpoint, where a model answers."""
+CALLS: dict[str, type[Call | PassCall]] = {"generate": Call, "compact": Call, "invoke": InvokeCall, "pass": PassCall}
+"""By the kind of the endpoint, where a provider answers."""
 JSON, TEXT = {"content-type": "application/json"}, {"content-type": "text/plain; version=0.0.4"}
 RECEIPTS = "/receipts/"
 NOT_FOUND, NOT_IMPLEMENTED = 404, 501
-KNOWN_ELSEWHERE = ("/v1/files", "/v1/batches", "/v1/images", "/v1/audio", "/v1/realtime", "/v1/messages/batches")
+KNOWN_ELSEWHERE = ("/v1/realtime", "/upload/v1beta/files")
 
 
 class Gateway:

@@ -11,7 +11,7 @@ from ..serving import KEY_HEADERS
 from .http import NOT_FORWARDED
 from .peek import Peek
 
-__all__ = ["HOMES", "answer_headers", "forwarded_headers", "forwarded_url", "knows_all_tools"]
+__all__ = ["HOMES", "answer_headers", "forwarded_headers", "forwarded_url", "knows_all_tools", "with_query"]
 
 GENERAL = ("accept", "content-type", "user-agent")
 FAMILIES = {
@@ -32,8 +32,13 @@ SECRET = frozenset({"key", "api_key", "access_token", "token"})
 
 
 def forwarded_url(url: str, query: str, dialect: str) -> str:
-    """The provider's URL with the client's query, where it has a meaning. A key in it is left out."""
-    if not query or dialect not in WITH_QUERY:
+    """The provider's URL with the client's query, where it has a meaning."""
+    return with_query(url, query) if dialect in WITH_QUERY else url
+
+
+def with_query(url: str, query: str) -> str:
+    """A URL with the client's query instead of its own. A key in it is left out."""
+    if not query:
         return url
     kept = [(name, value) for name, value in parse_qsl(query, keep_blank_values=True) if name not in SECRET]
     return f"{url.partition('?')[0]}?{urlencode(kept)}" if kept else url.partition("?")[0]

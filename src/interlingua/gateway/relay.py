@@ -40,7 +40,7 @@ from .receipts import Attempt, Receipt
 from .state import State
 from .usage import UsageReader
 
-__all__ = ["Call"]
+__all__ = ["Call", "note"]
 
 log = logging.getLogger("interlingua.gateway")
 
@@ -360,17 +360,22 @@ class Call:
 
     def _note(self, candidates: Candidates) -> None:
         """Write down what became of the call."""
-        receipt, metrics = self.receipt, self.state.metrics
+        receipt = self.receipt
         receipt.route = tuple(Attempt(choice.model, choice.outcome, choice.reason) for choice in candidates.record)
         if candidates.budget is not None:
             receipt.attempts = candidates.budget.attempts
         if self._relayed is not None:
             self._settle(self._relayed)
-        self.state.receipts.keep(receipt, None if self.key is None else self.key.name)
-        way = "passed" if receipt.passed else "translated"
-        metrics.add("interlingua_requests_total", dialect=self.dialect, way=way, status=str(receipt.status))
-        for loss in receipt.losses:
-            metrics.add("interlingua_losses_total", weight=loss.weight)
-        if receipt.usage is not None:
-            metrics.add("interlingua_tokens_total", receipt.usage.total_input_tokens, kind="input")
-            metrics.add("interlingua_tokens_total", receipt.usage.output_tokens, kind="output")
+        note(self.state, receipt, self.key)
+
+
+def note(state: State, receipt: Receipt, key: Key | None) -> None:
+    """Keep the receipt of a call, and count it."""
+    state.receipts.keep(receipt, None if key is None else key.name)
+    metrics, way = state.metrics, "passed" if receipt.passed else "translated"
+    metrics.add("interlingua_requests_total", dialect=receipt.dialect, way=way, status=str(receipt.status))
+    for loss in receipt.losses:
+        metrics.add("interlingua_losses_total", weight=loss.weight)
+    if receipt.usage is not None:
+        metrics.add("interlingua_tokens_total", receipt.usage.total_input_tokens, kind="input")
+        metrics.add("interlingua_tokens_total", receipt.usage.output_tokens, kind="output")

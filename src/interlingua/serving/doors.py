@@ -18,10 +18,12 @@ from msgspec.structs import replace
 
 __all__ = ["DOORS", "PREFIXES", "Door", "Entrance", "Kind", "find_entrance"]
 
-Kind = Literal["generate", "invoke", "count", "compact", "list", "show", "version", "probe", "accept", "upgrade"]
+Kind = Literal[
+    "generate", "invoke", "count", "compact", "list", "show", "version", "probe", "accept", "upgrade", "pass"
+]
 """What is wanted. ``invoke``: an answer to a body of Messages, at an endpoint of Bedrock. ``compact``: an item in place
 of a conversation. ``probe``: whether somebody is there. ``accept``: something that is taken and dropped. ``upgrade``: a
-WebSocket, which clients do without when they are told so."""
+WebSocket, which clients do without when they are told so. ``pass``: what is no conversation, such as files."""
 
 ANTHROPIC, CHAT, RESPONSES = "anthropic-messages", "openai-chat", "openai-responses"
 GEMINI, OLLAMA, BEDROCK = "gemini", "ollama", "bedrock-converse"
@@ -44,6 +46,8 @@ class Entrance(Struct, frozen=True):
     door: Door
     model: str | None = None
     stream: bool | None = None
+    rest: str = ""
+    """The path as a provider has it, for what is passed on. ``{model}`` stands for the provider's name of the model."""
 
 
 # fmt: off
@@ -97,6 +101,30 @@ PREFIXES: dict[str, tuple[str, ...]] = {
 }
 """What may stand before a path, and whose endpoints are below it. The list of models is there too, for the first."""
 
+
+class Passed(Struct, frozen=True):
+    """What a dialect has beside conversations: the paths below these roots."""
+
+    dialect: str
+    version: str
+    roots: tuple[str, ...]
+
+
+# fmt: off
+PASSED = (
+    Passed(ANTHROPIC, "/v1",     ("messages/batches", "files", "skills")),
+    Passed(CHAT,      "/v1",     ("files", "uploads", "batches", "images", "audio", "videos", "embeddings",
+                                  "moderations", "completions", "vector_stores", "responses", "conversations")),
+    Passed(GEMINI,    "/v1beta", ("files", "cachedContents", "batches", "fileSearchStores")),
+    Passed(OLLAMA,    "/api",    ("embed", "embeddings")),
+)
+# fmt: on
+PASSED_METHODS = frozenset({"GET", "POST", "DELETE"})
+MODEL_VERBS = re.compile(
+    "(?:/v1(?:beta)?)?/models/(?P<model>[^/]+):(?P<verb>embedContent|batchEmbedContents|batchGenerateContent|predict\\w*)"
+)
+SEGMENTS = r"(?:/(?!\.\.?(?:/|$))[\w.:@=~-]{1,256})*"
+
 ASKERS = {"anthropic-version": ANTHROPIC, "x-goog-api-key": GEMINI}
 """The headers by which the list of models, whose path is the same in several dialects, knows who asks."""
 LISTS = ("list", "show")
@@ -131,7 +159,9 @@ def find_entrance(method: str, path: str, headers: Mapping[str, str] | None = No
     if len(path) > LONGEST_PATH:
         return None
     found = _find(method, path)
-    if found is None or headers is None or not _is_shared(found.door):
+    if found is None:
+        return _find_passed(method, path, headers or {})
+    if headers is None or not _is_shared(found.door):
         return found
     asker = next((dialect for name, dialect in ASKERS.items() if name in headers), CHAT)
     return _for(found, asker)
@@ -163,6 +193,35 @@ def _entrance(door: Door, named: dict[str, str | None]) -> Entrance | None:
         return None
     asked = named.get("stream")
     return Entrance(door, model, _unsaid(door) if asked is None else STREAMS[asked])
+
+
+_ROOTS = tuple(
+    (row, re.compile(f"(?:{row.version})?(/(?:{'|'.join(row.roots)}){SEGMENTS})/?", re.ASCII)) for row in PASSED
+)
+
+
+def _find_passed(method: str, path: str, headers: Mapping[str, str]) -> Entrance | None:
+    """An endpoint beside conversations. Several dialects have files: a prefix or a header tells whose they are."""
+    if method not in PASSED_METHODS:
+        return None
+    prefix, _, rest = path[1:].partition("/")
+    family = PREFIXES.get(prefix, ())
+    if family:
+        path = f"/{rest}"
+    found = [(row, match[1]) for row, pattern in _ROOTS if (match := pattern.fullmatch(path)) is not None]
+    if family:
+        found = [(row, below) for row, below in found if row.dialect in family]
+    elif len(found) > 1:
+        asker = next((dialect for name, dialect in ASKERS.items() if name in headers), CHAT)
+        found = [(row, below) for row, below in found if row.dialect == asker] or found
+    if found:
+        row, below = found[0]
+        return Entrance(Door(method, path, row.dialect, "pass"), None, None, f"{row.version}{below}")
+    asked = MODEL_VERBS.fullmatch(path) if method == "POST" and (not family or GEMINI in family) else None
+    if asked is None or not is_name(unquote(asked["model"])):
+        return None
+    door = Door(method, path, GEMINI, "pass")
+    return Entrance(door, unquote(asked["model"]), None, f"/v1beta/models/{{model}}:{asked['verb']}")
 
 
 def _is_shared(door: Door) -> bool:

@@ -1,0 +1,155 @@
+"""What a protocol has beside conversations: files, batches, images, audio, embeddings. Passed on, never translated.
+
+A request goes to the provider whose model it names, else to the first of the routes that speaks the protocol. Nothing
+is changed but the model's name and the credentials. Where no provider speaks the protocol, it is refused with 501.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import msgspec
+
+from ..client.adapter import new_ulid
+from ..client.async_client import AsyncClient
+from ..client.http import HttpRequest, Timeouts
+from ..codec.json import is_dict
+from ..errors import AdapterError, InvalidRequestError
+from ..serving import Entrance
+from ..types.usage import TokenUsage
+from .admission import Key
+from .choose import find_route
+from .forwarding import answer_headers, forwarded_headers, with_query
+from .http import Answer, Inbound
+from .peek import Peek
+from .receipts import Receipt
+from .relay import note
+from .state import State
+
+__all__ = ["PassCall"]
+
+FAMILIES = {"openai-chat": ("openai-chat", "openai-responses")}
+"""Dialects that share these endpoints."""
+JSON = "application/json"
+MOST = 4 * 1024 * 1024
+NOT_FOUND, NOT_IMPLEMENTED = 404, 501
+EVERYTHING = "*"
+"""Who names no model must be allowed to use every one."""
+
+
+class PassCall:
+    """From a request to the end of its answer."""
+
+    def __init__(self, state: State, inbound: Inbound, answer: Answer, entrance: Entrance, key: Key | None) -> None:
+        self._state, self._inbound, self._answer, self._key = state, inbound, answer, key
+        self._entrance, self._dialect = entrance, entrance.door.dialect
+        self._receipt = Receipt(new_ulid(), self._dialect, passed=True)
+
+    async def receive(self) -> None:
+        """Read the body."""
+        self._body = await self._inbound.body(self._state.snapshot.settings.body_limit)
+        is_json = self._inbound.headers.get("content-type", "").startswith(JSON)
+        self._peek = Peek(self._body) if self._body and is_json else None
+
+    async def run(self) -> None:
+        """Answer the request. Errors are raised while they can still be told by a status."""
+        asked = self._entrance.model or (None if self._peek is None else self._peek.text("model"))
+        self._receipt.asked = asked
+        if self._key is not None and not self._key.may_use(asked or EVERYTHING):
+            raise InvalidRequestError(f"the key {self._key.name} may not do this", provider_status=NOT_FOUND)
+        client, model = self._find(asked)
+        self._receipt.served = f"{client.name}:{model}" if asked else client.name
+        try:
+            await self._pass(client, model)
+        except AdapterError as error:
+            self._receipt.status = str(error.error_class)
+            if not self._answer.started:
+                raise
+        finally:
+            note(self._state, self._receipt, self._key)
+
+    async def stop(self) -> None:
+        """The server ends first; the answer is broken off."""
+        self._receipt.status = "shutdown"
+
+    def _find(self, asked: str | None) -> tuple[AsyncClient, str]:
+        """The provider, and its name of the model."""
+        spoken = FAMILIES.get(self._dialect, (self._dialect,))
+        for name in self._names(asked):
+            try:
+                id, model = self._state.manager.locate(name)
+                client = self._state.manager.get_adapter(id)
+            except (AdapterError, ValueError):
+                continue
+            if isinstance(client, AsyncClient) and client.dialect.name in spoken:
+                return client, model or ""
+        raise InvalidRequestError(
+            f"{self._inbound.path} is passed on to providers of its own protocol only, and none is configured",
+            provider_status=NOT_IMPLEMENTED,
+        )
+
+    def _names(self, asked: str | None) -> Iterator[str]:
+        """The models whose provider may answer, in order."""
+        snapshot = self._state.snapshot
+        if asked is not None:
+            yield from find_route(asked, snapshot, self._state.manager).names
+        else:
+            for route in snapshot.routes.values():
+                yield from route.names
+            if not snapshot.routes:
+                yield from (model.name for model in self._state.listed(self._key))
+
+    async def _pass(self, client: AsyncClient, model: str) -> None:
+        path = self._entrance.rest.format(model=model)
+        passage = client.passage_to(path)
+        if passage is None:
+            raise InvalidRequestError(f"{client.name} has no {path}", provider_status=NOT_IMPLEMENTED)
+        url = with_query(passage.url, self._inbound.query)
+        headers = forwarded_headers(self._inbound.headers, passage.headers, self._dialect)
+        seconds = client.config.timeout_seconds
+        http = HttpRequest(self._inbound.method, url, headers, self._outgoing(model), Timeouts(read=seconds))
+        reply = await client.send_signed(http)
+        try:
+            self._receipt.status = reply.status
+            self._answer.headers["x-interlingua-receipt"] = f"{self._receipt.id}; losses=0"
+            await self._answer.start(reply.status, answer_headers(reply.headers))
+            said: list[bytes] = []
+            size = 0
+            async for chunk in reply.chunks():
+                size += len(chunk)
+                if size <= MOST:
+                    said.append(chunk)
+                await self._answer.send(chunk)
+            await self._answer.end()
+        finally:
+            reply.close()
+        if size <= MOST and reply.headers.get("content-type", "").startswith(JSON):
+            self._receipt.usage = _usage(b"".join(said))
+            self._receipt.billed = client.name, model
+
+    def _outgoing(self, model: str) -> bytes:
+        peek = self._peek
+        if peek is None or (named := peek.text("model")) is None or named == model:
+            return self._body
+        body = peek.with_value("model", model)
+        if body is None:
+            raise InvalidRequestError("`model` must stand once at the top of the body")
+        return body
+
+
+def _usage(body: bytes) -> TokenUsage | None:
+    """The tokens that an answer counts."""
+    try:
+        answer = msgspec.json.decode(body)
+    except (ValueError, RecursionError):
+        return None
+    told = answer.get("usage") if is_dict(answer) else None
+    if not is_dict(told):
+        return None
+
+    def number(*keys: str) -> int:
+        return next((told[key] for key in keys if type(told.get(key)) is int and told[key] >= 0), 0)
+
+    return TokenUsage(
+        input_tokens=number("input_tokens", "prompt_tokens"), output_tokens=number("output_tokens", "completion_tokens")
+    )
