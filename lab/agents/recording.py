@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 __all__ = ["Recording"]
 
-PASSED = ("content-type", "accept", "authorization")
+PASSED = ("content-type", "content-encoding", "accept", "authorization")
 
 
 class Recording(BaseHTTPRequestHandler):

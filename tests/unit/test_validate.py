@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from conformance.matrix import SPOKEN
-from interlingua import InvalidRequestError, dialect, validate_request
+from interlingua import InvalidRequestError, dialect, translate_request, validate_request
 from interlingua.testing.samples import requests
 from lab.fidelity.records import corpus_files, file_protocol, read_lines, read_record
 from lab.oracles import WARNING, check_order
@@ -109,6 +109,16 @@ def test_nonsense_is_refused_where_it_stands(name: str, over: dict[str, Any], wh
             (400, False),
             (400, True),  # calls that do not match results may be repeated
         )
+
+
+def test_an_output_that_the_application_adds_by_itself_has_no_call() -> None:
+    """Codex tells the goal of a conversation like this; OpenAI's own types have `call_id` as optional."""
+    told = {"type": "function_call_output", "name": "goal_objective", "namespace": "agent", "output": "x"}
+    body = {"model": "m", "input": [CALL, {**ANSWERED, "call_id": "c1"}, told]}
+    validate_request(body, RESPONSES)
+    assert dialect(RESPONSES).encode_request(dialect(RESPONSES).decode_request(body)).body == body
+    chat = translate_request(body, source=RESPONSES, target=CHAT)
+    assert [loss.path for loss in chat.losses if loss.weight == "content"] == ["messages/1/content/1"]
 
 
 KINDS = {CLAUDE: "invalid_request_error", CHAT: "invalid_request_error", RESPONSES: "invalid_request_error",

@@ -92,7 +92,7 @@ REQUIREMENTS = Requirements(
     Check("input.*type=function_call.call_id",          (TEXT,), needed=True),
     Check("input.*type=function_call.name",             (TEXT,), needed=True),
     Check("input.*type=function_call.arguments",        (TEXT,), needed=True),
-    Check("input.*type=function_call_output.call_id",   (TEXT,), needed=True),
+    Check("input.*type=function_call_output.call_id",   (TEXT,)),  # an output may be of the application alone
     Check("input.*type=function_call_output.output",    (TEXT, OBJECTS), needed=True),
     Check("input.*type=custom_tool_call.call_id",       (TEXT,), needed=True),
     Check("input.*type=custom_tool_call_output.call_id", (TEXT,), needed=True),
