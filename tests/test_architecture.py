@@ -38,11 +38,12 @@ INSIDE = {
     "models": (("providers", "estimate"), ("catalogue",), ("pricing",)),
     "client": (
         ("bus_events",),
-        ("secrets", "deadline", "bus", "held_events", "asking", "limiter", "media_types"),
+        ("secrets", "deadline", "bus", "held_events", "asking", "limiter", "media_types", "uploaded"),
         ("config", "http"),
         ("models_file", "addressing", "environment", "signing", "retry", "rate_headers", "fitting"),
         ("exchange", "transport", "behaviour", "export"),
         ("embedded", "media", "content", "local"),
+        ("uploading",),
         ("calls", "loss_policy", "client_parts"),
         ("adapter",),
         ("many",),

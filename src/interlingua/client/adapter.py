@@ -47,6 +47,7 @@ from .limiter import Limiter
 from .loss_policy import OnLoss, judge_losses
 from .retry import Budget
 from .signing import signer_for
+from .uploaded import Uploads
 
 __all__ = ["Adapter", "Passage", "ProviderAdapter", "Settings", "new_ulid"]
 
@@ -107,6 +108,8 @@ class Settings(TypedDict, total=False):
     """Names and abilities of models. ``Catalogue(())`` knows nothing, so nothing is refused or changed."""
     prepare: Callable[[Request], Request] | None
     """Applied to every request first, for instance to fill in the defaults of a configuration."""
+    upload: bool
+    """Whether media that are too big for a request are sent to the provider's Files API first."""
     limiter: Limiter | None
     """Requests and tokens a minute, and calls at once; several clients may share one."""
     bus: Bus
@@ -130,6 +133,7 @@ class Adapter:
         unsupported: Unsupported | None = None,
         catalogue: Catalogue | None = None,
         prepare: Callable[[Request], Request] | None = None,
+        upload: bool = False,
         limiter: Limiter | None = None,
         bus: Bus = BUS,
         clock: Callable[[], float] = time.monotonic,
@@ -143,6 +147,7 @@ class Adapter:
         self._signer = signer_for(self.provider, self.config)
         self._address = Address(self.provider, self.config)
         self.model, self.bus, self.limiter = model, bus, limiter
+        self.uploads = Uploads() if upload else None
         self.on_loss: OnLoss = on_loss
         self.unsupported: Unsupported | None = unsupported
         self.dialect = dialect(self.provider.dialect, self.name)
@@ -210,7 +215,7 @@ class Adapter:
         budget.account = self.account or self.name
         if exchange.losses:
             judge_losses(exchange, self.on_loss, budget)
-        return kind(exchange, self.config, budget, self.bus, self._signer, self._learner, self.limiter)
+        return kind(exchange, self.config, budget, self.bus, self._signer, self._learner, self.limiter, self.uploads)
 
     def passage(self, model: str | None, *, stream: bool) -> Passage | None:
         """Where a body of this dialect would go as it is; None where it may not, because it would be changed or signed.

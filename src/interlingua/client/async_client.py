@@ -11,7 +11,7 @@ from contextlib import suppress
 from importlib import import_module
 from math import inf
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, NoReturn, Unpack
+from typing import TYPE_CHECKING, Any, NoReturn, Unpack, cast
 
 from ..errors import AdapterError, CancelledError
 from ..models.providers import Provider
@@ -26,10 +26,13 @@ from .client_parts import Partial
 from .http import HttpRequest
 from .retry import Budget
 from .transport.base import AsyncReply, AsyncTransport
+from .uploaded import LONGEST_RECEIPT
 
 if TYPE_CHECKING:
+    from .exchange import Exchange
     from .many import AsyncMap, MapOptions, MapSettings
     from .many.settings import Input
+    from .uploading import Received, Uploading
 
 __all__ = ["AsyncClient", "AsyncStream"]
 
@@ -280,10 +283,39 @@ class AsyncClient(Adapter):
     async def _send(self, call: _AsyncCall) -> AsyncIterator[bytes]:
         if call.limiters:
             await call.wait_in_line()
-        reply = call.reply = await self.send_signed(call.attempt())
+        http = call.attempt()
+        if (steps := call.uploading(http.timeouts)) is not None:
+            call.exchange = await self._upload(steps)
+            http = call.exchange.http(http.timeouts)
+        reply = call.reply = await self.send_signed(http)
         chunks = call.chunks = reply.chunks()
         call.replied(reply.status, reply.headers)
         return chunks
+
+    async def _upload(self, steps: Uploading) -> Exchange:
+        received: Received | None = None
+        while True:
+            try:
+                step = steps.send(received)
+            except StopIteration as end:
+                return cast("Exchange", end.value)
+            received = None
+            if isinstance(step, HttpRequest):
+                received = await self._receive(step)
+            else:
+                await self._sleep(step)
+
+    async def _receive(self, http: HttpRequest) -> Received:
+        reply = await self.send_signed(http)
+        try:
+            body = bytearray()
+            async for chunk in reply.chunks():
+                body += chunk
+                if len(body) > LONGEST_RECEIPT:
+                    break
+            return reply.status, reply.headers, bytes(body)
+        finally:
+            reply.close()
 
     async def send(self, http: HttpRequest) -> AsyncReply:
         """Send a request as it is, over the connections of this client. Nothing is repeated, and nothing is decoded."""

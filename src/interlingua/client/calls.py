@@ -8,7 +8,8 @@ from __future__ import annotations
 import logging
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Generic, cast
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Generic, cast
 
 from msgspec.structs import force_setattr, replace
 
@@ -30,6 +31,10 @@ from .limiter import Limiter, Permit
 from .rate_headers import pause_of
 from .retry import LONGEST_HINT, Budget, hint
 from .signing import Signer
+from .uploaded import Uploads
+
+if TYPE_CHECKING:
+    from .uploading import Uploading
 
 __all__ = ["Call", "CallStream", "cancel_calls"]
 
@@ -37,6 +42,7 @@ log = logging.getLogger("interlingua")
 
 CONNECT_SECONDS = 30.0
 
+TOO_LARGE = (400, 413)  # what providers answer to a request that is too large
 CLEARLY_MORE = 1.25
 """Estimates are some 10 % off. One that is this much above the count of a broken answer shows that the count was not
 final."""
@@ -64,7 +70,9 @@ class Call:
         signer: Signer | None = None,
         learner: Learner | None = None,
         limiter: Limiter | None = None,
+        uploads: Uploads | None = None,
     ) -> None:
+        self.uploads = budget.uploads or uploads
         self.exchange, self.config, self.budget, self.bus, self.signer = exchange, config, budget, bus, signer
         self._learner = learner
         own = () if limiter is None else (limiter,)
@@ -126,6 +134,14 @@ class Call:
             self.bus.publish(CallStarted(**self._event_fields()))
         return self.exchange.http(self._timeouts())
 
+    def uploading(self, timeouts: Timeouts) -> Uploading | None:
+        """What must be sent before the request, because it holds media that are too big for it."""
+        if self.uploads is None:
+            return None
+        module = import_module(".uploading", __package__)
+        steps: Uploading | None = module.upload_steps(self.exchange, self.uploads, timeouts, self.budget.account)
+        return steps
+
     def _timeouts(self) -> Timeouts:
         config, budget = self.config, self.budget
         silence = config.timeout_seconds
@@ -173,6 +189,8 @@ class Call:
     def settle(self, error: AdapterError | None = None) -> list[Event]:
         """End the attempt. Returns its last events; or none, and sets ``delay``, if there is another attempt."""
         events, failure, response = self._end(error)
+        if failure is not None and (self.uploads is not None or failure.provider_status in TOO_LARGE):
+            import_module(".uploading", __package__).after_failure(failure, self.exchange, self.uploads)
         self._publish_end(failure, response)
         self.delay = None
         if failure is not None and not self.cancelled:

@@ -22,6 +22,7 @@ from ..types.blocks import (
     Block,
     DocumentBlock,
     ImageBlock,
+    Source,
     ToolResultBlock,
     UrlSource,
     VideoBlock,
@@ -36,7 +37,16 @@ from .transport.guard import Allowance, FetchLimits, Hop, Refusal
 if TYPE_CHECKING:
     from .transport.fetching import Fetch, FetchBlocking, Fetched
 
-__all__ = ["FetchLimits", "fetch_media", "fetch_media_sync", "media_type_of"]
+__all__ = [
+    "FetchLimits",
+    "MediaBlock",
+    "fetch_media",
+    "fetch_media_sync",
+    "media_places",
+    "media_type_of",
+    "unwritten",
+    "with_sources",
+]
 
 MediaBlock = ImageBlock | DocumentBlock | AudioBlock | VideoBlock
 MEDIA = (ImageBlock, DocumentBlock, AudioBlock, VideoBlock)
@@ -177,16 +187,17 @@ def wanted(request: Request, dialect: Dialect, target: Target | None = None) -> 
     ]
     if not places:
         return []
-    lost = _dropped(request, dialect, target)
+    lost = unwritten(request, dialect, target)
     places = [place for place in places if place.path in lost]
     if not places:
         return []
     samples = {place.path: Base64Source(SAMPLES[type(place.block)], "AAAA") for place in places}
-    still = _dropped(with_sources(request, samples), dialect, target)
+    still = unwritten(with_sources(request, samples), dialect, target)
     return [place for place in places if place.path not in still]
 
 
-def _dropped(request: Request, dialect: Dialect, target: Target | None) -> set[str]:
+def unwritten(request: Request, dialect: Dialect, target: Target | None) -> set[str]:
+    """The paths that a dialect drops."""
     return {loss.path for loss in dialect.encode_request(request, target).losses if loss.kind == "dropped"}
 
 
@@ -202,7 +213,7 @@ def media_places(request: Request) -> Iterator[Place]:
     yield from found
 
 
-def with_sources(request: Request, sources: Mapping[str, Base64Source]) -> Request:
+def with_sources(request: Request, sources: Mapping[str, Source]) -> Request:
     """The request with other sources at these paths."""
     return _mapped(request, lambda path, block: replace(block, source=sources[path]) if path in sources else block)
 

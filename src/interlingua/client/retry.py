@@ -13,6 +13,7 @@ from ..types.words import ErrorClass
 from .config import Retry
 from .deadline import Deadline
 from .limiter import Limiter
+from .uploaded import Uploads
 
 __all__ = ["LONGEST_HINT", "Budget", "backoff", "delay_for", "hint"]
 
@@ -62,6 +63,7 @@ class Budget:
         "routed",
         "session_id",
         "step",
+        "uploads",
     )
 
     def __init__(
@@ -78,6 +80,7 @@ class Budget:
         self.routed = False  # whether a router decides what becomes of a failed answer without content
         self.reserved = 0  # attempts that are left to the models that a router may call after this one
         self.limiters: tuple[Limiter, ...] = ()  # besides the client's own
+        self.uploads: Uploads | None = None  # whether media may be uploaded, and what was; besides the client's own
         self.account: str | None = None
         self.session_id: str | None = None
         self.message_id: str | None = None

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from importlib import import_module
 from math import inf
 from threading import Lock
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any, Unpack, cast
 
 from ..errors import AdapterError
 from ..models.providers import Provider
@@ -19,12 +19,16 @@ from .adapter import Adapter, Settings
 from .asking import RETRIES, Asking, TypedEvents, asked
 from .calls import Call, CallStream, cancel_calls
 from .client_parts import Partial
+from .http import HttpRequest
 from .retry import Budget
 from .transport.base import Abort, Reply, Transport
+from .uploaded import LONGEST_RECEIPT
 
 if TYPE_CHECKING:
+    from .exchange import Exchange
     from .many import MapOptions, MapSettings, SyncMap
     from .many.settings import Input
+    from .uploading import Received, Uploading
 
 __all__ = ["Client", "Stream"]
 
@@ -214,9 +218,37 @@ class Client(Adapter):
         if call.limiters:
             call.wait_in_line()
         http = call.attempt()
+        if (steps := call.uploading(http.timeouts)) is not None:
+            call.exchange = self._upload(steps, call)
+            http = call.exchange.http(http.timeouts)
         reply = self._network().send(call.signer(http) if call.signer else http, call.abort)
         call.reply, call.chunks = reply, reply.chunks()
         call.replied(reply.status, reply.headers)
+
+    def _upload(self, steps: Uploading, call: _SyncCall) -> Exchange:
+        received: Received | None = None
+        while True:
+            try:
+                step = steps.send(received)
+            except StopIteration as end:
+                return cast("Exchange", end.value)
+            received = None
+            if isinstance(step, HttpRequest):
+                received = self._receive(step, call.abort)
+            else:
+                (self._sleep or call.abort.wait)(step)
+
+    def _receive(self, http: HttpRequest, abort: Abort) -> Received:
+        reply = self._network().send(http, abort)
+        try:
+            body = bytearray()
+            for chunk in reply.chunks():
+                body += chunk
+                if len(body) > LONGEST_RECEIPT:
+                    break
+            return reply.status, reply.headers, bytes(body)
+        finally:
+            reply.close()
 
     def _network(self) -> Transport:
         if self._transport is None:

@@ -14,6 +14,7 @@ import msgspec
 from ...client.adapter import Adapter, new_ulid
 from ...client.content import parts_of
 from ...client.manager import ProviderManager
+from ...client.uploaded import Uploads
 from ...codec.surrogates import REPLACED, clean
 from ...codec.translate import as_blocks, repair_tool_results
 from ...codec.typed import output_of
@@ -89,6 +90,8 @@ class Conversation(Settings):
         self.history = History(messages, repair=self.repair)
         self._owns_store = isinstance(store, str | os.PathLike)
         self.store = store_at(store) if isinstance(store, str | os.PathLike) else store
+        self.uploads = Uploads()
+        """The media that providers have, for as long as they have them."""
         self.report = Report()
         self.logged_losses: set[tuple[str, str, str | None]] = set()
         self.forked_from: str | None = None
@@ -328,6 +331,7 @@ class Conversation(Settings):
             undone=tuple(sorted(self.history.undone)),
             metadata=self.metadata,
             forked_from=self.forked_from,
+            uploads=tuple(self.uploads),
             unreadable=self._unreadable,
         )
         return Saved(head, tuple(self.history.messages))

@@ -100,6 +100,8 @@ class Settings:
     active_connectors: Iterable[str] = ()
     fetch_media: bool = False
     """Whether media by URL are fetched for a model that takes data only; never from private addresses."""
+    upload: bool = False
+    """Whether media that are too big for a request are sent to the provider's Files API first, and remembered."""
     limits: Limits | None = None
     """How many tools run at once, and in how many threads."""
 
@@ -124,6 +126,7 @@ class SettingsArguments(TurnOptions, ConnectionArguments, total=False):
     active_skills: Iterable[str]
     active_connectors: Iterable[str]
     fetch_media: bool
+    upload: bool
     limits: Limits | None
 
 

@@ -1,8 +1,8 @@
 """A session as it is stored. The format has a version; every release reads all older ones.
 
 Version 2 says who wrote the session last (``writer``, ``revision``). It may hold the states of tool calls
-(``metadata["calls"]`` of a message), blocks that are ``incomplete``, what a load could not read (``unreadable``), and
-which messages were taken back (``undone``).
+(``metadata["calls"]`` of a message), blocks that are ``incomplete``, what a load could not read (``unreadable``), which
+messages were taken back (``undone``), and which media were uploaded to whom (``uploads``).
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
+from ...client.uploaded import Uploaded
 from ...codec.json import is_array, is_object
 from ...codec.limits import is_deeper
 from ...codec.old_marks import renewed
@@ -57,7 +58,8 @@ class Head(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """All of a session but its messages. ``omitted`` are ids of messages that are not sent any more.
 
     ``undone`` are ids of messages that were taken back. They are among ``omitted`` too, for readers that know no other.
-    ``unreadable`` are fields that a load could not read, as they were in the file.
+    ``uploads`` are the media that providers have. ``unreadable`` are fields that a load could not read, as they were
+    in the file.
     """
 
     format: str
@@ -72,6 +74,7 @@ class Head(Struct, frozen=True, kw_only=True, omit_defaults=True):
     undone: tuple[str, ...] = ()
     metadata: dict[str, Json] = {}
     forked_from: str | None = None
+    uploads: tuple[Uploaded, ...] = ()
     unreadable: dict[str, Json] = {}
 
 

@@ -8,6 +8,7 @@ from copy import deepcopy
 from typing import Any, Self
 
 from ...client.adapter import new_ulid
+from ...client.uploaded import Uploads
 from ...types.tools import Tool
 from ..routing import Router
 from ..routing.router import Models
@@ -67,6 +68,7 @@ class StoredConversation(UndoableConversation):
         made = cls(head.model if model is None else model, tools, head.system, **arguments)
         omitted = set(head.omitted).difference(head.undone)
         made.history = History(saved.messages, omitted, made.repair, head.undone)
+        made.uploads = Uploads(head.uploads)
         made.forked_from, made._unreadable = head.forked_from, {**head.unreadable, **unread}
         unread_options = (f"the setting {name} could not be read: {value!r}" for name, value in unread.items())
         for problem in (*saved.problems, *unread_options):

@@ -317,6 +317,7 @@ class Turn:
         if conversation.cache == "auto" and candidate.able.prompt_caching:
             call.request = mark_cache(call.request, dialect_name)
         call.ids = CallIds(dialect_name)
+        call.budget.uploads = conversation.uploads if conversation.upload else None
         call.budget.message_id, call.budget.step = call.ids.message_id, self.report.steps + 1
         call.fetches_media = conversation.fetch_media and isinstance(adapter, Adapter)
         self._call = call

@@ -20,7 +20,7 @@ from ...types.usage import TokenUsage
 from ...types.words import ErrorClass, Role, StopReason
 from .tokens import rough_tokens
 
-__all__ = ["Fault", "Line", "Script", "Step", "call", "decide", "failure"]
+__all__ = ["Fault", "Line", "Script", "Step", "StoredFile", "call", "decide", "failure"]
 
 Act = Literal["auto", "echo", "call", "think", "refuse", "overflow", "fail"]
 Fault = Literal[
@@ -98,15 +98,25 @@ def as_step(line: Line) -> Choice:
     return Step(content=Message(Role.assistant, line).content)
 
 
+class StoredFile(Struct, frozen=True):
+    """What was uploaded: its content, and the other fields of the form."""
+
+    name: str
+    media_type: str
+    data: bytes
+    fields: dict[str, str]
+
+
 class Script:
     """What the model answers, one line per request; the last line is repeated.
 
-    ``seen`` are the decoded requests: the last ``keep``, or all of them.
+    ``seen`` are the decoded requests: the last ``keep``, or all of them. ``files`` are what was uploaded, by id.
     """
 
     def __init__(self, *lines: Line, keep: int | None = None) -> None:
         self.steps: tuple[Choice, ...] = tuple(map(as_step, lines)) or (Step(),)
         self.seen: list[Request] = []
+        self.files: dict[str, StoredFile] = {}
         self.asked = 0
         self._keep = keep
 

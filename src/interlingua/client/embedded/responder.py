@@ -19,6 +19,7 @@ from ...types.response import Response
 from ..transport.memory import Answer, Handler
 from .error_bodies import error_answer
 from .faults import with_fault
+from .files import answer_file
 from .model import Line, Script, Step, decide, failure
 
 __all__ = ["Choice", "as_script", "handler", "respond"]
@@ -76,6 +77,8 @@ def respond(script: Script, url: str, headers: Mapping[str, str], body: bytes) -
     path = "/" + url.partition("://")[2].partition("/")[2] if "://" in url else url
     path = path.partition("?")[0]
     found = next(((route, match) for route in ROUTES if (match := route.path.search(path))), None)
+    if found is None and (stored := answer_file(script, path, headers, body)) is not None:
+        return stored
     if found is None:
         return Answer(404, {"content-type": "text/plain"}, [f"no dialect has the path {path}".encode()])
     route, match = found

@@ -44,11 +44,13 @@ class Exchange:
         address: Address | None = None,
         losses: tuple[Loss, ...] = (),
     ) -> None:
+        self.config = config
         options, self.limits = config.options, config.limits
         betas = betas_of(request.betas, config) if options else request.betas
         if request.stream is not stream or betas is not request.betas:
             request = replace(request, stream=stream, betas=betas)
         self.request, self.provider, self.dialect, self.stream = request, provider, dialect, stream
+        self.target = target
         self.model = request.model or (target.model if target else None)
         encoded = dialect.encode_request(request, target)
         self.losses = (*losses, *encoded.losses) if losses else encoded.losses
@@ -62,6 +64,20 @@ class Exchange:
         more = options.get("body") if options else None
         self.wire: Json = merge_json(wire, more) if more else wire
         self._body: bytes | None = None
+
+    def instead(self, request: Request) -> Exchange:
+        """The same call with another request, in which only media stand elsewhere: nothing more is lost by that."""
+        made = Exchange(
+            self.provider,
+            self.config,
+            self.dialect,
+            request,
+            self.target,
+            stream=self.stream,
+            address=self.address,
+        )
+        made.losses = self.losses
+        return made
 
     @property
     def origin(self) -> Origin:
