@@ -174,7 +174,7 @@ def test_limits_without_sense_are_refused(wrong: Any) -> None:
 
 def test_one_answer_takes_no_limits() -> None:
     session = SyncSession("anthropic:m", manager=scripted())
-    with pytest.raises(TypeError, match="a turn has no tokens"):
+    with pytest.raises(TypeError, match="tokens limits a run, and this turn is one answer"):
         session.send("go", tokens=1)  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
 
 
