@@ -8,8 +8,7 @@ client itself constructs them unchecked.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator
-from functools import cache
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -22,21 +21,17 @@ from interlingua import (
     CacheMark,
     Citation,
     DocumentBlock,
-    ErrorClass,
     Event,
     FileSource,
     ImageBlock,
     Message,
     MessageComplete,
     MessageStart,
-    NetworkError,
     OpaqueBlock,
-    RateLimitError,
     RedactedThinkingBlock,
     RefusalBlock,
     Request,
     Response,
-    ServerError,
     ServerTool,
     ServerToolResultBlock,
     ServerToolUseBlock,
@@ -52,20 +47,15 @@ from interlingua import (
     ToolDefinition,
     ToolResultBlock,
     ToolUseBlock,
-    ToolUseEnd,
-    ToolUseInputDelta,
-    ToolUseStart,
     UrlSource,
     dialect,
-    error_type,
-    fold,
     translate_stream,
     unfold,
 )
-from shared_data import corpus, needs_shared, stream_bytes
+from oracles.sdks import JSON, InMemory, interleaved, recorded, said, want
+from shared_data import needs_shared
 
-anthropic = pytest.importorskip("anthropic", reason="the oracle is the official client: pip install 'interlingua[dev]'")
-httpx = pytest.importorskip("httpx2", reason="what the official client speaks HTTP with")
+anthropic = want("anthropic")
 pydantic = pytest.importorskip("pydantic")
 
 NAME = "anthropic-messages"
@@ -75,34 +65,12 @@ MESSAGE = pydantic.TypeAdapter(anthropic.types.Message)
 BETA_MESSAGE = pydantic.TypeAdapter(anthropic.types.beta.BetaMessage)
 
 
-class Server:
-    """A transport that answers everything with the same thing and remembers what it was asked."""
-
-    def __init__(self, status: int, headers: dict[str, str], body: bytes) -> None:
-        self.answer = (status, headers, body)
-        self.asked: list[Any] = []
-
-    def __call__(self, request: Any) -> Any:
-        self.asked.append(request)
-        status, headers, body = self.answer
-        return httpx.Response(status, headers=headers, content=body)
-
-    @property
-    def client(self) -> Any:
-        transport = httpx.MockTransport(self)
-        return anthropic.Anthropic(api_key="k", max_retries=0, http_client=httpx.Client(transport=transport))
-
-    @property
-    def body(self) -> Json:
-        return json.loads(self.asked[-1].content)
+def answering(body: Json) -> InMemory:
+    return InMemory(anthropic.Anthropic, 200, JSON, json.dumps(body).encode())
 
 
-def answering(body: Json) -> Server:
-    return Server(200, {"content-type": "application/json"}, json.dumps(body).encode())
-
-
-def streaming(body: bytes) -> Server:
-    return Server(200, {"content-type": "text/event-stream", "request-id": "req_s"}, body)
+def streaming(body: bytes) -> InMemory:
+    return InMemory(anthropic.Anthropic, 200, {"content-type": "text/event-stream", "request-id": "req_s"}, body)
 
 
 def streamed(body: bytes, *, beta: bool = False) -> Any:
@@ -110,11 +78,6 @@ def streamed(body: bytes, *, beta: bool = False) -> Any:
     client = streaming(body).client
     with (client.beta.messages if beta else client.messages).stream(**ASK) as stream:
         return stream.get_final_message()
-
-
-def said(events: Iterable[Event], request: Request | None = None) -> bytes:
-    encoder = dialect(NAME).stream_encoder(request)
-    return b"".join(map(encoder.feed, events)) + encoder.close()
 
 
 def wire_of(message: Any) -> list[Json]:
@@ -222,7 +185,7 @@ def test_a_whole_answer(name: str) -> None:
 @pytest.mark.parametrize("name", ANSWERS)
 def test_a_streamed_answer(name: str) -> None:
     blocks, expected = ANSWERS[name]
-    message = streamed(said(unfold(Response(blocks, id="msg_1", model="claude", usage=USAGE))))
+    message = streamed(said(NAME, unfold(Response(blocks, id="msg_1", model="claude", usage=USAGE))))
     assert (message.id, message.model, message.role, message.type) == ("msg_1", "claude", "assistant", "message")
     assert wire_of(message) == expected
     assert usage_of(message) == (10, 200, 30, 40, 5)
@@ -252,7 +215,7 @@ def test_beta_blocks_whole_and_streamed() -> None:
     response = dialect(NAME).decode_response(body)
     assert dialect(NAME).encode_response(response).body == body
     assert wire_of(answering(body).client.beta.messages.create(**ASK)) == MCP
-    assert wire_of(streamed(said(unfold(response)), beta=True)) == MCP
+    assert wire_of(streamed(said(NAME, unfold(response)), beta=True)) == MCP
 
 
 STOPS = {
@@ -272,7 +235,7 @@ def test_stop_reasons(reason: StopReason) -> None:
     body = dialect(NAME).encode_response(response).body
     MESSAGE.validate_python(body)
     assert answering(body).client.messages.create(**ASK).stop_reason == STOPS[reason]
-    assert streamed(said(unfold(response))).stop_reason == STOPS[reason]
+    assert streamed(said(NAME, unfold(response))).stop_reason == STOPS[reason]
 
 
 def test_stop_sequence_and_details_are_the_issuers_own() -> None:
@@ -280,7 +243,7 @@ def test_stop_sequence_and_details_are_the_issuers_own() -> None:
     residue = {"stop_sequence": "END", "stop_details": details, "container": {"id": "c", "expires_at": "2026-01-01"}}
     response = Response((TextBlock("x"),), StopReason.refusal, usage=USAGE, extras={NAME: residue})
     body = dialect(NAME).encode_response(response).body
-    for message in (answering(body).client.messages.create(**ASK), streamed(said(unfold(response)))):
+    for message in (answering(body).client.messages.create(**ASK), streamed(said(NAME, unfold(response)))):
         assert message.stop_sequence == "END"
         assert message.stop_details.category == "cyber"
         assert message.container.id == "c"
@@ -289,7 +252,7 @@ def test_stop_sequence_and_details_are_the_issuers_own() -> None:
 def test_usage_residue_reaches_the_accumulator() -> None:
     residue = {"usage": {"server_tool_use": {"web_search_requests": 3, "web_fetch_requests": 0}}}
     response = Response((TextBlock("x"),), usage=USAGE, extras={NAME: residue})
-    assert streamed(said(unfold(response))).usage.server_tool_use.web_search_requests == 3
+    assert streamed(said(NAME, unfold(response))).usage.server_tool_use.web_search_requests == 3
 
 
 # ------------------------------------------------------------------------------------------------ streams, interleaved
@@ -347,55 +310,20 @@ def test_text_that_goes_on_after_a_call_is_not_lost() -> None:
     assert any(loss.kind == "moved" for loss in losses)
 
 
-def life(index: int, kind: str, pieces: list[str]) -> tuple[Any, list[Event]]:
-    """A block and the events of its life."""
-    if kind == "call":
-        text = json.dumps({"said": "".join(pieces)})
-        block: Any = ToolUseBlock(f"toolu_{index}", f"f{index}", input=json.loads(text), input_text=text)
-        cuts = [text[:5], text[5:]]
-        deltas: list[Event] = [ToolUseInputDelta(index, cut) for cut in cuts]
-        start = ToolUseStart(index, block.id, block.name, ToolUseBlock(block.id, block.name))
-        return block, [start, *deltas, ToolUseEnd(index, block.input, block)]
-    if kind == "thinking":
-        block = ThinkingBlock("".join(pieces), signature=f"sig{index}")
-        return block, [
-            BlockStart(index, ThinkingBlock()),
-            *(ThinkingDelta(index, piece) for piece in pieces),
-            BlockComplete(index, block),
-        ]
-    block = TextBlock("".join(pieces))
-    return block, [
-        BlockStart(index, TextBlock("")),
-        *(TextDelta(index, piece) for piece in pieces),
-        BlockComplete(index, block),
-    ]
-
-
 @given(st.data())
 def test_any_interleaving_of_open_blocks(data: st.DataObject) -> None:
     """Whatever is open together, the accumulator ends up with every text and every call, calls and kinds in order."""
-    pieces = st.lists(st.text("ab é", min_size=1, max_size=3), max_size=3)
-    drawn = data.draw(st.lists(st.tuples(st.sampled_from(["text", "thinking", "call"]), pieces), max_size=5))
-    lives = [life(index, kind, words) for index, (kind, words) in enumerate(drawn)]
-    queues = [list(events) for _, events in lives]
-    events: list[Event] = [MessageStart("msg_1", "claude")]
-    opened = 0
-    while any(queues):
-        ready = [i for i, queue in enumerate(queues) if queue and i < opened]
-        if opened < len(queues):
-            ready.append(opened)
-        index = data.draw(st.sampled_from(ready))
-        opened = max(opened, index + 1)
-        events.append(queues[index].pop(0))
-    response = Response(tuple(block for block, _ in lives), id="msg_1", model="claude", usage=TokenUsage())
-    events.append(MessageComplete(response))
-    fold(events)  # legal, and adds up
-    message = streamed(said(events))
-    texts = [block.text for block, _ in lives if isinstance(block, TextBlock)]
+    lives, events = interleaved(
+        data,
+        ["text", "thinking", "call"],
+        lambda blocks: Response(blocks, id="msg_1", model="m", usage=TokenUsage()),
+    )
+    message = streamed(said(NAME, events))
+    texts = [block.text for block in lives if isinstance(block, TextBlock)]
     assert sorted("".join(b.text for b in message.content if b.type == "text")) == sorted("".join(texts))
-    thoughts = [block.text for block, _ in lives if isinstance(block, ThinkingBlock)]
+    thoughts = [block.text for block in lives if isinstance(block, ThinkingBlock)]
     assert sorted("".join(b.thinking for b in message.content if b.type == "thinking")) == sorted("".join(thoughts))
-    calls = [(block.id, block.name, block.input) for block, _ in lives if isinstance(block, ToolUseBlock)]
+    calls = [(block.id, block.name, block.input) for block in lives if isinstance(block, ToolUseBlock)]
     assert [(b.id, b.name, b.input) for b in message.content if b.type == "tool_use"] == calls
 
 
@@ -413,50 +341,18 @@ def test_signed_thoughts_are_never_cut_apart() -> None:
         BlockComplete(1, TextBlock("hi")),
         MessageComplete(Response((signed, TextBlock("hi")), id="msg_1", model="claude", usage=TokenUsage())),
     ]
-    message = streamed(said(events))
+    message = streamed(said(NAME, events))
     signatures = {b.signature: b.thinking for b in message.content if b.type == "thinking" and b.signature}
     assert signatures in ({}, {"sig": "one two"})
 
 
 # ------------------------------------------------------------------------------------------------------------- errors
 
-# our class: the exception of theirs, its status and type
-EXCEPTIONS: dict[ErrorClass, tuple[str, int, str]] = {
-    ErrorClass.rate_limit: ("RateLimitError", 429, "rate_limit_error"),
-    ErrorClass.auth: ("AuthenticationError", 401, "authentication_error"),
-    ErrorClass.server_error: ("InternalServerError", 500, "api_error"),
-    ErrorClass.network: ("InternalServerError", 500, "api_error"),
-    ErrorClass.timeout: ("GatewayTimeoutError", 504, "timeout_error"),
-    ErrorClass.context_overflow: ("ContentTooLargeError", 413, "request_too_large"),
-    ErrorClass.invalid_request: ("BadRequestError", 400, "invalid_request_error"),
-    ErrorClass.tool_error: ("BadRequestError", 400, "invalid_request_error"),
-    ErrorClass.cancelled: ("InternalServerError", 500, "api_error"),
-    ErrorClass.other: ("InternalServerError", 500, "api_error"),
-}
 
-
-def raised(server: Server) -> Any:
+def raised(wire: Any) -> Any:
     with pytest.raises(anthropic.APIError) as caught:
-        server.client.messages.create(**ASK)
+        InMemory(anthropic.Anthropic, wire.status, wire.headers, wire.body).client.messages.create(**ASK)
     return caught.value
-
-
-@pytest.mark.parametrize("error_class", ErrorClass)
-def test_every_error_class_is_an_exception_of_theirs(error_class: ErrorClass) -> None:
-    wire = dialect(NAME).encode_error(error_type(error_class)("it broke", request_id="req_9", retry_after=7))
-    error = raised(Server(wire.status, wire.headers, wire.body))
-    name, status, kind = EXCEPTIONS[error_class]
-    assert type(error).__name__ == name
-    assert (error.status_code, error.type, error.api_message) == (status, kind, "it broke")
-    assert error.request_id == "req_9"
-    assert error.response.headers["retry-after"] == "7"
-    assert error.body["request_id"] == "req_9"
-
-
-def test_a_spent_quota_is_no_rate_limit_to_wait_for() -> None:
-    wire = dialect(NAME).encode_error(RateLimitError("no credit", retryable=False))
-    error = raised(Server(wire.status, wire.headers, wire.body))
-    assert (error.status_code, error.type) == (402, "billing_error")
 
 
 def test_their_own_error_comes_back_as_it_was() -> None:
@@ -465,7 +361,7 @@ def test_their_own_error_comes_back_as_it_was() -> None:
             "request_id": "req_1"}  # fmt: skip
     ours = dialect(NAME).decode_error(429, {"request-id": "req_1"}, json.dumps(body).encode())
     wire = dialect(NAME).encode_error(ours)
-    error = raised(Server(wire.status, wire.headers, wire.body))
+    error = raised(wire)
     assert type(error).__name__ == "EnforcedSpendLimitReachedError"
     assert error.body == body
 
@@ -476,32 +372,10 @@ def test_an_error_of_another_dialect_speaks_anthropic_here() -> None:
         429, {"x-request-id": "r1", "retry-after": "3"}, json.dumps(body).encode()
     )
     wire = dialect(NAME).encode_error(ours)
-    error = raised(Server(wire.status, wire.headers, wire.body))
+    error = raised(wire)
     assert isinstance(error, anthropic.RateLimitError)
     assert (error.type, error.api_message, error.request_id) == ("rate_limit_error", "Slow down", "r1")
     assert error.response.headers["retry-after"] == "3"
-
-
-FAILURES: tuple[tuple[Any, str], ...] = (
-    (ServerError("upstream died"), "api_error"),
-    (RateLimitError("slow down"), "rate_limit_error"),
-    (NetworkError("the stream was cut"), "api_error"),
-)
-
-
-@pytest.mark.parametrize(("failure", "kind"), FAILURES, ids=str)
-def test_a_stream_that_fails_midway_raises(failure: Any, kind: str) -> None:
-    encoder = dialect(NAME).stream_encoder()
-    body = b"".join(
-        map(encoder.feed, [MessageStart("msg_1", "claude"), BlockStart(0, TextBlock("")), TextDelta(0, "par")])
-    )
-    body += encoder.fail(failure) + encoder.close()
-    heard: list[str] = []
-    with pytest.raises(anthropic.APIStatusError) as caught, streaming(body).client.messages.stream(**ASK) as stream:
-        heard.extend(stream.text_stream)
-    assert heard == ["par"]
-    assert (caught.value.type, caught.value.api_message) == (kind, str(failure))
-    assert caught.value.request_id == "req_s"
 
 
 def test_a_stream_cut_upstream_never_looks_finished() -> None:
@@ -580,7 +454,7 @@ OK = {
 }  # fmt: skip
 
 
-def sent(speak: Callable[[Any], object]) -> tuple[Request, Server]:
+def sent(speak: Callable[[Any], object]) -> tuple[Request, InMemory]:
     """What the client sends, decoded; and the server that heard it, after our own body was found to be the same."""
     server = answering(OK)
     speak(server.client)
@@ -685,7 +559,7 @@ def test_effort_adaptive_thinking_and_mid_conversation_system() -> None:
 
 
 def test_a_streaming_request_says_so() -> None:
-    server = streaming(said(unfold(Response((TextBlock("x"),), usage=TokenUsage()))))
+    server = streaming(said(NAME, unfold(Response((TextBlock("x"),), usage=TokenUsage()))))
     with server.client.messages.stream(**ASK) as stream:
         stream.until_done()
     request = dialect(NAME).decode_request(server.body)
@@ -731,25 +605,6 @@ def test_our_request_is_one_the_client_could_have_sent() -> None:
 
 # --------------------------------------------------------------------------------------------------- recorded streams
 
-SAMPLE = 100
-
-
-@cache
-def recorded(name: str) -> tuple[tuple[str, bytes], ...]:
-    """About SAMPLE recorded streams, spread over the whole file."""
-    found = [(r["id"], body) for r in corpus(name) if r["stream"] and r["status"] == 200 and (body := stream_bytes(r))]
-    found = [(id, body) for id, body in found if b"data:" in body]
-    return tuple(found[:: max(1, len(found) // SAMPLE)])
-
-
-def finished(file: str, name: str) -> Iterator[tuple[str, bytes, Response]]:
-    """Those that end well, with what our own fold makes of them."""
-    for id, body in recorded(file):
-        decoder = dialect(name).stream_decoder()
-        events = decoder.feed(body) + decoder.close()
-        if decoder.error is None:
-            yield id, body, fold(events)
-
 
 def calls_of(response: Response) -> list[tuple[str, Json]]:
     return [(b.name, {"input": b.input_text} if b.kind == "text" else b.input) for b in response.tool_uses]
@@ -764,7 +619,7 @@ def is_malformed(response: Response) -> bool:
 @pytest.mark.parametrize(("file", "source"), [("openai-chat",) * 2, ("mistral", "openai-chat"), (NAME, NAME)])
 def test_recorded_streams_reach_the_clients_accumulator(file: str, source: str) -> None:
     compared = 0
-    for id, body, folded in finished(file, source):
+    for id, body, folded in recorded(file, source):
         if is_malformed(folded):
             continue
         message = streamed(b"".join(translate_stream([body], source=source, target=NAME)), beta=True)

@@ -7,10 +7,8 @@ its own service model; it hands out blobs as bytes, where the wire has base64.
 from __future__ import annotations
 
 import json
-import threading
 from base64 import b64encode
-from collections.abc import Iterable, Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from collections.abc import Iterator
 from typing import Any
 from urllib.parse import unquote
 
@@ -23,7 +21,6 @@ from interlingua import (
     BlockStart,
     CacheMark,
     Citation,
-    ContextOverflowError,
     DocumentBlock,
     Event,
     FileSource,
@@ -61,12 +58,10 @@ from interlingua import (
     unfold,
 )
 from lab.oracles import problems
+from oracles.sdks import JSON, Loopback, bedrock as connect, said, want
 from shared_data import corpus, needs_shared, stream_bytes
 
-pytest.importorskip("botocore", reason="the oracle is the official client: pip install 'interlingua[dev]'")
-from botocore.config import Config
-from botocore.exceptions import ClientError, EventStreamError
-from botocore.session import Session
+exceptions = want("botocore.exceptions")
 
 NAME = "bedrock-converse"
 BEDROCK = dialect(NAME)
@@ -77,49 +72,9 @@ PNG = b"\x89PNG\r\n"
 Json = Any
 
 
-class Server:
-    """Answers everything with the same thing and remembers what it was asked."""
-
-    def __init__(self) -> None:
-        outer = self
-
-        class Handler(BaseHTTPRequestHandler):
-            def do_POST(self) -> None:
-                body = self.rfile.read(int(self.headers["content-length"]))
-                outer.asked.append((self.path, json.loads(body)))
-                status, headers, answer = outer.answer
-                self.send_response(status)
-                for key, value in {**headers, "content-length": str(len(answer))}.items():
-                    self.send_header(key, value)
-                self.end_headers()
-                self.wfile.write(answer)
-
-            def log_message(self, format: str, *args: Any) -> None:
-                pass
-
-        self.answer: tuple[int, dict[str, str], bytes] = (500, {}, b"{}")
-        self.asked: list[tuple[str, Json]] = []
-        self.http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.thread = threading.Thread(target=self.http.serve_forever, daemon=True)
-        self.thread.start()
-        session = Session()
-        session.set_credentials("AKIDEXAMPLE", "secret")
-        self.client: Any = session.create_client(
-            "bedrock-runtime",
-            region_name="us-east-1",
-            endpoint_url=f"http://127.0.0.1:{self.http.server_port}",
-            config=Config(retries={"max_attempts": 0}, proxies={}),
-        )
-
-    def close(self) -> None:
-        self.client.close()
-        self.http.shutdown()
-        self.http.server_close()
-        self.thread.join()
-
+class Server(Loopback):
     def converse(self, response: Response) -> Json:
-        encoded = BEDROCK.encode_response(response)
-        self.answer = (200, {"content-type": "application/json"}, json.dumps(encoded.body).encode())
+        self.answer = (200, JSON, json.dumps(BEDROCK.encode_response(response).body).encode())
         return self.client.converse(**ASK)
 
     def stream(self, wire: bytes) -> list[Json]:
@@ -135,14 +90,9 @@ class Server:
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[Server]:
-    found = Server()
-    yield found
-    found.close()
-
-
-def said(events: Iterable[Event]) -> bytes:
-    encoder = BEDROCK.stream_encoder()
-    return b"".join(map(encoder.feed, events)) + encoder.close()
+    server = Server(connect)
+    with server:
+        yield server
 
 
 def accumulated(events: list[Json]) -> list[Json]:
@@ -238,7 +188,7 @@ def test_the_client_reads_a_whole_answer(server: Server) -> None:
 
 
 def test_the_client_reads_a_stream(server: Server) -> None:
-    events = server.stream(said(unfold(ANSWER)))
+    events = server.stream(said(NAME, unfold(ANSWER)))
     assert events[0] == {"messageStart": {"role": "assistant"}}
     assert events[-2:] == [
         {"messageStop": {"stopReason": "tool_use"}},
@@ -276,7 +226,7 @@ def test_blocks_that_are_open_together_reach_the_client_one_after_the_other(serv
         BlockComplete(0, TextBlock("so late")),
         MessageComplete(Response((TextBlock("so late"), one, two), StopReason.tool_use, usage=TokenUsage())),
     ]
-    assert accumulated(server.stream(said(events))) == [
+    assert accumulated(server.stream(said(NAME, events))) == [
         {"text": "so"},
         {"toolUse": {"toolUseId": "a", "name": "f", "input": {"x": 1}}},
         {"toolUse": {"toolUseId": "b", "name": "g", "input": {"y": 2}}},
@@ -294,32 +244,12 @@ def test_the_client_reads_recorded_answers_written_again(server: Server) -> None
             continue
         decoder = BEDROCK.stream_decoder()
         events = decoder.feed(wire) + decoder.close()
-        assert server.stream(said(events)) == server.stream(wire)
+        assert server.stream(said(NAME, events)) == server.stream(wire)
         seen += 1
     assert seen >= 5
 
 
 # ---------------------------------------------------------------------------------------------------- our errors
-
-ERRORS = [
-    (RateLimitError("slow down"), 429, "ThrottlingException"),
-    (AuthError("who?"), 403, "AccessDeniedException"),
-    (InvalidRequestError("no"), 400, "ValidationException"),
-    (ContextOverflowError("prompt is too long"), 400, "ValidationException"),
-    (RequestTimeoutError("late"), 408, "ModelTimeoutException"),
-    (ServerError("boom"), 500, "InternalServerException"),
-]
-
-
-@pytest.mark.parametrize(("error", "status", "code"), ERRORS, ids=[code + e.error_class for e, _, code in ERRORS])
-def test_the_client_raises_its_own_exceptions(server: Server, error: Any, status: int, code: str) -> None:
-    wire = BEDROCK.encode_error(error)
-    server.answer = (wire.status, wire.headers, wire.body)
-    with pytest.raises(getattr(server.client.exceptions, code)) as raised:
-        server.client.converse(**ASK)
-    assert raised.value.response["Error"] == {"Code": code, "Message": error.message}
-    assert raised.value.response["ResponseMetadata"]["HTTPStatusCode"] == status
-    assert BEDROCK.decode_error(wire.status, wire.headers, wire.body).error_class is error.error_class
 
 
 @pytest.mark.parametrize(("error", "code"), [
@@ -333,9 +263,9 @@ def test_the_client_raises_in_the_middle_of_a_stream(server: Server, error: Any,
     encoder = BEDROCK.stream_encoder()
     wire = encoder.feed(MessageStart()) + encoder.feed(BlockStart(0, TextBlock(""))) + encoder.feed(TextDelta(0, "a"))
     wire += encoder.fail(error) + encoder.close()
-    with pytest.raises(EventStreamError) as raised:
+    with pytest.raises(exceptions.EventStreamError) as raised:
         server.stream(wire)
-    assert isinstance(raised.value, ClientError)
+    assert isinstance(raised.value, exceptions.ClientError)
     assert dict(raised.value.response)["Error"] == {"Code": code, "Message": error.message}
     decoder = BEDROCK.stream_decoder()
     events = decoder.feed(wire)
@@ -439,7 +369,7 @@ def test_what_was_meant_is_what_the_client_sends(server: Server) -> None:
 
 
 def test_the_verb_says_whether_it_streams(server: Server) -> None:
-    server.stream(said(unfold(ANSWER)))
+    server.stream(said(NAME, unfold(ANSWER)))
     assert server.asked_for() == Request((Message("user", "?"),), model=MODEL, stream=True)
     assert BEDROCK.encode_request(server.asked_for()).path == server.asked[-1][0]
 

@@ -8,31 +8,22 @@ from __future__ import annotations
 
 import base64
 import json
-import threading
 from collections.abc import Iterable
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any, ClassVar
-
-import pytest
+from typing import Any
 
 from interlingua import (
-    AuthError,
     Base64Source,
     BlockComplete,
     BlockStart,
     Citation,
-    ContextOverflowError,
     Event,
     ImageBlock,
-    InvalidRequestError,
     JsonBlock,
     Message,
     MessageComplete,
     MessageStart,
-    RateLimitError,
     Request,
     Response,
-    ServerError,
     ServerTool,
     ServerToolResultBlock,
     ServerToolUseBlock,
@@ -50,67 +41,23 @@ from interlingua import (
     dialect,
     unfold,
 )
+from oracles.sdks import JSON, Loopback, gemini as connect, said, want
 
-genai = pytest.importorskip("google.genai", reason="the oracle is the official client: pip install 'interlingua[dev]'")
+genai = want("google.genai")
 types = genai.types
 
-GEMINI = dialect("gemini")
+NAME = "gemini"
+GEMINI = dialect(NAME)
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(9)
 SIGNATURE = base64.b64encode(b"a proof of thought").decode()
 
 
-class Server(ThreadingHTTPServer):
-    """Answers everything with the same thing, in small pieces, and remembers what it was asked."""
-
-    daemon_threads = True
-
-    def __init__(self, status: int, headers: dict[str, str], body: bytes) -> None:
-        super().__init__(("127.0.0.1", 0), Handler)
-        self.answer = (status, headers, body)
-        self.asked: list[tuple[str, Any]] = []
-
-    def __enter__(self) -> Any:
-        threading.Thread(target=self.serve_forever, args=(0.01,), daemon=True).start()
-        options = types.HttpOptions(base_url=f"http://127.0.0.1:{self.server_port}")
-        self.client = genai.Client(api_key="none", vertexai=False, http_options=options)
-        return self.client
-
-    def __exit__(self, *_: object) -> None:
-        self.client.close()
-        self.shutdown()
-        self.server_close()
+def answering(body: Any) -> Loopback:
+    return Loopback(connect, (200, JSON, json.dumps(body).encode()))
 
 
-class Handler(BaseHTTPRequestHandler):
-    server: Server
-    protocol_version: ClassVar[str] = "HTTP/1.0"
-
-    def do_POST(self) -> None:
-        body = self.rfile.read(int(self.headers["content-length"]))
-        self.server.asked.append((self.path, json.loads(body)))
-        status, headers, answer = self.server.answer
-        self.send_response(status)
-        for name, value in headers.items():
-            self.send_header(name, value)
-        self.end_headers()
-        for start in range(0, len(answer), 37):
-            self.wfile.write(answer[start : start + 37])
-
-    def log_message(self, format: str, *args: Any) -> None:
-        """Quiet."""
-
-
-def answering(body: Any) -> Server:
-    return Server(200, {"content-type": "application/json"}, json.dumps(body).encode())
-
-
-def streaming(body: bytes) -> Server:
-    return Server(200, {"content-type": "text/event-stream"}, body)
-
-
-def said(events: Iterable[Event]) -> bytes:
-    encoder = GEMINI.stream_encoder()
-    return b"".join(map(encoder.feed, events)) + encoder.close()
+def streaming(body: bytes) -> Loopback:
+    return Loopback(connect, (200, {"content-type": "text/event-stream"}, body))
 
 
 def ask(client: Any) -> Any:
@@ -174,7 +121,7 @@ def test_client_reads_a_whole_answer() -> None:
 
 
 def test_client_reads_a_stream() -> None:
-    with streaming(said(unfold(ANSWER))) as client:
+    with streaming(said(NAME, unfold(ANSWER))) as client:
         answers = ask_streamed(client)
     assert parts_of(answers) == PARTS
     assert "".join(answer.text or "" for answer in answers[:2]) == "Calling."
@@ -188,7 +135,7 @@ def test_client_reads_an_answer_whose_signatures_are_not_base64() -> None:
     expected = [{"text": "hm", "thought": True}, {"functionCall": {"id": "c1", "args": {}, "name": "add"}}]
     with answering(GEMINI.encode_response(response).body) as client:
         assert parts_of([ask(client)]) == expected
-    with streaming(said(unfold(response))) as client:
+    with streaming(said(NAME, unfold(response))) as client:
         assert parts_of(ask_streamed(client)) == expected
 
 
@@ -242,36 +189,6 @@ def test_client_reads_media_code_and_sources() -> None:
     assert said_text.text.encode()[segment.start_index : segment.end_index].decode() == segment.text == "it is 338."
     assert grounding.grounding_chunks[grounding.grounding_supports[0].grounding_chunk_indices[0]].web.title == "Numbers"
     assert GEMINI.decode_response(encoded.body).content == response.content
-
-
-@pytest.mark.parametrize(
-    ("error", "raised", "code", "status"),
-    [
-        (RateLimitError("slow down", retry_after=3), "ClientError", 429, "RESOURCE_EXHAUSTED"),
-        (AuthError("who are you?"), "ClientError", 401, "UNAUTHENTICATED"),
-        (InvalidRequestError("no"), "ClientError", 400, "INVALID_ARGUMENT"),
-        (ContextOverflowError("too long"), "ClientError", 413, "INVALID_ARGUMENT"),
-        (ServerError("broken"), "ServerError", 500, "INTERNAL"),
-    ],
-)
-def test_client_raises_our_errors(error: Any, raised: str, code: int, status: str) -> None:
-    wire = GEMINI.encode_error(error)
-    with Server(wire.status, wire.headers, wire.body) as client, pytest.raises(genai.errors.APIError) as caught:
-        ask(client)
-    assert type(caught.value).__name__ == raised
-    assert (caught.value.code, caught.value.status, caught.value.message) == (code, status, error.message)
-    again = GEMINI.decode_error(wire.status, wire.headers, wire.body)
-    assert (type(again), again.message, again.retry_after) == (type(error), error.message, error.retry_after)
-
-
-def test_client_raises_an_error_inside_a_stream() -> None:
-    encoder = GEMINI.stream_encoder()
-    begun = [MessageStart("resp_1", "m"), BlockStart(0, TextBlock("")), TextDelta(0, "One.")]
-    body = b"".join(map(encoder.feed, begun)) + encoder.fail(ServerError("broken"))
-    seen: list[Any] = []
-    with streaming(body) as client, pytest.raises(genai.errors.APIError) as caught:
-        seen.extend(client.models.generate_content_stream(model="m", contents="?"))
-    assert (caught.value.code, caught.value.message) == (500, "broken")
 
 
 def asked(**options: Any) -> tuple[str, Request]:

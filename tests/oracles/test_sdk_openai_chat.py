@@ -8,8 +8,7 @@ constructs them unchecked.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator
-from functools import cache
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import pytest
@@ -18,24 +17,16 @@ from hypothesis import given, strategies as st
 from interlingua import (
     AudioBlock,
     Base64Source,
-    BlockComplete,
-    BlockStart,
     CacheMark,
     Citation,
     DocumentBlock,
-    ErrorClass,
     Event,
     FileSource,
     ImageBlock,
     Message,
-    MessageComplete,
-    MessageStart,
-    NetworkError,
-    RateLimitError,
     RefusalBlock,
     Request,
     Response,
-    ServerError,
     StopReason,
     TextBlock,
     TextDelta,
@@ -47,20 +38,16 @@ from interlingua import (
     ToolDefinition,
     ToolResultBlock,
     ToolUseBlock,
-    ToolUseEnd,
-    ToolUseInputDelta,
-    ToolUseStart,
     UrlSource,
     dialect,
-    error_type,
-    fold,
     translate_stream,
     unfold,
 )
-from shared_data import corpus, needs_shared, stream_bytes
+from oracles import sdks
+from oracles.sdks import JSON, InMemory, interleaved, recorded, want
+from shared_data import needs_shared
 
-openai = pytest.importorskip("openai", reason="the oracle is the official client: pip install 'interlingua[dev]'")
-httpx = pytest.importorskip("httpx2", reason="what the official client speaks HTTP with")
+openai = want("openai")
 pydantic = pytest.importorskip("pydantic")
 streaming_chat = pytest.importorskip("openai.lib.streaming.chat")
 
@@ -71,34 +58,12 @@ COMPLETION = pydantic.TypeAdapter(openai.types.chat.ChatCompletion)
 CHUNK = pydantic.TypeAdapter(openai.types.chat.ChatCompletionChunk)
 
 
-class Server:
-    """A transport that answers everything with the same thing and remembers what it was asked."""
-
-    def __init__(self, status: int, headers: dict[str, str], body: bytes) -> None:
-        self.answer = (status, headers, body)
-        self.asked: list[Any] = []
-
-    def __call__(self, request: Any) -> Any:
-        self.asked.append(request)
-        status, headers, body = self.answer
-        return httpx.Response(status, headers=headers, content=body)
-
-    @property
-    def client(self) -> Any:
-        transport = httpx.MockTransport(self)
-        return openai.OpenAI(api_key="k", max_retries=0, http_client=httpx.Client(transport=transport))
-
-    @property
-    def body(self) -> Json:
-        return json.loads(self.asked[-1].content)
+def answering(body: Json) -> InMemory:
+    return InMemory(openai.OpenAI, 200, JSON, json.dumps(body).encode())
 
 
-def answering(body: Json) -> Server:
-    return Server(200, {"content-type": "application/json"}, json.dumps(body).encode())
-
-
-def streaming(body: bytes) -> Server:
-    return Server(200, {"content-type": "text/event-stream", "x-request-id": "req_s"}, body)
+def streaming(body: bytes) -> InMemory:
+    return InMemory(openai.OpenAI, 200, {"content-type": "text/event-stream", "x-request-id": "req_s"}, body)
 
 
 def streamed(body: bytes) -> Any:
@@ -115,8 +80,7 @@ def chunks_of(body: bytes) -> list[Json]:
 
 
 def said(events: Iterable[Event]) -> bytes:
-    encoder = dialect(NAME).stream_encoder()
-    body = b"".join(map(encoder.feed, events)) + encoder.close()
+    body = sdks.said(NAME, events)
     for chunk in chunks_of(body):
         if b'"custom"' not in body:  # the client does not type the deltas of custom calls, and takes them as they are
             CHUNK.validate_python(chunk)
@@ -357,95 +321,27 @@ def test_an_anthropic_stream_through_the_chat_accumulator() -> None:
     assert [loss.path for loss in losses] == ["content/0/signature"]
 
 
-def life(index: int, kind: str, pieces: list[str]) -> tuple[Any, list[Event]]:
-    """A block and the events of its life."""
-    if kind == "call":
-        text = json.dumps({"said": "".join(pieces)})
-        block: Any = ToolUseBlock(f"call_{index}", f"f{index}", input=json.loads(text), input_text=text)
-        start = ToolUseStart(index, block.id, block.name, ToolUseBlock(block.id, block.name))
-        deltas: list[Event] = [ToolUseInputDelta(index, text[:5]), ToolUseInputDelta(index, text[5:])]
-        return block, [start, *deltas, ToolUseEnd(index, block.input, block)]
-    empty, kind_of_delta, whole = {
-        "thinking": (ThinkingBlock(), ThinkingDelta, ThinkingBlock("".join(pieces))),
-        "refusal": (RefusalBlock(""), TextDelta, RefusalBlock("".join(pieces))),
-        "text": (TextBlock(""), TextDelta, TextBlock("".join(pieces))),
-    }[kind]
-    return whole, [
-        BlockStart(index, empty),
-        *(kind_of_delta(index, piece) for piece in pieces),
-        BlockComplete(index, whole),
-    ]
-
-
 @given(st.data())
 def test_any_interleaving_of_open_blocks(data: st.DataObject) -> None:
     """Calls never cross wires however their fragments alternate; texts of one kind arrive in the order of speech."""
-    pieces = st.lists(st.text("ab é", min_size=1, max_size=3), max_size=3)
-    kinds = st.sampled_from(["text", "thinking", "refusal", "call"])
-    drawn = data.draw(st.lists(st.tuples(kinds, pieces), max_size=5))
-    lives = [life(index, kind, words) for index, (kind, words) in enumerate(drawn)]
-    queues = [list(events) for _, events in lives]
-    events: list[Event] = [MessageStart("chatcmpl-1", "gpt")]
-    opened = 0
-    while any(queues):
-        ready = [i for i, queue in enumerate(queues) if queue and i < opened]
-        if opened < len(queues):
-            ready.append(opened)
-        index = data.draw(st.sampled_from(ready))
-        opened = max(opened, index + 1)
-        events.append(queues[index].pop(0))
-    events.append(MessageComplete(answered(tuple(block for block, _ in lives))))
-    fold(events)  # legal, and adds up
+    blocks, events = interleaved(data, ["text", "thinking", "refusal", "call"], answered)
     message = streamed(said(events)).choices[0].message
-    by_index = {index: drawn[index][0] for index in range(len(drawn))}
-    spoken = [(by_index[e.index], e.text) for e in events if isinstance(e, TextDelta | ThinkingDelta)]
+    spoken = [(blocks[e.index].type, e.text) for e in events if isinstance(e, TextDelta | ThinkingDelta)]
     assert (message.content or "") == "".join(text for kind, text in spoken if kind == "text")
     refused, thought = message.refusal or "", getattr(message, "reasoning_content", "")
     assert refused.replace("\n\n", "") == "".join(text for kind, text in spoken if kind == "refusal")
     assert thought.replace("\n\n", "") == "".join(text for kind, text in spoken if kind == "thinking")
-    calls = [(block.id, block.name, block.input_text) for block, _ in lives if isinstance(block, ToolUseBlock)]
+    calls = [(block.id, block.name, block.input_text) for block in blocks if isinstance(block, ToolUseBlock)]
     assert [(c.id, c.function.name, c.function.arguments) for c in message.tool_calls or []] == calls
 
 
 # ------------------------------------------------------------------------------------------------------------- errors
 
-# our class: the exception of theirs, its status and its word: a code, or (ending in _error) the type alone
-EXCEPTIONS: dict[ErrorClass, tuple[str, int, str]] = {
-    ErrorClass.rate_limit: ("RateLimitError", 429, "rate_limit_exceeded"),
-    ErrorClass.auth: ("AuthenticationError", 401, "invalid_api_key"),
-    ErrorClass.server_error: ("InternalServerError", 500, "server_error"),
-    ErrorClass.network: ("InternalServerError", 500, "server_error"),
-    ErrorClass.timeout: ("APIStatusError", 408, "timeout"),
-    ErrorClass.context_overflow: ("BadRequestError", 400, "context_length_exceeded"),
-    ErrorClass.invalid_request: ("BadRequestError", 400, "invalid_request_error"),
-    ErrorClass.tool_error: ("BadRequestError", 400, "invalid_request_error"),
-    ErrorClass.cancelled: ("InternalServerError", 500, "server_error"),
-    ErrorClass.other: ("InternalServerError", 500, "server_error"),
-}
 
-
-def raised(server: Server) -> Any:
+def raised(wire: Any) -> Any:
     with pytest.raises(openai.APIError) as caught:
-        server.client.chat.completions.create(**ASK)
+        InMemory(openai.OpenAI, wire.status, wire.headers, wire.body).client.chat.completions.create(**ASK)
     return caught.value
-
-
-@pytest.mark.parametrize("error_class", ErrorClass)
-def test_every_error_class_is_an_exception_of_theirs(error_class: ErrorClass) -> None:
-    wire = dialect(NAME).encode_error(error_type(error_class)("it broke", request_id="req_9", retry_after=7))
-    error = raised(Server(wire.status, wire.headers, wire.body))
-    name, status, word = EXCEPTIONS[error_class]
-    assert type(error).__name__ == name
-    assert (error.status_code, error.code or error.type, error.body["message"]) == (status, word, "it broke")
-    assert "it broke" in error.message
-    assert error.request_id == "req_9"
-    assert error.response.headers["retry-after"] == "7"
-
-
-def test_a_spent_quota_is_no_rate_limit_to_wait_for() -> None:
-    wire = dialect(NAME).encode_error(RateLimitError("no credit", retryable=False))
-    error = raised(Server(wire.status, wire.headers, wire.body))
-    assert (error.status_code, error.code) == (429, "insufficient_quota")
 
 
 def test_their_own_error_comes_back_as_it_was() -> None:
@@ -453,7 +349,7 @@ def test_their_own_error_comes_back_as_it_was() -> None:
                       "code": "model_not_found"}}  # fmt: skip
     ours = dialect(NAME).decode_error(404, {"x-request-id": "req_1"}, json.dumps(body).encode())
     wire = dialect(NAME).encode_error(ours)
-    error = raised(Server(wire.status, wire.headers, wire.body))
+    error = raised(wire)
     assert isinstance(error, openai.NotFoundError)
     assert (error.code, error.param, error.request_id, error.body) == (
         "model_not_found",
@@ -467,32 +363,11 @@ def test_an_error_of_another_dialect_speaks_openai_here() -> None:
     body = {"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}, "request_id": "req_1"}
     ours = dialect("anthropic-messages").decode_error(529, {"retry-after": "3"}, json.dumps(body).encode())
     wire = dialect(NAME).encode_error(ours)
-    error = raised(Server(wire.status, wire.headers, wire.body))
+    error = raised(wire)
     assert isinstance(error, openai.InternalServerError)  # P4: never a 429, which would speak of a limit
     assert (error.status_code, error.code) == (503, "server_is_overloaded")
     assert (error.body["message"], error.request_id) == ("Overloaded", "req_1")
     assert error.response.headers["retry-after"] == "3"
-
-
-FAILURES: tuple[tuple[Any, str], ...] = (
-    (ServerError("upstream died"), "server_error"),
-    (RateLimitError("slow down"), "rate_limit_exceeded"),
-    (NetworkError("the stream was cut"), "server_error"),
-)
-
-
-@pytest.mark.parametrize(("failure", "code"), FAILURES, ids=str)
-def test_a_stream_that_fails_midway_raises(failure: Any, code: str) -> None:
-    encoder = dialect(NAME).stream_encoder()
-    events = [MessageStart("chatcmpl-1", "gpt"), BlockStart(0, TextBlock("")), TextDelta(0, "par")]
-    body = b"".join(map(encoder.feed, events)) + encoder.fail(failure) + encoder.close()
-    heard: list[Any] = []
-    stream = streaming(body).client.chat.completions.create(**ASK, stream=True)
-    with pytest.raises(openai.APIError) as caught:
-        heard.extend(stream)
-    assert "".join(chunk.choices[0].delta.content or "" for chunk in heard) == "par"
-    assert (caught.value.message, caught.value.code or caught.value.type) == (str(failure), code)
-    assert b"[DONE]" not in body
 
 
 def test_a_stream_cut_upstream_never_looks_finished() -> None:
@@ -559,7 +434,7 @@ OK = {
 }  # fmt: skip
 
 
-def sent(speak: Callable[[Any], object]) -> tuple[Request, Server]:
+def sent(speak: Callable[[Any], object]) -> tuple[Request, InMemory]:
     """What the client sends, decoded; and the server that heard it, after our own body was found to be the same."""
     server = answering(OK)
     speak(server.client.chat.completions)
@@ -735,25 +610,6 @@ def test_our_request_is_one_the_client_could_have_sent() -> None:
 
 # --------------------------------------------------------------------------------------------------- recorded streams
 
-SAMPLE = 100
-
-
-@cache
-def recorded(name: str) -> tuple[tuple[str, bytes], ...]:
-    """About SAMPLE recorded streams, spread over the whole file."""
-    found = [(r["id"], body) for r in corpus(name) if r["stream"] and r["status"] == 200 and (body := stream_bytes(r))]
-    found = [(id, body) for id, body in found if b"data:" in body]
-    return tuple(found[:: max(1, len(found) // SAMPLE)])
-
-
-def finished(file: str, name: str) -> Iterator[tuple[str, bytes, Response]]:
-    """Those that end well, with what our own fold makes of them."""
-    for id, body in recorded(file):
-        decoder = dialect(name).stream_decoder()
-        events = decoder.feed(body) + decoder.close()
-        if decoder.error is None:
-            yield id, body, fold(events)
-
 
 def arguments(call: Any) -> Json:
     """The parsed arguments of a call as the client holds it; what does not parse is an empty object, as with us."""
@@ -769,7 +625,7 @@ def arguments(call: Any) -> Json:
 @needs_shared
 def test_recorded_anthropic_streams_reach_the_clients_accumulator() -> None:
     source, compared = "anthropic-messages", 0
-    for id, body, folded in finished(source, source):
+    for id, body, folded in recorded(source, source):
         completion = streamed(b"".join(translate_stream([body], source=source, target=NAME)))
         choice, calls = completion.choices[0], completion.choices[0].message.tool_calls or ()
         assert (choice.message.content or "") == folded.text, id
@@ -794,7 +650,7 @@ def test_recorded_anthropic_streams_reach_the_clients_accumulator() -> None:
 def test_recorded_chat_streams_say_the_same_to_the_client_after_us(file: str) -> None:
     """The client's accumulator on the recording and on what we make of it. Some recordings it cannot read itself."""
     compared = unreadable = 0
-    for id, body, folded in finished(file, NAME):
+    for id, body, folded in recorded(file, NAME):
         try:
             before = streamed(body)
         except (TypeError, RuntimeError, AssertionError, AttributeError, UserWarning, IndexError):

@@ -13,17 +13,14 @@ from typing import Any
 import pytest
 
 from interlingua import (
-    AuthError,
     Base64Source,
     BlockComplete,
     BlockStart,
     CacheMark,
     Citation,
-    ContextOverflowError,
     DocumentBlock,
     Event,
     ImageBlock,
-    InvalidRequestError,
     Message,
     MessageComplete,
     MessageStart,
@@ -53,10 +50,12 @@ from interlingua import (
     fold,
     unfold,
 )
+from interlingua.testing.differences import plain
+from oracles import sdks
+from oracles.sdks import JSON, InMemory, want
 from shared_data import corpus, needs_shared, stream_bytes
 
-openai = pytest.importorskip("openai", reason="the oracle is the official client: pip install 'interlingua[dev]'")
-httpx = pytest.importorskip("httpx2", reason="what the official client speaks HTTP with")
+openai = want("openai")
 pydantic = pytest.importorskip("pydantic")
 responses = pytest.importorskip("openai.types.responses")
 
@@ -68,34 +67,12 @@ EVENT = pydantic.TypeAdapter(responses.ResponseStreamEvent)
 USAGE = TokenUsage(10, 200, 30, 40, 5)  # fresh, read, written, output, of which reasoning
 
 
-class Server:
-    """A transport that answers everything with the same thing and remembers what it was asked."""
-
-    def __init__(self, status: int, headers: dict[str, str], body: bytes) -> None:
-        self.answer = (status, headers, body)
-        self.asked: list[Any] = []
-
-    def __call__(self, request: Any) -> Any:
-        self.asked.append(request)
-        status, headers, body = self.answer
-        return httpx.Response(status, headers=headers, content=body)
-
-    @property
-    def client(self) -> Any:
-        transport = httpx.MockTransport(self)
-        return openai.OpenAI(api_key="k", max_retries=0, http_client=httpx.Client(transport=transport))
-
-    @property
-    def body(self) -> Json:
-        return json.loads(self.asked[-1].content)
+def answering(body: Json) -> InMemory:
+    return InMemory(openai.OpenAI, 200, JSON, json.dumps(body).encode())
 
 
-def answering(body: Json) -> Server:
-    return Server(200, {"content-type": "application/json"}, json.dumps(body).encode())
-
-
-def streaming(body: bytes) -> Server:
-    return Server(200, {"content-type": "text/event-stream"}, body)
+def streaming(body: bytes) -> InMemory:
+    return InMemory(openai.OpenAI, 200, {"content-type": "text/event-stream"}, body)
 
 
 def streamed(body: bytes) -> tuple[list[Any], Any]:
@@ -110,8 +87,7 @@ def frames_of(body: bytes) -> list[Json]:
 
 
 def said(events: Iterable[Event], request: Request | None = None) -> bytes:
-    encoder = dialect(NAME).stream_encoder(request)
-    body = b"".join(map(encoder.feed, events)) + encoder.close()
+    body = sdks.said(NAME, events, request)
     frames = frames_of(body)
     for frame in frames:
         EVENT.validate_python(frame)
@@ -313,25 +289,6 @@ def test_what_was_asked_is_repeated() -> None:
 
 # -------------------------------------------------------------------------------------------------------- errors
 
-ERRORS = [
-    (RateLimitError("slow down", retry_after=2.0), "RateLimitError", "rate_limit_exceeded"),
-    (RateLimitError("no credit", retryable=False), "RateLimitError", "insufficient_quota"),
-    (AuthError("who?"), "AuthenticationError", "invalid_api_key"),
-    (InvalidRequestError("what?"), "BadRequestError", "invalid_request_error"),
-    (ContextOverflowError("too long"), "BadRequestError", "context_length_exceeded"),
-    (ServerError("oops"), "InternalServerError", "server_error"),
-]
-
-
-@pytest.mark.parametrize(("error", "kind", "code"), ERRORS, ids=[str(row[0]) for row in ERRORS])
-def test_an_error(error: Any, kind: str, code: str) -> None:
-    wire = dialect(NAME).encode_error(error)
-    with pytest.raises(getattr(openai, kind)) as caught:
-        Server(wire.status, wire.headers, wire.body).client.responses.create(**ASK)
-    assert (caught.value.code or caught.value.type, caught.value.body["message"]) == (code, error.message)
-    read = dialect(NAME).decode_error(wire.status, wire.headers, wire.body)
-    assert (type(read), read.retryable, read.retry_after) == (type(error), error.retryable, error.retry_after)
-
 
 def test_a_stream_that_fails() -> None:
     encoder = dialect(NAME).stream_encoder()
@@ -424,12 +381,6 @@ SENT: dict[str, tuple[dict[str, Any], Request]] = {
 }  # fmt: skip
 
 
-def without_marks(value: Any) -> Any:
-    from interlingua.testing.differences import plain
-
-    return plain(value)
-
-
 @pytest.mark.parametrize("name", SENT)
 def test_what_the_client_sends(name: str) -> None:
     arguments, meant = SENT[name]
@@ -437,7 +388,7 @@ def test_what_the_client_sends(name: str) -> None:
     server.client.responses.create(**arguments)
     assert server.asked[-1].url.path == dialect(NAME).encode_request(meant).path
     read = dialect(NAME).decode_request(server.body, dict(server.asked[-1].headers))
-    assert without_marks(read) == without_marks(meant)
+    assert plain(read) == plain(meant)
     assert dialect(NAME).encode_request(read).body == server.body
 
 
