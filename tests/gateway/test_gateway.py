@@ -156,6 +156,18 @@ def test_a_body_whose_model_stands_twice_is_refused(recorded: tuple[Served, Reco
     assert upstream.asked == []
 
 
+@pytest.mark.parametrize("sent", ['{"messages":[], "n":1}', '\n { "messages" : [] }', "{}", "{ }"])
+def test_a_body_without_a_model_goes_to_the_route_of_any_name(sent: str) -> None:
+    with recorder() as upstream:
+        manager: Any = manager_for(upstream)  # type: ignore[arg-type]
+        snapshot = Snapshot(routes={"*": Route(f"{UPSTREAMS[CHAT]}:{MODEL}")})
+        with gateway(State(snapshot, manager=manager)) as running:
+            assert fetch(running.url, "/v1/chat/completions", sent.encode()).status == 200
+        body = upstream.asked[0].body.decode()
+        assert json.loads(body) == {"model": MODEL, **json.loads(sent)}
+        assert body.replace(f'"model":"{MODEL}"', "").replace("{,", "{") == sent
+
+
 # -------------------------------------------------------------------------------------------- other dialect: translated
 
 

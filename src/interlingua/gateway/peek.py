@@ -68,8 +68,12 @@ class Peek:
                 return
 
     def with_value(self, name: str, value: str) -> bytes | None:
-        """The body with another value of a field, all other bytes as they are. None where its place is not certain:
-        it is missing, or a name occurs twice."""
+        """The body with another value of a field, all other bytes as they are; a field that is missing comes first.
+        None where its place is not certain, since a name occurs twice."""
+        if name not in self.fields:
+            at = _after_space(self.body, 0) + 1
+            said = msgspec.json.encode({name: value})[1:-1] + (b"," if self.fields else b"")
+            return b"".join((self.body[:at], said, self.body[at:]))
         span = self._span(name)
         if span is None:
             return None
