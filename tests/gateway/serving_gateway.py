@@ -37,8 +37,8 @@ class Served(NamedTuple):
 
 def manager_for(upstream: LoopbackServer, **settings: Any) -> ProviderManager:
     """Every provider's row, its base URL on loopback."""
-    environment = {"AWS_REGION": "us-east-1"}
-    manager = ProviderManager(environment=environment, on_loss="allow", **settings)
+    settings = {"environment": {"AWS_REGION": "us-east-1"}, "on_loss": "allow", **settings}
+    manager = ProviderManager(**settings)
     for name in UPSTREAMS.values():
         manager.register(name, name, {"api_key": "upstream-key-1234", "base_url": upstream.url, "retry": {"base": 0.0}})
     return manager

@@ -21,6 +21,7 @@ from interlingua.client.embedded import Script, Step
 from interlingua.gateway.admission import Key, hash_key
 from interlingua.gateway.config import Route, Settings, Snapshot
 from interlingua.gateway.state import State
+from interlingua.serving import Entrance, find_entrance
 from interlingua.serving.refusals import TYPES
 from shared_data import SHARED, needs_shared
 
@@ -72,13 +73,14 @@ WRITTEN = {
 }
 
 
-def captured_bodies() -> list[Any]:
-    folder = SHARED / "clients"
-    found: list[Any] = []
-    for path in sorted(folder.glob("*/*.json")):
+def captured_calls() -> list[tuple[Entrance, str, Any]]:
+    """Every call of a model that was captured of a real client: what it asks for, its path and its body."""
+    found: list[tuple[Entrance, str, Any]] = []
+    for path in sorted((SHARED / "clients").glob("*/*.json")):
         captured = json.loads(path.read_text())
-        if captured["method"] == "POST" and isinstance(captured["body"], dict) and "model" in captured["body"]:
-            found.append((captured["path"], captured["body"]))
+        entrance = find_entrance(captured["method"], captured["path"].partition("?")[0])
+        if entrance is not None and entrance.door.kind == "generate":
+            found.append((entrance, captured["path"], captured["body"]))
     return found
 
 
@@ -86,20 +88,25 @@ def captured_bodies() -> list[Any]:
 @pytest.mark.parametrize("way", WRITTEN)
 def test_bodies_of_real_clients_reach_the_provider_byte_for_byte(way: str, recorded: tuple[Served, Recorder]) -> None:
     running, upstream = recorded
-    seen = 0
-    for path, body in captured_bodies():
-        name = next((name for name, (whole, _) in PATHS.items() if path == whole), None)
-        if name is None:
+    seen: set[str] = set()
+    calls = captured_calls()
+    assert len(calls) > 50
+    for entrance, path, body in calls:
+        name = entrance.door.dialect
+        seen.add(name)
+        upstream.asked.clear()
+        if entrance.model is not None:  # nothing of the body is replaced
+            sent = WRITTEN[way]({"model": "nowhere", **body}).encode()
+            assert fetch(running.url, path.replace(entrance.model, f"{name}-x"), sent).status == 200
+            assert upstream.asked[0].body == sent
             continue
         body = {**body, "model": f"{name}-é" if way == "escaped" else f"{name}-x"}
         sent = WRITTEN[way](body).encode()
-        upstream.asked.clear()
         assert fetch(running.url, path, sent).status == 200
         model = json.dumps(body["model"], ensure_ascii=way == "escaped").encode()
         before, _, after = sent.rpartition(model) if way == "last" else sent.partition(model)
         assert upstream.asked[0].body == before + f'"{MODEL}"'.encode() + after
-        seen += 1
-    assert seen > 15
+    assert seen == {CLAUDE, CHAT, RESPONSES, GEMINI}
 
 
 def test_headers_of_the_vendor_go_on_and_credentials_do_not(recorded: tuple[Served, Recorder]) -> None:

@@ -11,8 +11,10 @@ import pytest
 
 from interlingua import (
     DIALECTS,
+    BlockStart,
     InvalidRequestError,
     Message,
+    MessageStart,
     NetworkError,
     Origin,
     Request,
@@ -21,6 +23,7 @@ from interlingua import (
     ThinkingBlock,
     TokenUsage,
     ToolUseBlock,
+    UsageUpdate,
     decode_stream,
     dialect,
     fold,
@@ -190,6 +193,20 @@ def refused(body: Any, name: str) -> tuple[int, Any]:
         refuse_state(body, name)
     wire = dialect(name).encode_error(caught.value)
     return wire.status, json.loads(wire.body)
+
+
+def test_the_usage_that_a_stream_of_messages_begins_with_is_kept() -> None:  # L4
+    usage = TokenUsage(input_tokens=25, cached_input_tokens=10, output_tokens=1)
+    encoder = dialect(CLAUDE).stream_encoder()
+    events = (MessageStart("msg_1", "m"), UsageUpdate(usage), BlockStart(0, TextBlock("")))
+    said = b"".join(map(encoder.feed, events))
+    begun = json.loads(said.split(b"data: ")[1])["message"]
+    assert (begun["usage"]["input_tokens"], begun["usage"]["cache_read_input_tokens"]) == (25, 10)
+    for rest in ((BlockStart(0, TextBlock("")),), ()):
+        encoder = dialect(CLAUDE).stream_encoder()
+        said = b"".join(map(encoder.feed, (MessageStart("msg_1", "m"), *rest)))
+        said += b"" if rest else encoder.fail(NetworkError("cut"))
+        assert json.loads(said.split(b"data: ")[1].split(b"\n")[0])["message"]["usage"]["input_tokens"] == 0
 
 
 def test_a_thread_is_refused_so_that_the_sdk_sends_the_whole_history() -> None:

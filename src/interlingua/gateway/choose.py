@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from ..client.manager import ProviderManager
 from ..errors import AdapterError, InvalidRequestError
+from ..serving import is_name
 from .config import CLAUDE_NAMES, Route, Snapshot
 from .peek import Peek
 
@@ -20,6 +21,8 @@ __all__ = ["SESSION_HEADERS", "find_route", "in_order", "session_of"]
 
 SESSION_HEADERS = ("x-session-id", "x-claude-code-session-id", "session-id", "session_id", "x-session-affinity")
 NOT_FOUND = 404
+LONGEST = 256
+"""How much of a name is told."""
 
 
 def find_route(name: str | None, snapshot: Snapshot, manager: ProviderManager) -> Route:
@@ -30,9 +33,9 @@ def find_route(name: str | None, snapshot: Snapshot, manager: ProviderManager) -
     if name is None:
         raise InvalidRequestError("`model` is missing, and no route is called `*`")
     asked = name.removeprefix(CLAUDE_NAMES)
-    if not snapshot.routes and is_usable(asked, manager):
+    if not snapshot.routes and is_name(asked) and is_usable(asked, manager):
         return Route(asked)
-    raise InvalidRequestError(f"this gateway has no model called {name!r}", provider_status=NOT_FOUND)
+    raise InvalidRequestError(f"this gateway has no model called {name[:LONGEST]!r}", provider_status=NOT_FOUND)
 
 
 def is_usable(name: str, manager: ProviderManager) -> bool:

@@ -5,7 +5,7 @@ Pure: no I/O; the clock and ids are arguments. The gateway is built on it, and `
 
 from .answers import AnswerWriter, asks_for_usage
 from .counting import COUNTERS, Counter, counted_request, write_count
-from .doors import DOORS, PREFIXES, Door, Entrance, find_entrance
+from .doors import DOORS, PREFIXES, Door, Entrance, find_entrance, is_name
 from .facts import KEY_HEADERS, SERVED, Served, find_key
 from .listing import LISTS, Listed, write_model, write_models
 from .refusals import refuse_state, worded
@@ -27,6 +27,7 @@ __all__ = [
     "counted_request",
     "find_entrance",
     "find_key",
+    "is_name",
     "refuse_state",
     "worded",
     "write_count",

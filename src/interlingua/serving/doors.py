@@ -16,7 +16,7 @@ from urllib.parse import unquote
 from msgspec import Struct
 from msgspec.structs import replace
 
-__all__ = ["DOORS", "PREFIXES", "Door", "Entrance", "Kind", "find_entrance"]
+__all__ = ["DOORS", "PREFIXES", "Door", "Entrance", "Kind", "find_entrance", "is_name"]
 
 Kind = Literal[
     "generate", "invoke", "count", "compact", "list", "show", "version", "probe", "accept", "upgrade", "pass"
@@ -240,4 +240,4 @@ def _unsaid(door: Door) -> bool | None:
 
 def is_name(model: str) -> bool:
     """Whether this may be the name of a model: it is put into URLs and headers."""
-    return NAME.fullmatch(model) is not None and not {".", ".."} & set(model.split("/"))
+    return NAME.fullmatch(model) is not None and not {".", ".."} & set(re.split("[/:]", model))

@@ -16,13 +16,17 @@ from ...errors import AdapterError
 from ...types.blocks import Block, Citation, OpaqueBlock, ServerToolUseBlock, TextBlock, ThinkingBlock, ToolUseBlock
 from ...types.events import (
     CitationDelta,
+    Event,
     MessageComplete,
     MessageStart,
     TextDelta,
     ThinkingDelta,
     ToolUseInputDelta,
+    UsageUpdate,
 )
 from ...types.request import Request
+from ...types.response import Response
+from ...types.usage import TokenUsage
 from .errors import ERRORS
 from .facts import NAME, Wire
 from .rows import ANSWER_BLOCKS as BLOCKS, CITATIONS, ENDING
@@ -32,11 +36,27 @@ class Encoder(SerialEncoder):
     def __init__(self, request: Request | None = None) -> None:
         super().__init__()
         self.written = -1  # wire index of the block being written
+        self.opening: MessageStart | None = None  # waits for the next event, which may count its tokens
+
+    def say(self, event: Event) -> bytes:
+        if self.opening is None:
+            return super().say(event)
+        usage = event.usage if isinstance(event, UsageUpdate) else None
+        return self.open_message(usage) + super().say(event)
 
     def start(self, event: MessageStart) -> bytes:
+        self.opening = event
+        return b""
+
+    def open_message(self, usage: TokenUsage | None) -> bytes:
+        event, self.opening = self.opening, None
+        if event is None:
+            return b""
         message: Wire = {"id": event.message_id or "", "type": "message", "role": "assistant"}
         message |= {"model": event.model or "", "content": [], "stop_reason": None, "stop_sequence": None}
         message["usage"] = {"input_tokens": 0, "output_tokens": 0}
+        if usage is not None:
+            message["usage"] |= ENDING.write_counts(Response(usage=usage), {}, Ledger())
         return _event({"type": "message_start", "message": message})
 
     def begin_block(self, event: Opener) -> bytes:
@@ -140,7 +160,7 @@ class Encoder(SerialEncoder):
         return _event({"type": "message_delta", "delta": delta, "usage": usage}) + _event({"type": "message_stop"})
 
     def say_error(self, error: AdapterError) -> bytes:
-        return _event({**ERRORS.body(error), "type": "error"})
+        return self.open_message(None) + _event({**ERRORS.body(error), "type": "error"})
 
 
 def _event(wire: Wire) -> bytes:
