@@ -200,7 +200,7 @@ def test_the_usage_that_a_stream_of_messages_begins_with_is_kept() -> None:  # L
     encoder = dialect(CLAUDE).stream_encoder()
     events = (MessageStart("msg_1", "m"), UsageUpdate(usage), BlockStart(0, TextBlock("")))
     said = b"".join(map(encoder.feed, events))
-    begun = json.loads(said.split(b"data: ")[1])["message"]
+    begun = json.loads(said.split(b"data: ")[1].split(b"\n")[0])["message"]
     assert (begun["usage"]["input_tokens"], begun["usage"]["cache_read_input_tokens"]) == (25, 10)
     for rest in ((BlockStart(0, TextBlock("")),), ()):
         encoder = dialect(CLAUDE).stream_encoder()
