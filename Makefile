@@ -44,12 +44,13 @@ cuts: $(VENV)/dev  ## cut every recorded stream at 200 places: nothing unfinishe
 fuzz: $(VENV)/dev  ## change recorded traffic at random: nothing but our own errors; ARGS="--minutes 10 --seed 7"
 	@$(BIN)/python -m lab.fuzzing $(CORPUS) $(ARGS)
 
-docs: $(VENV)/dev  ## write the generated pages: dialects, reliability, integration, cli, and errors if the recordings are there
+docs: $(VENV)/dev  ## write the generated pages: dialects, reliability, integration, cli, gateway's losses, and errors if the recordings are there
 	@$(BIN)/python -m lab.phrasebook docs/dialects.md
 	@$(BIN)/python -m lab.side_by_side docs/images/side_by_side.svg
 	@$(BIN)/python -m lab.faults docs/reliability.md
 	@$(BIN)/python -m lab.integration docs/integration.md
 	@$(BIN)/python -m lab.command_help docs/cli.md
+	@$(BIN)/python -m lab.lost docs/gateway.md
 	@test ! -d $(CORPUS) || $(BIN)/python -m lab.recorded_errors $(CORPUS) docs/errors.md
 
 compare: $(VENV)/dev  ## six tasks with this library and with others; installs those, and writes docs/comparison.md

@@ -8,7 +8,7 @@ from pathlib import Path
 from msgspec.structs import asdict
 
 from interlingua import Limits
-from lab import phrasebook, side_by_side
+from lab import lost, phrasebook, side_by_side
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 
@@ -16,6 +16,13 @@ DOCS = Path(__file__).resolve().parents[1] / "docs"
 def test_the_phrase_book_is_up_to_date():
     """``make docs`` writes it anew."""
     assert (DOCS / "dialects.md").read_text() == "\n".join(phrasebook.page()) + "\n"
+
+
+def test_the_table_of_what_is_lost_is_up_to_date() -> None:
+    """``make docs`` writes it anew."""
+    page = (DOCS / "gateway.md").read_text()
+    assert page == lost.written(page)
+    assert "| top_k |  | lost | lost |" in page
 
 
 def test_the_picture_shows_what_the_encoders_write() -> None:
