@@ -88,7 +88,9 @@ class State:
     def _listed(self, name: str) -> Listed:
         route = self.snapshot.route(name)
         able = self.manager.capabilities_for(route.names[0] if route is not None else name)
-        return Listed(name, "interlingua", able.max_context_tokens, able.max_output_tokens)
+        told = {"completion": True, "tools": able.tools, "vision": able.images, "thinking": able.thinking}
+        abilities = tuple(word for word, has in told.items() if has)
+        return Listed(name, "interlingua", able.max_context_tokens, able.max_output_tokens, abilities)
 
 
 def _secret(variable: str | None) -> bytes:

@@ -12,6 +12,14 @@ __all__ = ["LISTS", "Listed", "write_model", "write_models"]
 
 EPOCH = "1970-01-01T00:00:00Z"
 METHODS = ("generateContent", "streamGenerateContent", "countTokens")
+ARCHITECTURE = "interlingua"
+DETAILS: dict[str, Json] = {
+    "format": "",
+    "family": "",
+    "families": [],
+    "parameter_size": "",
+    "quantization_level": "",
+}
 CODEX = "client_version="
 """Codex names its version in the query of this one endpoint."""
 
@@ -23,6 +31,8 @@ class Listed(Struct, frozen=True):
     owner: str = "interlingua"
     context_tokens: int | None = None
     output_tokens: int | None = None
+    abilities: tuple[str, ...] = ("completion",)
+    """What it can do, in Ollama's words."""
 
 
 def _anthropic(model: Listed) -> dict[str, Json]:
@@ -44,15 +54,17 @@ def _gemini(model: Listed) -> dict[str, Json]:
 
 
 def _ollama(model: Listed) -> dict[str, Json]:
-    details: dict[str, Json] = {
-        "format": "",
-        "family": "",
-        "families": [],
-        "parameter_size": "",
-        "quantization_level": "",
-    }
     named: dict[str, Json] = {"name": model.name, "model": model.name, "modified_at": EPOCH}
-    return {**named, "size": 0, "digest": "", "details": details}
+    return {**named, "size": 0, "digest": "", "details": DETAILS}
+
+
+def _ollama_shown(model: Listed) -> dict[str, Json]:
+    """Clients look for the window under a key that ends so, whatever the architecture."""
+    info: dict[str, Json] = {"general.architecture": ARCHITECTURE}
+    if model.context_tokens is not None:
+        info[f"{ARCHITECTURE}.context_length"] = model.context_tokens
+    texts = {"modelfile": "", "parameters": "", "template": "", "modified_at": EPOCH}
+    return {**texts, "details": DETAILS, "model_info": info, "capabilities": list(model.abilities)}
 
 
 def _bedrock(model: Listed) -> dict[str, Json]:
@@ -71,13 +83,15 @@ class ListForm(Struct, frozen=True):
 
     model: Callable[[Listed], dict[str, Json]]
     models: Callable[[list[dict[str, Json]]], dict[str, Json]]
+    shown: Callable[[Listed], dict[str, Json]] | None = None
+    """How one is written to who asks for it alone, where that is another form."""
 
 
 LISTS: dict[str, ListForm] = {
     "anthropic-messages": ListForm(_anthropic, _anthropic_list),
     "openai-chat": ListForm(_openai, lambda models: {"object": "list", "data": models}),
     "gemini": ListForm(_gemini, lambda models: {"models": models}),
-    "ollama": ListForm(_ollama, lambda models: {"models": models}),
+    "ollama": ListForm(_ollama, lambda models: {"models": models}, _ollama_shown),
     "bedrock-converse": ListForm(_bedrock, lambda models: {"inferenceProfileSummaries": models}),
 }
 LISTS["openai-responses"] = LISTS["openai-chat"]
@@ -93,4 +107,5 @@ def write_models(models: Sequence[Listed], dialect: str, query: str = "") -> dic
 
 def write_model(model: Listed, dialect: str) -> dict[str, Json]:
     """One model, as the dialect's own clients read it."""
-    return LISTS[dialect].model(model)
+    form = LISTS[dialect]
+    return (form.shown or form.model)(model)
