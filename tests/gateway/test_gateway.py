@@ -411,9 +411,17 @@ def test_a_body_over_the_limit_is_refused_in_the_dialect(client: str, keyed: Ser
 def test_bodies_may_be_packed(keyed: Served) -> None:
     path, body = asking(CHAT)
     payload = json.dumps(body).encode()
-    for encoding, packed in (("gzip", gzip.compress(payload)), ("deflate", zlib.compress(payload))):
+    zstandard, brotli = pytest.importorskip("zstandard"), pytest.importorskip("brotli")
+    zstd = zstandard.ZstdCompressor()
+    packers = {"gzip": gzip.compress, "deflate": zlib.compress, "zstd": zstd.compress, "br": brotli.compress}
+    for encoding, packed in ((name, pack(payload)) for name, pack in packers.items()):
         assert fetch(keyed.url, path, packed, x_api_key="right", content_encoding=encoding).status == 200
-    assert fetch(keyed.url, path, payload, x_api_key="right", content_encoding="gzip").status == 400
+    large = payload + b" " * 100_000
+    for encoding, pack in packers.items():
+        got = fetch(keyed.url, path, pack(large), x_api_key="right", content_encoding=encoding)
+        assert (encoding, got.status) == (encoding, 413)
+        got = fetch(keyed.url, path, payload, x_api_key="right", content_encoding=encoding)
+        assert (encoding, got.status) == (encoding, 400)
     assert fetch(keyed.url, path, payload, x_api_key="right", content_encoding="odd").status == 415
 
 
