@@ -59,7 +59,7 @@ FREE = ("testing", "demo", "cli", "__main__")
 OUTSIDE = ("lab",)
 
 # What the dialects of one vendor say alike: modules beside the folders, which know no dialect themselves.
-KIN = ("openai",)
+KIN = ("claude", "openai")
 
 # What may not appear from the exchange downwards: one call must give the same answer twice, in any loop or none.
 PURE = (

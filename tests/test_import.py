@@ -103,7 +103,7 @@ def test_listing_the_dialects_loads_none() -> None:
 
 def test_a_dialect_is_loaded_alone_and_when_asked_for() -> None:
     seen = witness("import interlingua; interlingua.dialect('anthropic-messages')")
-    assert {name.split(".")[2] for name in dialects_in(seen["modules"])} == {"anthropic_messages"}
+    assert {name.split(".")[2] for name in dialects_in(seen["modules"])} == {"anthropic_messages", "claude"}
 
 
 def test_a_lazy_name_is_there_when_asked_for() -> None:

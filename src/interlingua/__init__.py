@@ -34,7 +34,6 @@ _NAMES = {
         NotConfigured OutputError OverloadedError ParseError RateLimitError RequestTimeoutError ServerError StoreError
         ToolStateError error_type
     """,
-    "codec.detect": "detect_dialect",
     "codec.fold": "fold unfold",
     "codec.grammar": "StreamGrammar",
     "codec.limits": "Limits",
@@ -44,6 +43,7 @@ _NAMES = {
         StreamTranslation build_tool_results decode_stream parse_tool_calls repair_tool_results translate_request
         translate_response translate_stream validate_request validate_tool_results
     """,
+    "dialects.detect": "detect_dialect",
     "dialects": "DIALECTS Dialect StreamDecoder StreamEncoder dialect register_dialect",
     "models.catalogue": "Catalogue Price",
     "models.pricing": "Pricing reprice",

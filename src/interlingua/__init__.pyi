@@ -33,7 +33,6 @@ from .client.many import (
 from .client.media import FetchLimits as FetchLimits, fetch_media as fetch_media, fetch_media_sync as fetch_media_sync
 from .client.models_file import ConfigError as ConfigError
 from .client.secrets import Secret as Secret
-from .codec.detect import detect_dialect as detect_dialect
 from .codec.fold import fold as fold, unfold as unfold
 from .codec.grammar import StreamGrammar as StreamGrammar
 from .codec.limits import Limits as Limits
@@ -59,6 +58,7 @@ from .dialects import (
     dialect as dialect,
     register_dialect as register_dialect,
 )
+from .dialects.detect import detect_dialect as detect_dialect
 from .errors import (
     AdapterError as AdapterError,
     AuthError as AuthError,

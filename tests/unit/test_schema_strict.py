@@ -127,7 +127,7 @@ def test_a_schema_in_the_subset_comes_back_itself(dialect: str) -> None:
 def test_unknown_dialect() -> None:
     for ask in (strict_schema, project_schema):
         with pytest.raises(
-            ValueError, match=r"'morse'; known are anthropic-messages, bedrock-converse, gemini, ollama, open"
+            ValueError, match=r"'morse'; known: anthropic-messages, bedrock-converse, gemini, ollama, open"
         ):
             ask({}, "morse")
 

@@ -14,9 +14,9 @@ from typing import Any, BinaryIO, Literal, NamedTuple, cast
 
 import msgspec
 
-from ..codec.detect import detect_dialect
 from ..codec.limits import Limits
 from ..codec.registry import DIALECTS, dialect as find
+from ..dialects.detect import detect_dialect
 from ..errors import ParseError
 from ..types.base import Json
 from .failures import CommandError

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from ..errors import AdapterError, InvalidRequestError, ParseError
 from ..types.base import Json, Value
@@ -20,6 +20,9 @@ from ..types.tools import Tool, ToolChoice
 from ..types.words import Role
 from .joining import TextJoin
 from .limits import Limits
+
+if TYPE_CHECKING:
+    from .schema.subsets import Subset
 
 __all__ = ["Dialect", "Headers", "StreamDecoder", "StreamEncoder"]
 
@@ -107,6 +110,8 @@ class Dialect(ABC):
     name: ClassVar[str]
     history_key: ClassVar[str] = "messages"
     """Where the protocol's request has its history."""
+    schema_subset: ClassVar[Subset | None] = None
+    """What it takes of JSON Schema; a dialect that does not say it has no strict schemas."""
     text_join: ClassVar[TextJoin] = "apart"
     """How neighbouring texts of a turn that another protocol wrote are written."""
 

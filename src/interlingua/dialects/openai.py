@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ..codec.error_tables import ErrorRow
 from ..codec.json import Wire
+from ..codec.schema.subsets import DATES, SHAPE, Subset, formats, is_plain_pattern, is_primitive, words
 from ..codec.validate import Complaint, Path, brackets
 from ..errors import (
     AdapterError,
@@ -76,3 +77,29 @@ def refusal(said: str, wrong: Complaint) -> tuple[Wire, str]:
     code = CODES.get(wrong.fault)
     error = {"message": said, "type": "invalid_request_error", "param": brackets(wrong.path) or None, "code": code}
     return {"error": error}, code or "invalid_request_error"
+
+
+# ------------------------------------------------------------------------------------------------------------ schemas
+
+# https://platform.openai.com/docs/guides/structured-outputs#supported-schemas; formats of numbers as recorded.
+SCHEMA = Subset(
+    keywords=SHAPE
+    | words("$schema $ref $defs definitions const additionalProperties pattern format multipleOf")
+    | words("minimum maximum exclusiveMinimum exclusiveMaximum minItems maxItems"),
+    accepts={
+        "enum": is_primitive,
+        "const": lambda value, node: not isinstance(value, dict | list),
+        "pattern": is_plain_pattern,
+        "format": formats({"string": DATES, "integer": None, "number": None}),
+    },
+    typed=True,
+    strict=True,
+    all_required=True,
+    limits={
+        "properties": 5000,
+        "levels of objects": 10,
+        "enum values": 1000,
+        "characters of names and enum values": 120_000,
+        "characters in an enum of more than 250": 15_000,
+    },
+)

@@ -9,9 +9,25 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from interlingua.codec.schema.project import TOO_DEEP, Projection, projected
-from interlingua.codec.schema.subsets import GEMINI_SCHEMA
+from interlingua.codec.schema.subsets import SHAPE, Subset, formats, is_strings_or_numbers, words
 from interlingua.codec.schema.walk import ASSERTIONS, Schema, branches_of, declared_types, is_list, is_schema, type_of
 
+# https://ai.google.dev/api/caching#Schema; `nullable` and `example` are written last.
+GEMINI_SCHEMA = Subset(
+    keywords=SHAPE
+    | words("minItems maxItems minLength maxLength minProperties maxProperties minimum maximum pattern format")
+    | words("propertyOrdering default examples"),
+    accepts={
+        "enum": is_strings_or_numbers,
+        "items": lambda value, node: isinstance(value, dict),
+        "examples": lambda value, node: is_list(value) and len(value) == 1,
+        "format": formats(
+            {"string": words("date-time enum"), "integer": words("int32 int64"), "number": words("float double")}
+        ),
+    },
+    typed=True,
+    null_in_enum=False,
+)
 # Type words by their number, which some clients send: protobuf's JSON form allows it.
 UNSPECIFIED = "type_unspecified"
 TYPES = (UNSPECIFIED, "string", "number", "integer", "boolean", "array", "object", "null")

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from interlingua.codec.schema.narrow import Narrowed, narrow
 from interlingua.codec.schema.rewrite import Rewriter
-from interlingua.codec.schema.subsets import PROJECTED, Subset, known_dialect
+from interlingua.codec.schema.subsets import Subset, subset_of
 from interlingua.codec.schema.walk import Schema
 
 TOO_DEEP = "#: dropped, for it is nested deeper than Python's stack"
@@ -23,11 +23,11 @@ def project_schema(schema: Schema, dialect: str) -> Projection:
     Gemini: for `parametersJsonSchema` and `responseJsonSchema` (the older `parameters`: ``to_gemini_schema``).
     Ollama: for tools only; its `format` takes any schema. The other dialects take any schema for a tool.
     """
-    subset = PROJECTED.get(known_dialect(dialect))
-    if subset is None:
+    subset = subset_of(dialect)
+    if subset.strict:
         return Projection(schema, ())
     projection = projected(schema, subset)
-    if "description" in projection.schema and dialect in NO_ROOT_DESCRIPTION:
+    if "description" in projection.schema and not subset.described_root:
         rest = {key: value for key, value in projection.schema.items() if key != "description"}
         return Projection(rest, (*projection.changes, "#: dropped description: parameters have none of their own"))
     return projection
@@ -35,11 +35,11 @@ def project_schema(schema: Schema, dialect: str) -> Projection:
 
 def narrow_tool(schema: Schema, dialect: str) -> Narrowed | None:
     """The change that ``project_schema`` makes to the parameters of a tool, where that is simple; else None."""
-    subset = PROJECTED.get(dialect)
-    if subset is None or schema.get("type") != "object":
+    subset = subset_of(dialect)
+    if subset.strict or schema.get("type") != "object":
         return None
     found = narrow(schema, subset)
-    if found is None or dialect not in NO_ROOT_DESCRIPTION:
+    if found is None or subset.described_root:
         return found
     described = "description" in schema or (found.change is not None and "description" in dict(found.change.said))
     return None if described else found
@@ -52,7 +52,3 @@ def projected(schema: Schema, subset: Subset) -> Projection:
     except RecursionError:
         return Projection({"type": "object"}, (TOO_DEEP,))
     return Projection(rewritten if rewriter.changes else schema, tuple(rewriter.changes))
-
-
-# ToolFunctionParameters in https://github.com/ollama/ollama/blob/main/api/types.go
-NO_ROOT_DESCRIPTION = frozenset(("ollama",))

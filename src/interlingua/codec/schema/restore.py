@@ -9,7 +9,7 @@ from typing import Any
 from interlingua.codec.schema.conjoin import alternatives, conjoined, direct_refs
 from interlingua.codec.schema.nulls import allows_null
 from interlingua.codec.schema.strict import strict_schema
-from interlingua.codec.schema.subsets import STRICT, known_dialect
+from interlingua.codec.schema.subsets import subset_of
 from interlingua.codec.schema.walk import (
     Schema,
     branches_of,
@@ -31,8 +31,8 @@ def restore_optional(input: Schema, schema: Schema, dialect: str = "openai-chat"
     ``schema`` is the one that the tool's author declared. Returns ``input`` itself if there is nothing to remove:
     if the dialect keeps optional properties, if the schema could not be made strict, if the value does not fit.
     """
-    subset = STRICT.get(known_dialect(dialect))
-    if subset is None or not subset.all_required or not _has_null(input) or not strict_schema(schema, dialect).strict:
+    subset = subset_of(dialect)
+    if not subset.all_required or not _has_null(input) or not strict_schema(schema, dialect).strict:
         return input
     restored: Schema = without_added_nulls(input, schema)
     return restored

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from interlingua.codec.schema.project import project_schema
 from interlingua.codec.schema.rewrite import Rewriter
-from interlingua.codec.schema.subsets import STRICT, known_dialect
+from interlingua.codec.schema.subsets import subset_of
 from interlingua.codec.schema.walk import (
     Schema,
     branches_of,
@@ -33,14 +33,14 @@ def strict_schema(schema: Schema, dialect: str) -> StrictSchema:
     Tools and output schemas alike: the root must be an object. Gemini and Ollama have no strict flag, so there the
     result is what ``project_schema`` gives. The way back for values is ``restore_optional``.
     """
-    subset = STRICT.get(known_dialect(dialect))
-    if subset is None:
+    subset = subset_of(dialect)
+    if not subset.strict:
         projection = project_schema(schema, dialect)
         return StrictSchema(projection.schema, True, projection.changes)
     try:
         rewriter = Rewriter(schema, subset)
         rewritten = rewriter.rewritten()
-        obstacles = rewriter.obstacles or list(_excesses(rewritten, LIMITS[dialect]))
+        obstacles = rewriter.obstacles or list(_excesses(rewritten, subset.limits))
     except RecursionError:
         return StrictSchema(schema, False, ("#: cannot be strict: nested deeper than Python's stack",))
     if obstacles:
@@ -119,19 +119,4 @@ MEASURES: Mapping[str, Measure] = {
     "characters in an enum of more than 250": _long_enum_characters,
     "optional properties": _optional,
     "properties with a union type": _unions,
-}
-_OPENAI_LIMITS = {
-    "properties": 5000,
-    "levels of objects": 10,
-    "enum values": 1000,
-    "characters of names and enum values": 120_000,
-    "characters in an enum of more than 250": 15_000,
-}
-# The vendor counts 24 and 16 over all strict schemas of a request; 16 unions in one schema were refused as too complex.
-_ANTHROPIC_LIMITS = {"optional properties": 24, "properties with a union type": 15}
-LIMITS: Mapping[str, Mapping[str, int]] = {
-    "openai-chat": _OPENAI_LIMITS,
-    "openai-responses": _OPENAI_LIMITS,
-    "anthropic-messages": _ANTHROPIC_LIMITS,
-    "bedrock-converse": _ANTHROPIC_LIMITS,
 }

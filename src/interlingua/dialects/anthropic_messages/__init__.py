@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ...codec.issuer import kindred
 from ...codec.ledger import Ledger
 from ...codec.wire_dialect import Functions, WireDialect
+from .. import claude
 from .encoder import Encoder
 from .errors import ERRORS, REQUIREMENTS
 from .facts import NAME
@@ -21,6 +21,7 @@ class AnthropicMessages(WireDialect):
     unsaid_choices = ("allowed",)
     text_join = "one"
     errors, requirements = ERRORS, REQUIREMENTS
+    schema_subset = claude.SCHEMA
     functions = Functions[Ledger](
         read_request=read_request,
         write_request=lambda request, target, provider: write_request(request, target),
@@ -29,7 +30,7 @@ class AnthropicMessages(WireDialect):
         decoder=Decoder,
         encoder=Encoder,
         write_messages=lambda messages, target, ledger, provider: write_messages(
-            kindred(messages, NAME, target), target, ledger
+            claude.kindred(messages, NAME, target), target, ledger
         ),
         write_system=lambda system, target, ledger, provider: write_system(system, ledger, None),
         write_tools=lambda tools, target, ledger, provider: write_tools(tools, ledger),

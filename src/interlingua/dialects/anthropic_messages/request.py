@@ -12,7 +12,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ...codec.history import PLACEHOLDER, has_calls, leading_system, stub_tools
-from ...codec.issuer import kindred
 from ...codec.json import is_array, is_dict
 from ...codec.kinds import REFUSED
 from ...codec.ledger import Ledger
@@ -25,6 +24,7 @@ from ...types.capabilities import Target
 from ...types.loss import Encoded
 from ...types.request import Request
 from ...types.tools import Tool, ToolChoice
+from .. import claude
 from .facts import DEFAULT_MAX_TOKENS, NAME, PATH, VERSION, Wire
 from .rows import CHOICE, PARAMS, TOOLS
 from .thinking import read_thinking, write_thinking
@@ -163,7 +163,9 @@ def write_history(request: Request, body: Wire, target: Target | None, mark: Wir
     if system and (said := write_system(system, ledger, mark.get("system"))):
         body["system"] = said
     if request.messages or mark.get("messages") != "absent":
-        body["messages"] = write_messages(kindred(request.messages, NAME, target, request.model), target, ledger, skip)
+        body["messages"] = write_messages(
+            claude.kindred(request.messages, NAME, target, request.model), target, ledger, skip
+        )
     if body.get("messages") == [] and system and mark.get("messages") != "empty":
         body["messages"] = [{"role": "user", "content": [{"type": "text", "text": PLACEHOLDER}]}]
         ledger.lose("added", f"{NAME} requires a message; a placeholder was added", "messages")

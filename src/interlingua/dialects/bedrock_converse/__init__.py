@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ...codec.issuer import kindred
 from ...codec.wire_dialect import Functions, WireDialect
+from .. import claude
 from .encoder import Encoder
 from .errors import ERRORS, REQUIREMENTS
 from .facts import NAME
@@ -20,6 +20,7 @@ class BedrockConverse(WireDialect):
     name = NAME
     unsaid_choices = ("allowed",)
     errors, requirements = ERRORS, REQUIREMENTS
+    schema_subset = claude.SCHEMA
     functions = Functions[RequestLedger](
         read_request=lambda body, headers, model, stream, provider: read_request(body, model, stream, provider),
         write_request=lambda request, target, provider: write_request(request, target),
@@ -28,7 +29,7 @@ class BedrockConverse(WireDialect):
         decoder=Decoder,
         encoder=lambda request: Encoder(),
         write_messages=lambda messages, target, ledger, provider: write_messages(
-            kindred(messages, NAME, target), target, ledger
+            claude.kindred(messages, NAME, target), target, ledger
         ),
         write_system=lambda system, target, ledger, provider: write_system(system, ledger),
         write_tools=lambda tools, target, ledger, provider: write_tools(tools, ledger),

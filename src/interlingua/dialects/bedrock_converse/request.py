@@ -19,7 +19,6 @@ from msgspec.structs import replace
 
 from ...codec.arguments import parse_object
 from ...codec.history import PLACEHOLDER, has_calls, leading_system, stub_tools
-from ...codec.issuer import kindred
 from ...codec.json import Wire, is_array, is_object
 from ...codec.kinds import REFUSED
 from ...codec.ledger import Ledger
@@ -34,6 +33,7 @@ from ...types.capabilities import Target
 from ...types.loss import Encoded
 from ...types.request import Request, Thinking
 from ...types.tools import ServerTool, Tool, ToolChoice, ToolDefinition
+from .. import claude
 from .facts import NAME
 from .rows import CHOICE, CLAUDE_THINKING, NOVA_THINKING, PARAMS, TOOLS, with_points, write_with_point
 from .rules import RequestLedger
@@ -231,7 +231,7 @@ def write_history(request: Request, body: Wire, target: Target | None, mark: Wir
         system = write_system(placed, ledger)
     if system:
         body["system"] = system
-    turns = write_messages(kindred(request.messages, NAME, target, request.model), target, ledger, skip)
+    turns = write_messages(claude.kindred(request.messages, NAME, target, request.model), target, ledger, skip)
     if turns:
         body["messages"] = turns
     elif request.messages or ("messages" not in mark and "messages" not in request.extras.get(NAME, {})):

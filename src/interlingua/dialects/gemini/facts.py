@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 from ...codec.json import is_array
 from ...codec.key_spelling import KeySpelling
+from ...codec.schema.subsets import SHAPE, Subset, is_strings_or_numbers, words
 from ...types.base import Json
 
 NAME = "gemini"
@@ -65,3 +66,14 @@ def as_it_came(mark: Mapping[str, Json], key: str) -> list[Json] | None:
     """
     found = mark.get(key)
     return found if is_array(found) else None
+
+
+# https://ai.google.dev/api/generate-content#FIELDS.response_json_schema
+# The bounds of strings, `default` and `uniqueItems` as recorded.
+SUBSET = Subset(
+    keywords=SHAPE
+    | words("$schema $id $anchor $ref $defs prefixItems minItems maxItems minimum maximum oneOf additionalProperties")
+    | words("propertyOrdering format default minLength maxLength pattern uniqueItems"),
+    accepts={"enum": is_strings_or_numbers},
+    null_in_enum=False,
+)

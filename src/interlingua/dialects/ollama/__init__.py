@@ -5,7 +5,7 @@ from __future__ import annotations
 from ...codec.ledger import Ledger
 from ...codec.wire_dialect import Functions, WireDialect
 from .errors import ERRORS, REQUIREMENTS
-from .facts import NAME
+from .facts import NAME, SUBSET
 from .request import lose_choice, read_request, write_request, write_system, write_tools
 from .response import read_response, write_response
 from .stream import Decoder, Encoder
@@ -19,6 +19,7 @@ class Ollama(WireDialect):
     in_pieces = False
     unsaid_choices = ("none", "specific", "allowed")
     errors, requirements = ERRORS, REQUIREMENTS
+    schema_subset = SUBSET
     functions = Functions[Ledger](
         read_request=lambda body, headers, model, stream, provider: read_request(body, model, stream, provider),
         write_request=lambda request, target, provider: write_request(request, target),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ...codec.schema.subsets import SHAPE, Subset
 from ...types.base import Json
 
 NAME = "ollama"
@@ -38,3 +39,8 @@ UNKNOWN_PICTURE = "application/octet-stream"
 def media_type(data: str) -> str:
     """What a picture is, by its first characters."""
     return next((kind for start, kind in PICTURES if data.startswith(start)), UNKNOWN_PICTURE)
+
+
+# ToolProperty and ToolFunctionParameters in https://github.com/ollama/ollama/blob/main/api/types.go: a typed parser,
+# which drops all else.
+SUBSET = Subset(keywords=SHAPE - {"title"}, described_root=False)

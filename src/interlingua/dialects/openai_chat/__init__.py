@@ -6,6 +6,7 @@ from ...codec.ledger import Ledger
 from ...codec.wire_dialect import Functions, WireDialect
 from ...types.messages import Message
 from ...types.response import Response
+from .. import openai
 from .encoder import Encoder
 from .errors import ERRORS, REQUIREMENTS
 from .facts import NAME, QUIRKS, Quirks, quirks_of
@@ -21,6 +22,7 @@ class OpenAIChat(WireDialect):
     name = NAME
     bare_errors = False
     errors, requirements = ERRORS, REQUIREMENTS
+    schema_subset = openai.SCHEMA
     functions = Functions[Ledger](
         read_request=lambda body, headers, model, stream, provider: read_request(body, model, stream, provider),
         write_request=write_request,

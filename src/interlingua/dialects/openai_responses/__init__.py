@@ -5,6 +5,7 @@ from __future__ import annotations
 from ...codec.wire_dialect import Functions, WireDialect
 from ...types.messages import Message
 from ...types.response import Response
+from .. import openai
 from .encoder import Encoder
 from .errors import ERRORS, REQUIREMENTS
 from .facts import NAME
@@ -24,6 +25,7 @@ class OpenAIResponses(WireDialect):
     text_join = "parts"
     bare_errors = False
     errors, requirements = ERRORS, REQUIREMENTS
+    schema_subset = openai.SCHEMA
     functions = Functions[Scribe](
         read_request=lambda body, headers, model, stream, provider: read_request(body, model, stream, provider),
         write_request=lambda request, target, provider: write_request(request, target),

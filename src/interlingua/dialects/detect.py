@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ..codec.json import is_dict, is_list
 from ..errors import ParseError
 from ..types.base import Json
-from .json import is_dict, is_list
 
 __all__ = ["detect_dialect"]
 
