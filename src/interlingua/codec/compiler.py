@@ -29,10 +29,9 @@ from .kinds import OMIT
 from .rows import Field, Row
 from .source import INDENT, Source, source_of
 from .table import Table
-from .writers import compile_choice, compile_constants, compile_putter, compile_writer, condition, function_name
+from .writers import compile_constants, compile_putter, compile_writer, condition, function_name
 
 __all__ = [
-    "compile_choice",
     "compile_constants",
     "compile_putter",
     "compile_reader",

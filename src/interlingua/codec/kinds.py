@@ -274,8 +274,13 @@ class Each(Kind):
             source.fail_if(f"REFUSED in {var}")
 
     def emit_write(self, source: Source, var: str) -> None:
-        source.line(f"{var} = [{source.bind(self.table.writers)}[type(item)](item) for item in {var}]")
-        source.fail_if(f"None in {var}")
+        source.line(f"{var}, items = [], {var}")  # for a few items a comprehension costs more
+        source.line("for item in items:")
+        source.depth += 1
+        source.line(f"item = {source.bind(self.table.writers)}[type(item)](item)")
+        source.fail_if("item is None")
+        source.line(f"{var}.append(item)")
+        source.depth -= 1
 
 
 class Texts(Each):

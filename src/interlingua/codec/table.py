@@ -180,11 +180,7 @@ class Table:
 
     def _writer(self, type: type) -> Callable[[Any], Wire | None]:
         rows = self.by_type.get(type, [])
-        writer: Callable[[Any], Wire | None]
-        if len(rows) == 1 or (rows and not rows[0].fixed and rows[0].when is None):  # the first suits all values
-            writer = compiler().compile_writer(self, rows[0])
-        else:
-            writer = compiler().compile_choice(self, rows, type)
+        writer: Callable[[Any], Wire | None] = compiler().compile_writer(self, rows) if rows else _give_up
         self.writers[type] = writer
         return writer
 
@@ -356,6 +352,10 @@ def _may_write(other: Row, row: Row) -> bool:
     """Whether one row would write what another one reads. Different conditions of rows exclude each other."""
     same = other.when is None or row.when is None or other.when is row.when
     return same and row.fixed.items() >= other.fixed.items()
+
+
+def _give_up(value: Any) -> None:
+    """Write nothing: no row has this type."""
 
 
 def _noun(value: Any) -> str:

@@ -15,7 +15,7 @@ from .rows import Field, Row, Rule
 from .source import Source
 from .table import Table
 
-__all__ = ["compile_choice", "compile_constants", "compile_putter", "compile_writer", "condition", "function_name"]
+__all__ = ["compile_constants", "compile_putter", "compile_writer", "condition", "function_name"]
 
 EMPTY: dict[str, Any] = {}
 
@@ -23,9 +23,12 @@ EMPTY: dict[str, Any] = {}
 Writer = Callable[[Any], Any]
 
 
-def compile_writer(table: Table, row: Row) -> Writer:
-    """A function that writes a value of this row, or gives None."""
-    return _compile(table, row, "write")
+def compile_writer(table: Table, rows: Sequence[Row]) -> Writer:
+    """A function that writes a value by the first of some rows of its type that suits it, or gives None.
+
+    It is the code of the first row. The code of the others, which it hands other values to, is made on first use.
+    """
+    return _compile(table, rows[0], "write", others=rows[1:])
 
 
 def compile_putter(table: Table, row: Row) -> Writer:
@@ -33,16 +36,22 @@ def compile_putter(table: Table, row: Row) -> Writer:
     return _compile(table, row, "put")
 
 
-def _compile(table: Table, row: Row, verb: str, *, has_marks: bool = False, is_chosen: bool = False) -> Writer:
+def _compile(
+    table: Table, row: Row, verb: str, *, has_marks: bool = False, others: Sequence[Row] = ()
+) -> Writer:
     """Code for values without marks. Values that have some are written by other code, which is made on first use."""
     source = Source("return None")
     source.has_marks = has_marks
+    foreign = _not_of(source, row) if verb == "write" else []
+    if foreign and others:
+        source.bound["by_others"] = cache(lambda: compile_writer(table, others))
+        source.line(f"if {' or '.join(foreign)}: return by_others()(value)")
     if has_marks:
         _write_head(source, table, row)
     elif "forms" in row.type.__struct_fields__:
-        source.bound["with_marks"] = cache(lambda: _compile(table, row, verb, has_marks=True, is_chosen=is_chosen))
+        source.bound["with_marks"] = cache(lambda: _compile(table, row, verb, has_marks=True))
         source.line("if value.forms: return with_marks()(value)")
-    unusual = _not_of(source, row) if verb == "write" and not is_chosen else []
+    unusual = [] if others else foreign
     unusual += [f"value.{field.name}{_differs(source, field)}" for field in row.fields if not field.key]
     if unusual:
         source.fail_if(" or ".join(unusual))
@@ -69,22 +78,6 @@ def compile_constants(table: Table, row: Row) -> Callable[[Any, Any], None]:
             source.line(f"if {missing} and find(wire, {path}) is ABSENT: put(wire, {path}, {field.default!r})")
     writer: Any = source.compile(function_name("complete", table, row), "wire, marks")
     return cast("Callable[[Any, Any], None]", writer)
-
-
-def compile_choice(table: Table, rows: Sequence[Row], kind: type) -> Writer:
-    """A function that writes a value by the first of some rows that suits it, or gives None."""
-    source = Source("return None")
-    conditions: list[str] = []
-    for row in rows:
-        condition = " or ".join(_not_of(source, row))
-        if condition not in conditions:
-            writer = _compile(table, row, "write", is_chosen=True)
-            if not condition and not conditions:
-                return writer
-            conditions.append(condition)
-            source.line(f"if not ({condition or False}): return {source.bind(writer)}(value)")
-    source.line("return None")
-    return source.compile(f"choose_{kind.__name__}", "value")
 
 
 def _not_of(source: Source, row: Row) -> list[str]:
@@ -123,7 +116,7 @@ def _write_fields(source: Source, table: Table, row: Row, constants: Sequence[Fi
     others: list[tuple[Field, str]] = []
     absent: list[tuple[Field, str]] = []
     for at, field in enumerate(row.fields):
-        if not field.key or field.constant:
+        if not field.key or field.constant or (not source.has_marks and _is_refused(table, row, field)):
             continue
         if field.names and cast("Any", field.kind).quick_write is not None:
             fields = ", ".join([f"value.{name}" for name in field.names])
@@ -146,6 +139,13 @@ def _write_fields(source: Source, table: Table, row: Row, constants: Sequence[Fi
         _write_other(source, field, var)
     if source.has_marks and (blanks := _blanks(row)):
         source.fail_if(f"spelling and not {source.bind(partial(_write_blanks, blanks))}(spelling, value, wire)")
+
+
+def _is_refused(table: Table, row: Row, field: Field) -> bool:
+    """Whether a rule, which was asked before, lets no value of an optional field pass."""
+    if field.required or field.filler is not OMIT or field.default is not None:
+        return False
+    return any(rule.source == f"{{0}}.{field.name} is None" for rule in table.rules(row))
 
 
 def _write_required(source: Source, field: Field, var: str) -> str:
