@@ -71,10 +71,15 @@ def _of_others(message: Message, ledger: Ledger) -> Iterator[tuple[int, Block]]:
 
 def issued(messages: Sequence[Message], dialect: str) -> Sequence[Message]:
     """Calls and results under the ids that this protocol's servers gave them, where a conversation has its own."""
-    answers = [turn for turn in messages if turn.role is _ASSISTANT]
-    named = [block.native_ids for turn in answers for block in turn.content if type(block) is ToolUseBlock]
-    if not any(named):
-        return messages
+    for turn in messages:
+        if turn.role is _ASSISTANT:
+            for block in turn.content:
+                if type(block) is ToolUseBlock and block.native_ids:
+                    return _issued(messages, dialect)
+    return messages
+
+
+def _issued(messages: Sequence[Message], dialect: str) -> Sequence[Message]:
     given: dict[str, str] = {}
     found: list[Message] = []
     for message in messages:

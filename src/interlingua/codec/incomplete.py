@@ -122,9 +122,10 @@ def cut_history(messages: Sequence[Message], dialect: str) -> Shortened[tuple[Me
     A user message that holds results, built by hand, is read as a tool message and a user message joined to it.
     """
     for turn in messages:
-        if turn.role is not _TOOL:
+        role = turn.role
+        if role is not _TOOL:
             for block in turn.content:
-                if block.incomplete or (type(block) is _RESULT and turn.role is _USER):
+                if block.incomplete or (role is _USER and type(block) is _RESULT):
                     return _cut_history(messages, dialect)
     return None
 

@@ -276,11 +276,9 @@ class Each(Kind):
     def emit_write(self, source: Source, var: str) -> None:
         source.line(f"{var}, items = [], {var}")  # for a few items a comprehension costs more
         source.line("for item in items:")
-        source.depth += 1
-        source.line(f"item = {source.bind(self.table.writers)}[type(item)](item)")
-        source.fail_if("item is None")
-        source.line(f"{var}.append(item)")
-        source.depth -= 1
+        source.line(f"    item = {source.bind(self.table.writers)}[type(item)](item)")
+        source.line(f"    if item is None: {source.fail}")
+        source.line(f"    {var}.append(item)")
 
 
 class Texts(Each):

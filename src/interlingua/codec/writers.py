@@ -36,9 +36,7 @@ def compile_putter(table: Table, row: Row) -> Writer:
     return _compile(table, row, "put")
 
 
-def _compile(
-    table: Table, row: Row, verb: str, *, has_marks: bool = False, others: Sequence[Row] = ()
-) -> Writer:
+def _compile(table: Table, row: Row, verb: str, *, has_marks: bool = False, others: Sequence[Row] = ()) -> Writer:
     """Code for values without marks. Values that have some are written by other code, which is made on first use."""
     source = Source("return None")
     source.has_marks = has_marks
@@ -143,9 +141,10 @@ def _write_fields(source: Source, table: Table, row: Row, constants: Sequence[Fi
 
 def _is_refused(table: Table, row: Row, field: Field) -> bool:
     """Whether a rule, which was asked before, lets no value of an optional field pass."""
-    if field.required or field.filler is not OMIT or field.default is not None:
+    if field.required or field.filler is not OMIT:
         return False
-    return any(rule.source == f"{{0}}.{field.name} is None" for rule in table.rules(row))
+    none = f"not {{0}}.{field.name}" if field.default == () else f"{{0}}.{field.name} is None"
+    return (field.default is None or field.default == ()) and any(rule.source == none for rule in table.rules(row))
 
 
 def _write_required(source: Source, field: Field, var: str) -> str:

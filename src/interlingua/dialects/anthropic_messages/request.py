@@ -183,12 +183,13 @@ def write_history(request: Request, body: Wire, target: Target | None, mark: Wir
 
 
 def write_tools(tools: Sequence[Tool], ledger: Ledger) -> list[Wire]:
+    usual: list[Wire] | None = TOOLS.write_each_usual(tools)
+    if usual is not None:
+        return usual
     written: list[Wire] = []
     for index, tool in enumerate(tools):
-        wire = TOOLS.write_usual(tool)
-        if wire is None:
-            ledger.where = ("tools", index)
-            wire = TOOLS.interpret_write(tool, ledger)
+        ledger.where = ("tools", index)
+        wire = TOOLS.write(tool, ledger)
         if wire is not None:
             written.append(wire)
     ledger.where = ()

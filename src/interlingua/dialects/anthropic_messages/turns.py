@@ -29,7 +29,7 @@ USER, ASSISTANT, TOOL = Role.user, Role.assistant, Role.tool  # attribute access
 ROLES = {"user": Role.user, "assistant": Role.assistant, "system": Role.system}
 ROLE_WORDS = {Role.user: "user", Role.tool: "user", Role.assistant: "assistant", Role.system: "system"}
 read_block = BLOCKS.read
-write_anyones = BLOCKS.only(TextBlock, ToolUseBlock, ToolResultBlock).write_usual  # no matter who issued them
+write_anyones = BLOCKS.only(TextBlock, ToolUseBlock, ToolResultBlock).write_each_usual  # no matter who issued them
 
 # ------------------------------------------------------------------------------------------------------------- reading
 
@@ -158,8 +158,8 @@ def write_usual_turn(message: Message) -> Wire | None:
     """A turn of texts, calls and results with nothing to remember about it, whoever wrote it; None for others."""
     if message.extras or message.forms or not message.content:
         return None
-    content = [write_anyones(block) for block in message.content]
-    return None if None in content else {"role": ROLE_WORDS[message.role], "content": content}
+    content = write_anyones(message.content)
+    return None if content is None else {"role": ROLE_WORDS[message.role], "content": content}
 
 
 def trim_prefill(turn: Wire, message: Message, index: int, ledger: Ledger) -> None:

@@ -41,9 +41,7 @@ ROLES = {"user": USER, "assistant": ASSISTANT, "system": SYSTEM}
 BLOCKS = {"user": USER_BLOCKS, "assistant": ASSISTANT_BLOCKS, "system": SYSTEM_TURN_BLOCKS}
 ROLE_WORDS = {USER: "user", TOOL: "user", ASSISTANT: "assistant", SYSTEM: "system"}
 ANYONES = {
-    word: table.only(
-        TextBlock, ToolUseBlock, ToolResultBlock, cache=unsaid(f"{NAME} has cache points of their own")
-    ).writers
+    word: table.only(TextBlock, ToolUseBlock, ToolResultBlock, cache=unsaid(f"{NAME} has cache points of their own"))
     for word, table in BLOCKS.items()
 }
 """Writers of the blocks that are written no matter who issued them. A cache mark makes a block of its own."""
@@ -289,9 +287,8 @@ def write_usual_history(messages: Sequence[Message]) -> list[Wire] | None:
         word = "user" if word == "assistant" else "assistant"
         if message.extras or message.forms or (role is TOOL and not turns):
             return None
-        writers = ANYONES[word]
-        content = [writers[block.__class__](block) for block in message.content]
-        if not content or not all(content):
+        content = ANYONES[word].write_each_usual(message.content)
+        if not content:
             return None
         turns.append({"role": word, "content": content})
     return turns
@@ -301,9 +298,7 @@ def write_usual(message: Message) -> list[Json] | None:
     """The texts, calls and results of a message without marks or residue, whoever wrote it; None for others."""
     if message.extras or message.forms:
         return None
-    writers = ANYONES[ROLE_WORDS[message.role]]
-    content = [writers[block.__class__](block) for block in message.content]
-    return content if content and all(content) else None
+    return ANYONES[ROLE_WORDS[message.role]].write_each_usual(message.content) or None
 
 
 def _gives_way(message: Message, follower: Message | None) -> bool:

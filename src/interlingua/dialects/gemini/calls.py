@@ -94,22 +94,28 @@ class History:
     ``signing``: the reader refuses calls without a signature. Messages are named by their place among ``numbered``.
     """
 
-    __slots__ = ("calls", "names", "numbered", "orders", "read", "reader", "signing", "unnamed")
+    __slots__ = ("names", "numbered", "orders", "read", "reader", "signing", "unnamed")
 
     def __init__(self, numbered: Sequence[tuple[int, Message]], *, signing: bool = False) -> None:
         self.numbered, self.signing = numbered, signing
-        self.calls = [block for _, turn in numbered for block in turn.content if type(block) is ToolUseBlock]
-        self.unnamed = not all(map(_has_id, [call for call in self.calls if call.forms]))
-        self.read = 0  # how many messages were read
-        self.names: dict[str, str] = {}
         self.orders: dict[str, tuple[int, int]] = {}
         self.reader: Origin | None = None  # one that is known to be the reader itself
+        self.unnamed = False
+        names: dict[str, str] = {}
+        calls = 0
+        for _, turn in numbered:
+            for block in turn.content:
+                if type(block) is ToolUseBlock:
+                    names[block.id] = block.name
+                    calls += 1
+                    if block.forms and not _has_id(block):
+                        self.unnamed = True
+        at_once = not self.unnamed and len(names) == calls  # nothing depends on which come first
+        self.names: dict[str, str] = names if at_once else {}
+        self.read = len(numbered) if at_once else 0  # how many messages were read
 
     def read_calls(self, place: int) -> None:
-        """Know the calls before a message. All are read at once, where nothing depends on which come first."""
-        if not (self.read or self.unnamed):
-            self.names = {call.id: call.name for call in self.calls}
-            self.read = len(self.numbered) if len(self.names) == len(self.calls) else 0
+        """Know the calls before a message."""
         for turn in range(self.read, place):
             for at, block in enumerate(self.numbered[turn][1].content):
                 if type(block) is ToolUseBlock:

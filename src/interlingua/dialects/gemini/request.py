@@ -236,14 +236,16 @@ def read_choice(config: Wire) -> ToolChoice | None:
 def write_tools(tools: Sequence[Tool], ledger: Ledger) -> list[Wire]:
     """Tool objects. What is changed in the schemas of functions is known for all of them at once."""
     plans = PLANS.of(tools)
-    plain = list(map(OFFERED.write_usual, tools))
-    for wire, (change, losses, _) in zip(plain, plans, strict=True):
+    writers = OFFERED.writers
+    plain: list[Wire | None] = [writers[type(tool)](tool) for tool in tools]
+    together = bool(tools)
+    for tool, wire, (change, losses, _) in zip(tools, plain, plans, strict=True):
+        if wire is None or tool.forms:
+            together = False
         if wire is not None and change is not None:
             wire[SCHEMA] = say_changed(wire[SCHEMA], change)
             ledger.losses += losses
-    if not tools or None in plain or any(tool.forms for tool in tools):
-        return place_tools(tools, plain, ledger)
-    return [{DECLARED[0]: plain}]
+    return [{DECLARED[0]: plain}] if together else place_tools(tools, plain, ledger)
 
 
 def place_tools(tools: Sequence[Tool], plain: Sequence[Wire | None], ledger: Ledger) -> list[Wire]:

@@ -38,7 +38,7 @@ WORDS = ("user", "model")
 APART = {"forms": {NAME: {"apart": True}}}
 Placed = tuple[tuple[str | int, ...], Block]
 read_part = PARTS.read
-writers: dict[Any, Any] = PARTS.writers
+write_usual_parts = PARTS.write_each_usual
 
 # ------------------------------------------------------------------------------------------------------------- reading
 
@@ -93,7 +93,8 @@ def read_odd_turn(turn: Wire, index: int, into: list[Message], calls: Calls, ori
 
 def take_turn(turn: Wire, role: Role, *, again: bool, first: bool) -> tuple[list[Json], dict[str, Any]]:
     """The parts of a turn that is not as we would write it, and its residue and marks."""
-    rest, mark = dict(turn), Wire()
+    rest = dict(turn)
+    mark: Wire = {}
     if rest.pop("role", None) not in WORDS:
         mark["role"] = [turn["role"]] if "role" in turn else []
         note_role(turn.get("role"), ROLES, rest)
@@ -184,6 +185,7 @@ def write_contents(
     """The turns; system messages are not among them. ``signing``: the reader refuses unsigned calls."""
     numbered = settled(issued(messages, NAME), ledger, NAME)
     history, turns, before = History(numbered, signing=signing), Turns(ledger), ""  # the side of the turn before
+    written = turns.written
     for place, (index, message) in enumerate(numbered):
         role = message.role
         side = "model" if role is ASSISTANT else "user"
@@ -191,7 +193,7 @@ def write_contents(
             parts = write_usual_turn(message, place, target, history, ledger)
             if parts:
                 turns.before, turns.home, before = message, index, side
-                turns.written.append({"role": side, "parts": parts})
+                written.append({"role": side, "parts": parts})
                 continue
         if role is SYSTEM:
             continue
@@ -215,12 +217,8 @@ def write_usual_turn(
     content, role, origin = message.content, message.role, message.origin
     if message.forms or message.extras or (history.unnamed and role is TOOL):
         return None
-    parts: list[Any]
-    if len(content) == 1:  # a comprehension costs more than its only block
-        parts = [writers[content[0].__class__](content[0])]
-    else:
-        parts = [writers[block.__class__](block) for block in content]
-    if None in parts:
+    parts = write_usual_parts(content)
+    if parts is None:
         return None
     if origin is not None and origin is not history.reader:
         if same_issuer(origin, NAME, target):

@@ -184,18 +184,21 @@ def leave_prompt_keys(body: Wire, ledger: Ledger) -> None:
 
 def write_tools(tools: Sequence[Tool], ledger: Ledger) -> list[Wire]:
     """Definitions. What is changed in their schemas is known for all of them at once."""
-    written: list[Wire | None] = [OFFERED.write_usual(tool) for tool in tools]
-    for index, (change, losses, _) in enumerate(PLANS.of(tools)):
-        wire = written[index]
+    writers = OFFERED.writers
+    written: list[Wire] = []
+    for index, (tool, (change, losses, _)) in enumerate(zip(tools, PLANS.of(tools), strict=True)):
+        wire = writers[type(tool)](tool)
         if wire is None:
             ledger.where = ("tools", index)
-            written[index] = TOOLS.interpret_write(tools[index], ledger)
-        elif change is not None and not (tools[index].forms and is_verbatim(tools[index])):
+            wire = TOOLS.interpret_write(tool, ledger)
+        elif change is not None and not (tool.forms and is_verbatim(tool)):
             function = wire["function"]
             function["parameters"] = say_changed(function["parameters"], change)
             ledger.losses += losses
+        if wire is not None:
+            written.append(wire)
     ledger.where = ()
-    return [wire for wire in written if wire is not None]
+    return written
 
 
 def is_verbatim(tool: Tool) -> bool:

@@ -263,7 +263,7 @@ class History:
         for block in blocks:
             if type(block) is ToolUseBlock:
                 usual = block.id and not block.forms and not (block.native_ids and _is_renamed(block))
-                wire = CALLS.write_usual(block) if usual else None
+                wire = CALLS.writers[ToolUseBlock](block) if usual else None
                 if wire is None:
                     return False
                 self.calls[block.id] = block.name, len(calls)
@@ -282,22 +282,23 @@ class History:
         """Write results of one plain text each; a name that is missing is that of the call."""
         if message.extras or message.forms:
             return False
-        turns, losses = self.turns, self.ledger.losses
-        known, lost = len(turns), len(losses)
+        turns, losses, known, lost = self.turns, self.ledger.losses, len(self.turns), len(self.ledger.losses)
         for place, block in enumerate(message.content):
-            text = _only_text(block) if type(block) is ToolResultBlock else ""
-            if type(block) is not ToolResultBlock or not text or block.tool_use_id in self.derived:
-                del turns[known:], losses[lost:]
-                return False
-            id, name = block.tool_use_id, block.name
-            turn: Wire = {"role": "tool", "content": text, "tool_call_id": id}
-            if name is None and id in self.calls:
-                name = self.calls[id][0]
+            if type(block) is not ToolResultBlock or (id := block.tool_use_id) in self.derived:
+                break
+            turn: Wire = {"role": "tool", "content": _only_text(block), "tool_call_id": id}
+            if not turn["content"]:
+                break
+            if block.name is not None:
+                turn["tool_name"] = block.name
+            elif id in self.calls:
+                turn["tool_name"] = self.calls[id][0]
                 losses.append(_named_by_call(index, place))
-            if name is not None:
-                turn["tool_name"] = name
             turns.append(turn)
-        return True
+        else:
+            return True
+        del turns[known:], losses[lost:]
+        return False
 
     # ----------------------------------------------------------------------------------------------- any other case
 

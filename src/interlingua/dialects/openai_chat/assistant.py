@@ -178,14 +178,16 @@ def lose_marks(block: Block, ledger: Ledger) -> None:
 
 def usual_turn(blocks: tuple[Block, ...]) -> Turn | None:
     """Texts and calls behind them, which stand in the order of the wire; None for anything else."""
-    texts = 0
-    for place, block in enumerate(blocks):
-        if type(block) is TextBlock:
-            if block.citations or texts < place:
+    texts = calls = 0
+    for block in blocks:
+        if type(block) is ToolUseBlock:
+            if block.forms and "derived" in marks(NAME, block):
                 return None
-            texts += 1
-        elif type(block) is not ToolUseBlock or (block.forms and "derived" in marks(NAME, block)):
+            calls += 1
+        elif type(block) is not TextBlock or calls or block.citations:
             return None
+        else:
+            texts += 1
     return Turn(blocks[:texts], blocks[texts:])
 
 
@@ -268,7 +270,8 @@ def refusal_of(parts: Placed, mark: Mapping[str, Json], ledger: Ledger) -> str |
 
 def content_of(parts: Placed, mark: Mapping[str, Json], ledger: Ledger, *, answer: bool) -> Placed:
     """The parts of the content. That of an answer is one string, unless it was read as a list."""
-    form, content = mark.get("content"), Placed()
+    form = mark.get("content")
+    content: Placed = []
     for index, block in parts:
         if type(block) is TextBlock:
             content.append((index, replace(block, citations=()) if block.citations else block))

@@ -272,9 +272,9 @@ def write_offer(request: Request, body: Wire, quirks: Quirks, ledger: Ledger) ->
 
 def write_tools(tools: Sequence[Tool], quirks: Quirks, ledger: Ledger, *, legacy: bool = False) -> list[Wire]:
     table = FUNCTIONS if legacy else TOOLS
-    writers, tools = table.writers, rules.fit_tools(tools, quirks, ledger)
-    usual: list[Any] = [writers[type(tool)](tool) for tool in tools]
-    if None not in usual:
+    tools = rules.fit_tools(tools, quirks, ledger)
+    usual = table.write_each_usual(tools)
+    if usual is not None:
         return usual
     written: list[Wire] = []
     for index, tool in enumerate(tools):

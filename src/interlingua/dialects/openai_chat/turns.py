@@ -240,8 +240,13 @@ def write_usual(message: Message) -> list[Wire] | None:
 def _write_usual_results(message: Message) -> list[Wire] | None:
     if message.extras or message.forms:
         return None
-    wires: list[Any] = [None if block.forms else write_any[type(block)](block) for block in message.content]
-    return None if None in wires else wires
+    wires: list[Wire] = []
+    for block in message.content:
+        wire = None if block.forms else write_any[type(block)](block)
+        if wire is None:
+            return None
+        wires.append(wire)
+    return wires
 
 
 def _write_usual_words(message: Message) -> Wire | None:

@@ -23,7 +23,7 @@ from ...codec.ledger import Ledger
 from ...codec.marks import kept, marks
 from ...codec.tool_names import ToolNames
 from ...types.base import Json
-from ...types.blocks import Block, OpaqueBlock, ToolUseBlock
+from ...types.blocks import Block, OpaqueBlock, ToolResultBlock, ToolUseBlock
 from ...types.capabilities import Target
 from ...types.loss import Loss
 from ...types.messages import Origin
@@ -98,7 +98,9 @@ class Scribe(Ledger):
         id = block.id
         if block.native_ids or id in self.calls or id in self.taken or not 0 < len(id) <= LONGEST_ID:
             return False
-        self._note(id, block)
+        self.calls[id] = free = block.kind == "text"
+        if free or self._free:
+            self._note(id, block)
         return True
 
     def forget(self, blocks: Iterable[Block]) -> None:
@@ -140,6 +142,14 @@ class Scribe(Ledger):
         if id in self.derived:
             self.lose_form("approximated", "the call was given another id", "tool_use_id")
         return self.renamed.get(id, id), free
+
+    def answers_plainly(self, block: ToolResultBlock) -> bool:
+        """Note a result of a call that is not of free text and was written with its own id; False for another."""
+        id = block.tool_use_id
+        if block.forms or self.renamed or self.derived or self.calls.get(id) is not False:
+            return False
+        self.calls[id] = None
+        return True
 
     def trusts(self, origin: Origin | None) -> bool:
         """Whether what this origin signed may be sent to the reader. Most of a history is of one origin."""
@@ -207,10 +217,11 @@ def _not_strict(index: int) -> Loss:
 
 def write_tools(tools: Iterable[tuple[int, Tool]], scribe: Scribe) -> list[Wire]:
     """Tools with their places, those of one namespace together."""
+    writers = TOOLS.writers
     written: list[Wire] = []
     open_space: Wire | None = None
     for index, tool in tools:
-        wire: Wire | None = TOOLS.write_usual(tool)
+        wire: Wire | None = writers[type(tool)](tool)
         if wire is None:
             scribe.where = ("tools", index)
             wire = TOOLS.interpret_write(tool, scribe)

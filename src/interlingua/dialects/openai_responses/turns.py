@@ -268,6 +268,11 @@ class Writer:
         scribe, where = self.scribe, ("messages", index, "content")
         moved: list[tuple[int, Block]] = []
         for place, block in enumerate(message.content):
+            if type(block) is ToolResultBlock and scribe.answers_plainly(block):
+                item = RESULT_TABLES["json"].writers[ToolResultBlock](block)
+                if item is not None:
+                    self.items.append(item)
+                    continue
             scribe.where = (*where, place)
             if type(block) is ToolResultBlock:
                 self.items.append(write_result(block, scribe))
