@@ -9,7 +9,6 @@ import sys
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from io import BufferedIOBase
-from pathlib import Path
 from typing import Any, BinaryIO, Literal, NamedTuple, cast
 
 import msgspec
@@ -65,7 +64,7 @@ def opened(file: str | None) -> Generator[BinaryIO, None, None]:
             raise CommandError("there is nothing to read: name a file, or send something to stdin")
         yield sys.stdin.buffer
     else:
-        with Path(file).open("rb") as source:
+        with open(file, "rb") as source:
             yield source
 
 

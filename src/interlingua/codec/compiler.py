@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, cast
 
-from msgspec.structs import fields as struct_fields, force_setattr
+from msgspec.structs import force_setattr
 
 from .key_readers import (
     constant_variable,
@@ -310,9 +310,9 @@ def _call(source: Source, row: Row, names: Mapping[str, str], *, extras: str = "
     held = {**{name: source.bind(value) for name, value in row.gives.items()}, **names}
     arguments: list[str] = []
     by_name = False
-    for info in struct_fields(row.type):
-        if info.name in KEYWORDS or info.name not in held:
+    for name in row.type.__struct_fields__:
+        if name in KEYWORDS or name not in held:
             by_name = True
-        if info.name in held:
-            arguments.append(f"{info.name}={held[info.name]}" if by_name else held[info.name])
+        if name in held:
+            arguments.append(f"{name}={held[name]}" if by_name else held[name])
     return f"{source.bind(row.type)}({', '.join([*arguments, *([f'extras={extras}'] if extras else [])])})"

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from email.utils import parsedate_to_datetime
 from typing import Any
 
 import msgspec
@@ -233,4 +232,6 @@ def _seconds(value: str, now: str | None) -> float | None:
     except ValueError:
         if now is None:
             return None
+        from email.utils import parsedate_to_datetime  # noqa: PLC0415 - slow to import, and rarely needed
+
         return max(0.0, (parsedate_to_datetime(value) - parsedate_to_datetime(now)).total_seconds())

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from hashlib import blake2b
 from typing import NamedTuple
 
 __all__ = ["ANY", "IdMap", "IdRule"]
@@ -64,6 +63,8 @@ class IdMap:
 
 
 def _letters(text: str, length: int) -> str:
+    from hashlib import blake2b  # noqa: PLC0415 - slow to import, and rarely needed
+
     number = int.from_bytes(blake2b(text.encode("utf-8", "surrogatepass"), digest_size=32).digest(), "big")
     letters: list[str] = []
     while len(letters) < length:

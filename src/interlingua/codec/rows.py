@@ -29,11 +29,10 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from msgspec import NODEFAULT, Struct
-from msgspec.structs import fields as struct_fields
 
 from ..types.base import Json
 from ..types.loss import LossKind, LossWeight
-from .field_kinds import Accepted, usual_kind
+from .field_kinds import Accepted, Declared, declared, usual_kind
 from .kinds import ANY, OMIT, REFUSED, Kind
 from .ledger import Ledger, weigh
 from .other_keys import put_keys, take_keys
@@ -180,7 +179,7 @@ class Row:
 
     def settle(self, common: Mapping[str, Spec]) -> None:
         """Make the fields, given what the table says of every row. Every canonical field must be spoken for."""
-        info = {field.name: field for field in struct_fields(self.type)}
+        info = declared(self.type)
         specs = self.specs | {name: spec for name, spec in common.items() if name in info and name not in self.specs}
         grouped = {name for group in self.together for name in group.fields.split()}
         missing = info.keys() - specs.keys() - self.gives.keys() - grouped - OFF_WIRE
@@ -200,7 +199,7 @@ class Row:
         self.fields = tuple([field for field in made if field is not None] + constant + accepted)
         self.constant_fields = constant
         for field in self.fields:
-            if field.name in info and not field.required and _default(info[field.name]) is NODEFAULT:
+            if field.name in info and not field.required and info[field.name].default is NODEFAULT:
                 self.gives.setdefault(field.name, field.default)
 
     def suits(self, value: Any) -> bool:
@@ -275,41 +274,35 @@ class Row:
 def instead(type: type[Struct], fit: Callable[[Any, Ledger], Any]) -> Row:
     """A row for writing only: the protocol has no such thing, and ``fit`` gives what is written in its place."""
     row = Row(type, None, Rule("", _never, fit, "False"))
-    row.specs = {field.name: ELSEWHERE for field in struct_fields(type) if field.name not in OFF_WIRE}
+    row.specs = {name: ELSEWHERE for name in type.__struct_fields__ if name not in OFF_WIRE}
     return row
 
 
 # ----------------------------------------------------------------------------------------------------------- fields
 
 
-def _field(info: Any, spec: str | Spec) -> Field | None:
+def _field(info: Declared, spec: str | Spec) -> Field | None:
     if isinstance(spec, str):
         spec = Spec(spec)
     if spec.key == "":
         return None
-    default = _default(info)
+    default = info.default
     required = default is NODEFAULT if spec.required is None else spec.required
     if default is NODEFAULT:
         default = None if spec.default is NODEFAULT else spec.default
     if spec.key is None:
         return Field(info.name, (), ANY, False, default, spec.reason, spec.weight, spec.loss)
-    kind = spec.kind if spec.kind is not None else usual_kind(info.type)
+    kind = spec.kind if spec.kind is not None else usual_kind(info.hint)
     others = tuple(spec.other.split())
     return Field(info.name, tuple(spec.key.split(".")), kind, required, default, filler=spec.filler, others=others)
 
 
-def _group(group: Together, info: Mapping[str, Any]) -> Field:
+def _group(group: Together, info: Mapping[str, Declared]) -> Field:
     names, paths = tuple(group.fields.split()), tuple(group.keys.split())
-    default = tuple([_default(info[name]) for name in names])
+    default = tuple([info[name].default for name in names])
     kind: Any = group.kind
     filler = default if group.always else OMIT
     return Field(group.fields, (paths[0],), kind, group.required, default, filler=filler, names=names, paths=paths)
-
-
-def _default(info: Any) -> Any:
-    if info.default is not NODEFAULT:
-        return info.default
-    return NODEFAULT if info.default_factory is NODEFAULT else info.default_factory()
 
 
 def _is_ours(field: Field) -> bool:

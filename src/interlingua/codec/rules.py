@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Mapping
-from string import ascii_letters, digits
 from typing import Any, NamedTuple
 
 from msgspec.structs import replace
@@ -49,7 +48,7 @@ __all__ = [
 Fit = Callable[[Any, Ledger], Any]
 WEIGHTS: dict[str, LossWeight] = {"prompt_cache_key": "form", "store": "state"}
 """How much the loss of a parameter matters, where it does not change the answer."""
-WORD_CHARACTERS = f"{ascii_letters}{digits}_"
+WORD_CHARACTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_"
 
 # ---------------------------------------------------------------------------------------------------------- conditions
 
