@@ -125,8 +125,8 @@ def matching(field: str, pattern: re.Pattern[str], *, optional: bool = False) ->
 
     source = f"{{matches}}({{0}}.{field})"
     if usual:
-        name = f"{{0}}.{field}"
-        source = f"({name}.isidentifier() and {name}.isascii() and len({name}) <= {longest}) or {source}"
+        short = f"(text := {{0}}.{field}).isidentifier() and text.isascii() and len(text) <= {longest}"
+        source = f"({short}) or {{matches}}(text)"
     if optional:
         source = f"{{0}}.{field} is None or {source}"
     return Condition(field, holds, source, {"matches": matches})

@@ -51,8 +51,8 @@ class Source:
         """Whether the code of a reader is in a loop that it may leave once all keys are known."""
         self.has_marks = False
         """Whether the code of a writer is for values that remember something about their shape or spelling."""
-        self.made: set[tuple[str, ...]] = set()
-        """The paths of the objects inside of the wire object that a writer makes at once."""
+        self.made: dict[tuple[str, ...], str] = {}
+        """The paths and names of the objects inside of the wire object that a writer makes at once."""
         self.groups: dict[str, dict[str, str]] = {}
         """The variables of the keys of groups, by group and by path."""
         self.bound: dict[str, Any] = {"MISSING": MISSING, "REFUSED": REFUSED, "OMIT": OMIT, "merge": merge}

@@ -128,8 +128,8 @@ def _write_fields(source: Source, table: Table, row: Row, constants: Sequence[Fi
             absent.append((field, f"v{at}"))
         else:
             others.append((field, f"v{at}"))
-    source.line(f"wire = {_display(always)}")
-    source.made = set(_paths(always))
+    source.made = {path: f"inner{at}" for at, path in enumerate(_paths(always))}
+    source.line(f"wire = {_display(always, _filled_later(source, others))}")
     for field, var in absent if source.has_marks else ():
         if len(field.key) == 1:
             source.line(f"if {var} is ABSENT: del wire[{field.key[0]!r}]")
@@ -251,9 +251,17 @@ def _write_group(source: Source, field: Field) -> None:
     source.depth = 1
 
 
-def _display(tree: Wire) -> str:
-    shown = ", ".join(f"{key!r}: {_display(node) if is_object(node) else node}" for key, node in tree.items())
-    return f"{{{shown}}}"
+def _filled_later(source: Source, fields: Sequence[tuple[Field, str]]) -> Mapping[tuple[str, ...], str]:
+    """The objects of the display that fields are added to, which therefore have a name."""
+    homes = {field.key[:-1] for field, _ in fields}
+    return {path: name for path, name in source.made.items() if path in homes}
+
+
+def _display(tree: Wire, named: Mapping[tuple[str, ...], str], path: tuple[str, ...] = ()) -> str:
+    shown = ", ".join(
+        f"{key!r}: {_display(node, named, (*path, key)) if is_object(node) else node}" for key, node in tree.items()
+    )
+    return f"({named[path]} := {{{shown}}})" if path in named else f"{{{shown}}}"
 
 
 def _paths(tree: Wire, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
@@ -295,6 +303,8 @@ def _write_other_keys(source: Source, field: Field, var: str) -> None:
 
 def _target(source: Source, field: Field) -> str:
     """The place of a field in the wire object; objects on the way are made."""
+    if field.key[:-1] in source.made:
+        return f"{source.made[field.key[:-1]]}[{field.key[-1]!r}]"
     place = "wire"
     for end, step in enumerate(field.key[:-1], 1):
         place += f"[{step!r}]" if field.key[:end] in source.made else f".setdefault({step!r}, {{}})"
