@@ -188,15 +188,15 @@ def write_contents(
     written = turns.written
     for place, (index, message) in enumerate(numbered):
         role = message.role
+        if role is SYSTEM:
+            continue
         side = "model" if role is ASSISTANT else "user"
-        if side != before and role is not SYSTEM and turns.empty is None and (before or side == "user"):
+        if side != before and turns.empty is None and (before or side == "user"):
             parts = write_usual_turn(message, place, target, history, ledger)
             if parts:
                 turns.before, turns.home, before = message, index, side
                 written.append({"role": side, "parts": parts})
                 continue
-        if role is SYSTEM:
-            continue
         ledger.where = ("messages", index)
         if role is TOOL and history.unnamed:
             message = history.in_call_order(message, place, ledger)
