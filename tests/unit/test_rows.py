@@ -5,12 +5,15 @@ from __future__ import annotations
 import linecache
 from typing import Any
 
+import msgspec
 import pytest
 from msgspec import Struct
 from msgspec.structs import replace
 
+import interlingua.types
 from interlingua.codec.arguments import arguments_at
 from interlingua.codec.compiler import source_of
+from interlingua.codec.field_kinds import declared, usual_kind
 from interlingua.codec.kinds import BOOL, INT, OBJECT, REFUSED, Each, Negated, One, Texts, Vocabulary
 from interlingua.codec.ledger import Ledger
 from interlingua.codec.rows import OFF_WIRE, Row, Rule, fill, instead, may, must, null, unsaid
@@ -29,6 +32,7 @@ from interlingua.types import (
     ToolResultBlock,
     ToolUseBlock,
     UrlSource,
+    Value,
 )
 
 HERE = "toy"
@@ -345,3 +349,18 @@ def test_each_refuses_the_list_if_one_item_is_refused() -> None:
         assert table.read(wire) == table.interpret_read(wire)
         assert table.write(table.read(wire), Ledger()) == wire
     assert SOURCES.read(bad) is REFUSED
+
+
+VALUES = [found for found in vars(interlingua.types).values() if isinstance(found, type) and issubclass(found, Value)]
+
+
+@pytest.mark.parametrize("kind", VALUES, ids=lambda kind: kind.__name__)
+def test_fields_are_declared_as_msgspec_finds_them(kind: type[Value]) -> None:
+    """A row reads annotations as text; msgspec evaluates them, and both choose the same kinds and defaults."""
+    found = {field.name: field for field in msgspec.structs.fields(kind)}
+    ours = declared(kind)
+    assert list(ours) == list(found)
+    for name, field in found.items():
+        made = field.default_factory() if field.default_factory is not msgspec.NODEFAULT else field.default
+        assert ours[name].default == made
+        assert usual_kind(ours[name].hint) is usual_kind(field.type)
