@@ -48,7 +48,7 @@ def is_foreign(origin: Origin | None, dialect: str) -> bool:
 def joined_history(messages: Sequence[Message], dialect: str, join: TextJoin) -> Shortened[tuple[Message, ...]] | None:
     """The history with the texts of foreign turns joined. None, nearly always: no turn has neighbouring texts."""
     for turn in messages:
-        if turn.role is _ASSISTANT and len(turn.content) > 1 and is_foreign(turn.origin, dialect):
+        if turn.origin is not None and turn.role is _ASSISTANT and is_foreign(turn.origin, dialect):
             before = None
             for block in turn.content:
                 kind = type(block)

@@ -137,7 +137,7 @@ class History:
         if self.read < place:
             self.read_calls(place)
         wire: Wire = KEYS.get(part, "functionResponse")
-        if block.tool_use_id in self.orders and wire.get("id") == block.tool_use_id:
+        if self.orders and block.tool_use_id in self.orders and wire.get("id") == block.tool_use_id:
             del wire["id"]
         if "name" not in wire and not (block.forms and "unnamed" in marks(NAME, block)):
             name = self.names.get(block.tool_use_id)

@@ -38,7 +38,7 @@ WORDS = ("user", "model")
 APART = {"forms": {NAME: {"apart": True}}}
 Placed = tuple[tuple[str | int, ...], Block]
 read_part = PARTS.read
-write_usual_parts = PARTS.write_each_usual
+writers = PARTS.writers
 
 # ------------------------------------------------------------------------------------------------------------- reading
 
@@ -215,21 +215,24 @@ def write_usual_turn(
 ) -> list[Any] | None:
     """The parts of a turn that compiled code can write; None for others."""
     content, role, origin = message.content, message.role, message.origin
-    if message.forms or message.extras or (history.unnamed and role is TOOL):
+    if message.forms or message.extras or (role is TOOL and history.unnamed):
         return None
-    parts = write_usual_parts(content)
-    if parts is None:
-        return None
+    parts: list[Any] = []
+    for block in content:
+        part = writers[type(block)](block)
+        if part is None:
+            return None
+        parts.append(part)
     if origin is not None and origin is not history.reader:
         if same_issuer(origin, NAME, target):
             history.reader = origin
         elif not all(map(is_anyones, content)):
             return None
-    if role is not ASSISTANT:
+    if role is TOOL:
         for at, block in enumerate(content):
-            if type(block) is ToolResultBlock and (block.name is None or history.unnamed):
+            if type(block) is ToolResultBlock and block.name is None:
                 history.complete(block, place, at, parts[at], ledger)
-    elif history.signing:
+    elif history.signing and role is ASSISTANT:
         sign_first(enumerate(content), parts, place, history, ledger)
     return parts
 
