@@ -14,7 +14,7 @@ from interlingua.types.events import Event
 from interlingua.types.request import Request
 from interlingua.types.response import Response
 
-__all__ = ["PROVIDERS", "Call", "WAYS"]
+__all__ = ["PROVIDERS", "WAYS", "Call", "async_complete", "async_stream", "complete", "stream"]
 
 PROVIDERS = {
     # dialect             a provider that speaks it
@@ -39,26 +39,26 @@ class Call:
         self.problems: list[str] = []
 
 
-async def _async_complete(client: AsyncClient, request: Request, call: Call) -> None:
+async def async_complete(client: AsyncClient, request: Request, call: Call) -> None:
     call.response = await client.complete(request)
 
 
-async def _async_stream(client: AsyncClient, request: Request, call: Call) -> None:
+async def async_stream(client: AsyncClient, request: Request, call: Call) -> None:
     async with client.stream(request) as stream:
         async for event in stream:
             call.events.append(event)
     call.response = stream.response
 
 
-def _complete(client: Client, request: Request, call: Call) -> None:
+def complete(client: Client, request: Request, call: Call) -> None:
     call.response = client.complete(request)
 
 
-def _stream(client: Client, request: Request, call: Call) -> None:
-    with client.stream(request) as stream:
-        for event in stream:
+def stream(client: Client, request: Request, call: Call) -> None:
+    with client.stream(request) as events:
+        for event in events:
             call.events.append(event)
-    call.response = stream.response
+    call.response = events.response
 
 
 def _awaited(way: Callable[..., Any]) -> Callable[[AsyncClient, Request, Call], None]:
@@ -91,8 +91,8 @@ def _blocking(way: Callable[..., Any]) -> Callable[[Client, Request, Call], None
 
 
 WAYS: dict[str, Callable[[Any, Request, Call], None]] = {
-    "async complete": _awaited(_async_complete),
-    "async stream": _awaited(_async_stream),
-    "sync complete": _blocking(_complete),
-    "sync stream": _blocking(_stream),
+    "async complete": _awaited(async_complete),
+    "async stream": _awaited(async_stream),
+    "sync complete": _blocking(complete),
+    "sync stream": _blocking(stream),
 }

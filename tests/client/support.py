@@ -6,23 +6,19 @@ import asyncio
 from collections.abc import Callable, Coroutine
 from typing import Any
 
-from interlingua import AdapterError, Event, Message, Request, Response, StreamGrammar
+from interlingua import AdapterError, Message, Request, StreamGrammar
 from interlingua.client.config import AdapterConfig
 from interlingua.client.connect import AsyncClient, Client
 from interlingua.client.embedded import Script, handler
 from interlingua.client.transport.memory import AsyncMemoryTransport, Handler, MemoryTransport
+from lab.faults.ways import PROVIDERS, Call, async_complete, async_stream, complete, stream
+
+__all__ = [
+    "CANARY", "DIALECTS", "PROVIDERS", "WAYS", "Clock", "Outcome", "ask", "call", "config", "run",
+]  # fmt: skip
 
 CANARY = "sk-canary-3f9a"
 
-PROVIDERS = {
-    # dialect             a provider that speaks it
-    "anthropic-messages": "anthropic",
-    "openai-chat": "openai-chat",
-    "openai-responses": "openai",
-    "gemini": "google",
-    "ollama": "ollama",
-    "bedrock-converse": "bedrock",
-}
 DIALECTS = tuple(PROVIDERS)
 
 
@@ -53,13 +49,11 @@ class Clock:
         self.sleep(seconds)
 
 
-class Outcome:
+class Outcome(Call):
     """What a call came to: its events, its response or its error, and how long was slept."""
 
     def __init__(self) -> None:
-        self.events: list[Event] = []
-        self.response: Response | None = None
-        self.error: AdapterError | None = None
+        super().__init__()
         self.clock = Clock()
         self.transport: Any = None
 
@@ -83,33 +77,11 @@ def run(coroutine: Coroutine[Any, Any, Any]) -> Any:
     return asyncio.run(watched())
 
 
-async def _async_complete(client: AsyncClient, request: Request, outcome: Outcome) -> None:
-    outcome.response = await client.complete(request)
-
-
-async def _async_stream(client: AsyncClient, request: Request, outcome: Outcome) -> None:
-    async with client.stream(request) as stream:
-        async for event in stream:
-            outcome.events.append(event)
-    outcome.response = stream.response
-
-
-def _complete(client: Client, request: Request, outcome: Outcome) -> None:
-    outcome.response = client.complete(request)
-
-
-def _stream(client: Client, request: Request, outcome: Outcome) -> None:
-    with client.stream(request) as stream:
-        for event in stream:
-            outcome.events.append(event)
-    outcome.response = stream.response
-
-
 WAYS: dict[str, Callable[..., Any]] = {
-    "async-complete": _async_complete,
-    "async-stream": _async_stream,
-    "complete": _complete,
-    "stream": _stream,
+    "async-complete": async_complete,
+    "async-stream": async_stream,
+    "complete": complete,
+    "stream": stream,
 }
 
 
