@@ -178,11 +178,16 @@ def write_history(request: Request, body: Wire, target: Target | None, mark: Wir
 
 def read_tools(wire: list[Json]) -> tuple[Tool, ...]:
     layout = [read_object(tool) for tool in wire]
-    declaring = [group for group in layout if ToolDefinition in map(type, group)]
+    declaring = [group for group in layout if any(map(_declares, group))]
     uniform = all(len(group) == 1 or set(map(type, group)) == {ToolDefinition} for group in layout)
     if uniform and len(declaring) <= 1:
         return tuple([tool for group in layout for tool in group])
     return tuple([_marked(tool, place=place) for place, group in enumerate(layout) for tool in group])
+
+
+def _declares(tool: Tool) -> bool:
+    """Whether a tool is a function, also one that is carried since it could not be read."""
+    return isinstance(tool, ToolDefinition) or (is_object(tool.raw) and not tool.raw.keys().isdisjoint(DECLARED))
 
 
 def _marked(tool: Tool, **more: Json) -> Tool:
