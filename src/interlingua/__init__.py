@@ -27,7 +27,7 @@ _NAMES = {
         TextBlock TextDelta TextSource Thinking ThinkingBlock ThinkingDelta TokenUsage Tool ToolAnnotations
         ToolChoice ToolDefinition ToolEvent ToolFailure ToolOutput ToolResult ToolResultBlock ToolStart
         ToolUseBlock ToolUseEnd ToolUseInputDelta ToolUseStart Unknown UrlSource UsageUpdate Value VideoBlock
-        WireError
+        WireError code_execution web_fetch web_search
     """,
     "errors": """
         AdapterError AuthError CancelledError ContextOverflowError InvalidRequestError LossyTranslation NetworkError

@@ -163,6 +163,9 @@ from .types import (
     Value as Value,
     VideoBlock as VideoBlock,
     WireError as WireError,
+    code_execution as code_execution,
+    web_fetch as web_fetch,
+    web_search as web_search,
 )
 
 __version__: str

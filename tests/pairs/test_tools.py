@@ -296,11 +296,21 @@ def test_free_text_tool() -> None:
 
 
 def test_server_tool() -> None:
-    """A provider's built-in tool is carried whole to its own, and to nobody else."""
+    """A provider's built-in tool is carried whole to its own; others get their own tool like it, if they have one."""
     search = {"type": "web_search_20250305", "name": "web_search", "max_uses": 3}
     check(
         tools(ServerTool("anthropic-messages", search)),
         anthropic_messages={"tools": [search]},
+        openai_chat=lossy({}, "tools/0 dropped"),
+        openai_responses=lossy({"tools": [{"type": "web_search"}]}, "tools/0/max_uses dropped"),
+        gemini=lossy({"tools": [{"googleSearch": {}}]}, "tools/0/max_uses dropped"),
+        ollama=lossy({}, "tools/0 dropped"),
+        bedrock_converse=lossy({}, "tools/0 dropped"),
+    )
+    memory = {"type": "memory_20250818", "name": "memory"}
+    check(
+        tools(ServerTool("anthropic-messages", memory)),
+        anthropic_messages={"tools": [memory]},
         openai_chat=lossy({}, "tools/0 dropped"),
         openai_responses=lossy({}, "tools/0 dropped"),
         gemini=lossy({}, "tools/0 dropped"),

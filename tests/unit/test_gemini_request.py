@@ -145,7 +145,7 @@ def test_what_a_tool_has_no_word_for() -> None:
     tools = (
         replace(F, strict=True, annotations=annotations, cache=CacheMark()),
         ToolDefinition("free", kind="text"),
-        ServerTool("openai-responses", {"type": "web_search"}),
+        ServerTool("openai-responses", {"type": "computer"}),
     )
     body, losses = write(tools=tools)
     assert [tool["name"] for tool in body["tools"][0]["functionDeclarations"]] == ["f", "free"]
@@ -162,8 +162,8 @@ def test_what_a_tool_has_no_word_for() -> None:
 
 
 def test_a_choice_of_a_tool_that_only_another_provider_has() -> None:
-    search = ServerTool("anthropic-messages", {"type": "web_search_20250305", "name": "web_search"})
-    body, losses = write(tools=(F, search), tool_choice=ToolChoice.specific("web_search"))
+    memory = ServerTool("anthropic-messages", {"type": "memory_20250818", "name": "memory"})
+    body, losses = write(tools=(F, memory), tool_choice=ToolChoice.specific("memory"))
     assert "toolConfig" not in body
     assert losses[1:] == [("dropped", "tool_choice/name"), ("dropped", "tool_choice")]
 

@@ -18,6 +18,7 @@ from ..types.request import Request
 from ..types.response import Response
 from ..types.tools import Tool, ToolChoice
 from ..types.words import Role
+from .hosted_tools import HostedTool
 from .joining import TextJoin
 from .limits import Limits
 
@@ -112,6 +113,8 @@ class Dialect(ABC):
     """Where the protocol's request has its history."""
     schema_subset: ClassVar[Subset | None] = None
     """What it takes of JSON Schema; a dialect that does not say it has no strict schemas."""
+    hosted: ClassVar[Sequence[HostedTool]] = ()
+    """The tools that the provider runs itself and that others have too."""
     text_join: ClassVar[TextJoin] = "apart"
     """How neighbouring texts of a turn that another protocol wrote are written."""
 

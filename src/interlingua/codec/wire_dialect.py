@@ -27,6 +27,7 @@ from ..types.tools import Tool, ToolChoice
 from .answers import BARE, unreadable
 from .base import Dialect, Headers, StreamDecoder, StreamEncoder
 from .error_bodies import WireErrors
+from .hosted_tools import HostedTool, hosted_here
 from .incomplete import cut_answer, cut_history
 from .issuer import issued_by
 from .joining import joined_history
@@ -34,6 +35,7 @@ from .json import Wire, is_object
 from .ledger import Ledger
 from .offered_tools import narrow
 from .output import forcing, speaking, spoken
+from .registry import DIALECTS, dialect
 from .validate import Requirements
 
 __all__ = ["Functions", "WireDialect"]
@@ -96,8 +98,13 @@ class WireDialect(Dialect):
 
     def _write_asked(self, request: Request, target: Target | None) -> Encoded:
         """A request without the tools and the schema that the protocol has no word for."""
+        if (ours := hosted_here(request, self.name, _hosted_of)) is not None:
+            return ours.tell(self._write_narrowed(ours.value, target))
+        return self._write_narrowed(request, target)
+
+    def _write_narrowed(self, request: Request, target: Target | None) -> Encoded:
         if self.unsaid_choices and (fewer := narrow(request, self.name, self.unsaid_choices)) is not None:
-            return fewer.tell(self._write_asked(fewer.value, target))
+            return fewer.tell(self._write_narrowed(fewer.value, target))
         if request.output_schema is None:
             return self.functions.write_request(request, target, self.provider)
         return forcing(lambda asked: self.functions.write_request(asked, target, self.provider), request, target)
@@ -169,6 +176,8 @@ class WireDialect(Dialect):
         return self._part(self.functions.write_system, placed, target)
 
     def encode_tools(self, tools: Sequence[Tool], target: Target | None = None) -> Encoded:
+        if (ours := hosted_here(Request((), tools=tuple(tools)), self.name, _hosted_of)) is not None:
+            return ours.tell(self._part(self.functions.write_tools, ours.value.tools, target, ours.value.tools))
         return self._part(self.functions.write_tools, tools, target, tools)
 
     def encode_tool_choice(self, choice: ToolChoice, target: Target | None = None) -> Encoded:
@@ -180,3 +189,7 @@ class WireDialect(Dialect):
         """A part of a request, written alone."""
         ledger = self.functions.ledger(tools, target)
         return Encoded(write(value, target, ledger, self.provider), losses=tuple(ledger.losses))
+
+
+def _hosted_of(name: str) -> Sequence[HostedTool]:
+    return dialect(name).hosted if name in DIALECTS else ()

@@ -60,7 +60,17 @@ from .session_events import (
     ToolResult,
     ToolStart,
 )
-from .tools import ServerTool, Tool, ToolAnnotations, ToolChoice, ToolDefinition, ToolOutput
+from .tools import (
+    ServerTool,
+    Tool,
+    ToolAnnotations,
+    ToolChoice,
+    ToolDefinition,
+    ToolOutput,
+    code_execution,
+    web_fetch,
+    web_search,
+)
 from .usage import TokenUsage
 from .words import ErrorClass, Role, StopReason
 
@@ -137,4 +147,7 @@ __all__ = [
     "Value",
     "VideoBlock",
     "WireError",
+    "code_execution",
+    "web_fetch",
+    "web_search",
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Literal
 
 from msgspec import Struct
@@ -10,7 +11,21 @@ from .base import Json, Value
 from .blocks import FLAGS, KINDS, TEXTS, CacheMark
 from .checking import check
 
-__all__ = ["ServerTool", "Tool", "ToolAnnotations", "ToolChoice", "ToolDefinition", "ToolOutput"]
+__all__ = [
+    "ANY",
+    "ServerTool",
+    "Tool",
+    "ToolAnnotations",
+    "ToolChoice",
+    "ToolDefinition",
+    "ToolOutput",
+    "code_execution",
+    "web_fetch",
+    "web_search",
+]
+
+ANY = "any"
+"""In place of a dialect's name: a hosted tool by the name that we have for it. Whoever gets it uses its own words."""
 
 
 MODES = (None, "auto", "any", "specific", "none")
@@ -46,7 +61,8 @@ class ToolDefinition(Value, frozen=True, tag_field="type", tag="tool"):
 
 
 class ServerTool(Value, frozen=True, tag_field="type", tag="server_tool"):
-    """A provider's built-in tool, carried whole in the words of its dialect."""
+    """A provider's built-in tool, carried whole in the words of its dialect. ``web_search()`` and its like make one in
+    the words of none."""
 
     dialect: str
     raw: Json
@@ -57,6 +73,44 @@ class ServerTool(Value, frozen=True, tag_field="type", tag="server_tool"):
 
 
 Tool = ToolDefinition | ServerTool
+
+
+def web_search(
+    *,
+    allowed_domains: Iterable[str] = (),
+    blocked_domains: Iterable[str] = (),
+    user_location: dict[str, Json] | None = None,
+    max_uses: int | None = None,
+) -> ServerTool:
+    """The provider's own search of the web. A setting that it does not have is a Loss."""
+    given: dict[str, Json] = {
+        "allowed_domains": list(allowed_domains),
+        "blocked_domains": list(blocked_domains),
+        "user_location": user_location,
+        "max_uses": max_uses,
+    }
+    return _hosted("web_search", given)
+
+
+def web_fetch(
+    *, allowed_domains: Iterable[str] = (), blocked_domains: Iterable[str] = (), max_uses: int | None = None
+) -> ServerTool:
+    """The provider reads the pages whose addresses it is told. A setting that it does not have is a Loss."""
+    given: dict[str, Json] = {
+        "allowed_domains": list(allowed_domains),
+        "blocked_domains": list(blocked_domains),
+        "max_uses": max_uses,
+    }
+    return _hosted("web_fetch", given)
+
+
+def code_execution() -> ServerTool:
+    """The provider runs code that the model writes."""
+    return _hosted("code_execution", {})
+
+
+def _hosted(name: str, given: dict[str, Json]) -> ServerTool:
+    return ServerTool(ANY, {"name": name, **{key: value for key, value in given.items() if value not in (None, [])}})
 
 
 class ToolChoice(Value, frozen=True):

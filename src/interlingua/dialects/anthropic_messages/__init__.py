@@ -7,7 +7,7 @@ from ...codec.wire_dialect import Functions, WireDialect
 from .. import claude
 from .encoder import Encoder
 from .errors import ERRORS, REQUIREMENTS
-from .facts import NAME
+from .facts import HOSTED, NAME
 from .request import read_request, write_choice, write_request, write_tools
 from .response import read_response, write_response
 from .stream import Decoder
@@ -20,7 +20,7 @@ class AnthropicMessages(WireDialect):
     name = NAME
     unsaid_choices = ("allowed",)
     text_join = "one"
-    errors, requirements = ERRORS, REQUIREMENTS
+    errors, requirements, hosted = ERRORS, REQUIREMENTS, HOSTED
     schema_subset = claude.SCHEMA
     functions = Functions[Ledger](
         read_request=read_request,

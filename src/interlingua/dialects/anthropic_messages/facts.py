@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from ...codec.hosted_tools import HostedTool
 from ...codec.ids import IdRule
 from ...types.base import Json
 
@@ -18,3 +19,13 @@ EFFORTS = ("low", "medium", "high", "xhigh", "max")
 PLAIN, PDF = "text/plain", "application/pdf"
 IMAGE_TYPES = ("image/jpeg", "image/png", "image/gif", "image/webp")
 IDS = IdRule(re.compile(r"[a-zA-Z0-9_-]+"), prefix="toolu_")
+
+# https://platform.claude.com/docs/en/agents-and-tools/tool-use/web-search-tool: the version that every model has
+DOMAINS = {name: name for name in ("allowed_domains", "blocked_domains", "max_uses")}
+HOSTED = (
+    HostedTool("web_search", {"type": "web_search_20250305", "name": "web_search"}, r"web_search_\d{8}",
+               {**DOMAINS, "user_location": "user_location"}),
+    HostedTool("web_fetch", {"type": "web_fetch_20250910", "name": "web_fetch"}, r"web_fetch_\d{8}", DOMAINS),
+    HostedTool("code_execution", {"type": "code_execution_20250825", "name": "code_execution"},
+               r"code_execution_\d{8}"),
+)  # fmt: skip

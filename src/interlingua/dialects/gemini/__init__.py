@@ -6,7 +6,7 @@ from ...codec.ledger import Ledger
 from ...codec.wire_dialect import Functions, WireDialect
 from .encoder import Encoder
 from .errors import ERRORS, REQUIREMENTS
-from .facts import NAME, SUBSET
+from .facts import HOSTED, NAME, SUBSET
 from .request import read_request, write_choice_alone, write_request, write_tools
 from .response import read_response, write_response
 from .stream import Decoder
@@ -19,7 +19,7 @@ class Gemini(WireDialect):
     name = NAME
     history_key = "contents"
     in_pieces = False
-    errors, requirements = ERRORS, REQUIREMENTS
+    errors, requirements, hosted = ERRORS, REQUIREMENTS, HOSTED
     schema_subset = SUBSET
     functions = Functions[Ledger](
         read_request=lambda body, headers, model, stream, provider: read_request(body, model, stream, provider),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from ...codec.hosted_tools import HostedTool
 from ...codec.json import is_array
 from ...codec.key_spelling import KeySpelling
 from ...codec.schema.subsets import SHAPE, Subset, is_strings_or_numbers, words
@@ -57,6 +58,14 @@ citationSources startIndex endIndex partIndex
 """
 FREE = "args response parameters parametersJsonSchema responseSchema responseJsonSchema labels contents tools parts"
 KEYS = KeySpelling(WORDS.split(), FREE.split())
+
+# https://ai.google.dev/api/caching#Tool
+HOSTED = (
+    HostedTool("web_search", {"googleSearch": {}}, "googleSearch|google_search|googleSearchRetrieval",
+               {"blocked_domains": "excludeDomains"}),
+    HostedTool("web_fetch", {"urlContext": {}}, "urlContext|url_context"),
+    HostedTool("code_execution", {"codeExecution": {}}, "codeExecution|code_execution"),
+)  # fmt: skip
 
 
 def as_it_came(mark: Mapping[str, Json], key: str) -> list[Json] | None:

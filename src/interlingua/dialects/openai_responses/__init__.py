@@ -8,7 +8,7 @@ from ...types.response import Response
 from .. import openai
 from .encoder import Encoder
 from .errors import ERRORS, REQUIREMENTS
-from .facts import NAME
+from .facts import HOSTED, NAME
 from .request import read_request, write_request
 from .response import as_turn, read_response, write_response
 from .stream import Decoder
@@ -24,7 +24,7 @@ class OpenAIResponses(WireDialect):
     cut_texts = True
     text_join = "parts"
     bare_errors = False
-    errors, requirements = ERRORS, REQUIREMENTS
+    errors, requirements, hosted = ERRORS, REQUIREMENTS, HOSTED
     schema_subset = openai.SCHEMA
     functions = Functions[Scribe](
         read_request=lambda body, headers, model, stream, provider: read_request(body, model, stream, provider),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
+from ...codec.hosted_tools import HostedTool
 from ...codec.json import Wire, is_object
 from ...codec.marks import marks
 from ...types.base import Json
@@ -61,6 +62,13 @@ PREFIXES = {
     "image_generation_call": "ig",
 }
 """How the ids begin that we give to the items of an answer."""
+
+# https://platform.openai.com/docs/guides/tools
+HOSTED = (
+    HostedTool("web_search", {"type": "web_search"}, r"web_search(_preview)?(_\d{4}_\d{2}_\d{2})?",
+               {"allowed_domains": "filters.allowed_domains", "user_location": "user_location"}),
+    HostedTool("code_execution", {"type": "code_interpreter", "container": {"type": "auto"}}, "code_interpreter"),
+)  # fmt: skip
 
 
 @lru_cache(maxsize=4096)
