@@ -126,6 +126,12 @@ def test_lists_go_on_from_line_to_line() -> None:
     assert [type(block) for block in response.content] == [TextBlock, ImageBlock]
 
 
+def test_calls_stand_behind_pictures_that_come_later() -> None:
+    said = {"content": "a", "images": ["iVBORw0KGgo"], "tool_calls": [call("f")]}
+    events, _ = read(line({"content": "a"}), line({"tool_calls": [call("f")]}), answer({"images": ["iVBORw0KGgo"]}))
+    assert fold(events).content == OLLAMA.decode_response(answer(said)).content
+
+
 def test_the_other_endpoint_streams_too() -> None:
     lines = [{**line({}), "response": text} for text in "ab"]
     for one in lines:
