@@ -516,6 +516,35 @@ def test_another_model_answers_where_the_first_fails() -> None:
             assert TEXT.split()[0] in got.body.decode()
 
 
+@pytest.mark.parametrize("client", [CLAUDE, CHAT, RESPONSES])
+def test_no_other_model_goes_on_where_one_broke_off(client: str) -> None:
+    routes = {"*": Route((f"google:{MODEL}", f"anthropic:{MODEL}"))}
+    with served(Script(Step(content=CALLS, fault="cut", after=2)), snapshot=Snapshot(routes=routes)) as (
+        running,
+        upstream,
+    ):
+        read, ended = broken_off(running, *asking(client, stream=True))
+        assert read.startswith(b"HTTP/1.1 200")
+        assert not ended
+        assert upstream.script.asked == 1
+
+
+@every_client
+def test_a_failure_of_the_gateway_says_where_its_reason_is(
+    client: str, plain: Served, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fail(*_: Any, **__: Any) -> Any:
+        raise RuntimeError("secret-1234 is not for clients")
+
+    monkeypatch.setattr(plain.state.router, "route", fail)
+    got = fetch(plain.url, *asking(client))
+    error = dialect(client).decode_error(got.status, got.headers, got.body)
+    assert (got.status, error.error_class) == (500, "server_error")
+    assert "secret" not in got.body.decode()
+    id = error.message.rpartition(" ")[2]
+    assert any(id in record.getMessage() for record in caplog.records)
+
+
 def test_a_conversation_stays_with_its_model() -> None:
     weights = {f"openai-chat:{letter}": 1.0 for letter in "abcd"}
     with served(Script(Step()), snapshot=Snapshot(routes={"*": Route(weights)})) as (running, _):

@@ -16,6 +16,7 @@ from gateway.serving_gateway import MODEL, UPSTREAMS, Served, gateway, manager_f
 from interlingua import DIALECTS, decode_stream, fold
 from interlingua.client.embedded import Script, Step
 from interlingua.codec.framing import EventStreamDecoder, encode_frame
+from interlingua.gateway.admission import Key, hash_key
 from interlingua.gateway.config import Route, Snapshot
 from interlingua.gateway.state import State
 from shared_data import SHARED, needs_shared
@@ -137,6 +138,21 @@ def test_bedrock_itself_gets_the_clients_bytes_whatever_they_are() -> None:
                 assert upstream.asked[-1].path == path.replace("asked", MODEL)
                 assert upstream.asked[-1].body == b'{ "inputText":"Hi" }'
                 assert upstream.asked[-1].headers["x-amzn-bedrock-trace"] == "ENABLED"
+
+
+def test_the_access_key_of_a_signature_is_the_key() -> None:
+    """The AWS SDKs sign every request; nothing else of theirs could carry a key."""
+    for name, status in (("AKIDEXAMPLE", 200), ("another", 403)):
+        keys = (Key(name="me", sha256=hash_key(name)),)
+        snapshot = Snapshot(routes={"*": Route(f"openai-chat:{MODEL}")}, keys=keys)
+        with served(Script(Step()), snapshot=snapshot) as (running, _):
+            client = client_for(running.url)
+            try:
+                found = client.invoke_model(modelId="asked", body=json.dumps(BODY).encode())["ResponseMetadata"]
+            except client.exceptions.ClientError as error:
+                found = error.response["ResponseMetadata"]
+            client.close()
+            assert found["HTTPStatusCode"] == status
 
 
 @needs_shared

@@ -143,7 +143,12 @@ def test_keys_are_found_in_every_header_that_carries_one() -> None:
     headers = {"x-api-key": "a", "x-goog-api-key": "b", "api-key": "c", "authorization": "Bearer d"}
     assert find_key(headers) == ["a", "b", "c", "d"]
     assert find_key({"authorization": "bearer a", "x-api-key": "a"}) == ["a"]
-    assert find_key({"authorization": "AWS4-HMAC-SHA256 Credential=x"}) == []
+    signed = (
+        "AWS4-HMAC-SHA256 Credential=key-1/20261118/us-east-1/bedrock/aws4_request, SignedHeaders=host, Signature=0"
+    )
+    assert find_key({"authorization": signed}) == ["key-1"]
+    for other in ("AWS4-HMAC-SHA256 Credential=x", "AWS4-HMAC-SHA256", "Basic a2V5", "Credential=key-1/x"):
+        assert find_key({"authorization": other}) == []
 
 
 # ----------------------------------------------------------------------------------------------------- lists and counts

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 from msgspec import Struct
@@ -48,15 +49,27 @@ SERVED: dict[str, Served] = {
 KEY_HEADERS = ("x-api-key", "x-goog-api-key", "api-key", "authorization")
 """Every header that carries a key. Some clients send two: those of their own come before a general one."""
 BEARER = "bearer "
+SIGNED = re.compile(r"AWS4-HMAC-SHA256 +(?:.*, *)?Credential=([^/,\s]{1,256})/")
 
 
 def find_key(headers: Mapping[str, str]) -> list[str]:
-    """The keys that a request carries, without their scheme; names of headers are in lower case. SigV4 is no key."""
+    """The keys that a request carries, without their scheme; names of headers are in lower case.
+
+    Of a request that is signed as for AWS, the id of the access key is the key. The signature is not verified: it is
+    made with a secret that is not here.
+    """
     found: list[str] = []
     for name in KEY_HEADERS:
         value = headers.get(name, "").strip()
         if name == "authorization":
-            value = value[len(BEARER) :].strip() if value[: len(BEARER)].lower() == BEARER else ""
+            value = _authorized(value)
         if value and value not in found:
             found.append(value)
     return found
+
+
+def _authorized(value: str) -> str:
+    if value[: len(BEARER)].lower() == BEARER:
+        return value[len(BEARER) :].strip()
+    signed = SIGNED.match(value)
+    return "" if signed is None else signed[1]
