@@ -71,6 +71,7 @@ def test_the_aws_sdk_reads_whole_answers_and_streams(running: Served) -> None:
     assert told(json.loads(whole["body"].read())) == (TEXT, [("add", {"a": 1, "b": 2})])
     stream = client.invoke_model_with_response_stream(modelId="asked", body=body)
     events = [json.loads(event["chunk"]["bytes"]) for event in stream["body"]]
+    stream["body"].close()
     client.close()
     assert events[0]["type"] == "message_start"
     assert events[-1]["type"] == "message_stop"
@@ -109,6 +110,7 @@ def test_a_stream_that_breaks_ends_in_an_exception_and_no_last_word(upstream: st
         seen: list[str] = []
         with pytest.raises(Exception, match=r"(?i)exception|read|broken|incomplete|closed|prematurely"):
             seen += [json.loads(event["chunk"]["bytes"])["type"] for event in stream["body"]]
+        stream["body"].close()
         assert "message_stop" not in seen
         client.close()
 

@@ -129,12 +129,15 @@ def test_whole_answers_are_joined(name: str, said: list[Any], places: list[str])
 
 @pytest.mark.parametrize(("name", "said", "places"), ANSWERS)
 @pytest.mark.parametrize("step", [1, 7, 10_000])
-def test_streams_are_joined_as_whole_answers_are(name: str, said: list[Any], places: list[str], step: int) -> None:
-    encoder = dialect(BEDROCK).stream_encoder()
+@pytest.mark.parametrize("source", [BEDROCK, GEMINI])
+def test_streams_are_joined_as_whole_answers_are(
+    name: str, said: list[Any], places: list[str], step: int, source: str
+) -> None:
+    encoder = dialect(source).stream_encoder()
     wire = b"".join(map(encoder.feed, unfold(ANSWER))) + encoder.close()
     chunks = [wire[at : at + step] for at in range(0, len(wire), step)]
     losses: list[Loss] = []
-    stream = b"".join(translate_stream(chunks, source=BEDROCK, target=name, on_loss=losses.append))
+    stream = b"".join(translate_stream(chunks, source=source, target=name, on_loss=losses.append))
     read = fold(decode_stream([stream], dialect=name))
     texts = [block.text for block in read.content if isinstance(block, TextBlock)]
     assert texts == [text for item in said for text in (item if isinstance(item, list) else [item])]

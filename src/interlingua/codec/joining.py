@@ -13,7 +13,7 @@ from typing import Any, Literal, cast
 
 from msgspec.structs import replace
 
-from ..types.blocks import Block, TextBlock
+from ..types.blocks import Block, Citation, TextBlock
 from ..types.events import (
     BlockComplete,
     BlockStart,
@@ -25,16 +25,24 @@ from ..types.events import (
 )
 from ..types.loss import Loss
 from ..types.messages import Message, Origin
+from ..types.request import Request
 from ..types.response import Response
 from ..types.words import Role
 from .incomplete import Shortened
 from .ledger import Ledger
 from .marks import marks
 
-__all__ = ["Joining", "TextJoin", "is_foreign", "joined_history"]
+__all__ = ["Joining", "TextJoin", "answer_join", "is_foreign", "joined_history"]
 
 TextJoin = Literal["apart", "parts", "one"]
 """How neighbouring texts of another protocol's turn are written: as they are, as parts of one item, as one block."""
+
+
+def answer_join(join: TextJoin, request: Request | None) -> TextJoin:
+    """How those of an answer are written: where JSON was asked for, readers parse every part by itself."""
+    wants_json = request is not None and (request.output_schema is not None or request.json_output)
+    return "one" if join == "parts" and wants_json else join
+
 
 _ASSISTANT = Role.assistant
 Placed = list[tuple[int, Block]]
@@ -107,10 +115,22 @@ def _as_part(block: Block, dialect: str) -> Block:
     return replace(block, forms={**block.forms, dialect: {"joined": True}})
 
 
+class Joined:
+    """A block being written, of one text or more."""
+
+    __slots__ = ("citations", "first", "is_one", "open", "texts")
+
+    def __init__(self, index: int) -> None:
+        self.first, self.open, self.is_one = index, {index}, True
+        self.texts: list[str] = []
+        self.citations: list[Citation] = []
+
+
 class Joining:
     """The events of an answer of another protocol, neighbouring texts joined: an event in, its events out.
 
-    ``response`` does the same for a whole answer. A text that closes waits for what follows it.
+    ``response`` does the same for a whole answer. The end of a text waits for what follows it. Some decoders end their
+    texts only at the end of the answer: what comes then is said in the order in which it comes.
     """
 
     def __init__(self, dialect: str, join: TextJoin) -> None:
@@ -120,9 +140,9 @@ class Joining:
         self._ledger.where = ("content",)
         self._places: dict[int, int] = {}
         self._done: list[Block | None] = []
+        self._starts: list[Block] = []
+        self._texts: dict[int, Joined] = {}
         self._held: BlockComplete | None = None
-        self._before: dict[int, str] = {}  # what a joined text said before, by the index of its latest part
-        self._first: dict[int, int] = {}  # the index of the first part of each block
         self._parts: set[int] = set()  # places of parts that are not the first of their item
 
     @property
@@ -149,44 +169,63 @@ class Joining:
             content = tuple(block for block in self._done if block is not None)
             return (*self._released(), replace(event, response=replace(event.response, content=content)))
         index = getattr(event, "index", None)
-        return (event if index is None or self._places[index] == index else self._placed(event, self._places[index]),)
+        if index is None:
+            return (event,)
+        place = self._places[index]
+        if isinstance(event, TextDelta) and place in self._texts:
+            self._texts[place].texts.append(event.text)
+        return (self._placed(event, place),)
 
     def _opened(self, event: BlockStart | ToolUseStart) -> Sequence[Event]:
-        block, last = event.block, self._done[-1] if self._done else None
+        block, index, place = event.block, event.index, len(self._done)
+        last = self._starts[-1] if self._starts else None
         if type(block) is TextBlock and type(last) is TextBlock and _joins(last, block, self._dialect, self._join):
+            if self._join == "one" and (goes_on := self._continued(index, block)) is not None:
+                return goes_on
             if self._join == "parts":
-                self._parts.add(len(self._done))
+                self._parts.add(place)
                 event = replace(event, block=cast("Any", _as_part(block, self._dialect)))
-            elif self._held is not None:
-                return self._continued(event.index, block)
-        self._places[event.index] = place = len(self._done)
-        self._first[place] = event.index
+        self._places[index] = place
         self._done.append(None)
+        self._starts.append(block)
+        if type(block) is TextBlock and self._join == "one":
+            self._texts[place] = Joined(index)
+            self._texts[place].texts.append(block.text)
         return (*self._released(), self._placed(event, place))
 
-    def _continued(self, index: int, block: TextBlock) -> Sequence[Event]:
-        """The text that has just closed goes on."""
-        assert self._held is not None
-        place, held = self._held.index, self._held.block
+    def _continued(self, index: int, block: TextBlock) -> Sequence[Event] | None:
+        """The text before goes on. None if it has ended with something that belongs to it alone."""
+        place = len(self._done) - 1
+        text = self._texts[place]
+        if not text.open and self._held is None:
+            return None
         self._held = None
         self._places[index] = place
-        self._before[index] = getattr(held, "text", "")
-        self._ledger.lose_form("moved", ONE, self._first[place])
-        self._ledger.lose_form("moved", ONE, index)
+        text.open.add(index)
+        text.is_one = False
+        for joined in (text.first, index):
+            self._ledger.lose_form("moved", ONE, joined)
         self._ledger.foreign(block, self._dialect, index)
+        text.texts.append(block.text)
         return (TextDelta(place, block.text),) if block.text else ()
 
     def _closed(self, event: BlockComplete | ToolUseEnd) -> Sequence[Event]:
         place, block = self._places[event.index], event.block
+        text = self._texts.get(place)
         if place in self._parts:
             block = _as_part(block, self._dialect)
-        elif type(block) is TextBlock and (before := self._before.get(event.index)) is not None:
-            if block.citations:
+        elif text is not None and isinstance(block, TextBlock):
+            text.open.discard(event.index)
+            text.citations += block.citations
+            if not text.is_one and block.citations:
                 self._ledger.lose_form("moved", "they were of one part of the text", event.index, "citations")
-            block = replace(block, text=before + block.text)
+            if text.open:
+                return ()
+            if not text.is_one:
+                block = replace(block, text="".join(text.texts), citations=tuple(text.citations))
         self._done[place] = block
         closed = replace(event, index=place, block=cast("Any", block))
-        if self._join == "one" and type(block) is TextBlock and place == len(self._done) - 1 and _is_bare(block):
+        if text is not None and place == len(self._done) - 1 and _is_bare(cast("TextBlock", block)):
             self._held = cast("BlockComplete", closed)
             return ()
         return (closed,)

@@ -23,7 +23,7 @@ from ..types.response import Response
 from ..types.tools import ToolOutput
 from ..types.words import Role, StopReason
 from .arguments import parse_error
-from .joining import Joining
+from .joining import Joining, answer_join
 from .registry import dialect as find
 from .stream import dump
 
@@ -77,13 +77,13 @@ def translate_response(
 ) -> Encoded:
     """An answer of one dialect in another, with what was lost. ``request``: what was asked, which some echo."""
     response = find(source).decode_response(body, headers, request)
-    joining = _joining(source, target)
+    joining = _joining(source, target, request)
     encoded = find(target).encode_response(joining.response(response), request)
     return replace(encoded, losses=(*joining.losses, *encoded.losses))
 
 
-def _joining(source: str, target: str) -> Joining:
-    return Joining(target, "apart" if source == target else find(target).text_join)
+def _joining(source: str, target: str, request: Request | None) -> Joining:
+    return Joining(target, "apart" if source == target else answer_join(find(target).text_join, request))
 
 
 class StreamTranslation:
@@ -99,7 +99,7 @@ class StreamTranslation:
 
     def __init__(self, *, source: str, target: str, request: Request | None = None) -> None:
         self._decoder, self._encoder = find(source).stream_decoder(request), find(target).stream_encoder(request)
-        self._joining = _joining(source, target)
+        self._joining = _joining(source, target, request)
 
     @property
     def losses(self) -> tuple[Loss, ...]:

@@ -12,7 +12,7 @@ from typing import Any, cast
 from msgspec.structs import replace
 
 from ..codec.framing import SseDecoder, encode_array_close, encode_array_element, encode_array_open
-from ..codec.joining import Joining
+from ..codec.joining import Joining, answer_join
 from ..codec.json import is_dict
 from ..dialects import dialect as find
 from ..errors import AdapterError
@@ -125,7 +125,8 @@ class AnswerWriter:
     def _joins(self, origin: Origin | None) -> Joining | None:
         """Texts are joined where readers show only the last one, but not those of the dialect itself."""
         own = origin is not None and origin.dialect == self.dialect
-        return None if own or self._codec.text_join == "apart" else Joining(self.dialect, self._codec.text_join)
+        join = answer_join(self._codec.text_join, self.request)
+        return None if own or join == "apart" else Joining(self.dialect, join)
 
     def fail(self, error: AdapterError) -> bytes:
         """The bytes that end the stream with an error; none if it has ended."""
