@@ -11,7 +11,7 @@ WORKERS ?= auto
 export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test agents check format fidelity cuts fuzz docs compare bench clean
+.PHONY: help demo test agents check format fidelity cuts fuzz docs site compare bench clean
 
 help:  ## print this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' Makefile
@@ -52,6 +52,9 @@ docs: $(VENV)/dev  ## write the generated pages: dialects, reliability, integrat
 	@$(BIN)/python -m lab.command_help docs/cli.md
 	@$(BIN)/python -m lab.lost docs/gateway.md
 	@test ! -d $(CORPUS) || $(BIN)/python -m lab.recorded_errors $(CORPUS) docs/errors.md
+
+site: $(VENV)/dev  ## build the documentation site into build/site; a warning or a dead link is an error
+	@$(BIN)/python -m lab.site build/site && echo "build/site/index.html"
 
 compare: $(VENV)/dev  ## six tasks with this library and with others; installs those, and writes docs/comparison.md
 	@$(BIN)/python examples/compare/run.py docs/comparison.md $(ARGS)

@@ -135,7 +135,8 @@ class Dialect(ABC):
         return marks
 
     @abstractmethod
-    def encode_request(self, request: Request, target: Target | None = None) -> Encoded: ...
+    def encode_request(self, request: Request, target: Target | None = None) -> Encoded:
+        """A request as it is sent: body, path, headers, and what the protocol cannot say."""
 
     @abstractmethod
     def decode_request(
@@ -145,27 +146,32 @@ class Dialect(ABC):
         model: str | None = None,
         stream: bool | None = None,
         issuer: Origin | None = None,
-    ) -> Request: ...
+    ) -> Request:
+        """A request as it came. ``model`` and ``stream`` are what the URL says; ``issuer`` wrote the model's turns."""
 
     @abstractmethod
-    def encode_response(self, response: Response, request: Request | None = None) -> Encoded: ...
+    def encode_response(self, response: Response, request: Request | None = None) -> Encoded:
+        """An answer as a server sends it to whoever made this request."""
 
     @abstractmethod
-    def decode_response(
-        self, body: Json, headers: Headers | None = None, request: Request | None = None
-    ) -> Response: ...
+    def decode_response(self, body: Json, headers: Headers | None = None, request: Request | None = None) -> Response:
+        """An answer as it came; with ``request``, tool arguments are read by the tools' schemas."""
 
     @abstractmethod
-    def stream_decoder(self, request: Request | None = None) -> StreamDecoder: ...
+    def stream_decoder(self, request: Request | None = None) -> StreamDecoder:
+        """A decoder for one stream: bytes in, events out."""
 
     @abstractmethod
-    def stream_encoder(self, request: Request | None = None) -> StreamEncoder: ...
+    def stream_encoder(self, request: Request | None = None) -> StreamEncoder:
+        """An encoder for one stream: events in, bytes out."""
 
     @abstractmethod
-    def encode_error(self, error: AdapterError) -> WireError: ...
+    def encode_error(self, error: AdapterError) -> WireError:
+        """A failure as a server of this protocol says it: status, headers, body."""
 
     @abstractmethod
-    def decode_error(self, status: int, headers: Headers | None, body: bytes) -> AdapterError: ...
+    def decode_error(self, status: int, headers: Headers | None, body: bytes) -> AdapterError:
+        """The failure that a status and a body mean; to be raised by the caller."""
 
     def validate_request(self, body: Json) -> None:
         """Raise an ``InvalidRequestError``, in the vendor's own form, for a body that the vendor would refuse.
@@ -183,10 +189,13 @@ class Dialect(ABC):
         """The history alone, as the value of the protocol's own key."""
 
     @abstractmethod
-    def encode_system(self, system: Sequence[Block], target: Target | None = None) -> Encoded: ...
+    def encode_system(self, system: Sequence[Block], target: Target | None = None) -> Encoded:
+        """The system text alone."""
 
     @abstractmethod
-    def encode_tools(self, tools: Sequence[Tool], target: Target | None = None) -> Encoded: ...
+    def encode_tools(self, tools: Sequence[Tool], target: Target | None = None) -> Encoded:
+        """The tools alone."""
 
     @abstractmethod
-    def encode_tool_choice(self, choice: ToolChoice, target: Target | None = None) -> Encoded: ...
+    def encode_tool_choice(self, choice: ToolChoice, target: Target | None = None) -> Encoded:
+        """The choice of a tool alone."""

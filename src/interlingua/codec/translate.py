@@ -103,6 +103,7 @@ class StreamTranslation:
 
     @property
     def losses(self) -> tuple[Loss, ...]:
+        """What the target could not say, so far."""
         return (*self._joining.losses, *self._encoder.losses)
 
     def feed(self, chunk: bytes) -> bytes:

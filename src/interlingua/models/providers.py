@@ -120,6 +120,7 @@ _ROWS = (
 # fmt: on
 
 PROVIDERS: dict[str, Provider] = {row.name: row for row in _ROWS}
+"""Every provider that is known, by name. A row added here is found by ``connect``."""
 
 
 def provider(name: str) -> Provider:

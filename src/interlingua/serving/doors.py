@@ -89,6 +89,7 @@ DOORS = (
     Door("GET",  "/inference-profiles",                                    BEDROCK,   "list"),
     Door("GET",  "/inference-profiles/{model}",                            BEDROCK,   "show"),
 )
+"""Every endpoint that a server of these dialects has."""
 # fmt: on
 
 PREFIXES: dict[str, tuple[str, ...]] = {

@@ -44,6 +44,7 @@ SERVED: dict[str, Served] = {
     "ollama":             Served(NDJSON, b"",     "authorization",  "x-request-id",     ""),
     "bedrock-converse":   Served(FRAMES, b"",     "authorization",  "x-amzn-requestid", ""),
 }
+"""How a server answers in each dialect: framing, keep-alive, headers, ids."""
 # fmt: on
 
 KEY_HEADERS = ("x-api-key", "x-goog-api-key", "api-key", "authorization")

@@ -94,6 +94,7 @@ LISTS: dict[str, ListForm] = {
     "ollama": ListForm(_ollama, lambda models: {"models": models}, _ollama_shown),
     "bedrock-converse": ListForm(_bedrock, lambda models: {"inferenceProfileSummaries": models}),
 }
+"""How each dialect lists models."""
 LISTS["openai-responses"] = LISTS["openai-chat"]
 
 

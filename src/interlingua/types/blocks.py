@@ -139,6 +139,7 @@ class TextSource(Value, frozen=True, tag_field="type", tag="text"):
 
 
 Source = Base64Source | UrlSource | FileSource | TextSource
+"""Where the bytes of an image, a document, a sound or a video are."""
 SOURCES: frozenset[type] = frozenset(get_args(Source))
 _CITATIONS = frozenset({Citation})
 
@@ -378,6 +379,7 @@ Block = (
     | RefusalBlock
     | OpaqueBlock
 )
+"""What a message is made of."""
 
 BLOCK_TYPES: frozenset[type] = frozenset(get_args(Block))
 """The types of all blocks, for guards."""

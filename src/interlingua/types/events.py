@@ -167,3 +167,4 @@ Event = (
     | Unknown
     | MessageComplete
 )
+"""What a stream is made of."""

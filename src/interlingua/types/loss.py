@@ -11,7 +11,9 @@ from .base import Json
 __all__ = ["Encoded", "Loss", "LossKind", "LossWeight", "WireError"]
 
 LossKind = Literal["dropped", "approximated", "moved", "added"]
+"""What became of what could not be said as it was."""
 LossWeight = Literal["state", "content", "form"]
+"""What it touches: whether the conversation can go on, what is said in it, or only how it is said."""
 
 
 class Loss(Struct, frozen=True):

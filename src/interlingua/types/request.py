@@ -50,34 +50,55 @@ class Request(Value, frozen=True):
     """One call. Every field may be left out; what is left out is not sent."""
 
     messages: tuple[Message, ...] = ()
+    """The conversation so far, the newest last."""
     model: str | None = None
+    """The model's name, as its provider writes it."""
     system: tuple[Block, ...] = ()
+    """What the model is told before the conversation."""
     tools: tuple[Tool, ...] = ()
+    """What the model may call."""
     tool_choice: ToolChoice | None = None
+    """Whether it must call, and what."""
     max_output_tokens: int | None = None
+    """Where the answer is cut off, reasoning included."""
     temperature: int | float | None = None
+    """How freely tokens are drawn; 0 is the least."""
     top_p: int | float | None = None
+    """Draw from the likeliest tokens that together have this share."""
     top_k: int | None = None
+    """Draw from so many of the likeliest tokens."""
     stop_sequences: tuple[str, ...] = ()
+    """Texts at which the answer ends."""
     seed: int | None = None
+    """Where the provider has it: draw the same way again."""
     output_schema: dict[str, Json] | None = None
+    """The JSON Schema that the answer shall satisfy."""
     thinking: Thinking | None = None
+    """How much to reason."""
     metadata: dict[str, Json] = {}
+    """The caller's own words to the provider, such as ``user_id``."""
     service_tier: str | None = None
+    """The provider's word for how fast, and at which price."""
     betas: tuple[str, ...] = ()
+    """Features in preview that are asked for by name."""
     stream: bool | None = None
+    """Whether the answer comes event by event. A client sets it by the verb that is called."""
     request_id: str | None = None
+    """By which the call can be cancelled, and found in logs."""
     output_name: str | None = None
     """What ``output_schema`` is called, in protocols that name it."""
     verbosity: str | None = None
     """How long the answer shall be: ``low``, ``medium`` or ``high``."""
     frequency_penalty: int | float | None = None
+    """How much a token is held back for each time it was said."""
     presence_penalty: int | float | None = None
+    """How much a token is held back that was said at all."""
     n: int | None = None
     """How many answers to give. A response holds the first; the others are in its ``extras``."""
     logprobs: bool | None = None
-    """Whether the answer tells how likely each token was; ``top_logprobs``: for how many others too."""
+    """Whether the answer tells how likely each token was."""
     top_logprobs: int | None = None
+    """For how many of the likeliest tokens."""
     prompt_cache_key: str | None = None
     """A name for requests that begin alike, so that they reach the same cache."""
     store: bool | None = None

@@ -112,3 +112,4 @@ SessionEvent = (
     | ApprovalGiven
     | ApprovalRefused
 )
+"""What the stream of a session is made of: the events of its answers, and what the session does between them."""

@@ -73,6 +73,7 @@ class ServerTool(Value, frozen=True, tag_field="type", tag="server_tool"):
 
 
 Tool = ToolDefinition | ServerTool
+"""What a request offers: a tool of the caller, or one that the provider runs."""
 
 
 def web_search(

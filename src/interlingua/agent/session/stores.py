@@ -44,9 +44,13 @@ _encode = msgspec.json.Encoder().encode
 class Store(Protocol):
     """Keeps sessions. ``since``: the place of the first message that is new or changed."""
 
-    def save(self, saved: Saved, since: int = 0) -> None: ...
+    def save(self, saved: Saved, since: int = 0) -> None:
+        """Write a session, wholly or not at all."""
+        ...
 
-    def load(self, id: str | None = None) -> Saved: ...
+    def load(self, id: str | None = None) -> Saved:
+        """The session of this id; without an id, the only one that there is."""
+        ...
 
 
 class JsonStore:

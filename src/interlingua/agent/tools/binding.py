@@ -38,10 +38,12 @@ class BoundTool(Generic[P, R]):
 
     @property
     def name(self) -> str:
+        """By which the model calls it."""
         return self.definition.name
 
     @property
     def wants_context(self) -> bool:
+        """Whether the handler takes a ``ToolContext``."""
         return self.context is not None
 
     @property

@@ -24,7 +24,9 @@ class Toolset(Protocol):
     """Whoever brings several tools along, as ``McpTools`` does."""
 
     @property
-    def tools(self) -> Iterable[BoundTool[..., Any]]: ...
+    def tools(self) -> Iterable[BoundTool[..., Any]]:
+        """The tools that there are now."""
+        ...
 
 
 ToolSource = Callable[..., Any] | BoundTool[..., Any] | tuple[ToolDefinition, Callable[..., Any]] | ServerTool | Toolset

@@ -50,6 +50,7 @@ CODING_AGENT = Preset(
 )
 
 PRESETS: dict[str, Preset] = {row.name: row for row in (CODING_AGENT,)}
+"""The presets that come with the package, by name."""
 
 
 def preset(name: str) -> Preset:

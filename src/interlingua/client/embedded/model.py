@@ -43,6 +43,7 @@ Fault = Literal[
     "streamed",  # a stream, even if none was requested
     "whole",  # a whole answer, even if a stream was requested
 ]
+"""How an answer goes wrong on the way; each word is said in the source."""
 
 
 class Step(Struct, frozen=True, kw_only=True):

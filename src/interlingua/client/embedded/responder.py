@@ -53,6 +53,7 @@ ROUTES = (
     ),
 )
 Choice: TypeAlias = Script | Step | Callable[[Request], Step] | Sequence[Line] | None
+"""What ``script=`` takes: a script, its lines, one step, or a function that chooses the step for a request."""
 
 
 def handler(script: Choice = None) -> Handler:

@@ -109,6 +109,7 @@ class FetchedModels:
         return None if row is None else row.models.get(model)
 
     def facts(self, provider: str, model: str) -> Facts | None:
+        """What this source knows of a model; None if it does not know it."""
         entry = self.model(provider, model)
         return None if entry is None else _from_models_dev(entry)
 
@@ -164,6 +165,7 @@ class GenaiPrices:
     name = "genai-prices"
 
     def facts(self, provider: str, model: str) -> Facts | None:
+        """What this source knows of a model; None if it does not know it."""
         found = genai_model(provider, model)
         window = None if found is None else found.context_window
         return None if window is None else Facts(max_context_tokens=window)

@@ -23,6 +23,7 @@ from .wrapping import AsyncTapeTransport, TapeTransport
 __all__ = ["Cassette", "Mode", "Take", "UnusedRecordings"]
 
 Mode = Literal["none", "once", "all"]
+"""What is recorded: nothing; all, if there is no cassette yet; everything anew."""
 VERSION = 1
 SHOWN = 5
 
