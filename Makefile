@@ -47,6 +47,7 @@ fuzz: $(VENV)/dev  ## change recorded traffic at random: nothing but our own err
 docs: $(VENV)/dev  ## write the generated pages: dialects, reliability, integration, cli, gateway's losses, and errors if the recordings are there
 	@$(BIN)/python -m lab.phrasebook docs/dialects.md
 	@$(BIN)/python -m lab.side_by_side docs/images/side_by_side.svg
+	@$(BIN)/python -m lab.diagrams docs/images
 	@$(BIN)/python -m lab.faults docs/reliability.md
 	@$(BIN)/python -m lab.integration docs/integration.md
 	@$(BIN)/python -m lab.command_help docs/cli.md

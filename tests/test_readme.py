@@ -15,7 +15,7 @@ import pytest
 import interlingua
 
 HOME = Path(__file__).resolve().parents[1]
-PAGES = [HOME / "README.md", *sorted((HOME / "docs").glob("*.md"))]
+PAGES = [HOME / "README.md", *sorted((HOME / "docs").rglob("*.md"))]
 PYTHON = re.compile(r"```python\n(.*?)```", re.DOTALL)
 YAML = re.compile(r"```yaml\n# (\S+\.yaml)\n(.*?)```", re.DOTALL)
 ALIASES = ("Json", "OutputType")
@@ -31,7 +31,7 @@ def blocks() -> list[tuple[Path, str, int]]:
     return found
 
 
-BLOCKS = [pytest.param(page, code, line, id=f"{page.name}:{line}") for page, code, line in blocks()]
+BLOCKS = [pytest.param(page, code, line, id=f"{page.relative_to(HOME)}:{line}") for page, code, line in blocks()]
 
 
 @pytest.mark.parametrize(("page", "code", "line"), BLOCKS)
