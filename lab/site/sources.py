@@ -7,7 +7,7 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
-from . import reference
+from . import examples, reference
 
 __all__ = ["write"]
 
@@ -18,7 +18,6 @@ ROOT_PAGES = {
     "SECURITY.md": "project/security.md",
 }
 LINK = re.compile(r"(!?)\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^)\s]+)\)")
-LANGUAGES = {".py": "python", ".ipynb": "json", ".yaml": "yaml"}
 
 
 def write(folder: Path) -> None:
@@ -34,6 +33,7 @@ def write(folder: Path) -> None:
         page.write_text(
             _relinked((HOME / name).read_text(encoding="utf-8"), HOME / name, page, folder), encoding="utf-8"
         )
+    (folder / "examples.md").write_text(examples.page(), encoding="utf-8")
     _write_all(folder / "reference", reference.pages())
 
 
