@@ -1,4 +1,4 @@
-"""A conversation that moves through six protocols, with a tool call in it, and says before each move what it would mean.
+"""A conversation moves through six protocols, with a tool call in it, and says before each move what it would mean.
 
 python examples/move.py
 """

@@ -13,8 +13,8 @@ FOLDER = Path(__file__).resolve().parents[2] / "examples"
 ORDER = "chat agent move typed server batch test_with_cassettes provider".split()
 INTRODUCTION = """# Examples
 
-Whole programs, each of which the tests run. They answer without a key, by the scripted model; given the name of a model, most are
-answered by it. The folder `compare` beside them holds six tasks done with this library and with others
+Whole programs, each of which the tests run. They answer without a key, by the scripted model; given the name of a model,
+most are answered by it. The folder `compare` beside them holds six tasks done with this library and with others
 ([comparison](comparison.md)).
 """
 
