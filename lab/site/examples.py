@@ -13,8 +13,8 @@ FOLDER = Path(__file__).resolve().parents[2] / "examples"
 ORDER = "chat agent move typed server batch test_with_cassettes provider".split()
 INTRODUCTION = """# Examples
 
-Whole programs, each of which the tests run. They answer without a key, by the scripted model; given the name of a model,
-most are answered by it. The folder `compare` beside them holds six tasks done with this library and with others
+Whole programs, each of which the tests run. They answer without a key, by the scripted model; given the name of a
+model, most are answered by it. The folder `compare` beside them holds six tasks done with this library and with others
 ([comparison](comparison.md)).
 """
 
@@ -27,7 +27,7 @@ def _programs() -> Iterator[str]:
     for name in ORDER:
         text = (FOLDER / f"{name}.py").read_text(encoding="utf-8")
         told = (ast.get_docstring(ast.parse(text)) or "").split("\n\n")
-        code = text.split('"""\n', 2)[-1].strip()
+        code = text.split('"""\n', 1)[-1].strip()
         yield f"## {name}.py\n"
         yield from (f"```sh\n{part.strip()}\n```\n" if part.startswith("    ") else f"{part}\n" for part in told)
         yield f"```python\n{code}\n```\n"
