@@ -1,6 +1,8 @@
 """A conversation moves through six protocols, with a tool call in it, and says before each move what it would mean.
 
-python examples/move.py
+    python examples/move.py
+
+It needs no key: the model is scripted, in each of the six protocols.
 """
 
 from __future__ import annotations
