@@ -6,6 +6,7 @@ import ast
 import importlib
 import inspect
 import pkgutil
+import pydoc
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -61,6 +62,14 @@ def test_every_name_resolves() -> None:
 
 def test_dir_shows_every_name() -> None:
     assert set(interlingua.__all__) <= set(dir(interlingua))
+
+
+def test_help_fits_on_a_few_screens() -> None:
+    shown = pydoc.render_doc(interlingua, renderer=pydoc.plaintext).splitlines()
+    assert len(shown) < 120
+    told = set(re.findall(r"``(\w+)``", interlingua.__doc__ or "")) - {"__all__"}
+    assert sorted(told - set(interlingua.__all__)) == []
+    assert "Session" in told
 
 
 def test_no_private_name_is_public() -> None:

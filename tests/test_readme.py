@@ -49,6 +49,19 @@ def test_a_block_runs_alone(page: Path, code: str, line: int, tmp_path: Path, mo
         interlingua.DIALECTS.update(dialects)
 
 
+def test_the_agent_of_the_readme_prints_what_it_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    found = re.search(
+        r"```python\n(.*?)```\n\nIt prints:\n\n```text\n(.*?)```", (HOME / "README.md").read_text(), re.DOTALL
+    )
+    assert found is not None
+    assert len([line for line in found[1].splitlines() if line.strip()]) <= 10
+    exec(compile(found[1], "README.md", "exec"), {"__name__": "__main__"})
+    assert capsys.readouterr().out == found[2]
+
+
 def test_the_readme_shows_something() -> None:
     assert sum(page.name == "README.md" for page, _, _ in blocks()) >= 3
 

@@ -5,8 +5,10 @@ Building and installing it asks the package index; without one, these tests are 
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
+import re
 import subprocess
 import sys
 import venv
@@ -75,6 +77,30 @@ def test_the_wheel_holds_the_package_and_nothing_else(wheel: Path) -> None:
     assert "interlingua/__init__.pyi" in names
     data = [path for path in (ROOT / "src").rglob("*") if path.suffix in (".json", ".yaml", ".yml", ".typed", ".pyi")]
     assert {path.relative_to(ROOT / "src").as_posix() for path in data} <= set(names)
+
+
+def test_the_description_has_no_link_that_an_index_cannot_follow(wheel: Path) -> None:
+    packed = zipfile.ZipFile(wheel)
+    [name] = [name for name in packed.namelist() if name.endswith(".dist-info/METADATA")]
+    text = packed.read(name).decode()
+    assert "# Interlingua" in text
+    links = re.findall(r"\]\(([^)]+)\)", re.sub(r"```.*?```", "", text, flags=re.DOTALL))
+    assert [link for link in links if not link.startswith(("https://", "#"))] == []
+
+
+def test_links_of_the_description_are_absolute_where_an_address_is_known() -> None:
+    spec = importlib.util.spec_from_file_location("hatch_build", ROOT / "hatch_build.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    page = "![a picture](docs/a.svg)\n\n[the docs](docs/a.md) and [else](https://e.org)\n"
+    known = module.linked(page, "https://host/blob/", "https://host/raw/")
+    assert (
+        known
+        == "![a picture](https://host/raw/docs/a.svg)\n\n[the docs](https://host/blob/docs/a.md) and [else](https://e.org)\n"
+    )
+    assert module.linked(page, "", "") == "the docs and [else](https://e.org)\n"
 
 
 def test_it_works_in_an_empty_environment(python: Path) -> None:

@@ -1,5 +1,17 @@
 """One language for conversations with language models, and exact translators between it and every wire protocol.
 
+What to begin with, each with a docstring of its own (``help(interlingua.Session)``):
+
+- a conversation: ``Session``, ``SyncSession``; a tool: ``tool``, ``Toolbox``; an MCP server's: ``McpTools``
+- one call: ``connect``, ``connect_sync``, which give an ``AsyncClient`` or a ``Client``; many: ``map_requests``
+- what is asked and answered: ``Request``, ``Message``, blocks such as ``TextBlock`` and ``ToolUseBlock``, ``Response``,
+  ``TokenUsage``; content of files: ``image``, ``document``, ``audio``, ``file``
+- streams: ``Event`` and its kinds, ``fold``; failures: ``AdapterError`` and its kinds
+- only the translators: ``dialect``, ``translate_request``, ``translate_response``, ``translate_stream``, ``Loss``
+- other people's requests: ``relay``, ``relay_stream``; another model where one fails: ``Router``
+- what a call costs: ``Pricing``; what moving would mean: ``plan_swap``; where sessions are kept: ``JsonStore``,
+  ``SqliteStore``
+
 The names that most programs need are here, loaded on first use: importing the package loads no dialect and no HTTP
 library. Public, too, is the ``__all__`` of these modules, of which only the usual names are repeated here:
 ``interlingua.agent.routing``, ``interlingua.agent.session``, ``interlingua.agent.tools``, ``interlingua.behaviour``,
@@ -11,6 +23,7 @@ modules are internal and may change without notice. Type checkers read ``__init_
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
 from typing import Any
 
@@ -84,4 +97,6 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *__all__])
+    """Every public name; for ``inspect`` those of this file alone: ``help`` prints every class that it is told of."""
+    asker = sys._getframe(1).f_globals.get("__name__")  # pyright: ignore[reportPrivateUsage]
+    return sorted(["__all__", "__version__"] if asker == "inspect" else [*globals(), *__all__])
