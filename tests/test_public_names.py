@@ -65,7 +65,7 @@ def test_dir_shows_every_name() -> None:
 
 
 def test_help_fits_on_a_few_screens() -> None:
-    shown = pydoc.render_doc(interlingua, renderer=pydoc.plaintext).splitlines()
+    shown = pydoc.plain(pydoc.render_doc(interlingua)).splitlines()
     assert len(shown) < 120
     told = set(re.findall(r"``(\w+)``", interlingua.__doc__ or "")) - {"__all__"}
     assert sorted(told - set(interlingua.__all__)) == []
