@@ -16,9 +16,10 @@ from ..errors import AdapterError, InvalidRequestError, ServerError
 from ..serving import PREFIXES, SERVED, Entrance, find_entrance, find_key, worded
 from ..types.base import Json
 from .admission import Key
+from .cors import allowed, is_preflight, preflight
 from .counting import count
 from .doors import ANSWERS, Asked
-from .http import Answer, Inbound, Receive, Send
+from .http import Answer, Inbound, Receive, Send, stopping
 from .invoking import InvokeCall
 from .passing import PassCall
 from .relay import Call
@@ -36,6 +37,8 @@ JSON, TEXT = {"content-type": "application/json"}, {"content-type": "text/plain;
 RECEIPTS = "/receipts/"
 NOT_FOUND, NOT_IMPLEMENTED = 404, 501
 KNOWN_ELSEWHERE = ("/v1/realtime", "/upload/v1beta/files")
+LAST_WORDS = 2.0
+"""How long a client may take, when the server stops, to read the error that ends its answer."""
 
 
 class Gateway:
@@ -55,10 +58,18 @@ class Gateway:
         while True:
             message = await receive()
             if message["type"] == "lifespan.shutdown":
-                await self.state.manager.close()
+                await self._close()
             await send({"type": f"{message['type']}.complete"})
             if message["type"] == "lifespan.shutdown":
                 return
+
+    async def _close(self) -> None:
+        """Let calls that were ended say so, then close what they used."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(LAST_WORDS):
+                while self.state.open:  # noqa: ASYNC110  # to set an event would cost every call
+                    await asyncio.sleep(0.01)
+        await self.state.close()
 
     # ------------------------------------------------------------------------------------------------------ one request
 
@@ -66,12 +77,22 @@ class Gateway:
         own = OWN.get(inbound.path)
         if own is not None:
             return await own(self.state, answer)
-        entrance = find_entrance(inbound.method, inbound.path, inbound.headers)
+        answer.headers |= allowed(inbound.headers, self.state.snapshot.settings.origins)
+        if is_preflight(inbound.method, inbound.headers) and "access-control-allow-origin" in answer.headers:
+            return await answer.whole(204, preflight(inbound.headers), b"")
+        method = "GET" if answer.is_head else inbound.method
+        entrance = find_entrance(inbound.method, inbound.path, inbound.headers) or find_entrance(
+            method, inbound.path, inbound.headers
+        )
         dialect = entrance.door.dialect if entrance is not None else spoken(inbound)
         try:
             await self._enter(inbound, answer, entrance)
         except AdapterError as error:
             await self._refuse(answer, error, dialect)
+        except asyncio.CancelledError:
+            if not self.state.draining:  # the client left
+                raise
+            await self._refuse(answer, stopping(), dialect)
         except Exception:
             id = new_ulid()
             log.exception("%s: an error of the gateway", id)
@@ -125,7 +146,7 @@ class Gateway:
         found = self.state.receipts.find(id, None if key is None else key.name)
         if found is None:
             raise InvalidRequestError("there is no such receipt; they are kept for an hour", provider_status=NOT_FOUND)
-        self.state.price(found)
+        self.state.price(found, is_own=found in self.state.receipts)
         await answer.whole(200, JSON, msgspec.json.encode(found.shown()))
 
     async def _refuse(self, answer: Answer, error: AdapterError, dialect: str) -> None:
@@ -177,10 +198,8 @@ async def ready(state: State, answer: Answer) -> None:
 
 
 async def metrics(state: State, answer: Answer) -> None:
-    """Counters, for Prometheus."""
-    state.priced()
-    state.metrics.set("interlingua_open_requests", state.open)
-    await answer.whole(200, TEXT, state.metrics.text().encode())
+    """Counters of all processes, for Prometheus."""
+    await answer.whole(200, TEXT, state.metrics_text().encode())
 
 
 OWN: dict[str, Callable[[State, Answer], Awaitable[None]]] = {

@@ -25,12 +25,14 @@ from ..types.loss import Loss
 from ..types.messages import Message, Origin
 from ..types.request import Request
 from ..types.words import Role
+from .shared import Shared
 
 __all__ = ["ENVELOPE", "Envelopes", "Vault", "has_state", "issuers", "restore", "state_of"]
 
 ENVELOPE = "Interlingua1"
 """How every envelope begins: twelve letters, so that the whole is base64, which some dialects require."""
 MAC, LARGEST = 16, 512 * 1024
+KIND, MOST, MOST_OF_ONE = "state", 10_000, 2_000
 BROKEN = Loss("", "dropped", "the reasoning came back in an envelope that this gateway did not write", "state")
 
 
@@ -61,26 +63,49 @@ class Envelopes:
 
 
 class Vault:
-    """State by the owner and what was given out, for so many seconds and entries. In the memory of one process."""
+    """State by the owner and what was given out, for so many seconds and entries, in all and of one owner. It is in the
+    memory of this process; what other processes keep is in ``shared``."""
 
-    def __init__(self, clock: Callable[[], float], *, seconds: float = 3600.0, most: int = 10_000) -> None:
-        self._clock, self._seconds, self._most = clock, seconds, most
+    shared: Shared | None = None
+
+    def __init__(
+        self, clock: Callable[[], float], *, seconds: float = 3600.0, most: int = MOST, of_one: int = MOST_OF_ONE
+    ) -> None:
+        self._clock, self._seconds, self._most, self._of_one = clock, seconds, most, of_one
         self._kept: dict[tuple[str | None, str], tuple[float, Message]] = {}
+        self._names: dict[str | None, dict[str, None]] = {}
 
     def __len__(self) -> int:
         return len(self._kept)
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing can be found."""
+        return self.shared is None and not self._kept
+
     def put(self, owner: str | None, state: Message, content: Sequence[Block]) -> None:
         """Keep the state of a turn, under every call and text of it."""
         now = self._clock()
+        saved = b"" if self.shared is None else to_json(state)
         for name in _names(content):
-            self._kept.pop((owner, name), None)
+            self._forget(owner, name)
             self._kept[owner, name] = now, state
+            self._names.setdefault(owner, {})[name] = None
+            if self.shared is not None:
+                self.shared.put(KIND, owner, name, saved)
+        while len(own := self._names.get(owner, {})) > self._of_one:
+            self._forget(owner, next(iter(own)))
         while self._kept:
             oldest = next(iter(self._kept))
             if len(self._kept) <= self._most and self._kept[oldest][0] > now - self._seconds:
                 return
-            del self._kept[oldest]
+            self._forget(*oldest)
+
+    def _forget(self, owner: str | None, name: str) -> None:
+        if self._kept.pop((owner, name), None) is not None:
+            del self._names[owner][name]
+            if not self._names[owner]:
+                del self._names[owner]
 
     def find(self, owner: str | None, content: Sequence[Block]) -> Message | None:
         """The state of a turn that came back."""
@@ -89,7 +114,14 @@ class Vault:
             at, state = self._kept.get((owner, name), (0.0, None))
             if state is not None and at > now - self._seconds:
                 return state
+            if self.shared is not None and (saved := self.shared.get(KIND, owner, name)) is not None:
+                return from_json(saved, Message)
         return None
+
+    async def kept(self) -> None:
+        """Wait until every process can find what was put."""
+        if self.shared is not None:
+            await self.shared.written()
 
 
 def _names(content: Sequence[Block]) -> Iterator[str]:

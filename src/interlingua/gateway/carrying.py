@@ -27,6 +27,7 @@ class Carrying:
     def __init__(self, state: State, dialect: str, owner: str | None) -> None:
         self._state, self._dialect, self._owner = state, dialect, owner
         self._wrapping = Wrapping(dialect, state.envelopes)
+        self._has_kept = False
 
     def restore(self, request: Request) -> tuple[Request, tuple[Loss, ...]]:
         """The request with the state that came back, or that was kept."""
@@ -46,6 +47,15 @@ class Carrying:
         return self._wrapping.response(response)
 
     def keep(self, response: Response) -> None:
-        """Keep the state of an answer that was given out, where its client cannot carry it."""
-        if self._dialect in KEPT and any(map(has_state, response.content)) and self._wrapping.blocks:
+        """Keep the state of an answer, once, where its client cannot carry it."""
+        if self._has_kept or self._dialect not in KEPT or not self._wrapping.blocks:
+            return
+        if any(map(has_state, response.content)):
+            self._has_kept = True
             self._state.vault.put(self._owner, self._wrapping.state, response.content)
+
+    async def kept(self, response: Response) -> None:
+        """Keep it, and wait until it can be found, also by other processes: the client may come back at once."""
+        self.keep(response)
+        if self._has_kept:
+            await self._state.vault.kept()

@@ -13,11 +13,12 @@ from collections.abc import Callable, Mapping, Sequence
 
 from ..client.manager import ProviderManager
 from ..errors import AdapterError, InvalidRequestError
+from ..models.providers import PROVIDERS
 from ..serving import is_name
-from .config import CLAUDE_NAMES, Route, Snapshot
+from .config import CLAUDE_NAMES, Route, Snapshot, StartError
 from .peek import Peek
 
-__all__ = ["SESSION_HEADERS", "find_route", "in_order", "session_of"]
+__all__ = ["SESSION_HEADERS", "find_route", "in_order", "is_usable", "require_models", "session_of", "variables"]
 
 SESSION_HEADERS = ("x-session-id", "x-claude-code-session-id", "session-id", "session_id", "x-session-affinity")
 NOT_FOUND = 404
@@ -46,6 +47,27 @@ def is_usable(name: str, manager: ProviderManager) -> bool:
     except (AdapterError, ValueError):
         return False
     return adapter is None or adapter.missing is None
+
+
+def require_models(snapshot: Snapshot, manager: ProviderManager) -> None:
+    """Raise where a route leads to a model that could not be called."""
+    for name, route in snapshot.routes.items():
+        for model in route.names:
+            if is_usable(model, manager):
+                continue
+            line = snapshot.lines.get(name)
+            where = f"{snapshot.source}:{line}: " if line is not None else ""
+            try:
+                manager.locate(model)
+            except (AdapterError, ValueError) as error:
+                raise StartError(f"{where}the route {name!r}: {error}") from None
+            raise StartError(f"{where}the route {name!r} leads to {model!r}, whose provider has no key; {variables()}")
+
+
+def variables() -> str:
+    """Which variables would help where no provider has a key."""
+    names = [PROVIDERS[name].auth.keys[0] for name in ("anthropic", "openai", "google", "openrouter", "mistral")]
+    return f"set one of {', '.join(names)}"
 
 
 def in_order(route: Route, session: Callable[[], str], first: Sequence[str] = ()) -> tuple[str, ...]:

@@ -58,8 +58,12 @@ class Settings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """After so much silence in a stream, something is sent that clients skip."""
     not_ready_seconds: Annotated[float, Meta(ge=0)] = 5.0
     """At SIGTERM: how long it still accepts, so that a balancer notices that it is not ready."""
-    stream_seconds: Annotated[int, Meta(ge=0)] = 25
+    stream_seconds: Annotated[float, Meta(ge=0)] = 25.0
     """And how long answers may go on after that."""
+    workers: Count = 1
+    """Processes that serve together, on a core each."""
+    origins: tuple[str, ...] = ()
+    """Pages of these origins may call from a browser; ``*`` are all."""
     losses: Policy = "allow"
     """For routes that do not say it."""
     secret_env: str | None = None
@@ -75,6 +79,8 @@ class Snapshot(Struct, frozen=True, kw_only=True):
     routes: dict[str, Route] = {}
     keys: tuple[Key, ...] = ()
     source: str | None = None
+    lines: dict[str, int] = {}
+    """Where in the file each route begins."""
 
     def require_keys(self) -> None:
         """Raise where other machines could connect without a key."""
@@ -135,6 +141,7 @@ def read_settings(text: str, source: str = "gateway.yaml") -> Snapshot:
         routes=reader.routes(found.get("routes") or {}),
         keys=reader.keys(found.get("keys") or []),
         source=source,
+        lines={str(path[1]): line for path, line in lines.items() if len(path) == 2 and path[0] == "routes"},
     )
     if reader.problems:
         raise ConfigError(source, reader.problems)

@@ -8,9 +8,9 @@ from collections.abc import Awaitable, Callable, Mapping
 from importlib import import_module
 from typing import Any, Protocol
 
-from ..errors import AdapterError, ContextOverflowError, InvalidRequestError
+from ..errors import AdapterError, ContextOverflowError, InvalidRequestError, ServerError
 
-__all__ = ["Answer", "Inbound", "NOT_FORWARDED"]
+__all__ = ["Answer", "Inbound", "NOT_FORWARDED", "stopping"]
 
 Receive = Callable[[], Awaitable[dict[str, Any]]]
 Send = Callable[[dict[str, Any]], Awaitable[None]]
@@ -20,7 +20,12 @@ NOT_FORWARDED = frozenset(
     " content-length content-encoding accept-encoding".split()
 )
 """Headers that are about one connection or one way of writing the body, in either direction."""
-UNSUPPORTED, TOO_LARGE = 415, 413
+UNSUPPORTED, TOO_LARGE, UNAVAILABLE = 415, 413, 503
+
+
+def stopping() -> AdapterError:
+    """What callers are told whom the server cannot answer any more."""
+    return ServerError("the gateway is shutting down; try again", provider_status=UNAVAILABLE)
 
 
 class Inbound:

@@ -37,6 +37,11 @@ class KeepAlive:
         if self._sending is not None:
             self._sending.cancel()
 
+    @property
+    def is_between(self) -> bool:
+        """Whether the last event is complete."""
+        return self._between
+
     async def send(self, chunk: bytes) -> None:
         """Send a chunk."""
         self._last = self._loop.time()

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
-__all__ = ["Metrics"]
+__all__ = ["HELP", "Metrics", "Sums"]
 
 HELP = {
     # name: type, what it counts
@@ -20,6 +20,8 @@ HELP = {
 }
 
 Labels = tuple[tuple[str, str], ...]
+Sums = dict[str, dict[str, float]]
+"""By name, then by labels as they are written."""
 
 
 class Metrics:
@@ -27,6 +29,7 @@ class Metrics:
 
     def __init__(self) -> None:
         self._sums: dict[str, dict[Labels, float]] = {name: {} for name in HELP}
+        self._before: Sums = {}
 
     def add(self, name: str, amount: float = 1, **labels: str) -> None:
         """Count something."""
@@ -37,14 +40,32 @@ class Metrics:
         """Write down how much there is of something."""
         self._sums[name] = {(): amount}
 
-    def text(self) -> str:
-        """All of them, for ``/metrics``."""
+    def sums(self) -> Sums:
+        """All of them, for other processes."""
+        own = {name: {_labels(dict(key)): amount for key, amount in sums.items()} for name, sums in self._sums.items()}
+        return _added([self._before, own])
+
+    def resume(self, before: Sums) -> None:
+        """Count on from where another process stopped. What it had open is gone with it."""
+        self._before = {name: sums for name, sums in before.items() if name in HELP and HELP[name][0] == "counter"}
+
+    def text(self, others: Iterable[Sums] = ()) -> str:
+        """All of them, added to those of other processes, for ``/metrics``."""
         lines: list[str] = []
-        for name, sums in self._sums.items():
+        for name, sums in _added([self.sums(), *others]).items():
             kind, about = HELP[name]
             lines += [f"# HELP {name} {about}", f"# TYPE {name} {kind}"]
-            lines += [f"{name}{_labels(dict(labels))} {amount:.12g}" for labels, amount in sums.items()]
+            lines += [f"{name}{labels} {amount:.12g}" for labels, amount in sums.items()]
         return "\n".join(lines) + "\n"
+
+
+def _added(several: Iterable[Sums]) -> Sums:
+    total: Sums = {name: {} for name in HELP}
+    for sums in several:
+        for name, amounts in sums.items():
+            for labels, amount in amounts.items():
+                total[name][labels] = total[name].get(labels, 0) + amount
+    return total
 
 
 def _labels(labels: Mapping[str, str]) -> str:

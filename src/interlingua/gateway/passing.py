@@ -23,7 +23,6 @@ from .forwarding import answer_headers, forwarded_headers, with_query
 from .http import Answer, Inbound
 from .peek import Peek
 from .receipts import Receipt
-from .relay import note
 from .state import State
 
 __all__ = ["PassCall"]
@@ -66,7 +65,7 @@ class PassCall:
             if not self._answer.started:
                 raise
         finally:
-            note(self._state, self._receipt, self._key)
+            self._state.note(self._receipt, self._key)
 
     async def stop(self) -> None:
         """The server ends first; the answer is broken off."""

@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from msgspec import Struct
+from msgspec import Struct, json
 from msgspec.structs import asdict
 
 from ..types.base import Json
 from ..types.loss import Loss
 from ..types.usage import TokenUsage
+from .shared import Shared
 
 __all__ = ["Attempt", "Receipt", "Receipts"]
 
 SECONDS, MOST = 3600.0, 10_000
+KIND = "receipt"
 
 
 class Attempt(Struct, frozen=True, omit_defaults=True):
@@ -58,7 +60,9 @@ def _counts(usage: TokenUsage) -> dict[str, Any]:
 
 
 class Receipts:
-    """The newest receipts, each for the key whose call it was."""
+    """The newest receipts, each for the key whose call it was. Those of other processes are in ``shared``."""
+
+    shared: Shared | None = None
 
     def __init__(
         self,
@@ -76,6 +80,8 @@ class Receipts:
         """Keep a receipt for the owner of a key."""
         now = self._clock()
         self._kept[receipt.id] = (now, key, receipt)
+        if self.shared is not None:
+            self.shared.put(KIND, key, receipt.id, json.encode(receipt))
         while self._kept:
             oldest = next(iter(self._kept))
             if len(self._kept) <= self._most and self._kept[oldest][0] > now - self._seconds:
@@ -85,8 +91,15 @@ class Receipts:
     def find(self, id: str, key: str | None) -> Receipt | None:
         """The receipt of that id, if it is this key's."""
         at, owner, receipt = self._kept.get(id, (0.0, None, None))
-        return receipt if owner == key and at > self._clock() - self._seconds else None
+        if receipt is not None:
+            return receipt if owner == key and at > self._clock() - self._seconds else None
+        value = None if self.shared is None else self.shared.get(KIND, key, id)
+        return None if value is None else json.decode(value, type=Receipt)
+
+    def __contains__(self, receipt: Receipt) -> bool:
+        """Whether it is one of this process."""
+        return receipt.id in self._kept
 
     def all(self) -> list[Receipt]:
-        """Every receipt that is kept."""
+        """Every receipt of this process that is kept."""
         return [receipt for _, _, receipt in self._kept.values()]

@@ -20,7 +20,8 @@ from ..agent.routing import Candidate, Route as Candidates
 from ..client.adapter import Passage, new_ulid
 from ..client.async_client import AsyncClient
 from ..client.http import HttpRequest, Timeouts
-from ..errors import AdapterError, InvalidRequestError, LossyTranslation, ServerError
+from ..dialects import dialect as find
+from ..errors import AdapterError, InvalidRequestError, LossyTranslation
 from ..models.pricing import detailed_usage
 from ..relaying import RelayedCall
 from ..serving import SERVED, Entrance
@@ -33,14 +34,14 @@ from .choose import find_route, in_order, session_of
 from .compacting import Compacting, as_compacted, is_triggered
 from .config import Policy, Route
 from .forwarding import HOMES, answer_headers, forwarded_headers, forwarded_url, knows_all_tools
-from .http import Answer, Inbound
+from .http import Answer, Inbound, stopping
 from .keepalive import KeepAlive
 from .peek import Peek
 from .receipts import Attempt, Receipt
 from .state import State
 from .usage import UsageReader
 
-__all__ = ["Call", "note"]
+__all__ = ["Call"]
 
 log = logging.getLogger("interlingua.gateway")
 
@@ -69,6 +70,7 @@ class Call:
         self._relayed: RelayedCall | None = None
         self._refused: Raw | None = None
         self._policy: Policy = "allow"
+        self._alive: KeepAlive | None = None
         self._carrier = Carrying(state, self.dialect, None if key is None else key.name)
 
     # -------------------------------------------------------------------------------------------------------- the route
@@ -95,7 +97,7 @@ class Call:
 
     def _issued_by(self, route: Route) -> list[str]:
         """The models of the route that issued the reasoning in this request, the latest first."""
-        if len(route.names) < 2 or not (self._carries or (self.dialect in KEPT and len(self.state.vault))):
+        if len(route.names) < 2 or not (self._carries or (self.dialect in KEPT and not self.state.vault.is_empty)):
             return []
         locate = self.state.manager.locate
         places = {locate(name): name for name in route.names}
@@ -149,9 +151,16 @@ class Call:
 
     async def stop(self) -> None:
         """The server ends before the answer does: say so, as far as the dialect has a word for it."""
-        error = ServerError("the gateway is shutting down; try again", provider_status=503)
+        error = stopping()
         self.receipt.status = "shutdown"
-        if self.answer.started and self._relayed is not None and (said := self._relayed.fail(error, started=True)):
+        if not self.answer.started:
+            raise error
+        if self._relayed is not None:
+            said = self._relayed.fail(error, started=True)
+        else:
+            is_between = self._streams and self._alive is not None and self._alive.is_between
+            said = find(self.dialect).stream_encoder().fail(error) if is_between else b""
+        if said:
             await self.answer.send(said)
 
     # ---------------------------------------------------------------------------------- same dialect: bytes as they are
@@ -228,6 +237,7 @@ class Call:
             await self.answer.start(reply.status, answer_headers(reply.headers))
             self.receipt.passed = True
             with KeepAlive(self.answer, self._snapshot.settings.keep_alive_seconds, self._pause) as alive:
+                self._alive = alive
                 async for chunk in reply.chunks():
                     usage.feed(chunk)
                     await alive.send(chunk)
@@ -306,6 +316,8 @@ class Call:
             async with aclosing(stream) as events:
                 async for event in events:
                     if said := relayed.feed(event):
+                        if relayed.response is not None:
+                            await self._carrier.kept(relayed.response)
                         await alive.send(said)
             if said := relayed.close():
                 await alive.send(said)
@@ -322,6 +334,7 @@ class Call:
         self.receipt.losses = whole.losses
         self._declare(response.losses)
         self._settle(relayed)
+        await self._carrier.kept(response)
         body = whole.body
         if self._entrance.door.kind == "compact":
             body = as_compacted(self._peek.body_value(), body)
@@ -366,16 +379,4 @@ class Call:
             receipt.attempts = candidates.budget.attempts
         if self._relayed is not None:
             self._settle(self._relayed)
-        note(self.state, receipt, self.key)
-
-
-def note(state: State, receipt: Receipt, key: Key | None) -> None:
-    """Keep the receipt of a call, and count it."""
-    state.receipts.keep(receipt, None if key is None else key.name)
-    metrics, way = state.metrics, "passed" if receipt.passed else "translated"
-    metrics.add("interlingua_requests_total", dialect=receipt.dialect, way=way, status=str(receipt.status))
-    for loss in receipt.losses:
-        metrics.add("interlingua_losses_total", weight=loss.weight)
-    if receipt.usage is not None:
-        metrics.add("interlingua_tokens_total", receipt.usage.total_input_tokens, kind="input")
-        metrics.add("interlingua_tokens_total", receipt.usage.output_tokens, kind="output")
+        self.state.note(receipt, self.key)

@@ -16,9 +16,8 @@ from msgspec.structs import replace
 from ..client.manager import ProviderManager
 from ..client.models_file import ConfigError
 from ..errors import NotConfigured
-from ..models.providers import PROVIDERS
 from .admission import Key, hash_key
-from .choose import is_usable
+from .choose import require_models, variables
 from .clients import CLIENTS
 from .config import Route, Settings, Snapshot, StartError, load
 from .state import State
@@ -42,6 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--model", metavar="NAME", help="the model that answers, whatever name a client asks for")
     parser.add_argument("--host", help="the address to listen on (default 127.0.0.1)")
     parser.add_argument("--port", type=int, help="the port (default 4000; 0 takes a free one)")
+    parser.add_argument("--workers", type=int, metavar="N", help="processes that serve together (default 1)")
     parser.add_argument("--no-key", action="store_true", help="let everybody on this machine in without a key")
     parser.add_argument("--json", action="store_true", help="say where it listens, and the key, as a line of JSON")
 
@@ -74,7 +74,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def with_arguments(snapshot: Snapshot, arguments: Any) -> Snapshot:
     """The configuration with what the command line says."""
-    given = {name: getattr(arguments, name, None) for name in ("host", "port")}
+    given = {name: getattr(arguments, name, None) for name in ("host", "port", "workers")}
     settings: Settings = replace(
         snapshot.settings, **{name: value for name, value in given.items() if value is not None}
     )
@@ -87,11 +87,7 @@ def prepare(state: State, *, keyless: bool = False) -> str | None:
     snapshot = state.snapshot
     if not snapshot.routes:
         require_provider(state.manager)
-    for name, route in snapshot.routes.items():
-        for model in route.names:
-            if not is_usable(model, state.manager):
-                state.manager.locate(model)
-                raise StartError(f"the route {name!r} leads to {model!r}, whose provider has no key; {variables()}")
+    require_models(snapshot, state.manager)
     snapshot.require_keys()
     if snapshot.keys or keyless:
         return None
@@ -106,12 +102,6 @@ def require_provider(manager: ProviderManager) -> None:
     adapters = manager.configuration.adapters.values()
     if not any(adapter.config.api_key for adapter in adapters) and not manager.configuration.models:
         raise StartError(f"no provider has a key: {variables()}, or serve --model embedded: (a scripted model)")
-
-
-def variables() -> str:
-    """Which variables would help."""
-    names = [PROVIDERS[name].auth.keys[0] for name in ("anthropic", "openai", "google", "openrouter", "mistral")]
-    return f"set one of {', '.join(names)}"
 
 
 def new_key(name: str) -> tuple[str, Key]:

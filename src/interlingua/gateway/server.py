@@ -1,43 +1,59 @@
-"""uvicorn around the application: one process, its signals, and an end that lets answers finish."""
+"""uvicorn around the application: one process or several, their signals, and an end that lets answers finish."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import signal
 import socket
+import sys
+import tempfile
 import threading
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from importlib.util import find_spec
+from pathlib import Path
 from types import FrameType
 from typing import Any
 
 import uvicorn
 
 from ..client.models_file import ConfigError
+from . import shared
 from .app import Gateway
 from .config import Snapshot, StartError
 from .state import State
+from .workers import can_fork, supervise
 
 __all__ = ["Server", "in_background", "serve", "settings_of"]
 
 log = logging.getLogger("interlingua.gateway")
 START_SECONDS = 20.0
+TICKS = 10
+"""uvicorn's ticks of one second."""
+FIXED = ("host", "port", "workers", "models", "secret_env")
+"""Settings that are read at the start only."""
+
+Read = Callable[[], Snapshot]
 
 
 class Server(uvicorn.Server):
-    """As uvicorn's; at SIGTERM it is not ready first, then stops accepting, then ends. SIGHUP reads the file again."""
+    """As uvicorn's; at SIGTERM it is not ready first, then stops accepting, then ends.
 
-    def __init__(self, config: uvicorn.Config, state: State, read: Callable[[], Snapshot] | None = None) -> None:
+    The configuration is read again at SIGHUP and when its file has changed.
+    """
+
+    def __init__(self, config: uvicorn.Config, state: State, read: Read | None = None) -> None:
         super().__init__(config)
         self._state, self._read = state, read
+        self._stamp = self._stamp_now()
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        if sig != signal.SIGTERM or self._state.draining:
+        was_draining, self._state.draining = self._state.draining, True
+        if sig != signal.SIGTERM or was_draining:
             super().handle_exit(sig, frame)
             return
-        self._state.draining = True
         seconds = self._state.snapshot.settings.not_ready_seconds
         asyncio.get_running_loop().call_later(seconds, super().handle_exit, sig, frame)
 
@@ -46,13 +62,47 @@ class Server(uvicorn.Server):
         if self._read is not None and hasattr(signal, "SIGHUP"):
             asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, self.reload)
 
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        self._state.draining = True
+        self.config.timeout_graceful_shutdown = self._state.snapshot.settings.stream_seconds  # type: ignore[assignment]
+        await super().shutdown(sockets=sockets)
+
+    async def on_tick(self, counter: int) -> bool:
+        if counter % TICKS == 0:
+            self._state.tell()
+            self._state.manager.refresh()
+            stamp = self._stamp_now()
+            if stamp != self._stamp:
+                self._stamp = stamp
+                self.reload()
+        return await super().on_tick(counter)
+
+    def _stamp_now(self) -> tuple[int, ...] | None:
+        """What differs when the configuration file was changed; None while there is none."""
+        source = self._state.snapshot.source
+        if self._read is None or source is None:
+            return None
+        try:
+            found = os.stat(source)
+        except OSError:
+            return None
+        return found.st_mtime_ns, found.st_size, found.st_ino
+
     def reload(self) -> None:
         """Read the configuration again. A file with errors changes nothing, and the log says why."""
-        assert self._read is not None
+        if self._read is None:
+            return
+        before = self._state.snapshot.settings
         try:
             self._state.replace(self._read())
         except (ConfigError, StartError) as error:
             log.warning("the configuration has errors; the old one stays in use: %s", error)
+            return
+        after = self._state.snapshot.settings
+        for name in FIXED:
+            if getattr(before, name) != getattr(after, name):
+                log.warning("settings.%s has changed, which is used from the next start on", name)
+        log.info("the configuration was read again")
 
 
 def settings_of(state: State) -> dict[str, Any]:
@@ -69,7 +119,6 @@ def settings_of(state: State) -> dict[str, Any]:
         "log_level": "critical",  # an answer that is broken off on purpose is an error to it
         "server_header": False,
         "date_header": True,
-        "timeout_graceful_shutdown": state.snapshot.settings.stream_seconds,
         "timeout_keep_alive": 75,
     }
 
@@ -84,7 +133,11 @@ def in_background(state: State) -> Generator[str]:
             await super().startup(sockets=sockets)
             started.set()
 
-    settings: dict[str, Any] = {**settings_of(state), "host": "127.0.0.1", "port": 0, "timeout_graceful_shutdown": 1}
+        async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+            self.config.timeout_graceful_shutdown = 1
+            await uvicorn.Server.shutdown(self, sockets=sockets)
+
+    settings: dict[str, Any] = {**settings_of(state), "host": "127.0.0.1", "port": 0}
     server = Announced(uvicorn.Config(**settings), state)
     thread = threading.Thread(target=server.run, name="interlingua-gateway", daemon=True)
     thread.start()
@@ -97,17 +150,81 @@ def in_background(state: State) -> Generator[str]:
         thread.join(START_SECONDS)
 
 
-def serve(state: State, announce: Callable[[str], object], read: Callable[[], Snapshot] | None = None) -> int:
+def serve(state: State, announce: Callable[[str], object], read: Read | None = None) -> int:
     """Serve until a signal ends it. ``announce`` is told the URL; ``read`` reads the configuration again."""
-    listening = socket.socket(socket.AF_INET6 if ":" in state.snapshot.settings.host else socket.AF_INET)
-    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    try:
-        listening.bind((state.snapshot.settings.host, state.snapshot.settings.port))
-    except OSError as error:
-        log.error("cannot listen on %s: %s", state.snapshot.settings.port, error)
+    settings = state.snapshot.settings
+    if settings.workers > 1 and not can_fork():
+        log.error("this system cannot run more than one process: leave `workers` out")
         return 1
-    listening.listen(2048)
-    host, port = listening.getsockname()[:2]
+    try:
+        sockets = listening(settings.host, settings.port, settings.workers)
+    except OSError as error:
+        log.error("cannot listen on %s: %s", settings.port, error)
+        return 1
+    host, port = sockets[0].getsockname()[:2]
     announce(f"http://{f'[{host}]' if ':' in host else host}:{port}")
-    Server(uvicorn.Config(**settings_of(state)), state, read).run(sockets=[listening])
-    return 0
+    if len(sockets) == 1:
+        Server(uvicorn.Config(**settings_of(state)), state, read).run(sockets=sockets)
+        return 0
+    with tempfile.TemporaryDirectory(prefix="interlingua-") as folder:
+        return _serve_together(state, read, sockets, str(Path(folder) / "shared.sqlite"))
+
+
+def _serve_together(state: State, read: Read | None, sockets: list[socket.socket], path: str) -> int:
+    """Several processes. What they share is in one file, which is gone with them."""
+    shared.create(path)
+
+    def work(number: int, alive: int) -> int:
+        for other in sockets:
+            if other is not sockets[number]:
+                other.close()
+        state.share(path, number)
+        Worker(uvicorn.Config(**settings_of(state)), state, read, alive).run(sockets=[sockets[number]])
+        return 0
+
+    def release() -> None:
+        for each in sockets:
+            each.close()
+
+    return supervise(len(sockets), work, release)
+
+
+class Worker(Server):
+    """One of several. It ends when its parent has gone."""
+
+    def __init__(self, config: uvicorn.Config, state: State, read: Read | None, alive: int) -> None:
+        super().__init__(config, state, read)
+        self._alive = alive
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets=sockets)
+        asyncio.get_running_loop().add_reader(self._alive, self._orphaned)
+
+    def _orphaned(self) -> None:
+        asyncio.get_running_loop().remove_reader(self._alive)
+        self.handle_exit(signal.SIGTERM, None)
+
+
+def listening(host: str, port: int, count: int) -> list[socket.socket]:
+    """A listening socket for each process. Linux spreads connections over sockets of one port; elsewhere all processes
+    accept from the same one."""
+    first = _listening(host, port, together=False)
+    if count == 1 or sys.platform != "linux":
+        return [first] * count
+    port = first.getsockname()[1]
+    first.close()  # nobody else was there; from now on those who share the port must all say so
+    return [_listening(host, port, together=True) for _ in range(count)]
+
+
+def _listening(host: str, port: int, *, together: bool) -> socket.socket:
+    made = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
+    try:
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if together:
+            made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+        made.bind((host, port))
+        made.listen(2048)
+    except OSError:
+        made.close()
+        raise
+    return made

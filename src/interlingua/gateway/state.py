@@ -2,24 +2,32 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import secrets
 import time
 from collections.abc import Callable
 from typing import Any
 
+from msgspec import json
+
 from ..agent.routing import Router
 from ..client.manager import ProviderManager
 from ..models.pricing import Pricing
 from ..serving import Listed
+from . import carry, receipts
 from .admission import Admission, Key
 from .carry import Envelopes, Vault
-from .choose import is_usable
+from .choose import is_usable, require_models
 from .config import Snapshot, StartError
-from .metrics import Metrics
+from .metrics import Metrics, Sums
 from .receipts import Receipt, Receipts
+from .shared import Shared
 
 __all__ = ["State"]
+
+LIMITS = {receipts.KIND: (receipts.MOST, receipts.MOST), carry.KIND: (carry.MOST, carry.MOST_OF_ONE)}
+"""How many of each kind processes keep together, in all and of one owner."""
 
 
 class State:
@@ -35,6 +43,7 @@ class State:
     ) -> None:
         self.snapshot, self.clock = snapshot, clock
         self.manager = manager or ProviderManager(snapshot.settings.models, on_loss="allow", **managing)
+        self._shared: Shared | None = None
         self.router = Router((), self.manager, clock=clock)
         self.admission = Admission(snapshot.keys, clock)
         self.receipts, self.metrics, self.vault = Receipts(clock, self.price), Metrics(), Vault(clock)
@@ -46,21 +55,75 @@ class State:
         self.draining = False
 
     def replace(self, snapshot: Snapshot) -> None:
-        """Use another configuration from now on. Calls keep what they began with."""
+        """Use another configuration from now on. Calls keep what they began with. Raises, and changes nothing, where it
+        could not be served."""
         snapshot.require_keys()
+        require_models(snapshot, self.manager)
         self.snapshot = snapshot
         self.admission.replace(snapshot.keys or self.made_keys)
         self.manager.refresh()
         self.pricing = Pricing(self.manager.configuration.prices)
 
-    def price(self, receipt: Receipt) -> None:
-        """Look up what a call cost, and count it. Done when somebody asks, or at the latest when it is forgotten."""
+    def note(self, receipt: Receipt, key: Key | None) -> None:
+        """Keep the receipt of a call, and count it."""
+        self.receipts.keep(receipt, None if key is None else key.name)
+        metrics, way = self.metrics, "passed" if receipt.passed else "translated"
+        metrics.add("interlingua_requests_total", dialect=receipt.dialect, way=way, status=str(receipt.status))
+        for loss in receipt.losses:
+            metrics.add("interlingua_losses_total", weight=loss.weight)
+        if receipt.usage is not None:
+            metrics.add("interlingua_tokens_total", receipt.usage.total_input_tokens, kind="input")
+            metrics.add("interlingua_tokens_total", receipt.usage.output_tokens, kind="output")
+
+    def price(self, receipt: Receipt, *, is_own: bool = True) -> None:
+        """Look up what a call cost, and count it if it is one of this process.
+
+        Done when somebody asks, or at the latest when it is forgotten.
+        """
         if receipt.billed is None or receipt.usage is None:
             return
         receipt.cost_usd = self.pricing.cost(receipt.usage, *receipt.billed).cost_usd
         receipt.billed = None
-        if receipt.cost_usd:
+        if receipt.cost_usd and is_own:
             self.metrics.add("interlingua_cost_usd_total", receipt.cost_usd)
+
+    # -------------------------------------------------------------------------------------------------- other processes
+
+    def share(self, path: str, process: int) -> None:
+        """Keep receipts, state of answers and sums in a file that other processes of this gateway use too."""
+        self._shared = shared = Shared(path, process, self.clock, limits=LIMITS)
+        self.receipts.shared = self.vault.shared = shared
+        before = shared.sums().get(process)
+        if before is not None:
+            self.metrics.resume(json.decode(before, type=Sums))
+
+    def tell(self) -> None:
+        """Let the other processes know the sums of this one. Called every second."""
+        if self._shared is not None:
+            self._count()
+            self._shared.put_sums(json.encode(self.metrics.sums()))
+
+    def metrics_text(self) -> str:
+        """The sums of all processes; those of others are a second old at most."""
+        self._count()
+        if self._shared is None:
+            return self.metrics.text()
+        told, own = self._shared.sums(), self._shared.process
+        return self.metrics.text(json.decode(sums, type=Sums) for process, sums in told.items() if process != own)
+
+    def _count(self) -> None:
+        self.priced()
+        self.metrics.set("interlingua_open_requests", self.open)
+
+    async def close(self) -> None:
+        """Close the clients, and write what waits to be written."""
+        await self.manager.close()
+        if self._shared is not None:
+            self.open = 0
+            self.tell()
+            await asyncio.to_thread(self._shared.close)
+
+    # ---------------------------------------------------------------------------------------------- prices and models
 
     def priced(self) -> list[Receipt]:
         """All receipts that are kept, with their costs."""

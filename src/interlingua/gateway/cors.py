@@ -1,0 +1,38 @@
+"""Pages of other origins that may call the gateway from a browser. Off unless origins are configured."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+__all__ = ["allowed", "is_preflight", "preflight"]
+
+METHODS = "GET, HEAD, POST"
+EXPOSED = "retry-after, request-id, x-request-id, x-interlingua-model, x-interlingua-receipt"
+SECONDS = "600"
+
+
+def allowed(headers: Mapping[str, str], origins: Sequence[str]) -> dict[str, str]:
+    """What every answer says to a page that may read it; nothing to all others."""
+    origin = headers.get("origin")
+    if origin is None or not origins:
+        return {}
+    if "*" in origins:
+        return {"access-control-allow-origin": "*", "access-control-expose-headers": EXPOSED}
+    if origin not in origins:
+        return {"vary": "origin"}
+    return {"access-control-allow-origin": origin, "access-control-expose-headers": EXPOSED, "vary": "origin"}
+
+
+def is_preflight(method: str, headers: Mapping[str, str]) -> bool:
+    """Whether a browser asks what it may send."""
+    return method == "OPTIONS" and "access-control-request-method" in headers
+
+
+def preflight(headers: Mapping[str, str]) -> dict[str, str]:
+    """The answer to that question, for a page that is allowed."""
+    asked = headers.get("access-control-request-headers", "authorization, content-type")
+    return {
+        "access-control-allow-methods": METHODS,
+        "access-control-allow-headers": asked,
+        "access-control-max-age": SECONDS,
+    }
