@@ -7,12 +7,14 @@ import gc
 import io
 import json
 import os
+import sqlite3
 import subprocess
 import sys
 import textwrap
 import time
 import weakref
 from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +47,7 @@ from interlingua.client.embedded import LoopbackServer, Script, Step
 from interlingua.client.many import progress
 from interlingua.client.many.journal import Journal
 from interlingua.client.many.settings import as_request
+from interlingua.client.many.sqlite_journal import journal_at
 
 KINDS = ("async", "blocking")
 FAST = {"retry": {"base": 0.01, "cap": 0.02}, "max_retries": 3}
@@ -322,10 +325,14 @@ def test_leaving_ends_the_threads() -> None:
 # ------------------------------------------------------------------------------------------------------------ journals
 
 
+NAMES = ("run.jsonl", "run.db")
+
+
+@pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_map_goes_on_from_its_journal(kind: str, tmp_path: Path) -> None:
+def test_a_map_goes_on_from_its_journal(kind: str, name: str, tmp_path: Path) -> None:
     """Nothing that was answered is asked again; what failed is, and what is new."""
-    path = tmp_path / "run.jsonl"
+    path = tmp_path / name
     moody = Moody()
     with LoopbackServer.in_thread(moody.script) as server:
         first, _ = mapped(kind, map(str, range(60)), server.url, journal=path)
@@ -362,33 +369,36 @@ with connect_sync("embedded:", script=Script(answer)) as client:
 """
 
 
+@pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_killed_process_loses_nothing(kind: str, tmp_path: Path) -> None:
-    path = tmp_path / "run.jsonl"
+def test_a_killed_process_loses_nothing(kind: str, name: str, tmp_path: Path) -> None:
+    path = tmp_path / name
     done = subprocess.run([sys.executable, "-c", textwrap.dedent(DYING), str(path)], check=False, env=dict(os.environ))
     assert done.returncode == 9
-    with path.open("ab") as file:
-        file.write(b'{"index":25,"key":"ab')  # it was killed in the middle of a line
+    if name == "run.jsonl":
+        with path.open("ab") as file:
+            file.write(b'{"index":25,"key":"ab')  # it was killed in the middle of a line
     results, report = mapped(kind, map(str, range(40)), journal=path)
     assert report.resumed == 25
     assert [result.text for result in results] == [f"You said: {number}" for number in range(40)]
     assert mapped(kind, map(str, range(40)), journal=path)[1].resumed == 40
 
 
+@pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_journal_of_other_requests_is_refused(kind: str, tmp_path: Path) -> None:
-    path = tmp_path / "run.jsonl"
+def test_a_journal_of_other_requests_is_refused(kind: str, name: str, tmp_path: Path) -> None:
+    path = tmp_path / name
     mapped(kind, ["a", "b"], journal=path)
     before = path.read_bytes()
-    with pytest.raises(
-        StoreError, match=r"run.jsonl is of other requests: number 1 was another one; give another path"
-    ):
+    with pytest.raises(StoreError, match=r"run\.\w+ is of other requests: number 1 was another one; give another path"):
         mapped(kind, ["a", "c"], journal=path, concurrency=1)
     with pytest.raises(StoreError, match="is of other requests"):
         mapped(kind, ["a", "b"], journal=path, defaults=Request(temperature=0.5))
     with LoopbackServer.in_thread() as server, pytest.raises(StoreError, match="is of the model 'embedded:scripted'"):
         mapped(kind, ["a", "b"], server.url, journal=path)
-    assert path.read_bytes() == before
+    if name == "run.jsonl":
+        assert path.read_bytes() == before
+    assert mapped(kind, ["a", "b"], journal=path)[1].resumed == 2
 
 
 # fmt: off
@@ -427,8 +437,47 @@ def test_a_journal_has_one_writer(tmp_path: Path) -> None:
 
 
 def test_a_folder_is_no_journal(tmp_path: Path) -> None:
-    with pytest.raises(StoreError, match="cannot be opened"):
-        Journal(tmp_path, "m")
+    (tmp_path / "folder.db").mkdir()
+    for path in (tmp_path, tmp_path / "folder.db"):
+        with pytest.raises(StoreError, match=r"cannot be opened|cannot be used: unable to open"):
+            journal_at(path, "m")
+
+
+def test_a_journal_in_sqlite_can_be_queried(tmp_path: Path) -> None:
+    path = tmp_path / "run.sqlite"
+    mapped("async", ["a", "b"], journal=path)
+    with closing(sqlite3.connect(path)) as file:
+        found = file.execute("SELECT place, response ->> '$.content[0].text', error FROM answers ORDER BY place")
+        assert found.fetchall() == [(0, "You said: a", None), (1, "You said: b", None)]
+
+
+def test_a_journal_in_sqlite_has_one_writer_and_knows_its_kind(tmp_path: Path) -> None:
+    journal = journal_at(tmp_path / "run.db", "m")
+    with pytest.raises(StoreError, match="is in use by another map"):
+        journal_at(tmp_path / "run.db", "m")
+    journal.close()
+    with pytest.raises(StoreError, match="is of the model 'm', and not of 'n'"):
+        journal_at(tmp_path / "run.db", "n")
+    journal_at(tmp_path / "run.db", "m").close()
+    (tmp_path / "text.db").write_bytes(b"hello " * 1000)
+    with closing(sqlite3.connect(tmp_path / "theirs.db")) as file:
+        file.execute("CREATE TABLE answers (mine)")
+        file.commit()
+    for name in ("text.db", "theirs.db"):
+        before = (tmp_path / name).read_bytes()
+        with pytest.raises(StoreError, match="is a file of another kind"):
+            journal_at(tmp_path / name, "m")
+        assert (tmp_path / name).read_bytes() == before
+
+
+def test_an_answer_that_a_journal_in_sqlite_cannot_keep_is_not_lost(tmp_path: Path) -> None:
+    journal = journal_at(tmp_path / "run.db", "m")
+    journal._open.execute("DROP TABLE answers")  # type: ignore[union-attr]
+    with pytest.raises(StoreError, match="cannot be written") as caught:
+        journal.add(0, "k", Response((TextBlock("paid"),), "end_turn"), None)
+    assert caught.value.response is not None
+    assert caught.value.response.text == "paid"
+    journal.close()
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no full disk to try")

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import sys
 from array import array
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -24,7 +25,7 @@ from ...types.response import Response
 if sys.platform != "win32":  # there, two processes that use one journal at the same time are not told apart
     import fcntl
 
-__all__ = ["Journal"]
+__all__ = ["VERSION", "Journal", "read_kept", "refusal_of"]
 
 VERSION = 1
 NOWHERE = -1
@@ -40,6 +41,27 @@ class _Line(Struct, omit_defaults=True):
     key: str
     response: Raw = Raw(b"null")
     error: str | None = None
+
+
+def refusal_of(version: int, found: str, model: str) -> str | None:
+    """Why a journal cannot be gone on with: another release or another model wrote it."""
+    if version != VERSION:
+        return f"has the format {version}, which is newer than this release"
+    return None if found == model else f"is of the model {found!r}, and not of {model!r}: give another path"
+
+
+def read_kept(
+    problem: Callable[[str], StoreError], index: int, key: str, found: str, response: bytes | str | None
+) -> Response | None:
+    """The answer that is kept for a request; None if it failed. Raises if it is the answer to another one."""
+    if found != key:
+        raise problem(f"is of other requests: number {index} was another one; give another path")
+    if response in (None, b"null"):
+        return None
+    try:
+        return from_json(response, Response)
+    except ParseError as error:
+        raise problem(f"is damaged at request {index}: {error}") from None
 
 
 class Journal:
@@ -92,10 +114,8 @@ class Journal:
             found = msgspec.json.decode(head, type=_Head)
         except msgspec.DecodeError:
             raise self._problem("is a file of another kind") from None
-        if found.version != VERSION:
-            raise self._problem(f"has the format {found.version}, which is newer than this release")
-        if found.model != model:
-            raise self._problem(f"is of the model {found.model!r}, and not of {model!r}: give another path")
+        if (why := refusal_of(found.version, found.model, model)) is not None:
+            raise self._problem(why)
 
     def _decoded(self, line: bytes, number: int) -> _Line:
         try:
@@ -114,14 +134,7 @@ class Journal:
             return None
         self._file.seek(place)
         line = self._decoded(self._file.readline(), index + 2)
-        if line.key != key:
-            raise self._problem(f"is of other requests: number {index} was another one; give another path")
-        if bytes(line.response) == b"null":
-            return None
-        try:
-            return from_json(bytes(line.response), Response)
-        except ParseError as error:
-            raise self._problem(f"is damaged at request {index}: {error}") from None
+        return read_kept(self._problem, index, key, line.key, bytes(line.response))
 
     def add(self, index: int, key: str, response: Response | None, error: AdapterError | None) -> None:
         """Write what became of a request. If that fails, the error has the answer."""

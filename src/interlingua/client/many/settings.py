@@ -44,8 +44,9 @@ class MapOptions(TypedDict, total=False):
 class MapSettings(Struct, frozen=True, kw_only=True):
     """``rate`` is requests a minute. ``on_error="keep"``: a request that fails is a result with an error, and the
     others go on; ``"raise"``: the first error ends it all. ``ordered``: results come in the order of the requests, else
-    as they are ready. ``journal`` is a file that keeps the answers, so that they are not asked for again. ``defaults``
-    has the fields that a request leaves unset. ``total`` is the number of requests for the progress bar. ``output`` is
+    as they are ready. ``journal`` is a file that keeps the answers, so that they are not asked for again; one that ends
+    in ``.db`` or ``.sqlite`` is SQLite, any other JSON lines. ``defaults`` has the fields that a request leaves unset.
+    ``total`` is the number of requests for the progress bar. ``output`` is
     the type of the answers."""
 
     concurrency: int = 8

@@ -16,10 +16,10 @@ from ...types.request import Request
 from ...types.response import Response
 from ..adapter import new_ulid
 from ..asking import asked, read_answer
-from .journal import Journal
 from .progress import Progress, progress_on, standard_error
 from .results import MapReport, MapResult
 from .settings import Input, MapSettings, as_request, key_of
+from .sqlite_journal import journal_at
 
 __all__ = ["Task", "Work"]
 
@@ -47,7 +47,7 @@ class Work:
         """How many inputs may be taken beyond the results that were handed out."""
         self._output: Output[Any] | None = None if settings.output is None else output_of(settings.output)
         self._pricing = settings.pricing or Pricing()
-        self._journal = None if settings.journal is None else Journal(settings.journal, model)
+        self._journal = None if settings.journal is None else journal_at(settings.journal, model)
         self._progress: Progress | None = None
         if settings.progress:
             self._progress = progress_on(standard_error(), settings.total if settings.total is not None else total)
