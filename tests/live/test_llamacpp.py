@@ -11,9 +11,10 @@ import json
 import threading
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 from urllib.request import urlopen
 
 import pytest
@@ -31,7 +32,9 @@ from interlingua import (
     MapResult,
     Message,
     Request,
+    Session,
     StopReason,
+    SyncSession,
     TextBlock,
     TextDelta,
     ToolDefinition,
@@ -380,3 +383,62 @@ def test_many_at_once(server: str, kind: str, tmp_path: Path) -> None:
     assert report.cost_usd == 0  # a server of one's own
     assert limiter._tokens > 0
     assert limiter._running == 0
+
+
+# ------------------------------------------------------------------------------------------------- what sessions add
+
+
+@dataclass
+class Verdict:
+    good: bool
+    grade: Literal["low", "high"]
+
+
+@pytest.mark.parametrize("kind", [Session, SyncSession])
+def test_typed_answers(server: str, kind: Any) -> None:
+    """The grammar is made of the type: a model that only recites gives a value, whole and as it comes."""
+
+    async def scene() -> None:
+        async with Session("llamacpp:tiny", base_url=server) as session:
+            check((await session.run("Well?", output=Verdict)).output)
+            async with session.run_stream("And now?", output=Verdict) as stream:
+                shown = [stream.partial_output async for _ in stream]
+            assert stream.response is not None
+            check(stream.response.output)
+            assert shown[-1] == asdict(stream.response.output)
+
+    def check(output: Verdict) -> None:
+        assert type(output.good) is bool
+        assert output.grade in ("low", "high")
+
+    if kind is Session:
+        run(scene())
+        return
+    with SyncSession("llamacpp:tiny", base_url=server) as session:
+        check(session.run("Well?", output=Verdict).output)
+
+
+def test_tools_are_seen_and_limits_hold(server: str) -> None:
+    def add(a: int, b: int) -> int:
+        """Add two numbers."""
+        return a + b
+
+    with SyncSession("llamacpp:tiny", [add], base_url=server) as session:
+        with session.run_stream("What is 2 + 3?") as stream:
+            told = [event.type for event in stream]
+        assert stream.response is not None
+        assert (stream.response.text, session.report.steps) == (SENTENCE, 2)
+        seen = [type for type in told if type in ("step.start", "tool.start", "tool.result", "step.end")]
+        assert seen == ["step.start", "tool.start", "tool.result", "step.end", "step.start", "step.end"]
+        for limit, reason in (
+            ({"steps": 1}, "1 steps"),
+            ({"tokens": 1}, "1 tokens"),
+            ({"calls": {"add": 0}}, "0 calls"),
+        ):
+            session.rewind(None)
+            response = session.run("What is 2 + 3?", **limit)  # type: ignore[arg-type]
+            assert response.stopped == "limit"
+            assert str(response.stopped_reason).startswith(f"the limit of {reason}")
+            (result,) = session.messages[-1].content
+            assert isinstance(result, ToolResultBlock)
+            assert result.content == (TextBlock(f"Not run: {response.stopped_reason}."),)

@@ -24,7 +24,7 @@ from interlingua import (
     connect,
     connect_sync,
 )
-from interlingua.client.embedded import LoopbackServer
+from interlingua.client.embedded import LoopbackServer, Script
 from interlingua.models.catalogue.tiers import TIERS
 
 
@@ -225,3 +225,13 @@ def test_a_router_calls_the_model_that_the_request_names(server: LoopbackServer)
         with pytest.raises(NotConfigured, match="no adapter or provider is called 'nobody'"):
             router.complete_sync(ask(model="nobody:c"))
     assert [seen.model for seen in server.script.seen] == ["a", "b", "c"]
+
+
+def test_fields_that_only_one_dialect_has_are_of_a_session_or_of_one_turn() -> None:
+    script = Script(*["fine"] * 3)
+    mine, once = {"anthropic-messages": {"container": "c"}}, {"anthropic-messages": {"inference_geo": "eu"}}
+    with SyncSession("embedded:", script=script, extras=mine) as session:
+        session.send("one")
+        session.send("two", extras=once)
+        session.fork().send("three")
+    assert [request.extras for request in script.seen] == [mine, once, mine]

@@ -66,6 +66,8 @@ class TurnOptions(TypedDict, total=False):
     user: str | None
     json_output: bool | None
     betas: str | Iterable[str]
+    extras: dict[str, Json]
+    """Fields that only one dialect has, by its name: written into the body as they are."""
 
 
 class RunOptions(TurnOptions, total=False):
