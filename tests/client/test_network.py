@@ -267,9 +267,10 @@ def test_a_certificate_to_show(kind: str, certificates: Certificates, tmp_path: 
 
 
 # fmt: off
-UNUSABLE: tuple[tuple[dict[str, str], str], ...] = (
+UNUSABLE: tuple[tuple[dict[str, Any], str], ...] = (
     ({"ca_bundle": "/no/such.pem"},                    "ca_bundle '/no/such.pem' cannot be used: No such file"),
     ({"client_cert": "/no/such.pem"},                  "client_cert '/no/such.pem' cannot be used: No such file"),
+    ({"client_cert": ("me.pem", "me.key")},            "client_cert .* cannot be used: TypeError"),
     ({"client_key": "/no/such.pem"},                   "client_key is the key of a certificate: give client_cert too"),
     ({"ca_bundle": __file__},                          "ca_bundle '.*test_network.py' cannot be used: "),
 )
@@ -278,7 +279,7 @@ UNUSABLE: tuple[tuple[dict[str, str], str], ...] = (
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(("settings", "said"), UNUSABLE)
-def test_a_file_that_cannot_be_used(settings: dict[str, str], said: str, kind: str) -> None:
+def test_a_file_that_cannot_be_used(settings: dict[str, Any], said: str, kind: str) -> None:
     with pytest.raises(NotConfigured, match=said):
         call(kind, "https://127.0.0.1:9/v1", **settings)
 
