@@ -411,40 +411,6 @@ def test_nothing_is_written_behind_an_error() -> None:
 
 # -------------------------------------------------------------------------------------------------------- errors
 
-READ: list[tuple[int, dict[str, str], bytes, ErrorClass, str | None]] = [
-    (400, {"x-amzn-ErrorType": "ValidationException:http://internal.amazon.com/coral/com.amazon.bedrock/"},
-     b'{"message":"The provided model identifier is invalid."}', ErrorClass.invalid_request, "ValidationException"),
-    (400, {}, b'{"message":"Input is too long for requested model."}', ErrorClass.context_overflow, None),
-    (403, {"x-amzn-errortype": "ExpiredTokenException:"}, b'{"message":"expired"}', ErrorClass.auth,
-     "ExpiredTokenException"),
-    (429, {}, b'{"message":"Too many tokens, please wait before trying again."}', ErrorClass.rate_limit, None),
-    (429, {"x-amzn-errortype": "ModelNotReadyException"}, b'{"message":"m"}', ErrorClass.rate_limit,
-     "ModelNotReadyException"),
-    (408, {"x-amzn-errortype": "ModelTimeoutException"}, b'{"message":"m"}', ErrorClass.timeout,
-     "ModelTimeoutException"),
-    (424, {"x-amzn-errortype": "ModelErrorException"}, b'{"message":"m","originalStatusCode":500}',
-     ErrorClass.server_error, "ModelErrorException"),
-    (503, {}, b"<html>no</html>", ErrorClass.server_error, None),
-    (400, {}, b'{"__type":"com.amazon.coral.service#UnrecognizedClientException","Message":"who?"}', ErrorClass.auth,
-     "UnrecognizedClientException"),
-    (500, {}, b"", ErrorClass.server_error, None),
-    (404, {"x-amzn-errortype": "ResourceNotFoundException"}, b'{"message":""}', ErrorClass.invalid_request,
-     "ResourceNotFoundException"),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("status", "headers", "body", "error_class", "code"), READ)
-def test_errors_are_read_and_written_again(
-    status: int, headers: dict[str, str], body: bytes, error_class: ErrorClass, code: str | None
-) -> None:
-    error = BEDROCK.decode_error(status, headers, body)
-    assert (error.error_class, error.provider_code, error.provider_status) == (error_class, code, status)
-    wire = BEDROCK.encode_error(error)
-    assert wire.status == status
-    assert wire.body == body or json.loads(wire.body) == json.loads(body)
-    assert wire.headers.get("x-amzn-errortype") == next(iter(headers.values()), None)
-    assert BEDROCK.decode_error(wire.status, wire.headers, wire.body) == error
-
 
 @pytest.mark.parametrize("error_class", [
     ErrorClass.rate_limit, ErrorClass.auth, ErrorClass.server_error, ErrorClass.timeout, ErrorClass.context_overflow,

@@ -44,47 +44,6 @@ def read(name: str, status: int, body: Any, **headers: str) -> AdapterError:
     return dialect(name).decode_error(status, told, json.dumps(body).encode())
 
 
-# ------------------------------------------------------------------------------------------------------- spent quotas
-
-LINKS = (
-    "Rate limit reached for gpt-x on requests per min (RPM): Limit 3, Used 3. Please try again in 20s. You can raise"
-    " it by adding a payment method at https://platform.openai.com/account/billing/limits."
-)
-ADVICE = (
-    "This request would exceed your rate limit. To raise it, see Plans & Billing: https://x.example/settings/billing"
-)
-SPENT = "You exceeded your current quota, please check your plan and billing details."
-# fmt: off
-QUOTAS: tuple[tuple[str, int, Any, dict[str, str], bool], ...] = (
-    # dialect, status, body, headers, retryable
-    (CHAT,      429, oops(LINKS, type="requests", code="rate_limit_exceeded"), {}, True),
-    (RESPONSES, 429, oops(LINKS, type="requests", code="rate_limit_exceeded"), {}, True),
-    (CHAT,      429, oops(LINKS), {}, True),
-    (CLAUDE,    429, fail("rate_limit_error", ADVICE), {}, True),
-    (CLAUDE,    429, fail("rate_limit_error", ADVICE), {"retry-after": "12"}, True),
-    (CHAT,      429, oops(SPENT, code="insufficient_quota"), {}, False),
-    (CHAT,      429, oops(SPENT), {}, False),
-    (CHAT,      429, oops(SPENT), {"retry-after": "12"}, True),
-    (CHAT,      429, oops(SPENT), {"x-should-retry": "true"}, True),
-    (CHAT,      429, oops(SPENT), {"retry-after": "12", "x-should-retry": "false"}, False),
-    (CHAT,      402, oops("Insufficient credits", code=402), {}, False),
-    (CHAT,      402, oops("Insufficient credits", code=402), {"retry-after": "12"}, True),
-    (CLAUDE,    400, fail("invalid_request_error", "Your credit balance is too low to use this API."), {}, False),
-    (CLAUDE,    429, fail("rate_limit_error", "The monthly spend limit was reached"), {}, False),
-    (GEMINI,    429, oops(SPENT, status="RESOURCE_EXHAUSTED"), {}, False),
-    (GEMINI,    429, oops(f"{SPENT} Please retry in 48.9s.", status="RESOURCE_EXHAUSTED"), {}, True),
-)
-# fmt: on
-
-
-@pytest.mark.parametrize(("name", "status", "body", "headers", "retryable"), QUOTAS)
-def test_retry_hints_decide_whether_a_quota_is_spent(
-    name: str, status: int, body: Any, headers: dict[str, str], retryable: bool
-) -> None:  # P1
-    error = dialect(name).decode_error(status, headers, json.dumps(body).encode())
-    assert (type(error), error.retryable) == (RateLimitError, retryable)
-
-
 @pytest.mark.parametrize("value", ["nan", "inf", "-1", "1e999", "soon"])
 @pytest.mark.parametrize("header", ["retry-after", "retry-after-ms"])
 def test_a_hint_that_is_no_time_is_none(header: str, value: str) -> None:

@@ -14,7 +14,6 @@ from interlingua import (
     BlockStart,
     Citation,
     CitationDelta,
-    ErrorClass,
     Event,
     ImageBlock,
     MessageComplete,
@@ -391,45 +390,6 @@ def test_what_is_not_understood_is_handed_on() -> None:
 def test_an_array_that_is_none() -> None:
     _, error = events_of(b"[1]")
     assert isinstance(error, ParseError)
-
-
-ERRORS: list[tuple[int, Any, ErrorClass, bool, float | None]] = [
-    (400, {"code": 400, "message": "bad", "status": "INVALID_ARGUMENT"}, ErrorClass.invalid_request, False, None),
-    (400, {"code": 400, "message": "API key not valid.", "status": "INVALID_ARGUMENT",
-           "details": [{"@type": "x", "reason": "API_KEY_INVALID"}]}, ErrorClass.auth, False, None),
-    (400, {"code": 400, "message": "The input token count (9) exceeds the maximum number of tokens allowed (8).",
-           "status": "INVALID_ARGUMENT"}, ErrorClass.context_overflow, False, None),
-    (403, {"code": 403, "message": "no", "status": "PERMISSION_DENIED"}, ErrorClass.auth, False, None),
-    (404, {"code": 404, "message": "", "status": "NOT_FOUND", "details": []}, ErrorClass.invalid_request, False, None),
-    (429, {"code": 429, "message": "You exceeded your current quota, please check your plan and billing details.",
-           "status": "RESOURCE_EXHAUSTED",
-           "details": [{"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "34.4s"}]},
-     ErrorClass.rate_limit, True, 34.4),
-    (500, {"code": 500, "message": "oh", "status": "INTERNAL"}, ErrorClass.server_error, True, None),
-    (503, {"code": 503, "message": "busy", "status": "UNAVAILABLE"}, ErrorClass.rate_limit, True, None),
-    (504, {"code": 504, "message": "slow", "status": "DEADLINE_EXCEEDED"}, ErrorClass.timeout, True, None),
-    (500, {"message": "no code"}, ErrorClass.server_error, True, None),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("status", "wire", "kind", "retryable", "after"), ERRORS, ids=lambda value: str(value)[:40])
-def test_errors(status: int, wire: Wire, kind: ErrorClass, retryable: bool, after: float | None) -> None:
-    for told in ({"error": wire}, [{"error": wire}]):
-        error = GEMINI.decode_error(status, {}, json.dumps(told).encode())
-        assert (error.error_class, error.retryable, error.retry_after) == (kind, retryable, after)
-        again = GEMINI.encode_error(error)
-        assert again.status == status
-        if "code" in wire:
-            assert json.loads(again.body) == told
-            inside = GEMINI.decode_response(told)
-            assert (inside.stop_reason, type(inside.error)) == ("error", type(error))
-            assert GEMINI.encode_response(inside).body == told
-
-
-def test_an_error_that_is_not_json() -> None:
-    error = GEMINI.decode_error(502, None, b"<html>Bad gateway</html>")
-    assert error.error_class is ErrorClass.server_error
-    assert GEMINI.encode_error(error).body == b"<html>Bad gateway</html>"
 
 
 def test_how_long_to_wait_is_told_in_the_details() -> None:

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from interlingua import (
-    ErrorClass,
     Event,
     ImageBlock,
     NetworkError,
@@ -187,34 +186,6 @@ def test_what_we_stream_is_what_we_answer() -> None:
     assert fold(decoder.feed(body) + decoder.close()) == OLLAMA.decode_response(encoded.body)
     assert tuple(encoder.losses) == encoded.losses
     assert [json.loads(one)["done"] for one in body.splitlines()] == [False] * 4 + [True]
-
-
-# -------------------------------------------------------------------------------------------------------------- errors
-
-
-@pytest.mark.parametrize(
-    ("status", "body", "error_class"),
-    [
-        (400, {"error": '"m" does not support thinking'}, ErrorClass.invalid_request),
-        (404, {"error": "model 'm' not found"}, ErrorClass.invalid_request),
-        (401, {"error": "unauthorized", "signin_url": "https://x"}, ErrorClass.auth),
-        (403, {"error": "this model requires a subscription"}, ErrorClass.auth),
-        (429, {"error": "too many requests"}, ErrorClass.rate_limit),
-        (400, {"error": "the input length exceeds the context length"}, ErrorClass.context_overflow),
-        (503, {"error": "server busy, please try again. maximum pending requests exceeded"}, ErrorClass.rate_limit),
-        (502, {"error": "upstream"}, ErrorClass.server_error),
-        (500, {"error": {"message": "odd", "code": 5}}, ErrorClass.server_error),
-        (404, "404 page not found", ErrorClass.invalid_request),
-        (500, "", ErrorClass.server_error),
-    ],
-)
-def test_errors_both_ways(status: int, body: Any, error_class: ErrorClass) -> None:
-    raw = body.encode() if isinstance(body, str) else json.dumps(body, separators=(",", ":")).encode()
-    error = OLLAMA.decode_error(status, {}, raw)
-    assert error.error_class == error_class
-    wire = OLLAMA.encode_error(error)
-    assert (wire.status, wire.body) == (status, raw)
-    assert OLLAMA.decode_error(wire.status, wire.headers, wire.body) == error
 
 
 def test_an_error_in_a_whole_answer() -> None:
