@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import AsyncIterator, Callable, Generator, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from msgspec.structs import replace
@@ -27,6 +28,7 @@ from ...types.tools import Tool
 from .availability import Availability, Rules, State
 from .model_calls import CallModel, FetchMedia, call_route
 from .route import Candidate, Choice, Route
+from .routes_file import RoutesFile
 from .steps import Steps, run_steps, run_steps_sync, stream_steps, stream_steps_sync
 
 __all__ = ["Router"]
@@ -54,10 +56,9 @@ class Router:
         clock: Callable[[], float] = time.monotonic,
         chance: Callable[[], float] = random.random,
     ) -> None:
-        names = (models,) if isinstance(models, str) else tuple(models)
-        self.weights = dict(models) if isinstance(models, Mapping) else None
+        self._use(models)
+        self._file: RoutesFile | None = None
         self.manager = manager or ProviderManager()
-        self.models = names
         self.availability = availability or Availability(rules, clock)
         if self.availability.announce is None:
             self.availability.announce = self._announce
@@ -66,12 +67,34 @@ class Router:
         self._candidates: dict[tuple[str, bool], Candidate] = {}
         self._records: dict[str, tuple[Choice, ...]] = {}
 
+    @classmethod
+    def from_file(
+        cls,
+        path: str | Path,
+        name: str = "*",
+        manager: ProviderManager | None = None,
+        *,
+        rules: Rules | None = None,
+        availability: Availability | None = None,
+    ) -> Router:
+        """The route of that name in a ``routing.yaml``. A file that changes is read again before the next turn."""
+        file = RoutesFile(path, name)
+        router = cls(file.route.to, manager, rules=rules, availability=availability)
+        router._file = file
+        return router
+
+    def _use(self, models: Models) -> None:
+        self.models = (models,) if isinstance(models, str) else tuple(models)
+        self.weights = dict(models) if isinstance(models, Mapping) else None
+
     # ---------------------------------------------------------------------------------------------------------- routes
 
     def route(self, *, blocking: bool = False, first: str | None = None, models: Sequence[str] | None = None) -> Route:
         """The candidates of one turn, in order. ``first``: a model that is called before the others; ``models``: other
         names than the router's own, for this turn."""
         self.manager.refresh_if_due()
+        if self._file is not None and self._file.refresh():
+            self._use(self._file.route.to)
         if self._edition != self.manager.edition:
             self._edition, self._candidates = self.manager.edition, {}
         names = models

@@ -1,0 +1,183 @@
+"""``routing.yaml``: names, and the models behind them. The gateway's file has the same routes."""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import fields
+
+from ...client.models_file import ConfigError
+from ...client.models_file.yaml_lines import Lines, Problem, read_yaml
+from ...codec.json import is_dict
+
+__all__ = ["FileReader", "NamedRoute", "Policy", "RoutesFile", "find_route", "read_routes", "read_text"]
+
+Policy = Literal["strict", "warn", "allow"]
+log = logging.getLogger("interlingua")
+
+
+class NamedRoute(Struct, frozen=True, forbid_unknown_fields=True):
+    """Where requests for a name go: a model, models in order of preference, or models with weights."""
+
+    to: str | tuple[str, ...] | dict[str, float]
+    losses: Policy | None = None
+    """``strict``: a request that could not be said whole is refused; ``warn``: it is logged; ``allow``."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The models."""
+        return (self.to,) if isinstance(self.to, str) else tuple(self.to)
+
+    @property
+    def weights(self) -> Mapping[str, float] | None:
+        """The models with their weights, if they have any."""
+        return self.to if isinstance(self.to, dict) else None
+
+
+def find_route(routes: Mapping[str, NamedRoute], name: str) -> NamedRoute | None:
+    """The route of a name: its own, else the first pattern that fits; None if no route fits."""
+    exact = routes.get(name)
+    if exact is not None:
+        return exact
+    return next((route for pattern, route in routes.items() if fnmatchcase(name, pattern)), None)
+
+
+def read_text(path: str | Path) -> str:
+    """The text of a file, or ``ConfigError``."""
+    try:
+        return Path(path).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(str(path), [Problem(0, f"cannot be read: {type(error).__name__}")]) from None
+
+
+class FileReader:
+    """Checks the values of a file, and collects every problem with its line. ``sections`` are all that it may have."""
+
+    def __init__(self, text: str, source: str, sections: Sequence[str]) -> None:
+        value, lines = read_yaml(text, source)
+        self.lines: Lines = lines
+        self.source, self.problems = source, list[Problem]()
+        self.value: dict[str, Any] = value if is_dict(value) else {}
+        if value is not None and not is_dict(value):
+            told = ", ".join(f"`{section}`" for section in sections)
+            self.problems.append(Problem(1, f"the file must be a mapping with {told}"))
+        for key in self.value:
+            if key not in sections:
+                self.complain((key,), f"unknown key `{key}`; {_instead(key, sections)}")
+
+    def complain(self, path: tuple[str | int, ...], message: str) -> None:
+        """Note a problem at a place of the file."""
+        line = next((self.lines[path[:end]] for end in range(len(path), -1, -1) if path[:end] in self.lines), 0)
+        self.problems.append(Problem(line, message))
+
+    def finish(self) -> None:
+        """Raise if there was a problem."""
+        if self.problems:
+            raise ConfigError(self.source, self.problems)
+
+    def routes(self) -> dict[str, NamedRoute]:
+        """The section ``routes``."""
+        value: Any = self.value.get("routes") or {}
+        if not is_dict(value):
+            self.complain(("routes",), "`routes` must be a mapping: the name that is asked for, then a model")
+            return {}
+        made: dict[str, NamedRoute] = {}
+        for name, entry in value.items():
+            at = ("routes", name)
+            told = entry if is_dict(entry) and "to" in entry else {"to": entry}
+            found: NamedRoute | None = self.read(told, NamedRoute, at)
+            if found is not None and self._is_sound(found, at):
+                made[name] = found
+        return made
+
+    def _is_sound(self, route: NamedRoute, at: tuple[str, ...]) -> bool:
+        if not route.names:
+            self.complain(at, f"{'.'.join(at)}: a route needs at least one model")
+        elif route.weights is not None and min(route.weights.values()) <= 0:
+            self.complain(at, f"{'.'.join(at)}: weights are numbers above 0")
+        else:
+            return True
+        return False
+
+    def read(self, value: Any, kind: type[Any], at: tuple[str | int, ...]) -> Any:
+        """A value as a struct; None if it is none."""
+        try:
+            return msgspec.convert(value, kind, str_keys=True)
+        except msgspec.ValidationError as error:
+            reason, _, where = str(error).partition(" - at `")
+            steps = tuple(re.findall(r"\.(\w+)", where))
+            unknown = re.fullmatch(r"Object contains unknown field `(.*)`", reason)
+            if unknown:
+                steps = (*steps, unknown[1])
+                reason = f"unknown key `{unknown[1]}`; {_instead(unknown[1], [field.name for field in fields(kind)])}"
+            dotted = ".".join(map(str, (*at, *steps)))
+            self.complain((*at, *steps), f"{dotted}: {reason[0].lower()}{reason[1:]}")
+            return None
+
+
+def _instead(word: str, known: Sequence[str]) -> str:
+    near = get_close_matches(word, known, n=1)
+    return f"did you mean `{near[0]}`?" if near else f"known: {', '.join(known)}"
+
+
+def read_routes(text: str, source: str = "routing.yaml") -> dict[str, NamedRoute]:
+    """The routes of a file for applications, or ``ConfigError`` with everything that is wrong in it."""
+    reader = FileReader(text, source, ("routes",))
+    routes = reader.routes()
+    for name, route in routes.items():
+        if route.losses is not None:
+            reader.complain(("routes", name, "losses"), f"routes.{name}.losses: only the gateway reads it")
+    reader.finish()
+    return routes
+
+
+class RoutesFile:
+    """One route of a ``routing.yaml`` that is read again when it changes.
+
+    A file with mistakes, or without the route, changes nothing: ``error`` says what is wrong, and it is logged once.
+    """
+
+    def __init__(self, path: str | Path, name: str) -> None:
+        self._path, self._name = Path(path).expanduser(), name
+        self.error: ConfigError | None = None
+        self._stamp = self._read_stamp()
+        self.route = self._load()
+
+    def _load(self) -> NamedRoute:
+        routes = read_routes(read_text(self._path), str(self._path))
+        found = find_route(routes, self._name)
+        if found is None:
+            told = f"no route is called {self._name!r}; there are {', '.join(routes) or 'none'}"
+            raise ConfigError(str(self._path), [Problem(0, told)])
+        return found
+
+    def refresh(self) -> bool:
+        """Whether the route has changed."""
+        stamp = self._read_stamp()
+        if stamp == self._stamp:
+            return False
+        self._stamp = stamp
+        try:
+            before, self.route = self.route, self._load()
+        except ConfigError as error:
+            self.error = error
+            log.warning("the routes changed but have errors; the old ones stay in use: %s", error)
+            return False
+        self.error = None
+        return self.route != before
+
+    def _read_stamp(self) -> tuple[int, ...] | None:
+        try:
+            found = os.stat(self._path)
+        except OSError:
+            return None
+        return found.st_mtime_ns, found.st_size, found.st_ino
