@@ -11,6 +11,7 @@ import msgspec
 from msgspec.structs import replace
 
 from ..codec.registry import DIALECTS, dialect as find
+from ..codec.translate import StreamTranslation, translate_response
 from ..models.providers import PROVIDERS
 from ..types.capabilities import Target
 from ..types.loss import Encoded, Loss
@@ -77,7 +78,7 @@ def _written(wire: Wire, arguments: argparse.Namespace) -> Encoded:
         to = Target(arguments.to.provider, request.model) if arguments.to.provider else None
         return target.encode_request(request, to)
     if wire.kind == "response":
-        return target.encode_response(source.decode_response(wire.body))
+        return translate_response(wire.body, source=source, target=target)
     error = source.decode_error(arguments.status or _status(wire.body), {}, msgspec.json.encode(wire.body))
     said = target.encode_error(error)
     body = msgspec.json.decode(said.body) if arguments.json else said.body
@@ -98,22 +99,22 @@ def _stream(wire: Wire, arguments: argparse.Namespace) -> int:
     """A stream, event by event: nothing is kept of it that the other dialect need not say later."""
     if arguments.strict:
         raise CommandError("--strict is for what is written at once; a stream's losses are known when it is over")
-    decoder = find(wire.dialect, arguments.source.provider if arguments.source else None).stream_decoder()
-    encoder = find(arguments.to.dialect, arguments.to.provider).stream_encoder()
+    translation = StreamTranslation(
+        source=find(wire.dialect, arguments.source.provider if arguments.source else None),
+        target=find(arguments.to.dialect, arguments.to.provider),
+    )
     out, told = sys.stdout.buffer, 0
     for chunk in wire.chunks:
-        for event in decoder.feed(chunk):
-            out.write(encoder.feed(event))
+        out.write(translation.feed(chunk))
         out.flush()
-        _tell(encoder.losses[told:], arguments)
-        told = len(encoder.losses)
-    for event in decoder.close():
-        out.write(encoder.feed(event))
-    out.write(encoder.close())
+        losses = translation.losses
+        _tell(losses[told:], arguments)
+        told = len(losses)
+    out.write(translation.close())
     out.flush()
-    _tell(encoder.losses[told:], arguments)
-    if decoder.error is not None:
-        raise CommandError(f"the stream ended in an error: {decoder.error.message}", FAILED)
+    _tell(translation.losses[told:], arguments)
+    if translation.error is not None:
+        raise CommandError(f"the stream ended in an error: {translation.error.message}", FAILED)
     return 0
 
 

@@ -122,7 +122,7 @@ class Joined:
 
     def __init__(self, index: int) -> None:
         self.first, self.open, self.is_one = index, {index}, True
-        self.texts: list[str] = []
+        self.texts: dict[int, str] = {}  # by the index of the part, once it is complete
         self.citations: list[Citation] = []
 
 
@@ -130,7 +130,7 @@ class Joining:
     """The events of an answer of another protocol, neighbouring texts joined: an event in, its events out.
 
     ``response`` does the same for a whole answer. The end of a text waits for what follows it. Some decoders end their
-    texts only at the end of the answer: what comes then is said in the order in which it comes.
+    texts only at the end of the answer, one after the other.
     """
 
     def __init__(self, dialect: str, join: TextJoin) -> None:
@@ -171,10 +171,7 @@ class Joining:
         index = getattr(event, "index", None)
         if index is None:
             return (event,)
-        place = self._places[index]
-        if isinstance(event, TextDelta) and place in self._texts:
-            self._texts[place].texts.append(event.text)
-        return (self._placed(event, place),)
+        return (self._placed(event, self._places[index]),)
 
     def _opened(self, event: BlockStart | ToolUseStart) -> Sequence[Event]:
         block, index, place = event.block, event.index, len(self._done)
@@ -190,7 +187,6 @@ class Joining:
         self._starts.append(block)
         if type(block) is TextBlock and self._join == "one":
             self._texts[place] = Joined(index)
-            self._texts[place].texts.append(block.text)
         return (*self._released(), self._placed(event, place))
 
     def _continued(self, index: int, block: TextBlock) -> Sequence[Event] | None:
@@ -206,7 +202,6 @@ class Joining:
         for joined in (text.first, index):
             self._ledger.lose_form("moved", ONE, joined)
         self._ledger.foreign(block, self._dialect, index)
-        text.texts.append(block.text)
         return (TextDelta(place, block.text),) if block.text else ()
 
     def _closed(self, event: BlockComplete | ToolUseEnd) -> Sequence[Event]:
@@ -216,13 +211,18 @@ class Joining:
             block = _as_part(block, self._dialect)
         elif text is not None and isinstance(block, TextBlock):
             text.open.discard(event.index)
+            text.texts[event.index] = block.text
             text.citations += block.citations
             if not text.is_one and block.citations:
                 self._ledger.lose_form("moved", "they were of one part of the text", event.index, "citations")
             if text.open:
                 return ()
             if not text.is_one:
-                block = replace(block, text="".join(text.texts), citations=tuple(text.citations))
+                block = replace(
+                    block,
+                    text="".join(text.texts[index] for index in sorted(text.texts)),
+                    citations=tuple(text.citations),
+                )
         self._done[place] = block
         closed = replace(event, index=place, block=cast("Any", block))
         if text is not None and place == len(self._done) - 1 and _is_bare(cast("TextBlock", block)):

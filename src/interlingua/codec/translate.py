@@ -23,6 +23,7 @@ from ..types.response import Response
 from ..types.tools import ToolOutput
 from ..types.words import Role, StopReason
 from .arguments import parse_error
+from .base import Dialect
 from .joining import Joining, answer_join
 from .registry import dialect as find
 from .stream import dump
@@ -70,20 +71,26 @@ def validate_request(body: Json, dialect: str) -> None:
 def translate_response(
     body: Json,
     *,
-    source: str,
-    target: str,
+    source: str | Dialect,
+    target: str | Dialect,
     request: Request | None = None,
     headers: Mapping[str, str] | None = None,
 ) -> Encoded:
     """An answer of one dialect in another, with what was lost. ``request``: what was asked, which some echo."""
-    response = find(source).decode_response(body, headers, request)
-    joining = _joining(source, target, request)
-    encoded = find(target).encode_response(joining.response(response), request)
+    reader, writer = _speaker(source), _speaker(target)
+    response = reader.decode_response(body, headers, request)
+    joining = _joining(reader, writer, request)
+    encoded = writer.encode_response(joining.response(response), request)
     return replace(encoded, losses=(*joining.losses, *encoded.losses))
 
 
-def _joining(source: str, target: str, request: Request | None) -> Joining:
-    return Joining(target, "apart" if source == target else answer_join(find(target).text_join, request))
+def _speaker(named: str | Dialect) -> Dialect:
+    """A dialect by its name, or one that knows its provider."""
+    return find(named) if isinstance(named, str) else named
+
+
+def _joining(source: Dialect, target: Dialect, request: Request | None) -> Joining:
+    return Joining(target.name, "apart" if source.name == target.name else answer_join(target.text_join, request))
 
 
 class StreamTranslation:
@@ -97,14 +104,20 @@ class StreamTranslation:
     response: Response | None = None
     error: AdapterError | None = None
 
-    def __init__(self, *, source: str, target: str, request: Request | None = None) -> None:
-        self._decoder, self._encoder = find(source).stream_decoder(request), find(target).stream_encoder(request)
-        self._joining = _joining(source, target, request)
+    def __init__(self, *, source: str | Dialect, target: str | Dialect, request: Request | None = None) -> None:
+        reader, writer = _speaker(source), _speaker(target)
+        self._decoder, self._encoder = reader.stream_decoder(request), writer.stream_encoder(request)
+        self._joining = _joining(reader, writer, request)
+        self._losses: list[Loss] = []
+        self._seen = [0, 0]
 
     @property
     def losses(self) -> tuple[Loss, ...]:
         """What the target could not say, so far."""
-        return (*self._joining.losses, *self._encoder.losses)
+        for which, found in enumerate((self._joining.losses, self._encoder.losses)):
+            self._losses += found[self._seen[which] :]
+            self._seen[which] = len(found)
+        return tuple(self._losses)
 
     def feed(self, chunk: bytes) -> bytes:
         """What these bytes say in the target's words; often nothing."""
