@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import email
+import threading
+import time
 from base64 import b64encode
 from collections.abc import Callable
 from email.message import Message as Mail
@@ -11,12 +13,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from interlingua import (
     AdapterConfig,
     AdapterError,
     Base64Source,
     Block,
+    CancelledError,
     DocumentBlock,
     FileSource,
     ImageBlock,
@@ -31,7 +35,7 @@ from interlingua.client.connect import AsyncClient, Client
 from interlingua.client.embedded import Script, Step, handler
 from interlingua.client.embedded.server import LoopbackServer
 from interlingua.client.http import HttpRequest
-from interlingua.client.transport.memory import Answer, AsyncMemoryTransport, MemoryTransport
+from interlingua.client.transport.memory import STALL, Answer, AsyncMemoryTransport, MemoryTransport
 from interlingua.client.uploaded import Uploaded, Uploads
 from interlingua.client.uploading import FILES
 from session.scenes import scripted
@@ -278,3 +282,49 @@ def test_uploads_over_real_connections() -> None:
 
         assert asyncio.run(main()) == "fine"
         assert [stored.data for stored in server.script.files.values()] == [PDF, PDF]
+
+
+def stalled(http: HttpRequest) -> Answer:
+    return Answer(200, {}, instead=STALL) if "files" in http.url else handler(Script("fine"))(http)
+
+
+def test_a_call_is_cancelled_while_it_uploads() -> None:
+    async def main() -> None:
+        asked = asyncio.Event()
+
+        def answers(http: HttpRequest) -> Answer:
+            asked.set()
+            return stalled(http)
+
+        transport = AsyncMemoryTransport(answers, sleep=asyncio.sleep)
+        client = AsyncClient("openai", KEY, transport=transport, upload=True)
+        request = replace(asks(block(PDF)), request_id="mine")
+        task = asyncio.create_task(client.complete(request))
+        await asked.wait()
+        assert await client.cancel("mine")
+        with pytest.raises(CancelledError):
+            await task
+        assert (transport.open, len(transport.requests)) == (0, 1)
+
+    asyncio.run(main())
+
+
+def test_a_call_that_blocks_is_cancelled_while_it_uploads() -> None:
+    transport = MemoryTransport(stalled)
+    client = Client("openai", KEY, transport=transport, upload=True)
+    errors: list[BaseException] = []
+
+    def call() -> None:
+        try:
+            client.complete(replace(asks(block(PDF)), request_id="mine"))
+        except AdapterError as error:
+            errors.append(error)
+
+    thread = threading.Thread(target=call)
+    thread.start()
+    while not transport.requests:
+        time.sleep(0.001)
+    assert client.cancel("mine")
+    thread.join(60)
+    assert [type(error) for error in errors] == [CancelledError]
+    assert transport.open == 0
