@@ -5,6 +5,7 @@ Taken from the protocols' pages, never from our encoders.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from copy import deepcopy
 from typing import Any
 
@@ -230,16 +231,9 @@ def response_frame(dialect: str) -> Wire:
     return deepcopy(RESPONSES[dialect])
 
 
-class Gone:
-    """In a cell: this key of the frame is not there."""
-
-
-GONE = Gone()
-
-
-def laid_over(frame: Wire, cell: Wire) -> Wire:
-    """A cell on its frame: objects are merged, anything else is replaced."""
+def laid_over(frame: Wire, cell: Wire, without: Collection[str] = ()) -> Wire:
+    """A cell on its frame, and not the keys that it is without: objects are merged, anything else is replaced."""
     if not isinstance(frame, dict) or not isinstance(cell, dict):
         return cell
-    keys = [key for key in {**frame, **cell} if not isinstance(cell.get(key), Gone)]
+    keys = [key for key in {**frame, **cell} if key not in without]
     return {key: laid_over(frame.get(key), cell[key]) if key in cell else frame[key] for key in keys}

@@ -6,10 +6,12 @@ Ollama have no word for a prompt that is too long, but a status says it, too; Be
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
+import msgspec
 import pytest
 
+from conformance.matrix import SPOKEN
 from interlingua import (
     AdapterError,
     AuthError,
@@ -19,8 +21,8 @@ from interlingua import (
     RateLimitError,
     RequestTimeoutError,
     ServerError,
+    dialect,
 )
-from pairs.check import check, failed
 
 INVALID = "invalid_request_error"
 Word = tuple[int, str]
@@ -48,6 +50,19 @@ ROWS: list[tuple[AdapterError, Word, tuple[int, str, str | None], Word, int, Wor
 # fmt: on
 
 
+class Failed(NamedTuple):
+    """An error answer."""
+
+    status: int
+    body: Any
+    headers: dict[str, str]
+
+
+def failed(status: int, body: Any, **headers: str) -> Failed:
+    """A cell of an error row."""
+    return Failed(status, body, {key.replace("_", "-"): value for key, value in headers.items()})
+
+
 @pytest.mark.parametrize(("error", "messages", "openai", "google", "plain", "aws"), ROWS, ids=str)
 def test_an_error(error: AdapterError, messages: Word, openai: Any, google: Word, plain: int, aws: Word) -> None:
     said = error.message
@@ -58,14 +73,37 @@ def test_an_error(error: AdapterError, messages: Word, openai: Any, google: Word
     if retry:
         info = "type.googleapis.com/google.rpc.RetryInfo"
         told["details"] = [{"@type": info, "retryDelay": f"{error.retry_after}s"}]
-    check(
-        error,
-        anthropic_messages=failed(
-            messages[0], {"type": "error", "error": {"type": messages[1], "message": said}}, **retry
-        ),
-        openai_chat=chat,
-        openai_responses=chat,
-        gemini=failed(google[0], {"error": told}, **retry),
-        ollama=failed(plain, {"error": said}, **retry),
-        bedrock_converse=failed(aws[0], {"message": said}, x_amzn_errortype=aws[1], **retry),
-    )
+    claude = {"type": "error", "error": {"type": messages[1], "message": said}}
+    cells = {
+        "anthropic-messages": failed(messages[0], claude, **retry),
+        "openai-chat": chat,
+        "openai-responses": chat,
+        "gemini": failed(google[0], {"error": told}, **retry),
+        "ollama": failed(plain, {"error": said}, **retry),
+        "bedrock-converse": failed(aws[0], {"message": said}, x_amzn_errortype=aws[1], **retry),
+    }
+    assert cells.keys() == set(SPOKEN)
+    check_errors(error, cells)
+
+
+def check_errors(error: AdapterError, cells: dict[str, Failed]) -> None:
+    for name, cell in cells.items():
+        wire = dialect(name).encode_error(error)
+        assert (wire.status, msgspec.json.decode(wire.body)) == (cell.status, cell.body), f"encode {name}: {wire}"
+        assert wire.headers.items() >= cell.headers.items(), f"encode {name}: {wire.headers}"
+        read = dialect(name).decode_error(cell.status, cell.headers, msgspec.json.encode(cell.body))
+        _same_error(error, read, f"decode {name}")
+        for target in cells.keys() - {name}:
+            told = dialect(target).encode_error(read)
+            again = dialect(target).decode_error(told.status, told.headers, told.body)
+            _same_error(error, again, f"translate from {name} to {target}")
+            kept = told.status == cell.status  # a 504 is one everywhere
+            assert kept or told.status // 100 == cells[target].status // 100, (
+                f"translate from {name} to {target}: {told}"
+            )
+
+
+def _same_error(error: AdapterError, read: AdapterError, how: str) -> None:
+    meant, found = ((type(e), e.error_class, e.retryable, e.retry_after) for e in (error, read))
+    assert found == meant, f"{how}: {read!r}"
+    assert error.message in read.message, f"{how}: {read!r}"
