@@ -31,7 +31,7 @@ SIGMA = {
     "calls": 15, "results": 15, "documents": 10,
     "toolbox": 200, "forced": 50, "tools": 15, "tool_properties": 8, "tool_keywords": 3, "tool_required": 2,
     "tool_described": 3, "tool_titled": 3, "output": 60, "output_words": 1, "output_properties": 6,
-    "output_keywords": 3, "thinking": 30, "unthinking": 10, "unsaid": 10, "thoughts": 5, "thought_words": 0.7,
+    "output_keywords": 3, "thinking": 30, "unthinking": 10, "unstated": 10, "thoughts": 5, "thought_words": 0.7,
     "old_thoughts": 2, "old_thought_words": 0.3, "sealed": 0.1,
 }  # fmt: skip
 DIGIT_BY_DIGIT = {"digits": 0.0, "numerals": 1.0}
@@ -72,7 +72,7 @@ KNOWN: dict[str, dict[str, float]] = {
     "open": _turns(3, 4),
 }
 # What the makers of a group say is not in their prompts: how much to think is a setting there.
-UNSAID: dict[str, frozenset[str]] = {"gpt": frozenset({"thinking", "unthinking", "unsaid"})}
+UNFITTED: dict[str, frozenset[str]] = {"gpt": frozenset({"thinking", "unthinking", "unstated"})}
 HOUSE = ("once", "system", "systemless")
 LOOSE = 0.7  # times SIGMA, from a group to a family and from a family to a server
 NOISE = 0.02  # of the count, and half a token: what is small enough not to matter
@@ -90,7 +90,7 @@ Judged = tuple[Row, float]
 
 def fit(found: list[Row], parent: Weights, loose: float) -> Weights:
     """Least relative error, outliers discounted, no weight below 0, none far from its parent without a cause."""
-    unsaid = UNSAID.get(found[0].group, frozenset())
+    unsaid = UNFITTED.get(found[0].group, frozenset())
     used = {FEATURES.index(kind) for row in found for kind in row.tally if kind in SIGMA and row.tally[kind]}
     used = sorted(used - {FEATURES.index(kind) for kind in unsaid})
     repeats = Counter((row.family, row.server, row.true, row.tally["words"]) for row in found)

@@ -26,7 +26,7 @@ from interlingua import (  # noqa: E402
     dialect,
 )
 from interlingua.models.estimate.counting import Tally, answer_counts, counts  # noqa: E402
-from interlingua.models.estimate.families import family, hears_thoughts, keeps_idle_tools, server  # noqa: E402
+from interlingua.models.estimate.families import counts_thoughts, family, keeps_idle_tools, server  # noqa: E402
 from shared_data import corpus, stream_bytes  # noqa: E402  # pyright: ignore[reportMissingImports]
 
 FILES = (
@@ -124,7 +124,7 @@ def place_of(provider: str, name: str) -> str:
 
 
 def tally_of(request: Request, place: str, kin: str, model: str | None) -> Tally | None:
-    tally = counts(request, model or kin, idle_tools=keeps_idle_tools(kin), thoughts=hears_thoughts(place))
+    tally = counts(request, model or kin, idle_tools=keeps_idle_tools(kin), thoughts=counts_thoughts(place))
     outer = [block for message in request.messages for block in message.content]
     blocks = [*outer, *(inner for block in outer if isinstance(block, ToolResultBlock) for inner in block.content)]
     if tally["server_tools"] or {block.type for block in blocks} & set(OPAQUE):

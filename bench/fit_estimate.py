@@ -102,7 +102,7 @@ def followed(*, fitted: bool) -> dict[str, list[Followed]]:
             if before:
                 found[row.provider].append(Followed(*(abs(guess - row.true) / row.true for guess in guesses)))
         before.add(row.prompt)
-        learner.hear(request, row.true)
+        learner.observe(request, row.true)
     return found
 
 

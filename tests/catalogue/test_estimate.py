@@ -125,7 +125,7 @@ def test_what_is_counted() -> None:
     assert (tally["user_turns"], tally["assistant_turns"], tally["calls"], tally["results"]) == (1, 1, 1, 1)
     assert (tally["thoughts"], tally["thought_words"], tally["sealed"]) == (1, 2, 40)
     assert (tally["tools"], tally["tool_properties"], tally["output"], tally["accents"]) == (1, 1, 1, 1)
-    assert (tally["system"], tally["systemless"], tally["unsaid"]) == (1, 0, 1)
+    assert (tally["system"], tally["systemless"], tally["unstated"]) == (1, 0, 1)
 
 
 @pytest.mark.parametrize(

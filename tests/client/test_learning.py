@@ -108,9 +108,9 @@ def test_tools_are_another_kind_until_they_are_all_there_is() -> None:
     learner = Learner("openai-chat")
     with_tool = prompt(tools=(ADD,))
     assert learner.estimate(with_tool) == cold(with_tool)
-    learner.hear(prompt(), cold(prompt()) + 50)
+    learner.observe(prompt(), cold(prompt()) + 50)
     assert learner.estimate(with_tool) == cold(with_tool) + 50
-    learner.hear(with_tool, cold(with_tool) + 300)
+    learner.observe(with_tool, cold(with_tool) + 300)
     assert learner.estimate(with_tool) == cold(with_tool) + 300
     assert learner.estimate(prompt()) == cold(prompt()) + 50
 
@@ -135,7 +135,7 @@ def test_only_the_last_answers_count() -> None:
     learner = Learner("openai-chat")
     learner.estimate(prompt())
     for extra in (500, *(60,) * LAST):
-        learner.hear(prompt(), cold(prompt()) + extra)
+        learner.observe(prompt(), cold(prompt()) + extra)
         learner.estimate(prompt())
     assert learner.estimate(prompt()) == cold(prompt()) + 60
 
@@ -152,12 +152,12 @@ UNTELLING = {
 def test_nothing_is_learned_where(why: str) -> None:
     learner = Learner("openai-chat")
     learner.estimate(prompt())
-    learner.hear(UNTELLING[why], 100_000)
+    learner.observe(UNTELLING[why], 100_000)
     assert learner.estimate(prompt()) == cold(prompt())
 
 
 def test_a_server_that_reports_nothing_teaches_nothing() -> None:
     learner = Learner("openai-chat")
     learner.estimate(prompt())
-    learner.hear(prompt(), 0)
+    learner.observe(prompt(), 0)
     assert learner.estimate(prompt()) == cold(prompt())

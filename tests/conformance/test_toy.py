@@ -121,13 +121,13 @@ class Finisher(Toy):
 
     def stream_encoder(self, request: Any = None) -> toy.Encoder:
         class Encoder(toy.Encoder):
-            def say_cut_block(self, event: Any) -> bytes:
-                return super().say_cut_block(replace(event, block=replace(event.block, incomplete=False)))
+            def write_cut_block(self, event: Any) -> bytes:
+                return super().write_cut_block(replace(event, block=replace(event.block, incomplete=False)))
 
-            def say(self, event: Any) -> bytes:
+            def write_event(self, event: Any) -> bytes:
                 if isinstance(event, MessageComplete) and event.error is not None:
                     event = MessageComplete(Response(stop_reason=StopReason.end_turn))
-                return super().say(event)
+                return super().write_event(event)
 
         return Encoder()
 

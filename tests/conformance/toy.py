@@ -36,7 +36,7 @@ from interlingua import (
     error_type,
 )
 from interlingua.codec.framing import NdjsonDecoder, encode_ndjson
-from interlingua.codec.history import speakable
+from interlingua.codec.history import blocks_to_send
 from interlingua.codec.ledger import Ledger
 from interlingua.codec.stream import FrameDecoder, GrammaticalEncoder
 from interlingua.testing.differences import plain
@@ -45,30 +45,30 @@ NAME = "toy"
 LOST = object()
 
 
-def say(value: Any, ledger: Ledger, *path: str | int) -> Any:
+def write_value(value: Any, ledger: Ledger, *path: str | int) -> Any:
     """A value as JSON, without what it has no word for and what belongs to others."""
     if isinstance(value, Message):
         ledger.where = path
-        value = replace(value, content=tuple(block for _, block in speakable(value, NAME, None, ledger)))
+        value = replace(value, content=tuple(block for _, block in blocks_to_send(value, NAME, None, ledger)))
         ledger.where = ()
     if isinstance(value, tuple):
-        said = [say(item, ledger, *path, index) for index, item in enumerate(value)]
-        return [item for item in said if item is not LOST]
+        written = [write_value(item, ledger, *path, index) for index, item in enumerate(value)]
+        return [item for item in written if item is not LOST]
     if not isinstance(value, msgspec.Struct):
         return plain(value)
     if is_foreign(value) or is_foreign(getattr(value, "source", None)) or getattr(value, "type", None) == "video":
         ledger.lose("dropped", "no word for it", *path)
         return LOST
-    told = plain(value)
-    said = {key: told[key] if key == "type" else say_field(value, key, ledger, *path) for key in told}
-    return {key: item for key, item in said.items() if item is not LOST and item != []}
+    fields = plain(value)
+    written = {key: fields[key] if key == "type" else write_field(value, key, ledger, *path) for key in fields}
+    return {key: item for key, item in written.items() if item is not LOST and item != []}
 
 
 def is_foreign(value: Any) -> bool:
     return getattr(value, "dialect", None) not in (None, "", NAME)
 
 
-def say_field(value: Any, key: str, ledger: Ledger, *path: str | int) -> Any:
+def write_field(value: Any, key: str, ledger: Ledger, *path: str | int) -> Any:
     if key == "extras":
         for name in value.extras.keys() - {NAME}:
             ledger.lose("dropped", f"only {name} has a word for it", *path, "extras", name)
@@ -76,7 +76,7 @@ def say_field(value: Any, key: str, ledger: Ledger, *path: str | int) -> Any:
     if key == "seed":
         ledger.lose("dropped", "no word for it", *path, "seed")
         return LOST
-    return say(getattr(value, key), ledger, *path, key)
+    return write_value(getattr(value, key), ledger, *path, key)
 
 
 class Toy(Dialect):
@@ -101,17 +101,17 @@ class Toy(Dialect):
         return Encoder()
 
     def encode_error(self, error: AdapterError) -> WireError:
-        told = {
+        fields = {
             "class": error.error_class,
             "message": error.message,
             "retry": error.retryable,
             "after": error.retry_after,
         }
-        return WireError(500, {}, msgspec.json.encode(told))
+        return WireError(500, {}, msgspec.json.encode(fields))
 
     def decode_error(self, status: int, headers: Any, body: bytes) -> AdapterError:
-        told = msgspec.json.decode(body)
-        return error_type(told["class"])(told["message"], retryable=told["retry"], retry_after=told["after"])
+        fields = msgspec.json.decode(body)
+        return error_type(fields["class"])(fields["message"], retryable=fields["retry"], retry_after=fields["after"])
 
     def encode_messages(self, messages: Sequence[Message], target: Any = None) -> Encoded:
         return self.encode(tuple(messages), "messages")
@@ -127,7 +127,7 @@ class Toy(Dialect):
 
     def encode(self, value: Any, *path: str) -> Encoded:
         ledger = Ledger()
-        return Encoded(say(value, ledger, *path), losses=tuple(ledger.losses))
+        return Encoded(write_value(value, ledger, *path), losses=tuple(ledger.losses))
 
 
 class Decoder(FrameDecoder):
@@ -170,20 +170,20 @@ class Encoder(GrammaticalEncoder):
         super().__init__()
         self.places: dict[int, int | None] = {}  # what has no word leaves a gap that must not show
 
-    def say(self, event: Any) -> bytes:
+    def write_event(self, event: Any) -> bytes:
         if isinstance(event, BlockStart | ToolUseStart):
-            lost = say(event.block, Ledger()) is LOST
+            lost = write_value(event.block, Ledger()) is LOST
             self.places[event.index] = None if lost else sum(place is not None for place in self.places.values())
         if isinstance(event, MessageComplete):
             if event.error is not None:
                 return self.fail(event.error)
-            say(event.response, self.ledger)
+            write_value(event.response, self.ledger)
         index = getattr(event, "index", None)
         if index is not None:
             if self.places[index] is None:
                 return b""
             event = replace(event, index=self.places[index])
-        return encode_ndjson(msgspec.json.encode(say(event, Ledger())))
+        return encode_ndjson(msgspec.json.encode(write_value(event, Ledger())))
 
     def fail(self, error: AdapterError) -> bytes:
         self.ended = True

@@ -25,7 +25,7 @@ from interlingua import (
 from interlingua.codec.arguments import arguments_at
 from interlingua.codec.kinds import BOOL, OBJECT, OMIT, REFUSED, One, Vocabulary
 from interlingua.codec.ledger import Ledger
-from interlingua.codec.rows import Row, Rule, fill, may, must, null, unsaid
+from interlingua.codec.rows import Row, Rule, fill, lost, may, must, null
 from interlingua.codec.rules import drop
 from interlingua.codec.table import Frame, Table
 from interlingua.codec.together import Group, Together
@@ -58,7 +58,7 @@ def add_flag(tool: ToolDefinition, ledger: Ledger) -> ToolDefinition:
 
 MARKS = Table(NAME, "mode", Row(CacheMark, "here", ttl=may("for", Vocabulary({"long": "1h", "longer": "1h"}))))
 FLAGGED = Rule("strict", lambda tool: tool.strict is not None, add_flag, "{}.strict is not None")
-NO_SIGN = unsaid("nothing is signed", "state")
+NO_SIGN = lost("nothing is signed", "state")
 EVERY: dict[str, Any] = {"cache": may("keep", One(MARKS)), "signature": NO_SIGN}
 BLOCKS = Table(
     NAME,
@@ -79,9 +79,9 @@ TOOLS = Table(
     NAME,
     "is",
     Row(ToolDefinition, "tool", FLAGGED, fixed={"kind": "json"}, name="called", description=may("about"),
-        input_schema=may("takes", OBJECT), strict=may("exact"), cache=unsaid("no caches")),
+        input_schema=may("takes", OBJECT), strict=may("exact"), cache=lost("no caches")),
     Row(ToolDefinition, "free", fixed={"kind": "text"}, name="called", description=null("about"),
-        input_schema=unsaid("no schema"), strict=unsaid("no flag"), cache=unsaid("no caches")),
+        input_schema=lost("no schema"), strict=lost("no flag"), cache=lost("no caches")),
 )  # fmt: skip
 SHELF = Frame(
     NAME,
@@ -201,7 +201,7 @@ def test_lists_that_are_written_belong_to_nobody_else() -> None:
 
 STYLES = Table(NAME, None, Row(ToolUseBlock, None, id="i", name="n", input=may("w", OBJECT),
     kind=fill("s", "plain", Vocabulary({"plain": "json", "free": "text", "custom": "text"})),
-    input_text=unsaid("no text"), signature=unsaid("unsigned"), cache=unsaid("not cached")))  # fmt: skip
+    input_text=lost("no text"), signature=lost("unsigned"), cache=lost("not cached")))  # fmt: skip
 
 
 @pytest.mark.parametrize("style", ["plain", "free", "custom", None, 7])

@@ -9,7 +9,7 @@ import pytest
 from interlingua.codec.fitted_kinds import AtLeast, Bounded, FilledStrings, Suffixed
 from interlingua.codec.kinds import ANY, Each
 from interlingua.codec.ledger import Ledger
-from interlingua.codec.rows import OFF_WIRE, Row, fill, may, must, unsaid
+from interlingua.codec.rows import OFF_WIRE, Row, fill, lost, may, must
 from interlingua.codec.table import Frame, Table
 from interlingua.types import (
     OpaqueBlock,
@@ -63,17 +63,17 @@ def test_what_others_made_is_fitted() -> None:
     assert PARAMS.put(Request(stop_sequences=("",)), ledger) == {}
 
 
-INNER = Table(HERE, "sort", Row(TextBlock, "words", text="said", citations=unsaid("no"), signature=unsaid("no")),
-              carrier=OpaqueBlock, cache=unsaid("a mark goes behind the whole", "form", "moved"))  # fmt: skip
+INNER = Table(HERE, "sort", Row(TextBlock, "words", text="said", citations=lost("no"), signature=lost("no")),
+              carrier=OpaqueBlock, cache=lost("a mark goes behind the whole", "form", "moved"))  # fmt: skip
 BLOCKS = Table(HERE, Table.KEY,
-    Row(TextBlock, "cited", text=fill("cited.pieces", [{"t": ""}], default=""), citations=unsaid("no")),
+    Row(TextBlock, "cited", text=fill("cited.pieces", [{"t": ""}], default=""), citations=lost("no")),
     Row(ToolUseBlock, "call", accepts={"call.type": "tool"}, ignores={"call.state": "done"}, id="call.id",
         name="call.name", input=may("call.input"), elsewhere="kind input_text"),
     Row(ToolResultBlock, "gave", tool_use_id="gave.id", content=must("gave.content", Each(INNER, empty=True)),
         elsewhere="name is_error"),
     Row(ServerToolResultBlock, "found", constants={"found.by": "us"}, tool_use_id="found.id",
         name=must("found.type", Suffixed("_found")), content=must("found.content", ANY), elsewhere="is_error dialect"),
-    carrier=OpaqueBlock, cache=unsaid("no"), signature=unsaid("no"),
+    carrier=OpaqueBlock, cache=lost("no"), signature=lost("no"),
 )  # fmt: skip
 
 

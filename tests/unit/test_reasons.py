@@ -22,7 +22,7 @@ BANNED = re.compile(
 )
 
 # which argument is the reason
-PLACES = {"lose": 1, "lose_form": 1, "Loss": 2, "unsaid": 0, "drop": 0, "as_text": 0, "as_json_text": 0}
+PLACES = {"lose": 1, "lose_form": 1, "Loss": 2, "lost": 0, "drop": 0, "as_text": 0, "as_json_text": 0}
 
 
 def reasons(text: str) -> Iterator[tuple[int, str]]:

@@ -16,7 +16,7 @@ from interlingua.codec.compiler import source_of
 from interlingua.codec.field_kinds import declared, usual_kind
 from interlingua.codec.kinds import BOOL, INT, OBJECT, REFUSED, Each, Negated, One, Texts, Vocabulary
 from interlingua.codec.ledger import Ledger
-from interlingua.codec.rows import OFF_WIRE, Row, Rule, fill, instead, may, must, null, unsaid
+from interlingua.codec.rows import OFF_WIRE, Row, Rule, fill, instead, lost, may, must, null
 from interlingua.codec.rules import drop
 from interlingua.codec.table import Frame, Table
 from interlingua.types import (
@@ -39,23 +39,23 @@ HERE = "toy"
 # Every key differs from our field: a writer that hands on the struct itself would not pass.
 SOURCES = Table(HERE, "sort", Row(Base64Source, "inline", media_type="mime", data="bytes"))
 CACHE = Table(HERE, None, Row(CacheMark, None, constants={"kind": "short"}, ttl=may("age")))
-INNER = Table(HERE, "sort", Row(TextBlock, "words", text="said", citations=unsaid("no citations")),
-              carrier=OpaqueBlock, signature=unsaid("unsigned", "state"), cache=unsaid("not cached"))  # fmt: skip
+INNER = Table(HERE, "sort", Row(TextBlock, "words", text="said", citations=lost("no citations")),
+              carrier=OpaqueBlock, signature=lost("unsigned", "state"), cache=lost("not cached"))  # fmt: skip
 SHORT = Rule("text", lambda block: len(block.text) < 9, lambda block, ledger: replace(block, text=block.text[:8]))
 BLOCKS = Table(
     HERE,
     "sort",
-    Row(TextBlock, "words", SHORT, text="said", citations=unsaid("toy has no citations")),
+    Row(TextBlock, "words", SHORT, text="said", citations=lost("toy has no citations")),
     Row(ThinkingBlock, "thought", text=must("idea"), signature=fill("proof", "")),
     Row(ImageBlock, "picture", source=must("from", One(SOURCES)), detail=null("zoom")),
     Row(ToolUseBlock, "call", id="call.ref", name="call.tool", input=must("call.with", OBJECT),
-        input_text=unsaid("no text"), elsewhere="kind"),
+        input_text=lost("no text"), elsewhere="kind"),
     Row(ToolResultBlock, "result", Rule("is_error", lambda b: not b.is_error, drop("toy has no failures")),
-        tool_use_id="ref", content=may("gave", Texts(INNER)), is_error=may("fine", Negated()), name=unsaid("no name")),
+        tool_use_id="ref", content=may("gave", Texts(INNER)), is_error=may("fine", Negated()), name=lost("no name")),
     instead(RefusalBlock, lambda block, ledger: TextBlock(block.text)),
     carrier=OpaqueBlock,
     cache=may("keep", One(CACHE)),
-    signature=unsaid("toy signs nothing", "state"),
+    signature=lost("toy signs nothing", "state"),
 )  # fmt: skip
 WIRES: list[Any] = [
     {"sort": "words", "said": "hi"},
@@ -158,15 +158,15 @@ def test_a_row_that_forgets_a_field_is_refused() -> None:
 
 
 def test_rows_of_one_type_are_told_apart_and_remember_their_tag() -> None:
-    table = Table(HERE, "sort", Row(UrlSource, "link", url="href", media_type=unsaid("none")),
-                  Row(UrlSource, "anchor", url="href", media_type=unsaid("none")))  # fmt: skip
+    table = Table(HERE, "sort", Row(UrlSource, "link", url="href", media_type=lost("none")),
+                  Row(UrlSource, "anchor", url="href", media_type=lost("none")))  # fmt: skip
     assert table.write(table.read({"sort": "anchor", "href": "u"}), Ledger()) == {"sort": "anchor", "href": "u"}
     assert table.write(UrlSource("u"), Ledger()) == {"sort": "link", "href": "u"}
 
 
 def test_the_key_itself_may_be_the_tag() -> None:
-    table = Table(HERE, Table.KEY, Row(TextBlock, "words", text="words", citations=unsaid("no"), signature=may("sig"),
-                  cache=unsaid("no")), carrier=OpaqueBlock)  # fmt: skip
+    table = Table(HERE, Table.KEY, Row(TextBlock, "words", text="words", citations=lost("no"), signature=may("sig"),
+                  cache=lost("no")), carrier=OpaqueBlock)  # fmt: skip
     for wire in (
         {"words": "a"},
         {"words": "a", "sig": "s"},
@@ -237,7 +237,7 @@ def is_link(block: Any) -> bool:
 
 
 def test_a_condition_chooses_among_the_rows_of_one_type() -> None:
-    unused: dict[str, Any] = {name: unsaid("no") for name in ("detail", "signature", "cache")}
+    unused: dict[str, Any] = {name: lost("no") for name in ("detail", "signature", "cache")}
     table = Table(HERE, "sort",
                   Row(ImageBlock, "file", when=is_file, source=must("from", One(SOURCES)), **unused),
                   Row(ImageBlock, "link", when=is_link, source=must("from", One(SAME)), **unused),
@@ -248,7 +248,7 @@ def test_a_condition_chooses_among_the_rows_of_one_type() -> None:
 
 
 def test_arguments_are_json_text_and_other_forms_of_them_come_back() -> None:
-    rest: dict[str, Any] = {name: unsaid("no") for name in ("signature", "cache")}
+    rest: dict[str, Any] = {name: lost("no") for name in ("signature", "cache")}
     table = Table(HERE, Table.KEY,
                   Row(ToolUseBlock, "call", arguments_at("call.with"), id=fill("ref", ""), name="call.tool",
                       ignores={"place": INT}, fixed={"kind": "json"}, **rest),
@@ -270,7 +270,7 @@ def test_arguments_are_json_text_and_other_forms_of_them_come_back() -> None:
 
 
 def test_one_plain_text_is_usually_a_string_or_usually_a_list() -> None:
-    unused: dict[str, Any] = {name: unsaid("no") for name in ("name", "is_error", "signature", "cache")}
+    unused: dict[str, Any] = {name: lost("no") for name in ("name", "is_error", "signature", "cache")}
     for usual, written in (("list", [{"sort": "words", "said": "a"}]), ("string", "a")):
         table = Table(HERE, None, Row(ToolResultBlock, None, tool_use_id="ref", **unused,
                       content=may("gave", Texts(INNER, usual))))  # fmt: skip
@@ -293,8 +293,8 @@ def test_one_plain_text_is_usually_a_string_or_usually_a_list() -> None:
 SAID = {"model", "max_output_tokens", "seed", "stream", "temperature", "top_p", "top_k", "service_tier"}
 NAMES = " ".join(name for name in Request.__struct_fields__ if name not in SAID | OFF_WIRE)
 PARAMS = Frame(HERE, Row(Request, None, model=may("who"), max_output_tokens=may("limits.tokens", INT),
-               seed=may("limits.seed"), stream=may("flow", BOOL), temperature=unsaid("toy is cold"), top_p=unsaid("no"),
-               top_k=unsaid("no"), service_tier=may("tier", Vocabulary({"slow": "flex"}, "toy has no tier {}")),
+               seed=may("limits.seed"), stream=may("flow", BOOL), temperature=lost("toy is cold"), top_p=lost("no"),
+               top_k=lost("no"), service_tier=may("tier", Vocabulary({"slow": "flex"}, "toy has no tier {}")),
                elsewhere=NAMES))  # fmt: skip
 
 

@@ -49,7 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Ask."""
     from ..agent.session import SyncSession
-    from .calling import manager_of, tell_report
+    from .calling import manager_of, print_report
 
     options = _options(arguments)
     content = _content(arguments)
@@ -61,7 +61,7 @@ def run(arguments: argparse.Namespace) -> int:
         if arguments.json:
             _write_json(session, response)
         if not arguments.quiet:
-            tell_report(session.report, response)
+            print_report(session.report, response)
         return _judge(response, arguments)
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ..testing.cassettes import Cassette
     from ..types.response import Response
 
-__all__ = ["manager_of", "recording", "tell_report", "told_warnings"]
+__all__ = ["manager_of", "recording", "print_report", "printed_warnings"]
 
 
 def manager_of(config: str | None) -> ProviderManager:
@@ -26,12 +26,12 @@ def manager_of(config: str | None) -> ProviderManager:
     logger = logging.getLogger("interlingua")
     if not logger.handlers:
         logger.addHandler(logging.NullHandler())
-    with told_warnings():
+    with printed_warnings():
         return _manager(config)
 
 
 @contextmanager
-def told_warnings() -> Generator[None, None, None]:
+def printed_warnings() -> Generator[None, None, None]:
     """Warnings that are given within, such as that a file contains a key, are lines on stderr."""
     with warnings.catch_warnings(record=True) as found:
         warnings.simplefilter("always", UserWarning)
@@ -64,7 +64,7 @@ def recording(tape: Cassette) -> Generator[None, None, None]:
         _tape = before
 
 
-def tell_report(report: Report, response: Response) -> None:
+def print_report(report: Report, response: Response) -> None:
     """On stderr: what was lost of the request or the answer, and warnings. What was only added is not told."""
     for loss in dict.fromkeys((*report.losses, *response.losses)):
         if loss.weight != "form" and loss.kind != "added":

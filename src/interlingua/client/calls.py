@@ -232,7 +232,7 @@ class Call:
         elif response.usage is None:
             force_setattr(response, "usage", self._estimate(response))
         elif self._learner is not None:
-            self._learner.hear(self.exchange.request, response.usage.total_input_tokens)
+            self._learner.observe(self.exchange.request, response.usage.total_input_tokens)
         force_setattr(response, "attempts", self.budget.attempts)
         force_setattr(response, "latency_ms", (self.budget.clock() - self._began) * 1000)
         self.response, self.error = response, failure

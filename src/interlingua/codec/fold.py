@@ -161,31 +161,31 @@ def _verify(block: Block, events: list[Event]) -> None:
     opener, deltas = events[0], events[1:]
     start = cast("BlockStart | ToolUseStart", opener).block
     if isinstance(block, TextBlock | RefusalBlock | ThinkingBlock):
-        said = "".join(event.text for event in deltas if isinstance(event, TextDelta | ThinkingDelta))
-        if not isinstance(start, type(block)) or start.text + said != block.text:
+        joined = "".join(event.text for event in deltas if isinstance(event, TextDelta | ThinkingDelta))
+        if not isinstance(start, type(block)) or start.text + joined != block.text:
             raise ParseError(f"the deltas of a {block.type} block do not add up to it")
     elif isinstance(block, ToolUseBlock):
-        said = "".join(event.partial_json for event in deltas if isinstance(event, ToolUseInputDelta))
-        if said and not _same_arguments(said, block):
+        joined = "".join(event.partial_json for event in deltas if isinstance(event, ToolUseInputDelta))
+        if joined and not _same_arguments(joined, block):
             raise ParseError(f"the deltas of call {block.id} do not add up to its input")
 
 
-def _same_arguments(said: str, block: ToolUseBlock) -> bool:
+def _same_arguments(joined: str, block: ToolUseBlock) -> bool:
     if block.kind == "text":  # the free text itself, or the object that carried it
-        return said == block.input_text or (parse_object(said) or {}).get("input") == block.input_text
-    return said == block.input_text if block.input_text is not None else says(said, block.input)
+        return joined == block.input_text or (parse_object(joined) or {}).get("input") == block.input_text
+    return joined == block.input_text if block.input_text is not None else says(joined, block.input)
 
 
 def without_undelivered(closing: list[Event], undelivered: list[Event]) -> list[Event]:
     """The end of a cancelled stream for a reader who has not seen ``undelivered``: the partial answer holds what the
     reader saw, so that the deltas still add up to it. ``closing`` ends in ``message.complete``."""
     opened = {event.index for event in undelivered if isinstance(event, BlockStart | ToolUseStart)}
-    unsaid: dict[int, str] = {}
+    undelivered_texts: dict[int, str] = {}
     for event in undelivered:
         if isinstance(event, TextDelta | ThinkingDelta):
-            unsaid[event.index] = unsaid.get(event.index, "") + event.text
+            undelivered_texts[event.index] = undelivered_texts.get(event.index, "") + event.text
         elif isinstance(event, ToolUseInputDelta):
-            unsaid[event.index] = unsaid.get(event.index, "") + event.partial_json
+            undelivered_texts[event.index] = undelivered_texts.get(event.index, "") + event.partial_json
     complete = cast("MessageComplete", closing[-1])
     ends: list[Event] = []
     seen: dict[int, Block | None] = {}  # what the reader saw of a block, by the block's identity
@@ -193,7 +193,7 @@ def without_undelivered(closing: list[Event], undelivered: list[Event]) -> list[
         if isinstance(event, BlockComplete | ToolUseEnd):
             seen[id(event.block)] = None
             if event.index not in opened:
-                block = seen[id(event.block)] = _shortened(event.block, unsaid.get(event.index, ""))
+                block = seen[id(event.block)] = _shortened(event.block, undelivered_texts.get(event.index, ""))
                 ends.append(_closer(event.index, block))
     content = [seen.get(id(block), block) for block in complete.response.content]
     response = replace(complete.response, content=tuple(block for block in content if block is not None))
@@ -206,17 +206,17 @@ def _closer(index: int, block: Block) -> Event:
     return BlockComplete(index, block)
 
 
-def _shortened(block: Block, unsaid: str) -> Block:
+def _shortened(block: Block, tail: str) -> Block:
     """A block without the end of its text, which is incomplete then."""
     if isinstance(block, ToolUseBlock):
         text = block.input_text if block.kind == "text" else write_arguments(block.input, block.input_text)
-        said = text.removesuffix(unsaid) if text and text.endswith(unsaid) else ""
+        start = text.removesuffix(tail) if text and text.endswith(tail) else ""
         if block.kind == "text":
-            return replace(block, input_text=said, incomplete=True)
-        given, literal = read_arguments(said) if said else ({}, None)
+            return replace(block, input_text=start, incomplete=True)
+        given, literal = read_arguments(start) if start else ({}, None)
         return replace(block, input=given, input_text=literal, incomplete=True)
     if isinstance(block, TextBlock | RefusalBlock | ThinkingBlock):
-        return replace(block, text=block.text.removesuffix(unsaid), incomplete=True)
+        return replace(block, text=block.text.removesuffix(tail), incomplete=True)
     return replace(block, incomplete=True)
 
 

@@ -36,7 +36,7 @@ __all__ = [
     "mark_orphans",
     "scattered",
     "settled",
-    "speakable",
+    "blocks_to_send",
     "stub_tools",
 ]
 
@@ -46,7 +46,9 @@ PLACEHOLDER = "(no content)"
 """Said where a protocol demands something and there is nothing to say. Pinned: prompt caches see it."""
 
 
-def speakable(message: Message, dialect: str, target: Target | None, ledger: Ledger) -> Iterator[tuple[int, Block]]:
+def blocks_to_send(
+    message: Message, dialect: str, target: Target | None, ledger: Ledger
+) -> Iterator[tuple[int, Block]]:
     """The blocks of a message that may be said to this reader, with their places; opaque state of others is lost."""
     if message.origin is None or same_issuer(message.origin, dialect, target):
         return enumerate(message.content)

@@ -104,7 +104,7 @@ class Shortened(NamedTuple, Generic[T]):
     places: dict[str, str]
     losses: list[Loss]
 
-    def tell(self, encoded: Encoded) -> Encoded:
+    def complete_losses(self, encoded: Encoded) -> Encoded:
         """What was encoded, with the losses of both at the caller's places."""
         return replace(encoded, losses=(*self.losses, *map(self._place, encoded.losses)))
 

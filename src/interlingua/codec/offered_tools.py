@@ -25,28 +25,28 @@ def is_plainly_offered(name: str, request: Request) -> bool:
     return found
 
 
-def narrow(request: Request, protocol: str, unsaid: Collection[str]) -> Shortened[Request] | None:
+def narrow(request: Request, protocol: str, unsupported: Collection[str]) -> Shortened[Request] | None:
     """The request with only those tools that its choice allows. None, nearly always: nothing has to be left out.
 
-    ``unsaid``: for which choices the protocol has no word, of ``none``, ``specific`` and ``allowed``.
+    ``unsupported``: which choices the protocol does not have, of ``none``, ``specific`` and ``allowed``.
     """
     choice = request.tool_choice
     if choice is None:
         return None
-    word = choice.mode if choice.mode in ("none", "specific") else "allowed" if choice.allowed else None
-    if word not in unsaid:
+    mode = choice.mode if choice.mode in ("none", "specific") else "allowed" if choice.allowed else None
+    if mode not in unsupported:
         return None
     ledger = Ledger()
-    kept = [i for i, tool in enumerate(request.tools) if _is_kept(tool, request)]
-    for index in sorted(set(range(len(request.tools))) - set(kept)):
-        ledger.lose_form("dropped", f"{protocol} has no tool choice {word}; the tool was not sent", "tools", index)
-    fewer = replace(request, tools=tuple(request.tools[i] for i in kept))
-    if word == "none":
+    left = [i for i, tool in enumerate(request.tools) if _is_kept(tool, request)]
+    for index in sorted(set(range(len(request.tools))) - set(left)):
+        ledger.lose_form("dropped", f"{protocol} has no tool choice {mode}; the tool was not sent", "tools", index)
+    fewer = replace(request, tools=tuple(request.tools[i] for i in left))
+    if mode == "none":
         ledger.lose_form("approximated", f"{protocol} has no tool choice none; no tools were sent", "tool_choice")
         fewer = replace(fewer, tool_choice=None)
     elif not ledger.losses:
         return None
-    return Shortened(fewer, {f"tools/{at}": f"tools/{index}" for at, index in enumerate(kept)}, ledger.losses)
+    return Shortened(fewer, {f"tools/{at}": f"tools/{index}" for at, index in enumerate(left)}, ledger.losses)
 
 
 def _is_kept(tool: ToolDefinition | ServerTool, request: Request) -> bool:

@@ -39,15 +39,15 @@ from .limits import Limits
 __all__ = [
     "OUTPUT_TOOL",
     "SCHEMA_NAME",
-    "Spoken",
+    "OutputAsText",
     "forced_output",
     "forcing",
     "read_name",
-    "say_name",
-    "speaking",
-    "spoken",
+    "write_schema_name",
+    "output_decoder",
+    "output_as_text",
     "wants_json",
-    "wants_spoken",
+    "answers_by_call",
 ]
 
 OUTPUT_TOOL = "structured_output"
@@ -86,7 +86,7 @@ def read_name(inner: Wire, fields: dict[str, Any]) -> None:
         fields["output_name"] = inner.pop("name")
 
 
-def say_name(request: Request, ledger: Ledger) -> Wire:
+def write_schema_name(request: Request, ledger: Ledger) -> Wire:
     """The name of the schema, where it has one that can be sent."""
     name = request.output_name
     if name is None:
@@ -99,16 +99,16 @@ def say_name(request: Request, ledger: Ledger) -> Wire:
     return {}
 
 
-def wants_spoken(request: Request | None) -> bool:
+def answers_by_call(request: Request | None) -> bool:
     """Whether a call of the output tool would be an answer to this request."""
     if request is None or request.output_schema is None:
         return False
     return all(not isinstance(tool, ToolDefinition) or tool.name != OUTPUT_TOOL for tool in request.tools)
 
 
-def spoken(response: Response, request: Request | None) -> Response:
+def output_as_text(response: Response, request: Request | None) -> Response:
     """An answer in which calls of the output tool are the text they stand for."""
-    if not wants_spoken(request) or not any(map(_is_output, response.content)):
+    if not answers_by_call(request) or not any(map(_is_output, response.content)):
         return response
     content = tuple(_as_text(block) if isinstance(block, ToolUseBlock) and _is_output(block) else block
                     for block in response.content)  # fmt: skip
@@ -133,12 +133,12 @@ def forcing(encode: Callable[[Request], Encoded], request: Request, target: Targ
     return encoded if asked is request else replace(encoded, losses=(*ledger.losses, *encoded.losses))
 
 
-def speaking(decoder: StreamDecoder, request: Request | None) -> StreamDecoder:
+def output_decoder(decoder: StreamDecoder, request: Request | None) -> StreamDecoder:
     """The decoder, telling calls of the output tool as text where the request wants them so."""
-    return Spoken(decoder, request) if wants_spoken(request) else decoder
+    return OutputAsText(decoder, request) if answers_by_call(request) else decoder
 
 
-class Spoken(StreamDecoder):
+class OutputAsText(StreamDecoder):
     """The same for a stream: the events of an output call become those of a text."""
 
     def __init__(self, decoder: StreamDecoder, request: Request | None) -> None:
@@ -161,12 +161,12 @@ class Spoken(StreamDecoder):
 
     def feed(self, chunk: bytes) -> list[Event]:
         self.decoder.tolerant = self.tolerant
-        return list(map(self.tell, self.decoder.feed(chunk)))
+        return list(map(self.convert, self.decoder.feed(chunk)))
 
     def close(self, clean: bool = False) -> list[Event]:
-        return list(map(self.tell, self.decoder.close(clean)))
+        return list(map(self.convert, self.decoder.close(clean)))
 
-    def tell(self, event: Event) -> Event:
+    def convert(self, event: Event) -> Event:
         match event:
             case ToolUseStart(index=index, name=name) if name == OUTPUT_TOOL:
                 self.texts[index] = []
@@ -184,9 +184,9 @@ class Spoken(StreamDecoder):
     def complete(self, event: MessageComplete) -> MessageComplete:
         """The whole says what the deltas said, to the letter."""
         said = iter(["".join(parts) for parts in self.texts.values()])
-        content = list(spoken(event.response, self.request).content)
+        content = list(output_as_text(event.response, self.request).content)
         for place, block in enumerate(event.response.content):
             if _is_output(block):
                 content[place] = TextBlock(next(said, ""), incomplete=block.incomplete)
-        whole = replace(spoken(event.response, self.request), content=tuple(content))
+        whole = replace(output_as_text(event.response, self.request), content=tuple(content))
         return MessageComplete(whole, event.error)

@@ -3,7 +3,7 @@
 A ``Table`` is one place on the wire, such as "a content block". It has a ``Row`` for each thing that can stand there:
 our type, their tag, and our fields with their keys. A key may be a path (``"usage.input_tokens"``); what is left of an
 object on the way stays residue in its own nesting. A canonical field that a row does not name is an error at import,
-so nothing is forgotten: ``unsaid`` says that the protocol has no word for it, and then using it is a loss.
+so nothing is forgotten: ``lost`` says that the protocol has no key for it: using it is a loss.
 
 This module is the meaning of rows: it reads and writes by looking at them. ``compiler`` makes straight-line code from
 the same rows for the usual case; whatever that code does not expect comes back here.
@@ -39,7 +39,7 @@ from .other_keys import put_keys, take_keys
 from .paths import ABSENT, find, fresh, put, remove
 from .together import Together, put_together, take_together
 
-__all__ = ["Field", "Row", "Rule", "Spec", "fill", "instead", "may", "must", "null", "unsaid"]
+__all__ = ["Field", "Row", "Rule", "Spec", "fill", "instead", "lost", "may", "must", "null"]
 
 Wire = dict[str, Json]
 OFF_WIRE = frozenset({*"extras forms incomplete native_ids annotations output stopped stopped_reason".split()})
@@ -120,8 +120,8 @@ def fill(key: str, filler: Json, kind: Kind | None = None, *, default: Any = NOD
     return Spec(key, kind, False, filler=filler, default=filler if default is NODEFAULT else default)
 
 
-def unsaid(reason: str, weight: LossWeight = "content", loss: LossKind = "dropped") -> Spec:
-    """No word for the field: using it is a loss with this reason."""
+def lost(reason: str, weight: LossWeight = "content", loss: LossKind = "dropped") -> Spec:
+    """The protocol has no key for the field: using it is a loss with this reason."""
     return Spec(None, reason=reason, weight=weight, loss=loss)
 
 

@@ -18,8 +18,8 @@ from ..types.request import Request
 from ..types.tools import ToolDefinition
 from .ids import IdRule
 from .ledger import Ledger
-from .rows import Rule, unsaid
-from .schemas import is_strict_form, say_strict
+from .rows import Rule, lost
+from .schemas import is_strict_form, write_strict_schema
 from .stream import dump
 
 __all__ = [
@@ -38,7 +38,7 @@ __all__ = [
     "lacking",
     "mark_unasked_logprobs",
     "matching",
-    "no_word",
+    "all_lost",
     "present",
     "rule",
     "sendable",
@@ -53,9 +53,9 @@ WORD_CHARACTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ012345678
 # ---------------------------------------------------------------------------------------------------------- conditions
 
 
-def no_word(dialect: str, names: str) -> dict[str, Any]:
-    """The entries of a row for fields that a protocol has no word for: using one is a loss."""
-    return {name: unsaid(f"{dialect} has no `{name}`", WEIGHTS.get(name, "content")) for name in names.split()}
+def all_lost(dialect: str, names: str) -> dict[str, Any]:
+    """The entries of a row for fields that a protocol has no key for: using one is a loss."""
+    return {name: lost(f"{dialect} has no `{name}`", WEIGHTS.get(name, "content")) for name in names.split()}
 
 
 class Condition(NamedTuple):
@@ -216,7 +216,7 @@ def sendable(dialect: str) -> Rule:
             return as_json(tool, ledger)
         schema, strict = tool.input_schema, tool.strict
         if strict:
-            schema, able = say_strict(schema, dialect, ledger, "input_schema")
+            schema, able = write_strict_schema(schema, dialect, ledger, "input_schema")
             strict = True if able else None
         if schema.get("type") != "object":
             ledger.lose_form("added", f"{dialect} requires `type: object`; it was added", "input_schema", "type")

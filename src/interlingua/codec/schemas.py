@@ -34,8 +34,8 @@ __all__ = [
     "is_strict_form",
     "narrowed",
     "restorer",
-    "say_changed",
-    "say_strict",
+    "apply_change",
+    "write_strict_schema",
 ]
 
 Restore = Callable[[ToolUseBlock], ToolUseBlock]
@@ -128,13 +128,13 @@ def fitted_tools(
             return None
         schema = tool.input_schema
         if change is not None:
-            schema = say_changed(schema, change)
+            schema = apply_change(schema, change)
             losses += lost
         said.append((tool, schema))
     return said
 
 
-def say_changed(schema: Schema, change: Change) -> Schema:
+def apply_change(schema: Schema, change: Change) -> Schema:
     """A schema as it goes out."""
     said: Schema
     try:
@@ -173,7 +173,7 @@ def _judged(text: bytes, dialect: str) -> Verdict:
     return Verdict(result.strict, result.changes, None if same else _change(schema, result.schema))
 
 
-def say_strict(schema: Schema, dialect: str, ledger: Ledger, *path: str | int) -> tuple[Schema, bool]:
+def write_strict_schema(schema: Schema, dialect: str, ledger: Ledger, *path: str | int) -> tuple[Schema, bool]:
     """A schema in the dialect's strict subset, and whether it could be brought there; the rest is declared."""
     verdict = _judged(dump(schema), dialect)
     if not verdict.strict:
@@ -185,11 +185,11 @@ def say_strict(schema: Schema, dialect: str, ledger: Ledger, *path: str | int) -
         return schema, True
     why = f"a strict schema of {dialect} takes a subset of JSON Schema: {'; '.join(verdict.changes) or 'respelled'}"
     ledger.lose("approximated", why, *path, weight=_weight(verdict.changes))
-    return say_changed(schema, verdict.change), True
+    return apply_change(schema, verdict.change), True
 
 
 def is_strict_form(schema: Schema, dialect: str) -> bool:
-    """Whether a schema is already what ``say_strict`` would write."""
+    """Whether a schema is already what ``write_strict_schema`` would write."""
     verdict = _judged(dump(schema), dialect)
     return verdict.strict and verdict.change is None
 

@@ -43,10 +43,10 @@ class Early(NamedTuple):
 
 
 class SerialEncoder(GrammaticalEncoder):
-    """``block`` is the one being written, ``said`` whether the protocol has a word for it."""
+    """``block`` is the one being written, ``can_write`` whether the protocol can express it."""
 
     block: Block
-    said: bool
+    can_write: bool
     cited: int  # how many citations of the block being written are out
 
     def __init__(self) -> None:
@@ -61,10 +61,10 @@ class SerialEncoder(GrammaticalEncoder):
 
     @abstractmethod
     def begin_block(self, event: Opener) -> bytes:
-        """The first words of a block. Sets ``said`` and ``cited``."""
+        """The first words of a block. Sets ``can_write`` and ``cited``."""
 
     @abstractmethod
-    def say_delta(self, event: Delta) -> bytes:
+    def write_delta(self, event: Delta) -> bytes:
         """More of the block being written. Counts ``cited``."""
 
     @abstractmethod
@@ -84,10 +84,10 @@ class SerialEncoder(GrammaticalEncoder):
         """The end of an answer that did not fail."""
 
     @abstractmethod
-    def say_error(self, error: AdapterError) -> bytes:
+    def write_error(self, error: AdapterError) -> bytes:
         """The protocol's error form."""
 
-    def say(self, event: Event) -> bytes:
+    def write_event(self, event: Event) -> bytes:
         match event:
             case MessageStart():
                 return self.start(event)
@@ -120,7 +120,7 @@ class SerialEncoder(GrammaticalEncoder):
 
     def delta(self, event: Delta) -> bytes:
         if event.index == self.current:
-            return self.say_delta(event) if self.said else b""
+            return self.write_delta(event) if self.can_write else b""
         if event.index in self.waiting:
             self.waiting[event.index].append(event)
         elif isinstance(event, TextDelta | ThinkingDelta):
@@ -135,7 +135,7 @@ class SerialEncoder(GrammaticalEncoder):
             return self.late(event)
         self.ledger.where = ("content", event.index)
         last = self.finish(event.block)
-        if self.said:
+        if self.can_write:
             self.last = event.index
         self.current = None
         return last + self.next_waiting()
@@ -158,7 +158,7 @@ class SerialEncoder(GrammaticalEncoder):
             self.ledger.lose("dropped", "the citations came after the next block had begun", "citations")
         return self.next_waiting() if self.current is None else b""
 
-    def say_cut_block(self, event: Closer) -> bytes:
+    def write_cut_block(self, event: Closer) -> bytes:
         """Readers know a call that was cut off by its place: it is the last block, and what waits is not written."""
         if isinstance(event, ToolUseEnd) and event.index not in self.waiting:
             self.lose_waiting("the answer reached its limit within a call, and nothing can be written behind it")
@@ -177,14 +177,14 @@ class SerialEncoder(GrammaticalEncoder):
             return b""
         self.ended = True
         self.lose_waiting("the stream failed before this block could be written")
-        return self.say_error(error)
+        return self.write_error(error)
 
     def next_waiting(self) -> bytes:
         """Write the blocks that waited for their turn, until one is still open."""
         said: list[bytes] = []
         while self.current is None and self.waiting:
             events = self.waiting.pop(min(self.waiting))
-            said.extend(self.say(event) for event in events)
+            said.extend(self.write_event(event) for event in events)
         return b"".join(said)
 
 

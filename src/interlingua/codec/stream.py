@@ -291,13 +291,13 @@ class FrameDecoder(StreamDecoder):
             self.close_blocks(out, cut=True)
             whole = replace(self.response(finished=False), content=self.content())
         except ODD:  # it cannot be read as a whole: what its deltas said is left
-            self.close_as_told(out)
+            self.close_with_deltas(out)
             whole = Response(self.fold.content)
         self.done = True
         self.error, error.response = error, replace(whole, stop_reason=ERROR, error=error)
         out.append(MessageComplete(error.response, error))
 
-    def close_as_told(self, out: list[Event]) -> None:
+    def close_with_deltas(self, out: list[Event]) -> None:
         """Close what is open with nothing but what its deltas said."""
         for index in [*self.fold.open_indexes]:
             block, said = self.fold.blocks[index], self.fold.joined(index)
@@ -324,11 +324,11 @@ def _has_call(cut: Sequence[Closer]) -> bool:
 
 
 class GrammaticalEncoder(StreamEncoder):
-    """An encoder that checks every event it is fed. ``say`` is the dialect's.
+    """An encoder that checks every event it is fed. ``write_event`` is the dialect's.
 
     The end of an incomplete block waits for ``message.complete``. After a failure nothing is written for it, no closing
     word and no finished item, but only the protocol's error form. An answer that reached its limit says the end of its
-    last call, as providers do; ``say_cut_block`` is for protocols that have whole calls only. An answer that goes on
+    last call, as providers do; ``write_cut_block`` is for protocols that have whole calls only. An answer that goes on
     behind a call that was cut off fails there: readers would take that call for a finished one. Once a stream has ended
     or failed, nothing is written.
     """
@@ -345,7 +345,7 @@ class GrammaticalEncoder(StreamEncoder):
         return self.ledger.losses
 
     @abstractmethod
-    def say(self, event: Event) -> bytes:
+    def write_event(self, event: Event) -> bytes:
         """The bytes of one legal event."""
 
     def feed(self, event: Event) -> bytes:
@@ -359,7 +359,7 @@ class GrammaticalEncoder(StreamEncoder):
         try:
             if self.unfinished and (kind is BlockStart or kind is ToolUseStart) and _has_call(self.unfinished):
                 return self.fail(ServerError(_CUT_CALL))
-            return self.conclude(cast("MessageComplete", event)) if kind is MessageComplete else self.say(event)
+            return self.conclude(cast("MessageComplete", event)) if kind is MessageComplete else self.write_event(event)
         except ODD as odd:
             raise ParseError(f"{event.type} cannot be said in this protocol: {type(odd).__name__}: {odd}") from odd
 
@@ -368,12 +368,12 @@ class GrammaticalEncoder(StreamEncoder):
         cut, self.unfinished = self.unfinished, []
         if event.error is None and (error := _failure(event.response, cut)) is not None:
             event = replace(event, error=error)
-        ends = [] if event.error is not None else [self.say_cut_block(closer) for closer in cut]
-        return b"".join(ends) + self.say(event)
+        ends = [] if event.error is not None else [self.write_cut_block(closer) for closer in cut]
+        return b"".join(ends) + self.write_event(event)
 
-    def say_cut_block(self, event: Closer) -> bytes:
+    def write_cut_block(self, event: Closer) -> bytes:
         """The end of a block that the limit of an answer cut off."""
-        return self.say(event)
+        return self.write_event(event)
 
     def close(self) -> bytes:
         return b""

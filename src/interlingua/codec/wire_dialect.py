@@ -34,7 +34,7 @@ from .joining import joined_history
 from .json import Wire, is_object
 from .ledger import Ledger
 from .offered_tools import narrow
-from .output import forcing, speaking, spoken
+from .output import forcing, output_as_text, output_decoder
 from .registry import DIALECTS, dialect
 from .validate import Requirements
 
@@ -78,7 +78,7 @@ class WireDialect(Dialect):
     errors: ClassVar[WireErrors]
     requirements: ClassVar[Requirements]
     """What a request must have."""
-    unsaid_choices: ClassVar[tuple[str, ...]] = ()
+    unsupported_choices: ClassVar[tuple[str, ...]] = ()
     """The tool choices that the protocol has no word for, of ``none``, ``specific`` and ``allowed``."""
     in_pieces: ClassVar[bool] = True
     """Whether calls are written in pieces, so that an answer may end within one."""
@@ -91,20 +91,20 @@ class WireDialect(Dialect):
 
     def encode_request(self, request: Request, target: Target | None = None) -> Encoded:
         if (cut := cut_history(request.messages, self.name)) is not None:
-            return cut.tell(self.encode_request(replace(request, messages=cut.value), target))
+            return cut.complete_losses(self.encode_request(replace(request, messages=cut.value), target))
         if self.text_join != "apart" and (one := joined_history(request.messages, self.name, self.text_join)):
-            return one.tell(self._write_asked(replace(request, messages=one.value), target))
+            return one.complete_losses(self._write_asked(replace(request, messages=one.value), target))
         return self._write_asked(request, target)
 
     def _write_asked(self, request: Request, target: Target | None) -> Encoded:
         """A request without the tools and the schema that the protocol has no word for."""
         if (ours := hosted_here(request, self.name, _hosted_of)) is not None:
-            return ours.tell(self._write_narrowed(ours.value, target))
+            return ours.complete_losses(self._write_narrowed(ours.value, target))
         return self._write_narrowed(request, target)
 
     def _write_narrowed(self, request: Request, target: Target | None) -> Encoded:
-        if self.unsaid_choices and (fewer := narrow(request, self.name, self.unsaid_choices)) is not None:
-            return fewer.tell(self._write_narrowed(fewer.value, target))
+        if self.unsupported_choices and (fewer := narrow(request, self.name, self.unsupported_choices)) is not None:
+            return fewer.complete_losses(self._write_narrowed(fewer.value, target))
         if request.output_schema is None:
             return self.functions.write_request(request, target, self.provider)
         return forcing(lambda asked: self.functions.write_request(asked, target, self.provider), request, target)
@@ -124,7 +124,7 @@ class WireDialect(Dialect):
 
     def encode_response(self, response: Response, request: Request | None = None) -> Encoded:
         if (cut := cut_answer(response, pieces=self.in_pieces, texts=self.cut_texts)) is not None:
-            return cut.tell(self.encode_response(cut.value, request))
+            return cut.complete_losses(self.encode_response(cut.value, request))
         if response.error is not None and self.bare_errors:
             return self._bare_error(response, response.error)
         return self.functions.write_response(response, request)
@@ -142,10 +142,10 @@ class WireDialect(Dialect):
             raise
         except BARE as error:
             raise unreadable(body, self.name) from error
-        return response if request is None or request.output_schema is None else spoken(response, request)
+        return response if request is None or request.output_schema is None else output_as_text(response, request)
 
     def stream_decoder(self, request: Request | None = None) -> StreamDecoder:
-        return speaking(self.functions.decoder(request, self.provider), request)
+        return output_decoder(self.functions.decoder(request, self.provider), request)
 
     def stream_encoder(self, request: Request | None = None) -> StreamEncoder:
         return self.functions.encoder(request)
@@ -166,9 +166,9 @@ class WireDialect(Dialect):
 
     def encode_messages(self, messages: Sequence[Message], target: Target | None = None) -> Encoded:
         if (cut := cut_history(messages, self.name)) is not None:
-            return cut.tell(self.encode_messages(cut.value, target))
+            return cut.complete_losses(self.encode_messages(cut.value, target))
         if self.text_join != "apart" and (one := joined_history(messages, self.name, self.text_join)):
-            return one.tell(self._part(self.functions.write_messages, one.value, target))
+            return one.complete_losses(self._part(self.functions.write_messages, one.value, target))
         return self._part(self.functions.write_messages, messages, target)
 
     def encode_system(self, system: Sequence[Block], target: Target | None = None) -> Encoded:
@@ -177,7 +177,9 @@ class WireDialect(Dialect):
 
     def encode_tools(self, tools: Sequence[Tool], target: Target | None = None) -> Encoded:
         if (ours := hosted_here(Request((), tools=tuple(tools)), self.name, _hosted_of)) is not None:
-            return ours.tell(self._part(self.functions.write_tools, ours.value.tools, target, ours.value.tools))
+            return ours.complete_losses(
+                self._part(self.functions.write_tools, ours.value.tools, target, ours.value.tools)
+            )
         return self._part(self.functions.write_tools, tools, target, tools)
 
     def encode_tool_choice(self, choice: ToolChoice, target: Target | None = None) -> Encoded:

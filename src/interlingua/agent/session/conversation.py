@@ -234,7 +234,7 @@ class Conversation(Settings):
     def add(self, *messages: Message) -> None:
         """Append messages as they are, such as an earlier conversation. An async session stores them with the next
         turn, or when it is closed."""
-        self.remember_state()
+        self.state_before()
         for message in messages:
             self.history.add(self._clean(message))
         self._persist_change()
@@ -242,7 +242,7 @@ class Conversation(Settings):
     def answer(self, outputs: Iterable[ToolOutput]) -> None:
         """Answer calls that were left to the caller; the others are answered with an error. Stored as by ``add``."""
         results = [self._clean(ToolResultBlock(o.id, as_blocks(o.content), is_error=o.is_error)) for o in outputs]
-        self.remember_state()
+        self.state_before()
         self.history.answer(results)
         self._persist_change()
 
@@ -281,7 +281,7 @@ class Conversation(Settings):
         allowance = Allowance(limits, self.max_steps)
         if limits.calls:
             allowance.check_names(name for tool in self.definitions if (name := name_of(tool)))
-        before = self.remember_state()
+        before = self.state_before()
         if question is not None:
             question = self.history.add(self._clean(question))
         elif not (loop and all(map(self.runs, self.history.open_calls))):
@@ -343,7 +343,7 @@ class Conversation(Settings):
             self._writer.persist(self.store, self.history, self.snapshot)
             self._unsaved = False
 
-    def remember_state(self) -> Before:
+    def state_before(self) -> Before:
         """Remember the history, in case that the change that follows comes to nothing."""
         self.failed_question = None
         self._before_change = self.history.state(), self._unsaved
@@ -351,7 +351,7 @@ class Conversation(Settings):
 
     def take_back(self, before: Before | None = None) -> None:
         """Undo all changes since then, or the last one, so that it can be made once more."""
-        state, unsaved = before or self._before_change or self.remember_state()
+        state, unsaved = before or self._before_change or self.state_before()
         self.history.restore(state)
         self._unsaved = unsaved
 

@@ -64,7 +64,7 @@ class UndoableConversation(Conversation):
         loop = self._turn is None or self._turn.loop
         if self.failed_question is not None:
             return self.begin((self.failed_question,), options, loop=loop, **output)
-        before = self.remember_state()
+        before = self.state_before()
         try:
             self.history.take_back(self._last_question() + 1)
             turn = self.begin((), options, loop=loop, **output)
@@ -76,7 +76,7 @@ class UndoableConversation(Conversation):
 
     def _take_back_after(self, count: int, *, persist: bool = True) -> tuple[Message, ...]:
         self.check_idle()
-        self.remember_state()
+        self.state_before()
         gone = self.history.take_back(count)
         if persist:
             self._persist_change()

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from interlingua.codec.schema.patches import Patch
 from interlingua.codec.schema.subsets import Subset
 from interlingua.codec.schema.walk import NAMED, PLACES, SHAPES, Schema, is_list, is_schema, step
-from interlingua.codec.schema.wording import folded, is_silent
+from interlingua.codec.schema.wording import folded, needs_no_mention
 
 DEEPEST = 64
 """Steps of the longest path. What is nested deeper may be too deep to be rewritten."""
@@ -110,23 +110,23 @@ class Narrowing:
 
     def _without(self, node: Schema, words: list[str]) -> Schema:
         """The schema without some keywords; those that say something are in its description."""
-        silent: list[str] = []
-        spoken: list[str] = []
+        dropped: list[str] = []
+        mentioned: list[str] = []
         for word in words:
             value = node[word]
             if word in PLACES and value and type(value) is not bool:
                 raise NotSimple
-            (silent if is_silent(word, value) else spoken).append(word)
+            (dropped if needs_no_mention(word, value) else mentioned).append(word)
         at = "/".join(["#", *self.path])
         if "~" in at or at.count("/") != len(self.path):
             at = step("#", *self.path)
-        if silent:
-            self.changes.append(f"{at}: dropped {', '.join(silent)}")
-            node = {key: value for key, value in node.items() if key not in silent}
-        if not spoken:
+        if dropped:
+            self.changes.append(f"{at}: dropped {', '.join(dropped)}")
+            node = {key: value for key, value in node.items() if key not in dropped}
+        if not mentioned:
             return node
-        self.changes.append(f"{at}: folded {', '.join(spoken)} into the description")
-        return folded(node, spoken)
+        self.changes.append(f"{at}: folded {', '.join(mentioned)} into the description")
+        return folded(node, mentioned)
 
     def _inside(self, word: str, value: Any) -> Patch | Schema | None:
         """The change to the schemas under a keyword: by name, in a list, or alone."""

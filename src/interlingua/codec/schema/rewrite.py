@@ -31,7 +31,7 @@ from interlingua.codec.schema.walk import (
     types_of,
     well_formed,
 )
-from interlingua.codec.schema.wording import described, folded, is_silent
+from interlingua.codec.schema.wording import described, folded, needs_no_mention
 
 # A stranger's definitions that use each other twice would double at every level.
 MOST_COPIES = 1000
@@ -218,16 +218,16 @@ class Rewriter:
         for why in free_forms(node, at == "#") if self.subset.strict else ():
             self._obstacle(at, why)
         keywords, accepts = self.subset.keywords, self.subset.accepts
-        silent: list[str] = []
-        spoken: list[str] = []
+        dropped: list[str] = []
+        mentioned: list[str] = []
         for word, value in node.items():
             if word not in keywords or (word in accepts and not accepts[word](value, node)):
-                (silent if is_silent(word, value) else spoken).append(word)
-        if silent:
-            if reported := [word for word in silent if word not in ("$defs", "definitions")]:
+                (dropped if needs_no_mention(word, value) else mentioned).append(word)
+        if dropped:
+            if reported := [word for word in dropped if word not in ("$defs", "definitions")]:
                 self._changed(at, f"dropped {', '.join(reported)}")
-            node = {key: value for key, value in node.items() if key not in silent}
-        return self._folded(node, at, spoken) if spoken else node
+            node = {key: value for key, value in node.items() if key not in dropped}
+        return self._folded(node, at, mentioned) if mentioned else node
 
     def _folded(self, node: Schema, at: str, words: list[str]) -> Schema:
         self._changed(at, f"folded {', '.join(words)} into the description")

@@ -5,7 +5,7 @@ import json
 from interlingua.codec.schema.walk import Schema
 
 # Means nothing to a model, or is said again elsewhere (`discriminator` by the constants of the branches).
-UNSPOKEN = frozenset(
+UNMENTIONED = frozenset(
     ("$schema", "$id", "$anchor", "$comment", "$defs", "definitions", "components", "discriminator", "title")
 )
 
@@ -13,11 +13,11 @@ UNSPOKEN = frozenset(
 _DEEP = (dict, list)
 
 
-def is_silent(word: str, value: object) -> bool:
+def needs_no_mention(word: str, value: object) -> bool:
     """Whether a keyword may go without leaving words behind."""
     if word in ("additionalProperties", "unevaluatedProperties"):
         return isinstance(value, bool)
-    if word in UNSPOKEN or value is None:
+    if word in UNMENTIONED or value is None:
         return True
     return not value and isinstance(value, _DEEP) and word not in ("default", "not")
 
@@ -30,7 +30,7 @@ def described(node: Schema, note: str) -> Schema:
 
 def folded(node: Schema, words: list[str]) -> Schema:
     """``node`` with the keywords ``words`` in its description instead, in the notation of Anthropic's SDK."""
-    text = ", ".join([f"{word}: {_spoken(node[word])}" for word in words])
+    text = ", ".join([f"{word}: {_value_text(node[word])}" for word in words])
     rest = node.copy()
     for word in words:
         del rest[word]
@@ -42,7 +42,7 @@ def folded(node: Schema, words: list[str]) -> Schema:
 _dump = json.JSONEncoder(ensure_ascii=False).encode
 
 
-def _spoken(value: object) -> str:
+def _value_text(value: object) -> str:
     if type(value) is int:  # nearly all of them are bounds
         return str(value)
     return value if isinstance(value, str) else _dump(value)

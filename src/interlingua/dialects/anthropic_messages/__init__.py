@@ -18,7 +18,7 @@ __all__ = ["AnthropicMessages"]
 
 class AnthropicMessages(WireDialect):
     name = NAME
-    unsaid_choices = ("allowed",)
+    unsupported_choices = ("allowed",)
     text_join = "one"
     errors, requirements, hosted = ERRORS, REQUIREMENTS, HOSTED
     schema_subset = claude.SCHEMA

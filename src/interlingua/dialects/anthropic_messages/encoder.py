@@ -38,11 +38,11 @@ class Encoder(SerialEncoder):
         self.written = -1  # wire index of the block being written
         self.opening: MessageStart | None = None  # waits for the next event, which may count its tokens
 
-    def say(self, event: Event) -> bytes:
+    def write_event(self, event: Event) -> bytes:
         if self.opening is None:
-            return super().say(event)
+            return super().write_event(event)
         usage = event.usage if isinstance(event, UsageUpdate) else None
-        return self.open_message(usage) + super().say(event)
+        return self.open_message(usage) + super().write_event(event)
 
     def start(self, event: MessageStart) -> bytes:
         self.opening = event
@@ -63,7 +63,7 @@ class Encoder(SerialEncoder):
         block = event.block
         self.told, self.cited = False, 0
         if isinstance(block, OpaqueBlock):
-            self.said = False  # known only when it is complete
+            self.can_write = False  # known only when it is complete
             return b""
         if isinstance(block, TextBlock):
             self.cited = len(block.citations)
@@ -71,7 +71,7 @@ class Encoder(SerialEncoder):
             block = replace(block, signature=None)  # said at the end: it proves the whole thought
         quiet = Ledger()  # what a finished block cannot say is declared once, at its end
         wire: Wire | None = BLOCKS.write(block, quiet)
-        self.said = wire is not None
+        self.can_write = wire is not None
         if wire is None:
             return b""
         self.written += 1
@@ -79,7 +79,7 @@ class Encoder(SerialEncoder):
             wire = {**wire, "input": {}}
         return _event({"type": "content_block_start", "index": self.written, "content_block": wire})
 
-    def say_delta(self, event: Delta) -> bytes:
+    def write_delta(self, event: Delta) -> bytes:
         match event:
             case TextDelta():
                 return self.piece({"type": "text_delta", "text": event.text})
@@ -100,7 +100,7 @@ class Encoder(SerialEncoder):
     def finish(self, block: Block) -> bytes:
         if isinstance(block, OpaqueBlock):
             return self.whole(block)
-        if not self.said:
+        if not self.can_write:
             self.declare(block)
             return b""
         return self.last_words(block) + self.stop_block()
@@ -132,14 +132,14 @@ class Encoder(SerialEncoder):
         wire = BLOCKS.write(block, self.ledger)
         if wire is None:
             return b""
-        self.written, self.said = self.written + 1, True
+        self.written, self.can_write = self.written + 1, True
         return _event({"type": "content_block_start", "index": self.written, "content_block": wire}) + self.stop_block()
 
     def declare(self, block: Block) -> None:
         BLOCKS.write(block, self.ledger)
 
     def stop_block(self) -> bytes:
-        return _event({"type": "content_block_stop", "index": self.written}) if self.said else b""
+        return _event({"type": "content_block_stop", "index": self.written}) if self.can_write else b""
 
     def complete(self, event: MessageComplete) -> bytes:
         response, mark = event.response, marks(NAME, event.response)
@@ -159,7 +159,7 @@ class Encoder(SerialEncoder):
         self.ended = True
         return _event({"type": "message_delta", "delta": delta, "usage": usage}) + _event({"type": "message_stop"})
 
-    def say_error(self, error: AdapterError) -> bytes:
+    def write_error(self, error: AdapterError) -> bytes:
         return self.open_message(None) + _event({**ERRORS.body(error), "type": "error"})
 
 

@@ -17,7 +17,7 @@ from ...codec.kinds import REFUSED
 from ...codec.ledger import Ledger
 from ...codec.marks import marks
 from ...codec.paths import leave, merge
-from ...codec.schemas import is_strict_form, say_strict
+from ...codec.schemas import is_strict_form, write_strict_schema
 from ...types.base import Json
 from ...types.blocks import Block
 from ...types.capabilities import Target
@@ -224,7 +224,7 @@ def write_settings(request: Request, body: Wire, mark: Wire, ledger: Ledger) -> 
 
 def write_format(schema: dict[str, Json], body: Wire, config: Wire, mark: Wire, ledger: Ledger) -> None:
     if "output_schema" not in mark.get("verbatim", ()):
-        schema, _ = say_strict(schema, NAME, ledger, "output_schema")
+        schema, _ = write_strict_schema(schema, NAME, ledger, "output_schema")
     wire = {"type": "json_schema", "schema": schema}
     if mark.get("output_format") == "top":
         body["output_format"] = wire

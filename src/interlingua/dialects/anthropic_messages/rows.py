@@ -11,8 +11,8 @@ from ...codec.endings import Ending
 from ...codec.fitted_kinds import OneOf
 from ...codec.json import is_object
 from ...codec.kinds import ANY, BOOL, INT, NUMBER, OBJECT, REFUSED, STRINGS, TEXT, Each, Negated, One, Texts, Vocabulary
-from ...codec.rows import Row, Rule, fill, instead, may, must, null, unsaid
-from ...codec.rules import as_json_text, as_text, no_word
+from ...codec.rows import Row, Rule, fill, instead, lost, may, must, null
+from ...codec.rules import all_lost, as_json_text, as_text
 from ...codec.table import Frame, Table
 from ...codec.usage import Counts
 from ...types.base import Json
@@ -64,18 +64,18 @@ STOP = Vocabulary(
     f"{NAME} has no stop reason {{}}",
     nearest="end_turn",
 )
-NO_URL_TYPE = unsaid(f"{NAME} takes no media type beside a URL", "form")
-NO_FILE_TYPE = unsaid(f"{NAME} takes no media type beside a file id", "form")
-NO_SIGNATURE = unsaid(f"{NAME} signs thinking blocks only", "state")
-NO_RESULT_NAME = unsaid(f"a tool result of {NAME} has no name", "form")
-NO_ARGUMENT_TEXT = unsaid(f"{NAME} takes parsed arguments, not the text", "form")
+NO_URL_TYPE = lost(f"{NAME} takes no media type beside a URL", "form")
+NO_FILE_TYPE = lost(f"{NAME} takes no media type beside a file id", "form")
+NO_SIGNATURE = lost(f"{NAME} signs thinking blocks only", "state")
+NO_RESULT_NAME = lost(f"a tool result of {NAME} has no name", "form")
+NO_ARGUMENT_TEXT = lost(f"{NAME} takes parsed arguments, not the text", "form")
 
 
 def place(tag: str, kind: str, *more: Rule, **keys: str) -> Row:
     """A kind of citation. All of its fields are needed but the title, which is null where there is none."""
     specs: dict[str, Any] = {field: (null(key) if field == "title" else may(key)) for field, key in keys.items()}
     for field in ("url", "title", "text", "index", "start", "end"):
-        specs.setdefault(field, unsaid(f"a {kind} citation of {NAME} has no {field}"))
+        specs.setdefault(field, lost(f"a {kind} citation of {NAME} has no {field}"))
     needed = rules.whole(kind, [field for field in keys if field != "title"])
     return Row(Citation, tag, needed, *more, fixed={"kind": kind}, **specs)
 
@@ -113,9 +113,9 @@ PAPERS = Table(NAME, "type", *MEDIA,
 SHOWN = (  # what users and tools can show to the model
     Row(TextBlock,     "text",     rules.FILLED, text="text", citations=may("citations", Each(CITATIONS))),
     Row(ImageBlock,    "image",    rules.PICTURE, source=must("source", One(PICTURES)),
-        detail=unsaid(f"{NAME} has no `detail` of images")),
+        detail=lost(f"{NAME} has no `detail` of images")),
     Row(DocumentBlock, "document", rules.DOCUMENT, source=must("source", One(PAPERS)), title=may("title"),
-        context=may("context"), filename=unsaid(f"{NAME} has no file names of documents")),
+        context=may("context"), filename=lost(f"{NAME} has no file names of documents")),
     instead(JsonBlock,    as_json_text(f"{NAME} has no JSON here; sent as JSON text")),
     instead(RefusalBlock, as_text(f"{NAME} has no refusals; sent as text")),
 )
@@ -148,7 +148,7 @@ TOOLS = Table(NAME, None,
 )
 CHOICE = Table(NAME, None,
     Row(ToolChoice, None, rules.HAS_MODE, rules.NOT_PARALLEL, mode=must("type", CHOICES), name=may("name"),
-        parallel=may("disable_parallel_tool_use", Negated()), allowed=unsaid(f"{NAME} has no list of allowed tools")),
+        parallel=may("disable_parallel_tool_use", Negated()), allowed=lost(f"{NAME} has no list of allowed tools")),
 )
 THINKING = Table(NAME, None,
     Row(Thinking, None, mode=must("type", THINKING_MODES), budget=may("budget_tokens"), display=may("display"),
@@ -164,11 +164,11 @@ PARAMS = Frame(NAME,
         stop_sequences=may("stop_sequences", STRINGS),
         stream=may("stream", BOOL),
         service_tier=may("service_tier", TIERS),
-        json_output=unsaid(f"{NAME} gives JSON by a schema only"),
-        output_name=unsaid(f"{NAME} has no `output_name`", "form"),
+        json_output=lost(f"{NAME} gives JSON by a schema only"),
+        output_name=lost(f"{NAME} has no `output_name`", "form"),
         elsewhere="messages system tools tool_choice output_schema thinking metadata betas request_id",
-        **no_word(NAME, "seed verbosity frequency_penalty presence_penalty n logprobs top_logprobs"),
-        **no_word(NAME, "prompt_cache_key store user")),
+        **all_lost(NAME, "seed verbosity frequency_penalty presence_penalty n logprobs top_logprobs"),
+        **all_lost(NAME, "prompt_cache_key store user")),
 )
 ANSWER = Frame(NAME,
     Row(Response, None, constants={"type": "message", "role": "assistant", "stop_sequence": None},

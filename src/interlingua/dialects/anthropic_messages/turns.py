@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ...codec.history import PLACEHOLDER, call_ids, is_plain, issued, settled, speakable
+from ...codec.history import PLACEHOLDER, blocks_to_send, call_ids, is_plain, issued, settled
 from ...codec.ids import IdMap
 from ...codec.json import is_array, is_object
 from ...codec.ledger import Ledger
@@ -218,7 +218,7 @@ def write_content(message: Message, target: Target | None, ledger: Ledger) -> li
     where = ledger.where
     written: list[Json] = []
     foreign = message.role == ASSISTANT and (message.origin is None or message.origin.dialect != NAME)
-    for index, block in speakable(message, NAME, target, ledger):
+    for index, block in blocks_to_send(message, NAME, target, ledger):
         ledger.where = (*where, "content", index)
         if foreign and isinstance(block, ImageBlock | DocumentBlock):
             ledger.lose("dropped", f"{NAME} takes images and documents in user messages only")

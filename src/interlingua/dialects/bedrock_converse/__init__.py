@@ -18,7 +18,7 @@ __all__ = ["BedrockConverse"]
 
 class BedrockConverse(WireDialect):
     name = NAME
-    unsaid_choices = ("allowed",)
+    unsupported_choices = ("allowed",)
     errors, requirements = ERRORS, REQUIREMENTS
     schema_subset = claude.SCHEMA
     functions = Functions[RequestLedger](

@@ -52,7 +52,7 @@ class Encoder(SerialEncoder):
     def __init__(self) -> None:
         super().__init__()
         self.written = -1  # wire index of the block being written
-        self.said = False  # the block being written can be said
+        self.can_write = False  # the protocol can express the block being written
         self.silent = True  # and nothing of it was
         self.cited = 0
 
@@ -67,7 +67,7 @@ class Encoder(SerialEncoder):
         self.silent, self.cited = True, 0
         wire = BLOCKS.write(event.block, Ledger())  # what cannot be written is declared once, at the end
         tag = next((key for key in wire if key in STREAMED), None) if wire is not None else None
-        self.said = tag is not None
+        self.can_write = tag is not None
         if wire is None or tag is None:
             return b""
         self.written += 1
@@ -76,7 +76,7 @@ class Encoder(SerialEncoder):
         start = {key: value for key, value in wire[tag].items() if key not in ("input", "content", "source")}
         return _event("contentBlockStart", {"contentBlockIndex": self.written, "start": {tag: start}})
 
-    def say_delta(self, event: Delta) -> bytes:
+    def write_delta(self, event: Delta) -> bytes:
         match event:
             case TextDelta():
                 return self.piece({"text": event.text})
@@ -99,7 +99,7 @@ class Encoder(SerialEncoder):
         return _event("contentBlockDelta", {"contentBlockIndex": self.written, "delta": delta})
 
     def finish(self, block: Block) -> bytes:
-        return self.last_words(block) + self.stop_block() if self.said else self.lost(block)
+        return self.last_words(block) + self.stop_block() if self.can_write else self.lost(block)
 
     def last_words(self, block: Block) -> bytes:
         """What is known only now: a signature, a whole input, and what could not be said."""
@@ -163,7 +163,7 @@ class Encoder(SerialEncoder):
         return b""
 
     def stop_block(self) -> bytes:
-        if not self.said:
+        if not self.can_write:
             return b""
         empty = EMPTY.get(type(self.block)) if self.silent else None
         said = self.piece(empty) if empty is not None else b""
@@ -189,7 +189,7 @@ class Encoder(SerialEncoder):
         self.ended = True
         return _event("messageStop", stop) + (_event("metadata", metadata) if metadata else b"")
 
-    def say_error(self, error: AdapterError) -> bytes:
+    def write_error(self, error: AdapterError) -> bytes:
         return encode_frame_error(error)
 
 

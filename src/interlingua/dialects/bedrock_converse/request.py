@@ -23,9 +23,9 @@ from ...codec.json import Wire, is_array, is_object
 from ...codec.kinds import REFUSED
 from ...codec.ledger import Ledger
 from ...codec.marks import marks
-from ...codec.output import read_name, say_name
+from ...codec.output import read_name, write_schema_name
 from ...codec.paths import leave, merge
-from ...codec.schemas import is_strict_form, say_strict
+from ...codec.schemas import is_strict_form, write_strict_schema
 from ...codec.stream import dump
 from ...codec.table import Table
 from ...types.base import Json
@@ -207,7 +207,7 @@ def write_request(request: Request, target: Target | None) -> Encoded:
     native: Wire = {}
     output: Wire = {}
     write_model_fields(request, native, output, family_of(target), ledger)
-    name = say_name(request, ledger)
+    name = write_schema_name(request, ledger)
     if request.output_schema is not None:
         output["textFormat"] = write_format(request.output_schema, name, mark, ledger)
     written = {"toolConfig": write_tool_config(request, mark, ledger)}
@@ -243,7 +243,7 @@ def write_history(request: Request, body: Wire, target: Target | None, mark: Wir
 
 def write_format(schema: dict[str, Json], name: Wire, mark: Wire, ledger: Ledger) -> Wire:
     if "output_schema" not in mark.get("verbatim", ()):
-        schema, _ = say_strict(schema, NAME, ledger, "output_schema")
+        schema, _ = write_strict_schema(schema, NAME, ledger, "output_schema")
     text = mark.get("schema")
     if text is None or parse_object(text) != schema:
         text = dump(schema).decode()

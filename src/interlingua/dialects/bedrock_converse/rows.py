@@ -17,8 +17,8 @@ from ...codec.fitted_kinds import Bounded, FilledStrings, OneOf, Suffixed
 from ...codec.json import Wire, is_array, is_object
 from ...codec.kinds import ANY, OBJECT, REFUSED, By, Each, Vocabulary
 from ...codec.ledger import Ledger
-from ...codec.rows import ELSEWHERE, Row, Rule, fill, instead, may, must, unsaid
-from ...codec.rules import as_text, drop, no_word
+from ...codec.rows import ELSEWHERE, Row, Rule, fill, instead, lost, may, must
+from ...codec.rules import all_lost, as_text, drop
 from ...codec.table import Frame, Table
 from ...codec.usage import Counts
 from ...types.base import Json
@@ -71,10 +71,10 @@ STOP = Vocabulary(
     f"{NAME} has no stop reason {{}}",
     nearest="end_turn",
 )
-NO_SIGNATURE = unsaid(f"{NAME} signs reasoning only", "state")
-NO_RESULT_NAME = unsaid(f"a tool result of {NAME} has no name", "form")
-NO_ARGUMENT_TEXT = unsaid(f"{NAME} takes parsed arguments, not the text", "form")
-NO_CITATIONS = unsaid(f"{NAME} takes citations in assistant messages only")
+NO_SIGNATURE = lost(f"{NAME} signs reasoning only", "state")
+NO_RESULT_NAME = lost(f"a tool result of {NAME} has no name", "form")
+NO_ARGUMENT_TEXT = lost(f"{NAME} takes parsed arguments, not the text", "form")
+NO_CITATIONS = lost(f"{NAME} takes citations in assistant messages only")
 NEAREST = f"the nearest value that {NAME} takes is {{}}"
 ALONE_TAGS = frozenset("text image document video audio json toolSpec".split())
 """Keys that stand for one kind of block."""
@@ -198,7 +198,7 @@ def place(tag: str, kind: str, **keys: str) -> Row:
     specs: dict[str, Any] = {field: may(f"location.{tag}.{key}") for field, key in keys.items()}
     specs.setdefault("url", may("source"))
     for field in ("index", "start", "end"):
-        specs.setdefault(field, unsaid(f"a {kind} citation of {NAME} has no {field}"))
+        specs.setdefault(field, lost(f"a {kind} citation of {NAME} has no {field}"))
     return Row(
         Citation, tag, rules.placed(tag, [*keys]), fixed={"kind": kind}, title=may("title"), text=PASSAGE, **specs
     )
@@ -234,7 +234,7 @@ PIECES = By(read_pieces, write_pieces, name="an array of texts")
 PASSAGE = may("sourceContent", PIECES)
 SPAN = {"start": "start", "end": "end"}
 UNPLACED: dict[str, Any] = {"url": may("source"), "title": may("title"), "text": PASSAGE} | {
-    field: unsaid(f"a citation of {NAME} without a place has no {field}") for field in ("index", "start", "end")}
+    field: lost(f"a citation of {NAME} without a place has no {field}") for field in ("index", "start", "end")}
 NOWHERE = Table(NAME, None, Row(Citation, None, gives={"kind": "text"}, **UNPLACED))
 CITATIONS = Table(NAME, place_of,
     place("web",                  "url",           url="url"),
@@ -280,7 +280,7 @@ def blocks_of(*more: Rule, cites: bool) -> Table:
     """The blocks of a turn. ``more`` rules hold for media."""
     return Table(NAME, tag_of, *texts(cites=cites), *shown(*more),
         Row(AudioBlock,            "audio",            *more, rules.media("audio"),
-            transcript=unsaid(f"audio of {NAME} has no transcript")),
+            transcript=lost(f"audio of {NAME} has no transcript")),
         Row(ThinkingBlock,         "reasoningContent", text=must("reasoningContent.reasoningText.text"),
             signature=may("reasoningContent.reasoningText.signature")),
         Row(RedactedThinkingBlock, "redacted",         data="reasoningContent.redactedContent"),
@@ -302,7 +302,7 @@ def blocks_of(*more: Rule, cites: bool) -> Table:
 
 
 AS_TEXT = as_text(f"{NAME} has no refusals; sent as text")
-NO_DETAIL = unsaid(f"{NAME} has no `detail` of images")
+NO_DETAIL = lost(f"{NAME} has no `detail` of images")
 CACHE = Row(CacheMark, "cachePoint", constants={"cachePoint.type": "default"}, ttl=may("cachePoint.ttl", CACHE_TIMES))
 RESULT_BLOCKS = Table(NAME, tag_of,
     Row(TextBlock,  "text", rules.FILLED, rules.untyped("type"), ignores={"type": "text"}, text="text",
@@ -311,7 +311,7 @@ RESULT_BLOCKS = Table(NAME, tag_of,
     *shown(),
     instead(AudioBlock,   drop(f"a tool result of {NAME} takes no audio")),
     instead(RefusalBlock, AS_TEXT),
-    carrier=OpaqueBlock, cache=unsaid(f"{NAME} takes the cache point after the whole result", "form", "moved"),
+    carrier=OpaqueBlock, cache=lost(f"{NAME} takes the cache point after the whole result", "form", "moved"),
     signature=NO_SIGNATURE,
 )
 USER_BLOCKS = blocks_of(cites=False)
@@ -326,10 +326,10 @@ SYSTEM_BLOCKS = Table(NAME, tag_of, *texts(cites=False),
 
 # ---------------------------------------------------------------------------------------------------------- parameters
 
-NO_NAME = unsaid(f"a tool choice of {NAME} has a name only if it is specific")
+NO_NAME = lost(f"a tool choice of {NAME} has a name only if it is specific")
 ALONE: dict[str, Any] = {
-    "allowed": unsaid(f"{NAME} has no list of allowed tools"), "parallel": unsaid(rules.NOT_PARALLEL)}
-NO_SETTING = unsaid("this model has no such setting")
+    "allowed": lost(f"{NAME} has no list of allowed tools"), "parallel": lost(rules.NOT_PARALLEL)}
+NO_SETTING = lost("this model has no such setting")
 THREE = OneOf(("low", "medium", "high"))
 TOOLS = Table(NAME, tag_of,
     Row(ToolDefinition, "toolSpec", rules.TOOL_NAMED, rules.DESCRIBED, rules.SENDABLE, name="toolSpec.name",
@@ -342,7 +342,7 @@ CHOICE = Table(NAME, Table.KEY,
     Row(ToolChoice, "any",  rules.SERIAL, constants={"any": {}},  fixed={"mode": "any"},  name=NO_NAME, **ALONE),
     Row(ToolChoice, "tool", rules.SERIAL, rules.CHOSEN, rules.TOOL_NAMED, fixed={"mode": "specific"},
         name=may("tool.name"), **ALONE),
-    Row(ToolChoice, None,   rules.SERIAL, mode=unsaid(f"{NAME} has no tool choice none"), name=NO_NAME, **ALONE),
+    Row(ToolChoice, None,   rules.SERIAL, mode=lost(f"{NAME} has no tool choice none"), name=NO_NAME, **ALONE),
 )
 CLAUDE_THINKING = Table(NAME, None,
     Row(Thinking, None, rules.BUDGETED, budget=may("budget_tokens"), display=may("display"), elsewhere="effort",
@@ -362,17 +362,17 @@ PARAMS = Frame(NAME,
         stop_sequences=may("inferenceConfig.stopSequences", FilledStrings(f"{NAME} accepts no empty stop sequence")),
         service_tier=may("serviceTier.type", TIERS),
         metadata=may("requestMetadata", By(rules.read_tags, rules.write_tags, name="an object of strings")),
-        json_output=unsaid(f"{NAME} gives JSON by a schema only"),
+        json_output=lost(f"{NAME} gives JSON by a schema only"),
         elsewhere="messages model system tools tool_choice top_k output_schema output_name thinking betas stream"
                   " request_id",
-        **no_word(NAME, "seed verbosity frequency_penalty presence_penalty n logprobs top_logprobs"),
-        **no_word(NAME, "prompt_cache_key store user")),
+        **all_lost(NAME, "seed verbosity frequency_penalty presence_penalty n logprobs top_logprobs"),
+        **all_lost(NAME, "prompt_cache_key store user")),
 )
 ANSWER = Frame(NAME,
     Row(Response, None, constants={"output.message.role": "assistant"},
         content=fill("output.message.content", [], Pointed(ANSWER_BLOCKS, empty=True)),
-        id=unsaid(f"an answer of {NAME} has no id", "form"),
-        model=unsaid(f"an answer of {NAME} does not name its model", "form"),
+        id=lost(f"an answer of {NAME} has no id", "form"),
+        model=lost(f"an answer of {NAME} does not name its model", "form"),
         elsewhere="stop_reason raw_stop_reason usage request_id origin latency_ms losses attempts raw error"),
 )
 USAGE = Counts(NAME, ("input_tokens", "output_tokens"), total="totalTokens", zeros=True,

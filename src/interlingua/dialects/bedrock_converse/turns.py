@@ -11,13 +11,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ...codec.history import PLACEHOLDER, call_ids, issued, settled, speakable
+from ...codec.history import PLACEHOLDER, blocks_to_send, call_ids, issued, settled
 from ...codec.ids import IdMap
 from ...codec.json import Wire, is_array, is_object
 from ...codec.ledger import Ledger
 from ...codec.marks import kept, marks, note_role
 from ...codec.paths import merge
-from ...codec.rows import unsaid
+from ...codec.rows import lost
 from ...codec.table import Table
 from ...errors import ParseError
 from ...types.base import Json
@@ -41,7 +41,7 @@ ROLES = {"user": USER, "assistant": ASSISTANT, "system": SYSTEM}
 BLOCKS = {"user": USER_BLOCKS, "assistant": ASSISTANT_BLOCKS, "system": SYSTEM_TURN_BLOCKS}
 ROLE_WORDS = {USER: "user", TOOL: "user", ASSISTANT: "assistant", SYSTEM: "system"}
 ANYONES = {
-    word: table.only(TextBlock, ToolUseBlock, ToolResultBlock, cache=unsaid(f"{NAME} has cache points of their own"))
+    word: table.only(TextBlock, ToolUseBlock, ToolResultBlock, cache=lost(f"{NAME} has cache points of their own"))
     for word, table in BLOCKS.items()
 }
 """Writers of the blocks that are written no matter who issued them. A cache mark makes a block of its own."""
@@ -244,7 +244,7 @@ class Turns:
         where = self.ledger.where
         written: list[Json] = []
         table = BLOCKS[ROLE_WORDS[message.role]]
-        for index, block in speakable(message, NAME, self.target, self.ledger):
+        for index, block in blocks_to_send(message, NAME, self.target, self.ledger):
             self.ledger.where = (*where, "content", index)
             written += write_with_point(block, table, self.ledger)
         self.ledger.where = where

@@ -53,12 +53,12 @@ class Encoder(SerialEncoder):
 
     def begin_block(self, event: Opener) -> bytes:
         block = event.block
-        self.said, self.cited, self.begun, self.pieces = True, ALL, False, []
+        self.can_write, self.cited, self.begun, self.pieces = True, ALL, False, []
         self.order.append(event.index)
         self.live = isinstance(block, Worded) and not (block.signature or NAME in block.extras or NAME in block.forms)
         return b""
 
-    def say_delta(self, event: Delta) -> bytes:
+    def write_delta(self, event: Delta) -> bytes:
         if not isinstance(event, TextDelta | ThinkingDelta):
             return b""
         if not self.live:
@@ -104,8 +104,8 @@ class Encoder(SerialEncoder):
             block = replace(block, signature=None)  # it was sent
         return super().late(BlockComplete(index, block))
 
-    def say_cut_block(self, event: Closer) -> bytes:
-        return self.say(event)
+    def write_cut_block(self, event: Closer) -> bytes:
+        return self.write_event(event)
 
     # ------------------------------------------------------------------------------------------------------- parts
 
@@ -183,9 +183,9 @@ class Encoder(SerialEncoder):
             return b""
         sent = self.abandon() + self.release()
         self.ended = True
-        return sent + self.say_error(error)
+        return sent + self.write_error(error)
 
-    def say_error(self, error: AdapterError) -> bytes:
+    def write_error(self, error: AdapterError) -> bytes:
         return encode_sse(dump(ERRORS.body(error)))
 
     def abandon(self) -> bytes:

@@ -25,7 +25,7 @@ from ...codec.marks import marks
 from ...codec.output import wants_json
 from ...codec.paths import leave, merge
 from ...codec.rules import mark_unasked_logprobs
-from ...codec.schemas import Plans, say_changed
+from ...codec.schemas import Plans, apply_change
 from ...types.base import Json
 from ...types.capabilities import Target
 from ...types.loss import Encoded
@@ -248,7 +248,7 @@ def write_tools(tools: Sequence[Tool], ledger: Ledger) -> list[Wire]:
         if wire is None or tool.forms:
             together = False
         if wire is not None and change is not None:
-            wire[SCHEMA] = say_changed(wire[SCHEMA], change)
+            wire[SCHEMA] = apply_change(wire[SCHEMA], change)
             ledger.losses += losses
     return [{DECLARED[0]: plain}] if together else place_tools(tools, plain, ledger)
 

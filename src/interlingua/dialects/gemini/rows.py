@@ -16,16 +16,16 @@ from ...codec.fitted_kinds import WHOLE, AtMostStrings, FilledOne, FilledText
 from ...codec.json import is_object
 from ...codec.kinds import BOOL, INT, NUMBER, OBJECT, OMIT, REFUSED, TEXT, By, Kind, Plain, Vocabulary
 from ...codec.ledger import Ledger
-from ...codec.rows import Row, Rule, fill, instead, may, must, unsaid
+from ...codec.rows import Row, Rule, fill, instead, lost, may, must
 from ...codec.rules import (
     LOGPROBS_ASKED,
+    all_lost,
     among,
     as_json_text,
     as_text,
     hosted_here,
     is_json_call,
     lacking,
-    no_word,
     rule,
 )
 from ...codec.table import Frame, Table
@@ -240,13 +240,13 @@ STOP = Vocabulary({
     "UNEXPECTED_TOOL_CALL": StopReason.error,
     "TOO_MANY_TOOL_CALLS": StopReason.error,
 })
-NO_CACHE = unsaid(f"{NAME} has no cache marks")
-NO_ARGUMENT_TEXT = unsaid(f"{NAME} takes parsed arguments, not the text", "form")
-NO_ERROR_FLAG = unsaid(f"{NAME} has no error flag; the result itself says it", "form")
-NO_TITLE = unsaid(f"documents of {NAME} have no title")
-NO_CONTEXT = unsaid(f"documents of {NAME} have no context")
-NO_DETAIL = unsaid(f"media in a result of {NAME} have no detail")
-NO_TRANSCRIPT = unsaid(f"media in a result of {NAME} have no transcript")
+NO_CACHE = lost(f"{NAME} has no cache marks")
+NO_ARGUMENT_TEXT = lost(f"{NAME} takes parsed arguments, not the text", "form")
+NO_ERROR_FLAG = lost(f"{NAME} has no error flag; the result itself says it", "form")
+NO_TITLE = lost(f"documents of {NAME} have no title")
+NO_CONTEXT = lost(f"documents of {NAME} have no context")
+NO_DETAIL = lost(f"media in a result of {NAME} have no detail")
+NO_TRANSCRIPT = lost(f"media in a result of {NAME} have no transcript")
 
 # --------------------------------------------------------------------------------------------------------------- parts
 
@@ -288,7 +288,7 @@ RESULT_PARTS = Table(NAME, parts.media_tag,
     Row(ImageBlock,    "image",    source_of(ImageBlock), detail=NO_DETAIL),
     Row(AudioBlock,    "audio",    source_of(AudioBlock), transcript=NO_TRANSCRIPT),
     *video_and_document(),
-    carrier=OpaqueBlock, keys=KEYS, signature=unsaid(f"media in a result of {NAME} have no signature", "state"),
+    carrier=OpaqueBlock, keys=KEYS, signature=lost(f"media in a result of {NAME} have no signature", "state"),
     cache=NO_CACHE,
 )
 PARTS = Table(NAME, part_tag,
@@ -370,9 +370,9 @@ PARAMS = Frame(NAME,
         thinking=may(f"{CONFIG}.thinkingConfig", FilledOne(THINKING)),
         service_tier=may("serviceTier", TIERS),
         metadata=may("labels", LABELS),
-        output_name=unsaid(f"{NAME} has no `output_name`", "form"),
+        output_name=lost(f"{NAME} has no `output_name`", "form"),
         elsewhere="messages system tools tool_choice model stream request_id json_output",
-        **no_word(NAME, "betas verbosity prompt_cache_key user")),
+        **all_lost(NAME, "betas verbosity prompt_cache_key user")),
 )
 ANSWER = Frame(NAME,
     Row(Response, None, id=may("responseId"), model=may("modelVersion"),

@@ -14,7 +14,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from ...codec.history import PLACEHOLDER, is_plain, issued, settled, speakable
+from ...codec.history import PLACEHOLDER, blocks_to_send, is_plain, issued, settled
 from ...codec.issuer import same_issuer
 from ...codec.json import is_array, is_object
 from ...codec.ledger import Ledger
@@ -348,7 +348,7 @@ def write_parts(
     where = ledger.where
     written: list[list[Json]] = [[]]
     blocks: list[tuple[int, Block]] = []
-    for index, block in speakable(message, NAME, target, ledger):
+    for index, block in blocks_to_send(message, NAME, target, ledger):
         ledger.where = (*where, "content", index)
         wire: Json = PARTS.write(block, ledger)
         if wire is None and not PARTS.is_null(block):

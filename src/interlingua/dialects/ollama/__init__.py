@@ -17,7 +17,7 @@ __all__ = ["Ollama"]
 class Ollama(WireDialect):
     name = NAME
     in_pieces = False
-    unsaid_choices = ("none", "specific", "allowed")
+    unsupported_choices = ("none", "specific", "allowed")
     errors, requirements = ERRORS, REQUIREMENTS
     schema_subset = SUBSET
     functions = Functions[Ledger](

@@ -26,7 +26,7 @@ from ...codec.marks import marks
 from ...codec.output import wants_json
 from ...codec.paths import merge
 from ...codec.rules import mark_unasked_logprobs
-from ...codec.schemas import say_changed
+from ...codec.schemas import apply_change
 from ...types.base import Json
 from ...types.blocks import Block, OpaqueBlock, TextBlock
 from ...types.capabilities import Target
@@ -193,7 +193,7 @@ def write_tools(tools: Sequence[Tool], ledger: Ledger) -> list[Wire]:
             wire = TOOLS.interpret_write(tool, ledger)
         elif change is not None and not (tool.forms and is_verbatim(tool)):
             function = wire["function"]
-            function["parameters"] = say_changed(function["parameters"], change)
+            function["parameters"] = apply_change(function["parameters"], change)
             ledger.losses += losses
         if wire is not None:
             written.append(wire)

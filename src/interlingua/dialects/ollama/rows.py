@@ -13,8 +13,8 @@ from ...codec.fitted_kinds import AtLeast
 from ...codec.json import is_object
 from ...codec.kinds import BOOL, INT, NUMBER, OBJECT, OMIT, REFUSED, STRINGS, TEXT, By, Plain, Vocabulary
 from ...codec.ledger import Ledger
-from ...codec.rows import Row, fill, instead, may, must, unsaid
-from ...codec.rules import LOGPROBS_ASKED, as_json_text, as_text, no_word
+from ...codec.rows import Row, fill, instead, lost, may, must
+from ...codec.rules import LOGPROBS_ASKED, all_lost, as_json_text, as_text
 from ...codec.table import Frame, Table
 from ...codec.usage import Counts
 from ...types.base import Json, Value
@@ -157,15 +157,15 @@ FORMAT = By(read_format, write_format, name="an object", usual=as_read, blank=""
 # -------------------------------------------------------------------------------------------------------------- tables
 
 EVERY_BLOCK: dict[str, Any] = {
-    "signature": unsaid(f"{NAME} has no signatures", "state"),
-    "cache": unsaid(f"{NAME} has no cache marks"),
+    "signature": lost(f"{NAME} has no signatures", "state"),
+    "cache": lost(f"{NAME} has no cache marks"),
 }
 # fmt: off
 BLOCKS = Table(NAME, Table.KEY,
     Row(ThinkingBlock, "thinking", rules.THOUGHT, text=must("thinking")),
-    Row(TextBlock,     "content",  rules.FILLED, text="content", citations=unsaid(f"{NAME} has no citations")),
+    Row(TextBlock,     "content",  rules.FILLED, text="content", citations=lost(f"{NAME} has no citations")),
     Row(ImageBlock,    "images",   rules.AS_DATA, source=must("images", PICTURE),
-        detail=unsaid(f"{NAME} has no `detail` of images")),
+        detail=lost(f"{NAME} has no `detail` of images")),
     instead(JsonBlock,     as_json_text(f"{NAME} has no JSON here; sent as JSON text")),
     instead(RefusalBlock,  as_text(f"{NAME} has no refusals; sent as text")),
     instead(DocumentBlock, rules.as_plain_text),
@@ -174,7 +174,7 @@ BLOCKS = Table(NAME, Table.KEY,
 CALLS = Table(NAME, None,
     Row(ToolUseBlock, None, rules.JSON_CALL, id=may("id", default=""), name="function.name",
         input=fill("function.arguments", {}, OBJECT), ignores={"type": "function"}, elsewhere="kind",
-        input_text=unsaid(f"{NAME} takes parsed arguments, not the text", "form")),
+        input_text=lost(f"{NAME} takes parsed arguments, not the text", "form")),
     **EVERY_BLOCK,
 )
 SLOTS: dict[str, Any] = {
@@ -196,7 +196,7 @@ TOOLS = Table(NAME, None,
     Row(ToolDefinition, None, rules.JSON_TOOL, rules.NOT_STRICT, rules.FITTING, constants={"type": "function"},
         name="function.name", description=may("function.description"),
         input_schema=fill("function.parameters", {}, OBJECT),
-        strict=unsaid(f"tools of {NAME} have no `strict`"), cache=unsaid(f"tools of {NAME} have no `cache`"),
+        strict=lost(f"tools of {NAME} have no `strict`"), cache=lost(f"tools of {NAME} have no `cache`"),
         elsewhere="kind"),
     carrier=ServerTool,
 )
@@ -204,7 +204,7 @@ OFFERED = TOOLS.for_answers()  # schemas of offered tools are fitted all at once
 PARAMS = Frame(NAME,
     Row(Request, None, LOGPROBS_ASKED,
         model=may("model", TEXT),
-        output_name=unsaid(f"{NAME} has no `output_name`", "form"),
+        output_name=lost(f"{NAME} has no `output_name`", "form"),
         max_output_tokens=may("options.num_predict", LIMIT),
         temperature=may("options.temperature", NUMBER),
         top_p=may("options.top_p", NUMBER),
@@ -218,11 +218,11 @@ PARAMS = Frame(NAME,
         thinking=may("think", THINK),
         output_schema=may("format", FORMAT),
         elsewhere="messages system tools tool_choice stream request_id json_output",
-        **no_word(NAME, "metadata service_tier betas verbosity n prompt_cache_key store user")),
+        **all_lost(NAME, "metadata service_tier betas verbosity n prompt_cache_key store user")),
 )
 ANSWER = Frame(NAME,
     Row(Response, None, constants={"created_at": EPOCH, "done": True}, model=fill("model", ""),
-        id=unsaid(f"an answer of {NAME} has no id", "form"),
+        id=lost(f"an answer of {NAME} has no id", "form"),
         elsewhere="content stop_reason raw_stop_reason usage request_id origin latency_ms losses attempts raw error"),
 )
 USAGE = Counts(NAME, ("input_tokens", "output_tokens"), input_tokens="prompt_eval_count", output_tokens="eval_count")

@@ -283,7 +283,7 @@ class Encoder(GrammaticalEncoder):
         self.pictures: Queue = {}
         self.numbered = 0
 
-    def say(self, event: Event) -> bytes:
+    def write_event(self, event: Event) -> bytes:
         match event:
             case MessageStart():
                 self.model = event.model or ""

@@ -14,7 +14,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from ...codec.arguments import write_arguments
-from ...codec.history import is_plain, issued, settled, speakable
+from ...codec.history import blocks_to_send, is_plain, issued, settled
 from ...codec.incomplete import is_left_out
 from ...codec.issuer import same_issuer
 from ...codec.json import is_object
@@ -331,7 +331,7 @@ class History:
     def _part(self, message: Message, results: Results, others: list[tuple[Place, Block]]) -> None:
         """Results apart from the rest of a message: each is a turn of its own."""
         ledger, where = self.ledger, self.ledger.where
-        for index, block in speakable(message, NAME, self.target, ledger):
+        for index, block in blocks_to_send(message, NAME, self.target, ledger):
             ledger.where = (*where, "content", index)
             if (type(block) is ToolResultBlock) is not (message.role == TOOL):
                 ledger.lose_form("moved", NO_RESULTS_HERE)

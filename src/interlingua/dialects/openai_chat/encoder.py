@@ -47,15 +47,15 @@ class Encoder(GrammaticalEncoder):
         self.base: Wire = {}
         self.blocks: dict[int, Block] = {}
         self.calls: dict[int, int] = {}
-        self.said: set[int] = set()
+        self.with_arguments: set[int] = set()
         self.last: dict[str, int] = {}  # by slot, the block that spoke last
         self.length = 0  # of the content so far
         self.order: list[int] = []  # of the blocks in the content
-        self.heard = False
+        self.has_audio = False
         self.offsets: dict[int, int] = {}  # where in the content a block begins
         self.annotations: list[Wire] = []
 
-    def say(self, event: Event) -> bytes:
+    def write_event(self, event: Event) -> bytes:
         match event:
             case TextDelta():
                 return self.chunk(self.text(event.index, event.text))
@@ -125,7 +125,7 @@ class Encoder(GrammaticalEncoder):
 
     def piece(self, index: int, text: str) -> bytes:
         if text:
-            self.said.add(index)
+            self.with_arguments.add(index)
         block = self.blocks[index]
         free = isinstance(block, ToolUseBlock) and block.kind == "text"
         body = {"custom": {"input": text}} if free else {"function": {"arguments": text}}
@@ -134,7 +134,7 @@ class Encoder(GrammaticalEncoder):
     def end_call(self, event: ToolUseEnd) -> bytes:
         self.ledger.where = ("content", event.index)
         ANSWER_CALLS.write(event.block, self.ledger)
-        if event.index in self.said:
+        if event.index in self.with_arguments:
             return b""
         block = event.block
         text = block.input_text if block.kind == "text" else write_arguments(block.input, block.input_text)
@@ -184,11 +184,11 @@ class Encoder(GrammaticalEncoder):
 
     def audio(self, index: int, block: AudioBlock) -> bytes:
         self.ledger.where = ()
-        if self.heard:
+        if self.has_audio:
             self.ledger.lose("dropped", f"an answer of {NAME} has one audio", "content", index)
             return b""
         sounds = audio_of([(index, block)], self.ledger)
-        self.heard = bool(sounds)
+        self.has_audio = bool(sounds)
         self.ledger.where = ("content", index)
         return self.chunk({"audio": SPOKEN.write(block, self.ledger)}) if sounds else b""
 

@@ -20,10 +20,10 @@ from ...codec.json import is_array, is_object
 from ...codec.kinds import REFUSED
 from ...codec.ledger import Ledger
 from ...codec.marks import marks
-from ...codec.output import SCHEMA_NAME, read_name, say_name, wants_json
+from ...codec.output import SCHEMA_NAME, read_name, wants_json, write_schema_name
 from ...codec.paths import leave, merge
 from ...codec.rules import mark_unasked_logprobs
-from ...codec.schemas import is_strict_form, say_strict
+from ...codec.schemas import is_strict_form, write_strict_schema
 from ...types.base import Json
 from ...types.capabilities import Target
 from ...types.loss import Encoded
@@ -376,14 +376,14 @@ def write_thinking(thinking: Thinking, body: Wire, form: str, ledger: Ledger) ->
 
 
 def write_format(request: Request, body: Wire, odd: Wire, ledger: Ledger) -> None:
-    name, schema = say_name(request, ledger), request.output_schema
+    name, schema = write_schema_name(request, ledger), request.output_schema
     if wants_json(request, ledger):
         body["response_format"] = {"type": "json_object"}
     if schema is None:
         return
     inner: Wire = dict(zip(("strict",), odd.get("strict", ()), strict=False))
     if "strict" not in odd:
-        schema, able = say_strict(schema, NAME, ledger, "output_schema")
+        schema, able = write_strict_schema(schema, NAME, ledger, "output_schema")
         inner |= {"strict": True} if able else {}
     body["response_format"] = {"type": "json_schema", "json_schema": {**inner, "schema": schema, **name}}
 

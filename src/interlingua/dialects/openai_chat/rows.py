@@ -16,7 +16,7 @@ from ...codec.json import is_array, is_object
 from ...codec.kinds import INT, NUMBER, OMIT, REFUSED, TEXT, By, Each, One, Plain, Texts, Vocabulary
 from ...codec.ledger import Ledger
 from ...codec.media_urls import MediaUrl, StoredFile, is_data_url
-from ...codec.rows import Row, fill, instead, may, must, null, unsaid
+from ...codec.rows import Row, fill, instead, lost, may, must, null
 from ...codec.rules import LOGPROBS_ASKED, as_json_text
 from ...codec.source import Source
 from ...codec.table import Frame, Table
@@ -127,12 +127,12 @@ def moved(block: Block, ledger: Ledger) -> None:
     """A result has text only: ``turns`` sends other blocks in a message of the user after it, and declares that."""
 
 
-NO_CITATIONS = unsaid(rules.NO_CITATIONS)
-NO_TITLE, NO_CONTEXT = [unsaid(f"documents of {NAME} have no {name}") for name in ("title", "context")]
-NO_TRANSCRIPT = unsaid(f"audio in a request of {NAME} has no transcript")
-NO_SIGNATURE = unsaid(f"{NAME} has no signatures", "state")
-NO_CACHE = unsaid(f"{NAME} takes cache marks on content parts only")
-ID_ALONE = unsaid(f"an assistant's audio in {NAME} is sent by its id alone", "form")
+NO_CITATIONS = lost(rules.NO_CITATIONS)
+NO_TITLE, NO_CONTEXT = [lost(f"documents of {NAME} have no {name}") for name in ("title", "context")]
+NO_TRANSCRIPT = lost(f"audio in a request of {NAME} has no transcript")
+NO_SIGNATURE = lost(f"{NAME} has no signatures", "state")
+NO_CACHE = lost(f"{NAME} takes cache marks on content parts only")
+ID_ALONE = lost(f"an assistant's audio in {NAME} is sent by its id alone", "form")
 JSON_TEXT = as_json_text(f"{NAME} has no JSON here; sent as JSON text")
 URL, STORED = MediaUrl(NAME), StoredFile(NAME)
 DOCUMENT: dict[str, Any] = {"title": NO_TITLE, "context": NO_CONTEXT}
@@ -160,9 +160,9 @@ PARTS = Table(NAME, part_tag, TEXT_PART,
     Row(DocumentBlock, "file by id",      rules.STORED_HERE, constants={"type": "file"}, when=rules.is_stored,
         source=must("file.file_id", STORED), filename=may("file.filename"), **DOCUMENT),
     Row(DocumentBlock, "document_url",    rules.BY_LINK, constants={"type": "document_url"}, when=rules.is_elsewhere,
-        source=must("document_url", URL), filename=unsaid("a document by URL has no file name"), **DOCUMENT),
+        source=must("document_url", URL), filename=lost("a document by URL has no file name"), **DOCUMENT),
     Row(DocumentBlock, "document by data URL", rules.BY_LINK, constants={"type": "document_url"}, when=rules.is_data,
-        source=must("document_url", URL), filename=unsaid("a document by URL has no file name"), **DOCUMENT),
+        source=must("document_url", URL), filename=lost("a document by URL has no file name"), **DOCUMENT),
     Row(DocumentBlock, "file by URL",     rules.BY_LINK, constants={"type": "file"}, when=rules.is_elsewhere,
         source=must("file.file_data", URL), filename=may("file.filename"), **DOCUMENT),
     Row(VideoBlock,    "video_url",       rules.VIDEO, constants={"type": "video_url"},
@@ -251,7 +251,7 @@ ANNOTATIONS = Table(NAME, annotation_tag,
     Row(Citation, "url_citation", rules.HAS_URL, rules.HAS_PLACE, constants={"type": "url_citation"},
         fixed={"kind": "url"}, url=may("url_citation.url"), title=fill("url_citation.title", ""),
         start=may("url_citation.start_index"), end=may("url_citation.end_index"),
-        text=unsaid(f"citations of {NAME} quote no text"), index=unsaid(f"citations of {NAME} have no index", "form")),
+        text=lost(f"citations of {NAME} quote no text"), index=lost(f"citations of {NAME} have no index", "form")),
     Row(Citation, None, rules.NO_CITATION, elsewhere="kind url title text index start end"),
 )
 
@@ -305,8 +305,8 @@ TOOLS = Table(NAME, kind_tag,
         input_schema=may("function.parameters"), strict=may("function.strict"), cache=CACHED),
     Row(ToolDefinition, "custom",   rules.UNCACHED, constants={"type": "custom"}, fixed={"kind": "text"},
         name="custom.name", description=may("custom.description"), cache=CACHED,
-        input_schema=unsaid(f"a free-text tool of {NAME} has no schema"),
-        strict=unsaid(f"a free-text tool of {NAME} has no strict flag")),
+        input_schema=lost(f"a free-text tool of {NAME} has no schema"),
+        strict=lost(f"a free-text tool of {NAME} has no strict flag")),
     carrier=ServerTool,
 )
 FUNCTIONS = Table(NAME, None,  # of older clients
@@ -315,13 +315,13 @@ FUNCTIONS = Table(NAME, None,  # of older clients
     carrier=ServerTool,
 )
 SPECIFIC: dict[str, Any] = {"fixed": {"mode": "specific"}, "elsewhere": "parallel",
-                            "allowed": unsaid(f"a tool choice specific of {NAME} has no list of allowed tools")}
+                            "allowed": lost(f"a tool choice specific of {NAME} has no list of allowed tools")}
 CHOICES = Table(NAME, "type",
     Row(ToolChoice, "function", name=must("function.name"), **SPECIFIC),
     Row(ToolChoice, "custom",   name=must("custom.name"), **SPECIFIC),
     Row(ToolChoice, "allowed_tools", mode=must("allowed_tools.mode", Vocabulary({"auto": "auto", "required": "any"})),
         allowed=must("allowed_tools.tools", By(read_allowed, write_allowed)),
-        name=unsaid(f"a tool choice of {NAME} names no tool beside a list"), elsewhere="parallel"),
+        name=lost(f"a tool choice of {NAME} names no tool beside a list"), elsewhere="parallel"),
 )
 LENGTHS = ("low", "medium", "high")
 PARAMS = Frame(NAME,
@@ -344,7 +344,7 @@ PARAMS = Frame(NAME,
         prompt_cache_key=may("prompt_cache_key"),
         store=may("store"),
         user=may("user"),
-        betas=unsaid(f"{NAME} has no betas"),
+        betas=lost(f"{NAME} has no betas"),
         elsewhere="messages system tools tool_choice output_schema output_name json_output thinking metadata"
                   " request_id"),
 )

@@ -17,7 +17,7 @@ from ...codec.ids import IdMap
 from ...codec.ledger import Ledger
 from ...codec.marks import marks, with_marks
 from ...codec.rules import Condition, as_json_tool, by_id_rule, drop, is_json_call, lacking, present, rule, when
-from ...codec.schemas import is_strict_form, say_strict
+from ...codec.schemas import is_strict_form, write_strict_schema
 from ...codec.stream import dump
 from ...types.blocks import (
     AudioBlock,
@@ -201,7 +201,7 @@ ENOUGH = ("not {0}.strict or {holds}({0})", {"holds": _is_strict_enough})
 
 
 def _as_strict(tool: ToolDefinition, ledger: Ledger) -> ToolDefinition:
-    schema, able = say_strict(tool.input_schema, NAME, ledger, "input_schema")
+    schema, able = write_strict_schema(tool.input_schema, NAME, ledger, "input_schema")
     return replace(tool, input_schema=schema, strict=True if able else None)
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from ...codec.history import call_ids, issued, scattered, settled, speakable
+from ...codec.history import blocks_to_send, call_ids, issued, scattered, settled
 from ...codec.ids import IdMap
 from ...codec.issuer import same_issuer
 from ...codec.json import is_array
@@ -273,7 +273,7 @@ def _write_usual_turn(message: Message) -> Wire | None:
 
 def write_assistant(message: Message, target: Target | None, quirks: Quirks, ledger: Ledger) -> Wire:
     mark, extras = marks(NAME, message), message.extras
-    blocks = list(speakable(message, NAME, target, ledger))
+    blocks = list(blocks_to_send(message, NAME, target, ledger))
     turn, places = regroup(blocks, mark, quirks, ledger, answer=False)
     if NAME in extras and not same_issuer(message.origin, NAME, target):
         for key in extras[NAME]:

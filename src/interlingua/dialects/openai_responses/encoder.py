@@ -86,7 +86,7 @@ class Encoder(GrammaticalEncoder):
         self.whole: dict[int, Block] = {}  # finished blocks
         self.items: list[Wire | None] = []  # by output index, as they were done; None for one that is not
 
-    def say(self, event: Event) -> bytes:
+    def write_event(self, event: Event) -> bytes:
         match event:
             case TextDelta() | ThinkingDelta():
                 return self.piece(event.index, event.text)

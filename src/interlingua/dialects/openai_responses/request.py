@@ -14,9 +14,9 @@ from ...codec.history import PLACEHOLDER, is_plain, leading_system
 from ...codec.json import Wire, is_array, is_object
 from ...codec.ledger import Ledger
 from ...codec.marks import marks
-from ...codec.output import SCHEMA_NAME, read_name, say_name, wants_json
+from ...codec.output import SCHEMA_NAME, read_name, wants_json, write_schema_name
 from ...codec.paths import leave, merge
-from ...codec.schemas import is_strict_form, say_strict
+from ...codec.schemas import is_strict_form, write_strict_schema
 from ...codec.stream import dump
 from ...types.base import Json
 from ...types.blocks import Block, TextBlock
@@ -235,7 +235,7 @@ def write_logprobs(logprobs: bool, body: Wire, ledger: Ledger) -> None:
 
 
 def write_output(request: Request, body: Wire, mark: Wire, ledger: Ledger) -> None:
-    name = say_name(request, ledger) if request.output_name is not None else {}
+    name = write_schema_name(request, ledger) if request.output_name is not None else {}
     if request.output_schema is not None:
         body.setdefault("text", {})["format"] = write_format(request.output_schema, mark, ledger) | name
     if wants_json(request, ledger):
@@ -249,7 +249,7 @@ def write_format(schema: dict[str, Json], mark: Wire, ledger: Ledger) -> Wire:
     if "output_schema" in mark.get("verbatim", ()):
         return {**wire, "strict": True}
     changes = Ledger()
-    written, able = say_strict(schema, NAME, changes, "output_schema")
+    written, able = write_strict_schema(schema, NAME, changes, "output_schema")
     if able:  # what cannot be strict is written as it is
         ledger.losses += changes.losses
     return {**wire, "schema": written, "strict": able}

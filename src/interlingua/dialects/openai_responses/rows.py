@@ -18,8 +18,8 @@ from ...codec.kinds import BOOL, INT, NUMBER, OBJECT, OMIT, REFUSED, TEXT, By, E
 from ...codec.ledger import Ledger
 from ...codec.media_urls import MediaUrl, StoredFile, read_url
 from ...codec.paths import ABSENT
-from ...codec.rows import Row, Rule, fill, instead, may, must, unsaid
-from ...codec.rules import as_json_text, as_text, drop, no_word
+from ...codec.rows import Row, Rule, fill, instead, lost, may, must
+from ...codec.rules import all_lost, as_json_text, as_text, drop
 from ...codec.stream import dump
 from ...codec.table import Frame, Table
 from ...codec.together import Group, Together
@@ -50,8 +50,8 @@ from . import rules
 from .facts import DONE, EFFORTS, NAME, REASON, ROLES, SHOWN, SUMMARY, TIERS, TTLS, is_part
 
 BARE_DATA = "application/octet-stream"
-NO_SIGNATURE = unsaid(f"{NAME} signs reasoning only", "state")
-NO_CACHE = unsaid(f"{NAME} takes cache marks on input parts only")
+NO_SIGNATURE = lost(f"{NAME} signs reasoning only", "state")
+NO_CACHE = lost(f"{NAME} takes cache marks on input parts only")
 JSON_TEXT = f"{NAME} has no JSON here; sent as JSON text"
 
 # -------------------------------------------------------------------------------------------------------------- kinds
@@ -168,7 +168,7 @@ def annotation(tag: str | None, kind: str, *more: Rule, **keys: Any) -> Row:
     """A kind of citation. What is none of its keys has no word."""
     specs: dict[str, Any] = {field: may(key) for field, key in keys.items()}
     for field in ("url", "title", "text", "index", "start", "end"):
-        specs.setdefault(field, unsaid(f"a {kind} citation of {NAME} has no {field}"))
+        specs.setdefault(field, lost(f"a {kind} citation of {NAME} has no {field}"))
     if tag is None:
         return Row(Citation, None, *more, kind=must("type"), **specs)
     return Row(Citation, tag, *more, fixed={"kind": kind}, **specs)
@@ -209,14 +209,14 @@ CACHE = Table(NAME, "mode", Row(CacheMark, "explicit", ttl=may("ttl", CACHE_TIME
 PUT_IN: dict[str, Any] = {"cache": may("prompt_cache_breakpoint", One(CACHE)), "signature": NO_SIGNATURE}
 SAID: dict[str, Any] = {"cache": NO_CACHE, "signature": NO_SIGNATURE}
 INPUT_ROWS = (
-    Row(TextBlock,     "input_text",  text="text", citations=unsaid(f"{NAME} takes no citations in input"), **PUT_IN),
+    Row(TextBlock,     "input_text",  text="text", citations=lost(f"{NAME} takes no citations in input"), **PUT_IN),
     Row(ImageBlock,    "input_image", rules.PICTURE, rules.STORED_HERE, rules.HAS_DETAIL,
         Together("source", "image_url file_id", Media("image_url", "image_url"), required=True),
         detail=may("detail"), **PUT_IN),
     Row(DocumentBlock, "input_file",  rules.STORED_HERE, rules.HAS_FILENAME, rules.HAS_OWN_TITLE,
         Together("source", "file_data file_url file_id", Media("file_data", "file_url"), required=True),
-        filename=may("filename"), title=unsaid(f"documents of {NAME} have no title"),
-        context=unsaid(f"documents of {NAME} have no context"), **PUT_IN),
+        filename=may("filename"), title=lost(f"documents of {NAME} have no title"),
+        context=lost(f"documents of {NAME} have no context"), **PUT_IN),
 )
 OUTPUT_ROWS = (
     Row(TextBlock,     "output_text", rules.CITED_AT, constants={"logprobs": []}, text="text",
@@ -247,7 +247,7 @@ def call_rows(**constants: str) -> tuple[Row, Row]:
     )
 EASY_ITEMS   = Table(NAME, "type",
     Row(TextBlock, "message", constants={"role": "assistant"}, text=must("content", TEXT),
-        citations=unsaid(f"{NAME} takes citations only with their message's id")),
+        citations=lost(f"{NAME} takes citations only with their message's id")),
     *call_rows(), **SAID,
 )
 ITEM_CALLS   = Table(NAME, "type", *call_rows(status=DONE), **SAID)
@@ -255,17 +255,17 @@ ANSWER_CALLS = ITEM_CALLS.for_answers()
 RESULT: dict[str, Any] = {
     "tool_use_id": "call_id", "content": fill("output", "", Output(INPUT, usual="string")),
     "elsewhere": "is_error cache",
-    "signature": unsaid(f"tool results of {NAME} have no signature", "state"),
+    "signature": lost(f"tool results of {NAME} have no signature", "state"),
 }
 RESULTS = {
     "json": Table(NAME, "type", Row(ToolResultBlock, "function_call_output", rules.NO_ERROR_FLAG, rules.NO_CACHE,
         name=may("name"), **RESULT)),
     "text": Table(NAME, "type", Row(ToolResultBlock, "custom_tool_call_output", rules.NO_ERROR_FLAG, rules.NO_CACHE,
-        name=unsaid(f"a custom tool's output in {NAME} has no name", "form"), **RESULT)),
+        name=lost(f"a custom tool's output in {NAME} has no name", "form"), **RESULT)),
 }
 PICTURES = Table(NAME, "type",
     Row(ImageBlock, "image_generation_call", Together("source", "result output_format", Picture(), required=True),
-        constants={"status": DONE}, detail=unsaid(f"an assistant's image in {NAME} has no `detail`"), **SAID),
+        constants={"status": DONE}, detail=lost(f"an assistant's image in {NAME} has no `detail`"), **SAID),
 )
 MCP_CALLS = Table(NAME, "type",
     Row(ServerToolUseBlock, "mcp_call", rules.HOSTED_HERE, constants={"status": DONE}, id="id", name="name",
@@ -291,13 +291,13 @@ TOOLS = Table(NAME, "type",
         strict=fill("strict", False, BOOL, default=None)),
     Row(ToolDefinition, "custom",   rules.NAMED_WELL, fixed={"kind": "text"},
         name="name", description=may("description"),
-        input_schema=unsaid(f"a free-text tool of {NAME} has no schema"),
-        strict=unsaid(f"a free-text tool of {NAME} has no strict flag")),
-    carrier=ServerTool, cache=unsaid(f"{NAME} takes cache marks on content parts only"),
+        input_schema=lost(f"a free-text tool of {NAME} has no schema"),
+        strict=lost(f"a free-text tool of {NAME} has no strict flag")),
+    carrier=ServerTool, cache=lost(f"{NAME} takes cache marks on content parts only"),
 )
 THINKING = Table(NAME, None,
     Row(Thinking, None, rules.ONE_WORD, Together("mode effort", "effort", Effort()), display=may("summary", SUMMARIES),
-        budget=unsaid(f"{NAME} has no token budget for reasoning")),
+        budget=lost(f"{NAME} has no token budget for reasoning")),
 )
 LENGTHS = ("low", "medium", "high")
 PARAMS = Frame(NAME,
@@ -315,7 +315,7 @@ PARAMS = Frame(NAME,
         user=may("user", TEXT),
         elsewhere="messages system tools tool_choice output_schema output_name json_output thinking metadata request_id"
                   " logprobs",
-        **no_word(NAME, "top_k stop_sequences seed betas frequency_penalty presence_penalty n")),
+        **all_lost(NAME, "top_k stop_sequences seed betas frequency_penalty presence_penalty n")),
 )
 ANSWER = Frame(NAME,
     Row(Response, None, constants={"object": "response", "created_at": 0, "service_tier": "default"},

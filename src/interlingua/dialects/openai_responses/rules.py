@@ -10,7 +10,7 @@ from ...codec.json import Wire
 from ...codec.ledger import Ledger
 from ...codec.rows import Rule
 from ...codec.rules import drop, hosted_here, lacking, matching, present, rule, when
-from ...codec.schemas import is_strict_form, say_strict
+from ...codec.schemas import is_strict_form, write_strict_schema
 from ...types.blocks import (
     Base64Source,
     Block,
@@ -183,7 +183,7 @@ def _as_sendable(tool: ToolDefinition, ledger: Ledger) -> ToolDefinition:
     """The tool with a schema that the provider takes, strict if that is possible."""
     schema, strict = tool.input_schema, tool.strict
     if strict:
-        schema, able = say_strict(schema, NAME, ledger, "input_schema")
+        schema, able = write_strict_schema(schema, NAME, ledger, "input_schema")
         strict = able
     written = write_object(schema)
     for key in written:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from ...codec.history import PLACEHOLDER, speakable
+from ...codec.history import PLACEHOLDER, blocks_to_send
 from ...codec.json import Wire, is_object
 from ...codec.ledger import Ledger, is_blank
 from ...codec.marks import marks
@@ -145,7 +145,7 @@ class Writer:
         if scribe.trusts(message.origin):
             groups = groups_of(enumerate(content))
         else:
-            groups = groups_of(speakable(message, NAME, scribe.reader, scribe))
+            groups = groups_of(blocks_to_send(message, NAME, scribe.reader, scribe))
             unreasoned = any(isinstance(block, REASONING) for block in content)
         if not unreasoned and ThinkingBlock in map(type, content):
             unreasoned = any(type(group[0][1]) is ThinkingBlock and not is_proved(group) for group in groups)

@@ -32,7 +32,7 @@ from ...types.messages import Message
 from ...types.request import Request, Thinking
 from ...types.tools import Tool, ToolDefinition
 from ...types.words import Role
-from .families import is_silent
+from .families import never_thinks
 from .media import media_tokens
 from .pictures import USUAL_SIZE, picture_size, picture_tokens
 from .text import TEXT, add_text
@@ -51,7 +51,7 @@ FEATURES = (
     "output", "output_words", "output_properties", "output_keywords",
     # reasoning: whether it was asked for, what is shown of it, what is sealed (characters)
     # thoughts of turns before the last question apart: most templates leave them out
-    "thinking", "unthinking", "unsaid", "thoughts", "thought_words", "old_thoughts", "old_thought_words", "sealed",
+    "thinking", "unthinking", "unstated", "thoughts", "thought_words", "old_thoughts", "old_thought_words", "sealed",
 )
 # fmt: on
 THOUGHTS = ("thoughts", "thought_words", "old_thoughts", "old_thought_words")
@@ -103,7 +103,7 @@ def answer_counts(content: Iterable[Block]) -> Tally:
 
 def _thinking(thinking: Thinking | None, model: str) -> str:
     if thinking is None or (thinking.mode is None and thinking.effort is None and thinking.budget is None):
-        return "unthinking" if is_silent(model) else "unsaid"
+        return "unthinking" if never_thinks(model) else "unstated"
     off = thinking.mode == "disabled" or thinking.effort in QUIET or thinking.budget == 0
     return "unthinking" if off else "thinking"
 

@@ -11,7 +11,7 @@ from ...types.messages import Message
 from ...types.request import Request
 from ...types.tools import Tool
 from .counting import FEATURES, answer_counts, counts
-from .families import family, hears_thoughts, keeps_idle_tools, server
+from .families import counts_thoughts, family, keeps_idle_tools, server
 from .text import TEXT
 from .weights import ANSWERS, WEIGHTS
 
@@ -36,7 +36,7 @@ def estimate_request(request: Request, provider: str, model: str | None = None) 
     """The same, of a whole request: its choice of tools and its thinking count too."""
     name = model or request.model
     row = tokenizer(provider, name)
-    tally = counts(request, name or row, idle_tools=keeps_idle_tools(row), thoughts=hears_thoughts(provider))
+    tally = counts(request, name or row, idle_tools=keeps_idle_tools(row), thoughts=counts_thoughts(provider))
     weighed = sum(tally[kind] * weight for kind, weight in zip(FEATURES, WEIGHTS[row], strict=True))
     return max(1, round(weighed) + tally["media"])
 

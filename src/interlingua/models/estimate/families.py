@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["family", "hears_thoughts", "is_silent", "keeps_idle_tools", "server"]
+__all__ = ["family", "counts_thoughts", "never_thinks", "keeps_idle_tools", "server"]
 
 # Model names by what is counted alike, the first that matches.
 MODELS = (
@@ -69,11 +69,11 @@ HOUSES = ("xai", "openrouter")
 ELSEWHERE = "-elsewhere"
 
 # Servers that drop the reasoning of earlier turns unread: vLLM, and those who run it (vllm-project/vllm#38488).
-DEAF = ("vllm", "gpustack")
+WITHOUT_THOUGHTS = ("vllm", "gpustack")
 
 LONGEST_NAME = 200  # characters that patterns see: a name may come from outside, and some patterns look far ahead
 _MODELS = tuple((re.compile(pattern), name) for pattern, name in MODELS)
-_SILENT = re.compile(r"deepseek-chat$|non-reasoning")
+_NEVER_THINKS = re.compile(r"deepseek-chat$|non-reasoning")
 _KEEPS = re.compile(r"gpt(?!-oss)|claude|gemini|grok")
 
 
@@ -91,14 +91,14 @@ def server(provider: str) -> str:
     return DIALECTS.get(provider, provider)
 
 
-def is_silent(model: str) -> bool:
+def never_thinks(model: str) -> bool:
     """Whether the model's name says that it does not think, so that nothing needs to be said of it."""
-    return _SILENT.search(model[:LONGEST_NAME]) is not None
+    return _NEVER_THINKS.search(model[:LONGEST_NAME]) is not None
 
 
-def hears_thoughts(provider: str) -> bool:
+def counts_thoughts(provider: str) -> bool:
     """Whether reasoning that is sent back becomes a part of the prompt."""
-    return provider not in DEAF
+    return provider not in WITHOUT_THOUGHTS
 
 
 def keeps_idle_tools(row: str) -> bool:

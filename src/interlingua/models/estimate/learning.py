@@ -66,7 +66,7 @@ class Learner:
         self.provider = provider
         self._kinds: dict[tuple[str | None, bool], _Kind] | None = None
 
-    def hear(self, request: Request, reported: int) -> None:
+    def observe(self, request: Request, reported: int) -> None:
         """The provider says so many tokens of a prompt."""
         kinds = self._kinds
         if kinds is None or reported <= 0:
