@@ -41,6 +41,7 @@ from interlingua import (
     dialect,
 )
 from interlingua.codec.json import is_dict, is_list
+from interlingua.testing.examples import PARAMETERS
 
 PIXEL = Base64Source("image/png", "iVBORw0KGgo=")
 PDF = Base64Source("application/pdf", "JVBERi0=")
@@ -113,29 +114,14 @@ CONCEPTS: dict[str, dict[str, Concept]] = {
     },
     "Parameters": {
         "no limit given": setting(max_output_tokens=None),
-        "temperature": setting(temperature=0.5),
-        "top_p": setting(top_p=0.9),
-        "top_k": setting(top_k=40),
-        "stop sequences": setting(stop_sequences=("END",)),
-        "seed": setting(seed=7),
+        **{name.replace("_", " "): setting(**{name: values[0]}) for name, values in PARAMETERS.items()},
+        "top logprobs": setting(logprobs=True, top_logprobs=3),
         "output schema": setting(output_schema=CLOSED),
         "output name": setting(output_schema=CLOSED, output_name="city"),
         "effort": setting(thinking=Thinking(effort="low")),
         "thinking budget": setting(thinking=Thinking(mode="enabled", budget=2048)),
         "thinking off": setting(thinking=Thinking(mode="disabled")),
         "user id": setting(metadata={"user_id": "u1"}),
-        "service tier": setting(service_tier="auto"),
-        "verbosity": setting(verbosity="low"),
-        "frequency penalty": setting(frequency_penalty=0.5),
-        "presence penalty": setting(presence_penalty=0.5),
-        "several answers": setting(n=2),
-        "log probabilities": setting(logprobs=True, top_logprobs=3),
-        "prompt cache key": setting(prompt_cache_key="agents-1"),
-        "store": setting(store=True),
-        "user": setting(user="u-1"),
-        "JSON without a schema": setting(json_output=True),
-        "streaming": setting(stream=True),
-        "betas": setting(betas=("files-api-2025-04-14",)),
     },
 }  # fmt: skip
 

@@ -23,7 +23,7 @@ def test_the_table_of_what_is_lost_is_up_to_date() -> None:
     """``make docs`` writes it anew."""
     page = (DOCS / "gateway.md").read_text()
     assert page == lost.written(page)
-    assert "| top_k |  | lost | lost |" in page
+    assert "| top k |  | lost | lost |" in page
 
 
 def test_the_picture_shows_what_the_encoders_write() -> None:

@@ -6,7 +6,7 @@ that it has.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple, TypeAlias
 from zlib import crc32
 
@@ -14,6 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from interlingua.codec.arguments import parse_object
+from interlingua.testing.examples import PARAMETERS, UNKNOWN_WORD
 from interlingua.types.base import Json
 from interlingua.types.blocks import ToolUseBlock
 from interlingua.types.response import Response
@@ -36,6 +37,13 @@ FIXED = frozenset(
         ("ServerToolResultBlock", "tool_use_id"),
     }
 )
+
+
+def _another(words: Sequence[str]) -> dict[str, str]:
+    """For each word the next one, and for the last the first."""
+    return dict(zip(words, (*words[1:], words[0]), strict=True))
+
+
 # Words: what to say instead.
 SWAPS: dict[str, dict[str, str]] = {
     "stop_reason": {"end_turn": "max_tokens", "tool_use": "max_tokens", "max_tokens": "end_turn"},
@@ -43,8 +51,8 @@ SWAPS: dict[str, dict[str, str]] = {
     "detail": {"low": "high", "auto": "low", "high": "low"},
     "ttl": {"5m": "1h", "1h": "5m"},
     "media_type": {"image/png": "image/jpeg", "image/jpeg": "image/png"},
+    **{name: _another(words[:-1]) for name, words in PARAMETERS.items() if words[-1] == UNKNOWN_WORD},
     "service_tier": {},
-    "verbosity": {"low": "high", "medium": "low", "high": "low"},
 }
 # Texts: what to add, so that ids stay ids and base64 stays base64.
 BEFORE = {"data": "AAAA", "signature": "AAAA"}

@@ -32,13 +32,13 @@ frequency penalty                  no       yes     no        yes     yes     no
 presence penalty                   no       yes     no        yes     yes     no
 n                                  no       yes     no        yes     no      no
 logprobs                           no       yes     yes       yes     yes     no
-top logprobs                       no       yes     yes       yes     yes     no
 prompt cache key                   no       yes     yes       no      no      no
 store                              no       yes     yes       yes     no      no
 user                               no       yes     yes       no      no      no
 json output                        no       yes     yes       yes     yes     no
 stream                             yes      yes     yes       yes     yes     yes
 betas                              yes      no      no        no      no      yes
+top logprobs                       no       yes     yes       yes     yes     no
 output schema                      yes      yes     yes       yes     yes     yes
 output name                        no       yes     yes       no      no      yes
 output schema with optionals       ~        ~       ~         yes     yes     ~

@@ -16,6 +16,7 @@ from interlingua.codec.compiler import source_of
 from interlingua.codec.field_kinds import declared, usual_kind
 from interlingua.codec.kinds import BOOL, INT, OBJECT, REFUSED, Each, Negated, One, Texts, Vocabulary
 from interlingua.codec.ledger import Ledger
+from interlingua.codec.parameters import PARAMETERS, unsaid
 from interlingua.codec.rows import OFF_WIRE, Row, Rule, fill, instead, lost, may, must, null
 from interlingua.codec.rules import drop
 from interlingua.codec.table import Frame, Table
@@ -155,6 +156,20 @@ def test_a_row_that_forgets_a_field_is_refused() -> None:
         Table(HERE, "sort", Row(TextBlock, "words", text="said"))
     with pytest.raises(TypeError, match="colour"):
         Table(HERE, "sort", Row(UrlSource, "link", url="href", media_type=may("mime"), colour="c"))
+
+
+def test_a_parameter_that_a_protocol_lacks_is_named_in_one_table() -> None:
+    assert PARAMETERS.keys() <= declared(Request).keys()
+    named = " ".join(declared(Request).keys() - OFF_WIRE - PARAMETERS.keys())
+    request = Request(seed=1, store=True, verbosity="low")
+    frame = Frame(HERE, Row(Request, None, seed=may("grain"), elsewhere=named), **unsaid(HERE))
+    assert frame.put(request, ledger := Ledger()) == {"grain": 1}
+    assert {(loss.path, loss.reason, loss.weight) for loss in ledger.losses} == {
+        ("verbosity", "toy has no `verbosity`", "content"),
+        ("store", "toy has no `store`", "state"),
+    }
+    with pytest.raises(TypeError, match=r"store, .*verbosity missing"):
+        Frame(HERE, Row(Request, None, seed=may("grain"), elsewhere=named))
 
 
 def test_rows_of_one_type_are_told_apart_and_remember_their_tag() -> None:

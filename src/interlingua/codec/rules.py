@@ -18,7 +18,7 @@ from ..types.request import Request
 from ..types.tools import ToolDefinition
 from .ids import IdRule
 from .ledger import Ledger
-from .rows import Rule, lost
+from .rows import Rule
 from .schemas import is_strict_form, write_strict_schema
 from .stream import dump
 
@@ -38,7 +38,6 @@ __all__ = [
     "lacking",
     "mark_unasked_logprobs",
     "matching",
-    "all_lost",
     "present",
     "rule",
     "sendable",
@@ -46,16 +45,9 @@ __all__ = [
 ]
 
 Fit = Callable[[Any, Ledger], Any]
-WEIGHTS: dict[str, LossWeight] = {"prompt_cache_key": "form", "store": "state"}
-"""How much the loss of a parameter matters, where it does not change the answer."""
 WORD_CHARACTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_"
 
 # ---------------------------------------------------------------------------------------------------------- conditions
-
-
-def all_lost(dialect: str, names: str) -> dict[str, Any]:
-    """The entries of a row for fields that a protocol has no key for: using one is a loss."""
-    return {name: lost(f"{dialect} has no `{name}`", WEIGHTS.get(name, "content")) for name in names.split()}
 
 
 class Condition(NamedTuple):

@@ -322,8 +322,9 @@ class Frame:
     ``take`` gives the fields that the row knows, the rest of the object, and marks; ``put`` writes the fields.
     """
 
-    def __init__(self, dialect: str, row: Row) -> None:
-        self.table, self.row = Table(dialect, None, row), row
+    def __init__(self, dialect: str, row: Row, **common: Spec) -> None:
+        specs: dict[str, Any] = common
+        self.table, self.row = Table(dialect, None, row, **specs), row
 
     @cached_property
     def take(self) -> Callable[[Wire], Taken]:

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
+from interlingua.testing.examples import PARAMETERS
 from interlingua.types import (
     AudioBlock,
     Base64Source,
@@ -104,24 +105,8 @@ def _parameters() -> list[Sample]:
     return [
         field("model", "another-model"),
         field("max_output_tokens", 128),
-        field("temperature", 0.5),
-        field("top_p", 0.9),
-        field("top_k", 40),
-        field("stop_sequences", ("END", "STOP")),
-        field("seed", 7),
-        field("service_tier", "default"),
-        field("verbosity", "low"),
-        field("frequency_penalty", 0.5),
-        field("presence_penalty", 0.5),
-        field("n", 2),
-        field("logprobs", True),
+        *[field(name, values[0]) for name, values in PARAMETERS.items()],
         _request("top logprobs", "top_logprobs", logprobs=True, top_logprobs=3),
-        field("prompt_cache_key", "agents-1"),
-        field("store", True),
-        field("user", "u-1"),
-        field("json_output", True),
-        field("stream", True),
-        field("betas", ("beta-one", "beta-two")),
         field("output_schema", schema),
         _request("output name", "output_name", output_schema=schema, output_name="weather"),
         _request("output schema with optionals", "output_schema", output_schema=OPTIONAL),

@@ -14,7 +14,7 @@ from .meant import as_choice, as_message, as_thinking_fields, check_model
 from .messages import Message
 from .tools import Tool, ToolChoice
 
-__all__ = ["Request", "Thinking"]
+__all__ = ["Parameter", "Request", "Thinking"]
 
 TUPLES = (tuple,) * 5
 MESSAGE_TYPES = frozenset({Message})
@@ -189,6 +189,32 @@ class Request(Value, frozen=True):
             force_setattr(self, name, value)
         check_model(self.model)
         check(self)
+
+
+Parameter = Literal[
+    "tool_choice",
+    "max_output_tokens",
+    "temperature",
+    "top_p",
+    "top_k",
+    "stop_sequences",
+    "seed",
+    "thinking",
+    "metadata",
+    "service_tier",
+    "verbosity",
+    "frequency_penalty",
+    "presence_penalty",
+    "n",
+    "logprobs",
+    "top_logprobs",
+    "prompt_cache_key",
+    "store",
+    "user",
+    "json_output",
+    "betas",
+]
+"""The fields of a request that a model may refuse while it takes the rest."""
 
 
 def _several(value: Any, kind: Any = ()) -> Any:

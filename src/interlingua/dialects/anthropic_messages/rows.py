@@ -11,8 +11,9 @@ from ...codec.endings import Ending
 from ...codec.fitted_kinds import OneOf
 from ...codec.json import is_object
 from ...codec.kinds import ANY, BOOL, INT, NUMBER, OBJECT, REFUSED, STRINGS, TEXT, Each, Negated, One, Texts, Vocabulary
+from ...codec.parameters import unsaid
 from ...codec.rows import Row, Rule, fill, instead, lost, may, must, null
-from ...codec.rules import all_lost, as_json_text, as_text
+from ...codec.rules import as_json_text, as_text
 from ...codec.table import Frame, Table
 from ...codec.usage import Counts
 from ...types.base import Json
@@ -165,10 +166,8 @@ PARAMS = Frame(NAME,
         stream=may("stream", BOOL),
         service_tier=may("service_tier", TIERS),
         json_output=lost(f"{NAME} gives JSON by a schema only"),
-        output_name=lost(f"{NAME} has no `output_name`", "form"),
-        elsewhere="messages system tools tool_choice output_schema thinking metadata betas request_id",
-        **all_lost(NAME, "seed verbosity frequency_penalty presence_penalty n logprobs top_logprobs"),
-        **all_lost(NAME, "prompt_cache_key store user")),
+        elsewhere="messages system tools tool_choice output_schema thinking metadata betas request_id"),
+    **unsaid(NAME),
 )
 ANSWER = Frame(NAME,
     Row(Response, None, constants={"type": "message", "role": "assistant", "stop_sequence": None},

@@ -17,8 +17,9 @@ from ...codec.fitted_kinds import Bounded, FilledStrings, OneOf, Suffixed
 from ...codec.json import Wire, is_array, is_object
 from ...codec.kinds import ANY, OBJECT, REFUSED, By, Each, Vocabulary
 from ...codec.ledger import Ledger
+from ...codec.parameters import unsaid
 from ...codec.rows import ELSEWHERE, Row, Rule, fill, instead, lost, may, must
-from ...codec.rules import all_lost, as_text, drop
+from ...codec.rules import as_text, drop
 from ...codec.table import Frame, Table
 from ...codec.usage import Counts
 from ...types.base import Json
@@ -364,9 +365,8 @@ PARAMS = Frame(NAME,
         metadata=may("requestMetadata", By(rules.read_tags, rules.write_tags, name="an object of strings")),
         json_output=lost(f"{NAME} gives JSON by a schema only"),
         elsewhere="messages model system tools tool_choice top_k output_schema output_name thinking betas stream"
-                  " request_id",
-        **all_lost(NAME, "seed verbosity frequency_penalty presence_penalty n logprobs top_logprobs"),
-        **all_lost(NAME, "prompt_cache_key store user")),
+                  " request_id"),
+    **unsaid(NAME),
 )
 ANSWER = Frame(NAME,
     Row(Response, None, constants={"output.message.role": "assistant"},

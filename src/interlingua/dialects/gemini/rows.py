@@ -16,10 +16,10 @@ from ...codec.fitted_kinds import WHOLE, AtMostStrings, FilledOne, FilledText
 from ...codec.json import is_object
 from ...codec.kinds import BOOL, INT, NUMBER, OBJECT, OMIT, REFUSED, TEXT, By, Kind, Plain, Vocabulary
 from ...codec.ledger import Ledger
+from ...codec.parameters import unsaid
 from ...codec.rows import Row, Rule, fill, instead, lost, may, must
 from ...codec.rules import (
     LOGPROBS_ASKED,
-    all_lost,
     among,
     as_json_text,
     as_text,
@@ -370,9 +370,8 @@ PARAMS = Frame(NAME,
         thinking=may(f"{CONFIG}.thinkingConfig", FilledOne(THINKING)),
         service_tier=may("serviceTier", TIERS),
         metadata=may("labels", LABELS),
-        output_name=lost(f"{NAME} has no `output_name`", "form"),
-        elsewhere="messages system tools tool_choice model stream request_id json_output",
-        **all_lost(NAME, "betas verbosity prompt_cache_key user")),
+        elsewhere="messages system tools tool_choice model stream request_id json_output"),
+    **unsaid(NAME),
 )
 ANSWER = Frame(NAME,
     Row(Response, None, id=may("responseId"), model=may("modelVersion"),

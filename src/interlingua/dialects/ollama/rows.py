@@ -13,8 +13,9 @@ from ...codec.fitted_kinds import AtLeast
 from ...codec.json import is_object
 from ...codec.kinds import BOOL, INT, NUMBER, OBJECT, OMIT, REFUSED, STRINGS, TEXT, By, Plain, Vocabulary
 from ...codec.ledger import Ledger
+from ...codec.parameters import unsaid
 from ...codec.rows import Row, fill, instead, lost, may, must
-from ...codec.rules import LOGPROBS_ASKED, all_lost, as_json_text, as_text
+from ...codec.rules import LOGPROBS_ASKED, as_json_text, as_text
 from ...codec.table import Frame, Table
 from ...codec.usage import Counts
 from ...types.base import Json, Value
@@ -204,7 +205,6 @@ OFFERED = TOOLS.for_answers()  # schemas of offered tools are fitted all at once
 PARAMS = Frame(NAME,
     Row(Request, None, LOGPROBS_ASKED,
         model=may("model", TEXT),
-        output_name=lost(f"{NAME} has no `output_name`", "form"),
         max_output_tokens=may("options.num_predict", LIMIT),
         temperature=may("options.temperature", NUMBER),
         top_p=may("options.top_p", NUMBER),
@@ -217,8 +217,8 @@ PARAMS = Frame(NAME,
         top_logprobs=may("top_logprobs", INT),
         thinking=may("think", THINK),
         output_schema=may("format", FORMAT),
-        elsewhere="messages system tools tool_choice stream request_id json_output",
-        **all_lost(NAME, "metadata service_tier betas verbosity n prompt_cache_key store user")),
+        elsewhere="messages system tools tool_choice stream request_id json_output"),
+    **unsaid(NAME),
 )
 ANSWER = Frame(NAME,
     Row(Response, None, constants={"created_at": EPOCH, "done": True}, model=fill("model", ""),

@@ -16,6 +16,7 @@ from ...codec.json import is_array, is_object
 from ...codec.kinds import INT, NUMBER, OMIT, REFUSED, TEXT, By, Each, One, Plain, Texts, Vocabulary
 from ...codec.ledger import Ledger
 from ...codec.media_urls import MediaUrl, StoredFile, is_data_url
+from ...codec.parameters import unsaid
 from ...codec.rows import Row, fill, instead, lost, may, must, null
 from ...codec.rules import LOGPROBS_ASKED, as_json_text
 from ...codec.source import Source
@@ -344,9 +345,9 @@ PARAMS = Frame(NAME,
         prompt_cache_key=may("prompt_cache_key"),
         store=may("store"),
         user=may("user"),
-        betas=lost(f"{NAME} has no betas"),
         elsewhere="messages system tools tool_choice output_schema output_name json_output thinking metadata"
                   " request_id"),
+    **unsaid(NAME),
 )
 
 # --------------------------------------------------------------------------------------------------------- the answer

@@ -17,9 +17,10 @@ from ...codec.json import Wire, is_object
 from ...codec.kinds import BOOL, INT, NUMBER, OBJECT, OMIT, REFUSED, TEXT, By, Each, One, Texts, Vocabulary
 from ...codec.ledger import Ledger
 from ...codec.media_urls import MediaUrl, StoredFile, read_url
+from ...codec.parameters import unsaid
 from ...codec.paths import ABSENT
 from ...codec.rows import Row, Rule, fill, instead, lost, may, must
-from ...codec.rules import all_lost, as_json_text, as_text, drop
+from ...codec.rules import as_json_text, as_text, drop
 from ...codec.stream import dump
 from ...codec.table import Frame, Table
 from ...codec.together import Group, Together
@@ -314,8 +315,8 @@ PARAMS = Frame(NAME,
         store=may("store", BOOL),
         user=may("user", TEXT),
         elsewhere="messages system tools tool_choice output_schema output_name json_output thinking metadata request_id"
-                  " logprobs",
-        **all_lost(NAME, "top_k stop_sequences seed betas frequency_penalty presence_penalty n")),
+                  " logprobs"),
+    **unsaid(NAME),
 )
 ANSWER = Frame(NAME,
     Row(Response, None, constants={"object": "response", "created_at": 0, "service_tier": "default"},

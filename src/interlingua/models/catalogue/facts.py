@@ -8,33 +8,10 @@ from typing import Any, Literal
 from msgspec import Struct, structs
 
 from ...types.capabilities import AdapterCapabilities
+from ...types.request import Parameter
 
-__all__ = ["CEILINGS", "Facts", "Form", "Parameter", "capabilities", "merged"]
+__all__ = ["CEILINGS", "Facts", "Form", "capabilities", "merged"]
 
-# The fields of a request that a model may refuse while it takes the rest.
-Parameter = Literal[
-    "tool_choice",
-    "max_output_tokens",
-    "temperature",
-    "top_p",
-    "top_k",
-    "stop_sequences",
-    "seed",
-    "thinking",
-    "metadata",
-    "service_tier",
-    "verbosity",
-    "frequency_penalty",
-    "presence_penalty",
-    "n",
-    "logprobs",
-    "top_logprobs",
-    "prompt_cache_key",
-    "store",
-    "user",
-    "json_output",
-    "betas",
-]
 Form = Literal["adaptive", "budget", "effort", "level", "toggle"]
 
 

@@ -13,7 +13,8 @@ from functools import lru_cache
 
 from msgspec import Struct
 
-from .facts import Facts, Parameter, merged
+from ...types.request import Parameter
+from .facts import Facts, merged
 
 __all__ = ["FAMILIES", "Family", "Recorded", "family_facts", "home"]
 

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 from msgspec.structs import replace
 
+from interlingua.testing.examples import PARAMETERS
 from interlingua.testing.samples import FOREIGN
 from interlingua.testing.strategies.blocks import (
     CACHES,
@@ -179,32 +180,17 @@ def _settings(dialect: str | None) -> dict[str, SearchStrategy[Any]]:
     """Every field of a request but its messages and the choice among its tools."""
     offered = st.lists(tools(dialect), max_size=3, unique_by=lambda tool: getattr(tool, "name", ""))
     return {
+        **{name: st.sampled_from(values) for name, values in PARAMETERS.items()},
         "model": st.sampled_from(["m", "claude-x", "gpt-x"]),
         "system": st.lists(system_blocks(), max_size=3).map(tuple),
         "tools": offered.map(tuple),
         "max_output_tokens": st.integers(5_000, 99_999),
-        "temperature": st.sampled_from([0, 0.5, 1, 1.5]),
-        "top_p": st.sampled_from([0.1, 1]),
-        "top_k": st.integers(1, 99),
         "stop_sequences": st.lists(texts(empty=False), min_size=1, max_size=3).map(tuple),
-        "seed": st.integers(0, 99),
         "output_schema": st.sampled_from([STRICT, LOOSE]),
         "output_name": st.sampled_from(["city", "no name!"]),
         "thinking": thinking(),
         "metadata": st.sampled_from([{"user_id": "u"}, {"team": "blue"}, {"user_id": "u", "team": "blue"}]),
-        "service_tier": st.sampled_from(["auto", "default", "flex", "priority", "unheard-of"]),
-        "verbosity": st.sampled_from(["low", "medium", "high", "unheard-of"]),
-        "frequency_penalty": st.sampled_from([0, 0.5]),
-        "presence_penalty": st.sampled_from([0, -0.5]),
-        "n": st.integers(1, 3),
-        "logprobs": st.booleans(),
         "top_logprobs": st.integers(0, 5),
-        "prompt_cache_key": st.just("agents-1"),
-        "store": st.booleans(),
-        "user": st.just("u-1"),
-        "json_output": st.booleans(),
-        "betas": st.just(("beta-one", "beta-two")),
-        "stream": st.booleans(),
         "extras": residue(dialect),
     }
 
