@@ -18,11 +18,12 @@ def test_the_page_runs(capsys, monkeypatch):
     for code in BLOCKS:
         exec(compile(code, "docs/tools.md", "exec"), vars(page))
         said.append(capsys.readouterr().out)
-    assert len(said) == 5
+    assert len(said) == 6
     assert "1 sunny day(s) in Lyon, FR, in C" in said[0]
     assert "/tmp/a is gone" in said[1]
     assert "only below /tmp" in said[1]
     assert "Nothing found.\nlibrarian ses_" in said[2]
-    assert "contents of a" in said[3]
-    assert "ran 1 + 1" in said[3]
-    assert "text='3'" in said[4]
+    assert "web_search_20250305" in said[3]
+    assert "contents of a" in said[4]
+    assert "ran 1 + 1" in said[4]
+    assert "text='3'" in said[5]

@@ -42,7 +42,9 @@ MADE = {"web_search": web_search(), "web_fetch": web_fetch(), "code_execution": 
 
 def written(name: str, *tools: Any) -> tuple[Any, list[tuple[str, str]]]:
     encoded = dialect(name).encode_request(Request([Message("user", "?")], "m", tools=tools))
-    losses = [(loss.path, loss.reason) for loss in encoded.losses if loss.path.startswith("tools")]
+    losses = [
+        (loss.path, loss.reason) for loss in encoded.losses if loss.path.startswith("tools") and loss.weight != "form"
+    ]
     return encoded.body.get("tools"), losses
 
 
@@ -66,6 +68,9 @@ def test_a_tool_of_one_provider_becomes_that_of_another(tool: str, source: str, 
     assert (said in tools) is (said is not None)
     told = [] if said else [("tools/1", f"{target} has no hosted tool like {tool}")]
     assert [loss for loss in losses if loss[0].startswith("tools/1")] == told
+    request = Request([Message("user", "?")], "m", tools=[ServerTool(source, WORDS[source][tool])])
+    form = [loss.path for loss in dialect(target).encode_request(request).losses if loss.weight == "form"]
+    assert ("tools/0" in form) is (said is not None and source != target), "another provider's tool is declared"
 
 
 def test_settings_go_along_where_there_is_a_word_for_them() -> None:
@@ -86,13 +91,13 @@ def test_settings_go_along_where_there_is_a_word_for_them() -> None:
     tools, losses = written("openai-responses", tool)
     assert tools == [{"type": "web_search", "filters": {"allowed_domains": ["a.example"]}, "user_location": place}]
     assert losses == [
-        (f"tools/0/{key}", "web_search of openai-responses has no such setting")
+        (f"tools/0/raw/{key}", "web_search of openai-responses has no such setting")
         for key in ("blocked_domains", "max_uses")
     ]
     tools, losses = written("gemini", tool)
     assert tools == [{"googleSearch": {"excludeDomains": ["b.example"]}}]
     assert [path for path, _ in losses] == [
-        f"tools/0/{key}" for key in ("allowed_domains", "user_location", "max_uses")
+        f"tools/0/raw/{key}" for key in ("allowed_domains", "user_location", "max_uses")
     ]
 
 
@@ -105,7 +110,7 @@ def test_settings_of_a_provider_are_translated_or_told() -> None:
     }
     tools, losses = written("anthropic-messages", ServerTool("openai-responses", theirs))
     assert tools == [{**WORDS["anthropic-messages"]["web_search"], "allowed_domains": ["a.example"]}]
-    assert [path for path, _ in losses] == ["tools/0/filters.odd", "tools/0/search_context_size"]
+    assert [path for path, _ in losses] == ["tools/0/raw/filters/odd", "tools/0/raw/search_context_size"]
     body = {"model": "m", "input": "?", "tools": [theirs]}
     home = dialect("openai-responses")
     assert home.encode_request(home.decode_request(body)).body == body, "nothing changes at home"

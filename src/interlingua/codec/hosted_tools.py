@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -114,31 +115,48 @@ def _chosen(choice: ToolChoice, renamed: Mapping[str, str | None], dialect: str,
 
 
 def _translated(tool: ServerTool, dialect: str, rows_of: Known, ledger: Ledger) -> Tool | None:
-    if tool.dialect == dialect or (found := _meant(tool, rows_of)) is None:
+    if tool.dialect == dialect or (meaning := _meaning(tool, rows_of)) is None:
         return tool
-    name, values, others = found
+    name, settings = meaning
     row = next((row for row in rows_of(dialect) if row.name == name), None)
     if row is None:
         ledger.lose("dropped", f"{dialect} has no hosted tool like {name}")
         return None
-    for key in (*others, *(key for key in values if key not in row.settings)):
-        ledger.lose("dropped", f"{name} of {dialect} has no such setting", key)
-    return ServerTool(dialect, row.written({key: values[key] for key in values if key in row.settings}))
+    for setting in settings:
+        if setting.name not in row.settings:
+            ledger.lose("dropped", f"{name} of {dialect} has no such setting", "raw", *setting.path)
+    if tool.dialect != ANY:
+        ledger.lose_form(
+            "approximated", f"{name} of {tool.dialect} was sent as {name} of {dialect}: each provider runs its own"
+        )
+    return ServerTool(dialect, row.written({each.name: each.value for each in settings if each.name in row.settings}))
 
 
-def _meant(tool: ServerTool, rows_of: Known) -> tuple[str, dict[str, Json], list[str]] | None:
-    """Our name of a tool, its settings in our words, and the keys that we have no word for."""
+class Setting(NamedTuple):
+    """A setting of a hosted tool: our name, empty if we have none, its value, and where it stands in the tool."""
+
+    name: str
+    value: Json
+    path: tuple[str, ...]
+
+
+def _meaning(tool: ServerTool, rows_of: Known) -> tuple[str, list[Setting]] | None:
+    """Our name of a tool, and its settings."""
     if tool.dialect == ANY:
         values = dict(tool.raw) if is_object(tool.raw) else {}
-        return str(values.pop("name", "")), values, []
+        name = str(values.pop("name", ""))
+        return name, [Setting(key, value, (key,)) for key, value in values.items()]
     for row in rows_of(tool.dialect):
         body = row.body_of(tool.raw)
         if body is not None:
             usual = row.body_of(row.wire) or {}
-            leaves = {path: value for path, value in _leaves(body, row) if value != _at(usual, path)}
             ours = {path: name for name, path in row.settings.items()}
-            known = {ours[path]: value for path, value in leaves.items() if path in ours}
-            return row.name, known, [path for path in leaves if path not in ours]
+            above = () if "type" in row.wire else tuple(row.wire)
+            return row.name, [
+                Setting(ours.get(path, ""), value, (*above, *path.split(".")))
+                for path, value in _leaves(body, row)
+                if value != _at(usual, path)
+            ]
     return None
 
 

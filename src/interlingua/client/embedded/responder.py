@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from ...codec.fold import unfold
 from ...dialects import Dialect, dialect
 from ...errors import AdapterError
-from ...types.events import Event, TextDelta
+from ...types.events import Event, TextDelta, UsageUpdate
 from ...types.request import Request
 from ...types.response import Response
 from ..transport.memory import Answer, Handler
@@ -130,11 +130,20 @@ def whole(codec: Dialect, request: Request, answer: Response) -> bytes:
 def stream_bytes(codec: Dialect, request: Request, answer: Response) -> Iterator[bytes]:
     """The stream, one chunk for each event that has bytes."""
     encoder = codec.stream_encoder(request)
-    for event in word_by_word(unfold(answer)):
+    for event in word_by_word(_events(answer)):
         if chunk := encoder.feed(event):
             yield chunk
     if chunk := encoder.close():
         yield chunk
+
+
+def _events(answer: Response) -> Iterator[Event]:
+    """The events of an answer. The tokens of the prompt are told at the start, as Messages does in its first event."""
+    events = unfold(answer)
+    yield next(events)
+    if answer.usage is not None:
+        yield UsageUpdate(replace(answer.usage, output_tokens=0, reasoning_tokens=0))
+    yield from events
 
 
 def word_by_word(events: Iterable[Event]) -> Iterator[Event]:
