@@ -9,6 +9,7 @@ import pytest
 from interlingua.codec.fitted_kinds import AtLeast, Bounded, FilledStrings, Suffixed
 from interlingua.codec.kinds import ANY, Each
 from interlingua.codec.ledger import Ledger
+from interlingua.codec.marks import kept
 from interlingua.codec.rows import OFF_WIRE, Row, fill, lost, may, must
 from interlingua.codec.table import Frame, Table
 from interlingua.types import (
@@ -43,7 +44,7 @@ PARAMS = Frame(HERE, Row(Request, None,
 def test_what_lies_outside_is_written_back_as_it_came(wire: Any) -> None:
     fields, rest, marks = PARAMS.take(wire)
     assert (fields, rest, marks) == PARAMS.interpret_take(wire)
-    request = Request(**fields, **PARAMS.kept(rest, marks))
+    request = Request(**fields, **kept(PARAMS.table.dialect, rest, marks))
     ledger = Ledger()
     written = PARAMS.put(request, ledger)
     for key, value in rest.items():

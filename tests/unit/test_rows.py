@@ -16,6 +16,7 @@ from interlingua.codec.compiler import source_of
 from interlingua.codec.field_kinds import declared, usual_kind
 from interlingua.codec.kinds import BOOL, INT, OBJECT, REFUSED, Each, Negated, One, Texts, Vocabulary
 from interlingua.codec.ledger import Ledger
+from interlingua.codec.marks import kept
 from interlingua.codec.parameters import PARAMETERS, unsaid
 from interlingua.codec.rows import OFF_WIRE, Row, Rule, fill, instead, lost, may, must, null
 from interlingua.codec.rules import drop
@@ -239,7 +240,7 @@ def test_other_keys_of_a_frame() -> None:
     for wire in ({}, {"age": "1"}, {"time": "1"}, {"time": "1", "x": 2}, {"age": None, "time": "1"}, {"time": 3}):
         fields, rest, marks = frame.take(wire)
         assert (fields, rest, marks) == frame.interpret_take(wire)
-        value = CacheMark(**fields, **frame.kept(rest, marks))
+        value = CacheMark(**fields, **kept(frame.table.dialect, rest, marks))
         assert frame.put(value, Ledger()) | rest == wire
 
 
@@ -327,9 +328,9 @@ PARAMS = Frame(HERE, Row(Request, None, model=may("who"), max_output_tokens=may(
 )
 def test_a_frame_takes_what_it_knows(wire: Any) -> None:
     fields, rest, marks = PARAMS.take(wire)
-    request = Request(**fields, **PARAMS.kept(rest, marks))
+    request = Request(**fields, **kept(PARAMS.table.dialect, rest, marks))
     slow_fields, slow_rest, slow_marks = PARAMS.row.take_apart(wire)
-    assert request == Request(**slow_fields, **PARAMS.kept(slow_rest, slow_marks))
+    assert request == Request(**slow_fields, **kept(PARAMS.table.dialect, slow_rest, slow_marks))
     written = PARAMS.put(request, Ledger())
     for key, value in request.extras.get(HERE, {}).items():
         written[key] = {**value, **written.get(key, {})} if isinstance(value, dict) else value

@@ -11,11 +11,9 @@ import re
 from collections.abc import Collection, Iterable, Mapping
 
 from ..types.base import Json
-from .json import is_array, is_object
+from .json import Wire, is_array, is_object
 
 __all__ = ["KeySpelling"]
-
-Wire = dict[str, Json]
 
 
 class KeySpelling:

@@ -11,12 +11,11 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ..types.base import Json
+from .json import Wire
 from .kinds import OMIT, REFUSED
 from .paths import ABSENT, find, put, remove
 
 __all__ = ["put_keys", "take_keys"]
-
-Wire = dict[str, Json]
 
 
 def take_keys(field: Any, rest: Wire, into: dict[str, Any], marks: Wire) -> None:

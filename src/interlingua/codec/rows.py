@@ -33,6 +33,7 @@ from msgspec import NODEFAULT, Struct
 from ..types.base import Json
 from ..types.loss import LossKind, LossWeight
 from .field_kinds import Accepted, Declared, declared, usual_kind
+from .json import Wire
 from .kinds import ANY, OMIT, REFUSED, Kind
 from .ledger import Ledger, weigh
 from .other_keys import put_keys, take_keys
@@ -41,7 +42,6 @@ from .together import Together, put_together, take_together
 
 __all__ = ["Field", "Row", "Rule", "Spec", "fill", "instead", "lost", "may", "must", "null"]
 
-Wire = dict[str, Json]
 OFF_WIRE = frozenset({*"extras forms incomplete native_ids annotations output stopped stopped_reason".split()})
 """Fields that no row has: the engine's own, and those that are on no wire."""
 NO_MARKS: Mapping[str, Json] = {}

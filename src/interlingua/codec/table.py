@@ -243,13 +243,9 @@ class Table:
         value = row.type(**fields)
         if len(self.by_type[row.type]) > 1 and self.row_for(value) is not row:
             marks["tag"] = row.tag
-        value = replace(value, **self.kept(rest, marks)) if rest or marks else value
+        value = replace(value, **kept(self.dialect, rest, marks)) if rest or marks else value
         broken = [rule.field for rule in self.rules(row) if not rule.holds(value)]
-        return replace(value, **self.kept(rest, {**marks, "verbatim": broken})) if broken else value
-
-    def kept(self, rest: Wire, marks: Wire) -> dict[str, Any]:
-        """The ``extras`` and ``forms`` of a value: only what there is to keep."""
-        return kept(self.dialect, rest, marks)
+        return replace(value, **kept(self.dialect, rest, {**marks, "verbatim": broken})) if broken else value
 
     def marks(self, value: Any) -> Mapping[str, Json]:
         """What this dialect remembers about the shape and spelling of a value."""
@@ -354,10 +350,6 @@ class Frame:
         """Write what always says the same, unless residue says otherwise or the wire lacked it, as marks say."""
         writer: Callable[[Wire, Mapping[str, Json]], None] = compiler().compile_constants(self.table, self.row)
         return writer
-
-    def kept(self, rest: Wire, marks: Wire) -> dict[str, Any]:
-        """The ``extras`` and ``forms`` of a value: only what there is to keep."""
-        return self.table.kept(rest, marks)
 
 
 def _may_write(other: Row, row: Row) -> bool:

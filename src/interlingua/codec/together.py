@@ -11,13 +11,12 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from ..types.base import Json
+from .json import Wire
 from .kinds import OMIT, REFUSED
 from .ledger import Ledger
 from .paths import ABSENT, find, merge, put, remove
 
 __all__ = ["Group", "Together", "put_together", "take_together"]
-
-Wire = dict[str, Json]
 
 
 class Group:

@@ -28,7 +28,7 @@ from .answers import BARE, unreadable
 from .base import Dialect, Headers, StreamDecoder, StreamEncoder
 from .error_bodies import WireErrors
 from .hosted_tools import HostedTool, hosted_here
-from .incomplete import cut_answer, cut_history
+from .incomplete import Shortened, cut_answer, cut_history
 from .issuer import issued_by
 from .joining import joined_history
 from .json import Wire, is_object
@@ -90,24 +90,31 @@ class WireDialect(Dialect):
     # ------------------------------------------------------------------------------------------------------ the verbs
 
     def encode_request(self, request: Request, target: Target | None = None) -> Encoded:
-        if (cut := cut_history(request.messages, self.name)) is not None:
-            return cut.complete_losses(self.encode_request(replace(request, messages=cut.value), target))
-        if self.text_join != "apart" and (one := joined_history(request.messages, self.name, self.text_join)):
-            return one.complete_losses(self._write_asked(replace(request, messages=one.value), target))
-        return self._write_asked(request, target)
-
-    def _write_asked(self, request: Request, target: Target | None) -> Encoded:
-        """A request without the tools and the schema that the protocol has no word for."""
+        messages, done = self._writable_history(request.messages)
+        if done:
+            request = replace(request, messages=tuple(messages))
         if (ours := hosted_here(request, self.name, _hosted_of)) is not None:
-            return ours.complete_losses(self._write_narrowed(ours.value, target))
-        return self._write_narrowed(request, target)
-
-    def _write_narrowed(self, request: Request, target: Target | None) -> Encoded:
-        if self.unsupported_choices and (fewer := narrow(request, self.name, self.unsupported_choices)) is not None:
-            return fewer.complete_losses(self._write_narrowed(fewer.value, target))
+            request, done = ours.value, [*done, ours]
+        while self.unsupported_choices and (fewer := narrow(request, self.name, self.unsupported_choices)) is not None:
+            request, done = fewer.value, [*done, fewer]
         if request.output_schema is None:
-            return self.functions.write_request(request, target, self.provider)
-        return forcing(lambda asked: self.functions.write_request(asked, target, self.provider), request, target)
+            encoded = self.functions.write_request(request, target, self.provider)
+        else:
+            encoded = forcing(lambda asked: self.functions.write_request(asked, target, self.provider), request, target)
+        for step in reversed(done):
+            encoded = step.complete_losses(encoded)
+        return encoded
+
+    def _writable_history(self, messages: Sequence[Message]) -> tuple[Sequence[Message], list[Shortened[Any]]]:
+        """The history without what was cut off, texts of other protocols joined; and what was done to it, in order."""
+        done: list[Shortened[Any]] = []
+        if (cut := cut_history(messages, self.name)) is not None:
+            messages = cut.value
+            done.append(cut)
+        if self.text_join != "apart" and (one := joined_history(messages, self.name, self.text_join)) is not None:
+            messages = one.value
+            done.append(one)
+        return messages, done
 
     def decode_request(
         self,
@@ -165,11 +172,11 @@ class WireDialect(Dialect):
         return renewed
 
     def encode_messages(self, messages: Sequence[Message], target: Target | None = None) -> Encoded:
-        if (cut := cut_history(messages, self.name)) is not None:
-            return cut.complete_losses(self.encode_messages(cut.value, target))
-        if self.text_join != "apart" and (one := joined_history(messages, self.name, self.text_join)):
-            return one.complete_losses(self._part(self.functions.write_messages, one.value, target))
-        return self._part(self.functions.write_messages, messages, target)
+        writable, done = self._writable_history(messages)
+        encoded = self._part(self.functions.write_messages, writable, target)
+        for step in reversed(done):
+            encoded = step.complete_losses(encoded)
+        return encoded
 
     def encode_system(self, system: Sequence[Block], target: Target | None = None) -> Encoded:
         placed = [(("system", index), block) for index, block in enumerate(system)]

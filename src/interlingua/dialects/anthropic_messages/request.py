@@ -15,7 +15,7 @@ from ...codec.history import PLACEHOLDER, has_calls, leading_system, stub_tools
 from ...codec.json import is_array, is_dict
 from ...codec.kinds import REFUSED
 from ...codec.ledger import Ledger
-from ...codec.marks import marks
+from ...codec.marks import kept, marks
 from ...codec.paths import leave, merge
 from ...codec.schemas import is_strict_form, write_strict_schema
 from ...types.base import Json
@@ -45,7 +45,7 @@ def read_request(
     read_lists(rest, fields, marks)
     read_settings(rest, fields, marks)
     mark_refused(body, fields, marks)
-    return Request(**fields, **PARAMS.kept(rest, marks))
+    return Request(**fields, **kept(NAME, rest, marks))
 
 
 def read_outside(

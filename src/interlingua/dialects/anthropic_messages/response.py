@@ -12,7 +12,7 @@ from ...codec.answers import answer_of
 from ...codec.incomplete import declare_last_call, mark_cut_call
 from ...codec.json import is_array, is_object
 from ...codec.ledger import Ledger
-from ...codec.marks import marks
+from ...codec.marks import kept, marks
 from ...codec.offered_tools import is_plainly_offered
 from ...codec.paths import merge
 from ...codec.schemas import restorer
@@ -45,7 +45,7 @@ def read_response(
     if calls and request is not None:
         blocks = restored(blocks, request)
     ENDING.read(fields, rest, marks, calls=calls)
-    return mark_cut_call(Response(tuple(blocks), **fields, **ANSWER.kept(rest, marks)))
+    return mark_cut_call(Response(tuple(blocks), **fields, **kept(NAME, rest, marks)))
 
 
 def restored(blocks: list[Any], request: Request) -> list[Any]:

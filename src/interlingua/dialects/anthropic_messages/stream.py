@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from ...codec.arguments import parse_object
 from ...codec.framing import SseDecoder
 from ...codec.json import is_dict
+from ...codec.marks import kept
 from ...codec.schemas import restorer
 from ...codec.stream import NOT_JSON, FrameDecoder, decode_frame
 from ...errors import ParseError
@@ -282,7 +283,7 @@ class Decoder(FrameDecoder):
         fields, rest, marks = ANSWER.take(self.envelope)
         rest.pop("content", None)
         ENDING.read(fields, rest, marks, calls=ToolUseBlock in map(type, content))
-        return Response(content, **fields, **ANSWER.kept(rest, marks))
+        return Response(content, **fields, **kept(NAME, rest, marks))
 
 
 EVENTS: dict[Json, Any] = {

@@ -22,7 +22,7 @@ from ...codec.history import PLACEHOLDER, has_calls, leading_system, stub_tools
 from ...codec.json import Wire, is_array, is_object
 from ...codec.kinds import REFUSED
 from ...codec.ledger import Ledger
-from ...codec.marks import marks
+from ...codec.marks import kept, marks
 from ...codec.output import read_name, write_schema_name
 from ...codec.paths import leave, merge
 from ...codec.schemas import is_strict_form, write_strict_schema
@@ -94,7 +94,7 @@ def read_request(body: Wire, model: str | None, stream: bool | None, provider: s
         for key, left in zip(NATIVE, (native, output), strict=True):
             if is_object(rest.get(key)) and rest[key]:
                 leave(rest, key, left)
-    return Request(**fields, **PARAMS.kept(rest, mark))
+    return Request(**fields, **kept(NAME, rest, mark))
 
 
 def read_history(rest: Wire, fields: dict[str, Any], mark: Wire, provider: str | None) -> None:

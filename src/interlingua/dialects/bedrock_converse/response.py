@@ -14,7 +14,7 @@ from ...codec.answers import answer_of
 from ...codec.incomplete import LIMITS, declare_last_call, mark_cut_call
 from ...codec.json import Wire, is_object
 from ...codec.ledger import Ledger
-from ...codec.marks import marks
+from ...codec.marks import kept, marks
 from ...codec.offered_tools import is_plainly_offered
 from ...codec.paths import merge
 from ...codec.schemas import restorer
@@ -43,7 +43,7 @@ def read_response(
     if calls and request is not None:
         fields["content"] = restored(fields["content"], request)
     read_end(fields, rest, mark, calls=calls)
-    return mark_cut_call(Response(**fields, **ANSWER.kept(rest, mark)))
+    return mark_cut_call(Response(**fields, **kept(NAME, rest, mark)))
 
 
 def restored(blocks: tuple[Block, ...], request: Request) -> tuple[Block, ...]:

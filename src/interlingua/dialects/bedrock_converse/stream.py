@@ -19,6 +19,7 @@ from ...codec.framing import Frame
 from ...codec.framing.known_events import EventNames, KnownEvents
 from ...codec.json import Wire, is_array, is_object
 from ...codec.kinds import REFUSED
+from ...codec.marks import kept
 from ...codec.schemas import restorer
 from ...codec.stream import NOT_JSON, FrameDecoder, decode_frame
 from ...codec.tool_names import original_names
@@ -41,7 +42,7 @@ from ...types.response import Response
 from .errors import decode_frame_error
 from .facts import NAME
 from .response import read_end
-from .rows import ANSWER, ANSWER_BLOCKS, CITATIONS, USAGE
+from .rows import ANSWER_BLOCKS, CITATIONS, USAGE
 
 read_block = ANSWER_BLOCKS.read
 MALFORMED = (*NOT_JSON, KeyError, TypeError, AttributeError, ValueError, IndexError, StopIteration)
@@ -304,7 +305,7 @@ class Decoder(FrameDecoder):
         fields: dict[str, Any] = {}
         mark: Wire = {}
         read_end(fields, rest, mark, calls=ToolUseBlock in map(type, content))
-        return Response(content, **fields, **ANSWER.kept(rest, mark))
+        return Response(content, **fields, **kept(NAME, rest, mark))
 
 
 def _says(wire: Json) -> bool:

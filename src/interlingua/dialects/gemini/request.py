@@ -21,7 +21,7 @@ from ...codec.history import PLACEHOLDER, leading_system
 from ...codec.json import is_array, is_object
 from ...codec.kinds import REFUSED
 from ...codec.ledger import Ledger
-from ...codec.marks import marks
+from ...codec.marks import kept, marks
 from ...codec.output import wants_json
 from ...codec.paths import leave, merge
 from ...codec.rules import mark_unasked_logprobs
@@ -60,7 +60,7 @@ def read_request(body: Wire, model: str | None, stream: bool | None, provider: s
             leave(rest, "toolConfig", config)
             if ToolDefinition not in map(type, fields.get("tools", ())):
                 mark.setdefault("verbatim", []).append("tool_choice alone")
-    return Request(**fields, **PARAMS.kept(rest, mark))
+    return Request(**fields, **kept(NAME, rest, mark))
 
 
 def take_params(body: Wire) -> tuple[dict[str, Any], Wire, Wire]:

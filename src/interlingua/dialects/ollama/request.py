@@ -22,7 +22,7 @@ from msgspec.structs import replace
 from ...codec.history import is_plain, leading_system
 from ...codec.json import is_array, is_object
 from ...codec.ledger import Ledger, is_blank
-from ...codec.marks import marks
+from ...codec.marks import kept, marks
 from ...codec.output import wants_json
 from ...codec.paths import merge
 from ...codec.rules import mark_unasked_logprobs
@@ -69,7 +69,7 @@ def read_request(body: Wire, model: str | None, stream: bool | None, provider: s
     else:
         fields["stream"] = stream is not False
         marks["stream"] = {"sent": [rest.pop("stream")] if "stream" in rest else [], "meant": fields["stream"]}
-    return Request(**fields, **PARAMS.kept(rest, marks))
+    return Request(**fields, **kept(NAME, rest, marks))
 
 
 def read_prompt(rest: Wire, fields: dict[str, Any], provider: str | None) -> None:

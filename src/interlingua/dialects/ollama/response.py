@@ -16,7 +16,7 @@ from ...codec.answers import answer_of
 from ...codec.incomplete import has_whole_calls
 from ...codec.json import is_object
 from ...codec.ledger import Ledger
-from ...codec.marks import marks
+from ...codec.marks import kept, marks
 from ...codec.paths import merge
 from ...codec.schemas import restorer
 from ...types.base import Json
@@ -62,7 +62,7 @@ def read_response(
     if calls and (restore := restorer(request, texts=False)) is not None:
         blocks = [restore(block) if type(block) is ToolUseBlock else block for block in blocks]
     read_end(fields, rest, marks, calls=calls)
-    return Response(tuple(blocks), **fields, **ANSWER.kept(rest, marks))
+    return Response(tuple(blocks), **fields, **kept(NAME, rest, marks))
 
 
 def is_prompted(body: Wire) -> bool:

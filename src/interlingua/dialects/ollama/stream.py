@@ -20,7 +20,7 @@ from ...codec.framing import NdjsonDecoder, encode_ndjson
 from ...codec.incomplete import CUT_BLOCK, is_left_out
 from ...codec.json import is_array, is_object
 from ...codec.ledger import Ledger
-from ...codec.marks import marks
+from ...codec.marks import kept, marks
 from ...codec.schemas import restorer
 from ...codec.stream import NOT_JSON, FrameDecoder, GrammaticalEncoder, decode_frame, dump, lengthen
 from ...errors import AdapterError
@@ -223,7 +223,7 @@ class Decoder(FrameDecoder):
         fields, rest, marks = ANSWER.take(envelope)
         marks |= self.marks
         read_end(fields, rest, marks, calls=any(type(block) is ToolUseBlock for block in self.fold.blocks))
-        return Response(**fields, **ANSWER.kept(rest, marks))
+        return Response(**fields, **kept(NAME, rest, marks))
 
 
 # -------------------------------------------------------------------------------------------------------------- writing

@@ -19,7 +19,7 @@ from ...codec.history import leading_system
 from ...codec.json import is_array, is_object
 from ...codec.kinds import REFUSED
 from ...codec.ledger import Ledger
-from ...codec.marks import marks
+from ...codec.marks import kept, marks
 from ...codec.output import SCHEMA_NAME, read_name, wants_json, write_schema_name
 from ...codec.paths import leave, merge
 from ...codec.rules import mark_unasked_logprobs
@@ -61,7 +61,7 @@ def read_request(body: Wire, model: str | None, stream: bool | None, provider: s
         read_thinking(rest, fields, marks)
         read_format(rest, fields, marks)
     read_stream_options(rest, fields, marks)
-    request = Request(**fields, **PARAMS.kept(rest, marks))
+    request = Request(**fields, **kept(NAME, rest, marks))
     verbatim = [rule.field for rule in PARAMS.row.rules if not rule.holds(request)]
     if request.tool_choice is not None and not request.tools:
         verbatim.append("tool_choice")

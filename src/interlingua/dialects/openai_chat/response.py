@@ -81,7 +81,7 @@ def read_answer(wire: Json, request: Request | None) -> Response:
             del rest["usage"]
     elif "usage" in rest:
         marks["no usage"] = [rest.pop("usage")]
-    return mark_cut_call(Response(**fields, **ANSWER.kept(rest, marks)))
+    return mark_cut_call(Response(**fields, **kept(NAME, rest, marks)))
 
 
 def restored(blocks: tuple[Block, ...], request: Request) -> tuple[Block, ...]:

@@ -13,7 +13,7 @@ from typing import Any
 from ...codec.history import PLACEHOLDER, is_plain, leading_system
 from ...codec.json import Wire, is_array, is_object
 from ...codec.ledger import Ledger
-from ...codec.marks import marks
+from ...codec.marks import kept, marks
 from ...codec.output import SCHEMA_NAME, read_name, wants_json, write_schema_name
 from ...codec.paths import leave, merge
 from ...codec.schemas import is_strict_form, write_strict_schema
@@ -54,7 +54,7 @@ def read_request(body: Wire, model: str | None, stream: bool | None, provider: s
         fields["thinking"] = THINKING.read(rest.pop("reasoning"))
     if "text" in rest and is_object(rest["text"]):
         read_format(rest, fields, mark)
-    return Request(**fields, **PARAMS.kept(rest, mark))
+    return Request(**fields, **kept(NAME, rest, mark))
 
 
 def read_conversation(rest: Wire, fields: dict[str, Any], mark: Wire, provider: str | None) -> None:

@@ -20,6 +20,7 @@ from msgspec.structs import replace
 from ...codec.framing import SseDecoder
 from ...codec.json import Wire, is_object
 from ...codec.kinds import REFUSED
+from ...codec.marks import kept
 from ...codec.stream import NOT_JSON, FrameDecoder, decode_frame
 from ...errors import AdapterError
 from ...types.base import Json
@@ -330,7 +331,7 @@ class Decoder(FrameDecoder):
         ended = finished or rest.get("status") == FAILED
         read_ending(fields, rest, mark, self.content(), self.provider, ended=ended)
         fields.pop("error", None)
-        return Response(**fields, **ANSWER.kept(rest, mark))
+        return Response(**fields, **kept(NAME, rest, mark))
 
 
 def _text(wire: Wire) -> str:
