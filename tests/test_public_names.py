@@ -108,6 +108,12 @@ def test_type_checkers_see_the_same_names() -> None:
     assert stub_names() == vars(interlingua)["_MODULES"]
 
 
+def test_type_checkers_see_what_a_star_imports() -> None:
+    tree = ast.parse(Path(interlingua.__file__).with_suffix(".pyi").read_text(encoding="utf-8"))
+    (names,) = [node.value for node in tree.body if isinstance(node, ast.AnnAssign) and node.value]
+    assert ast.literal_eval(names) == interlingua.__all__
+
+
 ALIASES = ("behaviour", "bus", "catalogue", "embedded", "providers")
 
 

@@ -169,4 +169,29 @@ from .types import (
 )
 
 __version__: str
-__all__: list[str]
+__all__: list[str] = [
+    "AdapterCapabilities", "AdapterConfig", "AdapterError", "ApprovalAsked", "ApprovalGiven", "ApprovalRefused",
+    "AsyncClient", "AsyncMap", "AudioBlock", "Auth", "AuthError", "Base64Source", "Behaviour", "Block", "BlockBase",
+    "BlockComplete", "BlockStart", "CacheMark", "CancelledError", "Catalogue", "Citation", "CitationDelta",
+    "Client", "ConfigError", "ContextOverflowError", "DIALECTS", "Dialect", "DocumentBlock", "Encoded",
+    "ErrorClass", "Event", "EventBase", "FetchLimits", "FileSource", "ImageBlock", "InvalidRequestError", "Json",
+    "JsonBlock", "JsonStore", "Limiter", "Limits", "Loss", "LossKind", "LossWeight", "LossyTranslation",
+    "MapReport", "MapResult", "McpTools", "Message", "MessageComplete", "MessageStart", "NetworkError",
+    "NotConfigured", "OpaqueBlock", "Origin", "OutputError", "OutputType", "OverloadedError", "PROVIDERS",
+    "ParseError", "Preset", "Price", "Pricing", "Provider", "ProviderAdapter", "ProviderManager", "RateLimitError",
+    "RedactedThinkingBlock", "RefusalBlock", "RelayStream", "Relayed", "Request", "RequestTimeoutError", "Response",
+    "Retry", "Role", "Router", "Secret", "ServerError", "ServerTool", "ServerToolResultBlock", "ServerToolUseBlock",
+    "Session", "SessionEvent", "Source", "SqliteStore", "StepEnd", "StepStart", "StopReason", "StoreError",
+    "StreamDecoder", "StreamEncoder", "StreamGrammar", "StreamTranslation", "SwapPlan", "SyncMap",
+    "SyncRelayStream", "SyncSession", "Target", "TextBlock", "TextDelta", "TextSource", "Thinking", "ThinkingBlock",
+    "ThinkingDelta", "TokenUsage", "Tool", "ToolAnnotations", "ToolChoice", "ToolContext", "ToolDefinition",
+    "ToolEvent", "ToolFailure", "ToolOutput", "ToolResult", "ToolResultBlock", "ToolStart", "ToolStateError",
+    "ToolUseBlock", "ToolUseEnd", "ToolUseInputDelta", "ToolUseStart", "Toolbox", "Unknown", "UrlSource",
+    "UsageUpdate", "Value", "VideoBlock", "WireError", "audio", "build_tool_results", "code_execution", "connect",
+    "connect_sync", "decode_stream", "detect_dialect", "dialect", "document", "error_type", "fetch_media",
+    "fetch_media_sync", "file", "fold", "from_json", "image", "load_preset", "log_calls", "map_requests",
+    "map_requests_sync", "parse_tool_calls", "plan_swap", "preset", "register_dialect", "relay", "relay_stream",
+    "relay_stream_sync", "relay_sync", "repair_tool_results", "reprice", "restore_optional", "strict_schema",
+    "subscribe", "to_json", "tool", "trace_calls", "translate_request", "translate_response", "translate_stream",
+    "unfold", "validate_request", "validate_tool_results", "web_fetch", "web_search",
+]  # fmt: skip
