@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
+import time
+from threading import Timer
 from typing import Any
 
 import pytest
 
 from client.support import CANARY, ask, run
-from interlingua import AsyncClient, Client, NotConfigured, TextBlock
+from interlingua import AsyncClient, CancelledError, Client, NotConfigured, Request, RequestTimeoutError, TextBlock
 from interlingua.client.config import AdapterConfig
 from interlingua.client.connect import connect, connect_sync
-from interlingua.client.embedded import Script, handler
+from interlingua.client.embedded import Script, Step, handler
 from interlingua.client.environment import configured
 from interlingua.client.http import HttpRequest
 from interlingua.client.signing import signer_for
@@ -119,3 +122,22 @@ def test_a_client_takes_names_and_settings_as_connect_does(kind: Any) -> None:  
     assert kind("openai/gpt-5", model="gpt-6").model == "gpt-6"
     with pytest.raises(ValueError, match="AdapterConfig has no api_kye"):
         kind("openai", {"api_kye": CANARY})
+
+
+def test_a_script_that_waits_keeps_the_caller_waiting() -> None:
+    slow = Script(Step(text="late", delay=0.2))
+    begun = time.monotonic()
+    assert connect_sync("embedded:", script=slow).complete(Request("hi")).text == "late"
+    assert asyncio.run(connect("embedded:", script=slow).complete(Request("hi"))).text == "late"
+    assert time.monotonic() - begun >= 0.4
+    with pytest.raises(RequestTimeoutError):
+        connect_sync("embedded:", {"timeout_seconds": 0.05}, script=slow).complete(Request("hi"))
+
+
+def test_a_script_that_waits_can_be_cancelled() -> None:
+    client = connect_sync("embedded:", script=Script(Step(text="late", delay=60)))
+    Timer(0.1, client.cancel, ("mine",)).start()
+    begun = time.monotonic()
+    with pytest.raises(CancelledError):
+        client.complete(Request("hi", request_id="mine"))
+    assert time.monotonic() - begun < 30

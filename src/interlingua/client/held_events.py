@@ -11,12 +11,13 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from ..codec.limits import Limits
-from ..types.events import Event, MessageComplete, MessageStart, Unknown, UsageUpdate
+from ..types.blocks import TextBlock, ThinkingBlock
+from ..types.events import BlockStart, Event, MessageComplete, MessageStart, Unknown, UsageUpdate
 
 __all__ = ["HeldEvents"]
 
 BEFORE_CONTENT = (MessageStart, UsageUpdate, Unknown, MessageComplete)
-"""Events that are not content: they may be thrown away if the answer begins anew."""
+"""Events that are not content: they may be thrown away if the answer begins anew. Nor is the start of a text."""
 
 
 class HeldEvents(Struct):
@@ -36,7 +37,7 @@ class HeldEvents(Struct):
             return events
         self.events += events
         self.size += size
-        if all(isinstance(event, BEFORE_CONTENT) for event in events) and self._is_within_limits():
+        if not any(map(_is_content, events)) and self._is_within_limits():
             return ()
         self.delivered = True
         ready, self.events = self.events, []
@@ -49,3 +50,9 @@ class HeldEvents(Struct):
     def _is_within_limits(self) -> bool:
         most, bytes_most = self.limits.held_events, self.limits.held_bytes
         return (most is None or len(self.events) <= most) and (bytes_most is None or self.size <= bytes_most)
+
+
+def _is_content(event: Event) -> bool:
+    if isinstance(event, BlockStart):
+        return not isinstance(event.block, TextBlock | ThinkingBlock) or bool(event.block.text)
+    return not isinstance(event, BEFORE_CONTENT)

@@ -74,7 +74,7 @@ class Step(Struct, frozen=True, kw_only=True):
     fault: Fault = "none"
     after: int = 2
     delay: float = 0.0
-    """Seconds before the first byte. A loopback server waits; a memory transport calls its ``sleep``."""
+    """Seconds before the first byte."""
 
 
 Said: TypeAlias = Step | AdapterError | str | Block | Sequence[str | Block]

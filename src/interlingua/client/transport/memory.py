@@ -30,7 +30,7 @@ class Answer:
     """What a handler answers. A chunk may be ``STALL``, ``CUT``, ``RESET``, or an exception, which is raised there.
 
     ``instead`` is what happens in place of the headers: one of those three, or bytes that are not HTTP. ``delay`` is
-    the number of seconds before the headers; it is skipped by a transport that was given no ``sleep``.
+    the number of seconds before the headers.
     """
 
     def __init__(
@@ -106,12 +106,11 @@ class _AsyncMemoryReply(_Reply):
             raise
 
     async def _wait(self, seconds: float | None) -> None:
-        sleep = self._transport.sleep
-        silence, is_too_long = self._silence(seconds) if sleep else (seconds, False)
+        silence, is_too_long = self._silence(seconds)
         if silence is None:
             await asyncio.get_running_loop().create_future()
-        elif sleep and silence:
-            await sleep(silence)
+        elif silence:
+            await self._transport.sleep(silence)
         if is_too_long:
             raise RequestTimeoutError("the provider fell silent for too long")
 
@@ -144,13 +143,13 @@ class _MemoryReply(_Reply):
             raise
 
     def _wait(self, seconds: float | None) -> None:
-        sleep = self._transport.sleep
-        silence, is_too_long = self._silence(seconds) if sleep else (seconds, False)
-        if silence is None:
-            self._closed.wait()
+        silence, is_too_long = self._silence(seconds)
+        if silence is None or self._transport.sleep is None:
+            self._closed.wait(silence)
+        elif silence:
+            self._transport.sleep(silence)
+        if self._closed.is_set():
             raise NetworkError("the connection was closed")
-        if sleep and silence:
-            sleep(silence)
         if is_too_long:
             raise RequestTimeoutError("the provider fell silent for too long")
 
@@ -167,8 +166,7 @@ class _MemoryReply(_Reply):
 class _Memory:
     """``requests`` are those seen, ``open`` the replies not yet closed, ``cut`` those closed before their end.
 
-    With ``sleep``, silence is simulated: an answer that is slower than the request's time limits is a timeout. Without
-    it, delays are skipped, and an answer that stalls does so until it is closed.
+    An answer that is slower than the request's time limits is a timeout. A test may give a ``sleep`` that only counts.
     """
 
     def __init__(self, handler: Handler) -> None:
@@ -180,7 +178,7 @@ class _Memory:
 class AsyncMemoryTransport(_Memory):
     """For ``AsyncClient``."""
 
-    def __init__(self, handler: Handler, sleep: Callable[[float], Awaitable[object]] | None = None) -> None:
+    def __init__(self, handler: Handler, sleep: Callable[[float], Awaitable[object]] = asyncio.sleep) -> None:
         super().__init__(handler)
         self.sleep = sleep
 
