@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from msgspec import to_builtins
 from opentelemetry.sdk.metrics import MeterProvider
 from opentelemetry.sdk.metrics.export import InMemoryMetricReader
 from opentelemetry.sdk.trace import TracerProvider
@@ -15,10 +16,29 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from opentelemetry.trace import SpanKind, StatusCode
 
-from interlingua import AdapterError, ErrorClass, Price, Pricing, trace_calls
+from interlingua import (
+    AdapterError,
+    AudioBlock,
+    Base64Source,
+    DocumentBlock,
+    ErrorClass,
+    FileSource,
+    ImageBlock,
+    Message,
+    Price,
+    Pricing,
+    TextBlock,
+    TextSource,
+    ThinkingBlock,
+    ToolResultBlock,
+    ToolUseBlock,
+    UrlSource,
+    trace_calls,
+)
 from interlingua.agent.session import Session, SyncSession
 from interlingua.bus import Activity, Bus, TurnEnded
 from interlingua.client.embedded import Script, Step, call
+from interlingua.client.export.otel_messages import input_messages, output_messages
 from session.scenes import scripted
 
 PRICES = Pricing({"anthropic:m": Price(input=1.0, output=1.0)}, tables=())
@@ -109,11 +129,42 @@ def test_content_only_if_it_is_asked_for(telemetry: Telemetry) -> None:
     telemetry.bus.listen(others.append)
     talk(SyncSession, telemetry.bus, BOTH, "done").run(SECRET)
     turn, ran = telemetry.span("invoke_agent").attributes, telemetry.span("execute_tool add").attributes
-    assert json.loads(turn["gen_ai.input.messages"])["content"][0]["text"] == SECRET
-    assert json.loads(turn["gen_ai.output.messages"])[0]["text"] == "done"
+    said = {"type": "text", "content": SECRET}
+    assert json.loads(turn["gen_ai.input.messages"]) == [{"role": "user", "parts": [said]}]
+    said = {"type": "text", "content": "done"}
+    (answer,) = json.loads(turn["gen_ai.output.messages"])
+    assert answer == {"role": "assistant", "parts": [said], "finish_reason": "stop"}
     assert json.loads(ran["gen_ai.tool.call.arguments"]) == {"a": 1, "b": 2}
     assert json.loads(ran["gen_ai.tool.call.result"])[0]["text"] == "3"
     assert {event.content for event in others} == {None}  # type: ignore[attr-defined]  # pyright: ignore[reportAttributeAccessIssue]
+
+
+PARTS = [
+    (ImageBlock(Base64Source("image/png", "aGk=")), ("blob", "image", "image/png", "content", "aGk=")),
+    (AudioBlock(UrlSource("https://x/a.wav")), ("uri", "audio", None, "uri", "https://x/a.wav")),
+    (DocumentBlock(FileSource("file_1")), ("file", "document", None, "file_id", "file_1")),
+]
+
+
+def test_content_is_told_in_the_words_of_the_conventions() -> None:
+    calls = [ToolUseBlock("c1", "add", input={"a": 1}), ToolUseBlock("c2", "run", "text", input_text="1+1")]
+    answer = [ThinkingBlock("hm"), *calls, TextBlock("so"), DocumentBlock(TextSource("note"))]
+    (told,) = json.loads(output_messages(to_builtins(answer), "limit"))
+    assert told["finish_reason"] == "length"
+    assert told["parts"] == [
+        {"type": "reasoning", "content": "hm"},
+        {"type": "tool_call", "id": "c1", "name": "add", "arguments": {"a": 1}},
+        {"type": "tool_call", "id": "c2", "name": "run", "arguments": "1+1"},
+        {"type": "text", "content": "so"},
+        {"type": "text", "content": "note"},
+    ]
+    results = Message("tool", [ToolResultBlock("c1", "2")])
+    (told,) = json.loads(input_messages(to_builtins(results)))
+    response = [{"type": "text", "content": "2"}]
+    assert told == {"role": "tool", "parts": [{"type": "tool_call_response", "id": "c1", "response": response}]}
+    for block, (kind, modality, media_type, name, value) in PARTS:
+        ((part,),) = (one["parts"] for one in json.loads(input_messages(to_builtins(Message("user", [block])))))
+        assert part == {"type": kind, "modality": modality, "mime_type": media_type, name: value}
 
 
 def test_a_session_that_is_a_tool_is_inside_of_its_call(telemetry: Telemetry) -> None:

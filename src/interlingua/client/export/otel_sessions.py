@@ -10,6 +10,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from ..bus import Activity, AvailabilityChanged, ToolEnded, ToolStarted, TurnEnded, TurnStarted
+from .otel_messages import input_messages, output_messages
 
 if TYPE_CHECKING:
     from opentelemetry.context import Context
@@ -60,7 +61,8 @@ class SessionSpans:
 
     def _start_turn(self, event: TurnStarted) -> None:
         facts = {"gen_ai.operation.name": "invoke_agent", "gen_ai.conversation.id": event.session_id}
-        facts |= _content("gen_ai.input.messages", event.content)
+        if event.content is not None:
+            facts["gen_ai.input.messages"] = input_messages(event.content)
         self._begin(event.turn_id, "invoke_agent", facts, self._inside(event.parent_call_id))
         self._turns[event.session_id] = event.turn_id
 
@@ -81,7 +83,9 @@ class SessionSpans:
             self._left_out.add(len(event.left_out))
         if self._turns.get(event.session_id) == event.turn_id:
             del self._turns[event.session_id]
-        self._end(event.turn_id, facts | _content("gen_ai.output.messages", event.content), event.error)
+        if event.content is not None:
+            facts["gen_ai.output.messages"] = output_messages(event.content, event.stopped)
+        self._end(event.turn_id, facts, event.error)
 
     def _start_tool(self, event: ToolStarted) -> None:
         facts = {
