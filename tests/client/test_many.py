@@ -201,6 +201,19 @@ def test_wrong_options_are_refused_before_any_call(kind: str, options: dict[str,
         mapped(kind, ["1"], **options)
 
 
+@pytest.mark.parametrize("inputs", ["one prompt", Message("user", "hi"), None], ids=["str", "Message", "None"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_is_not_many_is_refused(kind: str, inputs: Any) -> None:
+    with pytest.raises(TypeError, match=f"not one {type(inputs).__name__}"):
+        mapped(kind, inputs)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_nothing_among_the_inputs_does_not_end_them(kind: str) -> None:
+    with pytest.raises(TypeError, match="not NoneType"):
+        mapped(kind, ["1", None, "2"])
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_misspelt_options_are_refused(kind: str) -> None:
     with pytest.raises(TypeError, match="conurrency"):
@@ -215,6 +228,7 @@ INPUTS: tuple[tuple[Any, Request], ...] = (
     (["a", TextBlock("b")],                 Request([Message("user", ["a", "b"])])),
     (Message("user", "hi"),                 Request([Message("user", "hi")])),
     (TALK,                                  Request(TALK)),
+    ([{"role": "user", "content": "hi"}],   Request([Message("user", "hi")])),
     (Request([Message("user", "hi")], "x"), Request([Message("user", "hi")], "x")),
 )
 # fmt: on

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable, Generator, Iterable, Iterator, Sized
+from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable, Generator, Iterable, Iterator
 from contextlib import suppress
 from typing import Generic
 
@@ -12,7 +12,7 @@ from ...types.output import T
 from ...types.request import Request
 from ...types.response import Response
 from .results import MapReport, MapResult
-from .settings import Input, MapSettings
+from .settings import END, Input, MapSettings
 from .work import Task, Work
 
 __all__ = ["AsyncMap"]
@@ -50,21 +50,21 @@ class _Workers:
             await self._room.acquire()
             async with self._taking:
                 given = await self._next_input()
-                if given is None:
+                if given is END:
                     return
                 task = self.work.task(given)
             if task is not None:
                 await self._answer(task)
             self._news.set()
 
-    async def _next_input(self) -> Input | None:
-        """The next input; None after the last."""
-        given: Input | None = None
+    async def _next_input(self) -> Input:
+        """The next input; ``END`` after the last."""
+        given: Input = END
         if isinstance(self._inputs, AsyncIterator):
-            given = await anext(self._inputs, None)
+            given = await anext(self._inputs, END)
         elif self._inputs is not None:
-            given = next(self._inputs, None)
-        if given is None:
+            given = next(self._inputs, END)
+        if given is END:
             self._inputs = None
         return given
 
@@ -118,7 +118,7 @@ class AsyncMap(Generic[T]):
         model: str,
         close: Callable[[], Awaitable[object]] | None = None,
     ) -> None:
-        self._work = Work(settings, model, len(inputs) if isinstance(inputs, Sized) else None)
+        self._work = Work(settings, model, inputs)
         self._workers: _Workers | None = None
         self._parts, self._close, self._over = (complete, inputs), close, False
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Sequence
+from collections.abc import AsyncIterable, Iterable, Mapping, Sequence
 from typing import Any, Literal, TypeAlias, TypedDict, cast
 
 from msgspec import Struct, structs
@@ -12,14 +12,18 @@ from msgspec import Struct, structs
 from ...codec.saving import to_json
 from ...models.pricing import Pricing
 from ...types.blocks import Block
+from ...types.checking import check
 from ...types.messages import Message
 from ...types.request import Request
 from ..limiter import Limiter
 
-__all__ = ["Input", "MapOptions", "MapSettings", "as_request", "key_of"]
+__all__ = ["END", "Input", "Inputs", "MapOptions", "MapSettings", "as_request", "check_inputs", "key_of"]
 
-Input: TypeAlias = Request | Message | str | Block | Sequence[Message] | Sequence[str | Block]
+Input: TypeAlias = Request | Message | str | Block | Sequence[Message | Mapping[str, Any]] | Sequence[str | Block]
 """A request; or a user's message, a conversation, or what a user says."""
+Inputs: TypeAlias = Iterable[Input] | AsyncIterable[Input]
+END: Any = object()
+"""What comes after the last input."""
 OnError = Literal["keep", "raise"]
 NOT_CONTENT = ("request_id", "stream")
 """Fields that do not change what is asked."""
@@ -63,10 +67,11 @@ class MapSettings(Struct, frozen=True, kw_only=True):
     output: Any = None
 
     def __post_init__(self) -> None:
-        if self.concurrency < 1:
-            raise ValueError(f"concurrency must be at least 1, got {self.concurrency}")
         if self.on_error not in ("keep", "raise"):
             raise ValueError(f"on_error must be 'keep' or 'raise', got {self.on_error!r}")
+        check(self)
+        if self.concurrency < 1:
+            raise ValueError(f"concurrency must be at least 1, got {self.concurrency}")
 
     def limiters(self) -> tuple[Limiter, ...]:
         """The limiters that every attempt waits for, besides those of the client."""
@@ -74,6 +79,13 @@ class MapSettings(Struct, frozen=True, kw_only=True):
         if self.rate is None and self.tokens_per_minute is None:
             return given
         return (*given, Limiter(rate=self.rate, tokens_per_minute=self.tokens_per_minute))
+
+
+def check_inputs(inputs: object) -> None:
+    """Raise if these are not many inputs: a string would be asked letter by letter."""
+    kind = type(inputs)
+    if issubclass(kind, str | bytes | Mapping) or not issubclass(kind, Iterable | AsyncIterable):
+        raise TypeError(f"a map takes many requests, as a list or any iterable, not one {kind.__name__}")
 
 
 def as_request(given: Input, defaults: Request | None = None) -> Request:
@@ -94,12 +106,12 @@ def _defaults(kind: type[Struct]) -> tuple[Any, ...]:
     return tuple(getattr(made, name) for name in kind.__struct_fields__)
 
 
-def _messages(given: Message | str | Block | Sequence[Message] | Sequence[str | Block]) -> tuple[Message, ...]:
+def _messages(given: Any) -> Sequence[Message]:
     if isinstance(given, Message):
         return (given,)
-    if isinstance(given, list | tuple) and given and all(isinstance(item, Message) for item in given):
-        return tuple(cast("Sequence[Message]", given))
-    return (Message("user", cast("str | Block | Sequence[str | Block]", given)),)
+    if type(given) in (list, tuple) and given and all(isinstance(item, Message | Mapping) for item in given):
+        return cast("Sequence[Message]", given)
+    return (Message("user", given),)
 
 
 def key_of(request: Request) -> str:

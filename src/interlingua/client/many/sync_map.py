@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sized
+from collections.abc import Callable, Iterable, Iterator
 from threading import Condition, Lock, Semaphore, Thread
 from typing import Generic
 
@@ -11,7 +11,7 @@ from ...types.output import T
 from ...types.request import Request
 from ...types.response import Response
 from .results import MapReport, MapResult
-from .settings import Input, MapSettings
+from .settings import END, Input, MapSettings
 from .work import Task, Work
 
 __all__ = ["SyncMap"]
@@ -60,8 +60,8 @@ class _Threads:
         with self._taking:
             if self._inputs is None or self._stopped:
                 return None
-            given = next(self._inputs, None)
-            if given is None:
+            given = next(self._inputs, END)
+            if given is END:
                 self._inputs = None
                 return None
             task = self.work.task(given)
@@ -127,7 +127,7 @@ class SyncMap(Generic[T]):
         model: str,
         close: Callable[[], object] | None = None,
     ) -> None:
-        self._work = Work(settings, model, len(inputs) if isinstance(inputs, Sized) else None)
+        self._work = Work(settings, model, inputs)
         self._threads: _Threads | None = None
         self._parts, self._close, self._over = (complete, cancel, inputs), close, False
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Sized
 from threading import Lock
 from typing import Any
 
@@ -18,7 +19,7 @@ from ..adapter import new_ulid
 from ..asking import asked, read_answer
 from .progress import Progress, progress_on, standard_error
 from .results import MapReport, MapResult
-from .settings import Input, MapSettings, as_request, key_of
+from .settings import Input, Inputs, MapSettings, as_request, check_inputs, key_of
 from .sqlite_journal import journal_at
 
 __all__ = ["Task", "Work"]
@@ -38,7 +39,8 @@ class Task(Struct, frozen=True):
 class Work:
     """The state of a map."""
 
-    def __init__(self, settings: MapSettings, model: str, total: int | None) -> None:
+    def __init__(self, settings: MapSettings, model: str, inputs: Inputs) -> None:
+        check_inputs(inputs)
         self.settings = settings
         self.report = MapReport()
         self.failure: BaseException | None = None
@@ -50,7 +52,8 @@ class Work:
         self._journal = None if settings.journal is None else journal_at(settings.journal, model)
         self._progress: Progress | None = None
         if settings.progress:
-            self._progress = progress_on(standard_error(), settings.total if settings.total is not None else total)
+            total = len(inputs) if settings.total is None and isinstance(inputs, Sized) else settings.total
+            self._progress = progress_on(standard_error(), total)
         self._taken = self._handed_out = 0
         self._ready: deque[MapResult] = deque()
         self._waiting: dict[int, MapResult] = {}
