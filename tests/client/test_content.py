@@ -97,6 +97,7 @@ REFUSED: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (lambda: file("https://example.org/x"), ValueError, "the ending of the URL at example.org does not tell its type"),
     (lambda: image("red.png", max_bytes=10), ValueError, "red.png has 70 bytes, more than max_bytes=10"),
     (lambda: image("no.png"), FileNotFoundError, "no.png"),
+    (lambda: image("/dev/zero", max_bytes=1000), ValueError, "zero has 1,001 bytes, more than max_bytes=1,000"),
     (lambda: image(5), TypeError, "expected a path, a URL or bytes, not int"),  # type: ignore[arg-type]
 ]
 

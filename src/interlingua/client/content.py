@@ -25,7 +25,7 @@ from .media_types import ACCEPTED, TOLD, media_type_of, type_by_name
 
 __all__ = ["MAX_BYTES", "Medium", "audio", "document", "file", "image", "parts_of"]
 
-Medium = str | PurePath | bytes
+Medium = str | PurePath | bytes | bytearray
 """A path, a URL (``https:``, ``gs:``, ``s3:``, or ``data:`` in base64), or the bytes themselves."""
 MediaBlock = ImageBlock | DocumentBlock | AudioBlock | VideoBlock
 B = TypeVar("B", ImageBlock, DocumentBlock, AudioBlock, VideoBlock)
@@ -156,8 +156,8 @@ def _content(source: Medium, media_type: str | None, max_bytes: int | None) -> C
 
 
 def _read(source: Any, media_type: str | None, max_bytes: int | None) -> Content:
-    if isinstance(source, bytes):
-        return Content(source, None, "the content", media_type)
+    if isinstance(source, bytes | bytearray):
+        return Content(bytes(source), None, "the content", media_type)
     if isinstance(source, str) and source.startswith("data:"):
         head, _, data = source.removeprefix("data:").partition(",")
         declared, _, encoding = head.partition(";")
@@ -167,7 +167,9 @@ def _read(source: Any, media_type: str | None, max_bytes: int | None) -> Content
         raise TypeError(f"expected a path, a URL or bytes, not {type(source).__name__}")
     path = Path(source)
     _limit(path.stat().st_size, path.name, max_bytes)
-    return Content(path.read_bytes(), path.name, path.name, media_type)
+    with path.open("rb") as opened:  # a device has no size, and may have no end
+        held = opened.read(-1 if max_bytes is None else max_bytes + 1)
+    return Content(held, path.name, path.name, media_type)
 
 
 def _limit(size: int, shown: str, max_bytes: int | None) -> None:
