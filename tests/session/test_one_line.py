@@ -128,14 +128,29 @@ REFUSED: tuple[tuple[dict[str, Any], str], ...] = (
     ({"model": Router("embedded:"), "on_loss": "raise"}, "a session with a router takes no on_loss"),
     ({"model": ["openai:a", "google:b"], "api_key": "k"}, "for one provider, and the models are of google, openai"),
     ({"model": "embedded:", "api_kye": "k"}, "a session has no api_kye"),
+    ({"model": "embedded:", "on_loss": "rasie"}, "on_loss must be 'warn' or 'allow' or 'raise', not str \\('rasie'"),
+    ({"model": "embedded:", "unsupported": "omit"}, "unsupported must be 'drop' or 'describe' or 'refuse' or None"),
+    ({"model": "embedded:", "limiter": 5}, "limiter must be a Limiter or None"),
+    ({"model": "embedded:", "cache": "on"}, "cache must be 'off' or 'auto'"),
+    ({"model": "embedded:", "approve": True}, "approve must be a function or None"),
+    ({"model": "embedded:", "max_steps": "9"}, "max_steps must be an integer"),
+    ({"model": "embedded:", "messages": [5]}, "messages\\[0\\] must be a Message"),
+    ({"model": "embedded:", "system": 5}, "system must be a string or a list of blocks"),
 )
 # fmt: on
 
 
 @pytest.mark.parametrize(("words", "said"), REFUSED)
-def test_words_that_contradict_each_other(words: dict[str, Any], said: str) -> None:
+def test_words_that_contradict_each_other_or_mean_nothing(words: dict[str, Any], said: str) -> None:
     with pytest.raises(TypeError, match=said):
         SyncSession(**words)
+
+
+@pytest.mark.parametrize("make", [connect, connect_sync, ProviderManager])
+@pytest.mark.parametrize("word", ["on_loss", "unsupported"])
+def test_a_misspelt_word_is_not_taken_for_the_default(make: Any, word: str) -> None:
+    with pytest.raises(TypeError, match=f"{word} must be"):
+        make(*(() if make is ProviderManager else ("embedded:",)), **{word: "rasie"})
 
 
 def test_a_client_has_its_own_settings() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Callable
+from math import nan
 from typing import Any
 
 import pytest
@@ -170,6 +171,17 @@ def test_limits_without_sense_are_refused(wrong: Any) -> None:
     with pytest.raises(AdapterError, match=r"serach|at least one step"):
         session.run("go", **wrong)
     assert session.messages == ()
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"tokens": "9"}, {"seconds": True}, {"dollars": nan}, {"calls": 3}, {"calls": {"search": "2"}}]
+)
+def test_limits_of_the_wrong_type_are_refused_before_anything_is_asked(wrong: Any) -> None:
+    script = Script(call("search"))
+    session = SyncSession("anthropic:m", [search], manager=scripted(script))
+    with pytest.raises(TypeError, match=f"{next(iter(wrong))}"):
+        session.run("go", **wrong)
+    assert (script.seen, session.messages) == ([], ())
 
 
 def test_one_answer_takes_no_limits() -> None:

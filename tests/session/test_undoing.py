@@ -15,6 +15,7 @@ from interlingua import (
     InvalidRequestError,
     Message,
     SqliteStore,
+    TextBlock,
     ToolResultBlock,
     ToolStateError,
     ToolUseBlock,
@@ -82,8 +83,9 @@ def test_edit_replaces_a_message_and_what_follows(talk: Any) -> None:
     new = talk.edit(old, "zwei")
     assert (said(talk), new.id != old.id) == (["one", "You said: one", "zwei"], True)
     assert waited(talk.run()).text == "You said: zwei"
-    talk.edit(talk.messages[1], "Uno!")
+    talk.edit(talk.messages[1], "Uno", TextBlock("!"))
     assert [(str(m.role), m.text) for m in talk.messages] == [("user", "one"), ("assistant", "Uno!")]
+    assert len(talk.messages[1].content) == 2
 
 
 def test_retry_asks_again(talk: Any) -> None:
@@ -212,6 +214,9 @@ def test_what_does_not_exist_is_refused(talk: Any) -> None:
     before = talk.messages
     for wrong in ("msg_nowhere", Message("user", "without an id")):
         with pytest.raises(InvalidRequestError, match="has no message"):
+            talk.rewind(wrong)
+    for wrong in (0, {"role": "user"}):
+        with pytest.raises(TypeError, match="a message of the conversation or its id"):
             talk.rewind(wrong)
     talk.rewind(None)
     with pytest.raises(InvalidRequestError, match="no question"):

@@ -10,6 +10,7 @@ import pytest
 from msgspec.structs import fields, replace
 
 from interlingua import (
+    AdapterConfig,
     AudioBlock,
     Base64Source,
     CacheMark,
@@ -19,16 +20,20 @@ from interlingua import (
     ImageBlock,
     Message,
     OpaqueBlock,
+    Origin,
     RedactedThinkingBlock,
     RefusalBlock,
     Request,
     Response,
     ServerToolResultBlock,
     ServerToolUseBlock,
+    Target,
     TextBlock,
     TextSource,
     Thinking,
     ThinkingBlock,
+    TokenUsage,
+    ToolAnnotations,
     ToolChoice,
     ToolDefinition,
     ToolResultBlock,
@@ -100,6 +105,23 @@ WRONG: list[tuple[Callable[[], object], str]] = [
     (lambda: Request(max_output_tokens="10"), "Request.max_output_tokens must be an integer or None"),  # type: ignore[arg-type]
     (lambda: Request(model=5), "Request.model must be a string or None"),  # type: ignore[arg-type]
     (lambda: Response((5,)), "Response.content[0] must be a block"),  # type: ignore[arg-type]
+    (lambda: Response(usage={}), "Response.usage must be a TokenUsage or None"),  # type: ignore[arg-type]
+    (lambda: Response(model=5), "Response.model must be a string or None"),  # type: ignore[arg-type]
+    (lambda: TokenUsage("7"), "TokenUsage.input_tokens must be an integer"),  # type: ignore[arg-type]
+    (lambda: ToolAnnotations(destructive="yes"), "ToolAnnotations.destructive must be True or False or None"),  # type: ignore[arg-type]
+    (lambda: ToolDefinition("f", cache="5m"), "ToolDefinition.cache must be a CacheMark or None"),  # type: ignore[arg-type]
+    (lambda: ImageBlock(PICTURE.source, cache="5m"), "ImageBlock.cache must be a CacheMark or None"),  # type: ignore[arg-type]
+    (lambda: RefusalBlock("no", signature=5), "RefusalBlock.signature must be a string or None"),  # type: ignore[arg-type]
+    (lambda: ToolUseBlock("1", "f", cache="5m"), "ToolUseBlock.cache must be a CacheMark or None"),  # type: ignore[arg-type]
+    (lambda: ThinkingBlock("hm", cache="5m"), "ThinkingBlock.cache must be a CacheMark or None"),  # type: ignore[arg-type]
+    (lambda: Message("user", "x", id=5), "Message.id must be a string or None"),  # type: ignore[arg-type]
+    (lambda: Message("user", "x", origin="me"), "Message.origin must be an Origin or None"),  # type: ignore[arg-type]
+    (lambda: Origin(5), "Origin.provider must be a string or None"),  # type: ignore[arg-type]
+    (lambda: Target("openai", 5), "Target.model must be a string or None"),  # type: ignore[arg-type]
+    (lambda: AdapterConfig(timeout_seconds="9"), "AdapterConfig.timeout_seconds must be a number, not str"),  # type: ignore[arg-type]
+    (lambda: AdapterConfig(retry={"base": 1}), "AdapterConfig.retry must be a Retry, not dict"),  # type: ignore[arg-type]
+    (lambda: AdapterConfig(extra_headers={"a": 1}), "AdapterConfig: header 'a' must be a string, not int"),  # type: ignore[dict-item]
+    (lambda: AdapterConfig(client_cert=("me.pem", "me.key")), "AdapterConfig.client_cert must be a string or None"),  # type: ignore[arg-type]
 ]
 
 
@@ -108,6 +130,11 @@ def test_a_wrong_value_says_what_was_expected(build: Callable[[], object], sente
     with pytest.raises(TypeError) as caught:
         build()
     assert str(caught.value).startswith(sentence)
+
+
+def test_a_key_of_the_wrong_type_is_not_quoted() -> None:
+    with pytest.raises(TypeError, match=r"AdapterConfig: api_key must be a string, not bytes$"):
+        AdapterConfig(b"sk-secret")  # type: ignore[arg-type]
 
 
 def test_a_copy_is_checked_too() -> None:

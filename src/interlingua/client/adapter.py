@@ -8,7 +8,7 @@ import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import suppress
 from functools import lru_cache
-from typing import Protocol, TypedDict, TypeVar
+from typing import Any, Protocol, TypedDict, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -21,6 +21,7 @@ from ..models.estimate import Learner
 from ..models.providers import PROVIDERS, Provider, provider as find
 from ..types.blocks import Block
 from ..types.capabilities import AdapterCapabilities, Target
+from ..types.checking import check_arguments
 from ..types.events import Event
 from ..types.loss import Loss
 from ..types.messages import Message
@@ -110,6 +111,15 @@ class Passage(Struct, frozen=True):
     headers: dict[str, str]
 
 
+WORDS: dict[str, Any] = {
+    "on_loss": OnLoss,
+    "unsupported": Unsupported | None,
+    "limiter": Limiter | None,
+    "upload": bool,
+}
+"""Arguments whose values are checked when a client is made: a misspelt one must not be taken for the default."""
+
+
 class Settings(TypedDict, total=False):
     """The arguments of both clients beside provider, configuration and default model."""
 
@@ -153,6 +163,8 @@ class Adapter:
         clock: Callable[[], float] = time.monotonic,
         chance: Callable[[], float] = random.random,
     ) -> None:
+        given = {"on_loss": on_loss, "unsupported": unsupported, "limiter": limiter, "upload": upload}
+        check_arguments(type(self).__name__, given, WORDS)
         if isinstance(provider, str):
             id, _, named = our_spelling(provider).partition(":")
             provider, model = find(ALSO_CALLED.get(id, id)), model or named or None

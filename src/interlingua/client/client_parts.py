@@ -195,7 +195,9 @@ def merge_settings(below: AdapterConfig, above: Partial | None) -> AdapterConfig
     if unknown:
         raise ValueError(f"AdapterConfig has no {', '.join(unknown)}; it has {', '.join(below.__struct_fields__)}")
     merged: dict[str, Any] = {
-        name: {**getattr(below, name), **above[name]} for name in ("extra_headers", "options") if name in above
+        name: {**getattr(below, name), **above[name]}
+        for name in ("extra_headers", "options")
+        if isinstance(above.get(name), Mapping)
     }
     if isinstance(above.get("retry"), Mapping):
         merged["retry"] = replace(below.retry, **above["retry"])

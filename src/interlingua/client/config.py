@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
 from copy import deepcopy
-from typing import Any
+from typing import Any, cast
 
 from msgspec import Struct
 from msgspec.structs import force_setattr, replace
@@ -12,6 +13,7 @@ from msgspec.structs import force_setattr, replace
 from ..codec.limits import Limits
 from ..errors import RETRYABLE, NotConfigured
 from ..types.base import Json
+from ..types.checking import check
 from ..types.words import ErrorClass
 from .secrets import MASK, Secret, masked, named_secrets, shown_url
 
@@ -58,14 +60,27 @@ class AdapterConfig(Struct, frozen=True):
     client_key: str | None = None
 
     def __post_init__(self) -> None:
+        for name in ("ca_bundle", "client_cert", "client_key"):
+            if isinstance(path := getattr(self, name), os.PathLike):
+                force_setattr(self, name, os.fspath(cast("os.PathLike[str]", path)))
+        self._hide_secrets()
+        check(self)
         if self.base_url is not None and (problem := without_scheme(self.base_url)):
             raise NotConfigured(problem)
-        if self.proxy:
-            force_setattr(self, "proxy", Secret(self.proxy))  # it may contain a password
-        if self.api_key is not None:
-            force_setattr(self, "api_key", Secret(_stripped(self.api_key)))
-        if self.extra_headers:
-            force_setattr(self, "extra_headers", {name: Secret(value) for name, value in self.extra_headers.items()})
+
+    def _hide_secrets(self) -> None:
+        """Before anything else, so that no error shows them: a proxy may contain a password."""
+        for name in ("api_key", "proxy"):
+            value = getattr(self, name)
+            if value is not None:
+                force_setattr(self, name, _secret(name, value))
+        headers: Any = self.extra_headers
+        if not hasattr(headers, "items"):
+            raise TypeError(
+                f"AdapterConfig: extra_headers must be a dict with string keys, not {type(headers).__name__}"
+            )
+        hidden = {name: _secret(f"header {name!r}", value) for name, value in headers.items()}
+        force_setattr(self, "extra_headers", hidden)
 
     def __repr__(self) -> str:
         shown = {name: getattr(self, name) for name in self.__struct_fields__}
@@ -87,6 +102,12 @@ class AdapterConfig(Struct, frozen=True):
     def secret(self) -> str | None:
         """The key itself, or None."""
         return _stripped(self.api_key) or None if self.api_key is not None else None
+
+
+def _secret(name: str, value: object) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"AdapterConfig: {name} must be a string, not {type(value).__name__}")
+    return Secret(_stripped(value)) if name == "api_key" else Secret(value)
 
 
 def without_scheme(base_url: str) -> str | None:

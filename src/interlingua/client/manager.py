@@ -18,9 +18,10 @@ from ..errors import InvalidRequestError, NotConfigured
 from ..models.catalogue.names import our_spelling
 from ..models.providers import Provider
 from ..types.capabilities import AdapterCapabilities
+from ..types.checking import check_arguments
 from ..types.loss import Encoded
 from ..types.request import Request
-from .adapter import Adapter, ProviderAdapter, Settings
+from .adapter import WORDS, Adapter, ProviderAdapter, Settings
 from .addressing import Nowhere
 from .behaviour import Applied, Preset, apply_preset, behaviour_from, preset
 from .bus import BUS, Bus
@@ -72,6 +73,7 @@ class ProviderManager:
         script: Choice = None,
         **settings: Unpack[Settings],
     ) -> None:
+        check_arguments("a manager", settings, dict.fromkeys(Settings.__annotations__, Any) | WORDS)
         self._environment = os.environ if environment is None else environment
         self._live = LiveConfiguration(models, environ=self._environment)
         self._transport, self._sync_transport, self._settings = transport, sync_transport, settings

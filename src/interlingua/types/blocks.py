@@ -59,6 +59,9 @@ class CacheMark(Value, frozen=True):
             check(self)
 
 
+MARKS = frozenset({CacheMark, type(None)})
+
+
 class Citation(Value, frozen=True):
     """Where a statement comes from.
 
@@ -177,6 +180,11 @@ class TextBlock(BlockBase, frozen=True, tag="text"):
             check(self)
 
 
+def _check_marks(block: BlockBase) -> None:
+    if type(block.signature) not in TEXTS or type(block.cache) not in MARKS:
+        check(block)
+
+
 class ImageBlock(BlockBase, frozen=True, tag="image"):
     """A picture. ``detail`` is how closely the model shall look (``low``, ``high``, …)."""
 
@@ -186,6 +194,7 @@ class ImageBlock(BlockBase, frozen=True, tag="image"):
     def __post_init__(self) -> None:
         if type(self.source) not in SOURCES or type(self.detail) not in TEXTS:
             check(self)
+        _check_marks(self)
 
 
 class DocumentBlock(BlockBase, frozen=True, tag="document"):
@@ -200,6 +209,7 @@ class DocumentBlock(BlockBase, frozen=True, tag="document"):
         texts = (type(self.title), type(self.context), type(self.filename))
         if type(self.source) not in SOURCES or not TEXTS.issuperset(texts):
             check(self)
+        _check_marks(self)
 
 
 class AudioBlock(BlockBase, frozen=True, tag="audio"):
@@ -211,6 +221,7 @@ class AudioBlock(BlockBase, frozen=True, tag="audio"):
     def __post_init__(self) -> None:
         if type(self.source) not in SOURCES or type(self.transcript) not in TEXTS:
             check(self)
+        _check_marks(self)
 
 
 class VideoBlock(BlockBase, frozen=True, tag="video"):
@@ -221,6 +232,7 @@ class VideoBlock(BlockBase, frozen=True, tag="video"):
     def __post_init__(self) -> None:
         if type(self.source) not in SOURCES:
             check(self)
+        _check_marks(self)
 
 
 class ThinkingBlock(BlockBase, frozen=True, tag="thinking"):
@@ -229,7 +241,7 @@ class ThinkingBlock(BlockBase, frozen=True, tag="thinking"):
     text: str = ""
 
     def __post_init__(self) -> None:
-        if type(self.text) is not str or (self.signature is not None and type(self.signature) is not str):
+        if type(self.text) is not str or type(self.signature) not in TEXTS or type(self.cache) not in MARKS:
             check(self)
 
 
@@ -241,6 +253,7 @@ class RedactedThinkingBlock(BlockBase, frozen=True, tag="redacted_thinking"):
     def __post_init__(self) -> None:
         if type(self.data) is not str:
             check(self)
+        _check_marks(self)
 
 
 class ToolUseBlock(BlockBase, frozen=True, tag="tool_use"):
@@ -263,7 +276,7 @@ class ToolUseBlock(BlockBase, frozen=True, tag="tool_use"):
             check(self)
         if (self.input_text is not None and type(self.input_text) is not str) or self.kind not in KINDS:
             check(self)
-        if self.signature is not None and type(self.signature) is not str:
+        if type(self.signature) not in TEXTS or type(self.cache) not in MARKS:
             check(self)
 
 
@@ -301,7 +314,7 @@ class ToolResultBlock(BlockBase, frozen=True, tag="tool_result"):
             check(self)
         if type(self.is_error) not in FLAGS:
             check(self)
-        if self.signature is not None and type(self.signature) is not str:
+        if type(self.signature) not in TEXTS or type(self.cache) not in MARKS:
             check(self)
 
 
@@ -350,6 +363,7 @@ class RefusalBlock(BlockBase, frozen=True, tag="refusal"):
     def __post_init__(self) -> None:
         if type(self.text) is not str:
             check(self)
+        _check_marks(self)
 
 
 class OpaqueBlock(BlockBase, frozen=True, tag="opaque"):

@@ -5,6 +5,8 @@ from __future__ import annotations
 from msgspec import Struct
 
 from .base import Json
+from .blocks import TEXTS
+from .checking import check
 
 __all__ = ["AdapterCapabilities", "Target"]
 
@@ -46,3 +48,7 @@ class Target(Struct, frozen=True, omit_defaults=True):
     capabilities: AdapterCapabilities | None = None
     quirks: Json = None
     shares: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not TEXTS.issuperset((type(self.provider), type(self.model))) or type(self.shares) is not tuple:
+            check(self)

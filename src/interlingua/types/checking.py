@@ -8,14 +8,14 @@ a tuple, a string in a list of blocks into a text block), and raise ``TypeError`
 from __future__ import annotations
 
 import types
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from msgspec import Struct
 from msgspec.structs import force_setattr
 
-__all__ = ["check", "check_content"]
+__all__ = ["check", "check_arguments", "check_content"]
 
 NAMES: dict[Any, str] = {
     str: "a string",
@@ -23,6 +23,7 @@ NAMES: dict[Any, str] = {
     float: "a number",
     bool: "True or False",
     dict: "a dict with string keys",
+    Callable: "a function",
     type(None): "None",
 }
 SHOWN = 60
@@ -39,6 +40,15 @@ def check(value: Struct) -> None:
         if not _fits(found, hint):
             place, part, wanted = _innermost(name, found, hint)
             raise TypeError(f"{type(value).__name__}.{place} must be {wanted}, not {_shown(part)}")
+
+
+def check_arguments(owner: str, given: Mapping[str, Any], hints: Mapping[str, Any]) -> None:
+    """Raise ``TypeError`` for the first argument that is not of its declared type, or that ``owner`` does not take."""
+    if unknown := sorted(set(given) - set(hints)):
+        raise TypeError(f"{owner} takes no {', '.join(unknown)}; it takes {', '.join(hints)}")
+    for name, value in given.items():
+        if not _fits(value, hints[name]):
+            raise TypeError(f"{owner}: {name} must be {_wanted(hints[name])}, not {_shown(value)}")
 
 
 def check_content(value: Struct, name: str, content: Any, text_block: Any) -> None:
@@ -78,7 +88,7 @@ def _fits(value: Any, hint: Any) -> bool:
         return isinstance(value, dict) and all(isinstance(key, str) for key in _items(value))
     if hint is int or hint is float:
         return isinstance(value, int if hint is int else int | float) and not isinstance(value, bool)
-    return isinstance(value, hint)
+    return isinstance(value, origin or hint)
 
 
 def _innermost(name: str, value: Any, hint: Any) -> tuple[str, Any, str]:
@@ -97,7 +107,7 @@ def _wanted(hint: Any) -> str:
     if origin is tuple:
         return f"a list or tuple, each item {_wanted(inner[0])}"
     if origin is types.UnionType or origin is Union:
-        if len(inner) > 6:
+        if len(inner) > 6:  # the blocks
             return "a block, such as TextBlock; file(path) makes one of a file"
         return " or ".join(dict.fromkeys(map(_wanted, inner)))
     kind = origin or hint

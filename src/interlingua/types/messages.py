@@ -9,7 +9,7 @@ from msgspec import Struct
 from msgspec.structs import force_setattr
 
 from .base import Json, Value
-from .blocks import BLOCK_TYPES, Block, TextBlock
+from .blocks import BLOCK_TYPES, TEXTS, Block, TextBlock
 from .checking import check, check_content
 from .words import Role
 
@@ -25,6 +25,13 @@ class Origin(Struct, frozen=True, omit_defaults=True):
     provider: str | None = None
     dialect: str | None = None
     model: str | None = None
+
+    def __post_init__(self) -> None:
+        if not TEXTS.issuperset(map(type, (self.provider, self.dialect, self.model))):
+            check(self)
+
+
+ORIGINS = frozenset({Origin, type(None)})
 
 
 class Message(Value, frozen=True):
@@ -62,7 +69,7 @@ class Message(Value, frozen=True):
         for block in self.content:
             if type(block) not in BLOCK_TYPES:
                 check(self)
-        if type(self.metadata) is not dict:
+        if type(self.metadata) is not dict or type(self.id) not in TEXTS or type(self.origin) not in ORIGINS:
             check(self)
 
     def __eq__(self, other: object) -> bool:

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, cast
 from msgspec.structs import force_setattr
 
 from .base import Json, Value
-from .blocks import BLOCK_TYPES, Block, TextBlock, ThinkingBlock, ToolUseBlock
+from .blocks import BLOCK_TYPES, TEXTS, Block, TextBlock, ThinkingBlock, ToolUseBlock
 from .checking import check, check_content
 from .loss import Loss
-from .messages import Message, Origin
+from .messages import ORIGINS, Message, Origin
 from .output import T_co
 from .usage import TokenUsage
 from .words import Role, StopReason
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["Response"]
 
 Stopped = Literal["limit", "cancelled", "handed_over"]
+USAGES = frozenset({TokenUsage, type(None)})
 
 
 class Response(Value, Generic[T_co], frozen=True, gc=True):  # an error and its partial response refer to each other
@@ -85,6 +86,10 @@ class Response(Value, Generic[T_co], frozen=True, gc=True):  # an error and its 
         if type(self.content) is not tuple:
             check_content(self, "content", self.content, TextBlock)
         if not BLOCK_TYPES.issuperset(map(type, self.content)):
+            check(self)
+        if not TEXTS.issuperset(map(type, (self.id, self.model, self.request_id))):
+            check(self)
+        if type(self.usage) not in USAGES or type(self.origin) not in ORIGINS or type(self.losses) is not tuple:
             check(self)
 
     @property

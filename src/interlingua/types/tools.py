@@ -39,6 +39,10 @@ class ToolAnnotations(Struct, frozen=True, omit_defaults=True):
     idempotent: bool | None = None
     open_world: bool | None = None
 
+    def __post_init__(self) -> None:
+        if not FLAGS.issuperset(map(type, (self.read_only, self.destructive, self.idempotent, self.open_world))):
+            check(self)
+
 
 class ToolDefinition(Value, frozen=True, tag_field="type", tag="tool"):
     """A tool of the caller's. ``kind="text"`` takes free text instead of a JSON object."""
@@ -57,6 +61,8 @@ class ToolDefinition(Value, frozen=True, tag_field="type", tag="tool"):
         if self.description is not None and type(self.description) is not str:
             check(self)
         if (self.strict is not None and type(self.strict) is not bool) or self.annotations is not None:
+            check(self)
+        if self.cache is not None and type(self.cache) is not CacheMark:
             check(self)
 
 

@@ -5,8 +5,11 @@ from __future__ import annotations
 from msgspec import Struct
 
 from .base import Json
+from .checking import check
 
 __all__ = ["TokenUsage"]
+
+INTEGER = frozenset({int})
 
 
 class TokenUsage(Struct, frozen=True, omit_defaults=True, repr_omit_defaults=True):
@@ -23,6 +26,11 @@ class TokenUsage(Struct, frozen=True, omit_defaults=True, repr_omit_defaults=Tru
     reasoning_tokens: int = 0
     estimated: bool = False
     raw: Json = None
+
+    def __post_init__(self) -> None:
+        counts = (self.input_tokens, self.cached_input_tokens, self.cache_creation_input_tokens)
+        if not INTEGER.issuperset(map(type, (*counts, self.output_tokens, self.reasoning_tokens))):
+            check(self)
 
     def __add__(self, other: TokenUsage) -> TokenUsage:
         """What both calls consumed; ``raw`` belongs to one call and is left out."""

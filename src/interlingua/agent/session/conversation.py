@@ -87,7 +87,7 @@ class Conversation(Settings):
         self.manager, model = connected(manager, model, **words)
         self.metadata: dict[str, Json] = clean(dict(metadata or {}))
         self.system = system if system is not None else ()
-        self.history = History(messages, repair=self.repair)
+        self.history = History(Request(messages).messages, repair=self.repair)
         self._owns_store = isinstance(store, str | os.PathLike)
         self.store = store_at(store) if isinstance(store, str | os.PathLike) else store
         self.uploads = Uploads()
@@ -213,8 +213,7 @@ class Conversation(Settings):
 
     @system.setter
     def system(self, system: str | Sequence[Block]) -> None:
-        blocks = ((TextBlock(system),) if system else ()) if isinstance(system, str) else tuple(system)
-        self._system = tuple(map(clean, blocks))
+        self._system = tuple(map(clean, Request(system=system or ()).system))
 
     @property
     def messages(self) -> tuple[Message, ...]:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
+from functools import cache
 from pathlib import Path
-from typing import Any, Literal, TypedDict
+from typing import Any, Literal, TypedDict, get_type_hints
 
 from ...client.behaviour import Preset
 from ...codec.limits import Limits
 from ...types.base import Json
 from ...types.blocks import Block
+from ...types.checking import check_arguments
 from ...types.messages import Message
 from ...types.request import Request, Thinking
 from ...types.tools import ToolChoice
@@ -54,7 +56,6 @@ class TurnOptions(TypedDict, total=False):
     seed: int | None
     output_schema: dict[str, Json] | None
     output_name: str | None
-    output_description: str | None
     thinking: Thinking | str | int | bool | None
     service_tier: str | None
     verbosity: str | None
@@ -109,11 +110,17 @@ class Settings:
     """How many tools run at once, and in how many threads."""
 
     def __post_init__(self) -> None:
+        check_arguments("a session", self.settings(), _hints())
         self.active_skills, self.active_connectors = tuple(self.active_skills), tuple(self.active_connectors)
 
     def settings(self) -> dict[str, Any]:
         """All of them, by name."""
         return {field.name: getattr(self, field.name) for field in fields(Settings)}
+
+
+@cache
+def _hints() -> dict[str, Any]:
+    return get_type_hints(Settings)
 
 
 class SettingsArguments(TurnOptions, ConnectionArguments, total=False):

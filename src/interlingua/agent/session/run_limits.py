@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from math import isnan
 from typing import Any
 
 from msgspec import Struct
@@ -14,6 +15,7 @@ from ...client.deadline import Deadline
 from ...errors import InvalidRequestError
 from ...models.pricing import Pricing
 from ...types.blocks import ToolUseBlock
+from ...types.checking import check, check_arguments
 from ...types.usage import TokenUsage
 from ..routing.route import Candidate
 from .report import Report
@@ -31,8 +33,13 @@ class RunLimits(Struct, frozen=True, kw_only=True):
     calls: Mapping[str, int] | None = None
 
     def __post_init__(self) -> None:
+        check(self)
+        check_arguments("calls=", self.calls or {}, dict.fromkeys(self.calls or (), int))
         if self.steps is not None and self.steps < 1:
             raise InvalidRequestError(f"steps={self.steps}: a run needs at least one step")
+        for name, number in (("seconds", self.seconds), ("dollars", self.dollars)):
+            if isnan(number or 0):
+                raise TypeError(f"{name} must be a number, not NaN")
 
 
 LIMITS = RunLimits.__struct_fields__

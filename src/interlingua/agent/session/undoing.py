@@ -43,7 +43,7 @@ class UndoableConversation(Conversation):
         """Take back the last question and all that follows it. Returns what was taken back."""
         return self._take_back_after(self._last_question())
 
-    def edit(self, message: Message | str, content: Content) -> Message:
+    def edit(self, message: Message | str, *content: Content) -> Message:
         """Replace a message of the user, or an answer, and take back all that follows it. Returns the new message.
 
         ``run()`` or ``send()`` without content goes on from there.
@@ -52,7 +52,7 @@ class UndoableConversation(Conversation):
         role = self.history.live[place].role
         if role is Role.tool:
             raise InvalidRequestError("results of tools cannot be edited: they say what happened")
-        said = self._clean(as_question((content,)) or Message(role))
+        said = self._clean(as_question(content) or Message(role))
         self._take_back_after(place, persist=False)
         edited = self.history.add(Message(role, said.content, metadata=said.metadata))
         self._persist_change()
@@ -82,7 +82,11 @@ class UndoableConversation(Conversation):
             self._persist_change()
         return gone
 
-    def _place_of(self, wanted: Message | str) -> int:
+    def _place_of(self, wanted: object) -> int:
+        if not isinstance(wanted, str | Message):
+            raise TypeError(
+                f"a message of the conversation or its id was expected, not {type(wanted).__name__} ({wanted!r})"
+            )
         id = wanted if isinstance(wanted, str) else wanted.id
         for place, message in enumerate(self.history.live):
             if id is not None and message.id == id:

@@ -48,7 +48,7 @@ def _context(
         if cert is not None:
             name, path = "client_cert", cert
             context.load_cert_chain(cert, key)
-    except (OSError, ValueError, TypeError) as error:  # an SSLError is an OSError; a TypeError is no path
+    except (OSError, ValueError) as error:  # an SSLError is an OSError
         why = getattr(error, "strerror", None) or getattr(error, "reason", None) or type(error).__name__
         raise NotConfigured(f"{name} {path!r} cannot be used: {why}") from None
     return context

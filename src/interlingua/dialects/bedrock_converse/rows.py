@@ -46,7 +46,6 @@ from ...types.request import Request, Thinking
 from ...types.response import Response
 from ...types.tools import ServerTool, ToolChoice, ToolDefinition
 from ...types.words import StopReason
-from .. import claude
 from . import rules
 from .facts import NAME, SERVER_CALL
 
@@ -60,9 +59,13 @@ TIERS = Vocabulary(
 )
 STOP = Vocabulary(
     {
-        **claude.STOP,
+        "end_turn": StopReason.end_turn,
+        "max_tokens": StopReason.max_tokens,
+        "stop_sequence": StopReason.stop_sequence,
+        "tool_use": StopReason.tool_use,
         "content_filtered": StopReason.refusal,
         "guardrail_intervened": StopReason.refusal,
+        "model_context_window_exceeded": StopReason.context_overflow,
         "malformed_model_output": StopReason.error,
         "malformed_tool_use": StopReason.error,
     },
@@ -362,7 +365,7 @@ PARAMS = Frame(NAME,
         metadata=may("requestMetadata", By(rules.read_tags, rules.write_tags, name="an object of strings")),
         json_output=lost(f"{NAME} gives JSON by a schema only"),
         elsewhere="messages model system tools tool_choice top_k output_schema output_name thinking betas stream"
-                  " request_id output_description"),
+                  " request_id"),
     **unsaid(NAME),
 )
 ANSWER = Frame(NAME,

@@ -14,11 +14,10 @@ from typing import Any
 from msgspec.structs import replace
 
 from ...codec.arguments import write_arguments
-from ...codec.history import blocks_to_send, issued, settled
+from ...codec.history import blocks_to_send, is_plain, issued, settled
 from ...codec.incomplete import is_left_out
 from ...codec.issuer import same_issuer
 from ...codec.json import is_object
-from ...codec.kinds import is_plain_text
 from ...codec.ledger import Ledger
 from ...codec.marks import marks
 from ...codec.paths import merge
@@ -85,7 +84,7 @@ def write_slots(
 ) -> dict[str, Any]:
     """The keys of a message, and ``context`` where there may be one. ``answer``: as the server writes it.
     ``spoken``: one turn of the assistant, whose texts are one text in pieces."""
-    if len(placed) == 1 and is_plain_text(only := placed[0][1]) and only.text:
+    if len(placed) == 1 and type(only := placed[0][1]) is TextBlock and only.text and is_plain(only):
         return {"content": only.text}
     where = ledger.where
     parts: Parts = {key: [] for key in PLACES}
@@ -189,7 +188,8 @@ def _only_text(block: ToolResultBlock) -> str:
         return ""
     if block.is_error is not None or block.cache is not None or block.signature is not None:
         return ""
-    return only.text if is_plain_text(only := block.content[0]) else ""
+    only = block.content[0]
+    return only.text if type(only) is TextBlock and is_plain(only) else ""
 
 
 @lru_cache(maxsize=4096)
@@ -248,7 +248,7 @@ class History:
             turn |= wire
             rest = rest[1:]
         if rest and type(first := rest[0]) is TextBlock:
-            if not first.text or not is_plain_text(first):
+            if not first.text or not is_plain(first):
                 return False
             turn["content"] = first.text
             rest = rest[1:]

@@ -346,7 +346,7 @@ PARAMS = Frame(NAME,
         store=may("store"),
         user=may("user"),
         elsewhere="messages system tools tool_choice output_schema output_name json_output thinking metadata"
-                  " request_id output_description"),
+                  " request_id"),
     **unsaid(NAME),
 )
 

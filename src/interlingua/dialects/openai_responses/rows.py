@@ -315,7 +315,7 @@ PARAMS = Frame(NAME,
         store=may("store", BOOL),
         user=may("user", TEXT),
         elsewhere="messages system tools tool_choice output_schema output_name json_output thinking metadata request_id"
-                  " logprobs output_description"),
+                  " logprobs"),
     **unsaid(NAME),
 )
 ANSWER = Frame(NAME,
