@@ -6,13 +6,12 @@ import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
 from inspect import isawaitable
-from typing import Any, Generic, Self, TypeVar, Unpack
+from typing import Any, Self, Unpack
 from weakref import ref
 
 from ...client.adapter import Adapter
 from ...client.asking import RETRIES
 from ...client.media import fetch_media
-from ...codec.typed import Output, PartialOutput
 from ...errors import CancelledError
 from ...types.events import Event, TextDelta
 from ...types.output import OutputType, T
@@ -26,11 +25,10 @@ from .call_states import BY_CALLER
 from .delegating import async_tool
 from .options import Content, RunOptions, TurnOptions
 from .stored_conversation import StoredConversation
+from .turn_stream import E, TurnStream
 from .turns import Persist, RunTools, Shorten, Turn
 
 __all__ = ["Session", "SessionStream"]
-
-E = TypeVar("E", bound=SessionEvent)
 
 
 class _TaskCancellation:
@@ -49,27 +47,13 @@ class _TaskCancellation:
             raise asyncio.CancelledError from None
 
 
-class SessionStream(Generic[E, T]):
+class SessionStream(TurnStream[E, T]):
     """The events of a turn as they come. If it is left early, what had come is in the history, which stays valid.
 
     To leave early, use ``async with``: only then is the connection closed at once.
     """
 
-    def __init__(
-        self, events: AsyncGenerator[E, None], steps: Steps[Response], output: Output[T] | None = None
-    ) -> None:
-        self._events, self._steps = events, steps
-        self._partial = None if output is None else PartialOutput(output)
-
-    @property
-    def response(self) -> Response[T] | None:
-        """The last answer, once the turn is over."""
-        return self._steps.result
-
-    @property
-    def partial_output(self) -> Any:
-        """What has come of a typed answer, as ``AsyncStream.partial_output``."""
-        return None if self._partial is None else self._partial.value
+    _events: AsyncGenerator[E, None]
 
     @property
     def text(self) -> AsyncIterator[str]:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterator
 from inspect import isawaitable
-from typing import Any, Generic, TypeVar, Unpack
+from typing import Any, Unpack
 
 from ...client.adapter import Adapter
 from ...client.asking import RETRIES
 from ...client.media import fetch_media_sync
-from ...codec.typed import Output, PartialOutput
 from ...types.events import Event, TextDelta
 from ...types.output import OutputType, T
 from ...types.response import Response
@@ -23,31 +22,16 @@ from .call_states import BY_CALLER
 from .delegating import sync_tool
 from .options import Content, RunOptions, TurnOptions
 from .stored_conversation import StoredConversation
+from .turn_stream import E, TurnStream
 from .turns import Persist, RunTools, Shorten, Turn
 
 __all__ = ["SyncSession", "SyncSessionStream"]
 
-E = TypeVar("E", bound=SessionEvent)
 
-
-class SyncSessionStream(Generic[E, T]):
+class SyncSessionStream(TurnStream[E, T]):
     """The events of a turn as they come; as ``SessionStream``."""
 
-    def __init__(
-        self, events: Generator[E, None, None], steps: Steps[Response], output: Output[T] | None = None
-    ) -> None:
-        self._events, self._steps = events, steps
-        self._partial = None if output is None else PartialOutput(output)
-
-    @property
-    def response(self) -> Response[T] | None:
-        """The last answer, once the turn is over."""
-        return self._steps.result
-
-    @property
-    def partial_output(self) -> Any:
-        """What has come of a typed answer, as ``AsyncStream.partial_output``."""
-        return None if self._partial is None else self._partial.value
+    _events: Generator[E, None, None]
 
     @property
     def text(self) -> Iterator[str]:
