@@ -92,7 +92,7 @@ def _guarded(verb: Callable[..., Any], name: str) -> Callable[..., Any]:
             what = name.partition("_")[2].replace("_", " ")
             if name in READING:
                 raise ParseError(f"this {what} is not what {self.name} allows: {_why(odd)}") from odd
-            raise InvalidRequestError(f"this {what} cannot be said in {self.name}: {_why(odd)}") from odd
+            raise InvalidRequestError(f"this {what} cannot be written in {self.name}: {_why(odd)}") from odd
 
     return guarded
 

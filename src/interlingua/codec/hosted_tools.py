@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from ..types.base import Json
 from ..types.request import Request
 from ..types.tools import ANY, ServerTool, Tool, ToolChoice
-from .incomplete import Shortened
+from .incomplete import Adapted
 from .json import Wire, is_object
 from .ledger import Ledger
 
@@ -63,7 +63,7 @@ Rows = Sequence[HostedTool]
 Known = Callable[[str], Rows]
 
 
-def hosted_here(request: Request, dialect: str, rows_of: Known) -> Shortened[Request] | None:
+def hosted_here(request: Request, dialect: str, rows_of: Known) -> Adapted[Request] | None:
     """The request with hosted tools of others in the dialect's own words. None, nearly always: there is none of others.
 
     ``rows_of``: the rows of a dialect by its name. What nobody has a row for is left as it is.
@@ -84,7 +84,7 @@ def hosted_here(request: Request, dialect: str, rows_of: Known) -> Shortened[Req
             renamed |= dict.fromkeys(_names(tool), None if type(ours) is not ServerTool else _name(ours))
     ledger.where = ("tool_choice",)
     choice = None if request.tool_choice is None else _chosen(request.tool_choice, renamed, dialect, ledger)
-    return Shortened(replace(request, tools=tuple(made), tool_choice=choice), places, ledger.losses)
+    return Adapted(replace(request, tools=tuple(made), tool_choice=choice), places, ledger.losses)
 
 
 def _names(tool: ServerTool) -> Iterator[str]:

@@ -29,7 +29,7 @@ __all__ = [
     "BROKEN",
     "CUT_BLOCK",
     "LIMITS",
-    "Shortened",
+    "Adapted",
     "cut_answer",
     "cut_history",
     "declare_last_call",
@@ -97,15 +97,15 @@ def declare_last_call(response: Response, last: int | None, ledger: Ledger) -> N
         ledger.lose("approximated", why, "content", last, "incomplete")
 
 
-class Shortened(NamedTuple, Generic[T]):
-    """A value without what was cut off. ``places`` has the caller's path of everything that is left."""
+class Adapted(NamedTuple, Generic[T]):
+    """A value as the protocol can take it. ``places`` has the caller's path of every part that has another one now."""
 
     value: T
     places: dict[str, str]
     losses: list[Loss]
 
     def complete_losses(self, encoded: Encoded) -> Encoded:
-        """What was encoded, with the losses of both at the caller's places."""
+        """What was encoded of it, with the losses of both at the caller's places."""
         return replace(encoded, losses=(*self.losses, *map(self._place, encoded.losses)))
 
     def _place(self, loss: Loss) -> Loss:
@@ -116,7 +116,7 @@ class Shortened(NamedTuple, Generic[T]):
         return loss
 
 
-def cut_history(messages: Sequence[Message], dialect: str) -> Shortened[tuple[Message, ...]] | None:
+def cut_history(messages: Sequence[Message], dialect: str) -> Adapted[tuple[Message, ...]] | None:
     """The history as it can be sent. None, nearly always: no block is incomplete, and results are in tool messages.
 
     A user message that holds results, built by hand, is read as a tool message and a user message joined to it.
@@ -130,7 +130,7 @@ def cut_history(messages: Sequence[Message], dialect: str) -> Shortened[tuple[Me
     return None
 
 
-def _cut_history(messages: Sequence[Message], dialect: str) -> Shortened[tuple[Message, ...]]:
+def _cut_history(messages: Sequence[Message], dialect: str) -> Adapted[tuple[Message, ...]]:
     ledger = Ledger()
     cut: set[str] = set()
     kept: list[Message] = []
@@ -150,7 +150,7 @@ def _cut_history(messages: Sequence[Message], dialect: str) -> Shortened[tuple[M
                 f"{here}/content/{at}": f"messages/{index}/content/{place}" for at, (place, _) in enumerate(said)
             }
             kept.append(replace(part, content=tuple([block for _, block in said])))
-    return Shortened(tuple(kept), places, ledger.losses)
+    return Adapted(tuple(kept), places, ledger.losses)
 
 
 def _parts(message: Message, blocks: Placed, dialect: str) -> list[tuple[Message, Placed]]:
@@ -192,12 +192,12 @@ def _said(block: Block, ledger: Ledger, place: int) -> Block | None:
         ledger.lose("dropped", _CUT_CALL if type(block) is ToolUseBlock else CUT_BLOCK, "content", place)
         return None
     if block.signature is not None:
-        ledger.lose("dropped", "the thought that it proves was cut off", "content", place, "signature")
+        ledger.lose("dropped", "the reasoning that it signs was cut off", "content", place, "signature")
     ledger.lose("dropped", "no protocol says that a text was cut off", "content", place, "incomplete", weight="form")
     return replace(block, incomplete=False, signature=None)
 
 
-def cut_answer(response: Response, *, pieces: bool, texts: bool = False) -> Shortened[Response] | None:
+def cut_answer(response: Response, *, pieces: bool, texts: bool = False) -> Adapted[Response] | None:
     """The answer as it can be written. None, nearly always: nothing has to be left out.
 
     ``pieces``: the protocol writes arguments in pieces, so the last call of an answer that reached its limit stays.
@@ -218,4 +218,4 @@ def cut_answer(response: Response, *, pieces: bool, texts: bool = False) -> Shor
     if stays:
         blocks.append((last, content[last]))
     places = {f"content/{at}": f"content/{place}" for at, (place, _) in enumerate(blocks)}
-    return Shortened(replace(response, content=tuple([block for _, block in blocks])), places, ledger.losses)
+    return Adapted(replace(response, content=tuple([block for _, block in blocks])), places, ledger.losses)

@@ -28,7 +28,7 @@ from ..types.messages import Message, Origin
 from ..types.request import Request
 from ..types.response import Response
 from ..types.words import Role
-from .incomplete import Shortened
+from .incomplete import Adapted
 from .ledger import Ledger
 from .marks import marks
 
@@ -53,7 +53,7 @@ def is_foreign(origin: Origin | None, dialect: str) -> bool:
     return origin is not None and origin.dialect != dialect
 
 
-def joined_history(messages: Sequence[Message], dialect: str, join: TextJoin) -> Shortened[tuple[Message, ...]] | None:
+def joined_history(messages: Sequence[Message], dialect: str, join: TextJoin) -> Adapted[tuple[Message, ...]] | None:
     """The history with the texts of foreign turns joined. None, nearly always: no turn has neighbouring texts."""
     for turn in messages:
         if turn.origin is not None and turn.role is _ASSISTANT and is_foreign(turn.origin, dialect):
@@ -66,7 +66,7 @@ def joined_history(messages: Sequence[Message], dialect: str, join: TextJoin) ->
     return None
 
 
-def _joined_history(messages: Sequence[Message], dialect: str, join: TextJoin) -> Shortened[tuple[Message, ...]]:
+def _joined_history(messages: Sequence[Message], dialect: str, join: TextJoin) -> Adapted[tuple[Message, ...]]:
     ledger, places = Ledger(), dict[str, str]()
     turns: list[Message] = []
     for index, turn in enumerate(messages):
@@ -77,7 +77,7 @@ def _joined_history(messages: Sequence[Message], dialect: str, join: TextJoin) -
             places |= {f"{here}/{at}": f"{here}/{place}" for at, (place, _) in enumerate(placed)}
             turn = replace(turn, content=tuple([block for _, block in placed]))
         turns.append(turn)
-    return Shortened(tuple(turns), places, ledger.losses)
+    return Adapted(tuple(turns), places, ledger.losses)
 
 
 def _joined(content: Sequence[Block], dialect: str, join: TextJoin, ledger: Ledger) -> Placed:

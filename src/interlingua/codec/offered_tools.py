@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from ..types.request import Request
 from ..types.tools import ServerTool, ToolDefinition
-from .incomplete import Shortened
+from .incomplete import Adapted
 from .ledger import Ledger
 
 __all__ = ["is_plainly_offered", "narrow"]
@@ -25,7 +25,7 @@ def is_plainly_offered(name: str, request: Request) -> bool:
     return found
 
 
-def narrow(request: Request, protocol: str, unsupported: Collection[str]) -> Shortened[Request] | None:
+def narrow(request: Request, protocol: str, unsupported: Collection[str]) -> Adapted[Request] | None:
     """The request with only those tools that its choice allows. None, nearly always: nothing has to be left out.
 
     ``unsupported``: which choices the protocol does not have, of ``none``, ``specific`` and ``allowed``.
@@ -46,7 +46,7 @@ def narrow(request: Request, protocol: str, unsupported: Collection[str]) -> Sho
         fewer = replace(fewer, tool_choice=None)
     elif not ledger.losses:
         return None
-    return Shortened(fewer, {f"tools/{at}": f"tools/{index}" for at, index in enumerate(left)}, ledger.losses)
+    return Adapted(fewer, {f"tools/{at}": f"tools/{index}" for at, index in enumerate(left)}, ledger.losses)
 
 
 def _is_kept(tool: ToolDefinition | ServerTool, request: Request) -> bool:

@@ -74,7 +74,7 @@ def wants_json(request: Request, ledger: Ledger) -> bool:
     """Whether JSON of any shape is asked for. A schema asks for it already, and False asks for nothing."""
     if request.json_output is None or (request.json_output and request.output_schema is None):
         return bool(request.json_output)
-    why = "the schema asks for JSON already" if request.json_output else "false says the same as nothing"
+    why = "the schema asks for JSON already" if request.json_output else "false means the same as leaving it out"
     ledger.lose_form("dropped", why, "json_output")
     return False
 

@@ -361,7 +361,7 @@ class GrammaticalEncoder(StreamEncoder):
                 return self.fail(ServerError(_CUT_CALL))
             return self.conclude(cast("MessageComplete", event)) if kind is MessageComplete else self.write_event(event)
         except ODD as odd:
-            raise ParseError(f"{event.type} cannot be said in this protocol: {type(odd).__name__}: {odd}") from odd
+            raise ParseError(f"{event.type} cannot be written in this protocol: {type(odd).__name__}: {odd}") from odd
 
     def conclude(self, event: MessageComplete) -> bytes:
         """The end of an answer: as it was meant, or in an error where it was cancelled or a call in it was cut off."""

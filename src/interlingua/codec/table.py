@@ -307,7 +307,7 @@ class Table:
         if type(value) is OpaqueBlock:
             for name in ("signature", "cache"):
                 if getattr(value, name) is not None:
-                    ledger.lose("dropped", "a block that is sent as it was read takes no marks", name)
+                    ledger.lose("dropped", "a block that is carried whole takes no signature or cache mark", name)
         raw: Json = value.raw
         return dict(raw) if is_object(raw) else raw
 

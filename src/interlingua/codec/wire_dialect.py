@@ -28,7 +28,7 @@ from .answers import BARE, unreadable
 from .base import Dialect, Headers, StreamDecoder, StreamEncoder
 from .error_bodies import WireErrors
 from .hosted_tools import HostedTool, hosted_here
-from .incomplete import Shortened, cut_answer, cut_history
+from .incomplete import Adapted, cut_answer, cut_history
 from .issuer import issued_by
 from .joining import joined_history
 from .json import Wire, is_object
@@ -105,9 +105,9 @@ class WireDialect(Dialect):
             encoded = step.complete_losses(encoded)
         return encoded
 
-    def _writable_history(self, messages: Sequence[Message]) -> tuple[Sequence[Message], list[Shortened[Any]]]:
+    def _writable_history(self, messages: Sequence[Message]) -> tuple[Sequence[Message], list[Adapted[Any]]]:
         """The history without what was cut off, texts of other protocols joined; and what was done to it, in order."""
-        done: list[Shortened[Any]] = []
+        done: list[Adapted[Any]] = []
         if (cut := cut_history(messages, self.name)) is not None:
             messages = cut.value
             done.append(cut)

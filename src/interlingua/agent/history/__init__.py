@@ -2,6 +2,6 @@
 
 from .caching import CachePolicy, mark_cache
 from .ids import CallIds, new_message_id, new_tool_id
-from .shortening import Shortened, shorten
+from .shortening import Adapted, shorten
 
-__all__ = ["CachePolicy", "CallIds", "Shortened", "mark_cache", "new_message_id", "new_tool_id", "shorten"]
+__all__ = ["CachePolicy", "CallIds", "Adapted", "mark_cache", "new_message_id", "new_tool_id", "shorten"]

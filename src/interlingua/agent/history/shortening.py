@@ -13,7 +13,7 @@ from msgspec import Struct
 from ...types.messages import Message
 from ...types.words import Role
 
-__all__ = ["Shortened", "shorten"]
+__all__ = ["Adapted", "shorten"]
 
 ROOM = 0.5
 """How full the window may be afterwards: half is left to the turns to come."""
@@ -21,7 +21,7 @@ ROOM = 0.5
 USER, TOOL, SYSTEM = Role.user, Role.tool, Role.system
 
 
-class Shortened(Struct, frozen=True):
+class Adapted(Struct, frozen=True):
     """What is left, and the messages that are left out."""
 
     messages: tuple[Message, ...]
@@ -30,7 +30,7 @@ class Shortened(Struct, frozen=True):
 
 def shorten(
     messages: Sequence[Message], count: Callable[[Sequence[Message]], int], window: int | None = None
-) -> Shortened:
+) -> Adapted:
     """The newest turns that fill at most half of the window; without a known window, half of what there was."""
     sizes = {id(message): count((message,)) for message in messages}
     whole = sum(sizes.values())
@@ -41,7 +41,7 @@ def shorten(
             break
         gone.update(map(id, piece))
         whole -= sum(sizes[id(message)] for message in piece)
-    return Shortened(
+    return Adapted(
         tuple(message for message in messages if id(message) not in gone),
         tuple(message for message in messages if id(message) in gone),
     )

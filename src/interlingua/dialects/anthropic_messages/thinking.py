@@ -50,9 +50,9 @@ def _write_effort(thinking: Thinking, config: Wire, ledger: Ledger) -> Thinking:
     if thinking.effort in EFFORTS:
         config["effort"] = thinking.effort
     elif thinking.effort == "none" and thinking.mode in (None, "disabled"):
-        ledger.lose_form("approximated", f"effort none is said as thinking disabled in {NAME}", "effort")
+        ledger.lose_form("approximated", f"effort none is sent as thinking disabled in {NAME}", "effort")
         if thinking.mode is None:
-            ledger.lose_form("added", f"effort none is said as thinking disabled in {NAME}", "mode")
+            ledger.lose_form("added", f"effort none is sent as thinking disabled in {NAME}", "mode")
         return replace(thinking, mode="disabled", effort=None)
     elif thinking.effort is not None:
         config["effort"] = "low"

@@ -345,7 +345,7 @@ def _with_mode(thinking: Thinking, mode_at: str | None, effort_at: str, ledger: 
     if thinking.mode is not None or mode_at is None:
         return thinking
     if thinking.effort == "none":
-        ledger.lose_form("added", f"effort none is said as thinking disabled in {NAME}", "mode")
+        ledger.lose_form("added", f"effort none is sent as thinking disabled in {NAME}", "mode")
         return replace(thinking, mode="disabled")
     adaptive = OBJECTS[mode_at] is CLAUDE_THINKING
     if thinking.budget is not None or (mode_at == effort_at and thinking.effort is not None):
@@ -361,7 +361,7 @@ def _fitting_effort(thinking: Thinking, effort_at: str, ledger: Ledger) -> str |
     if effort is None or effort in EFFORTS[effort_at]:
         return effort
     if effort == "none" and thinking.mode == "disabled":
-        ledger.lose_form("approximated", f"effort none is said as thinking disabled in {NAME}", "effort")
+        ledger.lose_form("approximated", f"effort none is sent as thinking disabled in {NAME}", "effort")
         return None
     reason = f"this model has the efforts {', '.join(EFFORTS[effort_at])}; the nearest was sent"
     ledger.lose("approximated", reason, "effort")

@@ -245,7 +245,7 @@ def _write_budget(mode: str | None, budget: int | None, effort: str | None, ledg
         if budget is not None:
             ledger.lose_form("dropped", "thinking is disabled, so no budget was sent", "budget")
         if mode is None:
-            ledger.lose_form("added", f"effort none is said as thinking disabled in {NAME}", "mode")
+            ledger.lose_form("added", f"effort none is sent as thinking disabled in {NAME}", "mode")
         return 0
     if mode is None:
         return None
@@ -261,7 +261,7 @@ def _write_level(effort: str | None, ledger: Ledger) -> str | None:
     if effort is None:
         return None
     if effort == "none":
-        ledger.lose_form("approximated", f"effort none is said as thinking disabled in {NAME}", "effort")
+        ledger.lose_form("approximated", f"effort none is sent as thinking disabled in {NAME}", "effort")
         return None
     if effort not in LEVELS:
         ledger.lose("approximated", f"{NAME} has the levels {', '.join(LEVELS)}; the nearest was sent", "effort")

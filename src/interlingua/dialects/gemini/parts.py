@@ -303,7 +303,7 @@ class ResultContent(Group):
             if parts:
                 wire["parts"] = parts
         if failed is False:
-            why = f"{NAME} marks only failed results; false says the same as none"
+            why = f"{NAME} marks only failed results; false means the same as leaving it out"
             ledger.lose_form("dropped", why, "is_error")
         return {"functionResponse": wire}
 

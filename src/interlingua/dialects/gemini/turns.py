@@ -274,7 +274,7 @@ class Turns:
         joins = self.before is not None and shares_turn(message, self.before)
         if not parts[0] and not was_empty(message):
             if joins:
-                self.ledger.lose_form("dropped", f"nothing of the message can be said in {NAME}")
+                self.ledger.lose_form("dropped", f"nothing of the message can be written in {NAME}")
             else:
                 self.empty = message, index
             return
@@ -291,7 +291,7 @@ class Turns:
         (message, index), self.empty = self.empty, None
         self.ledger.where = ("messages", index)
         if following is not None and shares_turn(following, message):
-            self.ledger.lose_form("dropped", f"nothing of the message can be said in {NAME}")
+            self.ledger.lose_form("dropped", f"nothing of the message can be written in {NAME}")
             return
         self.ledger.lose("added", f"{NAME} accepts no empty message; a placeholder was added", "content")
         self.open(message, index, [{"text": PLACEHOLDER}])

@@ -110,7 +110,7 @@ def write_think(thinking: Thinking, ledger: Ledger) -> Json:
     if thinking.effort is not None:
         return _write_effort(thinking.effort, thinking.mode, ledger)
     if thinking.mode is None and thinking.budget is None:
-        ledger.lose("dropped", f"nothing of these thinking settings can be said in {NAME}")
+        ledger.lose("dropped", f"nothing of these thinking settings can be written in {NAME}")
         return OMIT
     if thinking.mode is None:
         ledger.lose_form("added", f"thinking in {NAME} is on or off; a budget was sent as on", "mode")
@@ -125,8 +125,8 @@ def _write_effort(effort: str, mode: str | None, ledger: Ledger) -> bool | str:
         ledger.lose_form("dropped", "thinking is disabled, so no effort was sent", "effort")
         return False
     if effort == "none":
-        ledger.lose_form("approximated", f"effort none is said as thinking off in {NAME}", "effort")
-        ledger.lose_form("approximated" if mode else "added", f"effort none is said as thinking off in {NAME}", "mode")
+        ledger.lose_form("approximated", f"effort none is sent as thinking off in {NAME}", "effort")
+        ledger.lose_form("approximated" if mode else "added", f"effort none is sent as thinking off in {NAME}", "mode")
         return False
     if mode is not None:
         ledger.lose_form("dropped", f"a level in {NAME} means that thinking is on", "mode")
@@ -142,7 +142,7 @@ def read_format(wire: Json) -> Any:
 
 def write_format(schema: dict[str, Json], ledger: Ledger) -> Json:
     if not schema:
-        ledger.lose_form("approximated", f"a schema of anything is format json in {NAME}")
+        ledger.lose_form("approximated", f"a schema that allows anything is sent as format json in {NAME}")
     return schema or "json"
 
 

@@ -33,7 +33,7 @@ from .rows import BLOCKS, CALLS, RESULTS, ROLES, TURNS, Turn
 USER, ASSISTANT, TOOL = Role.user, Role.assistant, Role.tool  # an Enum's attribute costs 40 ns
 WORDS = ROLES.writes
 ERROR_IN_WORDS = f"{NAME} has no error flag; the text begins with {ERROR_PREFIX!r}"
-NO_ERROR_FLAG = f"{NAME} has no error flag; false says the same as none"
+NO_ERROR_FLAG = f"{NAME} has no error flag; false means the same as leaving it out"
 NAMED_BY_CALL = f"a tool result of {NAME} names its tool; the name was taken from the call"
 NO_RESULTS_HERE = f"tool results of {NAME} are messages of their own"
 NO_ID = f"a call of {NAME} without an id goes by position"

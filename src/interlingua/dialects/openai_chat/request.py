@@ -357,8 +357,8 @@ def write_thinking(thinking: Thinking, body: Wire, form: str, ledger: Ledger) ->
     elif thinking.mode is not None:
         ledger.lose("dropped", f"{NAME} has no thinking mode {thinking.mode}", "mode")
     elif effort == "none":
-        ledger.lose_form("approximated", f"effort none is said as thinking disabled in {NAME}", "effort")
-        ledger.lose_form("added", f"effort none is said as thinking disabled in {NAME}", "mode")
+        ledger.lose_form("approximated", f"effort none is sent as thinking disabled in {NAME}", "effort")
+        ledger.lose_form("added", f"effort none is sent as thinking disabled in {NAME}", "mode")
     if thinking.budget is not None and form == "reasoning_effort":
         ledger.lose("dropped", f"{NAME} has no token budget for reasoning", "budget")
     elif thinking.budget is not None:

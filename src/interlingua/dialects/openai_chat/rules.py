@@ -148,7 +148,7 @@ def _without_name(block: ToolResultBlock, ledger: Ledger) -> ToolResultBlock:
 def _without_flag(block: ToolResultBlock, ledger: Ledger) -> ToolResultBlock:
     """There is no flag, so the text says that it is an error. Decoding never guesses it back."""
     if not block.is_error:
-        ledger.lose_form("dropped", f"{NAME} has no error flag; false says the same as none", "is_error")
+        ledger.lose_form("dropped", f"{NAME} has no error flag; false means the same as leaving it out", "is_error")
         return replace(block, is_error=None)
     ledger.lose("approximated", ERROR, "is_error")
     content = list(block.content)

@@ -246,7 +246,7 @@ def _write_input(block: ServerToolUseBlock, ledger: Ledger) -> Wire:
     """The input stands beside what the item says of itself."""
     taken = [key for key in ("type", *NOT_INPUT, FOUND.get(block.name, "type")) if key in block.input]
     for key in taken:
-        ledger.lose("dropped", f"the item of {NAME} has a field of this name itself", "input", key)
+        ledger.lose("dropped", f"the field has the name of one that every item of {NAME} has", "input", key)
     return {key: value for key, value in block.input.items() if key not in taken} if taken else block.input
 
 

@@ -359,7 +359,7 @@ def _write_thought(block: Block, parts: dict[str, list[Json]], scribe: Ledger, *
         part = THOUGHTS.write(replace(bare(block), cache=None), Ledger())
         parts.setdefault("summary" if part["type"] == SUMMARY else "content", []).append(part)
     elif not alone:
-        scribe.lose_form("dropped", f"empty reasoning beside other has no form in {NAME}")
+        scribe.lose_form("dropped", f"empty reasoning beside other reasoning has no place in {NAME}")
     if block.cache is not None:
         scribe.lose("dropped", f"{NAME} takes cache marks on input parts only", "cache")
     if block.extras:

@@ -227,7 +227,7 @@ def write_metadata(metadata: dict[str, Json], ledger: Ledger) -> dict[str, Json]
 def write_logprobs(logprobs: bool, body: Wire, ledger: Ledger) -> None:
     """One of the things that an answer may include."""
     if not logprobs:
-        ledger.lose_form("dropped", "false says the same as nothing", "logprobs")
+        ledger.lose_form("dropped", "false means the same as leaving it out", "logprobs")
     elif is_array(body.setdefault("include", [])):
         body["include"] = [*body["include"], LOGPROBS]
     else:
