@@ -40,6 +40,7 @@ INSIDE = {
         ("bus_events",),
         ("secrets", "deadline", "bus", "held_events", "asking", "limiter", "media_types", "uploaded"),
         ("config", "http"),
+        ("explaining",),
         ("models_file", "addressing", "environment", "signing", "retry", "rate_headers", "fitting"),
         ("exchange", "transport", "behaviour", "export"),
         ("embedded", "media", "content", "local"),
@@ -64,7 +65,8 @@ KIN = ("claude", "openai")
 # What may not appear from the exchange downwards: one call must give the same answer twice, in any loop or none.
 PURE = (
     *("types", "errors", "codec", "dialects", "models", "serving"),
-    *("client.secrets", "client.deadline", "client.config", "client.http", "client.addressing", "client.models_file"),
+    *("client.secrets", "client.deadline", "client.config", "client.http", "client.explaining"),
+    *("client.addressing", "client.models_file"),
     *(
         "client.retry",
         "client.rate_headers",

@@ -108,14 +108,22 @@ MISTAKES: dict[str, tuple[tuple[str, ...], dict[str, str], int, tuple[str, ...]]
         1,
         ("no connection", "is ollama running"),
     ),
+    "no such tier of a known provider's": (("-m", "sonet", "hi"), {}, 2, ("did you mean 'sonnet'?",)),
+    "no number": (("--max-tokens", "-5", "hi"), {}, 2, ("'-5' is not a whole number from 1", "ask --help")),
+    "misspelt option": (("--josn", "hi"), {}, 2, ("did you mean --json? `interlingua ask --help`",)),
+    "half a schema": (("--schema", "half.json", "hi"), {}, 2, ("half.json: this is no JSON: ",)),
     "no question": ((), {}, 2, ("there is no question", "stdin")),
     "no such file": (("-f", "nowhere.png", "hi"), {}, 2, ("nowhere.png: No such file",)),
 }
 
 
 @pytest.mark.parametrize("mistake", MISTAKES)
-def test_a_first_mistake_is_one_sentence(mistake: str, here: Any) -> None:
+def test_a_first_mistake_is_one_sentence(
+    mistake: str, here: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     words, environment, code, says = MISTAKES[mistake]
+    monkeypatch.chdir(tmp_path)
+    Path("half.json").write_text('{"type": ')
     done = here("ask", *words, **environment)
     assert (done.code, done.out) == (code, b"")
     assert done.err.startswith("interlingua: ")

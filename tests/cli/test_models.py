@@ -61,6 +61,22 @@ def test_check_says_what_is_missing(here: Any) -> None:
     assert here("check").code == 0
 
 
+@pytest.mark.parametrize(
+    ("name", "code", "says"),
+    [
+        ("antropic", 2, "did you mean 'anthropic'?"),
+        ("mistral:fast", 3, "MISTRAL_API_KEY"),
+        ("google", 0, "key from GEMINI"),
+        ("ollama", 0, "its server must run"),
+    ],
+)
+def test_check_looks_at_the_providers_that_are_named(name: str, code: int, says: str, here: Any) -> None:
+    done = here("check", name, GEMINI_API_KEY="k")
+    assert done.code == code
+    assert says in done.out.decode() + done.err
+    assert done.out.count(b"https://") <= 1
+
+
 def test_check_never_shows_a_key(here: Any) -> None:
     assert "canary" not in str(here("check", "--json", "--all", OPENAI_API_KEY="sk-canary-1234567890"))
 

@@ -31,7 +31,7 @@ from interlingua.client.addressing import Address
 from interlingua.client.client_parts import PREFERRED, configuration_of, default_model
 from interlingua.client.config import AdapterConfig
 from interlingua.client.connect import connect, connect_sync
-from interlingua.client.embedded import LoopbackServer, Step, call, deaf_url
+from interlingua.client.embedded import Fault, LoopbackServer, Step, call, deaf_url
 from interlingua.client.environment import base_url_variable
 from interlingua.client.models_file import ConfigError
 from interlingua.models.catalogue.tiers import TIERS
@@ -299,7 +299,8 @@ def test_no_key_for_the_model_that_was_named() -> None:
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        ("antropic:claude-opus-5-5", "no adapter or provider is called 'antropic'; did you mean 'anthropic'? known: "),
+        ("antropic:claude-opus-5-5", "no adapter or provider is called 'antropic'; did you mean 'anthropic'?"),
+        ("embedded:anthropic-mesages", "no dialect is called 'anthropic-mesages'; did you mean 'anthropic-messages'?"),
         ("opnai", "no model is called 'opnai'; did you mean 'openai'?"),
         ("gtp-4o", "no model is called 'gtp-4o'; write adapter:model (adapters: anthropic, azure"),
     ],
@@ -379,6 +380,33 @@ def test_without_pyyaml_the_extra_is_named(tmp_path: Path, monkeypatch: pytest.M
         ConfigError, match=r"models.yaml: reading YAML needs PyYAML: pip install 'interlingua\[config\]'"
     ):
         connect(models=tmp_path / "models.yaml", environment={})
+
+
+def test_a_word_of_a_script_that_nobody_knows() -> None:
+    with pytest.raises(ValueError, match=r"Step.fault 'drop' is unknown; known: none, no_answer"):
+        Step(fault="drop")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("fault", "says"),
+    [
+        ("cut", "the connection broke, calling the embedded model; nothing was sent over a network: it does what"),
+        ("malformed", "(HTTP 200 from the embedded model)"),
+    ],
+)
+def test_the_scripted_model_has_no_address(fault: Fault, says: str) -> None:
+    script = [Step(fault=fault)]
+    with connect_sync("embedded:", {"max_retries": 0}, script=script) as client, pytest.raises(AdapterError) as caught:
+        client.complete(ask(model=None))
+    assert says in str(caught.value)
+    assert "embedded.invalid" not in str(caught.value)
+
+
+def test_an_address_of_ones_own_is_told_where_nobody_is_there() -> None:
+    settings = {"api_key": "k", "base_url": "http://127.0.0.1:9", "max_retries": 0}
+    with connect_sync("anthropic:m", settings) as client, pytest.raises(NetworkError) as caught:
+        client.complete(ask(model=None))
+    assert "AdapterConfig(base_url=...), models.yaml or the environment, instead of https://api" in str(caught.value)
 
 
 def test_what_a_mistake_looks_like_on_the_terminal(tmp_path: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import stat
@@ -37,12 +36,6 @@ sys.exit(7)
 """
 
 
-def parsed(*words: str) -> argparse.Namespace:
-    parser = argparse.ArgumentParser()
-    launch.add_arguments(parser)
-    return parser.parse_args(words)
-
-
 def test_a_client_is_pointed_here_and_its_exit_code_is_ours(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -66,7 +59,7 @@ def test_a_client_that_is_missing_says_how_to_install_it(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("PATH", "")
-    assert launch.run(parsed("codex", "--model", "embedded:")) == 127
+    assert main(["launch", "codex", "--model", "embedded:"]) == 127
     assert "npm install -g @openai/codex" in capsys.readouterr().err
 
 
@@ -75,7 +68,7 @@ def test_a_model_without_a_key_is_told_before_anything_starts(
 ) -> None:
     monkeypatch.setattr(launch.shutil, "which", lambda _: "/bin/true")
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    assert launch.run(parsed("claude", "--model", "openai:gpt-5")) == 2
+    assert main(["launch", "claude", "--model", "openai:gpt-5"]) == 3
     assert "OPENAI_API_KEY" in capsys.readouterr().err
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import argparse
+import json
 import os
 import re
 import signal
@@ -19,11 +19,14 @@ from msgspec.structs import fields
 
 from gateway.asking import CLAUDE, JUDGES, body_of
 from gateway.raw_http import fetch
-from interlingua import ConfigError, ProviderManager
+from interlingua import ConfigError, InvalidRequestError, ProviderManager
+from interlingua.cli.app import main
 from interlingua.gateway import serve
 from interlingua.gateway.admission import Key, hash_key
+from interlingua.gateway.choose import find_route
 from interlingua.gateway.config import Route, Settings, Snapshot, StartError, read_settings
 from interlingua.gateway.state import State
+from interlingua.models.providers import PROVIDERS
 
 FILE = """\
 settings:
@@ -171,12 +174,73 @@ def test_a_file_is_read_again_and_a_stop_is_gentle(tmp_path: Path) -> None:
         assert process.wait(20) in (0, -signal.SIGTERM)
 
 
-def test_a_mistake_on_the_command_line_is_one_line(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    parser = argparse.ArgumentParser()
-    serve.add_arguments(parser)
-    (tmp_path / "bad.yaml").write_text("routes: 7\n")
-    assert serve.run(parser.parse_args(["--config", str(tmp_path / "bad.yaml")])) == 2
-    assert "bad.yaml:1: `routes` must be a mapping" in capsys.readouterr().err
+WRONG_STARTS: dict[str, tuple[str, dict[str, str], int, str]] = {
+    # the words, the environment, the exit code, what is said
+    "no key": ("", {}, 3, "no provider has a key: set one of ANTHROPIC_API_KEY"),
+    "no key for this one": ("--model mistral:fast", {}, 3, "mistral has no key: set the environment variable MISTRAL"),
+    "misspelt provider": ("--model antropic:sonnet", {}, 3, "did you mean 'anthropic'?"),
+    "the way of LiteLLM": (
+        "--model mistral/mistral-large-latest",
+        {},
+        3,
+        "set the environment variable MISTRAL_API_KEY",
+    ),
+    "malformed file": ("--config bad.yaml", {}, 2, "bad.yaml:1: `routes` must be a mapping"),
+    "no such file": ("--config nowhere.yaml", {}, 2, "nowhere.yaml: there is no such file"),
+    "no scheme": ("", {"OPENAI_API_KEY": "k", "OPENAI_BASE_URL": "llm.example"}, 3, "does not begin with http://"),
+    "no scheme, one model": (
+        "--model openai:m",
+        {"OPENAI_API_KEY": "k", "OPENAI_BASE_URL": "x"},
+        3,
+        "http:// or https",
+    ),
+    "no such local model": ("--model local:nope.gguf", {}, 3, "nope.gguf: there is no such file"),
+    "no port": ("--model embedded: --port 99999", {}, 2, "--port 99999: expected `int` <= 65535"),
+}
+
+
+@pytest.mark.parametrize("mistake", WRONG_STARTS)
+def test_a_mistake_at_the_start_is_one_line(
+    mistake: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    words, environment, code, says = WRONG_STARTS[mistake]
+    for name in {key for row in PROVIDERS.values() for key in row.auth.keys}:
+        monkeypatch.delenv(name, raising=False)
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.chdir(tmp_path)
+    Path("bad.yaml").write_text("routes: 7\n")
+    assert main(["serve", *words.split()]) == code
+    told = capsys.readouterr().err
+    assert says in told
+    assert told.count("\n") == 1
+    assert main(["serve", *words.split(), "--json"]) == code
+    assert says in json.loads(capsys.readouterr().err)["error"]["message"]
+
+
+def test_without_the_extra_serve_says_what_to_install(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "interlingua.gateway.server", None)
+    assert main(["serve", "--model", "embedded:"]) == 3
+    assert "pip install 'interlingua[gateway]'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("openai:gpt-5", "openai has no key: set the environment"),
+        ("antropic:x", "did you mean"),
+        ("", "GET /v1/models"),
+    ],
+)
+def test_a_name_that_no_provider_has_is_told_why(name: str, says: str) -> None:
+    state = state_for({"ANTHROPIC_API_KEY": "k"})
+    with pytest.raises(InvalidRequestError, match="this gateway has no model called") as caught:
+        find_route(name, state.snapshot, state.manager)
+    assert says in str(caught.value)
+    with pytest.raises(InvalidRequestError, match="GET /v1/models lists"):  # routes are not told to whoever guesses
+        find_route(name, Snapshot(routes={"mine": Route("embedded:")}), state.manager)
 
 
 def test_the_page_tells_every_setting_and_its_default() -> None:

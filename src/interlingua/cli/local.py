@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 
+from .failures import CommandError
 from .parsing import add_json
 
 __all__ = ["add_arguments", "run"]
@@ -31,6 +32,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_json(parser)
 
 
+def _wanted(name: str | None) -> str:
+    from .fetching import MODELS
+
+    if name is None:
+        raise CommandError(f"name what to get: interlingua local get {next(iter(MODELS))}")
+    return name
+
+
 def run(arguments: argparse.Namespace) -> int:
     """Do it."""
     import os
@@ -40,7 +49,7 @@ def run(arguments: argparse.Namespace) -> int:
     from .output import write_json, write_line, write_table
 
     if arguments.verb == "get":
-        path = fetch(arguments.name)
+        path = fetch(_wanted(arguments.name))
         if arguments.json:
             write_json({"name": arguments.name, "path": str(path)})
         else:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from difflib import get_close_matches
 from types import ModuleType
 from typing import NoReturn
 
-from .failures import USAGE
+from .failures import CommandError
 
-__all__ = ["Parser", "add_json", "parser_for"]
+__all__ = ["Parser", "add_json", "near", "number", "parser_for"]
 
 WIDTH = 100
+UNKNOWN = "unrecognized arguments: "
 
 
 class Formatter(argparse.RawDescriptionHelpFormatter):
@@ -29,13 +30,21 @@ class Formatter(argparse.RawDescriptionHelpFormatter):
 
 
 class Parser(argparse.ArgumentParser):
-    """As argparse's, with one line for a mistake."""
+    """As argparse's, with one line for a mistake, which is raised."""
 
     color = False
 
     def error(self, message: str) -> NoReturn:
+        message = self._instead(message)
         end = "" if message.endswith(("?", ".")) else "."
-        self.exit(USAGE, f"{self.prog}: {message}{end} `{self.prog} --help` shows examples.\n")
+        raise CommandError(f"{message}{end} `{self.prog} --help` shows examples.")
+
+    def _instead(self, message: str) -> str:
+        """The message; for an option that nobody knows, with one that is spelt alike."""
+        told, found, word = message.partition(UNKNOWN)
+        options = [name for action in self._actions for name in action.option_strings]
+        close = get_close_matches(word.split()[0], options, n=1) if found and not told else []
+        return f"{message}; did you mean {close[0]}?" if close else message
 
     def format_help(self) -> str:
         return f"{super().format_help().rstrip()}\n"
@@ -50,6 +59,22 @@ def near(value: str, known: Iterable[str]) -> str:
     words = list(known)
     found = get_close_matches(value, words, n=1)
     return f"did you mean {found[0]!r}?" if found else f"known: {', '.join(words)}"
+
+
+def number(least: int = 1, most: int | None = None) -> Callable[[str], int]:
+    """The type of an option that takes a whole number."""
+    known = f"a whole number from {least}" + (f" to {most}" if most is not None else "")
+
+    def read(text: str) -> int:
+        try:
+            value = int(text)
+        except ValueError:
+            value = least - 1
+        if value < least or (most is not None and value > most):
+            raise argparse.ArgumentTypeError(f"{text!r} is not {known}")
+        return value
+
+    return read
 
 
 def parser_for(name: str, summary: str, module: ModuleType) -> Parser:

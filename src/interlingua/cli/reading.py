@@ -58,14 +58,17 @@ class Wire(NamedTuple):
 
 @contextmanager
 def opened(file: str | None) -> Generator[BinaryIO, None, None]:
-    """The file of that name; stdin for None or ``-``."""
+    """The file of that name, which mistakes within are told of; stdin for None or ``-``."""
     if file is None or file == "-":
         if sys.stdin is None or sys.stdin.isatty():
             raise CommandError("there is nothing to read: name a file, or send something to stdin")
         yield sys.stdin.buffer
     else:
         with open(file, "rb") as source:
-            yield source
+            try:
+                yield source
+            except CommandError as error:
+                raise CommandError(f"{file}: {error}", error.code) from None
 
 
 def read_wire(source: BinaryIO, dialect: str | None = None, kind: Kind | None = None) -> Wire:
@@ -82,12 +85,12 @@ def read_wire(source: BinaryIO, dialect: str | None = None, kind: Kind | None = 
     return Wire(dialect or _dialect_of(body, kind), kind, body)
 
 
-def parse(data: bytes) -> Json:
+def parse(data: bytes, wanted: str = "JSON and no stream of a provider") -> Json:
     """The JSON value of these bytes, or a sentence that says where it breaks."""
     try:
         return msgspec.json.decode(data.removeprefix(b"\xef\xbb\xbf"))
     except msgspec.DecodeError as error:
-        raise CommandError(f"this is no JSON and no stream of a provider: {error}") from None
+        raise CommandError(f"this is no {wanted}: {error}") from None
     except RecursionError:
         raise CommandError("this JSON is nested too deeply") from None
 

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import cast
 from urllib.parse import SplitResult, parse_qsl, quote, urlsplit
 
 from msgspec import Struct
 
-from ..errors import AdapterError, AuthError, NotConfigured
-from ..models.catalogue.tiers import tier_model
+from ..errors import AdapterError, NotConfigured
 from ..models.providers import Provider
 from ..types.base import Json
-from ..types.words import ErrorClass
 from .config import AdapterConfig, without_scheme
+from .explaining import explain
 from .secrets import MaskedHeaders, Secret, named_secrets
 
 __all__ = [
@@ -35,9 +34,6 @@ DEPLOYMENTS = "deployments"
 PLACEHOLDER = re.compile(r"{(\w+)}")
 PRINTABLE = re.compile(r"[\x20-\x7e]*")
 SHORTEST_KEY = 8
-NOT_FOUND, NETWORK = 404, ErrorClass.network
-UNREACHED = frozenset({ErrorClass.network, ErrorClass.timeout})
-PORTS = {"http": 80, "https": 443}
 MOST_REMEMBERED = 64
 KEYLESS = frozenset({"none", "sigv4", "google"})
 KEY_PARAMETERS = frozenset({"key", "api_key", "api-key", "apikey", "token", "access_token"})
@@ -93,10 +89,7 @@ class Address:
 
     def explain(self, error: AdapterError, url: str, model: str | None) -> None:
         """Add to the message where the call failed and what can be done, but nothing that may be a key."""
-        message = _placed(error, url)
-        advice = (note for note in _advice(self.provider, self.config, error, model) if note not in message)
-        error.message = "; ".join([message, *advice])
-        error.args = (error.message,)
+        explain(error, self.provider, self.config, url, model)
 
 
 class Nowhere(Address):
@@ -268,44 +261,6 @@ def key_sentence(provider: Provider) -> str:
     """The error message for a missing key."""
     where = " or ".join(provider.auth.keys)
     return f"no key for {provider.name}: set {where} in the environment, or give AdapterConfig(api_key=...)"
-
-
-def _placed(error: AdapterError, url: str) -> str:
-    """The message with the status and the URL that answered, or with the URL that was not reached."""
-    status, place = error.provider_status, _without_query(url)
-    if place in error.message or _with_port(place) in error.message:
-        return error.message
-    if status is not None:
-        message = error.message.removeprefix(f"HTTP {status}")
-        return f"{message} (HTTP {status} from {place})" if message else f"HTTP {status} from {place}"
-    if error.error_class in UNREACHED:
-        return f"{error.message}, calling {_with_port(place)}"
-    return error.message
-
-
-def _without_query(url: str) -> str:
-    """A URL that can be shown, without query and user name, which may be secret."""
-    parts = urlsplit(url)
-    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
-
-
-def _with_port(url: str) -> str:
-    """The same with its port, which helps to find out why a server does not answer."""
-    parts = urlsplit(url)
-    default = "" if parts.netloc.rpartition("]")[2].count(":") else f":{PORTS.get(parts.scheme, '')}"
-    return f"{parts.scheme}://{parts.netloc}{default}{parts.path}"
-
-
-def _advice(provider: Provider, config: AdapterConfig, error: AdapterError, model: str | None) -> Iterator[str]:
-    if isinstance(error, AuthError) and not isinstance(error, NotConfigured) and provider.auth.keys:
-        where = " or ".join(provider.auth.keys)
-        yield f"the key for {provider.name} comes from {where} in the environment, or from AdapterConfig(api_key=...)"
-    elif error.provider_status == NOT_FOUND and model is not None:
-        usual = tier_model(provider.name, "balanced")
-        instead = f"; {provider.name}:balanced is {usual}" if usual else ""
-        yield f"{provider.name} was asked for the model {model!r}, as written{instead}"
-    elif error.error_class is NETWORK and provider.local:
-        yield f"is {provider.name} running at {_without_query(config.base_url or provider.base_url)}?"
 
 
 SCHEMES = ("bearer ", "basic ", "token ", "apikey ")

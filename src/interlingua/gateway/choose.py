@@ -9,19 +9,33 @@ from __future__ import annotations
 
 import hashlib
 import math
+import os
 from collections.abc import Callable, Mapping, Sequence
 
+from ..client.local import find_model
 from ..client.manager import ProviderManager
 from ..errors import AdapterError, InvalidRequestError
-from ..models.providers import PROVIDERS
+from ..models.providers import IN_PROCESS, PROVIDERS
 from ..serving import is_name
 from .config import CLAUDE_NAMES, Route, Snapshot, StartError
 from .peek import Peek
 
-__all__ = ["SESSION_HEADERS", "find_route", "in_order", "is_usable", "require_models", "session_of", "variables"]
+__all__ = [
+    "NOT_CONFIGURED",
+    "SESSION_HEADERS",
+    "find_route",
+    "in_order",
+    "is_usable",
+    "no_model",
+    "require_models",
+    "session_of",
+    "variables",
+]
 
 SESSION_HEADERS = ("x-session-id", "x-claude-code-session-id", "session-id", "session_id", "x-session-affinity")
 NOT_FOUND = 404
+NOT_CONFIGURED = 3
+"""The exit code where a key or a provider is missing."""
 LONGEST = 256
 """How much of a name is told."""
 
@@ -36,7 +50,29 @@ def find_route(name: str | None, snapshot: Snapshot, manager: ProviderManager) -
     asked = name.removeprefix(CLAUDE_NAMES)
     if not snapshot.routes and is_name(asked) and is_usable(asked, manager):
         return Route(asked)
-    raise InvalidRequestError(f"this gateway has no model called {name[:LONGEST]!r}", provider_status=NOT_FOUND)
+    raise no_model(name, why_not(asked, manager) if not snapshot.routes else "")
+
+
+def no_model(name: str | None, why: str = "") -> InvalidRequestError:
+    """The error for a name that leads nowhere."""
+    shown = None if name is None else name[:LONGEST]
+    told = why or "GET /v1/models lists those that it has"
+    return InvalidRequestError(f"this gateway has no model called {shown!r}; {told}", provider_status=NOT_FOUND)
+
+
+def why_not(name: str, manager: ProviderManager) -> str:
+    """Why a name means no model that could be called; nothing where it is too long to be one."""
+    if not is_name(name):
+        return ""
+    try:
+        id, model = manager.locate(name)
+        manager.get_config(id)  # its address is a URL
+        adapter = manager.configuration.adapters.get(id)
+        if adapter is not None and adapter.provider.base_url.startswith(IN_PROCESS):
+            find_model(model, os.environ)
+    except (AdapterError, ValueError) as error:
+        return str(error)
+    return adapter.missing or "" if adapter is not None else ""
 
 
 def is_usable(name: str, manager: ProviderManager) -> bool:
@@ -53,15 +89,10 @@ def require_models(snapshot: Snapshot, manager: ProviderManager) -> None:
     """Raise where a route leads to a model that could not be called."""
     for name, route in snapshot.routes.items():
         for model in route.names:
-            if is_usable(model, manager):
-                continue
-            line = snapshot.lines.get(name)
-            where = f"{snapshot.source}:{line}: " if line is not None else ""
-            try:
-                manager.locate(model)
-            except (AdapterError, ValueError) as error:
-                raise StartError(f"{where}the route {name!r}: {error}") from None
-            raise StartError(f"{where}the route {name!r} leads to {model!r}, whose provider has no key; {variables()}")
+            if why := why_not(model, manager):
+                line = snapshot.lines.get(name)
+                where = f"{snapshot.source}:{line}: the route {name!r}: " if line is not None else ""
+                raise StartError(f"{where}{model!r} cannot be called: {why}", NOT_CONFIGURED)
 
 
 def variables() -> str:

@@ -82,7 +82,11 @@ def is_loopback(host: str) -> bool:
 
 
 class StartError(Exception):
-    """The gateway cannot be run like this: what is wrong, and what to do."""
+    """The gateway cannot be run like this: what is wrong, and what to do. ``code`` is the exit code of the command."""
+
+    def __init__(self, message: str, code: int = 2) -> None:
+        super().__init__(message)
+        self.code = code
 
 
 def load(path: str | Path) -> Snapshot:

@@ -11,6 +11,7 @@ from ..errors import InvalidRequestError
 from ..serving import Entrance, Listed, write_model, write_models
 from ..types.base import Json
 from .admission import Key
+from .choose import no_model
 from .config import CLAUDE_NAMES
 from .http import Answer, Inbound
 from .peek import Peek
@@ -62,7 +63,7 @@ async def show_model(asked: Asked) -> None:
         None,
     )
     if found is None:
-        raise InvalidRequestError(f"this gateway has no model called {name!r}", provider_status=404)
+        raise no_model(name)
     await asked.json(write_model(found, dialect))
 
 

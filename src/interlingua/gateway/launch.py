@@ -16,22 +16,20 @@ import sys
 import tempfile
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
-from importlib import import_module
 from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from ..client.models_file import ConfigError
-from ..errors import NotConfigured
 from .clients import CLIENTS, Client
 from .config import Route, Settings, Snapshot, StartError
 from .receipts import Receipt
-from .serve import filled, prepare
+from .serve import filled, prepare, server_module
 from .state import State
 
 __all__ = ["add_arguments", "environment_of", "hand_on", "run", "summary"]
 
-USAGE, NOT_FOUND = 2, 127
+NOT_FOUND = 127
+"""The exit code of a shell for a program that is not there."""
 EXAMPLES = """examples:
   interlingua launch claude --model openai:gpt-5
   interlingua launch codex --model anthropic:sonnet -- exec "Explain this folder"
@@ -61,26 +59,16 @@ def run(arguments: argparse.Namespace) -> int:
     client = CLIENTS[arguments.client]
     program = shutil.which(client.command)
     if program is None:
-        return _complain(f"{client.title} is not installed: {client.install}", NOT_FOUND)
-    try:
-        server = import_module(".server", __package__)
-        settings = Settings(port=0, models=arguments.models)
-        state = State(Snapshot(settings=settings, routes={"*": Route(arguments.model)}))
-        key = prepare(state)
-        assert key is not None
-        with server.in_background(state) as base, tempfile.TemporaryDirectory(prefix="interlingua-") as folder:
-            code = _run(program, client, arguments, base, key, folder)
-    except ImportError as error:
-        return _complain(f"launch needs the extra `gateway`: pip install 'interlingua[gateway]' ({error})", USAGE)
-    except (ConfigError, NotConfigured, StartError) as error:
-        return _complain(str(error), USAGE)
+        raise StartError(f"{client.title} is not installed: {client.install}", NOT_FOUND)
+    server = server_module("launch")
+    settings = Settings(port=0, models=arguments.models)
+    state = State(Snapshot(settings=settings, routes={"*": Route(arguments.model)}))
+    key = prepare(state)
+    assert key is not None
+    with server.in_background(state) as base, tempfile.TemporaryDirectory(prefix="interlingua-") as folder:
+        code = _run(program, client, arguments, base, key, folder)
     receipts = state.priced()
     sys.stderr.write(json.dumps(totals(receipts)) + "\n" if arguments.json else summary(receipts))
-    return code
-
-
-def _complain(what: str, code: int) -> int:
-    sys.stderr.write(f"interlingua launch: {what}\n")
     return code
 
 

@@ -4,28 +4,24 @@ from __future__ import annotations
 
 import argparse
 import json
-import logging
 import secrets
 import sys
 from collections.abc import Mapping
 from importlib import import_module
 from typing import Any
 
+import msgspec
 from msgspec.structs import replace
 
 from ..client.manager import ProviderManager
-from ..client.models_file import ConfigError
-from ..errors import NotConfigured
 from .admission import Key, hash_key
-from .choose import require_models, variables
+from .choose import NOT_CONFIGURED, require_models, variables
 from .clients import CLIENTS
 from .config import Route, Settings, Snapshot, StartError, load
 from .state import State
 
-__all__ = ["add_arguments", "filled", "new_key", "prepare", "run", "table"]
+__all__ = ["add_arguments", "filled", "new_key", "prepare", "run", "server_module", "table"]
 
-log = logging.getLogger("interlingua.gateway")
-USAGE = 2
 EXAMPLES = """examples:
   interlingua serve                                   the providers whose keys are in the environment
   interlingua serve --model anthropic:sonnet          one model answers whatever clients ask for
@@ -48,17 +44,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Serve. Returns the exit code."""
-    try:
-        snapshot = with_arguments(load(arguments.config) if arguments.config else Snapshot(), arguments)
-        state = State(snapshot)
-        shown = prepare(state, keyless=arguments.no_key)
-        server = import_module(".server", __package__)
-    except (ConfigError, NotConfigured, StartError) as error:
-        sys.stderr.write(f"interlingua serve: {error}\n")
-        return USAGE
-    except ImportError as error:
-        sys.stderr.write(f"interlingua serve needs the extra `gateway`: pip install 'interlingua[gateway]' ({error})\n")
-        return USAGE
+    snapshot = with_arguments(load(arguments.config) if arguments.config else Snapshot(), arguments)
+    state = State(snapshot)
+    shown = prepare(state, keyless=arguments.no_key)
+    server = server_module("serve")
 
     def announce(base: str) -> None:
         told = json.dumps({"url": base, "key": shown}) + "\n" if arguments.json else table(base, shown)
@@ -72,12 +61,26 @@ def run(arguments: argparse.Namespace) -> int:
     return code
 
 
+def server_module(command: str) -> Any:
+    """The module of the server, which needs uvicorn."""
+    try:
+        return import_module(".server", __package__)
+    except ImportError as error:
+        advice = "pip install 'interlingua[gateway]'"
+        raise StartError(f"{command} needs the extra `gateway`: {advice} ({error})", NOT_CONFIGURED) from None
+
+
 def with_arguments(snapshot: Snapshot, arguments: Any) -> Snapshot:
     """The configuration with what the command line says."""
-    given = {name: getattr(arguments, name, None) for name in ("host", "port", "workers")}
-    settings: Settings = replace(
-        snapshot.settings, **{name: value for name, value in given.items() if value is not None}
-    )
+    names = ("host", "port", "workers")
+    given = {name: value for name in names if (value := getattr(arguments, name, None)) is not None}
+    for name, value in given.items():
+        try:
+            msgspec.convert({name: value}, Settings)
+        except msgspec.ValidationError as error:
+            reason = str(error).partition(" - at")[0]
+            raise StartError(f"--{name} {value}: {reason[0].lower()}{reason[1:]}") from None
+    settings: Settings = replace(snapshot.settings, **given)
     routes = {"*": Route(arguments.model)} if arguments.model else snapshot.routes
     return replace(snapshot, settings=settings, routes=routes)
 
@@ -98,10 +101,13 @@ def prepare(state: State, *, keyless: bool = False) -> str | None:
 
 
 def require_provider(manager: ProviderManager) -> None:
-    """Raise where no provider has a key."""
-    adapters = manager.configuration.adapters.values()
-    if not any(adapter.config.api_key for adapter in adapters) and not manager.configuration.models:
-        raise StartError(f"no provider has a key: {variables()}, or serve --model embedded: (a scripted model)")
+    """Raise where no provider has a key, or one that has cannot be called."""
+    ready = [id for id, adapter in manager.configuration.adapters.items() if adapter.config.api_key]
+    if not ready and not manager.configuration.models:
+        advice = f"{variables()}, or serve --model embedded: (a scripted model)"
+        raise StartError(f"no provider has a key: {advice}", NOT_CONFIGURED)
+    for id in ready:
+        manager.get_config(id)  # raises if its address is no URL
 
 
 def new_key(name: str) -> tuple[str, Key]:

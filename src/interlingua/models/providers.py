@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-__all__ = ["IN_PROCESS", "PROVIDERS", "Auth", "Provider", "provider"]
+__all__ = ["IN_MEMORY", "IN_PROCESS", "PROVIDERS", "Auth", "Provider", "provider"]
 
 
 class Auth(Struct, frozen=True, kw_only=True):
@@ -48,6 +48,8 @@ NONE = Auth(kind="none")
 GOOGLE = Auth(kind="google", keys=("GOOGLE_OAUTH_ACCESS_TOKEN",))
 IN_PROCESS = "http://localhost:0"
 """Stands for the address of a server in this process; its port is known when it runs."""
+IN_MEMORY = "http://embedded.invalid"
+"""Stands for an address where there is none: the scripted model is called without a socket."""
 
 # fmt: off
 _ROWS = (

@@ -55,6 +55,8 @@ def read_text(path: str | Path) -> str:
     """The text of a file, or ``ConfigError``."""
     try:
         return Path(path).read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise ConfigError(str(path), [Problem(0, "there is no such file")]) from None
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(str(path), [Problem(0, f"cannot be read: {type(error).__name__}")]) from None
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Literal, TypeAlias, cast
+from typing import Literal, TypeAlias, cast, get_args
 
 import msgspec
 from msgspec import Struct
@@ -44,6 +44,7 @@ Fault = Literal[
     "whole",  # a whole answer, even if a stream was requested
 ]
 """How an answer goes wrong on the way; each word is said in the source."""
+KNOWN_ACTS, KNOWN_FAULTS = get_args(Act), get_args(Fault)
 
 
 class Step(Struct, frozen=True, kw_only=True):
@@ -75,6 +76,11 @@ class Step(Struct, frozen=True, kw_only=True):
     after: int = 2
     delay: float = 0.0
     """Seconds before the first byte."""
+
+    def __post_init__(self) -> None:
+        for name, word, known in (("act", self.act, KNOWN_ACTS), ("fault", self.fault, KNOWN_FAULTS)):
+            if word not in known:
+                raise ValueError(f"Step.{name} {word!r} is unknown; known: {', '.join(known)}")
 
 
 Said: TypeAlias = Step | AdapterError | str | Block | Sequence[str | Block]

@@ -132,8 +132,7 @@ class Configuration:
         if found is None:
             known = sorted(self.adapters)
             near = advice_for(whole) or "".join(f"did you mean {word!r}?" for word in _similar(name, known))
-            hint = f"{near} " if near else ""
-            raise ValueError(f"no adapter or provider is called {name!r}; {hint}known: {', '.join(known)}")
+            raise ValueError(f"no adapter or provider is called {name!r}; {near or 'known: ' + ', '.join(known)}")
         return found
 
     def default(self, adapter: str) -> str | None:
