@@ -17,6 +17,7 @@ from typing import Any, NamedTuple, cast
 
 from msgspec.structs import force_setattr
 
+from .fields import Field
 from .key_readers import (
     constant_variable,
     read_accepted,
@@ -26,7 +27,7 @@ from .key_readers import (
     read_other_keys,
 )
 from .kinds import OMIT
-from .rows import Field, Row
+from .rows import Row
 from .source import INDENT, Source, source_of
 from .table import Table
 from .writers import compile_constants, compile_putter, compile_writer, condition, function_name

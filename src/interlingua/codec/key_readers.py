@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from .fields import Field
 from .kinds import Kind
-from .rows import Field
 from .source import INDENT, Source
 
 __all__ = ["constant_variable", "read_accepted", "read_constant", "read_filled", "read_optional", "read_other_keys"]

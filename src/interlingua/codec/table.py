@@ -17,13 +17,14 @@ from msgspec.structs import force_setattr, replace
 from ..types.base import Json
 from ..types.blocks import BlockBase, OpaqueBlock
 from ..types.tools import ServerTool
+from .fields import NO_MARKS
 from .json import Wire, is_object
 from .key_spelling import KeySpelling
 from .kinds import REFUSED
 from .ledger import Ledger
 from .marks import kept
 from .paths import merge
-from .rows import NO_MARKS, Row, Rule, Spec
+from .rows import Row, Rule, Spec
 
 __all__ = ["Frame", "Table", "compiler", "field_lines"]
 

@@ -8,10 +8,11 @@ from functools import cache, partial
 from typing import Any, cast
 
 from ..types.base import Json
+from .fields import Field
 from .json import Wire, is_object
 from .kinds import OMIT, Kind
 from .paths import find, put
-from .rows import Field, Row, Rule
+from .rows import Row, Rule
 from .source import Source
 from .table import Table
 
