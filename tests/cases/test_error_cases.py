@@ -16,6 +16,8 @@ from interlingua import DIALECTS, ErrorClass, dialect
 
 LINES = [json.loads(text) for text in Path(__file__).with_name("errors.jsonl").read_text(encoding="utf-8").splitlines()]
 INSIDE = [line for line in LINES if isinstance(line["body"], dict) and "error" in line["body"]]
+TOO_LONG = dict.fromkeys(("openai-chat", "openai-responses"), b'"code":"context_length_exceeded"')
+"""What clients look for, whichever word a local server has for it."""
 
 
 def named(line: dict[str, Any]) -> str:
@@ -59,6 +61,8 @@ def test_its_class_travels_to_every_dialect(line: dict[str, Any]) -> None:
         again = dialect(name).decode_error(said.status, said.headers, said.body)
         full = (name, said.status) == ("ollama", 503)  # its own 503 means a full queue, and is read as that
         assert (name, again.error_class) == (name, ErrorClass.rate_limit if full else error.error_class)
+        if error.error_class is ErrorClass.context_overflow and said.status == 400 and name != line["dialect"]:
+            assert TOO_LONG.get(name, b"") in said.body
         if error.error_class is ErrorClass.rate_limit:
             assert (name, again.retryable) == (name, error.retryable)
 

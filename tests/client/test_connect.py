@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import sys
 import time
 from threading import Timer
@@ -15,6 +16,7 @@ from interlingua import AsyncClient, CancelledError, Client, NotConfigured, Requ
 from interlingua.client.config import AdapterConfig
 from interlingua.client.connect import connect, connect_sync
 from interlingua.client.embedded import Script, Step, handler
+from interlingua.client.embedded.responder import respond
 from interlingua.client.environment import configured
 from interlingua.client.http import HttpRequest
 from interlingua.client.signing import signer_for
@@ -42,6 +44,15 @@ def test_five_lines_that_block() -> None:
     with connect_sync("ollama:llama3:8b", environment={}, transport=transport) as client:
         assert client.complete(ask("hello", model=None)).text == "You said: hello"
         assert client.model == "llama3:8b"
+
+
+@pytest.mark.parametrize("options", [None, {"include_usage": False}, {"include_usage": True}])
+def test_the_scripted_provider_says_the_usage_of_a_chat_stream_if_asked(options: dict[str, bool] | None) -> None:
+    """As OpenAI does: a client that did not ask reads no chunk without choices."""
+    body = {"model": "m", "messages": [{"role": "user", "content": "hi"}], "stream": True, "stream_options": options}
+    answer = respond(Script(), "/v1/chat/completions", {}, json.dumps(body).encode())
+    said = b"".join(part for part in answer.parts if isinstance(part, bytes))
+    assert (b'"usage":{' in said, b'"choices":[]' in said) == (options == {"include_usage": True},) * 2
 
 
 def test_an_unknown_provider_names_the_known_ones() -> None:

@@ -383,7 +383,9 @@ def test_two_keys_at_once_are_one_too_many_but_enough(keyed: Served) -> None:
 def test_a_key_may_use_its_models_only(keyed: Served) -> None:
     path, body = asking(CHAT)
     assert fetch(keyed.url, path, body, x_api_key="narrow").status == 404
-    assert fetch(keyed.url, path, {**body, "model": "gpt-5"}, x_api_key="narrow").status == 200
+    for name in ("gpt-5", "claude--gpt-5"):  # as it is offered to clients that hide other names
+        assert fetch(keyed.url, path, {**body, "model": name}, x_api_key="narrow").status == 200
+    assert [fetch(keyed.url, f"/v1/models/{name}", x_api_key="narrow").status for name in ("gpt-5", "o5")] == [200, 404]
 
 
 def test_a_rate_is_held_and_says_when_to_come_back(keyed: Served) -> None:
@@ -492,6 +494,23 @@ def test_lists_of_models_have_the_shape_of_who_asks() -> None:
         assert fetch(running.url, path, {**body, "model": "claude--fast"}).status == 200
         got = fetch(running.url, path, {**body, "model": "unknown"})
         assert (got.status, got.json()["error"]["type"]) == (404, "not_found_error")
+
+
+@pytest.mark.parametrize(
+    ("routes", "listed"),
+    [
+        ({"*": "embedded:"}, ["embedded:"]),  # serve --model
+        ({"gpt-*": "openai:gpt-5", "claude-*": "openai:gpt-5-mini"}, ["gpt-5"]),  # nothing is called gpt-5-mini here
+        ({"fast": "openai:o1", "openai:*": "openai:o3", "*": "openai:o4-mini"}, ["fast", "openai:o3", "o4-mini"]),
+    ],
+)
+def test_a_pattern_is_listed_by_the_model_that_it_leads_to(routes: dict[str, str], listed: list[str]) -> None:
+    """Clients that let their user choose from the list would have nothing to offer."""
+    snapshot = Snapshot(routes={pattern: Route(name) for pattern, name in routes.items()})
+    with served(snapshot=snapshot) as (running, _):
+        assert [model["id"] for model in fetch(running.url, "/v1/models").json()["data"]] == listed
+        for name in listed:
+            assert fetch(running.url, f"/v1/models/{name}").json()["id"] == name
 
 
 def test_gemini_streams_an_array_to_those_who_do_not_ask_for_events(plain: Served) -> None:

@@ -127,9 +127,24 @@ def test_keys_and_limits_hold() -> None:
         assert [fetch(running.url, "/v1/files", x_api_key="slow").status for _ in range(2)] == [200, 429]
 
 
-def test_realtime_is_refused() -> None:
+REFUSED = (
+    # client, path: what is neither translated nor passed on
+    (CHAT, "/v1/realtime/client_secrets"),
+    (CHAT, "/openai/v1/realtime/sessions"),
+    (CHAT, "/openai/deployments/d/embeddings?api-version=2024-10-21"),
+    (GEMINI, "/gemini/upload/v1beta/files"),
+    (GEMINI, "/genai/upload/v1beta/files?uploadType=resumable"),
+    (OLLAMA, "/ollama/api/pull"),
+)
+
+
+def test_what_is_neither_translated_nor_passed_on_is_refused_in_the_dialect() -> None:
     for upstream in (CHAT, BEDROCK):
         with passing(upstream) as (running, provider):
             assert fetch(running.url, "/v1/realtime?model=x", upgrade="websocket", connection="Upgrade").status == 501
-            assert fetch(running.url, "/v1/realtime/client_secrets", {}).status == 501
+            assert fetch(running.url, "/upload/v1beta/files", {}, x_goog_api_key="k").json()["error"]["code"] == 501
+            for client, path in REFUSED:
+                got = fetch(running.url, path, {"model": "asked"})
+                assert got.status == 501, path
+                assert "not relayed" in dialect(client).decode_error(501, got.headers, got.body).message
             assert provider.asked == []

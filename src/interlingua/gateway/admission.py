@@ -11,9 +11,11 @@ from msgspec import Struct
 
 from ..errors import AuthError, RateLimitError
 
-__all__ = ["Admission", "Key", "hash_key"]
+__all__ = ["CLAUDE_NAMES", "Admission", "Key", "hash_key"]
 
 MINUTE = 60.0
+CLAUDE_NAMES = "claude--"
+"""Some clients list only models whose name contains ``claude``: others are offered to them under this prefix too."""
 
 
 class Key(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -27,6 +29,7 @@ class Key(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
     def may_use(self, model: str) -> bool:
         """Whether it may call a model of that name."""
+        model = model.removeprefix(CLAUDE_NAMES)
         return any(fnmatchcase(model, pattern) for pattern in self.models)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import re
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from typing import Any
@@ -36,7 +37,11 @@ CALLS: dict[str, type[Call | PassCall]] = {"generate": Call, "compact": Call, "i
 JSON, TEXT = {"content-type": "application/json"}, {"content-type": "text/plain; version=0.0.4"}
 RECEIPTS = "/receipts/"
 NOT_FOUND, NOT_IMPLEMENTED = 404, 501
-KNOWN_ELSEWHERE = ("/v1/realtime", "/upload/v1beta/files")
+NOT_RELAYED = re.compile(
+    r"(/openai)?(/v1)?/realtime\b.*|(/genai|/gemini)?/upload/.*|(/openai)?/deployments/.*"
+    r"|(/ollama)?/api/(pull|push|create|copy|delete|blobs)\b.*"
+)
+"""Endpoints that a dialect has, with neither a translation nor a way to pass them on."""
 LAST_WORDS = 2.0
 """How long a client may take, when the server stops, to read the error that ends its answer."""
 
@@ -166,7 +171,7 @@ TOLD = frozenset({404, 413, 415, 426, 501})
 
 def missing(inbound: Inbound) -> AdapterError:
     """The error for a path that is no endpoint."""
-    if any(inbound.path.startswith(known) for known in KNOWN_ELSEWHERE):
+    if NOT_RELAYED.fullmatch(inbound.path):
         return InvalidRequestError(f"{inbound.path} is not relayed by this gateway", provider_status=NOT_IMPLEMENTED)
     return InvalidRequestError(f"this gateway has no {inbound.method} {inbound.path}"[:300], provider_status=NOT_FOUND)
 

@@ -17,7 +17,8 @@ from ..client.manager import ProviderManager
 from ..errors import AdapterError, InvalidRequestError
 from ..models.providers import IN_PROCESS, PROVIDERS
 from ..serving import is_name
-from .config import CLAUDE_NAMES, Route, Snapshot, StartError
+from .admission import CLAUDE_NAMES
+from .config import Route, Snapshot, StartError
 from .peek import Peek
 
 __all__ = [

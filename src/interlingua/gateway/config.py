@@ -11,15 +11,12 @@ from msgspec import Meta, Struct
 
 from ..agent.routing.routes_file import FileReader, NamedRoute as Route, Policy, find_route, read_text
 from ..codec.json import is_list
-from .admission import Key
+from .admission import CLAUDE_NAMES, Key
 
-__all__ = ["CLAUDE_NAMES", "Policy", "Route", "Settings", "Snapshot", "StartError", "load", "read_settings"]
+__all__ = ["Policy", "Route", "Settings", "Snapshot", "StartError", "load", "read_settings"]
 
 Count = Annotated[int, Meta(gt=0)]
 Seconds = Annotated[float, Meta(gt=0)]
-
-CLAUDE_NAMES = "claude--"
-"""Some clients list only models whose name contains ``claude``: others are offered to them under this prefix too."""
 
 
 class Settings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):

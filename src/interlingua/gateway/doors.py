@@ -10,9 +10,8 @@ from .. import __version__
 from ..errors import InvalidRequestError
 from ..serving import Entrance, Listed, write_model, write_models
 from ..types.base import Json
-from .admission import Key
-from .choose import no_model
-from .config import CLAUDE_NAMES
+from .admission import CLAUDE_NAMES, Key
+from .choose import find_route, no_model
 from .http import Answer, Inbound
 from .peek import Peek
 from .state import State
@@ -53,18 +52,16 @@ def _also_as_claude(model: Listed) -> list[Listed]:
 
 
 async def show_model(asked: Asked) -> None:
-    """One model."""
-    dialect, name = asked.entrance.door.dialect, asked.entrance.model
+    """One model: every name that would be answered."""
+    state, name = asked.state, asked.entrance.model
     if name is None:  # Ollama names it in the body
-        peek = Peek(await asked.inbound.body(asked.state.snapshot.settings.body_limit))
-        name = peek.text("model") or peek.text("name")
-    found = next(
-        (model for model in asked.state.listed(asked.key) if model.name == (name or "").removeprefix(CLAUDE_NAMES)),
-        None,
-    )
-    if found is None:
+        peek = Peek(await asked.inbound.body(state.snapshot.settings.body_limit))
+        name = peek.text("model") or peek.text("name") or ""
+    if not name or (asked.key is not None and not asked.key.may_use(name)):
         raise no_model(name)
-    await asked.json(write_model(found, dialect))
+    find_route(name, state.snapshot, state.manager)
+    described = state.described(name.removeprefix(CLAUDE_NAMES))
+    await asked.json(write_model(described, asked.entrance.door.dialect))
 
 
 async def version(asked: Asked) -> None:

@@ -19,7 +19,7 @@ from . import carry, receipts
 from .admission import Admission, Key
 from .carry import Envelopes, Vault
 from .choose import is_usable, require_models
-from .config import Snapshot, StartError
+from .config import Route, Snapshot, StartError
 from .metrics import Metrics, Sums
 from .receipts import Receipt, Receipts
 from .shared import Shared
@@ -133,11 +133,17 @@ class State:
         return receipts
 
     def listed(self, key: Key | None) -> list[Listed]:
-        """The models that a key may use: routes with a name of their own, then the configured models."""
-        names = [name for name in self.snapshot.routes if not set(name) & set("*?[")]
-        if not self.snapshot.routes:
-            names += self._ready()
-        return [self._listed(name) for name in dict.fromkeys(names) if key is None or key.may_use(name)]
+        """The models that a key may use: what can be asked for by the routes; without routes, the configured models."""
+        routes = self.snapshot.routes
+        names = [self._named(*route) for route in routes.items()] if routes else self._ready()
+        return [self.described(name) for name in dict.fromkeys(filter(None, names)) if key is None or key.may_use(name)]
+
+    def _named(self, pattern: str, route: Route) -> str | None:
+        """The name of a route. A pattern has that of its first model, if it is the route which answers to that."""
+        if not set(pattern) & set("*?["):
+            return pattern
+        model = route.names[0]
+        return next((name for name in (model, model.partition(":")[2]) if self.snapshot.route(name) is route), None)
 
     def _ready(self) -> list[str]:
         """The models of ``models.yaml``, and the default model of each provider that has a key."""
@@ -148,7 +154,8 @@ class State:
                 found.append(f"{id}:{default}")
         return found
 
-    def _listed(self, name: str) -> Listed:
+    def described(self, name: str) -> Listed:
+        """A model by the name that it is asked for."""
         route = self.snapshot.route(name)
         able = self.manager.capabilities_for(route.names[0] if route is not None else name)
         told = {"completion": True, "tools": able.tools, "vision": able.images, "thinking": able.thinking}

@@ -58,14 +58,14 @@ DOORS = (
     Door("POST", "/api/event_logging/batch",                               ANTHROPIC, "accept"),
     Door("HEAD", "/api/hello",                                             ANTHROPIC, "probe"),
     Door("GET",  "/api/hello",                                             ANTHROPIC, "probe"),
-    Door("POST", "(/v1)/chat/completions",                                 CHAT,      "generate"),
+    Door("POST", "(/openai)(/v1)/chat/completions",                        CHAT,      "generate"),
     Door("POST", "(/openai)/deployments/{model}/chat/completions",         CHAT,      "generate"),
-    Door("GET",  "(/v1)/models",                                           CHAT,      "list"),
-    Door("GET",  "(/v1)/models/{model}",                                   CHAT,      "show"),
-    Door("POST", "(/v1)/responses",                                        RESPONSES, "generate"),
-    Door("GET",  "(/v1)/responses",                                        RESPONSES, "upgrade"),
-    Door("POST", "(/v1)/responses/compact",                                RESPONSES, "compact"),
-    Door("POST", "(/v1)/responses/input_tokens",                           RESPONSES, "count"),
+    Door("GET",  "(/openai)(/v1)/models",                                  CHAT,      "list"),
+    Door("GET",  "(/openai)(/v1)/models/{model}",                          CHAT,      "show"),
+    Door("POST", "(/openai)(/v1)/responses",                               RESPONSES, "generate"),
+    Door("GET",  "(/openai)(/v1)/responses",                               RESPONSES, "upgrade"),
+    Door("POST", "(/openai)(/v1)/responses/compact",                       RESPONSES, "compact"),
+    Door("POST", "(/openai)(/v1)/responses/input_tokens",                  RESPONSES, "count"),
     # Gemini's own server, and Vertex; some clients write the model twice
     Door("POST", "(/{v})(/models/{_})/models/{model}:{stream}enerateContent",       GEMINI, "generate"),
     Door("POST", "(/{v})(/models/{_})/models/{model}:countTokens",                  GEMINI, "count"),
@@ -100,7 +100,7 @@ PREFIXES: dict[str, tuple[str, ...]] = {
     "bedrock": (BEDROCK,),
     "ollama": (OLLAMA, CHAT),
 }
-"""What may stand before a path, and whose endpoints are below it. The list of models is there too, for the first."""
+"""What may stand before a path, and whose endpoints are below it. What several dialects have is there too."""
 
 
 class Passed(Struct, frozen=True):
@@ -162,7 +162,7 @@ def find_entrance(method: str, path: str, headers: Mapping[str, str] | None = No
     found = _find(method, path)
     if found is None:
         return _find_passed(method, path, headers or {})
-    if headers is None or not _is_shared(found.door):
+    if headers is None or not (_is_shared(found.door) and found.door.dialect == CHAT):
         return found
     asker = next((dialect for name, dialect in ASKERS.items() if name in headers), CHAT)
     return _for(found, asker)
@@ -175,7 +175,7 @@ def _find(method: str, path: str) -> Entrance | None:
     found = _match(method, f"/{rest}", family) if family else None
     if found is None:
         return _match(method, path)
-    return _for(found, family[0]) if _is_shared(found.door) else found
+    return _for(found, CHAT if CHAT in family else family[0]) if _is_shared(found.door) else found
 
 
 def _match(method: str, path: str, family: tuple[str, ...] = ()) -> Entrance | None:
@@ -226,8 +226,8 @@ def _find_passed(method: str, path: str, headers: Mapping[str, str]) -> Entrance
 
 
 def _is_shared(door: Door) -> bool:
-    """Whether several dialects have this very path."""
-    return door.dialect == CHAT and door.kind in LISTS
+    """Whether several dialects have this very path: a list of models, or the root that clients knock at."""
+    return (door.dialect == CHAT and door.kind in LISTS) or door.path == "/"
 
 
 def _for(found: Entrance, dialect: str) -> Entrance:

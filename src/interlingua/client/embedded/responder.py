@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from ...codec.fold import unfold
 from ...dialects import Dialect, dialect
 from ...errors import AdapterError
+from ...serving import asks_for_usage
 from ...types.events import Event, TextDelta, UsageUpdate
 from ...types.request import Request
 from ...types.response import Response
@@ -88,16 +89,17 @@ def respond(script: Script, url: str, headers: Mapping[str, str], body: bytes) -
     model = unquote(named["model"]) if "model" in named else None
     stream = bool(named["stream"]) if "stream" in named else None
     try:
-        request = codec.decode_request(msgspec.json.decode(body), headers, model, stream)
+        wire = msgspec.json.decode(body)
+        request = codec.decode_request(wire, headers, model, stream)
     except (AdapterError, msgspec.DecodeError, UnicodeError) as error:
         refused = error_answer(route.dialect, 400, f"the request cannot be read: {error}")
         return Answer(400, refused.headers, [refused.body])
     step = script.next(request)
-    return with_fault(step, answer_of(codec, route, request, step))
+    return with_fault(step, answer_of(codec, route, request, step, usage=asks_for_usage(wire, route.dialect)))
 
 
-def answer_of(codec: Dialect, route: Route, request: Request, step: Step) -> Answer:
-    """The answer before its fault."""
+def answer_of(codec: Dialect, route: Route, request: Request, step: Step, *, usage: bool) -> Answer:
+    """The answer before its fault. ``usage``: whether a stream says its usage."""
     if step.act == "fail" and step.error is None and step.status is not None:
         return Answer(step.status, *_refused(codec, step))
     answer = decide(step, request)
@@ -107,7 +109,8 @@ def answer_of(codec: Dialect, route: Route, request: Request, step: Step) -> Ans
     if step.fault == "error_in_200":
         return fail_inside(codec, route, request, step, answer)
     if streams(route, request, step):
-        return Answer(200, {"content-type": route.kind}, list(stream_bytes(codec, request, answer)))
+        told = answer if usage else replace(answer, usage=None)
+        return Answer(200, {"content-type": route.kind}, list(stream_bytes(codec, request, told)))
     return Answer(200, {"content-type": "application/json"}, [whole(codec, request, answer)])
 
 

@@ -5,14 +5,13 @@ from __future__ import annotations
 from ...codec.error_bodies import WireErrors, error_object
 from ...codec.error_tables import ErrorRow
 from ...codec.validate import ARRAY, BOOLEAN, INTEGER, NUMBER, OBJECT, OBJECTS, TEXT, Check, Pairs, Requirements
-from ...errors import ContextOverflowError, OverloadedError
+from ...errors import OverloadedError
 from .. import openai
 from .facts import NAME
 
 ERRORS = WireErrors(
     NAME,
     *openai.ERROR_ROWS,
-    ErrorRow(400, "exceed_context_size_error", ContextOverflowError),
     ErrorRow(400, "content_filter"),
     ErrorRow(400, "tool_use_failed"),
     ErrorRow(429, "engine_overloaded_error", OverloadedError),
