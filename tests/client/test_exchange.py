@@ -13,14 +13,19 @@ from interlingua import (
     AuthError,
     ContextOverflowError,
     ErrorClass,
+    InvalidRequestError,
+    LossyTranslation,
     Message,
     NotConfigured,
     ParseError,
+    Request,
     StopReason,
     TextBlock,
     TextDelta,
+    connect_sync,
     dialect,
     fold,
+    to_json,
 )
 from interlingua.client.config import AdapterConfig
 from interlingua.client.embedded import Script, handler
@@ -238,3 +243,31 @@ def test_losses_ride_on_the_response() -> None:
     assert reading.response is not None
     assert reading.response.losses == made.losses
     assert reading.response.message == Message("assistant", reading.response.content)
+
+
+DEEP: Any = {}
+for _ in range(100_000):
+    DEEP = {"a": DEEP}
+
+
+@pytest.mark.parametrize("value", [object(), DEEP], ids=["object", "deep"])
+def test_a_request_that_is_no_json_is_refused(value: Any) -> None:
+    request = ask(extras={"anthropic-messages": {"x": value}})
+    with connect_sync("embedded:") as client:
+        for call in (client.complete, lambda made: list(client.stream(made))):
+            with pytest.raises(InvalidRequestError, match="cannot be"):
+                call(request)
+
+
+@pytest.mark.parametrize("name", DIALECTS)
+def test_half_a_character_is_replaced_and_told(name: str) -> None:  # T9, for calls without a session
+    request = Request("a\ud800b")
+    with connect_sync(f"embedded:{name}") as client:
+        answer = client.complete(request)
+        assert answer.text == "You said: a\ufffdb"
+        assert [loss.kind for loss in answer.losses if "surrogates" in loss.reason] == ["approximated"]
+        assert [result.text for result in client.map([request, "fine"])] == ["You said: a\ufffdb", "You said: fine"]
+    with connect_sync(f"embedded:{name}", on_loss="raise") as client, pytest.raises(LossyTranslation):
+        client.complete(request)
+    with pytest.raises(InvalidRequestError, match="surrogate"):
+        to_json(request)

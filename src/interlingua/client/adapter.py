@@ -163,8 +163,6 @@ class Adapter:
         clock: Callable[[], float] = time.monotonic,
         chance: Callable[[], float] = random.random,
     ) -> None:
-        given = {"on_loss": on_loss, "unsupported": unsupported, "limiter": limiter, "upload": upload}
-        check_arguments(type(self).__name__, given, WORDS)
         if isinstance(provider, str):
             id, _, named = our_spelling(provider).partition(":")
             provider, model = find(ALSO_CALLED.get(id, id)), model or named or None
@@ -176,6 +174,8 @@ class Adapter:
         self.uploads = Uploads() if upload else None
         self.on_loss: OnLoss = on_loss
         self.unsupported: Unsupported | None = unsupported
+        given = {"on_loss": on_loss, "unsupported": unsupported, "limiter": limiter, "upload": upload}
+        check_arguments(type(self).__name__, given, WORDS)
         self.dialect = dialect(self.provider.dialect, self.name)
         self._catalogue, self._prepare, self._clock, self._chance = catalogue, prepare, clock, chance
         self._targets: dict[str, tuple[Target, Fitter | None]] = {}
@@ -239,6 +239,7 @@ class Adapter:
         exchange = self.exchange(request, stream=stream)
         budget = budget or self.budget()
         budget.account = self.account or self.name
+        exchange.body()
         if exchange.losses:
             judge_losses(exchange, self.on_loss, budget)
         return kind(exchange, self.config, budget, self.bus, self._signer, self._learner, self.limiter, self.uploads)

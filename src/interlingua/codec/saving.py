@@ -11,7 +11,7 @@ from typing import Any, TypeVar, cast
 import msgspec
 from msgspec.structs import replace
 
-from ..errors import AdapterError, ParseError, error_type
+from ..errors import AdapterError, InvalidRequestError, ParseError, error_type
 from ..types.base import Json
 from ..types.events import MessageComplete
 from ..types.response import Response
@@ -32,7 +32,10 @@ class UnreadableValue(ParseError, ValueError):
 
 def to_json(value: Any) -> bytes:
     """Compact JSON of any canonical value."""
-    return msgspec.json.encode(_without_output(value), enc_hook=_error_fields)
+    try:
+        return msgspec.json.encode(_without_output(value), enc_hook=_error_fields)
+    except UnicodeEncodeError as error:
+        raise InvalidRequestError(f"text with a lone surrogate cannot be saved: {error.reason}") from None
 
 
 def from_json(data: bytes | str, kind: type[T]) -> T:

@@ -8,6 +8,7 @@ import msgspec
 from msgspec.structs import force_setattr, replace
 
 from ...codec.lenient import NOT_STRICT
+from ...codec.surrogates import REPLACED, clean
 from ...dialects import Dialect
 from ...errors import AdapterError, CancelledError, InvalidRequestError
 from ...models.providers import Provider
@@ -27,6 +28,7 @@ from .readers import AnswerReader, ErrorReader, reader_type
 __all__ = ["Exchange"]
 
 _encode = msgspec.json.Encoder().encode
+NOT_TEXT = Loss("messages", "approximated", REPLACED)
 
 
 class Exchange:
@@ -84,11 +86,28 @@ class Exchange:
         """The origin of the answer, before the answer names its model."""
         return Origin(self.provider.name, self.dialect.name, self.model)
 
-    def http(self, timeouts: Timeouts) -> HttpRequest:
-        """The HTTP request of one attempt. The body is encoded for the first one."""
+    def body(self) -> bytes:
+        """The body, encoded once. What UTF-8 cannot say is replaced, which is a loss."""
         if self._body is None:
-            self._body = _encode(self.wire)
-        return HttpRequest("POST", self.url, self.headers, self._body, timeouts)
+            try:
+                self._body = _encode(self.wire)
+            except UnicodeEncodeError:
+                self.wire = clean(self.wire)
+                self.losses = (*self.losses, NOT_TEXT)
+                self._body = self._strictly()
+            except (TypeError, RecursionError):
+                self._body = self._strictly()
+        return self._body
+
+    def _strictly(self) -> bytes:
+        try:
+            return _encode(self.wire)
+        except (TypeError, ValueError, RecursionError) as error:
+            raise InvalidRequestError(f"the request cannot be written as JSON: {error}") from None
+
+    def http(self, timeouts: Timeouts) -> HttpRequest:
+        """The HTTP request of one attempt."""
+        return HttpRequest("POST", self.url, self.headers, self.body(), timeouts)
 
     def read(self, status: int, headers: Mapping[str, str]) -> AnswerReader:
         """A reader for the answer of one attempt. Header names are in lower case."""

@@ -10,6 +10,7 @@ from typing import Any, Literal, TypeAlias, TypedDict, cast
 from msgspec import Struct, structs
 
 from ...codec.saving import to_json
+from ...codec.surrogates import clean
 from ...models.pricing import Pricing
 from ...types.blocks import Block
 from ...types.checking import check
@@ -117,4 +118,4 @@ def _messages(given: Any) -> Sequence[Message]:
 def key_of(request: Request) -> str:
     """What identifies the content of a request in a journal."""
     plain = structs.replace(request, **dict.fromkeys(NOT_CONTENT))
-    return hashlib.sha256(to_json(plain)).hexdigest()[:32]
+    return hashlib.sha256(to_json(clean(plain))).hexdigest()[:32]
