@@ -13,7 +13,15 @@ from typing import Any
 import pytest
 
 from client.support import ask
-from interlingua import AdapterConfig, AdapterError, AsyncClient, Client
+from interlingua import (
+    AdapterConfig,
+    AdapterError,
+    AsyncClient,
+    Client,
+    SyncSession,
+    connect_sync,
+    map_requests_sync,
+)
 from interlingua.client.embedded import LoopbackServer
 from interlingua.client.http import HttpRequest
 from interlingua.client.secrets import MASK, MaskedHeaders, shown_url
@@ -126,3 +134,21 @@ def test_a_key_that_options_put_into_the_body_is_not_in_a_cassette(tmp_path: Pat
     assert SECRET not in kept
     assert MASK in kept
     assert "not-a-secret-1" in kept
+
+
+REFUSED: dict[str, Callable[[], object]] = {
+    "a base URL": lambda: connect_sync("openai:m", api_key=SECRET, base_url="nowhere"),
+    "a setting": lambda: connect_sync("openai:m", api_key=SECRET, on_loss="rasie"),  # type: ignore[arg-type]
+    "a number": lambda: AdapterConfig(SECRET, CLOSED, timeout_seconds="x"),  # type: ignore[arg-type]
+    "a header": lambda: AdapterConfig(extra_headers={"x": SECRET, "y": 5}),  # type: ignore[dict-item]
+    "a session's word": lambda: SyncSession("openai:m", api_key=SECRET, cache="on"),  # type: ignore[arg-type]
+    "a map's word": lambda: map_requests_sync(["x"], "openai:m", api_key=SECRET, on_error="x"),  # type: ignore[arg-type]
+}
+
+
+@pytest.mark.parametrize("make", REFUSED.values(), ids=REFUSED)
+def test_nor_in_that_of_a_setting_that_is_refused(make: Callable[[], object]) -> None:
+    with pytest.raises((TypeError, ValueError, AdapterError)) as raised:
+        make()
+    assert SECRET not in str(raised.value)
+    assert SECRET not in shown(raised.value)

@@ -9,6 +9,7 @@ from ..client.async_client import AsyncClient
 from ..client.manager import ProviderManager
 from ..client.many import AsyncMap, MapOptions, MapSettings, SyncMap
 from ..client.many.settings import Input
+from ..client.secrets import hidden
 from ..client.sync_client import Client
 from ..models.pricing import Pricing
 from ..types.output import OutputType, T
@@ -38,6 +39,8 @@ def map_requests(
     ``model`` is a name as for ``connect``, several as for ``Router``, a router or a client. ``docs/many.md`` has the
     options; ``base_url``, ``api_key`` and the other words of ``connect`` may be given too.
     """
+    if "api_key" in arguments:
+        arguments["api_key"] = hidden(arguments["api_key"])
     if isinstance(model, AsyncClient):
         return model.map(inputs, output=output, **_only_options(arguments))
     router, options, is_own = _routed(model, output, arguments)
@@ -57,6 +60,8 @@ def map_requests_sync(
     **arguments: Unpack[Arguments],
 ) -> SyncMap[T]:
     """As ``map_requests``, blocking: ``for result in map_requests_sync(prompts, "openai:fast")``. It uses threads."""
+    if "api_key" in arguments:
+        arguments["api_key"] = hidden(arguments["api_key"])
     if isinstance(model, Client):
         return model.map(inputs, output=output, **_only_options(arguments))
     router, options, is_own = _routed(model, output, arguments)

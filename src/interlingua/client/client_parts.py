@@ -23,6 +23,7 @@ from .config import AdapterConfig
 from .embedded.provider import EMBEDDED, embedded_provider
 from .environment import configured
 from .models_file import Configuration, Place, load_configuration
+from .secrets import hidden
 
 __all__ = [
     "ClientParts",
@@ -178,7 +179,10 @@ def _ready(configuration: Configuration) -> Iterator[str]:
 
 def and_words(config: Partial | None, base_url: str | None, api_key: str | None) -> Partial | None:
     """``config`` with the two settings that are arguments too; these win."""
-    given = {name: value for name, value in (("base_url", base_url), ("api_key", api_key)) if value is not None}
+    given: dict[str, Any] = {} if base_url is None else {"base_url": base_url}
+    if api_key is not None:
+        given["api_key"] = hidden(api_key)
+    api_key = None  # no traceback shows it
     if not given:
         return config
     return replace(config, **given) if isinstance(config, AdapterConfig) else {**(config or {}), **given}

@@ -15,7 +15,7 @@ from ..errors import RETRYABLE, NotConfigured
 from ..types.base import Json
 from ..types.checking import check
 from ..types.words import ErrorClass
-from .secrets import MASK, Secret, masked, named_secrets, shown_url
+from .secrets import MASK, Secret, hidden, masked, named_secrets, shown_url
 
 __all__ = ["AdapterConfig", "Retry", "without_scheme"]
 
@@ -69,18 +69,15 @@ class AdapterConfig(Struct, frozen=True):
             raise NotConfigured(problem)
 
     def _hide_secrets(self) -> None:
-        """Before anything else, so that no error shows them: a proxy may contain a password."""
+        """Before anything else, so that no error and no traceback shows them: a proxy may contain a password."""
         for name in ("api_key", "proxy"):
-            value = getattr(self, name)
-            if value is not None:
+            if (value := getattr(self, name)) is not None:
                 force_setattr(self, name, _secret(name, value))
-        headers: Any = self.extra_headers
-        if not hasattr(headers, "items"):
-            raise TypeError(
-                f"AdapterConfig: extra_headers must be a dict with string keys, not {type(headers).__name__}"
-            )
-        hidden = {name: _secret(f"header {name!r}", value) for name, value in headers.items()}
-        force_setattr(self, "extra_headers", hidden)
+        if hasattr(self.extra_headers, "items"):
+            headers = {name: hidden(value) for name, value in self.extra_headers.items()}
+            force_setattr(self, "extra_headers", headers)
+            for name, value in headers.items():
+                _secret(f"header {name!r}", value)
 
     def __repr__(self) -> str:
         shown = {name: getattr(self, name) for name in self.__struct_fields__}

@@ -47,7 +47,7 @@ def connect(
     used; without any key, ``NotConfigured`` is raised. ``script`` is what ``"embedded:"`` answers, one line for each
     request; without it, it echoes.
     """
-    config = and_words(config, base_url, api_key)
+    config, api_key = and_words(config, base_url, api_key), None  # no traceback shows the key
     parts = parts_for(model, configuration_of(environment, models), config, environment)
     return client_at(parts, transport, script, **settings)
 
@@ -65,7 +65,7 @@ def connect_sync(
     **settings: Unpack[Settings],
 ) -> Client:
     """As ``connect``, for synchronous code."""
-    config = and_words(config, base_url, api_key)
+    config, api_key = and_words(config, base_url, api_key), None  # no traceback shows the key
     parts = parts_for(model, configuration_of(environment, models), config, environment)
     return sync_client_at(parts, transport, script, **settings)
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, cast
 
-__all__ = ["MASK", "SECRET_NAMES", "MaskedHeaders", "Secret", "masked", "named_secrets", "shown_url"]
+__all__ = ["MASK", "SECRET_NAMES", "MaskedHeaders", "Secret", "hidden", "masked", "named_secrets", "shown_url"]
 
 MASK = "**********"
 SECRET_NAMES = re.compile(r"key|token|secret|passw|credential|authorization", re.IGNORECASE)
@@ -91,3 +91,8 @@ class Secret(str):
 
     def __deepcopy__(self, _: object) -> Secret:
         return self  # a copy in the same process keeps the value; a pickle does not
+
+
+def hidden(key: Any) -> Any:
+    """A key as a ``Secret``; what is no string stays, and is refused where it is used."""
+    return Secret(key) if isinstance(key, str) else key

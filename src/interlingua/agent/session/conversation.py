@@ -14,6 +14,7 @@ import msgspec
 from ...client.adapter import Adapter, new_ulid
 from ...client.content import parts_of
 from ...client.manager import ProviderManager
+from ...client.secrets import hidden
 from ...client.uploaded import Uploads
 from ...codec.surrogates import REPLACED, clean
 from ...codec.translate import as_blocks, repair_tool_results
@@ -80,6 +81,8 @@ class Conversation(Settings):
         pricing: Pricing | None = None,
         **settings: Unpack[SettingsArguments],
     ) -> None:
+        if "api_key" in settings:
+            settings["api_key"] = hidden(settings["api_key"])
         own, self.options, words = split_arguments(settings)
         super().__init__(**own)
         self.id = id or f"ses_{new_ulid()}"
