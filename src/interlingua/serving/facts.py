@@ -1,4 +1,4 @@
-"""What clients of each dialect expect of a server beside the bodies: types, keep-alives, names of keys and of ids."""
+"""What clients of each dialect expect beside the bodies: content types, keep-alives, ids; and how they send keys."""
 
 from __future__ import annotations
 
@@ -22,27 +22,23 @@ class Served(Struct, frozen=True):
     """The content type of its streams."""
     keep_alive: bytes
     """What may be sent while there is nothing to say, also before the first event. Empty: nothing that clients skip."""
-    key_header: str
-    """The header in which its own clients send their key."""
     request_id_header: str
     """The header in which its vendor names the request."""
     id_prefix: str
     """What the ids of its answers begin with."""
     time_key: str | None = None
     """Where an answer says when it was made, in seconds."""
-    aborts: bool = False
-    """Whether clients take an error with a clean end for success, so that the connection must be broken off."""
 
 
 # fmt: off
 SERVED: dict[str, Served] = {
-    #                            streams keep-alive  key               request id          answers      time
-    "anthropic-messages": Served(SSE,    PING,    "x-api-key",      "request-id",       "msg_"),
-    "openai-chat":        Served(SSE,    COMMENT, "authorization",  "x-request-id",     "chatcmpl-", "created"),
-    "openai-responses":   Served(SSE,    COMMENT, "authorization",  "x-request-id",     "resp_",     "created_at"),
-    "gemini":             Served(SSE,    COMMENT, "x-goog-api-key", "x-request-id",     "", aborts=True),
-    "ollama":             Served(NDJSON, b"",     "authorization",  "x-request-id",     ""),
-    "bedrock-converse":   Served(FRAMES, b"",     "authorization",  "x-amzn-requestid", ""),
+    #                            streams keep-alive  request id          answers      time
+    "anthropic-messages": Served(SSE,    PING,    "request-id",       "msg_"),
+    "openai-chat":        Served(SSE,    COMMENT, "x-request-id",     "chatcmpl-", "created"),
+    "openai-responses":   Served(SSE,    COMMENT, "x-request-id",     "resp_",     "created_at"),
+    "gemini":             Served(SSE,    COMMENT, "x-request-id",     ""),
+    "ollama":             Served(NDJSON, b"",     "x-request-id",     ""),
+    "bedrock-converse":   Served(FRAMES, b"",     "x-amzn-requestid", ""),
 }
 """How a server answers in each dialect: framing, keep-alive, headers, ids."""
 # fmt: on

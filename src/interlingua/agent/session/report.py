@@ -17,7 +17,7 @@ from ...types.response import Response
 from ...types.usage import TokenUsage
 from ..routing.route import Choice
 
-__all__ = ["Delegated", "Report", "cost_of", "facts_of", "total", "usage_of"]
+__all__ = ["Delegated", "Report", "cost_of", "facts_of", "usage_of"]
 
 Stopped = Literal["done", "limit", "cancelled", "failed", "handed_over"]
 
@@ -62,7 +62,8 @@ class Report(Struct):
     def add(self, response: Response, facts: dict[str, Json]) -> None:
         """Count an answer."""
         self.steps += 1
-        self.usage = total(self.usage, response.usage)
+        if response.usage is not None:
+            self.usage += response.usage
         cost = facts.get("cost_usd")
         self.cost_usd = None if cost is None or self.cost_usd is None else self.cost_usd + cost
         if cost is None and response.usage is not None and find_spec("genai_prices") is None:
@@ -73,7 +74,7 @@ class Report(Struct):
         """Count what sessions came to that ran as tools."""
         for one in done:
             self.delegated += (one,)
-            self.usage = total(self.usage, one.usage)
+            self.usage += one.usage
             self.cost_usd = None if one.cost_usd is None or self.cost_usd is None else self.cost_usd + one.cost_usd
 
     def stop(self, why: Stopped, reason: str) -> None:
@@ -108,7 +109,7 @@ def usage_of(messages: Iterable[Message]) -> TokenUsage:
         usage = facts.get("usage")
         if usage is not None:
             numbers = {name: value for name, value in usage.items() if name != "raw"}
-            found = total(found, TokenUsage(**numbers))
+            found += TokenUsage(**numbers)
     return found
 
 
@@ -124,8 +125,3 @@ def _spent(messages: Iterable[Message]) -> Iterator[dict[str, Json]]:
     for message in messages:
         yield message.metadata
         yield from message.metadata.get("delegated", ())
-
-
-def total(one: TokenUsage, other: TokenUsage | None) -> TokenUsage:
-    """The sum of both."""
-    return one if other is None else one + other

@@ -115,7 +115,7 @@ class Turn:
             self._announcer = Announcer(bus, conversation.id)
             self._announcer.begin(self.question)
         try:
-            yield from self._store_question()
+            yield from self._store(None, takes_back=True)
             self.route = conversation.router.route(blocking=conversation.blocking)
             self.allowance.check_prices(self.route.candidates, conversation.pricing)
             if conversation.history.open_calls:
@@ -171,21 +171,19 @@ class Turn:
         messages = self.conversation.history.messages
         return bool(messages and self._last) and messages[-1] is self._last[0]
 
-    def _store(self, response: Response | None) -> Generator[Persist, None, None]:
-        """Store the history, if there is a store. An error carries the response, which is not lost then."""
+    def _store(self, response: Response | None, *, takes_back: bool = False) -> Generator[Persist, None, None]:
+        """Store the history, if there is a store. An error carries the response, which is not lost then.
+
+        ``takes_back``: the question is taken back if it cannot be stored.
+        """
         if self.conversation.store is None:
             return
         try:
             yield Persist()
         except StoreError as error:
             error.response = response
-            raise
-
-    def _store_question(self) -> Generator[Persist, None, None]:
-        try:
-            yield from self._store(None)
-        except StoreError:
-            self.conversation.take_back(self.before)
+            if takes_back:
+                self.conversation.take_back(self.before)
             raise
 
     def _store_rest(self, error: BaseException) -> Generator[Persist, None, None]:
