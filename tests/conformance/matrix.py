@@ -34,7 +34,7 @@ n                                  no       yes     no        yes     no      no
 logprobs                           no       yes     yes       yes     yes     no
 prompt cache key                   no       yes     yes       no      no      no
 store                              no       yes     yes       yes     no      no
-user                               no       yes     yes       no      no      no
+user                               ~        yes     yes       no      no      no
 json output                        no       yes     yes       yes     yes     no
 stream                             yes      yes     yes       yes     yes     yes
 betas                              yes      no      no        no      no      yes
@@ -87,12 +87,12 @@ own image file                     yes      no      yes       ~       no      no
 foreign image file                 no       no      no        no      no      no
 image detail                       no       yes     yes       yes     no      no
 document                           yes      yes     yes       yes     no      yes
-document filename                  no       yes     yes       yes     no      ~
+document filename                  ~        yes     yes       yes     no      ~
 document by url                    yes      no      yes       yes     no      no
 own document file                  ~        ~       ~         yes     no      no
 document of text                   yes      ~       ~         ~       ~       yes
 document of markdown               ~        ~       ~         ~       ~       yes
-document title                     yes      no      ~         no      no      yes
+document title                     yes      ~       ~         ~       no      yes
 document context                   yes      no      no        no      no      yes
 audio                              no       yes     no        yes     no      yes
 audio by url                       no       no      no        yes     no      no

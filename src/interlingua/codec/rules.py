@@ -41,6 +41,7 @@ __all__ = [
     "present",
     "rule",
     "sendable",
+    "stands_in",
     "when",
 ]
 
@@ -127,6 +128,20 @@ def matching(field: str, pattern: re.Pattern[str], *, optional: bool = False) ->
 def when(field: str, holds: Callable[[Any], bool]) -> Condition:
     """Any other condition."""
     return Condition(field, holds)
+
+
+def stands_in(field: str, other: str, why: str) -> Rule:
+    """A rule for a field that the protocol lacks: what it says stands in another one, unless that is taken."""
+
+    def holds(value: Any) -> bool:
+        return getattr(value, field) is None or getattr(value, other) is not None
+
+    def fit(value: Any, ledger: Ledger) -> Any:
+        ledger.lose_form("moved", why, field)
+        ledger.lose_form("added", why, other)
+        return replace(value, **{field: None, other: getattr(value, field)})
+
+    return rule(when(field, holds), fit)
 
 
 # --------------------------------------------------------------------------------------------------------------- rules

@@ -154,7 +154,10 @@ def _weight(changes: Sequence[str]) -> LossWeight:
     return "form" if all(map(_UNMISSED.fullmatch, changes)) else "content"
 
 
-_UNMISSED = re.compile(r".*: (?:dropped (?:additionalProperties|\$schema|, )+|closed: no other properties)")
+_UNMISSED = re.compile(
+    r".*: (?:dropped (?:additionalProperties|\$schema|, )+|closed: no other properties|"
+    r"sent the title as the description)"
+)
 
 
 class Verdict(NamedTuple):

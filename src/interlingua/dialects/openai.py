@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
 from ..codec.error_tables import ErrorRow
 from ..codec.json import Wire
+from ..codec.ledger import Ledger
+from ..codec.rows import Rule
+from ..codec.rules import rule, when
 from ..codec.schema.subsets import DATES, SHAPE, Subset, formats, is_plain_pattern, is_primitive, words
 from ..codec.validate import Complaint, Path, brackets
 from ..errors import (
@@ -14,6 +19,33 @@ from ..errors import (
     RequestTimeoutError,
     ToolStateError,
 )
+from ..types.blocks import Base64Source, DocumentBlock, TextSource
+
+# ---------------------------------------------------------------------------------------------------------- documents
+
+EXTENSIONS = {"application/pdf": "pdf", "text/plain": "txt", "text/markdown": "md", "text/csv": "csv"}
+
+
+def named_documents(dialect: str) -> tuple[Rule, Rule]:
+    """The rules of documents sent as data: they need a file name, which may be their title, and have no other title."""
+
+    def is_named(block: DocumentBlock) -> bool:
+        return block.filename is not None or type(block.source) not in (Base64Source, TextSource)
+
+    def with_filename(block: DocumentBlock, ledger: Ledger) -> DocumentBlock:
+        extension = EXTENSIONS.get(getattr(block.source, "media_type", ""), "bin")
+        ledger.lose_form("added", f"{dialect} requires a file name; one was added", "filename")
+        return replace(block, filename=block.title or f"document.{extension}")
+
+    def has_own_title(block: DocumentBlock) -> bool:
+        return block.title is None or block.title != block.filename
+
+    def without_title(block: DocumentBlock, ledger: Ledger) -> DocumentBlock:
+        ledger.lose_form("approximated", f"documents of {dialect} have no title; it is the file name", "title")
+        return replace(block, title=None)
+
+    return rule(when("filename", is_named), with_filename), rule(when("title", has_own_title), without_title)
+
 
 # ------------------------------------------------------------------------------------------------------------- errors
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from interlingua.codec.schema.patches import Patch
 from interlingua.codec.schema.subsets import Subset
 from interlingua.codec.schema.walk import NAMED, PLACES, SHAPES, Schema, is_list, is_schema, step
-from interlingua.codec.schema.wording import folded, needs_no_mention
+from interlingua.codec.schema.wording import RETITLED, folded, needs_no_mention, retitled
 
 DEEPEST = 64
 """Steps of the longest path. What is nested deeper may be too deep to be rewritten."""
@@ -120,6 +120,9 @@ class Narrowing:
         at = "/".join(["#", *self.path])
         if "~" in at or at.count("/") != len(self.path):
             at = step("#", *self.path)
+        if (named := retitled(node, dropped, at)) is not node:
+            self.changes.append(f"{at}: {RETITLED}")
+            node = named
         if dropped:
             self.changes.append(f"{at}: dropped {', '.join(dropped)}")
             node = {key: value for key, value in node.items() if key not in dropped}

@@ -31,7 +31,7 @@ from interlingua.codec.schema.walk import (
     types_of,
     well_formed,
 )
-from interlingua.codec.schema.wording import described, folded, needs_no_mention
+from interlingua.codec.schema.wording import RETITLED, described, folded, needs_no_mention, retitled
 
 # A stranger's definitions that use each other twice would double at every level.
 MOST_COPIES = 1000
@@ -223,6 +223,9 @@ class Rewriter:
         for word, value in node.items():
             if word not in keywords or (word in accepts and not accepts[word](value, node)):
                 (dropped if needs_no_mention(word, value) else mentioned).append(word)
+        if (named := retitled(node, dropped, at)) is not node:
+            self._changed(at, RETITLED)
+            node = named
         if dropped:
             if reported := [word for word in dropped if word not in ("$defs", "definitions")]:
                 self._changed(at, f"dropped {', '.join(reported)}")

@@ -10,6 +10,19 @@ UNMENTIONED = frozenset(
 )
 
 
+RETITLED = "sent the title as the description"
+
+
+def retitled(node: Schema, dropped: list[str], at: str) -> Schema:
+    """``node`` with its title as its description, where only that is kept; the root's is no more than a name."""
+    title = node.get("title")
+    if at == "#" or "title" not in dropped or "description" in node or not (isinstance(title, str) and title):
+        return node
+    dropped.remove("title")
+    rest = {key: value for key, value in node.items() if key != "title"}
+    return {**rest, "description": title}
+
+
 _DEEP = (dict, list)
 
 

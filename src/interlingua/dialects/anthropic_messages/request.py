@@ -213,6 +213,11 @@ def write_settings(request: Request, body: Wire, mark: Wire, ledger: Ledger) -> 
             body["metadata"] = {"user_id": value}
         else:
             ledger.lose("dropped", f"metadata of {NAME} has `user_id` only", "metadata", key)
+    if request.user is not None and "metadata" not in body:
+        body["metadata"] = {"user_id": request.user}
+        ledger.lose_form("moved", f"{NAME} says who asks in its metadata, as `user_id`", "user")
+    elif request.user is not None:
+        ledger.lose("dropped", f"the metadata of {NAME} says who asks already", "user")
     config: Wire = {}
     if request.thinking is not None:
         write_thinking(request.thinking, body, config, ledger)

@@ -18,6 +18,7 @@ from ...codec.rules import (
     present,
     rule,
     sendable,
+    stands_in,
     when,
 )
 from ...types.blocks import (
@@ -85,6 +86,7 @@ STORED_HERE   = rule(among("dialect", (None, NAME)),           STORED_ELSEWHERE)
 PLAIN_TEXT    = rule(among("media_type", (PLAIN,)),            _as_plain_text)
 PICTURE       = rule(when("source", _is_picture),              NOT_A_PICTURE)
 DOCUMENT      = rule(when("source", _is_document),             NOT_A_PDF)
+TITLED        = stands_in("filename", "title", f"documents of {NAME} have a title; the file name was taken")
 PROVED        = rule(when("extras", _has_proof),               NO_PROOF)
 OUR_CITATION  = rule(when("kind", _is_ours),                   NO_WORD)
 JSON_CALL     = is_json_call(FREE_TEXT)

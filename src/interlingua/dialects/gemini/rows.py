@@ -27,6 +27,7 @@ from ...codec.rules import (
     is_json_call,
     lacking,
     rule,
+    stands_in,
 )
 from ...codec.table import Frame, Table
 from ...codec.together import Group, Together
@@ -243,6 +244,7 @@ STOP = Vocabulary({
 NO_CACHE = lost(f"{NAME} has no cache marks")
 NO_ARGUMENT_TEXT = lost(f"{NAME} takes parsed arguments, not the text", "form")
 NO_ERROR_FLAG = lost(f"{NAME} has no error flag; the result itself says it", "form")
+TITLED = stands_in("title", "filename", f"documents of {NAME} have a display name; the title was taken")
 NO_TITLE = lost(f"documents of {NAME} have no title")
 NO_CONTEXT = lost(f"documents of {NAME} have no context")
 NO_DETAIL = lost(f"media in a result of {NAME} have no detail")
@@ -278,7 +280,7 @@ def part_tag(part: Wire) -> str | None:
 def video_and_document(**more: Any) -> tuple[Row, Row]:
     return (
         Row(VideoBlock,    "video",    source_of(VideoBlock), **more),
-        Row(DocumentBlock, "document", source_of(DocumentBlock), title=NO_TITLE, context=NO_CONTEXT, **more),
+        Row(DocumentBlock, "document", TITLED, source_of(DocumentBlock), title=NO_TITLE, context=NO_CONTEXT, **more),
     )
 
 

@@ -73,6 +73,24 @@ def as_plain_text(block: DocumentBlock, ledger: Ledger) -> TextBlock | None:
     return TextBlock(block.source.text, signature=block.signature, cache=block.cache, extras=block.extras)
 
 
+def _is_undescribed(tool: ToolDefinition) -> bool:
+    about = tool.input_schema.get("description")
+    return type(about) is not str or not about
+
+
+def _described(tool: ToolDefinition, ledger: Ledger) -> ToolDefinition:
+    """What is said of the parameters as a whole is said of the tool, which may say it already."""
+    told, about = tool.description or "", str(tool.input_schema["description"])
+    schema = {key: value for key, value in tool.input_schema.items() if key != "description"}
+    why = f"parameters of {NAME} have no description as a whole"
+    if about in told:
+        ledger.lose_form("dropped", f"{why}; the tool says the same", "input_schema", "description")
+        return replace(tool, input_schema=schema)
+    ledger.lose_form("moved", f"{why}; sent with the tool's", "input_schema", "description")
+    ledger.lose_form("approximated", f"{why}; sent with the tool's", "description")
+    return replace(tool, input_schema=schema, description=f"{told}\n\n{about}" if told else about)
+
+
 def _without_strict(tool: ToolDefinition, ledger: Ledger) -> ToolDefinition:
     ledger.lose_form("dropped", f"tools of {NAME} have no `strict`", "strict")
     return replace(tool, strict=None)
@@ -90,5 +108,6 @@ AS_DATA    = rule(when("source", lambda block: type(block.source) is Base64Sourc
 JSON_CALL  = is_json_call(FREE_TEXT)
 JSON_TOOL  = rule(among("kind", ("json",)),                                             as_json_tool(NAME))
 NOT_STRICT = rule(among("strict", (None, True)),                                        _without_strict)
+DESCRIBED  = rule(when("input_schema", _is_undescribed),                                 _described)
 FITTING    = rule(when("input_schema", is_fitting),                                     as_fitting, history=True)
 # fmt: on

@@ -32,7 +32,6 @@ EFFORTS = ("minimal", "low", "medium", "high", "xhigh", "max")
 CACHE_TIMES = ("30m", "12h")
 AUDIO_TYPES = {"wav": "audio/wav", "mp3": "audio/mpeg"}
 AUDIO_WORDS = {"audio/wav": "wav", "audio/x-wav": "wav", "audio/mpeg": "mp3", "audio/mp3": "mp3"}
-EXTENSIONS = {"application/pdf": "pdf", "text/plain": "txt", "text/markdown": "md", "text/csv": "csv"}
 """Of the names that are made up for documents: data need one."""
 THINKING_KEYS = ("reasoning_content", "reasoning")
 """The fields in which servers show reasoning; the first is written where none was read."""

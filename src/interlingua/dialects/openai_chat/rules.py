@@ -37,7 +37,8 @@ from ...types.blocks import (
 from ...types.messages import Message
 from ...types.request import Request
 from ...types.tools import Tool, ToolDefinition
-from .facts import CACHE_TIMES, EXTENSIONS, NAME, OPENAI, TIERS, Quirks, Wire
+from ..openai import named_documents
+from .facts import CACHE_TIMES, NAME, OPENAI, TIERS, Quirks, Wire
 
 NO_CITATIONS = f"{NAME} takes no citations in a request"
 OTHER_TIMES = f"{NAME} caches for {' or '.join(CACHE_TIMES)} only"
@@ -95,12 +96,6 @@ def _is_stored_or_issued(block: AudioBlock) -> bool:
     return is_stored_here(block) if is_stored(block) else "id" in block.extras.get(NAME, ())
 
 
-def _with_name(block: DocumentBlock, ledger: Ledger) -> DocumentBlock:
-    ledger.lose_form("added", f"{NAME} requires a file name; one was added", "filename")
-    media_type = getattr(block.source, "media_type", "")
-    return replace(block, filename=f"document.{EXTENSIONS.get(media_type, 'bin')}")
-
-
 def _without_cache(value: Any, ledger: Ledger) -> Any:
     ledger.lose("dropped", f"{NAME} takes cache marks on content parts only", "cache")
     return replace(value, cache=None)
@@ -124,7 +119,7 @@ URLS_ONLY = drop(f"{NAME} has citations of URLs only")
 BY_URL       = rule(when("source", _is_not_stored),                           NO_FILE_IDS)
 SOUND        = rule(when("source", _is_base64),                               AUDIO_AS_DATA)
 STORED_HERE  = rule(when("source", is_stored_here),                           STORED_ELSEWHERE)
-NAMED        = rule(present("filename"),                                      _with_name)
+HAS_FILENAME, HAS_OWN_TITLE = named_documents(NAME)
 BY_LINK      = rule(never("source"),                                          NO_URLS)
 VIDEO        = rule(never("source"),                                          NO_VIDEO)
 THOUGHT_PART = rule(never("part"),                                            NO_THOUGHT_PARTS)

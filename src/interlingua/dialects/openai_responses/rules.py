@@ -12,7 +12,6 @@ from ...codec.rows import Rule
 from ...codec.rules import drop, hosted_here, lacking, matching, present, rule, when
 from ...codec.schemas import is_strict_form, write_strict_schema
 from ...types.blocks import (
-    Base64Source,
     Block,
     Citation,
     DocumentBlock,
@@ -27,12 +26,12 @@ from ...types.blocks import (
 )
 from ...types.request import Thinking
 from ...types.tools import ToolDefinition
+from ..openai import named_documents
 from .facts import DETAIL, EFFORTS, NAME, TOOL_NAME, TTLS
 
 if TYPE_CHECKING:
     from .tools import Scribe
 
-EXTENSIONS = {"application/pdf": "pdf", "text/plain": "txt", "text/markdown": "md", "text/csv": "csv"}
 NO_FLAG = f"{NAME} has no error flag"
 ERROR_TEXT = f"{NO_FLAG}; the text begins with 'Error: '"
 CACHE_TIME = f"{NAME} caches for {' or '.join(TTLS)} only"
@@ -53,25 +52,6 @@ def _is_no_text(block: ImageBlock) -> bool:
 def _with_detail(block: ImageBlock, ledger: Ledger) -> ImageBlock:
     ledger.lose_form("added", f"{NAME} requires `detail` of an image; `{DETAIL}` was added", "detail")
     return replace(block, detail=DETAIL)
-
-
-def _is_named(block: DocumentBlock) -> bool:
-    return block.filename is not None or type(block.source) not in (Base64Source, TextSource)
-
-
-def _with_filename(block: DocumentBlock, ledger: Ledger) -> DocumentBlock:
-    extension = EXTENSIONS.get(getattr(block.source, "media_type", ""), "bin")
-    ledger.lose_form("added", f"{NAME} requires a file name; one was added", "filename")
-    return replace(block, filename=block.title or f"document.{extension}")
-
-
-def _has_own_title(block: DocumentBlock) -> bool:
-    return block.title is None or block.title != block.filename
-
-
-def _without_title(block: DocumentBlock, ledger: Ledger) -> DocumentBlock:
-    ledger.lose_form("approximated", f"documents of {NAME} have no title; it is the file name", "title")
-    return replace(block, title=None)
 
 
 def _is_cited_at(block: TextBlock) -> bool:
@@ -110,8 +90,7 @@ STORED_HERE   = rule(when("source", _is_stored_here),
 PICTURE       = rule(when("source", _is_no_text),
                      drop(f"{NAME} takes images as data, by URL or by file id, not as text"))
 HAS_DETAIL    = rule(present("detail"),                        _with_detail)
-HAS_FILENAME  = rule(when("filename", _is_named),              _with_filename)
-HAS_OWN_TITLE = rule(when("title", _has_own_title),            _without_title)
+HAS_FILENAME, HAS_OWN_TITLE = named_documents(NAME)
 CITED_AT      = Rule("citations", _is_cited_at, _with_places,
                      "not {0}.citations or {all}({0})", names={"all": _is_cited_at})
 HAS_URL       = rule(present("url"),                           drop(f"a URL citation of {NAME} needs a URL"))
