@@ -133,14 +133,13 @@ def test_a_megabyte_of_any_text_is_classified_at_once() -> None:  # R1
     subprocess.run([sys.executable, "-c", FEED], input=json.dumps(ATTACKS).encode(), check=True)
 
 
-PATTERNS = {name: value for name, value in vars(_errors).items() if isinstance(value, re.Pattern)}
+PATTERNS = {name: value for name, value in vars(_errors).items() if type(value) is str and name.strip("_").isupper()}
 
 
 @pytest.mark.parametrize("name", PATTERNS)
 def test_no_pattern_over_error_texts_looks_ahead_without_a_limit(name: str) -> None:  # R1
     """What is repeated without a limit, and followed by more, makes a search quadratic."""
-    pattern = PATTERNS[name].pattern
-    assert re.search(r"[+*](?=.)|,\}", pattern) is None
+    assert re.search(r"[+*](?=.)|,\}", PATTERNS[name]) is None
 
 
 def test_long_names_of_models_are_told_at_once() -> None:  # R1

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Iterable
-from difflib import get_close_matches
 from types import ModuleType
 from typing import NoReturn
 
@@ -43,7 +42,7 @@ class Parser(argparse.ArgumentParser):
         """The message; for an option that nobody knows, with one that is spelt alike."""
         told, found, word = message.partition(UNKNOWN)
         options = [name for action in self._actions for name in action.option_strings]
-        close = get_close_matches(word.split()[0], options, n=1) if found and not told else []
+        close = alike(word.split()[0], options) if found and not told else []
         return f"{message}; did you mean {close[0]}?" if close else message
 
     def format_help(self) -> str:
@@ -54,10 +53,17 @@ class Parser(argparse.ArgumentParser):
             raise argparse.ArgumentError(action, f"{value!r} is unknown; {near(str(value), map(str, action.choices))}")
 
 
+def alike(value: str, words: list[str]) -> list[str]:
+    """The one that is spelt most alike, if any is."""
+    from difflib import get_close_matches  # slow to import, and rarely needed
+
+    return get_close_matches(value, words, n=1)
+
+
 def near(value: str, known: Iterable[str]) -> str:
     """The end of a sentence about a word that is not known."""
     words = list(known)
-    found = get_close_matches(value, words, n=1)
+    found = alike(value, words)
     return f"did you mean {found[0]!r}?" if found else f"known: {', '.join(words)}"
 
 

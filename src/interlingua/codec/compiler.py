@@ -7,7 +7,7 @@ break a rule. With anything else (another type, another spelling, a broken rule,
 without a word) the code gives up: a reader hands the object to the interpreter (``Table.interpret_read``), a writer
 gives None, and the caller asks the interpreter with its ledger.
 
-The code of a row is made on first use; ``source`` has its text.
+A reader is made when a row is read a second time, a writer on first use; ``source`` has the text.
 """
 
 from __future__ import annotations

@@ -30,35 +30,32 @@ __all__ = ["ErrorRow", "ErrorTable", "Kind"]
 
 Kind = type[AdapterError]
 
-# What a message speaks of. Every gap is bounded, and only the first ERROR_TEXT characters are looked at.
-_OVERFLOW = re.compile(
-    r"context.{0,12}(length|window|size|limit)|maximum context|prompt is too long|too many (input )?tokens"
+# What a message speaks of. Every gap is bounded, and only the first ERROR_TEXT characters are looked at. The patterns
+# are compiled when an error is read, which most programs never do.
+_OVERFLOW = (
+    r"(?i)context.{0,12}(length|window|size|limit)|maximum context|prompt is too long|too many (input )?tokens"
     r"|exceeds? the (available )?context|input (is |length )?(too long|exceeds)|input token count.{0,80}exceeds"
     r"|(?<!output )(?<!completion )\btokens exceeds?\b"
     r"|reduce the length of (the|your) (messages|prompt|input)|request_too_large|string_above_max_length"
-    r"|tokens\) is too large|prompt_too_long",
-    re.IGNORECASE,
+    r"|tokens\) is too large|prompt_too_long"
 )
-_TOOL_STATE = re.compile(r"no tool (call|output) found", re.IGNORECASE)
-_SPENT = re.compile(
-    r"insufficient[_ ]quota|exceeded your current quota|spend(ing)? limit|credit balance"
+_TOOL_STATE = r"(?i)no tool (call|output) found"
+_SPENT = (
+    r"(?i)insufficient[_ ]quota|exceeded your current quota|spend(ing)? limit|credit balance"
     r"|insufficient (credits|balance|funds)|payment required|out of credits|check your (plan and )?billing"
-    r"|billing[_ ](hard[_ ])?limit|billing (is |account )?(not active|disabled)|requires billing",
-    re.IGNORECASE,
+    r"|billing[_ ](hard[_ ])?limit|billing (is |account )?(not active|disabled)|requires billing"
 )
-_NO_CREDIT = re.compile(r"credit balance is too low", re.IGNORECASE)
-_LINK = re.compile(r"/\S*")
-_LATER = re.compile(r"(try again|retry) (in|after) (about )?\d", re.IGNORECASE)
-_OVERLOAD = re.compile(
+_NO_CREDIT = r"(?i)credit balance is too low"
+_LINK = r"/\S*"
+_LATER = r"(?i)(try again|retry) (in|after) (about )?\d"
+_OVERLOAD = (
     r"(?i:overload|server (is )?(currently )?busy|maximum pending|(at|over) capacity|experiencing high demand)"
     r"|\bUNAVAILABLE\b"
 )
-_RATE = re.compile(r"rate.?limit|too many requests|throttl|resource.?exhausted", re.IGNORECASE)
-_AUTH = re.compile(
-    r"invalid.{0,8}(api.?key|x-api-key|token)|incorrect api key|unauthori[sz]ed|authentication", re.IGNORECASE
-)
-_BAD_KEY = re.compile(r"(incorrect|invalid) api key|api key (is )?(not valid|invalid)", re.IGNORECASE)
-_CODE = re.compile(r"[45][0-9][0-9]")
+_RATE = r"(?i)rate.?limit|too many requests|throttl|resource.?exhausted"
+_AUTH = r"(?i)invalid.{0,8}(api.?key|x-api-key|token)|incorrect api key|unauthori[sz]ed|authentication"
+_BAD_KEY = r"(?i)(incorrect|invalid) api key|api key (is )?(not valid|invalid)"
+_CODE = r"[45][0-9][0-9]"
 
 # What a status says when nothing else did. The first row whose range holds it wins.
 _STATUS: tuple[tuple[int, int, Kind], ...] = (
@@ -120,7 +117,7 @@ class ErrorTable:
         status = _status(status, words)
         row = next((self._by_word[word] for word in words if isinstance(word, str) and word in self._by_word), None)
         text = " ".join([*(str(word)[:LONGEST_WORD] for word in words if word), message[:ERROR_TEXT]])
-        hinted = hinted or _LATER.search(text) is not None
+        hinted = hinted or re.search(_LATER, text) is not None
         told = _by_message(row, status, text, hinted=hinted)
         if told is not None:
             return told
@@ -128,7 +125,7 @@ class ErrorTable:
             return row.kind, None if hinted else row.retryable
         if status is not None:
             return self._by_status(status), False if status == PAYMENT and not hinted else None
-        return RateLimitError if _RATE.search(text) else AuthError if _AUTH.search(text) else ServerError, None
+        return RateLimitError if re.search(_RATE, text) else AuthError if re.search(_AUTH, text) else ServerError, None
 
     def _agrees(self, row: ErrorRow, status: int | None) -> bool:
         """A general word such as invalid_request_error loses to a status that is more exact."""
@@ -183,7 +180,7 @@ def _status(status: int | None, words: tuple[Json, ...]) -> int | None:
     if status is not None and status != 200:
         return status
     found = (word if isinstance(word, str) else str(word) for word in words if isinstance(word, str | int))
-    return next((int(word) for word in found if _CODE.fullmatch(word)), None)
+    return next((int(word) for word in found if re.fullmatch(_CODE, word)), None)
 
 
 def _by_message(
@@ -192,16 +189,16 @@ def _by_message(
     """What the text speaks of, where the word and the status leave it open."""
     general = row is None or row.kind in GENERAL
     if status != TOO_MANY and (general or status in UNPROCESSABLE):
-        if _TOOL_STATE.search(text):
+        if re.search(_TOOL_STATE, text):
             return ToolStateError, True
-        if _OVERFLOW.search(text):
+        if re.search(_OVERFLOW, text):
             return ContextOverflowError, False
-    if status == BAD and _BAD_KEY.search(text):  # xAI and Google say it so
+    if status == BAD and re.search(_BAD_KEY, text):  # xAI and Google say it so
         return AuthError, None
-    if status == BAD and _NO_CREDIT.search(text):  # Anthropic says it so
+    if status == BAD and re.search(_NO_CREDIT, text):  # Anthropic says it so
         return RateLimitError, False
-    if status in NO_QUOTA and not hinted and _SPENT.search(_LINK.sub(" ", text)):
+    if status in NO_QUOTA and not hinted and re.search(_SPENT, re.sub(_LINK, " ", text)):
         return RateLimitError, False
-    if status in BUSY and general and _OVERLOAD.search(text):
+    if status in BUSY and general and re.search(_OVERLOAD, text):
         return OverloadedError, None
     return None

@@ -3,7 +3,6 @@ byte-order mark. Read only where strict parsing has failed, and declared, becaus
 
 from __future__ import annotations
 
-import json
 import math
 from typing import Any, cast
 
@@ -23,6 +22,8 @@ BOM = b"\xef\xbb\xbf"
 
 def read_lenient(data: bytes) -> Any:
     """The value, or ``ValueError`` where it is not JSON in any reading."""
+    import json  # noqa: PLC0415 - slow to import, and rarely needed
+
     text = data.removeprefix(BOM).decode("utf-8", "replace")
     try:
         return _plain(json.loads(text, parse_constant=_nothing, parse_float=_number))
@@ -32,6 +33,8 @@ def read_lenient(data: bytes) -> Any:
 
 def strictly(data: bytes) -> bytes | None:
     """The same in strict JSON, or None where it is not JSON in any reading."""
+    import json  # noqa: PLC0415
+
     try:
         return json.dumps(read_lenient(data), ensure_ascii=False, separators=(",", ":")).encode()
     except (ValueError, RecursionError):

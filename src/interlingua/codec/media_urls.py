@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import base64
 import re
+from binascii import b2a_base64
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -53,7 +53,7 @@ class MediaUrl(Kind):
         ledger.foreign(value, self.dialect)
         if type(value) is TextSource:
             ledger.lose_form("approximated", f"{self.dialect} has no text documents; sent as base64 data")
-            return f"data:{value.media_type};base64,{base64.b64encode(value.text.encode()).decode()}"
+            return f"data:{value.media_type};base64,{b2a_base64(value.text.encode(), newline=False).decode()}"
         if type(value) is UrlSource and value.media_type is not None:
             ledger.lose_form("dropped", f"{self.dialect} takes no media type beside a URL", "media_type")
         return _write_usual(value)

@@ -84,6 +84,7 @@ class Table:
             self.by_type.setdefault(row.type, []).append(row)
         self.readers = ByKey(self._reader)
         self.writers = ByKey(self._writer)
+        self._read_once: set[Json] = set()  # the tags of rows that are compiled when they are read again
         self.read = self._make_read()
         """The canonical value of a wire object, by compiled code where it is as usual."""
 
@@ -183,6 +184,9 @@ class Table:
         row = self.by_tag.get(tag) if tag is None or type(tag) is str else None
         if row is None:
             return self.read_otherwise
+        if tag not in self._read_once:
+            self._read_once.add(tag)
+            return self.interpret_read
         rows = self.by_type[row.type]
         first = next(other for other in rows if other is row or _may_write(other, row))
         # A value that another row would write must remember its tag, which compiled code does not do.
@@ -319,15 +323,21 @@ class Frame:
     ``take`` gives the fields that the row knows, the rest of the object, and marks; ``put`` writes the fields.
     """
 
+    take: Callable[[Wire], Taken]
+    """The fields of a wire object, what is left of it, and marks."""
+
     def __init__(self, dialect: str, row: Row, **common: Spec) -> None:
         specs: dict[str, Any] = common
         self.table, self.row = Table(dialect, None, row, **specs), row
+        self.take = self._first_take
 
-    @cached_property
-    def take(self) -> Callable[[Wire], Taken]:
-        """The fields of a wire object, what is left of it, and marks."""
-        taker: Callable[[Wire], Taken] = compiler().compile_taker(self.table, self.row)
-        return taker
+    def _first_take(self, wire: Wire) -> Taken:
+        self.take = self._second_take
+        return self.interpret_take(wire)
+
+    def _second_take(self, wire: Wire) -> Taken:
+        self.take = compiler().compile_taker(self.table, self.row)
+        return self.take(wire)
 
     def interpret_take(self, wire: Wire) -> Taken:
         """The same, field by field."""

@@ -6,8 +6,10 @@ the vendor's page does not name it, an accepted request was recorded with it.
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from typing import Any, TypeAlias
+
+from msgspec import Struct
+from msgspec.structs import force_setattr
 
 from interlingua.codec.registry import dialect as find
 from interlingua.codec.schema.walk import SHAPES, Schema, declared_types, is_list
@@ -15,13 +17,12 @@ from interlingua.codec.schema.walk import SHAPES, Schema, declared_types, is_lis
 Accepts: TypeAlias = Callable[[Any, Schema], bool]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Subset:
+class Subset(Struct, frozen=True, kw_only=True):
     """The part of JSON Schema that one dialect takes."""
 
     keywords: frozenset[str]
     """Kept; any other is rewritten in words that are kept, or folded into the description."""
-    accepts: Mapping[str, Accepts] = field(default_factory=dict[str, Accepts])
+    accepts: Mapping[str, Accepts] = {}
     """Keywords kept for some values only: ``(value, the schema it stands in)``."""
     typed: bool = False
     """Every schema names its type."""
@@ -33,23 +34,23 @@ class Subset:
     """A definition may refer to itself."""
     null_in_enum: bool = True
     """null may be one of the values of `enum`."""
-    limits: Mapping[str, int] = field(default_factory=dict[str, int])
+    limits: Mapping[str, int] = {}
     """How much of what a strict schema may hold (``strict.py`` counts it)."""
     described_root: bool = True
     """Whether the parameters of a tool, as a whole, may have a description."""
-    references: bool = field(init=False)
+    references: bool = False
     """Whether `$ref` can be said; if not, definitions are copied to where they are used."""
-    homes: tuple[str, ...] = field(init=False)
+    homes: tuple[str, ...] = ()
     """Where definitions may live."""
-    texts: frozenset[str] = field(init=False)
+    texts: frozenset[str] = frozenset()
     """Keywords that are kept wherever their value is a text."""
 
     def __post_init__(self) -> None:
         both = ("$defs", "definitions")
         texts = {word for word in self.keywords if word not in SHAPES or SHAPES[word]("")}
-        object.__setattr__(self, "references", "$ref" in self.keywords)
-        object.__setattr__(self, "homes", tuple(word for word in both if word in self.keywords) or both)
-        object.__setattr__(self, "texts", frozenset(texts - self.accepts.keys()))
+        force_setattr(self, "references", "$ref" in self.keywords)
+        force_setattr(self, "homes", tuple(word for word in both if word in self.keywords) or both)
+        force_setattr(self, "texts", frozenset(texts - self.accepts.keys()))
 
 
 def subset_of(dialect: str) -> Subset:

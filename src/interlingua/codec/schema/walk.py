@@ -6,7 +6,6 @@ modules read what ``well_formed`` has passed, where a keyword has the shape that
 
 from collections.abc import Callable, Iterator, Mapping, Set
 from typing import Any, TypeAlias, TypeGuard
-from urllib.parse import unquote
 
 Schema: TypeAlias = dict[str, Any]
 
@@ -149,6 +148,8 @@ def resolve(ref: object, root: Schema) -> Schema | None:
     """What a local reference names; None for a foreign or dangling one, and for anchors."""
     if not isinstance(ref, str) or not (ref == "#" or ref.startswith("#/")):
         return None
+    from urllib.parse import unquote  # noqa: PLC0415 - slow to import, and rarely needed
+
     found: Any = root
     for part in unquote(ref).split("/")[1:]:
         name = part.replace("~1", "/").replace("~0", "~")

@@ -1,7 +1,5 @@
 """Leaving to a description what a schema may not say itself."""
 
-import json
-
 from interlingua.codec.schema.walk import Schema
 
 # Means nothing to a model, or is said again elsewhere (`discriminator` by the constants of the branches).
@@ -52,10 +50,11 @@ def folded(node: Schema, words: list[str]) -> Schema:
     return rest
 
 
-_dump = json.JSONEncoder(ensure_ascii=False).encode
-
-
 def _value_text(value: object) -> str:
     if type(value) is int:  # nearly all of them are bounds
         return str(value)
-    return value if isinstance(value, str) else _dump(value)
+    if isinstance(value, str):
+        return value
+    import json  # noqa: PLC0415 - slow to import, and rarely needed
+
+    return json.dumps(value, ensure_ascii=False)
