@@ -5,7 +5,7 @@ Shape before words: a dialect first asks here what is left to say and in which o
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec.structs import replace
 
@@ -23,6 +23,7 @@ from ..types.request import Request
 from ..types.tools import ToolDefinition
 from ..types.words import Role
 from .issuer import issuer_name, same_issuer
+from .joining import TextJoin, has_texts_to_join
 from .ledger import Ledger
 
 __all__ = [
@@ -31,6 +32,7 @@ __all__ = [
     "called_names",
     "has_calls",
     "is_plain",
+    "is_ready",
     "issued",
     "leading_system",
     "mark_orphans",
@@ -71,17 +73,24 @@ def _of_others(message: Message, ledger: Ledger) -> Iterator[tuple[int, Block]]:
     ledger.where = where
 
 
+def is_ready(messages: Sequence[Message], dialect: str, join: TextJoin) -> bool:
+    """Whether a history can be written as it is, as nearly all can: no block was cut off, no result is in a message of
+    the user's, no call has ids of other protocols, and no texts of another dialect have to be joined."""
+    for turn in messages:
+        role = turn.role
+        if role is _ASSISTANT:
+            for block in turn.content:
+                if block.incomplete or (type(block) is ToolUseBlock and block.native_ids):
+                    return False
+        elif role is not _TOOL:
+            for block in turn.content:
+                if block.incomplete or type(block) is ToolResultBlock:
+                    return False
+    return join == "apart" or not has_texts_to_join(messages, dialect)
+
+
 def issued(messages: Sequence[Message], dialect: str) -> Sequence[Message]:
     """Calls and results under the ids that this protocol's servers gave them, where a conversation has its own."""
-    for turn in messages:
-        if turn.role is _ASSISTANT:
-            for block in turn.content:
-                if type(block) is ToolUseBlock and block.native_ids:
-                    return _issued(messages, dialect)
-    return messages
-
-
-def _issued(messages: Sequence[Message], dialect: str) -> Sequence[Message]:
     given: dict[str, str] = {}
     found: list[Message] = []
     for message in messages:
@@ -239,7 +248,7 @@ def is_plain(block: Block) -> bool:
     )
 
 
-def call_ids(messages: Sequence[Message]) -> Iterator[str]:
+def call_ids(messages: Iterable[Message]) -> Iterator[str]:
     """Every call id that a history speaks of."""
     for message in messages:
         for block in message.content:

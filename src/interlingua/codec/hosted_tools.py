@@ -68,8 +68,13 @@ def hosted_here(request: Request, dialect: str, rows_of: Known) -> Adapted[Reque
 
     ``rows_of``: the rows of a dialect by its name. What nobody has a row for is left as it is.
     """
-    if not any(type(tool) is ServerTool and tool.dialect != dialect for tool in request.tools):
-        return None
+    for tool in request.tools:
+        if type(tool) is ServerTool and tool.dialect != dialect:
+            return _hosted_here(request, dialect, rows_of)
+    return None
+
+
+def _hosted_here(request: Request, dialect: str, rows_of: Known) -> Adapted[Request]:
     ledger = Ledger()
     made: list[Tool] = []
     places: dict[str, str] = {}

@@ -32,7 +32,7 @@ from .incomplete import Adapted
 from .ledger import Ledger
 from .marks import marks
 
-__all__ = ["Joining", "TextJoin", "answer_join", "is_foreign", "joined_history"]
+__all__ = ["Joining", "TextJoin", "answer_join", "has_texts_to_join", "is_foreign", "joined_history"]
 
 TextJoin = Literal["apart", "parts", "one"]
 """How neighbouring texts of another protocol's turn are written: as they are, as parts of one item, as one block."""
@@ -53,17 +53,23 @@ def is_foreign(origin: Origin | None, dialect: str) -> bool:
     return origin is not None and origin.dialect != dialect
 
 
-def joined_history(messages: Sequence[Message], dialect: str, join: TextJoin) -> Adapted[tuple[Message, ...]] | None:
-    """The history with the texts of foreign turns joined. None, nearly always: no turn has neighbouring texts."""
+def has_texts_to_join(messages: Sequence[Message], dialect: str) -> bool:
+    """Whether a turn that another dialect wrote has neighbouring texts."""
     for turn in messages:
-        if turn.origin is not None and turn.role is _ASSISTANT and is_foreign(turn.origin, dialect):
+        origin = turn.origin
+        if origin is not None and origin.dialect != dialect and turn.role is _ASSISTANT:
             before = None
             for block in turn.content:
                 kind = type(block)
                 if kind is before is TextBlock:
-                    return _joined_history(messages, dialect, join)
+                    return True
                 before = kind
-    return None
+    return False
+
+
+def joined_history(messages: Sequence[Message], dialect: str, join: TextJoin) -> Adapted[tuple[Message, ...]] | None:
+    """The history with the texts of foreign turns joined. None, nearly always: no turn has neighbouring texts."""
+    return _joined_history(messages, dialect, join) if has_texts_to_join(messages, dialect) else None
 
 
 def _joined_history(messages: Sequence[Message], dialect: str, join: TextJoin) -> Adapted[tuple[Message, ...]]:

@@ -1,6 +1,7 @@
 """What every dialect does around its own reading and writing, once.
 
-Before a request is written: what was cut off is left out (``incomplete``), tools that the choice excludes are left out
+Before a request is written: what was cut off is left out (``incomplete``), calls get the ids that this protocol's
+servers gave them (``history``), tools that the choice excludes are left out
 where the protocol has no word for such a choice (``offered_tools``), and structured output becomes a forced tool where
 the model has none (``output``). Before an answer is written, what was cut off is left out. After an answer is read, a
 forced tool is turned back into text. A dialect has functions for the rest, which are named below.
@@ -9,10 +10,10 @@ forced tool is turned back into text. A dialect has functions for the rest, whic
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, ClassVar, Generic, TypeVar
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from ..errors import AdapterError, ParseError
@@ -27,6 +28,7 @@ from ..types.tools import Tool, ToolChoice
 from .answers import BARE, unreadable
 from .base import Dialect, Headers, StreamDecoder, StreamEncoder
 from .error_bodies import WireErrors
+from .history import is_ready, issued
 from .hosted_tools import HostedTool, hosted_here
 from .incomplete import Adapted, cut_answer, cut_history
 from .issuer import issued_by
@@ -44,8 +46,7 @@ L = TypeVar("L", bound=Ledger)
 Placed = tuple[tuple[str | int, ...], Block]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Functions(Generic[L]):
+class Functions(Struct, Generic[L], frozen=True, kw_only=True):
     """The functions that a dialect is made of. ``provider`` is whose server it is, where that is known.
 
     ``system`` comes with the places of its blocks. ``ledger`` makes what collects the losses of one encoding.
@@ -91,7 +92,7 @@ class WireDialect(Dialect):
 
     def encode_request(self, request: Request, target: Target | None = None) -> Encoded:
         messages, done = self._writable_history(request.messages)
-        if done:
+        if messages is not request.messages:
             request = replace(request, messages=tuple(messages))
         if (ours := hosted_here(request, self.name, _hosted_of)) is not None:
             request, done = ours.value, [*done, ours]
@@ -106,15 +107,18 @@ class WireDialect(Dialect):
         return encoded
 
     def _writable_history(self, messages: Sequence[Message]) -> tuple[Sequence[Message], list[Adapted[Any]]]:
-        """The history without what was cut off, texts of other protocols joined; and what was done to it, in order."""
+        """The history without what was cut off, texts of other protocols joined, calls under the ids that this one's
+        servers gave them; and what was done to it, in order."""
         done: list[Adapted[Any]] = []
+        if is_ready(messages, self.name, self.text_join):
+            return messages, done
         if (cut := cut_history(messages, self.name)) is not None:
             messages = cut.value
             done.append(cut)
         if self.text_join != "apart" and (one := joined_history(messages, self.name, self.text_join)) is not None:
             messages = one.value
             done.append(one)
-        return messages, done
+        return issued(messages, self.name), done
 
     def decode_request(
         self,

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ...codec.history import PLACEHOLDER, blocks_to_send, call_ids, is_plain, issued, settled
+from ...codec.history import PLACEHOLDER, blocks_to_send, call_ids, is_plain, settled
 from ...codec.ids import IdMap
 from ...codec.json import is_array, is_object
 from ...codec.ledger import Ledger
@@ -126,10 +126,10 @@ def read_system(wire: Json, marks: Wire) -> tuple[Block, ...]:
 
 def write_messages(messages: Sequence[Message], target: Target | None, ledger: Ledger, skip: int = 0) -> list[Wire]:
     turns: list[Wire] = []
-    messages = issued(messages, NAME)
-    ledger.ids = IdMap(IDS, call_ids(messages))
+    numbered = settled(messages, ledger, NAME)
+    ledger.ids = IdMap(IDS, call_ids(message for _, message in numbered))
     before: Message | None = None
-    for index, message in settled(messages, ledger, NAME):
+    for index, message in numbered:
         if index < skip:
             continue
         turns_over = before.role != message.role if before is not None else message.role is USER

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ...codec.history import PLACEHOLDER, blocks_to_send, call_ids, issued, settled
+from ...codec.history import PLACEHOLDER, blocks_to_send, call_ids, settled
 from ...codec.ids import IdMap
 from ...codec.json import Wire, is_array, is_object
 from ...codec.ledger import Ledger
@@ -262,7 +262,6 @@ class Turns:
 
 
 def write_messages(messages: Sequence[Message], target: Target | None, ledger: Ledger, skip: int = 0) -> list[Wire]:
-    messages = issued(messages, NAME)
     usual = write_usual_history(messages[skip:] if skip else messages)
     if usual is not None:
         return usual

@@ -13,7 +13,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from ...codec.history import blocks_to_send, call_ids, issued, scattered, settled
+from ...codec.history import blocks_to_send, call_ids, scattered, settled
 from ...codec.ids import IdMap
 from ...codec.issuer import same_issuer
 from ...codec.json import is_array
@@ -164,7 +164,7 @@ def _write_system(start: int, group: list[Block], quirks: Quirks, ledger: Ledger
 
 
 def write_messages(messages: Sequence[Message], target: Target | None, quirks: Quirks, ledger: Ledger) -> list[Wire]:
-    messages = rules.fit_history(issued(messages, NAME), quirks, ledger)
+    messages = rules.fit_history(messages, quirks, ledger)
     usual = None if quirks.replay_thinking else write_usual_history(messages)
     if usual is not None:
         return usual
