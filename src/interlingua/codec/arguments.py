@@ -7,7 +7,7 @@ or it is spelled otherwise than we would write it (compact JSON). An edited ``in
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
 
@@ -18,6 +18,9 @@ from .ledger import Ledger
 from .limits import Limits, is_deeper
 from .paths import put
 from .together import Group, Together
+
+if TYPE_CHECKING:
+    from .source import Source
 
 __all__ = ["arguments_at", "parse_error", "parse_object", "read_arguments", "says", "without_nulls", "write_arguments"]
 
@@ -103,6 +106,11 @@ class Arguments(Group):
     def __init__(self, path: str) -> None:
         self.path = path
         self.quick, self.quick_write = _read_text, write_arguments
+
+    def frequent(self, fields: Sequence[str], source: Source) -> tuple[str, str] | None:
+        """There is no text of the model's own."""
+        input, input_text = fields
+        return f"{source.bind(_encode)}({input}).decode()", f"{input_text} is None"
 
     def read(self, found: dict[str, Json], marks: dict[str, Json]) -> Any:
         arguments = found[self.path]

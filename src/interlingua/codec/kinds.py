@@ -42,6 +42,7 @@ __all__ = [
     "Plain",
     "Texts",
     "Vocabulary",
+    "plain_condition",
 ]
 
 REFUSED = Sentinel("REFUSED")
@@ -336,7 +337,7 @@ class Texts(Each):
             super().emit_write(source, var)
             return
         filled = " and block.text" if self.usual == "string" else ""
-        source.line(f"if {marked} and len({var}) == 1 and {is_plain('block', f'{var}[0]', source)}{filled}:")
+        source.line(f"if {marked} and len({var}) == 1 and {plain_condition('block', f'{var}[0]', source)}{filled}:")
         source.line(f"    {var} = block.text")
         source.line("else:")
         source.depth += 1
@@ -344,7 +345,7 @@ class Texts(Each):
         source.depth -= 1
 
 
-def is_plain(name: str, block: str, source: Source) -> str:
+def plain_condition(name: str, block: str, source: Source) -> str:
     """``is_plain_text`` as an expression, which gives the block a name."""
     beside = " or ".join([f"{name}.{field}" for field in ("citations", "cache", "signature", "extras", "forms")])
     return f"type({name} := {block}) is {source.bind(TextBlock)} and not ({beside})"

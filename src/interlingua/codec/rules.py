@@ -46,7 +46,8 @@ __all__ = [
 ]
 
 Fit = Callable[[Any, Ledger], Any]
-WORD_CHARACTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_"
+MOST, LONGEST = 4096, 128
+"""How many texts a pattern remembers, and how long ones."""
 
 # ---------------------------------------------------------------------------------------------------------- conditions
 
@@ -102,26 +103,32 @@ def at_most(field: str, limit: float) -> Condition:
     return Condition(field, holds, f"({{0}}.{field} or 0) <= {limit!r}")
 
 
-def matching(field: str, pattern: re.Pattern[str], *, optional: bool = False) -> Condition:
-    """Text that the pattern matches whole, or nothing where that is optional.
+class Matches(dict[str, bool]):
+    """Whether texts match a pattern. Names and ids come again with every request, so those of late are remembered."""
 
-    A pattern that is one class of characters is asked only where the text is no short identifier: those it always
-    matches, and to see that takes a third of the time.
-    """
-    matches = pattern.fullmatch
-    longest = max(filter(lambda end: matches(WORD_CHARACTERS[:end]), range(len(WORD_CHARACTERS) + 1)), default=0)
-    usual = all(map(matches, WORD_CHARACTERS))
+    def __init__(self, pattern: re.Pattern[str]) -> None:
+        self._matches = pattern.fullmatch
+
+    def __missing__(self, text: str) -> bool:
+        found = self._matches(text) is not None
+        if len(text) <= LONGEST:
+            if len(self) >= MOST:
+                self.clear()
+            self[text] = found
+        return found
+
+
+def matching(field: str, pattern: re.Pattern[str], *, optional: bool = False) -> Condition:
+    """Text that the pattern matches whole, or nothing where that is optional."""
+    matches = Matches(pattern)
 
     def holds(value: Any) -> bool:
         text = getattr(value, field)
-        return (optional and text is None) or matches(text) is not None
+        return (optional and text is None) or matches[text]
 
-    source = f"{{matches}}({{0}}.{field})"
-    if usual:
-        short = f"(text := {{0}}.{field}).isidentifier() and text.isascii() and len(text) <= {longest}"
-        source = f"({short}) or {{matches}}(text)"
+    source = f"{{matches}}[{{0}}.{field}]"
     if optional:
-        source = f"{{0}}.{field} is None or {source}"
+        source = f"({{0}}.{field} is None or {source})"
     return Condition(field, holds, source, {"matches": matches})
 
 

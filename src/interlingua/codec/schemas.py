@@ -7,7 +7,7 @@ became of one is remembered, by its text: a schema that has changed since is ano
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -30,7 +30,6 @@ __all__ = [
     "Plan",
     "Plans",
     "Restore",
-    "fitted_tools",
     "is_strict_form",
     "narrowed",
     "restorer",
@@ -55,46 +54,48 @@ _pack = msgpack.Encoder().encode
 
 
 class Plan(NamedTuple):
-    """How a tool goes out: what is changed in its schema, the losses of that, and whether there is more to be said."""
+    """What is changed in the schema of a tool, and the losses of that."""
 
-    change: Change | None
+    change: Change
     losses: tuple[Loss, ...]
-    usual: bool
 
 
 class Plans:
     """What a dialect does with the tools of a request. Each schema is remembered, and the latest tools all at once.
 
-    ``judge`` tells what becomes of a schema; ``is_usual``, that a tool says nothing but its own words and a schema.
-    A schema of a ``dialect`` that is narrowed simply is not worth remembering.
+    ``judge`` tells what becomes of a schema. A schema that is narrowed to the subset of ``dialect`` simply is not worth
+    remembering.
     """
 
-    def __init__(self, judge: Judge, is_usual: Callable[[Tool], bool], dialect: str = "") -> None:
+    def __init__(self, judge: Judge, dialect: str) -> None:
         self._judge = judge
-        self._is_usual = is_usual
         self._dialect = dialect
         self._remembered = lru_cache(maxsize=1024)(self._read)
-        self._latest: tuple[bytes, Sequence[Plan]] = (b"", ())
+        self._latest: tuple[bytes, Mapping[int, Plan]] = (b"", {})
 
-    def of(self, tools: Sequence[Tool]) -> Sequence[Plan]:
-        """One for each tool; one of the provider's own has no schema to be changed."""
+    def of(self, tools: Sequence[Tool]) -> Mapping[int, Plan]:
+        """Those of the tools whose schema is changed, by their places."""
         try:
             text = _pack(tools)
         except NO_JSON:  # whoever sends it will hear of it
-            return [self._plan(tool, place, self._judged) for place, tool in enumerate(tools)]
+            return self._plans(tools, self._judged)
         latest, plans = self._latest
         if text != latest:
-            plans = [self._plan(tool, place, self._told) for place, tool in enumerate(tools)]
+            plans = self._plans(tools, self._told)
             self._latest = text, plans
         return plans
 
-    def _plan(self, tool: Tool, place: int, judged: Callable[[Schema], Judged]) -> Plan:
-        change, losses = judged(tool.input_schema) if isinstance(tool, ToolDefinition) else (None, ())
-        declared = tuple(Loss(f"tools/{place}/{path}", kind, why, heavy) for kind, why, path, heavy in losses)
-        return Plan(change, declared, self._is_usual(tool))
+    def _plans(self, tools: Sequence[Tool], judged: Callable[[Schema], Judged]) -> Mapping[int, Plan]:
+        plans: dict[int, Plan] = {}
+        for place, tool in enumerate(tools):
+            change, losses = judged(tool.input_schema) if isinstance(tool, ToolDefinition) else (None, ())
+            if change is not None:
+                declared = [Loss(f"tools/{place}/{path}", kind, why, heavy) for kind, why, path, heavy in losses]
+                plans[place] = Plan(change, tuple(declared))
+        return plans
 
     def _told(self, schema: Schema) -> Judged:
-        found = narrow_tool(schema, self._dialect) if self._dialect else None
+        found = narrow_tool(schema, self._dialect)
         if found is None:
             return self._remembered(dump(schema))
         if found.change is None:
@@ -116,24 +117,6 @@ def _change(schema: Schema, said: Schema) -> Change | None:
     return Copy(said) if patch is not None and weight(patch) * WORTH > len(dump(said)) else patch
 
 
-def fitted_tools(
-    tools: Sequence[Tool], plans: Sequence[Plan], losses: list[Loss]
-) -> list[tuple[ToolDefinition, Schema]] | None:
-    """Tools that say nothing but name, description and schema, each with the schema that goes out; None with others."""
-    said: list[tuple[ToolDefinition, Schema]] = []
-    known = len(losses)
-    for tool, (change, lost, is_usual) in zip(tools, plans, strict=True):
-        if not is_usual or type(tool) is not ToolDefinition:
-            del losses[known:]
-            return None
-        schema = tool.input_schema
-        if change is not None:
-            schema = apply_change(schema, change)
-            losses += lost
-        said.append((tool, schema))
-    return said
-
-
 def apply_change(schema: Schema, change: Change) -> Schema:
     """A schema as it goes out."""
     said: Schema
@@ -151,10 +134,10 @@ def narrowed(dialect: str, changes: Sequence[str]) -> tuple[str, LossWeight]:
 
 def _weight(changes: Sequence[str]) -> LossWeight:
     """Whether an object is closed, and the word for the language: no model misses either."""
-    return "form" if all(map(_UNMISSED.fullmatch, changes)) else "content"
+    return "form" if all(re.fullmatch(_UNMISSED, change) for change in changes) else "content"
 
 
-_UNMISSED = re.compile(
+_UNMISSED = (
     r".*: (?:dropped (?:additionalProperties|\$schema|, )+|closed: no other properties|"
     r"sent the title as the description)"
 )

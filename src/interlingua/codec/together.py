@@ -7,14 +7,17 @@ spelling, here as ``[{key: wire value}]`` by the paths of the keys.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..types.base import Json
 from .json import Wire
 from .kinds import OMIT, REFUSED
 from .ledger import Ledger
 from .paths import ABSENT, find, merge, put, remove
+
+if TYPE_CHECKING:
+    from .source import Source
 
 __all__ = ["Group", "Together", "put_together", "take_together"]
 
@@ -53,6 +56,13 @@ class Group:
         for path, value in found.items():
             put(usual, path.split("."), value)
         return bool(self.write(values, ledger, {}) == usual and not ledger.losses)
+
+    def frequent(self, fields: Sequence[str], source: Source) -> tuple[str, str] | None:
+        """Code instead of most calls of ``quick_write``: the value for the first key, and where it is that.
+
+        ``fields`` are the expressions of the fields.
+        """
+        return None
 
     def read_usual(self, found: Wire) -> Any:
         """The values for compiled code, or ``REFUSED`` for anything that is left or is written otherwise."""

@@ -118,10 +118,7 @@ def _write_fields(source: Source, table: Table, row: Row, constants: Sequence[Fi
         if not field.key or field.constant or (not source.has_marks and _is_refused(table, row, field)):
             continue
         if field.names and cast("Any", field.kind).quick_write is not None:
-            fields = ", ".join([f"value.{name}" for name in field.names])
-            source.line(f"v{at} = {source.bind(cast('Any', field.kind).quick_write)}({fields})")
-            source.fail_if(f"v{at} is OMIT")
-            put(always, field.paths[0].split("."), f"v{at}")
+            put(always, field.paths[0].split("."), _write_quickly(source, field, f"v{at}"))
         elif field.required and not field.names and not field.accepted:
             put(always, field.key, _write_required(source, field, f"v{at}"))
         elif field.filler is not OMIT and not field.names:
@@ -138,6 +135,17 @@ def _write_fields(source: Source, table: Table, row: Row, constants: Sequence[Fi
         _write_other(source, field, var)
     if source.has_marks and (blanks := _blanks(row)):
         source.fail_if(f"spelling and not {source.bind(partial(_write_blanks, blanks))}(spelling, value, wire)")
+
+
+def _write_quickly(source: Source, field: Field, var: str) -> str:
+    """Code for a group of fields that is always written under one key, and the expression of its wire value."""
+    kind, fields = cast("Any", field.kind), [f"value.{name}" for name in field.names]
+    said = f"{source.bind(kind.quick_write)}({', '.join(fields)})"
+    if (frequent := kind.frequent(fields, source)) is not None:
+        said = f"{frequent[0]} if {frequent[1]} else {said}"
+    source.line(f"{var} = {said}")
+    source.fail_if(f"{var} is OMIT")
+    return var
 
 
 def _is_refused(table: Table, row: Row, field: Field) -> bool:

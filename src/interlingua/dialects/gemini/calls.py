@@ -14,6 +14,7 @@ from typing import Any
 
 from msgspec.structs import force_setattr, replace
 
+from ...codec.history import called_names
 from ...codec.json import is_object
 from ...codec.ledger import Ledger
 from ...codec.marks import marks
@@ -94,36 +95,22 @@ class History:
     ``signing``: the reader refuses calls without a signature. Messages are named by their place among ``numbered``.
     """
 
-    __slots__ = ("names", "numbered", "orders", "read", "reader", "signing", "unnamed")
+    __slots__ = ("names", "numbered", "orders", "reader", "signing", "unnamed")
 
     def __init__(self, numbered: Sequence[tuple[int, Message]], *, signing: bool = False) -> None:
         self.numbered, self.signing = numbered, signing
+        self.names: dict[str, str] = {}
         self.orders: dict[str, tuple[int, int]] = {}
         self.reader: Origin | None = None  # one that is known to be the reader itself
-        self.unnamed = False
-        names: dict[str, str] = {}
-        calls = 0
-        for _, turn in numbered:
-            for block in turn.content:
-                if type(block) is ToolUseBlock:
-                    names[block.id] = block.name
-                    calls += 1
-                    if block.forms and not _has_id(block):
-                        self.unnamed = True
-        at_once = not self.unnamed and len(names) == calls  # nothing depends on which come first
-        self.names: dict[str, str] = names if at_once else {}
-        self.read = len(numbered) if at_once else 0  # how many messages were read
+        self.unnamed = False  # a call was written that has no id on the wire
 
-    def read_calls(self, place: int) -> None:
-        """Know the calls before a message."""
-        for turn in range(self.read, place):
-            for at, block in enumerate(self.numbered[turn][1].content):
-                if type(block) is ToolUseBlock:
-                    self.names[block.id] = block.name
-                    self.orders.pop(block.id, None)
-                    if not _has_id(block):
-                        self.orders[block.id] = turn, at
-        self.read = max(self.read, place)
+    def note(self, call: ToolUseBlock, place: int, at: int) -> None:
+        """Know a call that is written. ``at`` is its place in the message."""
+        self.names[call.id] = call.name
+        self.orders.pop(call.id, None)
+        if not _has_id(call):
+            self.orders[call.id] = place, at
+            self.unnamed = True
 
     def sign(self, part: Wire, place: int, at: int, ledger: Ledger) -> None:
         """Sign the first call of a turn."""
@@ -134,13 +121,13 @@ class History:
 
     def complete(self, block: ToolResultBlock, place: int, at: int, part: Wire, ledger: Ledger) -> None:
         """Give a result what its call tells. ``at`` is its place in the message."""
-        if self.read < place:
-            self.read_calls(place)
-        wire: Wire = KEYS.get(part, "functionResponse")
+        wire: Wire = part.get("functionResponse") or KEYS.get(part, "functionResponse")
         if self.orders and block.tool_use_id in self.orders and wire.get("id") == block.tool_use_id:
             del wire["id"]
         if "name" not in wire and not (block.forms and "unnamed" in marks(NAME, block)):
             name = self.names.get(block.tool_use_id)
+            if name is None:  # perhaps the call comes later
+                name = called_names([message for _, message in self.numbered]).get(block.tool_use_id)
             if name is None:
                 raise ToolStateError(f"no call in the history has the id {block.tool_use_id!r}", retryable=False)
             wire["name"] = name
@@ -148,7 +135,6 @@ class History:
 
     def in_call_order(self, message: Message, place: int, ledger: Ledger) -> Message:
         """Results that no id tells apart stand in the order of their calls."""
-        self.read_calls(place)
         orders = {at: order for at, block in enumerate(message.content) if (order := self._order(block)) is not None}
         in_order = sorted(orders, key=orders.__getitem__)
         if in_order == list(orders):

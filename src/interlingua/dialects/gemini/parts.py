@@ -15,13 +15,13 @@ import re
 from base64 import b64encode
 from binascii import a2b_base64
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...codec.arguments import parse_object
 from ...codec.base64 import standard_base64
 from ...codec.history import is_plain
 from ...codec.json import is_array, is_object
-from ...codec.kinds import OMIT, REFUSED
+from ...codec.kinds import OMIT, REFUSED, plain_condition
 from ...codec.ledger import Ledger
 from ...codec.paths import ABSENT
 from ...codec.stream import dump
@@ -45,6 +45,9 @@ from ...types.blocks import (
     VideoBlock,
 )
 from .facts import MEDIA_TYPES, NAME, STORED, YOUTUBE, Wire
+
+if TYPE_CHECKING:
+    from ...codec.source import Source as Code
 
 Media = ImageBlock | AudioBlock | VideoBlock | DocumentBlock
 PLAIN = "text/plain"
@@ -292,6 +295,12 @@ class ResultContent(Group):
         if type(only) is TextBlock and not only.citations and (failed or only.text[:1] != "{"):
             return {"error" if failed else "output": only.text}
         return only.value if type(only) is JsonBlock and not failed and not is_wrapped(only.value) else OMIT
+
+    def frequent(self, fields: Sequence[str], source: Code) -> tuple[str, str] | None:
+        """One plain text that does not look like an object."""
+        content, failed = fields
+        is_text = f"len({content}) == 1 and {plain_condition('block', f'{content}[0]', source)}"
+        return "{'output': block.text}", f"{failed} is None and {is_text} and block.text[:1] != '{{'"
 
     def write(self, values: Any, ledger: Ledger, marks: Mapping[str, Json]) -> Any:
         content: Sequence[Block]

@@ -39,7 +39,7 @@ from .turns import Placed, read_contents, read_system, signs_calls, with_parts, 
 
 SYSTEM = Role.system  # attribute access on an Enum costs 40 ns
 DECLARED, SCHEMA = ("functionDeclarations", "function_declarations"), "parametersJsonSchema"
-PLANS = Plans(judge, bool, NAME)
+PLANS = Plans(judge, NAME)
 
 # ------------------------------------------------------------------------------------------------------------- reading
 
@@ -240,17 +240,16 @@ def read_choice(config: Wire) -> ToolChoice | None:
 
 def write_tools(tools: Sequence[Tool], ledger: Ledger) -> list[Wire]:
     """Tool objects. What is changed in the schemas of functions is known for all of them at once."""
-    plans = PLANS.of(tools)
     writers = OFFERED.writers
     plain: list[Wire | None] = [writers[type(tool)](tool) for tool in tools]
-    together = bool(tools)
-    for tool, wire, (change, losses, _) in zip(tools, plain, plans, strict=True):
-        if wire is None or tool.forms:
-            together = False
-        if wire is not None and change is not None:
+    for index, (change, losses) in PLANS.of(tools).items():
+        wire = plain[index]
+        if wire is not None:
             wire[SCHEMA] = apply_change(wire[SCHEMA], change)
             ledger.losses += losses
-    return [{DECLARED[0]: plain}] if together else place_tools(tools, plain, ledger)
+    if not tools or None in plain or any(tool.forms for tool in tools):
+        return place_tools(tools, plain, ledger)
+    return [{DECLARED[0]: plain}]
 
 
 def place_tools(tools: Sequence[Tool], plain: Sequence[Wire | None], ledger: Ledger) -> list[Wire]:

@@ -14,7 +14,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from ...codec.history import PLACEHOLDER, blocks_to_send, is_plain, issued, settled
+from ...codec.history import PLACEHOLDER, blocks_to_send, is_plain, settled
 from ...codec.issuer import same_issuer
 from ...codec.json import is_array, is_object
 from ...codec.ledger import Ledger
@@ -183,20 +183,20 @@ def write_contents(
     messages: Sequence[Message], target: Target | None, ledger: Ledger, *, signing: bool = False
 ) -> list[Wire]:
     """The turns; system messages are not among them. ``signing``: the reader refuses unsigned calls."""
-    numbered = settled(issued(messages, NAME), ledger, NAME)
+    numbered = settled(messages, ledger, NAME)
     history, turns, before = History(numbered, signing=signing), Turns(ledger), ""  # the side of the turn before
     written = turns.written
     for place, (index, message) in enumerate(numbered):
         role = message.role
-        if role is SYSTEM:
-            continue
         side = "model" if role is ASSISTANT else "user"
-        if side != before and turns.empty is None and (before or side == "user"):
-            parts = write_usual_turn(message, place, target, history, ledger)
+        if side != before and (before or side == "user") and turns.empty is None and role is not SYSTEM:
+            parts = write_usual_turn(message, role, place, target, history, ledger)
             if parts:
                 turns.before, turns.home, before = message, index, side
                 written.append({"role": side, "parts": parts})
                 continue
+        if role is SYSTEM:
+            continue
         ledger.where = ("messages", index)
         if role is TOOL and history.unnamed:
             message = history.in_call_order(message, place, ledger)
@@ -211,30 +211,40 @@ def write_contents(
 
 
 def write_usual_turn(
-    message: Message, place: int, target: Target | None, history: History, ledger: Ledger
+    message: Message, role: Role, place: int, target: Target | None, history: History, ledger: Ledger
 ) -> list[Any] | None:
     """The parts of a turn that compiled code can write; None for others."""
-    content, role, origin = message.content, message.role, message.origin
     if message.forms or message.extras or (role is TOOL and history.unnamed):
         return None
+    content, origin = message.content, message.origin
     parts: list[Any] = []
     for block in content:
         part = writers[type(block)](block)
         if part is None:
             return None
+        if type(block) is ToolUseBlock:
+            if block.forms or history.orders:
+                history.note(block, place, len(parts))
+            else:
+                history.names[block.id] = block.name
         parts.append(part)
-    if origin is not None and origin is not history.reader:
-        if same_issuer(origin, NAME, target):
-            history.reader = origin
-        elif not all(map(is_anyones, content)):
-            return None
     if role is TOOL:
         for at, block in enumerate(content):
             if type(block) is ToolResultBlock and block.name is None:
                 history.complete(block, place, at, parts[at], ledger)
-    elif history.signing and role is ASSISTANT:
+    elif origin is not None and origin is not history.reader and not may_read(origin, content, target, history):
+        return None
+    if history.signing and role is ASSISTANT:
         sign_first(enumerate(content), parts, place, history, ledger)
     return parts
+
+
+def may_read(origin: Origin, content: Sequence[Block], target: Target | None, history: History) -> bool:
+    """Whether the reader may see all that this origin wrote in a turn."""
+    if same_issuer(origin, NAME, target):
+        history.reader = origin
+        return True
+    return all(map(is_anyones, content))
 
 
 def is_anyones(block: Block) -> bool:
@@ -351,6 +361,8 @@ def write_parts(
     for index, block in blocks_to_send(message, NAME, target, ledger):
         ledger.where = (*where, "content", index)
         wire: Json = PARTS.write(block, ledger)
+        if type(block) is ToolUseBlock:
+            history.note(block, place, index)
         if wire is None and not PARTS.is_null(block):
             continue
         if written[-1] and block.forms and "turn" in marks(NAME, block):

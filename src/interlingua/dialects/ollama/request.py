@@ -184,14 +184,15 @@ def leave_prompt_keys(body: Wire, ledger: Ledger) -> None:
 
 def write_tools(tools: Sequence[Tool], ledger: Ledger) -> list[Wire]:
     """Definitions. What is changed in their schemas is known for all of them at once."""
-    writers = OFFERED.writers
+    writers, plans = OFFERED.writers, PLANS.of(tools)
     written: list[Wire] = []
-    for index, (tool, (change, losses, _)) in enumerate(zip(tools, PLANS.of(tools), strict=True)):
+    for index, tool in enumerate(tools):
         wire = writers[type(tool)](tool)
         if wire is None:
             ledger.where = ("tools", index)
             wire = TOOLS.interpret_write(tool, ledger)
-        elif change is not None and not (tool.forms and is_verbatim(tool)):
+        elif index in plans and not (tool.forms and is_verbatim(tool)):
+            change, losses = plans[index]
             function = wire["function"]
             function["parameters"] = apply_change(function["parameters"], change)
             ledger.losses += losses

@@ -11,7 +11,7 @@ from typing import Any
 
 from ...codec.fitted_kinds import AtLeast
 from ...codec.json import is_object
-from ...codec.kinds import BOOL, INT, NUMBER, OBJECT, OMIT, REFUSED, STRINGS, TEXT, By, Plain, Vocabulary
+from ...codec.kinds import BOOL, INT, NUMBER, OBJECT, OMIT, REFUSED, STRINGS, TEXT, By, Plain, Texts, Vocabulary
 from ...codec.ledger import Ledger
 from ...codec.parameters import unsaid
 from ...codec.rows import Row, fill, instead, lost, may, must
@@ -28,6 +28,7 @@ from ...types.blocks import (
     RefusalBlock,
     TextBlock,
     ThinkingBlock,
+    ToolResultBlock,
     ToolUseBlock,
 )
 from ...types.request import Request, Thinking
@@ -188,6 +189,12 @@ TURNS = Table(NAME, None,
 RESULTS = Table(NAME, None,
     Row(Turn, None, role=fill("role", "user", ROLES), tool_name=may("tool_name"), tool_call_id=may("tool_call_id"),
         **SLOTS),
+)
+PLAIN_RESULTS = Table(NAME, None,  # results of one plain text; no other is written by these rows
+    Row(ToolResultBlock, None, constants={"role": "tool"},
+        content=fill("content", "", Texts(Table(NAME, None), "string"), default=()), tool_use_id=must("tool_call_id"),
+        name=may("tool_name"), is_error=lost(f"{NAME} has no error flag")),
+    **EVERY_BLOCK,
 )
 ANSWERS = Table(NAME, None,
     Row(Turn, None, constants={"role": "assistant"}, gives={"role": Role.assistant}, elsewhere="tool_name tool_call_id",

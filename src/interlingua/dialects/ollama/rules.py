@@ -58,7 +58,7 @@ def as_fitting(tool: ToolDefinition, ledger: Ledger) -> ToolDefinition:
     return replace(tool, input_schema=schema)
 
 
-PLANS = Plans(judge, bool, NAME)
+PLANS = Plans(judge, NAME)
 """What becomes of the schemas of tools that are offered."""
 
 # --------------------------------------------------------------------------------------------------------------- rules

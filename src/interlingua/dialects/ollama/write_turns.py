@@ -14,7 +14,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from ...codec.arguments import write_arguments
-from ...codec.history import blocks_to_send, is_plain, issued, settled
+from ...codec.history import blocks_to_send, is_plain, settled
 from ...codec.incomplete import is_left_out
 from ...codec.issuer import same_issuer
 from ...codec.json import is_object
@@ -28,7 +28,7 @@ from ...types.loss import Loss, LossKind
 from ...types.messages import Message
 from ...types.words import Role
 from .facts import ERROR_PREFIX, JOINT, NAME, PLACES, Place, Wire
-from .rows import BLOCKS, CALLS, RESULTS, ROLES, TURNS, Turn
+from .rows import BLOCKS, CALLS, PLAIN_RESULTS, RESULTS, ROLES, TURNS, Turn
 
 USER, ASSISTANT, TOOL = Role.user, Role.assistant, Role.tool  # an Enum's attribute costs 40 ns
 WORDS = ROLES.writes
@@ -147,7 +147,7 @@ def write_messages(
     if not history.write_in_order(messages, skip):
         del ledger.losses[known:]
         history = History(target, ledger, context=context)
-        for run in in_runs(issued(messages, NAME), ledger, skip):
+        for run in in_runs(messages, ledger, skip):
             if len(run) > 1 or not history.write_usual(*run[0]):
                 history.write_run(run)
     return history.turns
@@ -177,21 +177,6 @@ def _joins(message: Message, run: Run) -> bool:
     return any(type(block) is ToolUseBlock for _, member in run for block in member.content)
 
 
-def _is_renamed(call: ToolUseBlock) -> bool:
-    """Whether this server gave a call another id than the one that the conversation has."""
-    return call.native_ids.get(NAME, call.id) != call.id
-
-
-def _only_text(block: ToolResultBlock) -> str:
-    """The text of a result that has an id and one text, and nothing else but a name; "" for others."""
-    if len(block.content) != 1 or block.extras or block.forms or not block.tool_use_id:
-        return ""
-    if block.is_error is not None or block.cache is not None or block.signature is not None:
-        return ""
-    only = block.content[0]
-    return only.text if type(only) is TextBlock and is_plain(only) else ""
-
-
 @lru_cache(maxsize=4096)
 def _named_by_call(index: int, place: int) -> Loss:
     return Loss(f"messages/{index}/content/{place}/name", "added", NAMED_BY_CALL, weight="form")
@@ -211,7 +196,7 @@ class History:
     def write_in_order(self, messages: Sequence[Message], skip: int) -> bool:
         """Write a history where each message is a turn of its own, and results stand right behind their calls.
 
-        False where it is not, or where calls have other ids for this server; what was written is then of no use.
+        False where it is not; what was written is then of no use.
         """
         before = None
         for index, message in enumerate(messages):
@@ -225,8 +210,6 @@ class History:
             else:
                 done = index < skip or self.write_usual_turn(message)
             if not done:
-                if any(type(block) is ToolUseBlock and _is_renamed(block) for block in message.content):
-                    return False
                 self.write_run([(index, message)])
             before = role
         return True
@@ -237,22 +220,24 @@ class History:
 
     def write_usual_turn(self, message: Message) -> bool:
         """Write a turn with nothing to remember about it, whose blocks stand in the order of the keys."""
-        rest = message.content
-        if message.extras or message.forms or not rest:
+        content, place = message.content, 0
+        if message.extras or message.forms or not content:
             return False
         turn: Wire = {"role": WORDS[message.role], "content": ""}
-        if type(first := rest[0]) is ThinkingBlock:  # which is sent to its issuer only
+        first: Block | None = content[0]
+        if type(first) is ThinkingBlock:  # which is sent to its issuer only
             wire = BLOCKS.write_usual(first) if same_issuer(message.origin, NAME, self.target) else None
             if wire is None:
                 return False
             turn |= wire
-            rest = rest[1:]
-        if rest and type(first := rest[0]) is TextBlock:
+            place = 1
+            first = content[1] if len(content) > 1 else None
+        if type(first) is TextBlock:
             if not first.text or not is_plain(first):
                 return False
             turn["content"] = first.text
-            rest = rest[1:]
-        if rest and not self._add_rest(rest, turn):
+            place += 1
+        if place < len(content) and not self._add_rest(content[place:], turn):
             return False
         self.turns.append(turn)
         return True
@@ -262,8 +247,7 @@ class History:
         calls: list[Wire] = []
         for block in blocks:
             if type(block) is ToolUseBlock:
-                usual = block.id and not block.forms and not (block.native_ids and _is_renamed(block))
-                wire = CALLS.writers[ToolUseBlock](block) if usual else None
+                wire = CALLS.writers[ToolUseBlock](block) if block.id and not block.forms else None
                 if wire is None:
                     return False
                 self.calls[block.id] = block.name, len(calls)
@@ -284,14 +268,13 @@ class History:
             return False
         turns, losses, known, lost = self.turns, self.ledger.losses, len(self.turns), len(self.ledger.losses)
         for place, block in enumerate(message.content):
-            if type(block) is not ToolResultBlock or (id := block.tool_use_id) in self.derived:
+            if type(block) is not ToolResultBlock or block.extras or block.forms:
                 break
-            turn: Wire = {"role": "tool", "content": _only_text(block), "tool_call_id": id}
-            if not turn["content"]:
+            id = block.tool_use_id
+            turn = PLAIN_RESULTS.writers[ToolResultBlock](block) if id and id not in self.derived else None
+            if turn is None:
                 break
-            if block.name is not None:
-                turn["tool_name"] = block.name
-            elif id in self.calls:
+            if block.name is None and id in self.calls:
                 turn["tool_name"] = self.calls[id][0]
                 losses.append(_named_by_call(index, place))
             turns.append(turn)

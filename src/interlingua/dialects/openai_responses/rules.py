@@ -154,7 +154,7 @@ def _is_sendable(tool: ToolDefinition) -> bool:
     return not tool.strict or is_strict_form(schema, NAME)
 
 
-USUAL = "{0}.strict is None and {0}.input_schema.get('type') == 'object' and 'properties' in {0}.input_schema"
+USUAL = "not {0}.strict and {0}.input_schema.get('type') == 'object' and 'properties' in {0}.input_schema"
 IS_SENDABLE = f"({USUAL}) or {{holds}}({{0}})"
 
 

@@ -101,11 +101,9 @@ class Writer:
         for index, message in enumerate(messages[skip:] if skip else messages, skip):
             before, role = len(items), message.role
             if role is ASSISTANT:
-                if role is last or (usual := self.easy_items(message.content)) is None:
+                if role is last or not self.add_easy_items(message.content):
                     after = messages[index + 1].role if index + 1 < len(messages) else None
                     self.turn(message, index, behind=role is last, goes_on=after is ASSISTANT)
-                else:
-                    items += usual
             elif role is TOOL:
                 self.results(message, index)
             else:
@@ -171,19 +169,18 @@ class Writer:
             scribe.lose("added", NO_EMPTY, "content")
         self.items += [item for _, item in written]
 
-    def easy_items(self, content: Sequence[Block]) -> list[Wire] | None:
-        """The items of plain texts and calls that have nothing to remember, as most turns are; None for other turns."""
-        written: list[Wire] = []
-        scribe, writers = self.scribe, EASY_ITEMS.writers
+    def add_easy_items(self, content: Sequence[Block]) -> bool:
+        """Add plain texts and calls that have nothing to remember, as most turns are; False for other turns."""
+        items, scribe, writers = self.items, self.scribe, EASY_ITEMS.writers
+        before = len(items)
         for block in content:
-            item = None if block.extras or block.forms else writers[block.__class__](block)
+            item = None if block.extras or block.forms else writers[type(block)](block)
             if item is None or (type(block) is ToolUseBlock and not scribe.takes_as_it_is(block)):
-                break
-            written.append(item)
-        else:
-            return written or None
-        scribe.forget(content[: len(written)])
-        return None
+                scribe.forget(content[: len(items) - before])
+                del items[before:]
+                return False
+            items.append(item)
+        return len(items) > before
 
     def without_id(self, block: Block) -> Block:
         """An item whose reasoning stays behind may not be known by its id: the provider would ask for both."""
