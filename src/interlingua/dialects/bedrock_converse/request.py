@@ -34,8 +34,9 @@ from ...types.loss import Encoded
 from ...types.request import Request, Thinking
 from ...types.tools import ServerTool, Tool, ToolChoice, ToolDefinition
 from .. import claude
+from .cache_points import with_points, write_with_point
 from .facts import NAME
-from .rows import CHOICE, CLAUDE_THINKING, NOVA_THINKING, PARAMS, TOOLS, with_points, write_with_point
+from .rows import CHOICE, CLAUDE_THINKING, NOVA_THINKING, PARAMS, TOOLS
 from .rules import RequestLedger
 from .turns import read_messages, read_system, write_messages, write_system
 

@@ -7,8 +7,7 @@ turns and requests are put together is in ``turns`` and ``request``.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, get_args
+from typing import Any, get_args
 
 from msgspec.structs import replace
 
@@ -47,10 +46,8 @@ from ...types.response import Response
 from ...types.tools import ServerTool, ToolChoice, ToolDefinition
 from ...types.words import StopReason
 from . import rules
+from .cache_points import Pointed
 from .facts import NAME, SERVER_CALL
-
-if TYPE_CHECKING:
-    from ...codec.source import Source
 
 CACHE_TIMES = Vocabulary({"5m": "5m", "1h": "1h"}, f"{NAME} caches for 5m or 1h only")
 STATUS = Vocabulary({"success": False, "error": True})
@@ -107,76 +104,6 @@ def tag_of(wire: Wire) -> str | None:
             return None
         case _:
             return tag
-
-
-# -------------------------------------------------------------------------------------------------------- cache points
-
-
-class Pointed(Each):
-    """A list of values of a table, each with the cache point that stands behind it."""
-
-    def read(self, wire: Json, marks: dict[str, Json]) -> Any:
-        if not is_array(wire):
-            return REFUSED
-        return tuple(with_points(list(map(self.table.interpret_read, wire)), self.table))
-
-    def write_each(self, values: Sequence[Any], ledger: Ledger) -> list[Json]:
-        where = ledger.where
-        written: list[Json] = []
-        for index, value in enumerate(values):
-            ledger.where = (*where, index)
-            written += write_with_point(value, self.table, ledger)
-        ledger.where = where
-        return written
-
-    def emit_read(self, source: Source, var: str) -> None:
-        source.fail_if(f"type({var}) is not list" + ("" if self.empty else f" or not {var}"))
-        read, table = source.bind(self.table.read), source.bind(self.table)
-        source.line(f"{var} = tuple({source.bind(with_points)}([{read}(item) for item in {var}], {table}))")
-
-    def emit_write(self, source: Source, var: str) -> None:
-        source.fail_if(f"any([item.cache is not None for item in {var}])")
-        super().emit_write(source, var)
-
-
-def with_points(values: list[Any], table: Table) -> list[Any]:
-    """What was read, cache points as marks of the values before them. One with nothing before it is carried whole."""
-    if CacheMark not in map(type, values):
-        return values
-    found: list[Any] = []
-    for value in values:
-        before = found[-1] if found else None
-        if type(value) is not CacheMark:
-            found.append(value)
-        elif before is None or isinstance(before, OpaqueBlock | ServerTool) or before.cache is not None:
-            assert table.carrier is not None
-            found.append(table.carrier(NAME, table.interpret_write(value, Ledger())))
-        else:
-            found[-1] = replace(before, cache=value)
-    return found
-
-
-def write_with_point(value: Any, table: Table, ledger: Ledger) -> list[Json]:
-    """A value and then its cache point; nothing if there is no word for the value."""
-    wire = table.write(value, ledger)
-    if wire is None and not table.is_null(value):
-        return []
-    point = None if isinstance(value, OpaqueBlock | ServerTool) else wanted(value)
-    if point is None:
-        return [wire]
-    where = ledger.where
-    ledger.where = (*where, "cache")
-    written = table.write(point, ledger)
-    ledger.where = where
-    return [wire, written]
-
-
-def wanted(value: Any) -> CacheMark | None:
-    """The point that stands behind a value: its own, or in a result that of the last of its blocks that has one."""
-    if value.cache is not None or type(value) is not ToolResultBlock:
-        mark: CacheMark | None = value.cache
-        return mark
-    return next((inner.cache for inner in reversed(value.content) if inner.cache is not None), None)
 
 
 # ----------------------------------------------------------------------------------------------------------- citations

@@ -6,15 +6,14 @@ flag. How turns, requests and answers are put together is in ``turns``, ``reques
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec.structs import replace
 
 from ...codec.base64 import is_base64
 from ...codec.fitted_kinds import WHOLE, AtMostStrings, FilledOne, FilledText
 from ...codec.json import is_object
-from ...codec.kinds import BOOL, INT, NUMBER, OBJECT, OMIT, REFUSED, TEXT, By, Kind, Plain, Vocabulary
+from ...codec.kinds import BOOL, INT, NUMBER, OBJECT, OMIT, REFUSED, TEXT, By, Vocabulary
 from ...codec.ledger import Ledger
 from ...codec.parameters import unsaid
 from ...codec.rows import Row, Rule, fill, instead, lost, may, must
@@ -30,7 +29,7 @@ from ...codec.rules import (
     stands_in,
 )
 from ...codec.table import Frame, Table
-from ...codec.together import Group, Together
+from ...codec.together import Together
 from ...codec.usage import Counts
 from ...types.base import Json
 from ...types.blocks import (
@@ -54,84 +53,10 @@ from ...types.response import Response
 from ...types.tools import ToolChoice, ToolDefinition
 from ...types.words import StopReason
 from . import parts
-from .facts import CODE, FREE_TEXT_SCHEMA, KEYS, LABEL, LABEL_VALUE, MAX_STOPS, NAME, PLACEHOLDERS, SIGNATURE, Wire
+from .facts import CODE, FREE_TEXT_SCHEMA, KEYS, LABEL, LABEL_VALUE, MAX_STOPS, NAME, SIGNATURE, Wire
+from .kinds import Contents, IssuedId, SignatureKind
 from .parameters import ChosenTools, DeclaredSchema, OutputSchema, ThinkingAmount, read_display, write_display
 from .parts import MediaSource
-
-if TYPE_CHECKING:
-    from ...codec.source import Source
-
-# --------------------------------------------------------------------------------------------------------------- kinds
-
-
-class SignatureKind(Kind):
-    """A signature in base64. A documented placeholder is none, and what is not base64 is refused by readers."""
-
-    blank: Json = ""
-    rejects_none = True
-    name = "base64"
-
-    def read(self, wire: Json, marks: dict[str, Json]) -> Any:
-        return (None if wire in PLACEHOLDERS else wire) if type(wire) is str else REFUSED
-
-    def write(self, value: Any, ledger: Ledger, marks: Mapping[str, Json]) -> Json:
-        if is_base64(value):
-            return value
-        why = f"a signature of {NAME} is base64, and this one is not; it was left out"
-        ledger.lose("dropped", why, weight="state")
-        return OMIT
-
-    def emit_read(self, source: Source, var: str) -> None:
-        source.fail_if(f"type({var}) is not str or {var} in {PLACEHOLDERS!r} or not {source.bind(is_base64)}({var})")
-
-    def emit_write(self, source: Source, var: str) -> None:
-        source.fail_if(f"not {source.bind(is_base64)}({var})")
-
-
-class IssuedId(Plain):
-    """The id of a call, or of the call that a result answers, in the field ``field``.
-
-    The mark ``id`` is the id that we gave where the wire had none: it is not written.
-    """
-
-    omits = True
-
-    def __init__(self, field: str) -> None:
-        super().__init__("a string", str, blank="")
-        self.field = field
-
-    def write(self, value: Any, ledger: Ledger, marks: Mapping[str, Json]) -> Json:
-        if "id" not in marks:
-            return value
-        if marks["id"] != value:
-            ledger.lose_form("dropped", f"{NAME} gave this call no id, so none is sent")
-        spelled = marks.get("spelling", {}).get(self.field)
-        return spelled[0] if spelled else OMIT
-
-    def emit_write(self, source: Source, var: str) -> None:
-        if not source.has_marks:
-            return
-        source.line("if 'id' in marks:")
-        source.line(f"    if marks['id'] != {var} or {self.field!r} in spelling: {source.fail}")
-        source.line(f"    {var} = OMIT")
-
-
-class Contents(Group):
-    """Some keys of an object, which are an object of their own here."""
-
-    name = "an object"
-
-    def __init__(self, key: str) -> None:
-        self.key = key
-
-    def read(self, found: Wire, marks: Wire) -> Any:
-        held = {path.removeprefix(f"{self.key}."): value for path, value in found.items()}
-        found.clear()
-        return (held,)
-
-    def write(self, values: Any, ledger: Ledger, marks: Mapping[str, Json]) -> Any:
-        return {self.key: dict(values[0]) if is_object(values[0]) else {}}
-
 
 # --------------------------------------------------------------------------------------------------------------- rules
 

@@ -6,20 +6,18 @@ the content: ``Turn`` is such a message, and ``turns`` makes blocks in one order
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from ...codec.arguments import arguments_at
 from ...codec.fitted_kinds import FilledText, OneOf, StringOrStrings
-from ...codec.history import PLACEHOLDER
 from ...codec.json import is_array, is_object
-from ...codec.kinds import INT, NUMBER, OMIT, REFUSED, TEXT, By, Each, One, Plain, Texts, Vocabulary
+from ...codec.kinds import INT, NUMBER, REFUSED, TEXT, By, Each, One, Plain, Vocabulary
 from ...codec.ledger import Ledger
 from ...codec.media_urls import MediaUrl, StoredFile, is_data_url
 from ...codec.parameters import unsaid
 from ...codec.rows import Row, fill, instead, lost, may, must, null
 from ...codec.rules import LOGPROBS_ASKED, as_json_text
-from ...codec.source import Source
 from ...codec.table import Frame, Table
 from ...codec.usage import Counts
 from ...types.base import Json, Value
@@ -58,46 +56,7 @@ from .facts import (
     write_sound,
     write_thought,
 )
-
-# --------------------------------------------------------------------------------------------------------------- kinds
-
-
-class MessageContent(Texts):
-    """The content of a message that is not the assistant's. It may not be empty."""
-
-    def write(self, value: Any, ledger: Ledger, marks: Mapping[str, Json]) -> Json:
-        written = super().write(value, ledger, marks)
-        if written is OMIT:
-            ledger.lose("added", rules.EMPTY)
-            return PLACEHOLDER
-        return written
-
-
-class MixedContent(Texts):
-    """The content of an assistant's message or of a tool's. Whether it had anything but texts is remembered."""
-
-    def list_mark(self, values: Sequence[Any]) -> str | None:
-        return super().list_mark(values) if {TextBlock}.issuperset(map(type, values)) else "parts"
-
-
-class ResultContent(MixedContent):
-    """The content of a tool's message: text, unless it had other parts when it was read."""
-
-    def __init__(self) -> None:
-        super().__init__(PARTS, "string")
-        self.texts = Texts(RESULT_PARTS, "string")
-
-    def write(self, value: Any, ledger: Ledger, marks: Mapping[str, Json]) -> Json:
-        if marks.get(self.mark) == "parts":
-            return Each(PARTS).write(value, ledger, marks)
-        written = self.texts.write(value, ledger, marks)
-        texts = [block.text for block in value if type(block) is TextBlock and block.text]
-        is_one = len(texts) == 1 and written == [{"type": "text", "text": texts[0]}]
-        return texts[0] if is_one and self.mark not in marks else "" if written is OMIT else written
-
-    def emit_write(self, source: Source, var: str) -> None:
-        self.texts.emit_write(source, var)
-
+from .kinds import MessageContent, MixedContent, ResultContent
 
 # --------------------------------------------------------------------------------------------------------------- parts
 
@@ -270,7 +229,7 @@ def turn_row(calls: Table) -> Row:
 ANSWER_CALLS = CALLS.for_answers()
 TURNS, ANSWER_TURNS = Table(NAME, None, turn_row(CALLS)), Table(NAME, None, turn_row(ANSWER_CALLS)).for_answers()
 SAID: dict[str, Any] = {"content": may("content", MessageContent(PARTS, "string")), "elsewhere": "id origin metadata"}
-RESULT: dict[str, Any] = {"content": fill("content", "", ResultContent()), "name": may("name"),
+RESULT: dict[str, Any] = {"content": fill("content", "", ResultContent(PARTS, RESULT_PARTS)), "name": may("name"),
                           "cache": CACHED, "signature": NO_SIGNATURE, "elsewhere": "is_error"}
 MESSAGES = Table(NAME, "role",
     Row(Message, "user",      rules.FILLED, fixed={"role": Role.user}, **SAID),
