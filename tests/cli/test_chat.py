@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import io
+import re
 import sys
+from base64 import b64decode
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.console import Console
 
-from interlingua import Request, SqliteStore, SyncSession, ThinkingBlock
+from interlingua import Base64Source, ImageBlock, Request, SqliteStore, SyncSession, ThinkingBlock
+from interlingua.cli.chat.display import Display
 from interlingua.embedded import LoopbackServer, Step, call
 
 if sys.platform == "win32":
@@ -187,6 +192,71 @@ def test_saving_loading_and_looking_at_things(tmp_path: Path) -> None:
         terminal.expect("/wire [DIALECT]")
         terminal.enter("/lod")
         terminal.expect("did you mean '/load'?")
+        leave(terminal)
+
+
+def test_a_long_answer_is_drawn_on_the_rows_that_there_are() -> None:
+    """What has scrolled away is not drawn anew: nothing would erase it."""
+    terminal = Console(file=io.StringIO(), force_terminal=True, width=80, height=24)
+    display = Display(terminal)
+    for line in ("```python\n", *(f"print({number})\n" for number in range(100, 160)), "```\n"):
+        display.text(line)
+    display.settle()
+    drawn: str = terminal.file.getvalue()  # type: ignore[attr-defined]
+    assert max(len(run) // 8 for run in re.findall(r"(?:\x1b\[1A\x1b\[2K)+", drawn)) in range(2, 24)
+    assert [drawn.rpartition("\x1b[2K")[2].count(f"{number}\x1b") for number in (100, 130, 159)] == [1, 1, 1]
+
+
+def test_what_ctrl_c_echoes_stays_on_its_line(tmp_path: Path) -> None:
+    stalls = Step(text="Half an answer, and then there are no more.", fault="stall", after=6)
+    with chatting(tmp_path, "anthropic:m", script=[stalls]) as (terminal, _):
+        terminal.enter("Tell me")
+        terminal.expect("Half an")
+        terminal.type(CTRL_C)
+        terminal.expect("is kept")
+        row = terminal.shown.partition("^C")[0].rpartition("\x1b[2K")[2]
+        assert len(row) + len("^C") < 100  # the terminal's width
+        leave(terminal)
+
+
+SERVER = """
+from mcp.server import MCPServer
+server = MCPServer("calculator")
+@server.tool()
+def add(a: int, b: int) -> int:
+    "Adds."
+    return a + b
+server.run()
+"""
+PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR42mNk+A8AAQUBAScY42YAAAAASUVORK5CYII="
+
+
+def test_a_server_of_tools_a_picture_and_a_conversation_by_its_id(tmp_path: Path) -> None:
+    (tmp_path / "server.py").write_text(SERVER)
+    (tmp_path / "pixel.png").write_bytes(b64decode(PIXEL))
+    script = [call("add", a=20, b=22), "It is 42.", "A pixel.", "Here again."]
+    words = ("anthropic:m", "--mcp", f"{sys.executable} server.py")
+    with chatting(tmp_path, *words, script=script) as (terminal, server):
+        terminal.enter("Add 20 and 22")
+        terminal.expect("wants to run add")
+        terminal.enter("y")
+        terminal.expect("← 42")
+        terminal.expect("It is 42.")
+        terminal.enter("What is @pixel.png ?")
+        terminal.expect("A pixel.")
+        picture = server.script.seen[-1].messages[-1].content[0]
+        assert isinstance(picture, ImageBlock)
+        assert picture.source == Base64Source("image/png", PIXEL)
+        id = stored(tmp_path).id
+        terminal.enter("/fork")
+        terminal.expect("This is a fork now")
+        terminal.enter("/undo")
+        terminal.expect("Taken back: What is")
+        terminal.enter(f"/load {id}")
+        terminal.expect("6 messages, anthropic:m")
+        terminal.enter("And now?")
+        terminal.expect("Here again.")
+        assert len(server.script.seen[-1].messages) == 7
         leave(terminal)
 
 

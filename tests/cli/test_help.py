@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from cli.support import command
+from interlingua.cli import output
 from interlingua.cli.app import available
 from interlingua.cli.parsing import parser_for
 from lab.command_help import BLOCK, with_help
@@ -28,6 +29,7 @@ def test_help_teaches_by_example(name: str) -> None:
     told = parser_for(name, row.summary, import_module(f"interlingua.{row.module}")).format_help()
     assert f"interlingua {name}" in told.partition("examples:")[2]
     assert "--json" in told
+    assert [line for line in told.splitlines() if len(line) > 80] == []
 
 
 @pytest.mark.parametrize("words", [("--help",), ("help",), ("-h",), ("translate", "--help")])
@@ -37,6 +39,21 @@ def test_help_is_no_error(
     done = command(capsysbinary, monkeypatch, *words)
     assert (done.code, done.err) == (0, "")
     assert b"examples:" in done.out
+    assert [line for line in done.out.decode().splitlines() if len(line) > 80] == []
+
+
+@pytest.mark.parametrize(("columns", "shown"), [(120, ("words", "name", "number")), (38, ("name", "number"))])
+def test_a_table_fits_on_its_terminal(
+    columns: int, shown: tuple[str, ...], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(output, "is_rich", lambda: True)
+    monkeypatch.setenv("COLUMNS", str(columns))
+    output.write_table(("words", "name", "number"), [("some " * 6, "a name that is wider than that", 17)], ("words",))
+    lines = capsys.readouterr().out.splitlines()
+    assert tuple(lines[0].split()) == shown
+    assert max(map(len, lines[:3])) <= columns
+    assert lines[2].rstrip().endswith("17")
+    assert ("Left out for want of room: words" in "".join(lines)) == (columns == 38)
 
 
 def test_a_misspelt_command(capsysbinary: pytest.CaptureFixture[bytes], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -25,30 +25,33 @@ class Command(NamedTuple):
 
 
 COMMANDS = {
-    "chat": Command("cli.chat", "talk with a model in the terminal, with tools; conversations are kept"),
+    "chat": Command("cli.chat", "talk with a model in the terminal, with tools"),
     "ask": Command("cli.ask", "ask one question and write the answer; for scripts"),
     "translate": Command("cli.translate", "say a request, an answer, an error or a stream in another protocol"),
-    "inspect": Command("cli.inspect", "say what a file holds and what each other protocol would lose of it"),
-    "models": Command("cli.models", "list models: limits, what they take, prices, whether they can be used here"),
+    "inspect": Command("cli.inspect", "say what a file holds and what other protocols would lose of it"),
+    "models": Command("cli.models", "list models: limits, what they take, prices, whether usable"),
     "serve": Command("gateway.serve", "serve every protocol to any client, on any provider"),
-    "launch": Command("gateway.launch", "start a client on a model of your choice: Claude Code, Codex, Gemini CLI, …"),
-    "check": Command("cli.check", "say whether everything is configured; with --live, whether it works"),
-    "local": Command("cli.local", "list the models that run inside of this process, and fetch a small one"),
+    "launch": Command("gateway.launch", "start Claude Code, Codex, Gemini CLI, … on any model"),
+    "check": Command("cli.check", "say what is configured; with --live, whether it works"),
+    "local": Command("cli.local", "list the models that run in this process, and fetch a small one"),
     "sessions": Command("cli.sessions", "list, show, export and reprice the conversations that were kept"),
     "record": Command("cli.record", "run a command and keep what it and the provider say on a cassette"),
     "replay": Command("cli.record", "run a command again from a cassette, without network and key"),
     "completion": Command("cli.completion", "write the completion script for a shell"),
 }
 
-USAGE_LINE = "usage: interlingua COMMAND [OPTION …]     (interlingua COMMAND --help says more, with examples)"
+USAGE_LINE = "usage: interlingua COMMAND [OPTION …]"
 EXAMPLES = """examples:
   interlingua chat
   interlingua ask -m anthropic:sonnet "What is the capital of Peru?"
   interlingua translate --to gemini request.json
   interlingua inspect session.har
 
-exit codes: 0 done · 1 the call or a check failed · 2 the command line or a file is wrong · 3 a key, a provider or an
-extra is missing · 4 something would be lost (--strict) · 130 interrupted
+`interlingua COMMAND --help` says more, with examples.
+
+exit codes: 0 done · 1 the call or a check failed · 2 the command line or a
+file is wrong · 3 a key, a provider or an extra is missing · 4 something would
+be lost (--strict) · 130 interrupted
 """
 
 
@@ -60,7 +63,7 @@ def available() -> dict[str, Command]:
 def overview() -> str:
     """What ``interlingua --help`` says."""
     lines = [f"  {name:<11} {row.summary}" for name, row in available().items()]
-    first = "One language for conversations with language models, and exact translators to every provider's protocol."
+    first = "One language for conversations with language models, and exact translators\nto every provider's protocol."
     return "\n".join([USAGE_LINE, "", first, "", "commands:", *lines, "", EXAMPLES])
 
 

@@ -20,7 +20,7 @@ EXAMPLES = """examples:
   interlingua ask "What is the capital of Peru?"
   interlingua ask -m anthropic:opus -f photo.jpg "What is in this picture?"
   git diff | interlingua ask "Write a commit message for this."
-  interlingua ask --schema person.schema.json -f letter.pdf "Who wrote this?" | jq .name
+  interlingua ask --schema person.json -f letter.pdf "Who wrote it?" | jq .name
   interlingua ask -m embedded: hello           a scripted model that echoes: no key, no network
 """
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 from typing import TYPE_CHECKING, Any
 
 from .failures import FAILED, NOT_CONFIGURED
@@ -26,7 +27,7 @@ EXAMPLES = """examples:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Describe the command."""
-    parser.usage = "interlingua check [--live [--limit USD] [--tests NAMES]] [OPTION …] [MODEL …]"
+    parser.usage = "interlingua check [--live [--limit USD]] [OPTION …] [MODEL …]"
     parser.description = (
         f"{parser.description}\nWith --live, real requests are sent: a question, one call, parallel calls, a strict\n"
         "schema, a to-do list, and a file that is read before it is edited. The tools touch nothing on this machine."
@@ -101,13 +102,20 @@ def _write_facts(found: Configuration, facts: list[dict[str, Any]], *, everythin
     if shown:
         keys = ("provider", "state", "default_model", "base_url", "why")
         write_table(
-            ("provider", "", "default model", "address", "how"), [tuple(row[key] for key in keys) for row in shown]
+            ("provider", "", "default model", "address", "how"),
+            [tuple(_in_a_table(row[key]) for key in keys) for row in shown],
+            spared=("address", "default model"),
         )
     else:
         write_line("No provider has a key. Set one of ANTHROPIC_API_KEY, OPENAI_API_KEY, GEMINI_API_KEY, …;")
         write_line("`interlingua check --all` names the variable of each provider.")
     if rest := len(facts) - len(shown):
         write_line(f"{rest} other providers have no key, or are local (--all tells of them).")
+
+
+def _in_a_table(text: str | None) -> str | None:
+    """What to do, where the first columns say what is missing."""
+    return text and re.sub(r"^[\w-]+ has no key: set the environment variable ", "set ", text)
 
 
 EXTRAS = (

@@ -11,7 +11,7 @@ from .parsing import add_json, parser_for
 __all__ = ["add_arguments", "run", "script"]
 
 EXAMPLES = """examples:
-  interlingua completion bash > ~/.local/share/bash-completion/completions/interlingua
+  interlingua completion bash > ~/.interlingua.bash      then `source` it in .bashrc
   interlingua completion zsh > ~/.zfunc/_interlingua            (with fpath+=~/.zfunc before compinit)
   interlingua completion fish > ~/.config/fish/completions/interlingua.fish
 """

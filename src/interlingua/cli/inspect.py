@@ -21,7 +21,7 @@ EXAMPLES = """examples:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Describe the command."""
-    parser.usage = "interlingua inspect [--from DIALECT] [--to DIALECT …] [OPTION …] [FILE]"
+    parser.usage = "interlingua inspect [--from DIALECT] [--to DIALECT] [OPTION …] [FILE]"
     parser.description = (
         f"{parser.description}\nReads a request, an answer, an error or a stream; HAR files; cassettes;\n"
         "JSON lines of bodies, or of objects with `request` and `response`."
@@ -80,12 +80,12 @@ def _write_one(found: Finding, everything: bool) -> None:
         write_line()
         write_table(("to", "state", "content", "form"), [_row(found, name) for name in _named(found)])
     rows: list[tuple[str, ...]] = [
-        (name, loss.weight, loss.kind, loss.path, loss.reason)
+        (_titled(name), loss.weight, loss.kind, loss.path, loss.reason)
         for name, losses in found.losses.items()
         for loss in losses
         if everything or loss.weight != "form"
     ]
-    rows += [(name, "", "refused", "", why) for name, why in found.refused.items()]
+    rows += [(_titled(name), "", "refused", "", why) for name, why in found.refused.items()]
     if rows:
         write_line()
         write_table(("to", "weight", "kind", "where", "why"), rows)
@@ -102,17 +102,28 @@ def _write_many(found: list[Finding], targets: list[str], unknown: int) -> None:
     """A row for each body, and how many losses of content or state each dialect has."""
     from .output import write_line, write_table
 
-    headers = ("#", "what", "dialect", "model", "blocks", "tools", "tokens", *targets)
-    write_table(headers, [(*_short(one), *(_lost(one, name) for name in targets)) for one in found])
+    headers = ("#", "what", "dialect", "model", "blocks", "tools", "tokens")
+    write_table(
+        (*headers, *(_titled(name) for name in targets)),
+        [(*_short(one), *(_lost(one, name) for name in targets)) for one in found],
+        spared=("blocks", "tools", "model", "tokens"),
+    )
     write_line()
     write_line("The last columns count what each dialect would lose (state and content).")
     if unknown:
         write_line(f"{unknown} other bodies were passed over: they are of no protocol that is known here.")
 
 
+def _titled(name: str) -> str:
+    """A dialect as the title of a column: without its vendor on a terminal, where there is little room."""
+    from .output import is_rich
+
+    return name.rpartition("-")[2] if is_rich() else name
+
+
 def _short(one: Finding) -> tuple[object, ...]:
     what = f"{one.kind}!" if one.problem else one.kind
-    return one.number, what, one.dialect, one.model, sum(one.blocks.values()), len(one.tools), one.tokens
+    return one.number, what, _titled(one.dialect), one.model, sum(one.blocks.values()), len(one.tools), one.tokens
 
 
 def _lost(one: Finding, name: str) -> object:

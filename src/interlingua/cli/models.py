@@ -29,6 +29,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_json(parser, "an array with an object for each model; prices are dollars for a million tokens")
 
 
+def _short(tokens: int | None) -> str | None:
+    """A number of tokens in a few letters: 128k, 1.05M."""
+    if tokens is None:
+        return None
+    return f"{tokens / 1e6:.3g}M" if tokens >= 1_000_000 else f"{tokens / 1e3:.3g}k"
+
+
 def run(arguments: argparse.Namespace) -> int:
     """List them."""
     from .failures import FAILED
@@ -43,14 +50,15 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.json:
         write_json(found)
     elif found:
-        headers = ("model", "tier", "context", "output", "takes", "$/M in", "$/M out", "here")
-        write_table(
-            headers,
-            [
-                (m.name, m.tier, m.context, m.output, ", ".join(m.takes), m.input_price, m.output_price, m.state)
-                for m in found
-            ],
-        )
+        headers = ("model", "tier", "context", "output", "$/M in", "$/M out", "here", "takes")
+        rows = [
+            (
+                *(m.name, m.tier, _short(m.context), _short(m.output)),
+                *(m.input_price, m.output_price, m.state, ", ".join(m.takes)),
+            )
+            for m in found
+        ]
+        write_table(headers, rows, spared=("takes", "tier", "output"))
     else:
         write_line("No model of that name is known. A name that nobody knows is sent as written: provider:model")
     return 0 if found else FAILED

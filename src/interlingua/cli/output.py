@@ -15,6 +15,8 @@ import msgspec
 __all__ = ["is_rich", "write_json", "write_line", "write_table"]
 
 RIGHT = "0123456789$–~"
+GAP = 2
+"""Columns between two of a table."""
 
 
 def is_rich() -> bool:
@@ -33,12 +35,16 @@ def write_json(value: Any) -> None:
     sys.stdout.write((msgspec.json.format(data) if sys.stdout.isatty() else data).decode() + "\n")
 
 
-def write_table(headers: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
-    """A table. Columns of numbers are flush right."""
+def write_table(headers: Sequence[str], rows: Sequence[Sequence[object]], spared: Sequence[str] = ()) -> None:
+    """A table. Columns of numbers are flush right.
+
+    On a terminal that is too narrow, columns of ``spared`` are left out, the first ones first, and a line says so; what
+    is still too wide is wrapped in the widest column.
+    """
     cells = [["" if cell is None else str(cell) for cell in row] for row in rows]
     right = [all(row[at][:1] in RIGHT for row in cells if row[at]) for at in range(len(headers))]
     if is_rich():
-        _write_rich(headers, cells, right)
+        _write_rich(headers, cells, right, spared)
         return
     widths = [max(map(len, column)) for column in zip(headers, *cells, strict=True)]
     for row in (headers, *cells):
@@ -49,10 +55,23 @@ def write_table(headers: Sequence[str], rows: Sequence[Sequence[object]]) -> Non
         write_line("  ".join(told).rstrip())
 
 
-def _write_rich(headers: Sequence[str], cells: list[list[str]], right: list[bool]) -> None:
-    table: Any = import_module("rich.table").Table(box=import_module("rich.box").SIMPLE_HEAD)
-    for header, is_right in zip(headers, right, strict=True):
-        table.add_column(header, justify="right" if is_right else "left", overflow="fold")
+def _write_rich(headers: Sequence[str], cells: list[list[str]], right: list[bool], spared: Sequence[str]) -> None:
+    room, shown = get_terminal_size().columns, list(range(len(headers)))
+    widths = [max(map(len, column)) for column in zip(headers, *cells, strict=True)]
+    left_out = [name for name in spared if name in headers]
+    told: list[str] = []
+    while left_out and sum(widths[at] + GAP for at in shown) - GAP > room:
+        told.append(left_out.pop(0))
+        shown.remove(headers.index(told[-1]))
+    table: Any = import_module("rich.table").Table(
+        box=import_module("rich.box").SIMPLE_HEAD, show_edge=False, padding=(0, GAP - 1, 0, 0), pad_edge=False
+    )
+    widest = max(shown, key=widths.__getitem__)
+    for at in shown:
+        side = "right" if right[at] else "left"
+        table.add_column(headers[at], justify=side, no_wrap=at != widest, overflow="fold")
     for row in cells:
-        table.add_row(*map(import_module("rich.text").Text, row))
-    import_module("rich.console").Console(width=get_terminal_size().columns).print(table)
+        table.add_row(*(import_module("rich.text").Text(row[at]) for at in shown))
+    import_module("rich.console").Console(width=room).print(table)
+    if told:
+        write_line(f"\nLeft out for want of room: {', '.join(told)}; --json tells all.")

@@ -11,7 +11,9 @@ from .failures import CommandError
 
 __all__ = ["Parser", "add_json", "near", "number", "parser_for"]
 
-WIDTH = 100
+WIDTH = 80
+GAP = r"(?<=\S) {2,}(?=\S)"
+"""Between an example and what it does."""
 UNKNOWN = "unrecognized arguments: "
 
 
@@ -46,7 +48,12 @@ class Parser(argparse.ArgumentParser):
         return f"{message}; did you mean {close[0]}?" if close else message
 
     def format_help(self) -> str:
-        return f"{super().format_help().rstrip()}\n"
+        before = self.description, self.epilog
+        self.description, self.epilog = narrowed(before[0] or ""), narrowed(before[1] or "")
+        try:
+            return f"{super().format_help().rstrip()}\n"
+        finally:
+            self.description, self.epilog = before
 
     def _check_value(self, action: argparse.Action, value: object) -> None:
         if action.choices is not None and value not in action.choices:
@@ -58,6 +65,23 @@ def alike(value: str, words: list[str]) -> list[str]:
     from difflib import get_close_matches  # slow to import, and rarely needed
 
     return get_close_matches(value, words, n=1)
+
+
+def narrowed(text: str) -> str:
+    """A text for terminals of 80 columns: what examples do stands below them, if there is no room beside one."""
+    import re
+    import textwrap
+
+    examples = [line for line in text.splitlines() if line.startswith("  ")]
+    is_wide = any(len(line) >= WIDTH for line in examples)
+    told: list[str] = []
+    for paragraph in text.split("\n\n"):
+        lines = paragraph.splitlines()
+        if not any(line in examples for line in lines):
+            told.append(textwrap.fill(" ".join(lines), WIDTH - 1, break_on_hyphens=False))
+        else:
+            told.append("\n".join(re.sub(GAP, "\n      ", line, count=1) if is_wide else line for line in lines))
+    return "\n\n".join(told)
 
 
 def near(value: str, known: Iterable[str]) -> str:

@@ -20,14 +20,14 @@ EXAMPLES = """examples:
   interlingua sessions                              the conversations of `chat`, the oldest first
   interlingua sessions show last
   interlingua sessions export K3ZE71V1 > talk.json  the end of an id is enough, if it is the only one
-  interlingua sessions export last --to openai-chat the history as a request of that dialect
+  interlingua sessions export last --to openai-chat  the history as a request of that dialect
   interlingua sessions reprice --store talks.db     what they would cost by today's prices; --write keeps it
 """
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Describe the command."""
-    parser.usage = "interlingua sessions [list | show ID | export ID | reprice [ID]] [OPTION …]"
+    parser.usage = "interlingua sessions [list|show ID|export ID|reprice [ID]] [OPTION …]"
     parser.epilog = EXAMPLES
     parser.add_argument("verb", nargs="?", default="list", choices=VERBS, metavar="VERB", help=", ".join(VERBS))
     parser.add_argument("id", nargs="?", metavar="ID", help="an id, the end of one, or `last`")

@@ -15,7 +15,7 @@ EXAMPLES = """examples:
   interlingua translate --to anthropic-messages request.json        the source dialect is found out
   curl -N … | interlingua translate --from openai-chat --to gemini  a stream, as it comes
   interlingua translate --to mistral --model mistral-large-latest request.json
-  interlingua translate --to ollama --strict request.json || echo "something would be lost"
+  interlingua translate --to ollama --strict request.json || echo "not all"
 """
 
 

@@ -32,7 +32,7 @@ NOT_FOUND = 127
 """The exit code of a shell for a program that is not there."""
 EXAMPLES = """examples:
   interlingua launch claude --model openai:gpt-5
-  interlingua launch codex --model anthropic:sonnet -- exec "Explain this folder"
+  interlingua launch codex --model anthropic:sonnet -- exec "Explain this file"
   interlingua launch gemini --model llamacpp:local
   interlingua launch llm --model embedded: -- "hello"     without any key: a scripted model that echoes
 """

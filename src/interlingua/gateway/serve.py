@@ -32,6 +32,7 @@ EXAMPLES = """examples:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Describe the command line."""
+    parser.usage = "interlingua serve [--model NAME] [--config FILE] [OPTION …]"
     parser.epilog = EXAMPLES
     parser.add_argument("--config", metavar="FILE", help="a gateway.yaml with routes, keys and settings")
     parser.add_argument("--model", metavar="NAME", help="the model that answers, whatever name a client asks for")

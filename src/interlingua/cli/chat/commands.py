@@ -173,7 +173,7 @@ async def _wire(chat: Chat, rest: str) -> None:
 
 COMMANDS = {
     "/help": Command(_help, "/help", "this list"),
-    "/model": Command(_model, "/model [NAME]", "move the conversation to another model; what that means is told first"),
+    "/model": Command(_model, "/model [NAME]", "move to another model; what that means is told first"),
     "/undo": Command(_undo, "/undo", "take back the last question and its answer"),
     "/retry": Command(_retry, "/retry", "ask the last question once more"),
     "/fork": Command(_fork, "/fork", "go on with a copy; the conversation so far stays as it is"),

@@ -36,7 +36,7 @@ from .typing import line_editor
 __all__ = ["Chat", "converse"]
 
 FILE = re.compile(r"(?:^|(?<=\s))@(\S+)")
-WELCOME = "{model} · /help lists the commands · Ctrl-C ends an answer, twice it leaves"
+WELCOME = "{model} · /help lists the commands · Ctrl-C ends an answer, twice leaves"
 
 
 class Chat:

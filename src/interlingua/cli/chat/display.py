@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import msgspec
-from rich.console import Console
+from rich.console import Console, ConsoleOptions, RenderResult
 from rich.live import Live
 from rich.markdown import Markdown
+from rich.segment import Segment
 from rich.text import Text
 
 from ...types.blocks import ToolResultBlock, ToolUseBlock
@@ -60,7 +61,7 @@ class Display:
         if self._live is None:
             self._live = Live(console=self.console, transient=True, auto_refresh=False, vertical_overflow="visible")
             self._live.start()
-        self._live.update(Markdown(self._pending), refresh=True)
+        self._live.update(_Tail(self._pending), refresh=True)
 
     def _stop(self) -> None:
         live, self._live = self._live, None
@@ -84,6 +85,30 @@ class Display:
         """A line that nobody said."""
         self.settle()
         self.console.print(Text(text, style=style))
+
+
+class _Tail:
+    """The end of a Markdown text, as much as fits on the terminal: what has scrolled away cannot be drawn anew.
+
+    At the right there is room for the ``^C`` that a terminal echoes.
+    """
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        rows = max(1, console.height - 2)
+        narrower = options.update(width=max(1, options.max_width - 3))
+        for line in console.render_lines(Markdown(ending(self.text, rows)), narrower, pad=False)[-rows:]:
+            yield from line
+            yield Segment.line()
+
+
+def ending(text: str, rows: int) -> str:
+    """The last lines of a text; of a code block, below the line that opens it."""
+    lines = text.splitlines(keepends=True)
+    kept = lines[-rows:]
+    return "".join(kept if lines == kept or not lines[0].lstrip().startswith(FENCES) else [lines[0], *kept])
 
 
 def finished(text: str) -> tuple[str, str]:
