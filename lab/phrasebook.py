@@ -118,6 +118,7 @@ CONCEPTS: dict[str, dict[str, Concept]] = {
         "top logprobs": setting(logprobs=True, top_logprobs=3),
         "output schema": setting(output_schema=CLOSED),
         "output name": setting(output_schema=CLOSED, output_name="city"),
+        "output description": setting(output_schema=CLOSED, output_description="A city."),
         "effort": setting(thinking=Thinking(effort="low")),
         "thinking budget": setting(thinking=Thinking(mode="enabled", budget=2048)),
         "thinking off": setting(thinking=Thinking(mode="disabled")),

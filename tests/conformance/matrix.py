@@ -40,7 +40,8 @@ stream                             yes      yes     yes       yes     yes     ye
 betas                              yes      no      no        no      no      yes
 top logprobs                       no       yes     yes       yes     yes     no
 output schema                      yes      yes     yes       yes     yes     yes
-output name                        no       yes     yes       no      no      yes
+output name                        ~        yes     yes       ~       ~       yes
+output description                 ~        yes     yes       ~       ~       yes
 output schema with optionals       ~        ~       ~         yes     yes     ~
 metadata user id                   yes      yes     yes       yes     no      yes
 metadata                           no       yes     yes       yes     no      yes

@@ -99,11 +99,44 @@ def test_the_name_of_a_schema_survives_where_the_target_has_one(source: str, tar
     assert [loss for loss in encoded.losses if "output" in loss.path] == []
 
 
+NAMING = ("output_name", "output_description")
+IN_SCHEMA = [("output_name", "moved", "form"), ("output_description", "moved", "form")]
+SAID = [("output_name", "dropped", "form"), ("output_description", "dropped", "form")]
+OTHER = [("output_name", "dropped", "form"), ("output_description", "dropped", "content")]
+
+
 @pytest.mark.parametrize("target", ["anthropic-messages", "gemini", "ollama"])
-def test_elsewhere_the_name_of_a_schema_is_a_loss_of_form(target: str) -> None:
-    # L5
-    encoded = dialect(target).encode_request(Request((), output_schema=SCHEMA, output_name="weather_report"))
-    assert [(loss.kind, loss.weight) for loss in encoded.losses if loss.path == "output_name"] == [("dropped", "form")]
+@pytest.mark.parametrize(
+    ("own", "told", "losses"),
+    [
+        ({}, {"title": "weather", "description": "In Celsius."}, IN_SCHEMA),
+        ({"title": "weather", "description": "In Celsius."}, {"title": "weather", "description": "In Celsius."}, SAID),
+        ({"title": "Report", "description": "Kelvin."}, {"title": "Report", "description": "Kelvin."}, OTHER),
+    ],
+)
+def test_elsewhere_the_schema_says_its_name_and_what_it_is_for(
+    target: str, own: dict[str, str], told: dict[str, str], losses: list[tuple[str, str, str]]
+) -> None:
+    # L6
+    asked = Request((), output_schema={**SCHEMA, **own}, output_name="weather", output_description="In Celsius.")
+    encoded = dialect(target).encode_request(asked)
+    schema = dialect(target).decode_request(encoded.body).output_schema
+    assert schema == {**SCHEMA, **told}
+    assert [(loss.path, loss.kind, loss.weight) for loss in encoded.losses if loss.path in NAMING] == losses
+
+
+def test_a_forced_tool_says_what_the_schema_is_for() -> None:
+    asked = Request("hi", output_schema=SCHEMA, output_description="In Celsius.")
+    unable = Target("x", "m", capabilities=AdapterCapabilities(structured_output=False))
+    encoded = dialect("openai-chat").encode_request(asked, unable)
+    assert encoded.body["tools"][0]["function"]["description"].endswith("\n\nIn Celsius.")
+    assert ("output_description", "moved") in [(loss.path, loss.kind) for loss in encoded.losses]
+
+
+@pytest.mark.parametrize("target", DIALECTS)
+def test_what_a_schema_is_for_needs_a_schema(target: str) -> None:
+    losses = dialect(target).encode_request(Request("hi", output_description="In Celsius.")).losses
+    assert [loss.weight for loss in losses if loss.path == "output_description"] == ["content"]
 
 
 @pytest.mark.parametrize("name", NAMED)

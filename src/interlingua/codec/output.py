@@ -25,7 +25,7 @@ from ..types.events import (
     ToolUseInputDelta,
     ToolUseStart,
 )
-from ..types.loss import Encoded
+from ..types.loss import Encoded, LossWeight
 from ..types.request import Request
 from ..types.response import Response
 from ..types.tools import ToolChoice, ToolDefinition
@@ -67,7 +67,37 @@ def forced_output(request: Request, target: Target | None, ledger: Ledger) -> Re
     choice = ToolChoice.any() if request.tools else ToolChoice.specific(OUTPUT_TOOL)
     if request.output_name is not None:
         ledger.lose_form("dropped", f"the schema is sent as the tool {OUTPUT_TOOL}", "output_name")
-    return replace(request, output_schema=None, output_name=None, tools=(*request.tools, tool), tool_choice=choice)
+    asked = replace(request, output_schema=None, output_name=None, tools=(*request.tools, tool), tool_choice=choice)
+    if request.output_description is None:
+        return asked
+    ledger.lose_form("moved", f"the schema is sent as the tool {OUTPUT_TOOL}, which has it", "output_description")
+    tool = replace(tool, description=f"{_ABOUT}\n\n{request.output_description}")
+    return replace(asked, output_description=None, tools=(*request.tools, tool))
+
+
+def described_schema(request: Request, ledger: Ledger) -> Request:
+    """The request as a protocol is asked that has a schema alone: its name and what it is for stand in the schema."""
+    schema = request.output_schema
+    if schema is None or (request.output_name is None and request.output_description is None):
+        return request
+    for field, key, weight in _IN_SCHEMA:
+        text = getattr(request, field)
+        if text is None:
+            continue
+        if key not in schema:
+            ledger.lose_form("moved", f"sent as the `{key}` of the schema", field)
+            schema = {**schema, key: text}
+        elif schema[key] == text:
+            ledger.lose_form("dropped", f"the `{key}` of the schema says the same", field)
+        else:
+            ledger.lose("dropped", f"the schema has another `{key}` already", field, weight=weight)
+    return replace(request, output_schema=schema, output_name=None, output_description=None)
+
+
+_IN_SCHEMA: tuple[tuple[str, str, LossWeight], ...] = (
+    ("output_name", "title", "form"),
+    ("output_description", "description", "content"),
+)
 
 
 def wants_json(request: Request, ledger: Ledger) -> bool:
@@ -80,23 +110,29 @@ def wants_json(request: Request, ledger: Ledger) -> bool:
 
 
 def read_name(inner: Wire, fields: dict[str, Any]) -> None:
-    """Pop the name of the schema; one that other protocols would not take stays residue."""
+    """Pop the name of the schema and what it is for; a name that other protocols would not take stays residue."""
+    if type(inner.get("description")) is str and inner["description"]:
+        fields["output_description"] = inner.pop("description")
     name = inner.get("name")
     if type(name) is str and name != SCHEMA_NAME and _NAMES.fullmatch(name):
         fields["output_name"] = inner.pop("name")
 
 
 def write_schema_name(request: Request, ledger: Ledger) -> Wire:
-    """The name of the schema, where it has one that can be sent."""
-    name = request.output_name
-    if name is None:
-        return {}
-    if request.output_schema is not None and _NAMES.fullmatch(name):
-        return {"name": name}
-    ledger.lose_form(
-        "dropped", "a schema's name is up to 64 letters, digits, _ and -, and needs a schema", "output_name"
-    )
-    return {}
+    """The name of the schema, where it has one that can be sent, and what it is for."""
+    name, about, wire = request.output_name, request.output_description, Wire()
+    if name is not None:
+        if request.output_schema is not None and _NAMES.fullmatch(name):
+            wire["name"] = name
+        else:
+            why = "a schema's name is up to 64 letters, digits, _ and -, and needs a schema"
+            ledger.lose_form("dropped", why, "output_name")
+    if about is not None:
+        if request.output_schema is not None:
+            wire["description"] = about
+        else:
+            ledger.lose("dropped", "there is no schema that it could describe", "output_description")
+    return wire
 
 
 def answers_by_call(request: Request | None) -> bool:
@@ -125,10 +161,14 @@ def _as_text(block: ToolUseBlock) -> TextBlock:
     return TextBlock(write_arguments(block.input, block.input_text), incomplete=block.incomplete)
 
 
-def forcing(encode: Callable[[Request], Encoded], request: Request, target: Target | None) -> Encoded:
+def forcing(
+    encode: Callable[[Request], Encoded], request: Request, target: Target | None, *, names_schemas: bool
+) -> Encoded:
     """Encode a request as this reader is asked for structured output; the detour is among the losses."""
     ledger = Ledger()
     asked = forced_output(request, target, ledger)
+    if not names_schemas:
+        asked = described_schema(asked, ledger)
     encoded = encode(asked)
     return encoded if asked is request else replace(encoded, losses=(*ledger.losses, *encoded.losses))
 

@@ -20,6 +20,7 @@ PARAMETERS: dict[str, LossWeight] = {
     "service_tier": "content",
     "betas": "content",
     "output_name": "form",
+    "output_description": "content",
     "verbosity": "content",
     "frequency_penalty": "content",
     "presence_penalty": "content",

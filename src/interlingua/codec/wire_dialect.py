@@ -83,6 +83,8 @@ class WireDialect(Dialect):
     """The tool choices that the protocol has no word for, of ``none``, ``specific`` and ``allowed``."""
     in_pieces: ClassVar[bool] = True
     """Whether calls are written in pieces, so that an answer may end within one."""
+    names_schemas: ClassVar[bool] = True
+    """Whether the protocol has a name and a description beside the schema of an answer."""
     cut_texts: ClassVar[bool] = False
     """Whether the protocol says of the texts of an answer that broke off that they are incomplete."""
     bare_errors: ClassVar[bool] = True
@@ -98,10 +100,13 @@ class WireDialect(Dialect):
             request, done = ours.value, [*done, ours]
         while self.unsupported_choices and (fewer := narrow(request, self.name, self.unsupported_choices)) is not None:
             request, done = fewer.value, [*done, fewer]
+        write = self.functions.write_request
         if request.output_schema is None:
-            encoded = self.functions.write_request(request, target, self.provider)
+            encoded = write(request, target, self.provider)
         else:
-            encoded = forcing(lambda asked: self.functions.write_request(asked, target, self.provider), request, target)
+            encoded = forcing(
+                lambda asked: write(asked, target, self.provider), request, target, names_schemas=self.names_schemas
+            )
         for step in reversed(done):
             encoded = step.complete_losses(encoded)
         return encoded

@@ -109,6 +109,12 @@ def _parameters() -> list[Sample]:
         _request("top logprobs", "top_logprobs", logprobs=True, top_logprobs=3),
         field("output_schema", schema),
         _request("output name", "output_name", output_schema=schema, output_name="weather"),
+        _request(
+            "output description",
+            "output_description",
+            output_schema=schema,
+            output_description="The weather, in Celsius.",
+        ),
         _request("output schema with optionals", "output_schema", output_schema=OPTIONAL),
         _request("metadata user id", "metadata/user_id", metadata={"user_id": "u-1"}),
         _request("metadata", "metadata/team", metadata={"team": "blue"}),

@@ -107,6 +107,8 @@ class Request(Value, frozen=True):
     """Who asks. Newer requests of OpenAI say ``metadata["user_id"]`` instead, which is another key."""
     json_output: bool | None = None
     """Whether the answer shall be JSON of any shape; ``output_schema`` says which."""
+    output_description: str | None = None
+    """What ``output_schema`` is for: the model reads it."""
 
     if TYPE_CHECKING:  # what may be passed is wider than what is stored
 
@@ -141,6 +143,7 @@ class Request(Value, frozen=True):
             store: bool | None = None,
             user: str | None = None,
             json_output: bool | None = None,
+            output_description: str | None = None,
             *,
             extras: dict[str, Json] = ...,
             forms: dict[str, Json] = ...,
@@ -168,7 +171,7 @@ class Request(Value, frozen=True):
             check(self)
         if not FLAGS.issuperset(map(type, (self.logprobs, self.store, self.json_output))):
             check(self)
-        if type(self.prompt_cache_key) not in TEXTS:
+        if not TEXTS.issuperset((type(self.prompt_cache_key), type(self.output_description))):
             check(self)
 
     def _as_meant(self) -> None:

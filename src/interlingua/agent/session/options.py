@@ -56,6 +56,7 @@ class TurnOptions(TypedDict, total=False):
     seed: int | None
     output_schema: dict[str, Json] | None
     output_name: str | None
+    output_description: str | None
     thinking: Thinking | str | int | bool | None
     service_tier: str | None
     verbosity: str | None

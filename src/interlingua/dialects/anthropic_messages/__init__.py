@@ -18,6 +18,7 @@ __all__ = ["AnthropicMessages"]
 
 class AnthropicMessages(WireDialect):
     name = NAME
+    names_schemas = False
     unsupported_choices = ("allowed",)
     text_join = "one"
     errors, requirements, hosted = ERRORS, REQUIREMENTS, HOSTED

@@ -125,7 +125,7 @@ def read_tools(rest: Wire, fields: dict[str, Any], mark: Wire) -> None:
 
 
 def read_format(output: Wire, fields: dict[str, Any], mark: Wire) -> None:
-    """``textFormat.structure.jsonSchema.schema`` is JSON text; its description stays residue."""
+    """``textFormat.structure.jsonSchema.schema`` is JSON text."""
     form = output.get("textFormat")
     structure = form.get("structure") if is_object(form) and form.get("type") == "json_schema" else None
     inner = structure.get("jsonSchema") if is_object(structure) else None

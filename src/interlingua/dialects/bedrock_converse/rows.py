@@ -292,7 +292,7 @@ PARAMS = Frame(NAME,
         metadata=may("requestMetadata", By(rules.read_tags, rules.write_tags, name="an object of strings")),
         json_output=lost(f"{NAME} gives JSON by a schema only"),
         elsewhere="messages model system tools tool_choice top_k output_schema output_name thinking betas stream"
-                  " request_id"),
+                  " request_id output_description"),
     **unsaid(NAME),
 )
 ANSWER = Frame(NAME,

@@ -17,6 +17,7 @@ __all__ = ["Gemini"]
 
 class Gemini(WireDialect):
     name = NAME
+    names_schemas = False
     history_key = "contents"
     in_pieces = False
     errors, requirements, hosted = ERRORS, REQUIREMENTS, HOSTED

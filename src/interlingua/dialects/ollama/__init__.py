@@ -16,6 +16,7 @@ __all__ = ["Ollama"]
 
 class Ollama(WireDialect):
     name = NAME
+    names_schemas = False
     in_pieces = False
     unsupported_choices = ("none", "specific", "allowed")
     errors, requirements = ERRORS, REQUIREMENTS

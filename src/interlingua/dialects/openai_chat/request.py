@@ -163,7 +163,7 @@ def read_thinking_object(rest: Wire, key: str, budget: str, found: dict[str, Any
 
 
 def read_format(rest: Wire, fields: dict[str, Any], marks: Wire) -> None:
-    """The schema and its name are ours; its description is this protocol's alone."""
+    """The schema, its name and its description are ours."""
     wire = rest.get("response_format")
     if wire == {"type": "json_object"}:
         fields["json_output"] = True

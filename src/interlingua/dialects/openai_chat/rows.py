@@ -305,7 +305,7 @@ PARAMS = Frame(NAME,
         store=may("store"),
         user=may("user"),
         elsewhere="messages system tools tool_choice output_schema output_name json_output thinking metadata"
-                  " request_id"),
+                  " request_id output_description"),
     **unsaid(NAME),
 )
 

@@ -105,7 +105,7 @@ def read_logprobs(rest: Wire, fields: dict[str, Any]) -> None:
 
 
 def read_format(rest: Wire, fields: dict[str, Any], mark: Wire) -> None:
-    """The schema is ours; its description is only this protocol's."""
+    """The schema, its name and its description are ours."""
     wire = rest["text"].get("format")
     if wire == {"type": "json_object"}:
         fields["json_output"] = True
@@ -235,7 +235,7 @@ def write_logprobs(logprobs: bool, body: Wire, ledger: Ledger) -> None:
 
 
 def write_output(request: Request, body: Wire, mark: Wire, ledger: Ledger) -> None:
-    name = write_schema_name(request, ledger) if request.output_name is not None else {}
+    name = write_schema_name(request, ledger)
     if request.output_schema is not None:
         body.setdefault("text", {})["format"] = write_format(request.output_schema, mark, ledger) | name
     if wants_json(request, ledger):

@@ -218,7 +218,7 @@ PARAMS = Frame(NAME,
         store=may("store", BOOL),
         user=may("user", TEXT),
         elsewhere="messages system tools tool_choice output_schema output_name json_output thinking metadata request_id"
-                  " logprobs"),
+                  " logprobs output_description"),
     **unsaid(NAME),
 )
 ANSWER = Frame(NAME,

@@ -188,6 +188,7 @@ def _settings(dialect: str | None) -> dict[str, SearchStrategy[Any]]:
         "stop_sequences": st.lists(texts(empty=False), min_size=1, max_size=3).map(tuple),
         "output_schema": st.sampled_from([STRICT, LOOSE]),
         "output_name": st.sampled_from(["city", "no name!"]),
+        "output_description": st.sampled_from(["A city.", "What is known of it."]),
         "thinking": thinking(),
         "metadata": st.sampled_from([{"user_id": "u"}, {"team": "blue"}, {"user_id": "u", "team": "blue"}]),
         "top_logprobs": st.integers(0, 5),
