@@ -273,6 +273,15 @@ def dialects_that_know_each_other(source: Source) -> Iterator[str]:
             yield f"{module.file}:{line}: imports the dialect {wanted[1]}; a shared idea moves to codec/"
 
 
+def engine_in_rows(source: Source) -> Iterator[str]:
+    """Rows of a dialect that make source code: a kind of its own belongs into its kinds.py."""
+    for module in source:
+        if module.room == "dialects" and module.parts[-1] == "rows":
+            for node in ast.walk(module.tree):
+                if isinstance(node, ast.FunctionDef) and node.name.startswith("emit_"):
+                    yield f"{module.file}:{node.lineno}: `{node.name}` is code for the compiler; rows are data"
+
+
 def http_abroad(source: Source) -> Iterator[str]:
     """An HTTP or socket library outside client/transport/."""
     for module in source:
@@ -398,6 +407,10 @@ def test_no_dialect_imports_another() -> None:
     assert offences(dialects_that_know_each_other) == []
 
 
+def test_rows_are_data() -> None:
+    assert offences(engine_in_rows) == []
+
+
 def test_http_stays_in_transport() -> None:
     assert offences(http_abroad) == []
 
@@ -451,6 +464,7 @@ GUILTY = (
     (dialects_that_know_each_other, "dialects/gemini/request.py", "from .. import ollama", "dialect ollama"),
     (dialects_that_know_each_other, "dialects/__init__.py", "from . import ollama", "dialect ollama"),
     (dialects_that_know_each_other, "dialects/openai.py", "from .openai_chat import NAME", "dialect openai_chat"),
+    (engine_in_rows, "dialects/gemini/rows.py", "class K:\n    def emit_read(self): ...", "`emit_read` is code for"),
     (http_abroad, "client/connect.py", "import aiohttp", "aiohttp"),
     (http_abroad, "models/catalogue/fetch.py", "def f():\n    from urllib.request import urlopen", "urllib.request"),
     (http_abroad, "models/providers.py", "import http.client as wire", "http.client"),
@@ -482,6 +496,7 @@ INNOCENT = (
     ("dialects/__init__.py", "import importlib\nfrom ..codec.base import Dialect\nimportlib.import_module(name)"),
     ("dialects/gemini/__init__.py", "from . import stream\nfrom ...codec.rows import Row"),
     ("dialects/gemini/stream.py", "from interlingua.dialects.gemini.blocks import BLOCKS"),
+    ("dialects/gemini/kinds.py", "class K:\n    def emit_read(self): ..."),
     ("dialects/openai_chat/errors.py", "from .. import openai\nfrom ..openai import spell"),
     ("models/providers.py", "from ..dialects.openai_chat.facts import Quirks"),
     ("client/connect.py", "from .exchange import Exchange\nfrom .transport.aio import AioTransport"),
