@@ -29,6 +29,7 @@ from ...codec.schemas import Plans, apply_change
 from ...types.base import Json
 from ...types.capabilities import Target
 from ...types.loss import Encoded
+from ...types.messages import Message
 from ...types.request import Request
 from ...types.tools import ServerTool, Tool, ToolChoice, ToolDefinition
 from ...types.words import Role
@@ -150,10 +151,10 @@ def path_of(model: str | None, stream: bool | None) -> str | None:
 def write_history(request: Request, body: Wire, target: Target | None, mark: Wire, ledger: Ledger) -> None:
     system: list[Placed]
     system, taken = leading_system(request, ledger)
-    for index, message in enumerate(request.messages):
-        if message.role is SYSTEM and index >= taken:
-            ledger.lose("moved", f"{NAME} has no system messages; moved to the system prompt", "messages", index)
-            system += [(("messages", index, "content", place), block) for place, block in enumerate(message.content)]
+    for message in request.messages[taken:]:
+        if message.role is SYSTEM:
+            system += move_system(request.messages, taken, ledger)
+            break
     instruction: Wire = {"role": mark["system_role"]} if "system_role" in mark else {}
     instruction |= with_parts(write_system(system, ledger), mark.get("system_parts"))
     if instruction or "system_parts" in mark:
@@ -171,6 +172,16 @@ def write_history(request: Request, body: Wire, target: Target | None, mark: Wir
     tools = write_tools(request.tools, ledger)
     if tools:
         body["tools"] = tools[0] if mark.get("tools") == "object" and len(tools) == 1 else tools
+
+
+def move_system(messages: Sequence[Message], taken: int, ledger: Ledger) -> list[Placed]:
+    """The blocks of the system messages that stand among others."""
+    moved: list[Placed] = []
+    for index, message in enumerate(messages):
+        if message.role is SYSTEM and index >= taken:
+            ledger.lose("moved", f"{NAME} has no system messages; moved to the system prompt", "messages", index)
+            moved += [(("messages", index, "content", place), block) for place, block in enumerate(message.content)]
+    return moved
 
 
 # -------------------------------------------------------------------------------------------------------- reading tools

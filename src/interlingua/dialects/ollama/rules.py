@@ -8,7 +8,7 @@ from msgspec import to_builtins
 from msgspec.structs import replace
 
 from ...codec.ledger import Ledger
-from ...codec.rules import among, as_json_tool, drop, filled, is_json_call, rule, when
+from ...codec.rules import Condition, among, as_json_tool, drop, filled, is_json_call, rule, when
 from ...codec.schema import narrow_tool, project_schema
 from ...codec.schemas import NO_JSON, Declared, Plans, narrowed
 from ...types.blocks import Base64Source, DocumentBlock, TextBlock, TextSource
@@ -96,6 +96,7 @@ def _without_strict(tool: ToolDefinition, ledger: Ledger) -> ToolDefinition:
     return replace(tool, strict=None)
 
 
+UNDESCRIBED = "'description' not in {0}.input_schema or {holds}({0})"
 FREE_TEXT = f"{NAME} has no free-text calls; sent as a call with one string argument `input`"
 NO_EMPTY_THINKING = drop(f"{NAME} has no empty thinking", "state")
 NO_LINKS = drop(f"{NAME} takes images as data only, not by URL or file id")
@@ -108,6 +109,6 @@ AS_DATA    = rule(when("source", lambda block: type(block.source) is Base64Sourc
 JSON_CALL  = is_json_call(FREE_TEXT)
 JSON_TOOL  = rule(among("kind", ("json",)),                                             as_json_tool(NAME))
 NOT_STRICT = rule(among("strict", (None, True)),                                        _without_strict)
-DESCRIBED  = rule(when("input_schema", _is_undescribed),                                 _described)
+DESCRIBED  = rule(Condition("input_schema", _is_undescribed, UNDESCRIBED, {"holds": _is_undescribed}), _described)
 FITTING    = rule(when("input_schema", is_fitting),                                     as_fitting, history=True)
 # fmt: on
