@@ -21,7 +21,7 @@ from interlingua.client.transport.aio import AioTransport
 from interlingua.client.transport.base import Abort
 from interlingua.client.transport.blocking import BlockingTransport
 
-TRANSPORTS = ("aio", "session", "blocking")
+TRANSPORTS = ("aio", "pool", "session", "blocking")
 LIMITS = Timeouts(10, 10, 30)
 Between = Callable[[], object]
 
@@ -39,7 +39,8 @@ def fetch(
 
     async def scene() -> list[tuple[int, bytes]]:
         transport, found = AioTransport(**settings), list[tuple[int, bytes]]()
-        transport._direct = kind == "aio" and transport._direct
+        transport._owns_wires = kind == "aio"
+        transport._direct = kind != "session" and transport._direct
         try:
             for request in requests:
                 reply = await transport.send(request)
@@ -130,6 +131,7 @@ def test_an_untested_minor_goes_through_the_session(monkeypatch: pytest.MonkeyPa
 
     monkeypatch.setattr(direct, "_IS_TESTED", False)
     monkeypatch.setattr(aio, "send_directly", never)
+    monkeypatch.setattr(aio, "send_on_wire", never)
     with Loopback(Chatty(b"", late=False)) as server:
         assert fetch("aio", [post(server.url)]) == [(200, b"1")]
 

@@ -25,7 +25,7 @@ from interlingua.client.transport.base import Abort
 from interlingua.client.transport.blocking import BlockingTransport
 from interlingua.client.transport.direct import write_head
 
-TRANSPORTS = ("aio", "session", "blocking")
+TRANSPORTS = ("aio", "pool", "session", "blocking")
 Play = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 
 
@@ -34,8 +34,7 @@ async def fetch(kind: str, request: HttpRequest, **settings: Any) -> tuple[int, 
     if kind == "blocking":
         return await asyncio.to_thread(fetch_blocking, request, **settings)
     transport = AioTransport(**settings)
-    if kind == "session":  # the way of long bodies and proxies
-        transport._direct = False
+    take_way(transport, kind)
     try:
         reply = await transport.send(request)
         try:
@@ -45,6 +44,11 @@ async def fetch(kind: str, request: HttpRequest, **settings: Any) -> tuple[int, 
         return reply.status, dict(reply.headers), body
     finally:
         await transport.close()
+
+
+def take_way(transport: AioTransport, kind: str) -> None:
+    """Our own connections (``aio``), those of aiohttp's pool, or its session: the way of long bodies and proxies."""
+    transport._owns_wires, transport._direct = kind == "aio", kind != "session"
 
 
 def fetch_blocking(request: HttpRequest, **settings: Any) -> tuple[int, dict[str, str], bytes]:
@@ -170,7 +174,8 @@ ANSWERS = (
 )
 
 
-def test_both_ways_read_the_same_out_of_anything() -> None:
+@pytest.mark.parametrize("kind", ["aio", "pool"])
+def test_both_ways_read_the_same_out_of_anything(kind: str) -> None:
     """The library's own session is the judge of what our shortcut makes of broken answers."""
     chance, text = random.Random(2026), b""
 
@@ -198,7 +203,8 @@ def test_both_ways_read_the_same_out_of_anything() -> None:
         server = await asyncio.start_server(serve, "127.0.0.1", 0)
         url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/x"
         straight, through, found = AioTransport(), AioTransport(), list[tuple[bytes, object, object]]()
-        through._direct = False
+        take_way(straight, kind)
+        take_way(through, "session")
         for _ in range(300):
             text = garbled(chance)
             found.append((text, await outcome(straight, url), await outcome(through, url)))
@@ -255,7 +261,7 @@ async def heads_of(body: bytes, times: int, **settings: Any) -> tuple[list[list[
     server = await asyncio.start_server(serve, "127.0.0.1", 0)
     url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1/x"
     transport = AioTransport()
-    transport._direct = settings.get("direct", True)
+    take_way(transport, settings.get("kind", "aio"))
     try:
         for turn in range(times):
             headers = {"content-type": "application/json", "x-turn": str(turn // 2)}
@@ -269,9 +275,10 @@ async def heads_of(body: bytes, times: int, **settings: Any) -> tuple[list[list[
     return seen, connections
 
 
-def test_both_ways_say_the_same_over_one_connection() -> None:
-    straight, connections = run(heads_of(b"{}", 4))
-    through, _ = run(heads_of(b"{}", 4, direct=False))
+@pytest.mark.parametrize("kind", ["aio", "pool"])
+def test_both_ways_say_the_same_over_one_connection(kind: str) -> None:
+    straight, connections = run(heads_of(b"{}", 4, kind=kind))
+    through, _ = run(heads_of(b"{}", 4, kind="session"))
     assert connections == 1
     ports = [[line for line in lines if not line.startswith("Host:")] for lines in straight]
     assert [sorted(lines) for lines in ports] == [
@@ -288,7 +295,7 @@ def test_long_bodies_arrive_whole(length: int) -> None:
     assert len(seen) == 2
 
 
-@pytest.mark.parametrize("kind", ["aio", "session"])
+@pytest.mark.parametrize("kind", ["aio", "pool", "session"])
 def test_a_header_cannot_become_two(kind: str) -> None:
     request = HttpRequest("POST", "http://127.0.0.1:9/x", {"x-key": "k\r\nx-other: 1"}, b"{}", Timeouts(5, 5, 5))
     with pytest.raises((ValueError, NetworkError)):

@@ -208,3 +208,18 @@ def test_nothing_but_our_own_error_is_raised(name: str) -> None:  # R12
     for _ in range(2000):
         with suppress(InvalidRequestError):
             validate_request(spoiled(full, chance), name)
+
+
+@pytest.mark.parametrize("name", SPOKEN)
+def test_the_quick_look_agrees_with_the_rows(name: str) -> None:
+    """It never takes what a row complains of, and has nothing against what is usual."""
+    spoken: Any = dialect(name)
+    chance, requirements = random.Random(name), spoken.requirements
+    full = reduce(laid_over, [TOOLS[name]], request_frame(name))
+    full[HISTORY.get(name, "messages")] += calls(name, ("c1", "c2"))
+    assert requirements.is_fine(full)
+    spoilt = [spoiled(full, chance) for _ in range(3000)]
+    spoilt += [{**REQUESTS[name], **over} for told, over, *_ in NONSENSE if told == name]
+    bad = [body for body in spoilt if next(requirements.complaints(body), None) is not None]
+    assert len(bad) > 1000
+    assert not any(map(requirements.is_fine, bad))

@@ -8,16 +8,17 @@ provider accepts is worse than one that is missing.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cached_property
 from typing import NamedTuple
 
 from ..errors import InvalidRequestError
 from ..types.base import Json
 from .json import Wire, is_dict, is_list
+from .quick_check import MISSING, Fits, fits_all, is_paired
 
 __all__ = ["Check", "Complaint", "Pairs", "Path", "Requirements", "brackets", "dots"]
 
 Path = tuple[str | int, ...]
-MISSING = object()
 KINDS: dict[str, Callable[[Json], bool]] = {
     "a string": lambda value: isinstance(value, str),
     "an integer": lambda value: isinstance(value, int | float) and not isinstance(value, bool) and value == value // 1,
@@ -87,9 +88,20 @@ class Requirements:
         self._sentences, self._spell, self._refusal = sentences, spell, refusal
         self._pairs, self._more, self._usual = pairs, more, usual
 
+    @cached_property
+    def _fits(self) -> Fits:
+        return fits_all(self._checks)
+
+    @cached_property
+    def _is_paired(self) -> Fits:
+        pairs = self._pairs
+        return is_paired(pairs.history, pairs.calls, pairs.results, pairs.hosted) if pairs is not None else bool
+
     def check(self, body: Json) -> None:
         """Raise what the vendor would answer to a body that it cannot take."""
-        wrong = next(self._complaints(body), None)
+        if self.is_fine(body):
+            return
+        wrong = next(self.complaints(body), None)
         if wrong is None:
             return
         said = self._sentences[wrong.fault].format(
@@ -100,7 +112,16 @@ class Requirements:
             said, provider_status=400, provider_code=code, provider_message=said, extras={self.dialect: residue}
         )
 
-    def _complaints(self, body: Json) -> Iterator[Complaint]:
+    def is_fine(self, body: Json) -> bool:
+        """Whether there is surely nothing to complain of; nearly always, and found out at a tenth of the cost."""
+        if not is_dict(body):
+            return False
+        body = self._usual(body)
+        if not self._fits(body) or next(iter(self._more(body)), None) is not None:
+            return False
+        return self._pairs is None or self._pairs.stored(body) or self._is_paired(body)
+
+    def complaints(self, body: Json) -> Iterator[Complaint]:
         if not is_dict(body):
             yield Complaint((), "type", OBJECT, kind_of(body))
             return

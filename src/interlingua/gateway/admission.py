@@ -29,6 +29,8 @@ class Key(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
     def may_use(self, model: str) -> bool:
         """Whether it may call a model of that name."""
+        if "*" in self.models:
+            return True
         model = model.removeprefix(CLAUDE_NAMES)
         return any(fnmatchcase(model, pattern) for pattern in self.models)
 

@@ -1,13 +1,12 @@
-"""The ASGI application: find the endpoint, let the caller in, answer; every error in the caller's own dialect."""
+"""The application: find the endpoint, let the caller in, answer; every error in the caller's own dialect."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
 import re
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from typing import Any
 
 import msgspec
 
@@ -20,7 +19,7 @@ from .admission import Key
 from .cors import allowed, is_preflight, preflight
 from .counting import count
 from .doors import ANSWERS, Asked
-from .http import Answer, Inbound, Receive, Send, stopping
+from .http import Answer, Inbound, stopping
 from .invoking import InvokeCall
 from .passing import PassCall
 from .relay import Call
@@ -47,28 +46,12 @@ LAST_WORDS = 2.0
 
 
 class Gateway:
-    """``uvicorn`` runs it; ``state`` is all that calls share."""
+    """Answers requests, whoever reads them; ``state`` is all that calls share."""
 
     def __init__(self, state: State) -> None:
         self.state = state
 
-    async def __call__(self, scope: Mapping[str, Any], receive: Receive, send: Send) -> None:
-        kind = scope["type"]
-        if kind == "lifespan":
-            await self._lifespan(receive, send)
-        elif kind == "http":
-            await self._http(Inbound(scope, receive), Answer(send, is_head=scope["method"] == "HEAD"))
-
-    async def _lifespan(self, receive: Receive, send: Send) -> None:
-        while True:
-            message = await receive()
-            if message["type"] == "lifespan.shutdown":
-                await self._close()
-            await send({"type": f"{message['type']}.complete"})
-            if message["type"] == "lifespan.shutdown":
-                return
-
-    async def _close(self) -> None:
+    async def close(self) -> None:
         """Let calls that were ended say so, then close what they used."""
         with suppress(TimeoutError):
             async with asyncio.timeout(LAST_WORDS):
@@ -78,7 +61,8 @@ class Gateway:
 
     # ------------------------------------------------------------------------------------------------------ one request
 
-    async def _http(self, inbound: Inbound, answer: Answer) -> None:
+    async def __call__(self, inbound: Inbound, answer: Answer) -> None:
+        """Answer a request. A client that leaves ends it at once, also before the headers."""
         own = OWN.get(inbound.path)
         if own is not None:
             return await own(self.state, answer)
@@ -95,9 +79,10 @@ class Gateway:
         except AdapterError as error:
             await self._refuse(answer, error, dialect)
         except asyncio.CancelledError:
-            if not self.state.draining:  # the client left
-                raise
-            await self._refuse(answer, stopping(), dialect)
+            if inbound.is_gone:
+                self.state.metrics.add("interlingua_left_total")
+            elif self.state.draining:
+                await self._refuse(answer, stopping(), dialect)
         except Exception:
             id = new_ulid()
             log.exception("%s: an error of the gateway", id)
@@ -126,26 +111,15 @@ class Gateway:
             state.admission.leave(used)
 
     async def _generate(self, inbound: Inbound, answer: Answer, entrance: Entrance, key: Key | None) -> None:
-        """Answer a call. A client that leaves ends it at once, also before the headers."""
+        """Answer a call."""
         call = CALLS[entrance.door.kind](self.state, inbound, answer, entrance, key)
         await call.receive()
-        task = asyncio.current_task()
-        assert task is not None
-        watch = asyncio.ensure_future(inbound.gone())
-        watch.add_done_callback(lambda done: None if done.cancelled() or answer.finished else task.cancel())
         try:
             await call.run()
         except asyncio.CancelledError:
-            if not watch.done():  # the server stops, and the client is still there
+            if not inbound.is_gone:  # the server stops, and the client is still there
                 await call.stop()
-                raise
-            self.state.metrics.add("interlingua_left_total")
-            if task.uncancel():
-                raise
-        finally:
-            watch.cancel()
-            with suppress(asyncio.CancelledError):
-                await watch
+            raise
 
     async def _receipt(self, id: str, key: Key | None, answer: Answer) -> None:
         found = self.state.receipts.find(id, None if key is None else key.name)

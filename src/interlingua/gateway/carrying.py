@@ -22,15 +22,18 @@ KEPT = frozenset({"openai-chat", "ollama"})
 
 
 class Carrying:
-    """What ``RelayedCall`` asks to carry state. ``owner`` is the name of the client's key."""
+    """What ``RelayedCall`` asks to carry state. ``owner`` is the name of the client's key; ``has_envelope`` whether
+    there may be an envelope in the request."""
 
-    def __init__(self, state: State, dialect: str, owner: str | None) -> None:
-        self._state, self._dialect, self._owner = state, dialect, owner
+    def __init__(self, state: State, dialect: str, owner: str | None, *, has_envelope: bool = True) -> None:
+        self._state, self._dialect, self._owner, self._has_envelope = state, dialect, owner, has_envelope
         self._wrapping = Wrapping(dialect, state.envelopes)
         self._has_kept = False
 
     def restore(self, request: Request) -> tuple[Request, tuple[Loss, ...]]:
         """The request with the state that came back, or that was kept."""
+        if not self._has_envelope and (self._dialect not in KEPT or self._state.vault.is_empty):
+            return request, ()
         request, unread = opened(request, self._state.envelopes)
         request, losses = restore(request, self._state.envelopes, self._find if self._dialect in KEPT else None)
         return request, (*unread, *losses)

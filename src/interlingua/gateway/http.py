@@ -1,19 +1,19 @@
-"""One HTTP exchange over ASGI: the request read within limits, the answer written as it comes."""
+"""One HTTP exchange: the request read within limits, the answer written as it comes."""
 
 from __future__ import annotations
 
 import asyncio
 import zlib
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
+from http import HTTPStatus
 from importlib import import_module
 from typing import Any, Protocol
+from urllib.parse import unquote
 
 from ..errors import AdapterError, ContextOverflowError, InvalidRequestError, ServerError
 
-__all__ = ["Answer", "Inbound", "NOT_FORWARDED", "stopping"]
-
-Receive = Callable[[], Awaitable[dict[str, Any]]]
-Send = Callable[[dict[str, Any]], Awaitable[None]]
+__all__ = ["Answer", "Inbound", "NOT_FORWARDED", "stopping", "write_head"]
 
 NOT_FORWARDED = frozenset(
     "connection keep-alive proxy-authenticate proxy-authorization te trailer transfer-encoding upgrade expect host"
@@ -21,6 +21,33 @@ NOT_FORWARDED = frozenset(
 )
 """Headers that are about one connection or one way of writing the body, in either direction."""
 UNSUPPORTED, TOO_LARGE, UNAVAILABLE = 415, 413, 503
+READ_AHEAD = 64 * 1024
+"""Bytes of a body that are read before somebody asks for them, and of an answer that are written at once."""
+NO_BODY = frozenset({204, 304})
+
+
+class Wire(Protocol):
+    """The connection, as a request and its answer use it."""
+
+    @property
+    def loop(self) -> asyncio.AbstractEventLoop: ...
+
+    @property
+    def is_ending(self) -> bool: ...
+
+    @property
+    def default_headers(self) -> Sequence[tuple[bytes, bytes]]: ...
+
+    @property
+    def drained(self) -> asyncio.Future[None] | None: ...
+
+    def resume_reading(self) -> None: ...
+
+    def pause_reading(self) -> None: ...
+
+    def say_continue(self) -> None: ...
+
+    def write(self, data: bytes) -> None: ...
 
 
 def stopping() -> AdapterError:
@@ -31,41 +58,80 @@ def stopping() -> AdapterError:
 class Inbound:
     """A request. Names of headers are in lower case; the body is read when it is asked for."""
 
-    __slots__ = ("_receive", "headers", "method", "path", "query")
+    __slots__ = (
+        *("_chunks", "_is_complete", "_is_dropped", "_size", "_waiter", "_wire", "awaits_continue"),
+        *("headers", "is_gone", "is_old", "method", "path", "query", "stays"),
+    )
 
-    def __init__(self, scope: Mapping[str, Any], receive: Receive) -> None:
-        self._receive = receive
-        self.method: str = scope["method"]
-        self.path: str = scope["path"]
-        self.query: str = scope["query_string"].decode("latin-1")
-        self.headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
+    def __init__(self, method: str, url: bytes, headers: dict[str, str], wire: Wire, *, stays: bool) -> None:
+        self.method, self.headers, self._wire = method, headers, wire
+        self.path, self.query = _split(url)
+        self.stays = stays
+        """Whether the connection may be used again after the answer."""
+        self.is_old = False
+        """Whether the client speaks HTTP/1.0, which has no chunks."""
+        self.is_gone = False
+        """Whether the client has left before its answer was complete."""
+        self.awaits_continue = headers.get("expect", "").lower() == "100-continue"
+        self._chunks: list[bytes] = []
+        self._size = 0
+        self._is_complete = self._is_dropped = False
+        self._waiter: asyncio.Future[None] | None = None
 
     async def body(self, limit: int) -> bytes:
         """The whole body, unpacked. What is larger than ``limit``, packed or unpacked, is refused before it is read."""
         told = self.headers.get("content-length", "")
         if told.isdecimal() and int(told) > limit:
             raise _too_large(limit)
-        chunks: list[bytes] = []
-        size = 0
-        while True:
-            message = await self._receive()
-            if message["type"] == "http.disconnect":
-                raise asyncio.CancelledError
-            chunk = message.get("body", b"")
-            size += len(chunk)
-            if size > limit:
-                raise _too_large(limit)
-            chunks.append(chunk)
-            if not message.get("more_body"):
-                break
+        while not self._is_complete and self._size <= limit:
+            if self.awaits_continue:
+                self.awaits_continue = False
+                self._wire.say_continue()
+            self._wire.resume_reading()
+            self._waiter = self._wire.loop.create_future()
+            await self._waiter
+        if self._size > limit:
+            raise _too_large(limit)
+        body = self._chunks[0] if len(self._chunks) == 1 else b"".join(self._chunks)
+        self._chunks = []
         encoding = self.headers.get("content-encoding", "").strip().lower()
-        body = b"".join(chunks)
         return unpack(body, encoding, limit) if encoding not in ("", "identity") else body
 
-    async def gone(self) -> None:
-        """Wait until the client has left. Only after the body was read."""
-        while (await self._receive())["type"] != "http.disconnect":
-            pass
+    def feed(self, chunk: bytes) -> None:
+        """Some of the body has come."""
+        if self._is_dropped:
+            return
+        self._chunks.append(chunk)
+        self._size += len(chunk)
+        if self._waiter is not None:
+            self._wake()
+        elif self._size > READ_AHEAD:
+            self._wire.pause_reading()
+
+    def complete(self) -> None:
+        """All of the body has come."""
+        self._is_complete, self.awaits_continue = True, False
+        self._wake()
+
+    def drop(self) -> None:
+        """The request was answered: what still comes of it is not kept."""
+        self._is_dropped, self._chunks = True, []
+
+    def _wake(self) -> None:
+        waiter, self._waiter = self._waiter, None
+        if waiter is not None and not waiter.done():
+            waiter.set_result(None)
+
+
+def _split(url: bytes) -> tuple[str, str]:
+    """Path and query of what a request line asks for. A proxy's form has the server before the path."""
+    if not url.startswith(b"/"):
+        parsed: Any = import_module("httptools").parse_url(url)
+        path, query = parsed.path or b"/", parsed.query or b""
+    else:
+        path, _, query = url.partition(b"#")[0].partition(b"?")
+    told = path.decode("ascii")
+    return unquote(told) if "%" in told else told, query.decode("latin-1")
 
 
 def _too_large(limit: int) -> AdapterError:
@@ -138,45 +204,104 @@ class Frames(Protocol):
 class Answer:
     """The answer to a request: at once, or begun with ``start`` and ended with ``end``.
 
-    An answer that was begun and never ended is broken off, so that no client takes it for complete.
+    An answer that was begun and never ended is broken off, so that no client takes it for complete. What is said within
+    one turn of the event loop after ``start`` goes out at once: a short answer is one write.
     """
 
-    __slots__ = ("_send", "finished", "frames", "headers", "is_head", "started")
+    __slots__ = (
+        *("_head", "_held", "_inbound", "_is_chunked", "_status", "_wire"),
+        *("finished", "frames", "headers", "is_head", "started"),
+    )
 
-    def __init__(self, send: Send, *, is_head: bool = False) -> None:
-        self._send, self.is_head = send, is_head
+    def __init__(self, wire: Wire, inbound: Inbound) -> None:
+        self._wire, self._inbound, self.is_head = wire, inbound, inbound.method == "HEAD"
         self.started = self.finished = False
         self.headers: dict[str, str] = {}
         """Headers of whatever is answered."""
         self.frames: Frames | None = None
         """What makes a stream of another form of the chunks."""
+        self._held: list[bytes] | None = None
+        self._is_chunked = False
 
     async def start(self, status: int, headers: Mapping[str, str]) -> None:
         """Send status and headers."""
         self.started = True
-        told = {**headers, **self.headers}
+        self._status, self._head = status, {**headers, **self.headers}
         if self.frames is not None:
-            told["content-type"] = self.frames.content_type
-        wire = [(name.encode("latin-1", "replace"), _line(value)) for name, value in told.items()]
-        await self._send({"type": "http.response.start", "status": status, "headers": wire})
+            self._head["content-type"] = self.frames.content_type
+        self._held = []
+        self._wire.loop.call_soon(self.flush)
 
     async def send(self, chunk: bytes) -> None:
         """Send some of the body. Waits while the client is slower than we are."""
         body = chunk if self.frames is None else self.frames(chunk)
-        await self._send({"type": "http.response.body", "body": body, "more_body": True})
+        if not body:
+            return
+        if self._held is not None:
+            self._held.append(body)
+            if len(body) < READ_AHEAD:
+                return
+            self.flush()
+        elif self._is_chunked:
+            self._wire.write(b"%x\r\n%b\r\n" % (len(body), body))
+        else:
+            self._wire.write(body)
+        if (drained := self._wire.drained) is not None:
+            await drained
 
     async def end(self) -> None:
         """The body is complete."""
         self.finished = True
-        await self._send({"type": "http.response.body", "body": b"", "more_body": False})
+        if self._held is not None:
+            self.flush()
+        elif self._is_chunked:
+            self._wire.write(b"0\r\n\r\n")
 
     async def whole(self, status: int, headers: Mapping[str, str], body: bytes) -> None:
         """Everything at once."""
-        self.finished, self.frames = True, None
-        await self.start(status, {**headers, "content-length": str(len(body))})
-        await self._send({"type": "http.response.body", "body": b"" if self.is_head else body, "more_body": False})
+        self.frames = None
+        await self.start(status, headers)
+        self._held = [body]
+        await self.end()
+
+    def flush(self) -> None:
+        """Write what was said since ``start``. Only a body that is complete by now has a length."""
+        held, self._held = self._held, None
+        if held is None:
+            return
+        body = b"".join(held)
+        head, inbound = self._head, self._inbound
+        if self._status in NO_BODY:
+            body = b""
+        elif self.finished:
+            head["content-length"] = str(len(body))
+        elif not self.is_head:
+            if inbound.is_old:
+                inbound.stays = False
+            else:
+                self._is_chunked = True
+                head["transfer-encoding"] = "chunked"
+                body = body and b"%x\r\n%b\r\n" % (len(body), body)
+        if self._wire.is_ending or not inbound.stays:
+            head["connection"] = "close"
+        told = write_head(self._status, head, self._wire.default_headers)
+        self._wire.write(told if self.is_head else told + body)
 
 
-def _line(value: str) -> bytes:
-    """A header's value. What would begin another line is written as a space."""
-    return value.encode("latin-1", "replace").replace(b"\r", b" ").replace(b"\n", b" ")
+def write_head(status: int, headers: Mapping[str, str], more: Sequence[tuple[bytes, bytes]] = ()) -> bytes:
+    """A status line and headers. What would begin another line is written as a space."""
+    text = "".join([f"{name}: {value}\n" for name, value in headers.items()])
+    if "\r" in text or text.count("\n") > len(headers):
+        lines = (f"{name}: {value}".replace("\r", " ").replace("\n", " ") for name, value in headers.items())
+        text = "".join(f"{line}\n" for line in lines)
+    told = b"".join([b"%b: %b\r\n" % pair for pair in more])
+    return b"%b%b%b\r\n" % (_status_line(status), told, text.replace("\n", "\r\n").encode("latin-1", "replace"))
+
+
+@lru_cache(maxsize=256)
+def _status_line(status: int) -> bytes:
+    try:
+        phrase = HTTPStatus(status).phrase
+    except ValueError:
+        phrase = ""
+    return f"HTTP/1.1 {status} {phrase}\r\n".encode()

@@ -11,7 +11,7 @@ import asyncio
 import logging
 from contextlib import aclosing
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 from msgspec.structs import replace
@@ -20,6 +20,7 @@ from ..agent.routing import Candidate, Route as Candidates
 from ..client.adapter import Passage, new_ulid
 from ..client.async_client import AsyncClient
 from ..client.http import HttpRequest, Timeouts
+from ..client.transport.base import AsyncReply
 from ..dialects import dialect as find
 from ..errors import AdapterError, InvalidRequestError, LossyTranslation
 from ..models.pricing import detailed_usage
@@ -27,6 +28,7 @@ from ..relaying import RelayedCall
 from ..serving import SERVED, Entrance
 from ..types.loss import Loss
 from ..types.request import Request
+from ..types.response import Response
 from .admission import Key
 from .carry import ENVELOPE, issuers
 from .carrying import KEPT, Carrying
@@ -69,9 +71,14 @@ class Call:
         self.receipt = Receipt(new_ulid(), self.dialect)
         self._relayed: RelayedCall | None = None
         self._refused: Raw | None = None
+        self._settled: Response | None = None
         self._policy: Policy = "allow"
         self._alive: KeepAlive | None = None
-        self._carrier = Carrying(state, self.dialect, None if key is None else key.name)
+
+    @cached_property
+    def _carrier(self) -> Carrying:
+        owner = None if self.key is None else self.key.name
+        return Carrying(self.state, self.dialect, owner, has_envelope=self._carries)
 
     # -------------------------------------------------------------------------------------------------------- the route
 
@@ -184,12 +191,12 @@ class Call:
         """Whether the conversation is to be replaced by a ``compaction`` item."""
         return self._entrance.door.kind == "compact" or (self.dialect == RESPONSES and is_triggered(self._peek))
 
-    @property
+    @cached_property
     def _carries(self) -> bool:
         """Whether the body has an envelope, which no provider may see."""
         return ENVELOPE.encode() in self._peek.body
 
-    @property
+    @cached_property
     def _streams(self) -> bool:
         if self._entrance.stream is not None:
             return self._entrance.stream
@@ -236,21 +243,26 @@ class Call:
             usage = UsageReader(self.dialect, stream=self._streams)
             await self.answer.start(reply.status, answer_headers(reply.headers))
             self.receipt.passed = True
-            with KeepAlive(self.answer, self._snapshot.settings.keep_alive_seconds, self._pause) as alive:
-                self._alive = alive
+            if self._streams:
+                await self._pass_stream(reply, usage)
+            else:
                 async for chunk in reply.chunks():
                     usage.feed(chunk)
-                    await alive.send(chunk)
+                    await self.answer.send(chunk)
             await self.answer.end()
         finally:
             reply.close()
         self._use(usage)
 
-    @property
-    def _pause(self) -> bytes:
-        return SERVED[self.dialect].keep_alive if self._streams else b""
+    async def _pass_stream(self, reply: AsyncReply, usage: UsageReader) -> None:
+        seconds = self._snapshot.settings.keep_alive_seconds
+        with KeepAlive(self.answer, seconds, SERVED[self.dialect].keep_alive) as alive:
+            self._alive = alive
+            async for chunk in reply.chunks():
+                usage.feed(chunk)
+                await alive.send(chunk)
 
-    async def _refusal(self, client: AsyncClient, reply: Any) -> AdapterError:
+    async def _refusal(self, client: AsyncClient, reply: AsyncReply) -> AdapterError:
         """The error of an answer that is none; its bytes are kept for the client."""
         limit, chunks, size = client.config.limits.error or 2**20, list[bytes](), 0
         async for chunk in reply.chunks():
@@ -360,8 +372,9 @@ class Call:
 
     def _settle(self, relayed: RelayedCall) -> None:
         response = relayed.response
-        if response is None:
+        if response is None or response is self._settled:
             return
+        self._settled = response
         self._carrier.keep(response)
         self.receipt.losses = self.receipt.losses or relayed.losses
         self.receipt.usage = None if response.usage is None else detailed_usage(response)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import logging
 import os
 import signal
@@ -12,6 +13,7 @@ import tempfile
 import threading
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from types import FrameType
@@ -23,6 +25,7 @@ from ..client.models_file import ConfigError
 from . import shared
 from .app import Gateway
 from .config import Snapshot, StartError
+from .connection import Connection
 from .state import State
 from .workers import can_fork, supervise
 
@@ -30,6 +33,8 @@ __all__ = ["Server", "in_background", "serve", "settings_of"]
 
 log = logging.getLogger("interlingua.gateway")
 START_SECONDS = 20.0
+COLLECTED = 20_000, 10, 10
+"""After so many new objects the collector looks for cycles among them."""
 TICKS = 10
 """uvicorn's ticks of one second."""
 FIXED = ("host", "port", "workers", "models", "secret_env")
@@ -47,6 +52,7 @@ class Server(uvicorn.Server):
     def __init__(self, config: uvicorn.Config, state: State, read: Read | None = None) -> None:
         super().__init__(config)
         self._state, self._read = state, read
+        self._gateway: Gateway = config.app  # type: ignore[assignment]
         self._stamp = self._stamp_now()
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
@@ -64,8 +70,14 @@ class Server(uvicorn.Server):
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         self._state.draining = True
-        self.config.timeout_graceful_shutdown = self._state.snapshot.settings.stream_seconds  # type: ignore[assignment]
+        self.config.timeout_graceful_shutdown = self._patience  # type: ignore[assignment]
         await super().shutdown(sockets=sockets)
+        await self._gateway.close()
+
+    @property
+    def _patience(self) -> float:
+        """How long answers may go on once nothing more is accepted."""
+        return self._state.snapshot.settings.stream_seconds
 
     async def on_tick(self, counter: int) -> bool:
         if counter % TICKS == 0:
@@ -106,20 +118,22 @@ class Server(uvicorn.Server):
 
 
 def settings_of(state: State) -> dict[str, Any]:
-    """How uvicorn is run. It speaks no WebSocket, and logs only what is wrong."""
+    """How uvicorn is run: it opens the port and ends what runs; connections are ours. It logs only what is wrong."""
+    gateway = Gateway(state)
     return {
-        "app": Gateway(state),
+        "app": gateway,
         "host": state.snapshot.settings.host,
         "loop": "uvloop" if find_spec("uvloop") is not None else "asyncio",
-        "http": "httptools" if find_spec("httptools") is not None else "h11",
+        "http": partial(Connection, gateway),
         "ws": "none",
-        "lifespan": "on",
+        "lifespan": "off",
+        "interface": "asgi3",
+        "proxy_headers": False,
         "access_log": False,
         "log_config": None,
         "log_level": "critical",  # an answer that is broken off on purpose is an error to it
         "server_header": False,
         "date_header": True,
-        "timeout_keep_alive": 75,
     }
 
 
@@ -133,9 +147,9 @@ def in_background(state: State) -> Generator[str]:
             await super().startup(sockets=sockets)
             started.set()
 
-        async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-            self.config.timeout_graceful_shutdown = 1
-            await uvicorn.Server.shutdown(self, sockets=sockets)
+        @property
+        def _patience(self) -> float:
+            return 1
 
     settings: dict[str, Any] = {**settings_of(state), "host": "127.0.0.1", "port": 0}
     server = Announced(uvicorn.Config(**settings), state)
@@ -148,6 +162,13 @@ def in_background(state: State) -> Generator[str]:
     finally:
         server.should_exit = True
         thread.join(START_SECONDS)
+
+
+def calm_collector() -> None:
+    """Calls leave hardly any cycles behind: look for them rarely, and never among what was made at the start."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(*COLLECTED)
 
 
 def serve(state: State, announce: Callable[[str], object], read: Read | None = None) -> int:
@@ -163,6 +184,7 @@ def serve(state: State, announce: Callable[[str], object], read: Read | None = N
         return 1
     host, port = sockets[0].getsockname()[:2]
     announce(f"http://{f'[{host}]' if ':' in host else host}:{port}")
+    calm_collector()
     if len(sockets) == 1:
         Server(uvicorn.Config(**settings_of(state)), state, read).run(sockets=sockets)
         return 0

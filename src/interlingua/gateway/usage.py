@@ -6,6 +6,7 @@ import msgspec
 
 from ..dialects import dialect as find
 from ..errors import AdapterError
+from ..types.base import Json
 from ..types.response import Response
 from ..types.usage import TokenUsage
 
@@ -53,7 +54,8 @@ class UsageReader:
                 return getattr(last, "response", None)
             if self._size > MOST:
                 return None
-            return find(self._dialect).decode_response(msgspec.json.decode(b"".join(self._open)))
+            body = self._open[0] if len(self._open) == 1 else b"".join(self._open)
+            return find(self._dialect).decode_response(_without_content(body))
         except (AdapterError, ValueError):
             return None
 
@@ -70,6 +72,16 @@ def _counting(events: bytes) -> bytes:
     return b"".join(event + end for event in found)
 
 
+def _without_content(body: bytes) -> dict[str, Json]:
+    """The top of an answer. What the model said is not decoded."""
+    return {name: [] if name in CONTENT else _value(raw) for name, raw in _top(body).items() if name not in DROPPED}
+
+
+_top = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
+_value = msgspec.json.Decoder().decode
+CONTENT = frozenset({"choices", "content"})
+DROPPED = frozenset({"candidates", "message", "output", "response"})
+"""Where the dialects have what the model said; an answer of some must have it, be it empty."""
 NULL = b'"usage":null'
 BLANK_LINE = (b"\n\n", b"\r\n\r\n")
 FRAMED = "bedrock-converse"

@@ -69,6 +69,9 @@ class Wrapping:
     def response(self, response: Response) -> Response:
         """A whole answer, wrapped."""
         self._origin = response.origin
+        if not any(map(_is_marked, response.content)):
+            self.blocks = list(response.content)
+            return response
         events = [event for came in unfold(response) for event in self.events(came)]
         return cast("MessageComplete", events[-1]).response
 
@@ -147,6 +150,11 @@ class Wrapping:
     def _complete(self, event: MessageComplete) -> MessageComplete:
         content = tuple(block for block in self._done if block is not None)
         return replace(event, response=replace(event.response, content=content))
+
+
+def _is_marked(block: Block) -> bool:
+    """Whether anything of a block is for its issuer alone."""
+    return bool(block.extras) or has_state(block)
 
 
 def _unsigned(block: B) -> B:

@@ -7,10 +7,12 @@ Here both are arguments. They are written as residue of the dialect, which its e
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cached_property
 from typing import Any, cast
 
 from msgspec.structs import replace
 
+from ..codec.base import StreamEncoder
 from ..codec.framing import SseDecoder, encode_array_close, encode_array_element, encode_array_open
 from ..codec.joining import Joining, answer_join
 from ..codec.json import is_dict
@@ -76,7 +78,6 @@ class AnswerWriter:
         time_key = self._served.time_key
         self._extras: dict[str, Json] = {} if time_key is None else {dialect: {time_key: created}}
         self._item_ids = ITEM_IDS.get(dialect, {})
-        self._encoder = self._codec.stream_encoder(request)
         self._finished: list[tuple[Block, Block]] = []
         self._joining: Joining | None = None
         self._array = SseDecoder() if array else None
@@ -89,6 +90,10 @@ class AnswerWriter:
             ToolUseEnd: self._close,
             MessageComplete: self._complete,
         }
+
+    @cached_property
+    def _encoder(self) -> StreamEncoder:
+        return self._codec.stream_encoder(self.request)
 
     @property
     def content_type(self) -> str:
@@ -106,7 +111,8 @@ class AnswerWriter:
     def losses(self) -> tuple[Loss, ...]:
         """What the stream could not say so far."""
         joined = self._joining.losses if self._joining is not None else ()
-        return (*joined, *self._encoder.losses)
+        said = self._encoder.losses if "_encoder" in vars(self) else ()
+        return (*joined, *said)
 
     # ------------------------------------------------------------------------------------------------- a stream
 

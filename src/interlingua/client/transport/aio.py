@@ -22,6 +22,7 @@ from .direct import BUFFER, LONGEST, Answer, Head, goes_direct, send_directly, w
 from .pool import Pool
 from .proxies import Proxies
 from .timeouts import SharedTimer, TimedRequest
+from .wire import WireAnswer, Wires, is_usable, send_on_wire
 
 __all__ = ["AioTransport"]
 
@@ -59,13 +60,14 @@ def failure(error: BaseException, host: str) -> AdapterError:
     return NetworkError(f"{host}: {type(error).__name__}")
 
 
+Replied = aiohttp.ClientResponse | Answer | WireAnswer
+
+
 class _AioReply:
-    def __init__(self, response: aiohttp.ClientResponse | Answer, timed: TimedRequest, url: str) -> None:
+    def __init__(self, response: Replied, timed: TimedRequest, url: str) -> None:
         self._response, self._content, self._timed, self._url = response, response.content, timed, url
         self.status = response.status
-        self.headers = {
-            name.lower(): value for name, value in response.headers.items()
-        }  # a cookie may occur several times
+        self.headers = _headers(response)
         wire = wire_of(response.connection)
         self._early = None if wire is None or not wire.get_write_buffer_size() else wire
         timed.begin(self._cut)
@@ -119,7 +121,7 @@ class _AioReply:
         self._response.close()
 
 
-def _stop_read_timer(response: aiohttp.ClientResponse | Answer) -> None:
+def _stop_read_timer(response: Replied) -> None:
     """After the headers our shared timer checks for silence. The library would set a timer for every chunk."""
     if response.connection is not None and response.connection.protocol is not None:
         response.connection.protocol.read_timeout = None
@@ -128,9 +130,7 @@ def _stop_read_timer(response: aiohttp.ClientResponse | Answer) -> None:
 class _CompressedReply(_AioReply):
     """An answer that is decompressed as it comes, in pieces."""
 
-    def __init__(
-        self, response: aiohttp.ClientResponse | Answer, timed: TimedRequest, url: str, decompressor: Decompressor
-    ) -> None:
+    def __init__(self, response: Replied, timed: TimedRequest, url: str, decompressor: Decompressor) -> None:
         super().__init__(response, timed, url)
         self._decompressor = decompressor
         self._pieces: Iterator[bytes] = iter(())
@@ -167,7 +167,9 @@ class AioTransport:
         keep_alive_seconds: float = 60,
     ) -> None:
         self._proxies, self._tls = Proxies(proxy, trust_env=trust_env), tls
-        self._direct = True
+        self._direct, self._owns_wires = True, is_usable(connections)
+        self._wires: Wires | None = None
+        self._keep_alive_seconds = keep_alive_seconds
         self._pool: dict[str, Any] = {"limit": connections, "keepalive_timeout": keep_alive_seconds}
         self._limits: dict[Timeouts, aiohttp.ClientTimeout] = {}
         self._session: aiohttp.ClientSession | None = None
@@ -197,9 +199,13 @@ class AioTransport:
 
     def _request(
         self, session: aiohttp.ClientSession, request: HttpRequest, limit: aiohttp.ClientTimeout, timed: TimedRequest
-    ) -> Awaitable[aiohttp.ClientResponse | Answer]:
+    ) -> Awaitable[Replied]:
         proxy = self._proxies.find(request.url)
         if self._direct and proxy is None and session.connector is not None and goes_direct(request):
+            if self._wires is not None:
+                patience = None if limit.sock_read is None else limit.sock_read + len(request.body) / SLOWEST
+                head = self._head(request)
+                return send_on_wire(self._wires, session.connector, head, request.body, limit, timed, patience)
             return send_directly(session.connector, self._head(request), request.body, limit, timed)
         is_long = len(request.body) > LONGEST
         return session.request(
@@ -224,6 +230,7 @@ class AioTransport:
             read_bufsize=BUFFER,
         )
         timer = self._shared_timer = SharedTimer()
+        self._wires = Wires(self._keep_alive_seconds) if self._owns_wires else None
         if old is not None:
             with suppress(RuntimeError):  # that loop is closed, and its sockets too
                 await old.close()
@@ -257,6 +264,8 @@ class AioTransport:
 
     async def close(self) -> None:
         session, self._session = self._session, None
+        if self._wires is not None:
+            self._wires.close()
         if self._shared_timer is not None:
             self._shared_timer.close()
         if session is not None:
@@ -277,11 +286,19 @@ async def _pieces(body: bytes) -> AsyncIterator[bytes]:
         await asyncio.sleep(0)  # and reads from them
 
 
-def _reply(response: aiohttp.ClientResponse | Answer, timed: TimedRequest, url: str) -> _AioReply:
-    if "Content-Encoding" not in response.headers:
+def _headers(response: Replied) -> dict[str, str]:
+    """With names in lower case. Of those that occur several times, such as cookies, the last."""
+    if isinstance(response, WireAnswer):
+        return response.headers
+    return {name.lower(): value for name, value in response.headers.items()}
+
+
+def _reply(response: Replied, timed: TimedRequest, url: str) -> _AioReply:
+    packed = response.headers.get("content-encoding")
+    if packed is None:
         return _AioReply(response, timed, url)
     try:
-        decompressor = decompressor_for({"content-encoding": response.headers["Content-Encoding"]})
+        decompressor = decompressor_for({"content-encoding": packed})
     except NetworkError:
         timed.end()
         response.close()

@@ -45,10 +45,11 @@ class Head:
     Both contain the key. So this is neither a tuple nor a struct, whose repr would show it.
     """
 
-    __slots__ = ("server", "text")
+    __slots__ = ("origin", "server", "text")
 
     def __init__(self, server: aiohttp.ClientRequest, text: bytes) -> None:
         self.server, self.text = server, text
+        self.origin = str(server.url.origin())
 
 
 class Answer:

@@ -10,7 +10,7 @@ from weakref import WeakSet
 import aiohttp
 from aiohttp.connector import Connection
 
-__all__ = ["Pool"]
+__all__ = ["Pool", "is_readable"]
 
 
 class Pool(aiohttp.TCPConnector):
@@ -32,12 +32,12 @@ class Pool(aiohttp.TCPConnector):
             if protocol is None or protocol not in self._used:  # data on a new connection may be an early answer
                 self._used.add(protocol)
                 return connection
-            if not protocol.should_close and not _is_readable(protocol.transport):
+            if not protocol.should_close and not is_readable(protocol.transport):
                 return connection
             connection.close()
 
 
-def _is_readable(transport: asyncio.BaseTransport | None) -> bool:
+def is_readable(transport: asyncio.BaseTransport | None) -> bool:
     """Whether there are bytes that the event loop has not read yet, or the connection was closed."""
     wire = None if transport is None else transport.get_extra_info("socket")
     if wire is None or wire.fileno() < 0:

@@ -1,0 +1,337 @@
+"""HTTP/1.1 on a connection of our own, parsed by httptools, where that is installed: the cheapest way to ask.
+
+A connection is opened by aiohttp's connector (names, addresses, TLS), which goes on counting it as in use. From then on
+it is a ``Wire``: one request, one answer, and so on, until somebody closes it. Idle wires wait in ``Wires``.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import select
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any
+
+import aiohttp
+from aiohttp.connector import Connection
+from aiohttp.http import HttpProcessingError
+
+from .direct import BUFFER, Head, wire_of
+from .pool import is_readable
+from .timeouts import TimedRequest
+
+try:
+    httptools: Any = import_module("httptools")
+except ImportError:  # aiohttp's own parser and pool are used then
+    httptools = None
+
+__all__ = ["Wires", "send_on_wire"]
+
+SWITCHING = 101
+LENIENT_IN = ("lenient_headers", "lenient_optional_cr_before_lf", "lenient_spaces_after_chunk_size")
+"""What aiohttp's parser does not mind either."""
+CHUNKED, LENIENT = "chunked", "set_dangerous_leniencies"
+
+
+class WireAnswer:
+    """The part of ``aiohttp.ClientResponse`` that we use: its head, and the body as it comes."""
+
+    __slots__ = ("_chunks", "_error", "_is_complete", "_size", "_waiter", "_wire", "headers", "status")
+
+    def __init__(self, wire: Wire) -> None:
+        self._wire = wire
+        self.status, self.headers = 0, dict[str, str]()
+        self._chunks: list[bytes] = []
+        self._size = 0
+        self._is_complete = False
+        self._error: BaseException | None = None
+        self._waiter: asyncio.Future[None] | None = None
+
+    @property
+    def content(self) -> WireAnswer:
+        """The body."""
+        return self
+
+    @property
+    def connection(self) -> Connection | None:
+        """The connection, until the answer is complete."""
+        return None if self._is_complete else self._wire.connection
+
+    def at_eof(self) -> bool:
+        """Whether the body was read to its end."""
+        return self._is_complete and not self._chunks
+
+    async def readany(self) -> bytes:
+        """What has come of the body; nothing at its end."""
+        self.raise_error()
+        while not self._chunks:
+            self.raise_error()
+            if self._is_complete:
+                return b""
+            self._waiter = self._wire.loop.create_future()
+            try:
+                await self._waiter
+            finally:
+                self._waiter = None
+        chunks, self._chunks = self._chunks, []
+        if self._size > BUFFER:
+            self._wire.resume_reading()
+        self._size = 0
+        return chunks[0] if len(chunks) == 1 else b"".join(chunks)
+
+    def raise_error(self) -> None:
+        """Raise what broke the answer off."""
+        if self._error is not None:
+            raise self._error
+
+    def close(self) -> None:
+        """Close the connection, unless the answer is complete."""
+        if not self._is_complete:
+            self._wire.abort()
+
+    # ----------------------------------------------------------------------------------------------------- for the wire
+
+    def feed(self, chunk: bytes) -> None:
+        """Some of the body has come."""
+        self._chunks.append(chunk)
+        self._size += len(chunk)
+        if self._size > BUFFER:
+            self._wire.pause_reading()
+        self._wake()
+
+    def end(self, error: BaseException | None = None) -> None:
+        """Nothing more comes."""
+        self._is_complete, self._error = error is None, error
+        self._wake()
+
+    def _wake(self) -> None:
+        if self._waiter is not None and not self._waiter.done():
+            self._waiter.set_result(None)
+
+
+class Wire(asyncio.Protocol):
+    """A connection that is ours. ``keep`` is called when another request may be sent on it."""
+
+    def __init__(self, connection: Connection, origin: str, keep: Callable[[Wire], None]) -> None:
+        transport = wire_of(connection)
+        assert transport is not None
+        self.connection, self.origin, self._keep, self._transport = connection, origin, keep, transport
+        self.loop = asyncio.get_running_loop()
+        self.idle_since = 0.0
+        self._parser: Any = httptools.HttpResponseParser(self)
+        self._parser.set_dangerous_leniencies(**dict.fromkeys(LENIENT_IN, True))
+        self._headers: dict[str, str] = {}
+        self._answer: WireAnswer | None = None
+        self._head: asyncio.Future[WireAnswer] | None = None
+        self._is_paused = self._is_used_up = self._is_interim = self._ends_with_connection = False
+        self._poll = _poll_of(transport)
+        self._connector_side = transport.get_protocol()
+        transport.set_protocol(self)
+
+    async def ask(self, text: bytes) -> WireAnswer:
+        """Send a request, and wait for the head of its answer."""
+        self._ends_with_connection = self._is_interim = False
+        self._answer = WireAnswer(self)
+        head: asyncio.Future[WireAnswer] = self.loop.create_future()
+        self._head = head
+        self._transport.write(text)
+        try:
+            answer = await head
+        except BaseException:
+            self.abort()
+            raise
+        answer.raise_error()  # what came at once with the head was no HTTP
+        return answer
+
+    @property
+    def is_fresh(self) -> bool:
+        """Whether an idle wire can be used: it is open, and nothing came on it that nobody asked for."""
+        if self._is_used_up or self._transport.is_closing():
+            return False
+        return not (self._poll.poll(0) if self._poll is not None else is_readable(self._transport))
+
+    def abort(self) -> None:
+        """Close the connection at once."""
+        self._is_used_up = True
+        self._transport.abort()
+        self.connection.close()
+
+    def pause_reading(self) -> None:
+        """Read nothing more for now."""
+        if not self._is_paused:
+            self._is_paused = True
+            self._transport.pause_reading()
+
+    def resume_reading(self) -> None:
+        """Read on."""
+        if self._is_paused and not self._transport.is_closing():
+            self._transport.resume_reading()
+        self._is_paused = False
+
+    # ---------------------------------------------------------------------------------------------------- the transport
+
+    def data_received(self, data: bytes) -> None:
+        answer = self._answer
+        if answer is None:  # nobody asked
+            return self.abort()
+        try:
+            self._parser.feed_data(data)
+        except httptools.HttpParserUpgrade:
+            self._end()
+        except httptools.HttpParserError as error:
+            self._answer = answer  # of what came with garbage nothing is believed
+            self._fail(HttpProcessingError(message=str(error)))
+            self.abort()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._is_used_up = True
+        if self._answer is not None:
+            is_begun = self._answer.status != 0
+            if is_begun and self._ends_with_connection and exc is None:
+                self._end()
+            elif exc is not None:
+                self._fail(aiohttp.ClientOSError(*exc.args))
+            else:
+                self._fail(aiohttp.ClientPayloadError() if is_begun else aiohttp.ServerDisconnectedError())
+        self._connector_side.connection_lost(exc)  # who waits for all connections to end waits for this
+        self.connection.close()
+
+    def _fail(self, error: BaseException) -> None:
+        answer, self._answer = self._answer, None
+        if answer is not None:
+            answer.end(error)
+        if self._head is not None and not self._head.done():
+            self._head.set_exception(error)
+
+    def _end(self) -> None:
+        """The answer is complete. The request may not have been sent to its end, or more may have come."""
+        answer, self._answer = self._answer, None
+        stays = self._parser.should_keep_alive() and not self._transport.get_write_buffer_size()
+        self.resume_reading()
+        if stays and not self._is_used_up and not self._ends_with_connection:
+            self._keep(self)
+        else:
+            self._is_used_up = True
+            self._transport.abort()
+            self.connection.close()
+        assert answer is not None
+        answer.end()
+
+    # ------------------------------------------------------------------------------------------------------- the parser
+
+    def on_message_begin(self) -> None:
+        self._headers = {}
+        if self._answer is None:  # another answer behind the one that was asked for
+            self._is_used_up = True
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        if b"\0" in value:
+            raise ValueError("a header has a null byte")
+        self._headers[name.decode("utf-8", "surrogateescape").lower()] = value.decode("utf-8", "surrogateescape")
+
+    def on_headers_complete(self) -> None:
+        answer, status = self._answer, self._parser.get_status_code()
+        if answer is None:
+            return
+        self._is_interim = 100 <= status < 200 and status != SWITCHING
+        if self._is_interim:
+            return
+        headers = answer.headers = self._headers
+        answer.status = status
+        self._ends_with_connection = "content-length" not in headers and CHUNKED not in headers.get(
+            "transfer-encoding", ""
+        )
+        if self._head is not None and not self._head.done():
+            self._head.set_result(answer)
+
+    def on_body(self, body: bytes) -> None:
+        if self._answer is not None:
+            self._answer.feed(body)
+
+    def on_message_complete(self) -> None:
+        if self._answer is not None and not self._is_interim:
+            if self._answer.status in (204, 304):
+                self._ends_with_connection = False
+            self._end()
+
+
+def _poll_of(transport: asyncio.Transport) -> Any:
+    """What tells whether there is something to read; None where ``select`` has to."""
+    wire = transport.get_extra_info("socket")
+    if wire is None or not hasattr(select, "poll"):
+        return None
+    poll = select.poll()
+    poll.register(wire.fileno(), select.POLLIN)
+    return poll
+
+
+class Wires:
+    """The idle wires of one event loop."""
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds, self._idle = seconds, dict[str, list[Wire]]()
+        self._loop = asyncio.get_running_loop()
+        self._timer: asyncio.TimerHandle | None = None
+
+    async def find(self, connector: aiohttp.BaseConnector, head: Head, limit: aiohttp.ClientTimeout) -> Wire:
+        """An idle wire to the server of a request, else a new one."""
+        idle = self._idle.get(head.origin)
+        while idle:
+            wire = idle.pop()
+            if wire.is_fresh:
+                return wire
+            wire.abort()
+        return Wire(await connector.connect(head.server, [], limit), head.origin, self.keep)
+
+    def keep(self, wire: Wire) -> None:
+        """Another request may be sent on it, for a while."""
+        wire.idle_since = self._loop.time()
+        self._idle.setdefault(wire.origin, []).append(wire)
+        if self._timer is None:
+            self._timer = self._loop.call_later(self._seconds, self._sweep)
+
+    def _sweep(self) -> None:
+        """Close the wires that nobody used for long."""
+        oldest, self._timer = self._loop.time() - self._seconds, None
+        for origin, wires in list(self._idle.items()):
+            kept = self._idle[origin] = [wire for wire in wires if wire.idle_since > oldest]
+            for wire in wires:
+                if wire not in kept:
+                    wire.abort()
+            if not kept:
+                del self._idle[origin]
+        if self._idle:
+            self._timer = self._loop.call_later(self._seconds, self._sweep)
+
+    def close(self) -> None:
+        """Close them all."""
+        if self._timer is not None:
+            self._timer.cancel()
+        for wires in self._idle.values():
+            for wire in wires:
+                wire.abort()
+        self._idle.clear()
+
+
+def is_usable(connections: int) -> bool:
+    """Whether connections can be ours: the connector would count idle ones against a limit."""
+    return httptools is not None and hasattr(httptools.HttpResponseParser, LENIENT) and not connections
+
+
+async def send_on_wire(
+    wires: Wires,
+    connector: aiohttp.BaseConnector,
+    head: Head,
+    body: bytes,
+    limit: aiohttp.ClientTimeout,
+    timed: TimedRequest,
+    patience: float | None,
+) -> WireAnswer:
+    """Send a request, and wait for the head of the answer. Raises what a session would raise."""
+    try:
+        wire = await wires.find(connector, head, limit)
+    except TimeoutError:
+        raise aiohttp.ConnectionTimeoutError from None
+    if patience is not None:
+        timed.head_within(patience)
+    return await wire.ask(b"%b%d\r\n\r\n%b" % (head.text, len(body), body))

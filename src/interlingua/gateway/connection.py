@@ -1,0 +1,231 @@
+"""One connection of a client: HTTP/1.1, parsed by httptools; its requests are answered one after another.
+
+uvicorn accepts connections, makes one of these for each, and ends them when the server stops. What is known of a
+request and how it is answered is in ``http``.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from httptools import HttpParserError, HttpParserUpgrade, HttpRequestParser
+from msgspec import json
+
+from .http import Answer, Inbound, write_head
+
+__all__ = ["Connection"]
+
+LONGEST_HEAD = 64 * 1024
+IDLE_SECONDS = 75.0
+"""A connection on which no request is being answered is closed after so long."""
+FRAMING = frozenset({"content-length", "transfer-encoding"})
+CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
+NOT_HTTP, TOO_LONG = (400, "this is not an HTTP request"), (431, "the head of the request is too long")
+Serve = Callable[[Inbound, Answer], Awaitable[None]]
+
+
+class Connection(asyncio.Protocol):
+    """``serve`` answers a request. ``server_state`` is uvicorn's: its open connections and running tasks."""
+
+    def __init__(self, serve: Serve, *, server_state: Any, **_: Any) -> None:
+        self._serve, self._server = serve, server_state
+        self._loop = asyncio.get_running_loop()
+        self._parser = HttpRequestParser(self)
+        self._url, self._headers = b"", dict[str, str]()
+        self._head_size = 0
+        self._reading: Inbound | None = None
+        self._waiting: deque[Inbound] = deque()
+        self._current: tuple[Inbound, Answer] | None = None
+        self._task: asyncio.Task[None] | None = None
+        self._is_paused = self._is_ending = self._is_same_request = False
+        self._drained: asyncio.Future[None] | None = None
+        self._idle_since = self._loop.time()
+
+    # ---------------------------------------------------------------------------------------------------- the transport
+
+    def connection_made(self, transport: Any) -> None:
+        self._transport: asyncio.Transport = transport
+        self._server.connections.add(self)
+        self._timer = self._loop.call_later(IDLE_SECONDS, self._check_idle)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._server.connections.discard(self)
+        self._timer.cancel()
+        self._waiting.clear()
+        self.resume_writing()
+        if self._current is not None and self._task is not None:
+            inbound, answer = self._current
+            if not answer.finished:
+                inbound.is_gone = True
+                self._task.cancel()
+
+    def pause_writing(self) -> None:
+        self._drained = self._loop.create_future()
+
+    def resume_writing(self) -> None:
+        drained, self._drained = self._drained, None
+        if drained is not None and not drained.done():
+            drained.set_result(None)
+
+    def data_received(self, data: bytes) -> None:
+        if self._reading is None:
+            self._head_size += len(data)
+        try:
+            self._parser.feed_data(data)
+            if self._head_size > LONGEST_HEAD:  # set to 0 where the head ends
+                self._refuse(*TOO_LONG)
+        except HttpParserUpgrade as upgrade:
+            self._go_on(data[upgrade.args[0] :])
+        except HttpParserError:
+            self._refuse(*NOT_HTTP)
+
+    def _go_on(self, rest: bytes) -> None:
+        """Stay with HTTP/1.1 although the request asked for another protocol. The parser takes its body for that."""
+        self._parser = HttpRequestParser(self)
+        if self._reading is not None:
+            self._is_same_request = True
+            told = [f"{name}: {value}\r\n" for name, value in self._reading.headers.items() if name in FRAMING]
+            rest = f"POST / HTTP/1.1\r\n{''.join(told)}\r\n".encode() + rest
+        if rest:
+            self.data_received(rest)
+
+    def _refuse(self, status: int, why: str) -> None:
+        """End a connection on which something else than requests comes. Nobody knows which dialect it was meant in."""
+        if self._current is None:
+            body = json.encode({"error": {"message": why, "type": "invalid_request_error"}})
+            told = {"content-type": "application/json", "content-length": str(len(body)), "connection": "close"}
+            self._transport.write(write_head(status, told) + body)
+        self._transport.close()
+
+    def _check_idle(self) -> None:
+        idle = 0.0 if self._current is not None else self._loop.time() - self._idle_since
+        if idle >= IDLE_SECONDS:
+            self._transport.close()
+        else:
+            self._timer = self._loop.call_later(IDLE_SECONDS - idle, self._check_idle)
+
+    def shutdown(self) -> None:
+        """The server stops: a request that is being answered is the last."""
+        self._is_ending = True
+        self._waiting.clear()
+        if self._current is None:
+            self._transport.close()
+
+    # ------------------------------------------------------------------------------------------------------- the parser
+
+    def on_message_begin(self) -> None:
+        self._url, self._headers = b"", {}
+
+    def on_url(self, url: bytes) -> None:
+        self._url += url
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        self._headers[name.decode("latin-1").lower()] = value.decode("latin-1")
+
+    def on_headers_complete(self) -> None:
+        self._head_size = 0
+        if self._is_same_request:
+            self._is_same_request = False
+            return
+        parser, version = self._parser, self._parser.get_http_version()
+        stays = parser.should_keep_alive() and version != "1.0"
+        inbound = Inbound(parser.get_method().decode(), self._url, self._headers, self, stays=stays)
+        inbound.is_old = version == "1.0"
+        self._reading = inbound
+        if self._current is None:
+            self._begin(inbound)
+        elif not self._is_ending:
+            self._waiting.append(inbound)
+            self.pause_reading()
+
+    def on_body(self, body: bytes) -> None:
+        if self._reading is not None:
+            self._reading.feed(body)
+
+    def on_message_complete(self) -> None:
+        inbound = self._reading
+        if inbound is None or (self._parser.should_upgrade() and not FRAMING.isdisjoint(inbound.headers)):
+            return  # in the second case the body is still to come
+        inbound.complete()
+        self._reading = None
+
+    # ----------------------------------------------------------------------------------------------------- the requests
+
+    def _begin(self, inbound: Inbound) -> None:
+        self._current = inbound, Answer(self, inbound)
+        self._task = self._loop.create_task(self._answer(*self._current))
+        self._server.tasks.add(self._task)
+
+    async def _answer(self, inbound: Inbound, answer: Answer) -> None:
+        task = self._task
+        try:
+            await self._serve(inbound, answer)
+        except asyncio.CancelledError:  # the client has gone, or the server stops: there is nothing more to say
+            pass
+        finally:
+            self._server.tasks.discard(task)
+            self._end(inbound, answer)
+
+    def _end(self, inbound: Inbound, answer: Answer) -> None:
+        """The request was answered. An answer that was not finished is broken off."""
+        self._current = self._task = None
+        self._idle_since = self._loop.time()
+        if self._transport.is_closing():
+            return
+        answer.flush()
+        if not answer.finished or self._is_ending or not inbound.stays or inbound.awaits_continue:
+            self._transport.close()
+            return
+        self._server.total_requests += 1
+        inbound.drop()
+        if self._waiting:
+            self._begin(self._waiting.popleft())
+        else:
+            self.resume_reading()
+
+    # ------------------------------------------------------------------------------------- for a request and its answer
+
+    @property
+    def is_ending(self) -> bool:
+        """Whether no other request is answered after this one."""
+        return self._is_ending
+
+    @property
+    def default_headers(self) -> list[tuple[bytes, bytes]]:
+        """What every answer says: the date."""
+        found: list[tuple[bytes, bytes]] = self._server.default_headers
+        return found
+
+    @property
+    def loop(self) -> asyncio.AbstractEventLoop:
+        """The loop that this connection belongs to."""
+        return self._loop
+
+    def pause_reading(self) -> None:
+        """Read nothing more for now."""
+        if not self._is_paused:
+            self._is_paused = True
+            self._transport.pause_reading()
+
+    def resume_reading(self) -> None:
+        """Read on."""
+        if self._is_paused:
+            self._is_paused = False
+            self._transport.resume_reading()
+
+    def say_continue(self) -> None:
+        """Ask for the body that the client has announced."""
+        self._transport.write(CONTINUE)
+
+    def write(self, data: bytes) -> None:
+        """Send some bytes; not if the client has gone."""
+        if not self._transport.is_closing():
+            self._transport.write(data)
+
+    @property
+    def drained(self) -> asyncio.Future[None] | None:
+        """What to wait for while the client is slower than we are."""
+        return self._drained
