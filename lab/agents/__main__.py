@@ -1,7 +1,8 @@
 """``python -m lab.agents``: run what is missing of the plan, and append each result to a file; see ``make agents``.
 
 ``SHARD=i/n`` takes every n-th run. Words choose runs: all must stand in a run's name (``claude chat cut``). ``--again``
-runs those too that have a result. ``--page FILE`` writes the tables of the results into a page.
+runs those too that have a result, ``--seconds N`` gives each more time than its 90 seconds, for a machine that
+is busy with other things. ``--page FILE`` writes the tables of the results into a page.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ def main() -> int:
     parser.add_argument("words", nargs="*")
     parser.add_argument("--place", type=Path, default=Path("build/agents"))
     parser.add_argument("--again", action="store_true")
+    parser.add_argument("--seconds", type=float, default=90.0)
     parser.add_argument("--page", type=Path)
     told = parser.parse_args()
     place: Path = told.place.resolve()
@@ -42,7 +44,7 @@ def main() -> int:
     programs = install(place / "programs")
     done = frozenset[Cell]() if told.again else frozenset(result.cell for result in read(results))
     cells = [cell for cell in chosen(told.words) if cell not in done and AGENTS[cell.agent].client in programs]
-    failed = run_all(cells, programs, place, results)
+    failed = run_all(cells, programs, place, told.seconds)
     print(f"{len(cells) - failed} of {len(cells)} runs passed; {results}")
     return bool(failed)
 
@@ -54,7 +56,7 @@ def chosen(words: list[str]) -> list[Cell]:
     return [cell for cell in cells if all(word in cell.label.split("--") or word in cell.label for word in words)]
 
 
-def run_all(cells: list[Cell], programs: dict[str, Path], place: Path, results: Path) -> int:
+def run_all(cells: list[Cell], programs: dict[str, Path], place: Path, limit: float) -> int:
     """Run each in turn. Returns how many failed."""
     llama = programs.get("llama.cpp") if any(cell.upstream == "llama.cpp" for cell in cells) else None
     failed = 0
@@ -64,10 +66,10 @@ def run_all(cells: list[Cell], programs: dict[str, Path], place: Path, results: 
             client = AGENTS[cell.agent].client
             if cell.upstream == "llama.cpp" and llama is None:
                 continue
-            seen = run(cell, programs[client], served, place / "runs" / cell.label)
+            seen = run(cell, programs[client], served, place / "runs" / cell.label, limit)
             passed, what = verdict(cell, seen)
             failed += not passed
-            append(results, Result(cell, passed, what, version_of(client, place / "programs"), seen))
+            append(place / "results.jsonl", Result(cell, passed, what, version_of(client, place / "programs"), seen))
             print(f"{'pass' if passed else 'FAIL'}  {cell.label}: {what} ({seen.seconds} s)", flush=True)
     return failed
 

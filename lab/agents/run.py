@@ -21,12 +21,11 @@ from interlingua.gateway.serve import filled
 
 from .faults import Cell
 from .rows import AGENTS, PROMPT, Agent
-from .scripted import RAN
+from .scripted import WRITTEN
 from .servers import PLAIN, gateway
 
 __all__ = ["Seen", "asked", "finish", "run"]
 
-SECONDS = 90.0
 
 
 class Seen(Struct, frozen=True):
@@ -44,9 +43,11 @@ class Seen(Struct, frozen=True):
     results: int
     """How many of them brought the result of a call."""
     seconds: float
+    limit: float = 90.0
+    """How many seconds it had."""
 
 
-def run(cell: Cell, program: Path, served: dict[str, str], place: Path) -> Seen:
+def run(cell: Cell, program: Path, served: dict[str, str], place: Path, limit: float) -> Seen:
     """Run an agent once. ``place`` is a new folder."""
     captured = place.parents[1] / "captured" / place.name
     for old in (place, captured):
@@ -61,18 +62,19 @@ def run(cell: Cell, program: Path, served: dict[str, str], place: Path) -> Seen:
     with gateway(cell, served, place) as (base, key):
         command, environment = _prepared(agent, program, home, base, key, place / "folder")
         begun = time.monotonic()
-        code = finish(command, environment, project, place / "output.txt")
+        code = finish(command, environment, project, place / "output.txt", limit)
         seconds = time.monotonic() - begun
     found = list(asked(captured))
-    written = project / RAN
+    written = [project / name for name in WRITTEN]
     return Seen(
         exit=code,
         output=(place / "output.txt").read_text(errors="replace"),
-        ran=len(written.read_text().splitlines()) if written.exists() else 0,
+        ran=sum(len(file.read_text().splitlines()) for file in written if file.exists()),
         requests=len(found),
         whole=sum(not streams for streams, _ in found),
         results=sum(has_result for _, has_result in found),
         seconds=round(seconds, 1),
+        limit=limit,
     )
 
 
@@ -91,7 +93,7 @@ def _prepared(
     return [str(program), *(filled(word, base, key, agent.model, str(folder)) for word in words)], environment
 
 
-def finish(command: list[str], environment: dict[str, str], folder: Path, said: Path) -> int | None:
+def finish(command: list[str], environment: dict[str, str], folder: Path, said: Path, limit: float) -> int | None:
     """The exit code. What still runs when time is up is ended, with all that it started."""
     with said.open("wb") as out:
         process = subprocess.Popen(
@@ -104,7 +106,7 @@ def finish(command: list[str], environment: dict[str, str], folder: Path, said: 
             start_new_session=True,
         )
     try:
-        code: int | None = process.wait(SECONDS)
+        code: int | None = process.wait(limit)
     except subprocess.TimeoutExpired:
         code = None
     with suppress(ProcessLookupError):

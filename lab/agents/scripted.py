@@ -11,10 +11,12 @@ from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import Any
 
-__all__ = ["FINAL", "RAN"]
+__all__ = ["FINAL", "RAN", "WRITTEN"]
 
 RAN = "ran.txt"
 """Where the command writes, in the project's folder."""
+WRITTEN = (RAN, "danger.txt")
+"""That file, and the one to which the first line of a script writes that is never finished."""
 FINAL = "All done: captured-ok."
 """The text that ends a finished task."""
 SCRIPT = 'const r = await tools.exec_command({cmd: "echo captured-ok | tee -a ran.txt"}); text(JSON.stringify(r));'

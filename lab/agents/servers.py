@@ -12,12 +12,16 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+import interlingua
+
 from .faults import FAULTS, UPSTREAMS, Cell
 
 __all__ = ["PLAIN", "gateway", "upstreams"]
 
 PLAIN = {"PATH": "/usr/local/bin:/usr/bin:/bin", "LANG": "C.UTF-8", "TERM": "dumb"}
 """The environment that every process begins with: nothing of the user's."""
+OWN = {**PLAIN, "PYTHONPATH": str(Path(interlingua.__file__).parents[1])}
+"""That of the gateway: it is the one of this checkout, whatever is installed."""
 KEYS = dict.fromkeys(("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY"), "upstream-key-1234")
 START_SECONDS = 60.0
 
@@ -44,13 +48,13 @@ def _process(command: list[str], log: Path, environment: dict[str, str]) -> Gene
 def upstreams(shared: Path, place: Path, llama: Path | None) -> Generator[dict[str, str]]:
     """The URLs of the scripted upstream and of a real llama.cpp, if there is a Python that has it."""
     own = [sys.executable, "-m", "lab.agents.scripted", str(shared / "capture_server.py"), str(place / "captured")]
-    with _process(own, place / "scripted.log", PLAIN) as scripted:
+    with _process(own, place / "scripted.log", OWN) as scripted:
         if llama is None:
             yield {"scripted": scripted}
             return
         with _llama(shared, place, llama) as real:
             command = [sys.executable, "-m", "lab.agents.recording", real, str(place / "captured")]
-            with _process(command, place / "recording.log", PLAIN) as recording:
+            with _process(command, place / "recording.log", OWN) as recording:
                 yield {"scripted": scripted, "llama.cpp": recording}
 
 
@@ -83,7 +87,7 @@ def gateway(cell: Cell, served: dict[str, str], place: Path) -> Generator[tuple[
     config = place / "gateway.yaml"
     config.write_text(json.dumps({"settings": settings, "routes": routes}))
     command = [sys.executable, "-m", "interlingua", "serve", "--config", str(config), "--json"]
-    with _process(command, place / "gateway.log", {**PLAIN, **KEYS}) as line:
+    with _process(command, place / "gateway.log", {**OWN, **KEYS}) as line:
         told: dict[str, Any] = json.loads(line)
         _wait(told["url"])
         yield told["url"], told["key"]

@@ -81,10 +81,9 @@ def test_the_result_of_a_call_is_found_in_every_protocol(tmp_path: Path, body: A
     assert [has for _, has in running.asked(tmp_path)] == [found]
 
 
-def test_an_agent_that_hangs_is_ended_with_what_it_started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(running, "SECONDS", 0.5)
+def test_an_agent_that_hangs_is_ended_with_what_it_started(tmp_path: Path) -> None:
     command = [sys.executable, "-c", "import subprocess; subprocess.run(['sleep', '60'])"]
-    assert running.finish(command, {}, tmp_path, tmp_path / "said") is None
+    assert running.finish(command, {}, tmp_path, tmp_path / "said", 0.5) is None
 
 
 def test_the_last_result_of_a_run_counts_and_stands_in_the_page(tmp_path: Path) -> None:
