@@ -72,7 +72,7 @@ def codex(dialect: str, model: str) -> Agent:
 
 def opencode(speaks: str, model: str, package: str, version: str = "v1") -> Agent:
     """opencode speaks what its provider package speaks."""
-    config = CLIENTS["opencode"].files["opencode.json"]
+    config = CLIENTS["opencode"].variables["OPENCODE_CONFIG_CONTENT"]
     config = config.replace("@ai-sdk/openai-compatible", package).replace("{base}/v1", f"{{base}}/{version}")
     return Agent(
         name=f"opencode, {speaks}",
@@ -80,7 +80,7 @@ def opencode(speaks: str, model: str, package: str, version: str = "v1") -> Agen
         speaks=speaks,
         model=model,
         argv=("run", "{prompt}"),
-        files={"opencode.json": config},
+        variables={"OPENCODE_CONFIG_CONTENT": config},
     )
 
 
@@ -122,7 +122,6 @@ _ROWS = (
         speaks="gemini",
         model="gemini-2.5-pro",
         argv=("--yolo", "-p", "{prompt}"),
-        variables={"GEMINI_CLI_TRUST_WORKSPACE": "true"},
     ),
     opencode("chat", "capture-model", "@ai-sdk/openai-compatible"),
     opencode("responses", "gpt-5", "@ai-sdk/openai"),

@@ -16,7 +16,7 @@ from typing import Any
 from msgspec import Struct
 
 from interlingua.codec.json import is_dict, is_list
-from interlingua.gateway.launch import environment_of
+from interlingua.gateway.pointing import environment_of, trusted
 from interlingua.gateway.serve import filled
 
 from .faults import Cell
@@ -25,7 +25,6 @@ from .scripted import WRITTEN
 from .servers import PLAIN, gateway
 
 __all__ = ["Seen", "asked", "finish", "run"]
-
 
 
 class Seen(Struct, frozen=True):
@@ -88,7 +87,8 @@ def _prepared(
         file.parent.mkdir(exist_ok=True)
         file.write_text(filled(text, base, key, agent.model, str(folder)))
     own = {name: filled(value, base, key, agent.model, str(folder)) for name, value in agent.variables.items()}
-    environment = {**environment_of(known, home, base, key, agent.model, str(folder)), **own}
+    clean = {**home, **trusted(known, folder.parent / "project", Path(home["HOME"]))}
+    environment = {**environment_of(known, clean, base, key, agent.model, str(folder)), **own}
     words = (word.replace("{prompt}", PROMPT) for word in (*known.arguments, *agent.argv))
     return [str(program), *(filled(word, base, key, agent.model, str(folder)) for word in words)], environment
 

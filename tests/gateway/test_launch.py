@@ -12,9 +12,15 @@ from typing import Any
 import pytest
 
 from interlingua.cli.app import main
+from interlingua.client.local import Ability
 from interlingua.gateway import launch
 from interlingua.gateway.clients import CLIENTS
+from interlingua.gateway.config import Route, Snapshot
+from interlingua.gateway.pointing import environment_of, fitted, shortcomings, trusted
 from interlingua.gateway.receipts import Receipt
+from interlingua.gateway.serve import filled
+from interlingua.gateway.state import State
+from interlingua.gateway.used import Used, counting
 from interlingua.types.loss import Loss
 from interlingua.types.usage import TokenUsage
 
@@ -47,12 +53,13 @@ def test_a_client_is_pointed_here_and_its_exit_code_is_ours(
     monkeypatch.setenv("ANTHROPIC_API_KEY", "the-users-own")
     assert main(["launch", "claude", "--model", "embedded:openai-chat", "--", "-p", "hi"]) == 7
     words, content, environment, files = json.loads(told.read_text())
-    assert words == ["-p", "hi"]
+    assert words[0] == "--settings"
+    assert words[2:] == ["-p", "hi"]
     assert content == [{"type": "text", "text": "You said: hello"}]
     assert "ANTHROPIC_API_KEY" not in environment
-    assert files == [".claude.json"]
+    assert files == [".claude.json", "launched.json"]
     assert not Path(environment["CLAUDE_CONFIG_DIR"]).exists()
-    assert "1 requests; " in capsys.readouterr().err
+    assert "1 request; " in capsys.readouterr().err
 
 
 def test_a_client_that_is_missing_says_how_to_install_it(
@@ -75,22 +82,63 @@ def test_a_model_without_a_key_is_told_before_anything_starts(
 @pytest.mark.parametrize("name", CLIENTS)
 def test_every_row_is_filled_without_a_rest(name: str) -> None:
     client = CLIENTS[name]
-    made = launch.environment_of(client, {"HOME": "/h"}, "http://b", "k", "p:m", "/f")
+    made = environment_of(client, {"HOME": "/h"}, "http://b", "k", "p:m", "/f")
     assert made["HOME"] == "/h"
     everything = json.dumps([made, client.arguments, client.files])
     for text in client.files.values():
-        everything = launch.filled(everything, "http://b", "k", "p:m", "/f")
+        everything = filled(everything, "http://b", "k", "p:m", "/f")
         if text.startswith("{"):
-            json.loads(launch.filled(text, "http://b", "k", "p:m", "/f"))
+            json.loads(filled(text, "http://b", "k", "p:m", "/f"))
     assert "http://b" in everything
     assert not [mark for mark in ("{base}", "{key}", "{folder}") if mark in json.dumps(made)]
 
 
 def test_the_sums_tell_requests_tokens_cost_and_losses() -> None:
     lost: Any = (Loss("top_k", "dropped", "no word for it"), Loss("x", "moved", "only form", "form"))
-    one = Receipt("1", "openai-chat", usage=TokenUsage(1000, output_tokens=20), cost_usd=0.01, losses=lost)
-    other = Receipt("2", "openai-chat", status="server_error")
-    assert launch.summary([one, other]) == (
-        "2 requests, 1 failed; 1,000 tokens in, 20 out; $0.0100\n  lost: no word for it\n"
-    )
-    assert launch.totals([Receipt("1", "ollama", usage=TokenUsage(1))])["cost_usd"] is None
+    used = Used()
+    used.add(Receipt("1", "openai-chat", usage=TokenUsage(1000, output_tokens=20), cost_usd=0.01, losses=lost))
+    used.add(Receipt("2", "openai-chat", status="server_error"))
+    assert used.summary() == "2 requests, 1 failed; 1,000 tokens in, 20 out; $0.0100\n  lost: no word for it\n"
+    used.add(Receipt("3", "openai-chat", passed=True))
+    assert "3 requests, 1 failed; 1,000 tokens in, 20 out; $0.0100, without 1 whose usage was" in used.summary()
+    used.add(Receipt("4", "ollama", usage=TokenUsage(1)))
+    assert used.totals()["cost_usd"] is None
+
+
+def test_calls_are_counted_that_happened_more_than_an_hour_ago() -> None:
+    now = 0.0
+    state = State(Snapshot(routes={"*": Route("embedded:")}), clock=lambda: now)
+    total = counting(state)
+    for _ in range(3):
+        now += 4000
+        state.note(Receipt(str(now), "openai-chat", usage=TokenUsage(5), billed=("embedded", "x")), None)
+    assert total().totals()["input_tokens"] == 15
+
+
+def test_a_proxy_is_not_asked_for_the_gateway() -> None:
+    made = environment_of(CLIENTS["llm"], {"https_proxy": "http://p", "NO_PROXY": "intern"}, "b", "k", "m", "/f")
+    assert made["NO_PROXY"] == made["no_proxy"] == "intern,127.0.0.1,localhost"
+    assert "NO_PROXY" not in environment_of(CLIENTS["llm"], {}, "b", "k", "m", "/f")
+
+
+def test_a_folder_is_trusted_that_has_nothing_that_trust_would_let_act(tmp_path: Path) -> None:
+    folder = tmp_path / "home" / "project" / "part"
+    folder.mkdir(parents=True)
+    (tmp_path / "home" / ".gemini").mkdir()  # the user's own
+    gemini = CLIENTS["gemini"]
+    assert trusted(gemini, folder, tmp_path / "home") == {"GEMINI_CLI_TRUST_WORKSPACE": "true"}
+    (folder.parent / ".env").touch()
+    assert trusted(gemini, folder, tmp_path / "home") == {}
+    assert trusted(CLIENTS["claude"], folder, tmp_path / "home") == {}
+
+
+def test_a_client_that_does_not_fit_begins_with_less_and_what_is_not_to_be_expected_is_told() -> None:
+    small, large = Ability(8192, tools=False), Ability(65_536, tools=True)
+    claude = CLIENTS["claude"]
+    assert fitted(claude, small) == {"CLAUDE_CODE_SIMPLE": "1"}
+    assert fitted(claude, large) == fitted(claude, None) == {}
+    room, tools = shortcomings(claude, "local:x", small)
+    assert room.startswith("local:x has room for 8,192 tokens; Claude Code begins with about 20,000, so it is started")
+    assert tools.startswith("local:x was not made to call tools")
+    assert not list(shortcomings(claude, "m", large)) + list(shortcomings(claude, "m", None))
+    assert "may not fit" in next(shortcomings(CLIENTS["codex"], "local:x", small))

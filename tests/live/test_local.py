@@ -32,7 +32,7 @@ from interlingua import (
 )
 from interlingua.cli.failures import CommandError
 from interlingua.cli.fetching import MODELS, Wheel, fetch
-from interlingua.client.local import find_model, local_models, servers
+from interlingua.client.local import Ability, find_model, loaded, local_models, servers
 from live.tiny_model import ANSWER, write_model
 
 SENTENCE = "".join(ANSWER)
@@ -74,6 +74,14 @@ def test_a_file_answers_in_each_protocol(provider: str, tiny: Path) -> None:
         assert result.content == (TextBlock("5"),)
         assert session.cost_usd == 0.0
     assert servers._servers == {}  # the last user has gone
+
+
+@needs_llama
+def test_a_loaded_model_says_what_room_it_has_and_whether_it_knows_tools(tiny: Path) -> None:
+    with loaded(str(tiny), {"threads": 1, "context": 512}, {}) as ability:
+        assert ability == Ability(512, tools=True)
+        assert servers._servers
+    assert servers._servers == {}
 
 
 @needs_llama

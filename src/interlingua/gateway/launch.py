@@ -15,18 +15,21 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Generator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from types import FrameType
 from typing import Any
 
+from ..client.local import Ability, loaded
+from ..models.providers import IN_PROCESS, PROVIDERS
 from .clients import CLIENTS, Client
 from .config import Route, Settings, Snapshot, StartError
-from .receipts import Receipt
+from .pointing import environment_of, fitted, shortcomings, trusted
 from .serve import filled, prepare, server_module
 from .state import State
+from .used import counting
 
-__all__ = ["add_arguments", "environment_of", "hand_on", "run", "summary"]
+__all__ = ["add_arguments", "hand_on", "run"]
 
 NOT_FOUND = 127
 """The exit code of a shell for a program that is not there."""
@@ -65,32 +68,50 @@ def run(arguments: argparse.Namespace) -> int:
     state = State(Snapshot(settings=settings, routes={"*": Route(arguments.model)}))
     key = prepare(state)
     assert key is not None
-    with server.in_background(state) as base, tempfile.TemporaryDirectory(prefix="interlingua-") as folder:
-        code = _run(program, client, arguments, base, key, folder)
-    receipts = state.priced()
-    sys.stderr.write(json.dumps(totals(receipts)) + "\n" if arguments.json else summary(receipts))
+    total = counting(state)
+    with ExitStack() as stack:
+        ability = stack.enter_context(loading(state, arguments.model))
+        for sentence in shortcomings(client, arguments.model, ability):
+            sys.stderr.write(f"interlingua launch: {sentence}\n")
+        more = {**fitted(client, ability), **trusted(client, Path.cwd(), Path.home())}
+        base = stack.enter_context(server.in_background(state))
+        folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="interlingua-"))
+        code = _run(program, client, arguments, base, key, folder, more)
+    used = total()
+    sys.stderr.write(json.dumps(used.totals()) + "\n" if arguments.json else used.summary())
     return code
 
 
-def _run(program: str, client: Client, arguments: argparse.Namespace, base: str, key: str, folder: str) -> int:
+@contextmanager
+def loading(state: State, model: str) -> Generator[Ability | None]:
+    """What a model that runs in this process can do; None for others. It is loaded now, not with the first request."""
+    id, name = state.manager.locate(model)
+    provider = PROVIDERS.get(id)
+    if provider is None or not provider.base_url.startswith(IN_PROCESS):
+        yield None
+        return
+    with loaded(name, state.manager.get_config(id).options, os.environ) as ability:
+        yield ability
+
+
+def _run(
+    program: str,
+    client: Client,
+    arguments: argparse.Namespace,
+    base: str,
+    key: str,
+    folder: str,
+    more: Mapping[str, str],
+) -> int:
     for name, text in client.files.items():
         file = Path(folder) / name
         file.parent.mkdir(exist_ok=True)
         file.write_text(filled(text, base, key, arguments.model, folder), encoding="utf-8")
     own = [filled(word, base, key, arguments.model, folder) for word in client.arguments]
-    environment = environment_of(client, os.environ, base, key, arguments.model, folder)
+    environment = environment_of(client, {**more, **os.environ}, base, key, arguments.model, folder)
     with subprocess.Popen([program, *own, *arguments.handed_on], env=environment) as process, _signals_to(process):
         code = process.wait()
     return 128 - code if code < 0 else code
-
-
-def environment_of(
-    client: Client, environment: Mapping[str, str], base: str, key: str, model: str, folder: str
-) -> dict[str, str]:
-    """The client's environment: the user's, without what leads elsewhere, and with what leads here."""
-    kept = {name: value for name, value in environment.items() if name not in client.without}
-    told = {**client.quiet, **client.variables}
-    return {**kept, **{name: filled(value, base, key, model, folder) for name, value in told.items()}}
 
 
 @contextmanager
@@ -109,34 +130,3 @@ def _signals_to(process: subprocess.Popen[Any]) -> Generator[None]:
     finally:
         signal.signal(signal.SIGINT, before[0])
         signal.signal(signal.SIGTERM, before[1])
-
-
-# ------------------------------------------------------------------------------------------------------- what was used
-
-
-def totals(receipts: Sequence[Receipt]) -> dict[str, Any]:
-    """The sums of all calls. The cost is None where a call has no known price."""
-    used = [receipt.usage for receipt in receipts if receipt.usage is not None]
-    costs = [receipt.cost_usd for receipt in receipts if receipt.usage is not None]
-    lost = {loss.reason for receipt in receipts for loss in receipt.losses if loss.weight != "form"}
-    return {
-        "requests": len(receipts),
-        "failed": sum(receipt.status != 200 for receipt in receipts),
-        "input_tokens": sum(usage.total_input_tokens for usage in used),
-        "output_tokens": sum(usage.output_tokens for usage in used),
-        "cost_usd": None if None in costs else sum(cost for cost in costs if cost is not None),
-        "losses": sorted(lost),
-    }
-
-
-def summary(receipts: Sequence[Receipt]) -> str:
-    """The same for people."""
-    sums = totals(receipts)
-    cost = "price unknown" if sums["cost_usd"] is None else f"${sums['cost_usd']:.4f}"
-    failed = f", {sums['failed']} failed" if sums["failed"] else ""
-    tokens = f"{sums['input_tokens']:,} tokens in, {sums['output_tokens']:,} out"
-    lines = [
-        f"{sums['requests']} requests{failed}; {tokens}; {cost}",
-        *(f"  lost: {reason}" for reason in sums["losses"][:10]),
-    ]
-    return "\n".join(lines) + "\n"

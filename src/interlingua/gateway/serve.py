@@ -124,8 +124,8 @@ def table(base: str, key: str | None) -> str:
     if key is not None:
         lines += [f"key: {key}   (made for this run, and shown only here)", ""]
     for client in CLIENTS.values():
-        if any("{folder}" in value for value in client.variables.values()):
-            continue  # needs a file of its own: `interlingua launch` writes it
+        if any("{folder}" in value or "\n" in value for value in client.variables.values()):
+            continue  # needs a configuration of its own: `interlingua launch` writes it
         values = {name: filled(value, base, shown, "NAME", "") for name, value in client.variables.items()}
         lines.append(f"{client.title:<12} {' '.join(f'{name}={value}' for name, value in values.items())}")
     lines += [

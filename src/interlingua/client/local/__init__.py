@@ -5,14 +5,17 @@ sent, so that everything above it is as for a server elsewhere: ``local:`` speak
 OpenAI Responses, ``local-anthropic:`` Anthropic Messages.
 """
 
+from .ability import Ability, loaded
 from .finding import LocalModel, find_model, local_models, models_folder
 from .transport import AsyncLocalTransport, LocalTransport
 
 __all__ = [
+    "Ability",
     "AsyncLocalTransport",
     "LocalModel",
     "LocalTransport",
     "find_model",
+    "loaded",
     "local_models",
     "models_folder",
 ]

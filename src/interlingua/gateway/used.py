@@ -1,0 +1,73 @@
+"""What a client used: the sums of its calls, as JSON and for people."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from .receipts import Receipt, Receipts
+from .state import State
+
+__all__ = ["Used", "counting"]
+
+SHOWN = 10
+"""How many losses are told to people."""
+
+
+class Used:
+    """Sums of calls whose costs were looked up."""
+
+    def __init__(self) -> None:
+        self.requests = self.failed = self.input_tokens = self.output_tokens = 0
+        self.uncounted = 0
+        """Answers whose provider did not say what they used: Chat does so only if the client asks."""
+        self.cost_usd: float | None = 0.0
+        """None where a call has no known price."""
+        self.losses: set[str] = set()
+
+    def add(self, receipt: Receipt) -> None:
+        """Count a call."""
+        self.requests += 1
+        self.failed += receipt.status != 200
+        self.losses.update(loss.reason for loss in receipt.losses if loss.weight != "form")
+        if receipt.usage is None:
+            self.uncounted += receipt.status == 200
+            return
+        self.input_tokens += receipt.usage.total_input_tokens
+        self.output_tokens += receipt.usage.output_tokens
+        cost = receipt.cost_usd
+        self.cost_usd = None if self.cost_usd is None or cost is None else self.cost_usd + cost
+
+    def totals(self) -> dict[str, Any]:
+        """For programs."""
+        return {**vars(self), "losses": sorted(self.losses)}
+
+    def summary(self) -> str:
+        """For people."""
+        cost = "price unknown" if self.cost_usd is None else f"${self.cost_usd:.4f}"
+        failed = f", {self.failed} failed" if self.failed else ""
+        calls = "1 request" if self.requests == 1 else f"{self.requests:,} requests"
+        without = f", without {self.uncounted} whose usage was not told" if self.uncounted else ""
+        lines = [
+            f"{calls}{failed}; {self.input_tokens:,} tokens in, {self.output_tokens:,} out; {cost}{without}",
+            *(f"  lost: {reason}" for reason in sorted(self.losses)[:SHOWN]),
+        ]
+        more = len(self.losses) - SHOWN
+        return "\n".join([*lines, *([f"  and {more} more; --json tells all"] if more > 0 else [])]) + "\n"
+
+
+def counting(state: State) -> Callable[[], Used]:
+    """Count all calls of a gateway: receipts are kept for an hour, and a client may run for days. Called at the end."""
+    used = Used()
+
+    def forget(receipt: Receipt) -> None:
+        state.price(receipt)
+        used.add(receipt)
+
+    def total() -> Used:
+        for receipt in state.priced():
+            used.add(receipt)
+        return used
+
+    state.receipts = Receipts(state.clock, forget)
+    return total
