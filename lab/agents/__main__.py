@@ -59,17 +59,19 @@ def chosen(words: list[str]) -> list[Cell]:
 def run_all(cells: list[Cell], programs: dict[str, Path], place: Path, limit: float) -> int:
     """Run each in turn. Returns how many failed."""
     llama = programs.get("llama.cpp") if any(cell.upstream == "llama.cpp" for cell in cells) else None
-    failed = 0
+    failed, node = 0, programs.get("node")
+    versions = {name: version_of(programs[name], node) for name in {AGENTS[cell.agent].client for cell in cells}}
     (place / "runs").mkdir(exist_ok=True)
     with upstreams(SHARED, place, llama) as served:
         for cell in cells:
             client = AGENTS[cell.agent].client
             if cell.upstream == "llama.cpp" and llama is None:
                 continue
-            seen = run(cell, programs[client], served, place / "runs" / cell.label, limit)
+            path = [programs[client].parent, *([node.parent] if node else [])]
+            seen = run(cell, programs[client], path, served, place / "runs" / cell.label, limit)
             passed, what = verdict(cell, seen)
             failed += not passed
-            append(place / "results.jsonl", Result(cell, passed, what, version_of(client, place / "programs"), seen))
+            append(place / "results.jsonl", Result(cell, passed, what, versions[client], seen))
             print(f"{'pass' if passed else 'FAIL'}  {cell.label}: {what} ({seen.seconds} s)", flush=True)
     return failed
 

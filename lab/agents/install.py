@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-import json
+import os
+import re
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 from .rows import PACKAGES, Package
@@ -12,6 +14,7 @@ from .rows import PACKAGES, Package
 __all__ = ["install", "version_of"]
 
 SECONDS = 600
+NPM = "lib/node_modules/npm/bin/npm-cli.js"
 
 
 def install(place: Path) -> dict[str, Path]:
@@ -29,19 +32,26 @@ def install(place: Path) -> dict[str, Path]:
     return found
 
 
-def _run(command: list[str], folder: Path) -> str:
+def _run(command: list[str], folder: Path, environment: dict[str, str] | None = None) -> str:
     """Why a command failed, in its own last words."""
     try:
-        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=SECONDS, check=False)
+        done = subprocess.run(
+            command, cwd=folder, env=environment, capture_output=True, text=True, timeout=SECONDS, check=False
+        )
     except (OSError, subprocess.TimeoutExpired) as error:
         return str(error)
     return " ".join((done.stderr or done.stdout).strip().splitlines()[-3:])
 
 
 def _npm(package: Package, folder: Path) -> str:
+    """With a Node of its own, if it could be brought: npm chooses the newest version that runs with the Node it has."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "package.json").write_text('{"private": true}')
-    return _run(["npm", "install", "--no-audit", "--no-fund", "--no-update-notifier", package.name], folder)
+    node = folder.parent / "node" / PACKAGES["node"].program
+    npm = [str(node), str(node.parents[1] / NPM)] if node.exists() else ["npm"]
+    environment = {**os.environ, "PATH": f"{node.parent}:{os.environ['PATH']}"}
+    command = [*npm, "install", "--no-audit", "--no-fund", "--no-update-notifier", package.name]
+    return _run(command, folder, environment)
 
 
 def _pip(package: Package, folder: Path) -> str:
@@ -53,12 +63,13 @@ def _pip(package: Package, folder: Path) -> str:
 WAYS = {"npm": _npm, "pip": _pip}
 
 
-def version_of(name: str, place: Path) -> str:
-    """The installed version."""
-    package = PACKAGES[name]
-    if package.registry == "npm":
-        told: str = json.loads((place / name / "node_modules" / package.name / "package.json").read_text())["version"]
-        return told
-    first = package.name.split()[0].replace("-", "_")
-    found = next((place / name).glob(f"lib/python*/site-packages/{first}-*.dist-info"))
-    return found.name.removeprefix(f"{first}-").removesuffix(".dist-info")
+def version_of(program: Path, node: Path | None) -> str:
+    """What a program says that it is."""
+    path = ":".join(str(place) for place in (program.parent, node and node.parent, "/usr/bin", "/bin") if place)
+    with tempfile.TemporaryDirectory() as home:
+        environment = {"HOME": home, "PATH": path}
+        told = subprocess.run(
+            [str(program), "--version"], env=environment, capture_output=True, text=True, timeout=SECONDS, check=False
+        )
+    found = re.search(r"\d+(\.\d+)+", told.stdout)
+    return found[0] if found else "unknown"

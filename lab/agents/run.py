@@ -46,8 +46,8 @@ class Seen(Struct, frozen=True):
     """How many seconds it had."""
 
 
-def run(cell: Cell, program: Path, served: dict[str, str], place: Path, limit: float) -> Seen:
-    """Run an agent once. ``place`` is a new folder."""
+def run(cell: Cell, program: Path, path: list[Path], served: dict[str, str], place: Path, limit: float) -> Seen:
+    """Run an agent once. ``place`` is a new folder, ``path`` where its programs are looked for first."""
     captured = place.parents[1] / "captured" / place.name
     for old in (place, captured):
         shutil.rmtree(old, ignore_errors=True)
@@ -56,7 +56,7 @@ def run(cell: Cell, program: Path, served: dict[str, str], place: Path, limit: f
     project = place / "project"
     (project / "README.md").write_text("# demo\n")
     agent = AGENTS[cell.agent]
-    home = {**PLAIN, "HOME": str(place / "home"), "PATH": f"{program.parent}:{PLAIN['PATH']}"}
+    home = {**PLAIN, "HOME": str(place / "home"), "PATH": ":".join([*map(str, path), PLAIN["PATH"]])}
     subprocess.run(["git", "init", "-q"], cwd=project, env=home, check=True)
     with gateway(cell, served, place) as (base, key):
         command, environment = _prepared(agent, program, home, base, key, place / "folder")

@@ -27,6 +27,8 @@ KEPT_BY_SERVER = frozenset(
 )
 # Residue of a block that says nothing to a model: names that a server gave, and the state of an item.
 LABELS = frozenset(("id", "status", "index", "item"))
+# Residue of an answer that is neither said by the model nor to it: notes of the server about its own work.
+NOTES = frozenset(("created", "system_fingerprint", "timings"))
 # Parameters and residue that say what their absence says.
 DEFAULTS: Wire = {
     "n": 1,
@@ -175,6 +177,8 @@ def _weight(key: str, value: Json, *, whole: bool) -> LossWeight:
     """``whole``: the residue is a request's or a response's own, not a block's."""
     if whole and key in KEPT_BY_SERVER:
         return "state"
+    if whole and key in NOTES:
+        return "form"
     if is_object(value) and value:
         return "form" if all(_weight(k, v, whole=whole) == "form" for k, v in value.items()) else "content"
     by_default = key in DEFAULTS and value == DEFAULTS[key]
