@@ -77,6 +77,8 @@ FAULTS = {
     "parallel":      Fault(title="two calls at once", script="par", calls=2, must_finish=True),
     "thinking":      Fault(title="thinking before the call and the text", script="think", must_finish=True),
     "crlf":          Fault(title="CRLF as ends of lines", script="crlf", must_finish=True),
+    "slow":          Fault(title="a second and a half between events, in which the gateway sends what clients skip",
+                           script="slow:1500", must_finish=True),
     "overflow":      Fault(title="the first request is too long for the model", script="ctxat:1"),
     "danger":        Fault(title="a script is cut after its first line, which alone would do something",
                            script="danger,cut:3", unfinished=True, only=(("codex, namespaces", "chat"),)),

@@ -13,6 +13,8 @@ SSE, NDJSON = "text/event-stream", "application/x-ndjson"
 FRAMES = "application/vnd.amazon.eventstream"
 PING = b'event: ping\ndata: {"type": "ping"}\n\n'
 COMMENT = b": keep-alive\n\n"
+BLANK = b"\n\n"
+"""Google's SDK for JavaScript, and so Gemini CLI, bears only blanks before `data:`; a comment breaks its stream."""
 
 
 class Served(Struct, frozen=True):
@@ -36,7 +38,7 @@ SERVED: dict[str, Served] = {
     "anthropic-messages": Served(SSE,    PING,    "request-id",       "msg_"),
     "openai-chat":        Served(SSE,    COMMENT, "x-request-id",     "chatcmpl-", "created"),
     "openai-responses":   Served(SSE,    COMMENT, "x-request-id",     "resp_",     "created_at"),
-    "gemini":             Served(SSE,    COMMENT, "x-request-id",     ""),
+    "gemini":             Served(SSE,    BLANK,   "x-request-id",     ""),
     "ollama":             Served(NDJSON, b"",     "x-request-id",     ""),
     "bedrock-converse":   Served(FRAMES, b"",     "x-amzn-requestid", ""),
 }
