@@ -55,6 +55,10 @@ def test_the_scripted_provider_says_the_usage_of_a_chat_stream_if_asked(options:
     assert (b'"usage":{' in said, b'"choices":[]' in said) == (options == {"include_usage": True},) * 2
 
 
+def test_the_scripted_provider_has_no_list_of_files_and_says_so() -> None:
+    assert respond(Script(), "/v1/files", {}, b"").status == 404
+
+
 def test_an_unknown_provider_names_the_known_ones() -> None:
     with pytest.raises(NotConfigured, match=r"anthropic.*openai"):
         connect("nobody:m")

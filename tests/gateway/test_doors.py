@@ -131,6 +131,28 @@ def test_the_sdks_list_models_and_look_one_up() -> None:
         client.close()
 
 
+def test_a_list_is_read_in_pages_by_who_asks_so() -> None:
+    snapshot = Snapshot(routes={f"claude-{number}": Route(f"openai-chat:{MODEL}") for number in range(5)})
+    names = list(snapshot.routes)
+    with served(snapshot=snapshot) as (running, _):
+        with anthropic.Anthropic(api_key="k", base_url=running.url) as client:
+            page = client.models.list(limit=2)
+            assert ([model.id for model in page.data], page.has_more) == (names[:2], True)
+            assert [model.id for model in page] == names
+        options = genai.types.HttpOptions(base_url=running.url)
+        client = genai.Client(api_key="k", vertexai=False, http_options=options)
+        pager = client.models.list(config={"page_size": 2})
+        assert len(pager.page) == 2
+        assert [model.name for model in pager] == [f"models/{name}" for name in names]
+        client.close()
+        first = fetch(running.url, "/inference-profiles?maxResults=4").json()
+        rest = fetch(running.url, f"/inference-profiles?maxResults=4&nextToken={first['nextToken']}").json()
+        assert [len(got["inferenceProfileSummaries"]) for got in (first, rest)] == [4, 1]
+        assert "nextToken" not in rest
+        odd = fetch(running.url, "/v1/models?limit=-1&after_id=nobody", anthropic_version="2023-06-01").json()
+        assert (len(odd["data"]), odd["has_more"]) == (5, False)
+
+
 def test_a_key_sees_what_it_may_use() -> None:
     keys = (Key(name="narrow", sha256=hash_key("narrow"), models=("claude-*",)),)
     snapshot = Snapshot(routes=LISTED.routes, keys=keys)

@@ -113,9 +113,10 @@ class Passed(Struct, frozen=True):
 
 # fmt: off
 PASSED = (
-    Passed(ANTHROPIC, "/v1",     ("messages/batches", "files", "skills")),
+    Passed(ANTHROPIC, "/v1",     ("messages/batches", "files", "skills", "complete")),
     Passed(CHAT,      "/v1",     ("files", "uploads", "batches", "images", "audio", "videos", "embeddings",
-                                  "moderations", "completions", "vector_stores", "responses", "conversations")),
+                                  "moderations", "completions", "vector_stores", "responses", "conversations",
+                                  "chat/completions", "fine_tuning", "evals", "containers", "assistants", "threads")),
     Passed(GEMINI,    "/v1beta", ("files", "cachedContents", "batches", "fileSearchStores")),
     Passed(OLLAMA,    "/api",    ("embed", "embeddings")),
 )

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
+from urllib.parse import parse_qsl
 
 from msgspec import Struct
 
@@ -20,6 +22,7 @@ DETAILS: dict[str, Json] = {
     "parameter_size": "",
     "quantization_level": "",
 }
+COUNT = re.compile("[1-9][0-9]{0,5}")
 CODEX = "client_version="
 """Codex names its version in the query of this one endpoint."""
 
@@ -78,6 +81,24 @@ def _anthropic_list(models: list[dict[str, Json]]) -> dict[str, Json]:
     return {"data": models, "has_more": False, **ends}
 
 
+class Paging(Struct, frozen=True):
+    """How a client asks for a part of the list: the keys of its query, and what tells it that there is more."""
+
+    size: str
+    after: str
+    """The key that has the name of the last model of the page before."""
+    more: Callable[[str], dict[str, Json]]
+
+    def page(self, models: Sequence[Listed], query: str) -> tuple[Sequence[Listed], dict[str, Json]]:
+        """The part that is asked for, and what is said beside it."""
+        asked = dict(parse_qsl(query))
+        names = [model.name for model in models]
+        start = names.index(asked[self.after]) + 1 if asked.get(self.after) in names else 0
+        size = asked.get(self.size, "")
+        end = start + int(size) if COUNT.fullmatch(size) else len(models)
+        return models[start:end], self.more(names[end - 1]) if end < len(models) else {}
+
+
 class ListForm(Struct, frozen=True):
     """How one model is written, and all of them."""
 
@@ -85,25 +106,38 @@ class ListForm(Struct, frozen=True):
     models: Callable[[list[dict[str, Json]]], dict[str, Json]]
     shown: Callable[[Listed], dict[str, Json]] | None = None
     """How one is written to who asks for it alone, where that is another form."""
+    paging: Paging | None = None
 
 
 LISTS: dict[str, ListForm] = {
-    "anthropic-messages": ListForm(_anthropic, _anthropic_list),
+    "anthropic-messages": ListForm(
+        _anthropic, _anthropic_list, paging=Paging("limit", "after_id", lambda last: {"has_more": True})
+    ),
     "openai-chat": ListForm(_openai, lambda models: {"object": "list", "data": models}),
-    "gemini": ListForm(_gemini, lambda models: {"models": models}),
+    "gemini": ListForm(
+        _gemini,
+        lambda models: {"models": models},
+        paging=Paging("pageSize", "pageToken", lambda last: {"nextPageToken": last}),
+    ),
     "ollama": ListForm(_ollama, lambda models: {"models": models}, _ollama_shown),
-    "bedrock-converse": ListForm(_bedrock, lambda models: {"inferenceProfileSummaries": models}),
+    "bedrock-converse": ListForm(
+        _bedrock,
+        lambda models: {"inferenceProfileSummaries": models},
+        paging=Paging("maxResults", "nextToken", lambda last: {"nextToken": last}),
+    ),
 }
 """How each dialect lists models."""
 LISTS["openai-responses"] = LISTS["openai-chat"]
 
 
 def write_models(models: Sequence[Listed], dialect: str, query: str = "") -> dict[str, Json]:
-    """The list of models as the dialect's own clients read it. Codex, known by its query, keeps a list of its own."""
+    """The list of models as the dialect's own clients read it, or the page that the query asks for. Codex, known by its
+    query, keeps a list of its own."""
     if CODEX in query and dialect.startswith("openai"):
         return {"models": []}
     form = LISTS[dialect]
-    return form.models([form.model(model) for model in models])
+    page, more = (models, {}) if form.paging is None else form.paging.page(models, query)
+    return {**form.models([form.model(model) for model in page]), **more}
 
 
 def write_model(model: Listed, dialect: str) -> dict[str, Json]:

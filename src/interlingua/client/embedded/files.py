@@ -40,7 +40,8 @@ def answer_file(script: Script, path: str, headers: Mapping[str, str], body: byt
     if found is None:
         return None
     told = {name.lower(): value for name, value in headers.items()}
-    return Answer(200, JSON, [msgspec.json.encode(found(script, path, _parts(told.get("content-type", ""), body)))])
+    answer = found(script, path, _parts(told.get("content-type", ""), body))
+    return None if answer is None else Answer(200, JSON, [msgspec.json.encode(answer)])
 
 
 def _parts(content_type: str, body: bytes) -> list[_Part]:
@@ -62,7 +63,9 @@ def _store(script: Script, name: str, media_type: str, data: bytes, fields: dict
 
 def _form(script: Script, path: str, parts: list[_Part]) -> Json:
     """OpenAI and Anthropic, told apart by the field that only one has."""
-    file = next(part for part in parts if part.named("filename") is not None)
+    file = next((part for part in parts if part.named("filename") is not None), None)
+    if file is None:  # a list of files, which is not kept
+        return None
     fields = {part.named("name") or "": part.data.decode() for part in parts if part is not file}
     id = _store(script, file.named("filename") or "", file.media_type, file.data, fields)
     size, name = len(file.data), file.named("filename")
