@@ -8,21 +8,25 @@ import pickle
 import socket
 import ssl
 import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from aiohttp import ClientOSError
 
 from client.loopback import Loopback, answer, hear, make_certificate
 from client.support import CANARY, ask
 from interlingua import (
     AdapterConfig,
+    AdapterError,
     NetworkError,
     NotConfigured,
     ProviderManager,
     connect,
     connect_sync,
 )
+from interlingua.client.transport import aio, blocking
 from interlingua.client.transport.network import network_settings
 from interlingua.client.transport.proxies import Proxies
 
@@ -264,6 +268,16 @@ def test_a_certificate_to_show(kind: str, certificates: Certificates, tmp_path: 
         shown = {"client_cert": certificates.client, "client_key": certificates.client_key}
         assert call(kind, f"{server.url}/v1", **trusted, **shown) == "hello"
         assert call(kind, f"{server.url}/v1", **trusted, client_cert=str(both)) == "hello"
+
+
+@pytest.mark.parametrize("failure", [aio.failure, blocking.failure])
+def test_a_server_that_asks_for_a_certificate_says_so(failure: Callable[[BaseException, str], AdapterError]) -> None:
+    """If its alert is read, which a reset of the connection may prevent."""
+    alert = "[SSL: TLSV13_ALERT_CERTIFICATE_REQUIRED] tlsv13 alert certificate required (_ssl.c:2559)"
+    for kind in (ssl.SSLError, ClientOSError):
+        told = failure(kind(1, alert), "a.test")
+        assert str(told) == "a.test: the server asks for a certificate; give AdapterConfig(client_cert=...)"
+        assert not told.retryable
 
 
 # fmt: off

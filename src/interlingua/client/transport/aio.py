@@ -16,7 +16,7 @@ from yarl import URL
 
 from ...errors import AdapterError, NetworkError, RequestTimeoutError
 from ..http import HttpRequest, Timeouts
-from .base import DRAIN_SECONDS, SLOWEST, certificate_error, no_url
+from .base import DRAIN_SECONDS, SLOWEST, certificate_asked, certificate_error, is_asked_for_certificate, no_url
 from .compression import ACCEPTED, Decompressor, decompressor_for
 from .direct import BUFFER, LONGEST, Answer, Head, goes_direct, send_directly, wire_of, write_head
 from .pool import Pool
@@ -54,6 +54,8 @@ def failure(error: BaseException, host: str) -> AdapterError:
     cause = getattr(error, "certificate_error", None)
     if isinstance(cause, SSLCertVerificationError):
         return certificate_error(host, cause)
+    if is_asked_for_certificate(error):
+        return certificate_asked(host)
     for kind, ours, what in FAILURES:
         if isinstance(error, kind):
             return ours(f"{host}: {what} ({type(error).__name__})")

@@ -20,7 +20,9 @@ __all__ = [
     "AsyncTransport",
     "Reply",
     "Transport",
+    "certificate_asked",
     "certificate_error",
+    "is_asked_for_certificate",
     "no_url",
 ]
 
@@ -115,6 +117,18 @@ def certificate_error(host: str, error: SSLCertVerificationError) -> NetworkErro
     why = error.verify_message or str(error.reason)
     advice = "if you trust it, give AdapterConfig(ca_bundle=...), or set SSL_CERT_FILE in the environment"
     return NetworkError(f"{host}: its certificate was not accepted: {why}; {advice}", retryable=False)
+
+
+def is_asked_for_certificate(error: BaseException) -> bool:
+    """Whether the server broke the connection because the client showed no certificate."""
+    return "ALERT_CERTIFICATE_REQUIRED" in str(error)
+
+
+def certificate_asked(host: str) -> NetworkError:
+    """The error for a server that wants to see a certificate of the client's."""
+    return NetworkError(
+        f"{host}: the server asks for a certificate; give AdapterConfig(client_cert=...)", retryable=False
+    )
 
 
 def no_url() -> NetworkError:

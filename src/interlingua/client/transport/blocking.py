@@ -16,7 +16,7 @@ from urllib.parse import SplitResult, unquote, urlsplit
 from ...errors import AdapterError, NetworkError, RequestTimeoutError
 from ..deadline import Deadline
 from ..http import HttpRequest, Timeouts
-from .base import DRAIN_SECONDS, Abort, certificate_error, no_url
+from .base import DRAIN_SECONDS, Abort, certificate_asked, certificate_error, is_asked_for_certificate, no_url
 from .compression import decompressor_for
 from .connection import Answer, Connection
 from .proxies import Proxies
@@ -44,6 +44,8 @@ def failure(error: BaseException, host: str) -> AdapterError:
     """Our error for one of the library's. Its own text is left out, because it may contain headers."""
     if isinstance(error, ssl.SSLCertVerificationError):
         return certificate_error(host, error)
+    if is_asked_for_certificate(error):
+        return certificate_asked(host)
     for kind, ours, what in FAILURES:
         if isinstance(error, kind):
             return ours(f"{host}: {what} ({type(error).__name__})")
