@@ -26,10 +26,13 @@ from interlingua import (
     ToolUseBlock,
     validate_tool_results,
 )
+from interlingua.agent.routing.steps import Steps
 from interlingua.agent.session import Session, SyncSession
+from interlingua.agent.session.history import History
 from interlingua.agent.session.saved import Saved
+from interlingua.agent.session.turns import Turn
 from interlingua.agent.tools import tool
-from interlingua.client.embedded import Script, Step
+from interlingua.client.embedded import Script, Step, call
 from session.scenes import scripted
 
 DESTRUCTIVE = ToolAnnotations(destructive=True)
@@ -143,10 +146,10 @@ class World:
         results = [block for m in session.messages for block in m.content if type(block) is ToolResultBlock]
         told = {result.tool_use_id: result for result in results}
         for message in session.messages:
-            for call in message.content:
-                if type(call) is ToolUseBlock:
-                    text = told[call.id].content[0].text  # type: ignore[union-attr]
-                    self.check_call(call.name, message.metadata["calls"][call.id]["state"], text, causes, hung)
+            for made in message.content:
+                if type(made) is ToolUseBlock:
+                    text = told[made.id].content[0].text  # type: ignore[union-attr]
+                    self.check_call(made.name, message.metadata["calls"][made.id]["state"], text, causes, hung)
         assert len(results) == len(told)
         assert self.store.saved is None or list(self.store.saved.messages) == list(session.messages)
 
@@ -426,3 +429,56 @@ def test_a_session_that_blocks_is_cut_at_every_step(act: str, monkeypatch: pytes
         if not cut:
             break
     assert len(made) > 10
+
+
+# ------------------------------------------------------------------------------- signals that come where nobody waits
+
+
+def interrupted_once(owner: Any, name: str, monkeypatch: pytest.MonkeyPatch, *, after: bool = False) -> None:
+    """The first call of this method is interrupted, as a signal may interrupt any line."""
+    usual, told = getattr(owner, name), []
+
+    def interrupted(*given: Any) -> Any:
+        if told:
+            return usual(*given)
+        told.append(name)
+        if after:
+            usual(*given)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(owner, name, interrupted)
+
+
+@pytest.mark.parametrize(
+    ("owner", "name", "after"),
+    [(History, "conclude", False), (History, "mark", False), (History, "mark", True), (Turn, "_conclude", False)],
+)
+def test_results_are_kept_though_writing_them_is_interrupted(
+    owner: Any, name: str, after: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ran: list[int] = []
+
+    def pay(amount: int) -> str:
+        """Pay."""
+        ran.append(amount)
+        return f"paid {amount}"
+
+    session = SyncSession("embedded:", [pay], script=[call("pay", amount=7), "done"])
+    interrupted_once(owner, name, monkeypatch, after=after)
+    with pytest.raises(KeyboardInterrupt):
+        session.run("pay!")
+    (result,) = session.messages[2].content
+    assert isinstance(result, ToolResultBlock)
+    assert result.content == (TextBlock("paid 7"),)
+    assert session.run().text == "done"
+    assert ran == [7]
+
+
+def test_a_turn_that_is_interrupted_before_it_begins_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    session = SyncSession("embedded:", script=["one", "two"])
+    session.send("first")
+    interrupted_once(Steps, "reply", monkeypatch)
+    with pytest.raises(KeyboardInterrupt):
+        session.send("second")
+    assert session.send("third").text == "two"
+    assert [message.text for message in session.messages] == ["first", "one", "third", "two"]

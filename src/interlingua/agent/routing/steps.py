@@ -124,17 +124,21 @@ async def stream_steps(
 
 def run_steps_sync(steps: Steps[R], perform: Callable[[Any], Any] | None = None) -> R:
     """As ``run_steps``, blocking."""
-    while (command := steps.command) is not None:
-        try:
-            if isinstance(command, CallModel):
-                value = _client_of(command).complete(command.request, budget=command.budget)
+    try:
+        while (command := steps.command) is not None:
+            try:
+                if isinstance(command, CallModel):
+                    value = _client_of(command).complete(command.request, budget=command.budget)
+                else:
+                    assert perform is not None
+                    value = perform(command)
+            except BaseException as error:  # noqa: BLE001
+                steps.fail(error)
             else:
-                assert perform is not None
-                value = perform(command)
-        except BaseException as error:  # noqa: BLE001
-            steps.fail(error)
-        else:
-            steps.reply(value)
+                steps.reply(value)
+    finally:
+        if steps.command is not None:  # a signal interrupted it between two commands
+            steps.close()
     return cast("R", steps.result)
 
 

@@ -7,6 +7,7 @@ import logging
 import os
 import time
 from collections.abc import Iterable, Mapping, Sequence
+from threading import get_ident
 from typing import Any, TypeVar, Unpack
 
 import msgspec
@@ -298,7 +299,12 @@ class Conversation(Settings):
 
     def check_idle(self) -> None:
         """Raise if a turn is running."""
-        if self._turn is not None and not self._turn.over and not self._close_dropped_stream():
+        turn = self._turn
+        if turn is not None and not turn.begun and turn.thread == get_ident():  # interrupted before its first step
+            turn.begun = turn.over = True
+            self.take_back(turn.before)
+            self.failed_question = turn.question
+        if turn is not None and not turn.over and not self._close_dropped_stream():
             raise InvalidRequestError(STILL_RUNNING.format("with" if self.blocking else "async with"))
 
     def _close_dropped_stream(self) -> bool:

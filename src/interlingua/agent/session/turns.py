@@ -7,6 +7,7 @@ the session performs them and sends the results back.
 from __future__ import annotations
 
 from collections.abc import Container, Generator, Sequence
+from threading import get_ident
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
@@ -84,6 +85,8 @@ class Turn:
     _cost: float | None = None
     _announcer: Announcer | None = None
     _error: BaseException | None = None
+    _batch: Batch | None = None
+    """Tools of which the history does not say yet what they came to."""
 
     def __init__(
         self,
@@ -101,7 +104,8 @@ class Turn:
         self.request_id = ""
         """Of the call that is made now; each has its own."""
         self.report = Report()
-        self.cancelled = self.over = False
+        self.cancelled = self.begun = self.over = False
+        self.thread = get_ident()
 
     def steps(self) -> Steps:
         """The whole turn. If it fails before anything came of it, the history is as it was before; not if the caller
@@ -109,6 +113,7 @@ class Turn:
 
         If the user's message cannot be stored, no model is called.
         """
+        self.begun = True
         conversation, response = self.conversation, Response((), CANCELLED)
         bus = conversation.manager.bus
         if bus.listeners:
@@ -158,6 +163,8 @@ class Turn:
         history = self.conversation.history
         is_cancelled = isinstance(error, CancelledError) or not isinstance(error, AdapterError)
         self.report.stop("cancelled" if is_cancelled else "failed", cause_of(error))
+        if self._batch is not None:  # interrupted while its results were written
+            history.conclude(self._batch, cause_of(error))
         if is_cancelled and history.open_calls and self._runs_open_calls():
             history.answer([], cause_of(error))
         if isinstance(error, StoreError) and error.response is None and response.content:
@@ -237,7 +244,7 @@ class Turn:
         return self.loop and all(history.entry(call.id) for call in history.open_calls)
 
     def _run_tools(self, calls: tuple[ToolUseBlock, ...]) -> Generator[RunTools | Tell, None, None]:
-        batch = self.conversation.batch(calls)
+        batch = self._batch = self.conversation.batch(calls)
         batch.time = self.allowance.time_left
         if self._announcer is not None:
             batch.observer = self._announcer.tool
@@ -254,6 +261,7 @@ class Turn:
 
     def _conclude(self, batch: Batch, cause: str) -> None:
         self.conversation.history.conclude(batch, cause)
+        self._batch = None
         if batch.observer is not None:
             for event in batch.untold():
                 batch.observer(event)

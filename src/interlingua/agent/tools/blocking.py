@@ -58,7 +58,8 @@ def iterate_blocking(values: AsyncGenerator[T, None]) -> Generator[T, None, None
             while (value := loop.run(_next(values))) is not None:
                 yield value
         finally:
-            loop.run(values.aclose())
+            if not getattr(values, "ag_running", False):  # else the loop was interrupted, and ends them
+                loop.run(values.aclose())
 
 
 async def _next(values: AsyncGenerator[T, None]) -> T | None:
