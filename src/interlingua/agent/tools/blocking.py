@@ -57,9 +57,11 @@ def iterate_blocking(values: AsyncGenerator[T, None]) -> Generator[T, None, None
         try:
             while (value := loop.run(_next(values))) is not None:
                 yield value
-        finally:
-            if not getattr(values, "ag_running", False):  # else the loop was interrupted, and ends them
-                loop.run(values.aclose())
+        except (KeyboardInterrupt, SystemExit):
+            raise  # perhaps in the middle of a value: leaving the loop ends them
+        except BaseException:
+            loop.run(values.aclose())
+            raise
 
 
 async def _next(values: AsyncGenerator[T, None]) -> T | None:
