@@ -1,6 +1,6 @@
-"""Rules on a history that no protocol differs on: whose opaque state may be said, where tool results stand.
+"""Rules on a history that are the same for all protocols: whose opaque state may be sent, where tool results stand.
 
-Shape before words: a dialect first asks here what is left to say and in which order, then its tables speak.
+A dialect first asks here what may be sent and in which order; then its rows write the blocks.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from msgspec.structs import replace
 from ..types.blocks import (
     Block,
     RedactedThinkingBlock,
-    TextBlock,
     ThinkingBlock,
     ToolResultBlock,
     ToolUseBlock,
@@ -31,7 +30,6 @@ __all__ = [
     "call_ids",
     "called_names",
     "has_calls",
-    "is_plain",
     "is_ready",
     "issued",
     "leading_system",
@@ -239,13 +237,6 @@ def leading_system(request: Request, ledger: Ledger) -> tuple[list[tuple[tuple[s
         found += [(("messages", taken, "content", i), block) for i, block in enumerate(message.content)]
         taken += 1
     return found, taken
-
-
-def is_plain(block: Block) -> bool:
-    """A text block that says nothing but its text."""
-    return type(block) is TextBlock and not (
-        block.citations or block.cache or block.signature or block.extras or block.forms
-    )
 
 
 def call_ids(messages: Iterable[Message]) -> Iterator[str]:

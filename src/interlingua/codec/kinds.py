@@ -11,7 +11,7 @@ unreadable, an optional one stays residue. ``write`` gives ``OMIT`` to leave the
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 from ..types.base import Json
 from ..types.blocks import TextBlock
@@ -42,6 +42,7 @@ __all__ = [
     "Plain",
     "Texts",
     "Vocabulary",
+    "is_plain_text",
     "plain_condition",
 ]
 
@@ -356,7 +357,7 @@ def is_one_text(values: Sequence[Any]) -> bool:
     return len(values) == 1 and is_plain_text(values[0]) and bool(values[0].text)
 
 
-def is_plain_text(block: Any) -> bool:
+def is_plain_text(block: object) -> TypeGuard[TextBlock]:
     """A text block that has nothing but its text."""
     return type(block) is TextBlock and not (
         block.citations or block.cache or block.signature or block.extras or block.forms

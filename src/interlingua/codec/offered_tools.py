@@ -1,20 +1,52 @@
-"""Which tools a request offers: to a protocol without a word for its choice, and to a call that answers it."""
+"""Which tools a request offers: to a protocol that cannot say its choice, and to the calls that answer it."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
 from msgspec.structs import replace
 
+from ..types.blocks import Block, ToolUseBlock
 from ..types.request import Request
 from ..types.tools import ServerTool, ToolDefinition
 from .incomplete import Adapted
 from .ledger import Ledger
+from .schemas import Restore, restorer
+from .tool_names import original_names
 
-__all__ = ["is_plainly_offered", "narrow"]
+__all__ = ["as_declared", "calls_as_declared", "narrow"]
 
 
-def is_plainly_offered(name: str, request: Request) -> bool:
+def calls_as_declared(
+    blocks: Sequence[Block], request: Request, *, texts: bool, names_of: str = ""
+) -> tuple[Block, ...]:
+    """The blocks of an answer, its calls as the tools of the request were declared (see ``as_declared``)."""
+    calls = [block for block in blocks if type(block) is ToolUseBlock]
+    plain = all(_is_plainly_offered(call.name, request) for call in calls)
+    restore = None if plain else as_declared(request, texts=texts, names_of=names_of)
+    if restore is None:
+        return tuple(blocks)
+    return tuple([restore(block) if type(block) is ToolUseBlock else block for block in blocks])
+
+
+def as_declared(request: Request | None, *, texts: bool, names_of: str = "") -> Restore | None:
+    """What gives a call its optional arguments back, and its tool's own name.
+
+    ``texts``: as for ``restorer``. ``names_of``: the dialect that derived tool names, if one did.
+    """
+    restore = restorer(request, texts=texts)
+    names = original_names(request, names_of) if names_of else {}
+    if not names:
+        return restore
+
+    def renamed(call: ToolUseBlock) -> ToolUseBlock:
+        call = replace(call, name=names.get(call.name, call.name))
+        return restore(call) if restore is not None else call
+
+    return renamed
+
+
+def _is_plainly_offered(name: str, request: Request) -> bool:
     """Whether a call of this name comes back as it is: such a tool was offered, neither strict nor for free text."""
     found = False
     for tool in request.tools:

@@ -6,7 +6,7 @@ Reading picks a row by its tag, writing by the type of the value. Both use compi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from functools import cached_property, partial
 from importlib import import_module
@@ -168,6 +168,20 @@ class Table:
             if wire is None:
                 return None
             written.append(wire)
+        return written
+
+    def write_each(self, values: Sequence[Any], ledger: Ledger, *place: str) -> list[Any]:
+        """What can be written of some values. ``place`` is where they stand, for losses."""
+        usual = self.write_each_usual(values)
+        if usual is not None:
+            return usual
+        where, written = ledger.where, list[Any]()
+        for index, value in enumerate(values):
+            ledger.where = (*where, *place, index)
+            wire = self.write(value, ledger)
+            if wire is not None or self.is_null(value):
+                written.append(wire)
+        ledger.where = where
         return written
 
     def tag_of(self, wire: Json) -> Json:

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from msgspec.structs import replace
 
 from ..codec.error_tables import ErrorRow
-from ..codec.json import Wire
+from ..codec.json import Wire, is_object
 from ..codec.ledger import Ledger
+from ..codec.output import SCHEMA_NAME, read_name
 from ..codec.rows import Rule
 from ..codec.rules import rule, when
 from ..codec.schema.subsets import DATES, SHAPE, Subset, formats, is_plain_pattern, is_primitive, words
+from ..codec.schemas import is_strict_form
 from ..codec.validate import Complaint, Path, brackets
 from ..errors import (
     AdapterError,
@@ -19,6 +24,7 @@ from ..errors import (
     RequestTimeoutError,
     ToolStateError,
 )
+from ..types.base import Json
 from ..types.blocks import Base64Source, DocumentBlock, TextSource
 
 # ---------------------------------------------------------------------------------------------------------- documents
@@ -45,6 +51,48 @@ def named_documents(dialect: str) -> tuple[Rule, Rule]:
         return replace(block, title=None)
 
     return rule(when("filename", is_named), with_filename), rule(when("title", has_own_title), without_title)
+
+
+# ----------------------------------------------------------------------------------------------------------- requests
+
+
+def read_identity(rest: Wire, fields: dict[str, Any], marks: Wire) -> None:
+    """Take ``metadata`` and ``safety_identifier``, which are one thing to us. The mark ``user_id``: it was metadata."""
+    if is_object(metadata := rest.get("metadata")) and metadata:
+        fields["metadata"] = rest.pop("metadata")
+        if "user_id" in metadata:
+            marks["user_id"] = "metadata"
+    if type(rest.get("safety_identifier")) is str and "user_id" not in marks:
+        fields["metadata"] = {**fields.get("metadata", {}), "user_id": rest.pop("safety_identifier")}
+
+
+def write_identity(metadata: Mapping[str, Json], body: Wire, marks: Wire) -> dict[str, Json]:
+    """Write ``safety_identifier``; what is left of the metadata."""
+    left = dict(metadata)
+    if isinstance(left.get("user_id"), str) and marks.get("user_id") != "metadata":
+        body["safety_identifier"] = left.pop("user_id")
+    return left
+
+
+def read_schema(inner: Wire, fields: dict[str, Any], dialect: str) -> Wire:
+    """Take the schema of an output format, with its name.
+
+    The marks ``strict`` and ``name``: what stood there, if anything, where that is not what we would write.
+    """
+    schema = fields["output_schema"] = inner.pop("schema")
+    marks: Wire = {}
+    if inner.get("strict") is not True:
+        marks["strict"] = [inner.pop("strict")] if "strict" in inner else []
+    else:
+        del inner["strict"]
+        if not is_strict_form(schema, dialect):
+            marks["strict"] = [True]
+    if inner.get("name") == SCHEMA_NAME:
+        del inner["name"]
+    elif "name" not in inner:
+        marks["name"] = []
+    read_name(inner, fields)
+    return marks
 
 
 # ------------------------------------------------------------------------------------------------------------- errors

@@ -16,6 +16,7 @@ from ...codec.json import is_array, is_dict
 from ...codec.kinds import REFUSED
 from ...codec.ledger import Ledger
 from ...codec.marks import kept, marks
+from ...codec.parameters import put_model, take_from_url
 from ...codec.paths import leave, merge
 from ...codec.schemas import is_strict_form, write_strict_schema
 from ...types.base import Json
@@ -37,7 +38,8 @@ def read_request(
     body: Wire, headers: Mapping[str, str] | None, model: str | None, stream: bool | None, provider: str | None
 ) -> Request:
     fields, rest, marks = PARAMS.take(body)
-    read_outside(fields, marks, headers, model, stream)
+    take_from_url(fields, marks, model, stream)
+    read_headers(fields, marks, headers)
     if type(rest.get("messages")) is list:
         fields["messages"] = read_messages(rest.pop("messages"), provider)
     else:
@@ -48,16 +50,7 @@ def read_request(
     return Request(**fields, **kept(NAME, rest, marks))
 
 
-def read_outside(
-    fields: dict[str, Any], marks: Wire, headers: Mapping[str, str] | None, model: str | None, stream: bool | None
-) -> None:
-    """What clouds put into the URL, and betas into a header."""
-    if model is not None and fields.get("model") is None:
-        fields["model"] = model
-        marks["model"] = "url"
-    if stream is not None and fields.get("stream") is None:
-        fields["stream"] = stream
-        marks["stream"] = "url"
+def read_headers(fields: dict[str, Any], marks: Wire, headers: Mapping[str, str] | None) -> None:
     for key, value in (headers or {}).items():
         if key.lower() == "anthropic-beta" and value:
             fields["betas"] = tuple(beta.strip() for beta in value.split(",") if beta.strip())
@@ -127,11 +120,7 @@ def mark_refused(body: Wire, fields: dict[str, Any], marks: Wire) -> None:
 def write_request(request: Request, target: Target | None) -> Encoded:
     ledger, mark = Ledger(), marks(NAME, request)
     body = PARAMS.put(request, ledger)
-    if request.model is None and target is not None and target.model is not None:
-        body["model"] = target.model
-    for outside in ("model", "stream") if mark else ():
-        if mark.get(outside) == "url":
-            body.pop(outside, None)
+    put_model(request, body, target, mark)
     write_max_tokens(request, body, target, mark, ledger)
     write_history(request, body, target, mark, ledger)
     write_settings(request, body, mark, ledger)
@@ -183,17 +172,7 @@ def write_history(request: Request, body: Wire, target: Target | None, mark: Wir
 
 
 def write_tools(tools: Sequence[Tool], ledger: Ledger) -> list[Wire]:
-    usual: list[Wire] | None = TOOLS.write_each_usual(tools)
-    if usual is not None:
-        return usual
-    written: list[Wire] = []
-    for index, tool in enumerate(tools):
-        ledger.where = ("tools", index)
-        wire = TOOLS.write(tool, ledger)
-        if wire is not None:
-            written.append(wire)
-    ledger.where = ()
-    return written
+    return TOOLS.write_each(tools, ledger, "tools")
 
 
 def write_choice(choice: ToolChoice, ledger: Ledger, *, offered: bool = True) -> Wire | None:

@@ -5,7 +5,7 @@ Marks: ``content`` (there was none, or no list), and those of ``codec.endings``.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ...codec.answers import answer_of
@@ -13,9 +13,8 @@ from ...codec.incomplete import declare_last_call, mark_cut_call
 from ...codec.json import is_array, is_object
 from ...codec.ledger import Ledger
 from ...codec.marks import kept, marks
-from ...codec.offered_tools import is_plainly_offered
+from ...codec.offered_tools import calls_as_declared
 from ...codec.paths import merge
-from ...codec.schemas import restorer
 from ...types.base import Json
 from ...types.blocks import ToolUseBlock
 from ...types.loss import Encoded
@@ -35,7 +34,7 @@ def read_response(
     if is_object(body) and (body.get("type") == "error" or "error" in body):
         return Response(stop_reason=StopReason.error, error=ERRORS.decode(None, headers, body, provider))
     fields, rest, marks = ANSWER.take(answer_of(body, NAME, "content", "stop_reason"))
-    blocks: list[Any] = []
+    blocks: Sequence[Any] = ()
     if is_array(content := rest.get("content")):
         del rest["content"]
         blocks = [ANSWER_BLOCKS.read(wire) for wire in content]
@@ -43,19 +42,9 @@ def read_response(
         marks["content"] = [rest.pop("content")] if "content" in rest else []
     calls = ToolUseBlock in map(type, blocks)
     if calls and request is not None:
-        blocks = restored(blocks, request)
+        blocks = calls_as_declared(blocks, request, texts=False)
     ENDING.read(fields, rest, marks, calls=calls)
     return mark_cut_call(Response(tuple(blocks), **fields, **kept(NAME, rest, marks)))
-
-
-def restored(blocks: list[Any], request: Request) -> list[Any]:
-    """The blocks, calls as the tools of the request were declared."""
-    if all(is_plainly_offered(block.name, request) for block in blocks if type(block) is ToolUseBlock):
-        return blocks
-    restore = restorer(request, texts=False)
-    if restore is None:
-        return blocks
-    return [restore(block) if type(block) is ToolUseBlock else block for block in blocks]
 
 
 # ------------------------------------------------------------------------------------------------------------- writing

@@ -10,12 +10,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ...codec.history import PLACEHOLDER, blocks_to_send, call_ids, is_plain, settled
+from ...codec.history import PLACEHOLDER, blocks_to_send, call_ids, settled
 from ...codec.ids import IdMap
 from ...codec.json import is_array, is_object
+from ...codec.kinds import is_plain_text
 from ...codec.ledger import Ledger
-from ...codec.marks import kept, marks, note_role
+from ...codec.marks import kept, marks
 from ...codec.paths import merge
+from ...codec.turns import result_runs, take_blocks, take_role
 from ...errors import ParseError
 from ...types.base import Json
 from ...types.blocks import Block, DocumentBlock, ImageBlock, OpaqueBlock, TextBlock, ToolResultBlock, ToolUseBlock
@@ -56,7 +58,7 @@ def read_turn(turn: Wire, into: list[Message], origin: Origin) -> None:
             return
     rest = dict(turn)
     marks: Wire = {}
-    role = _read_role(rest, marks)
+    role = take_role(rest, marks, ROLES)
     if not into and role is not USER:
         marks["first"] = True
     blocks = _read_content(rest, marks)
@@ -68,30 +70,13 @@ def read_turn(turn: Wire, into: list[Message], origin: Origin) -> None:
         into.append(Message(role, tuple(blocks), origin=by, **fields))
 
 
-def _read_role(rest: Wire, marks: Wire) -> Role:
-    """A role that we do not know is read as the user's, and stays residue: other dialects declare it."""
-    known = ROLES.get(word) if isinstance(word := rest.get("role"), str) else None
-    if known is not None:
-        del rest["role"]
-        return known
-    marks["role"] = [rest.pop("role")] if "role" in rest else []
-    note_role(word, ROLES, rest)
-    return USER
-
-
 def _read_content(rest: Wire, marks: Wire) -> list[Block]:
     """The blocks of a turn. Content of no shape that we know stays residue."""
-    content = rest.get("content")
-    if is_array(content) and content:
-        del rest["content"]
-        return list(map(read_block, content))
-    if type(content) is str and content:
+    if type(text := rest.get("content")) is str and text:
         marks["content"] = "string"
         del rest["content"]
-        return [TextBlock(content)]
-    if content is None or content in ("", []):
-        marks["content"] = [rest.pop("content")] if "content" in rest else []
-    return []
+        return [TextBlock(text)]
+    return list(map(read_block, take_blocks(rest, marks, "")))
 
 
 def split_turn(blocks: list[Block], fields: dict[str, Any], before: list[Message]) -> list[Message]:
@@ -99,12 +84,7 @@ def split_turn(blocks: list[Block], fields: dict[str, Any], before: list[Message
     results = sum([type(block) is ToolResultBlock for block in blocks])
     if not fields and (results == 0 or (results == len(blocks) and not (before and before[-1].role is TOOL))):
         return [Message(TOOL if results else USER, tuple(blocks))]
-    runs: list[tuple[Role, list[Block]]] = []
-    for block in blocks:
-        role = TOOL if type(block) is ToolResultBlock else USER
-        if not runs or runs[-1][0] is not role:
-            runs.append((role, []))
-        runs[-1][1].append(block)
+    runs = result_runs(blocks)
     if not runs:
         return [Message(USER, (), **fields)]
     if runs[0][0] is TOOL and before and before[-1].role is TOOL:
@@ -197,7 +177,7 @@ def write_turn(message: Message, target: Target | None, ledger: Ledger) -> Wire:
     if role:
         wire["role"] = role[0]
     only = message.content[0] if len(message.content) == 1 else None
-    if mark.get("content") == "string" and type(only) is TextBlock and is_plain(only):
+    if mark.get("content") == "string" and is_plain_text(only):
         wire["content"] = only.text
     elif content := write_content(message, target, ledger):
         wire["content"] = content
@@ -233,7 +213,7 @@ def write_content(message: Message, target: Target | None, ledger: Ledger) -> li
 def write_system(blocks: Sequence[tuple[tuple[str | int, ...], Block]], ledger: Ledger, form: str | None) -> Json:
     """A list of text blocks; a string where it was one and still can be."""
     first = blocks[0][1] if len(blocks) == 1 else None
-    if form == "string" and type(first) is TextBlock and is_plain(first):
+    if form == "string" and is_plain_text(first):
         return first.text
     written: list[Json] = []
     for where, block in blocks:

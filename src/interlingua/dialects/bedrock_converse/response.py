@@ -8,19 +8,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from msgspec.structs import replace
-
 from ...codec.answers import answer_of
 from ...codec.incomplete import LIMITS, declare_last_call, mark_cut_call
 from ...codec.json import Wire, is_object
 from ...codec.ledger import Ledger
 from ...codec.marks import kept, marks
-from ...codec.offered_tools import is_plainly_offered
+from ...codec.offered_tools import calls_as_declared
 from ...codec.paths import merge
-from ...codec.schemas import restorer
-from ...codec.tool_names import original_names
 from ...types.base import Json
-from ...types.blocks import Block, ToolUseBlock
+from ...types.blocks import ToolUseBlock
 from ...types.loss import Encoded
 from ...types.request import Request
 from ...types.response import Response
@@ -41,24 +37,9 @@ def read_response(
     fields, rest, mark = ANSWER.take(answer_of(body, NAME, "output", "stopReason"))
     calls = ToolUseBlock in map(type, fields["content"])
     if calls and request is not None:
-        fields["content"] = restored(fields["content"], request)
+        fields["content"] = calls_as_declared(fields["content"], request, texts=False, names_of=NAME)
     read_end(fields, rest, mark, calls=calls)
     return mark_cut_call(Response(**fields, **kept(NAME, rest, mark)))
-
-
-def restored(blocks: tuple[Block, ...], request: Request) -> tuple[Block, ...]:
-    """Calls under the caller's own tool names, without the nulls that a strict schema forced on the model."""
-    if all(is_plainly_offered(block.name, request) for block in blocks if type(block) is ToolUseBlock):
-        return blocks
-    restore, names = restorer(request, texts=False), original_names(request, NAME)
-    if restore is None:
-        return blocks
-    return tuple(
-        [
-            restore(replace(block, name=names.get(block.name, block.name))) if type(block) is ToolUseBlock else block
-            for block in blocks
-        ]
-    )
 
 
 def read_end(fields: dict[str, Any], rest: Wire, mark: Wire, *, calls: bool) -> None:

@@ -15,10 +15,11 @@ from ...codec.history import PLACEHOLDER, blocks_to_send, call_ids, settled
 from ...codec.ids import IdMap
 from ...codec.json import Wire, is_array, is_object
 from ...codec.ledger import Ledger
-from ...codec.marks import kept, marks, note_role
+from ...codec.marks import kept, marks
 from ...codec.paths import merge
 from ...codec.rows import lost
 from ...codec.table import Table
+from ...codec.turns import result_runs, take_blocks, take_role
 from ...errors import ParseError
 from ...types.base import Json
 from ...types.blocks import Block, DocumentBlock, OpaqueBlock, TextBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock
@@ -74,8 +75,8 @@ def read_turn(turn: Wire, into: list[Message], origin: Origin, documents: list[D
         role, blocks = ROLES[word], _read_blocks(content, BLOCKS[word])
     else:
         rest = dict(turn)
-        role = _read_role(rest, mark)
-        blocks = _read_content(rest, mark, BLOCKS[ROLE_WORDS[role]])
+        role = take_role(rest, mark, ROLES)
+        blocks = _read_blocks(take_blocks(rest, mark), BLOCKS[ROLE_WORDS[role]])
     if again:
         mark["apart"] = True
     kinds = frozenset(map(type, blocks))
@@ -90,7 +91,7 @@ def read_turn(turn: Wire, into: list[Message], origin: Origin, documents: list[D
         documents += _documents_in(blocks)
         if _wants_text(content):
             mark["textless"] = True
-    runs = [(role, blocks)] if role is not USER or ToolResultBlock not in kinds else split_turn(blocks)
+    runs = [(role, blocks)] if role is not USER or ToolResultBlock not in kinds else result_runs(blocks)
     if not into and runs[0][0] not in (USER, TOOL):
         mark["first"] = True
     fields: dict[str, Any] = kept(NAME, rest, mark) if rest or mark else {}
@@ -102,45 +103,12 @@ def read_turn(turn: Wire, into: list[Message], origin: Origin, documents: list[D
         fields = {"forms": {NAME: more}} if more else {}
 
 
-def _read_role(rest: Wire, mark: Wire) -> Role:
-    """A role that we do not know is read as the user's, and stays residue: other dialects declare it."""
-    known = ROLES.get(word) if isinstance(word := rest.get("role"), str) else None
-    if known is not None:
-        del rest["role"]
-        return known
-    mark["role"] = [rest.pop("role")] if "role" in rest else []
-    note_role(word, ROLES, rest)
-    return USER
-
-
-def _read_content(rest: Wire, mark: Wire, table: Table) -> list[Block]:
-    """The blocks of a turn. Content of no shape that we know stays residue."""
-    content = rest.get("content")
-    if not is_array(content) or not content:
-        if content is None or content == []:
-            mark["content"] = [rest.pop("content")] if "content" in rest else []
-        return []
-    del rest["content"]
-    return _read_blocks(content, table)
-
-
 def _read_blocks(content: list[Json], table: Table) -> list[Block]:
     found: list[Any] = list(map(table.read, content))
     blocks = with_points(found, table)
     if blocks is not found:
         mark_between(blocks)
     return blocks
-
-
-def split_turn(blocks: list[Block]) -> list[tuple[Role, list[Block]]]:
-    """The runs of results and of other blocks in a user turn."""
-    runs: list[tuple[Role, list[Block]]] = []
-    for block in blocks:
-        of = TOOL if type(block) is ToolResultBlock else USER
-        if not runs or runs[-1][0] is not of:
-            runs.append((of, []))
-        runs[-1][1].append(block)
-    return runs
 
 
 def _is_odd_result(block: Any) -> bool:

@@ -19,9 +19,8 @@ from typing import TYPE_CHECKING, Any
 
 from ...codec.arguments import parse_object
 from ...codec.base64 import standard_base64
-from ...codec.history import is_plain
 from ...codec.json import is_array, is_object
-from ...codec.kinds import OMIT, REFUSED, plain_condition
+from ...codec.kinds import OMIT, REFUSED, is_plain_text, plain_condition
 from ...codec.ledger import Ledger
 from ...codec.paths import ABSENT
 from ...codec.stream import dump
@@ -363,7 +362,7 @@ def _write_words(words: Placed, failed: bool, ledger: Ledger) -> Wire:
 
 def _lose_attributes(block: Block, ledger: Ledger, *path: str | int) -> None:
     """The texts of a result have nothing but their text."""
-    if is_plain(block):
+    if is_plain_text(block):
         return
     for field in ("citations", "cache", "signature"):
         if getattr(block, field, None):

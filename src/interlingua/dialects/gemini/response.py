@@ -18,9 +18,8 @@ from ...codec.incomplete import has_whole_calls, is_left_out
 from ...codec.json import is_array, is_object
 from ...codec.ledger import Ledger
 from ...codec.marks import marks
-from ...codec.offered_tools import is_plainly_offered
+from ...codec.offered_tools import calls_as_declared
 from ...codec.paths import merge
-from ...codec.schemas import restorer
 from ...codec.stream import dump
 from ...types.base import Json
 from ...types.blocks import Block, JsonBlock, RefusalBlock, TextBlock, ToolUseBlock
@@ -146,20 +145,12 @@ def read_content(left: Wire, mark: Wire, request: Request | None, blocks: Sequen
         if mark and mark.get("parts") == []:  # we write none either
             del mark["parts"]
         if request is not None:
-            blocks = restored(blocks, request)
+            blocks = calls_as_declared(blocks, request, texts=False)
     if inner:
         left["content"] = inner
     else:
         del left["content"]
     return blocks
-
-
-def restored(blocks: Sequence[Block], request: Request) -> Sequence[Block]:
-    """The blocks, calls as the tools of the request were declared."""
-    if all(is_plainly_offered(block.name, request) for block in blocks if type(block) is ToolUseBlock):
-        return blocks
-    restore = restorer(request, texts=False)
-    return blocks if restore is None else [restore(b) if type(b) is ToolUseBlock else b for b in blocks]
 
 
 def read_end(left: Wire, fields: dict[str, Any], mark: Wire, *, calls: bool) -> None:

@@ -14,13 +14,15 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from ...codec.history import PLACEHOLDER, blocks_to_send, is_plain, settled
+from ...codec.history import PLACEHOLDER, blocks_to_send, settled
 from ...codec.issuer import same_issuer
 from ...codec.json import is_array, is_object
+from ...codec.kinds import is_plain_text
 from ...codec.ledger import Ledger
 from ...codec.marks import kept, marks, note_role
 from ...codec.paths import merge
 from ...codec.table import Table
+from ...codec.turns import result_runs
 from ...errors import ParseError
 from ...types.base import Json
 from ...types.blocks import Block, OpaqueBlock, TextBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock
@@ -138,12 +140,7 @@ def split_turn(blocks: tuple[Block, ...], fields: dict[str, Any]) -> list[Messag
     kinds = set(map(type, blocks))
     if ToolResultBlock not in kinds or len(kinds) == 1:
         return [Message(TOOL if ToolResultBlock in kinds else USER, blocks, **fields)]
-    runs: list[tuple[Role, list[Block]]] = []
-    for block in blocks:
-        role = TOOL if type(block) is ToolResultBlock else USER
-        if not runs or runs[-1][0] is not role:
-            runs.append((role, []))
-        runs[-1][1].append(block)
+    runs = result_runs(blocks)
     return [Message(role, tuple(run), **(fields if place == 0 else {})) for place, (role, run) in enumerate(runs)]
 
 
@@ -381,7 +378,7 @@ def write_system(blocks: Iterable[Placed], ledger: Ledger) -> list[Json]:
     """The parts of the system instruction."""
     written: list[Json] = []
     for where, block in blocks:
-        if type(block) is TextBlock and block.text and is_plain(block):
+        if type(block) is TextBlock and block.text and is_plain_text(block):
             written.append({"text": block.text})
             continue
         ledger.where = where

@@ -19,8 +19,9 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from ...codec.history import is_plain, leading_system
+from ...codec.history import leading_system
 from ...codec.json import is_array, is_object
+from ...codec.kinds import is_plain_text
 from ...codec.ledger import Ledger, is_blank
 from ...codec.marks import kept, marks
 from ...codec.output import wants_json
@@ -150,7 +151,7 @@ def write_system(placed: Sequence[tuple[Place, Block]], ledger: Ledger) -> list[
     """One turn for each block: nothing has to be joined."""
     turns: list[Wire] = []
     for place, block in placed:
-        if type(block) is TextBlock and is_plain(block):
+        if is_plain_text(block):
             turns.append({"role": "system", "content": block.text})
             continue
         ledger.where = place

@@ -14,10 +14,11 @@ from typing import Any
 from msgspec.structs import replace
 
 from ...codec.arguments import write_arguments
-from ...codec.history import blocks_to_send, is_plain, settled
+from ...codec.history import blocks_to_send, settled
 from ...codec.incomplete import is_left_out
 from ...codec.issuer import same_issuer
 from ...codec.json import is_object
+from ...codec.kinds import is_plain_text
 from ...codec.ledger import Ledger
 from ...codec.marks import marks
 from ...codec.paths import merge
@@ -84,7 +85,7 @@ def write_slots(
 ) -> dict[str, Any]:
     """The keys of a message, and ``context`` where there may be one. ``answer``: as the server writes it.
     ``spoken``: one turn of the assistant, whose texts are one text in pieces."""
-    if len(placed) == 1 and type(only := placed[0][1]) is TextBlock and only.text and is_plain(only):
+    if len(placed) == 1 and is_plain_text(only := placed[0][1]) and only.text:
         return {"content": only.text}
     where = ledger.where
     parts: Parts = {key: [] for key in PLACES}
@@ -233,7 +234,7 @@ class History:
             place = 1
             first = content[1] if len(content) > 1 else None
         if type(first) is TextBlock:
-            if not first.text or not is_plain(first):
+            if not first.text or not is_plain_text(first):
                 return False
             turn["content"] = first.text
             place += 1

@@ -20,16 +20,18 @@ from ...codec.json import is_array, is_object
 from ...codec.kinds import REFUSED
 from ...codec.ledger import Ledger
 from ...codec.marks import kept, marks
-from ...codec.output import SCHEMA_NAME, read_name, wants_json, write_schema_name
+from ...codec.output import SCHEMA_NAME, wants_json, write_schema_name
+from ...codec.parameters import put_model, take_from_url
 from ...codec.paths import leave, merge
 from ...codec.rules import mark_unasked_logprobs
-from ...codec.schemas import is_strict_form, write_strict_schema
+from ...codec.schemas import write_strict_schema
 from ...types.base import Json
 from ...types.capabilities import Target
 from ...types.loss import Encoded
 from ...types.request import Request, Thinking
 from ...types.tools import Tool, ToolChoice, ToolDefinition
 from ...types.words import Role
+from .. import openai
 from . import rules
 from .facts import EFFORTS, NAME, PATH, Quirks, Wire, quirks_of
 from .rows import CHOICES, FUNCTIONS, MODES, PARAMS, TOOLS
@@ -46,10 +48,7 @@ KEYS = {"max_output_tokens": ("max_completion_tokens", "max_tokens"), "seed": ("
 def read_request(body: Wire, model: str | None, stream: bool | None, provider: str | None) -> Request:
     fields, rest, marks = PARAMS.take(body)
     mark_unasked_logprobs(fields, marks)
-    for key, value in (("model", model), ("stream", stream)):
-        if value is not None and fields.get(key) is None:
-            fields[key] = value
-            marks[key] = "url"
+    take_from_url(fields, marks, model, stream)
     if type(rest.get("messages")) is list:
         fields["system"], fields["messages"] = read_messages(rest.pop("messages"), provider)
     else:
@@ -57,7 +56,7 @@ def read_request(body: Wire, model: str | None, stream: bool | None, provider: s
     if rest:
         read_tools(rest, fields, marks)
         read_choice(rest, fields)
-        read_identity(rest, fields, marks)
+        openai.read_identity(rest, fields, marks)
         read_thinking(rest, fields, marks)
         read_format(rest, fields, marks)
     read_stream_options(rest, fields, marks)
@@ -122,15 +121,6 @@ def is_free(name: str | None, tools: Sequence[Tool]) -> bool:
     return any(isinstance(tool, ToolDefinition) and tool.name == name and tool.kind == "text" for tool in tools)
 
 
-def read_identity(rest: Wire, fields: dict[str, Any], marks: Wire) -> None:
-    if is_object(metadata := rest.get("metadata")) and metadata:
-        fields["metadata"] = rest.pop("metadata")
-        if "user_id" in metadata:
-            marks["user_id"] = "metadata"
-    if isinstance(rest.get("safety_identifier"), str) and "user_id" not in marks:
-        fields["metadata"] = {**fields.get("metadata", {}), "user_id": rest.pop("safety_identifier")}
-
-
 def read_thinking(rest: Wire, fields: dict[str, Any], marks: Wire) -> None:
     found: dict[str, Any] = {}
     effort = rest.get("reasoning_effort")
@@ -173,21 +163,8 @@ def read_format(rest: Wire, fields: dict[str, Any], marks: Wire) -> None:
     inner = dict(wire["json_schema"])
     if not is_object(inner.get("schema")):
         return
-    fields["output_schema"] = inner.pop("schema")
-    odd: Wire = {}
-    if inner.get("strict") is not True:
-        odd["strict"] = [inner.pop("strict")] if "strict" in inner else []
-    else:
-        del inner["strict"]
-        if not is_strict_form(fields["output_schema"], NAME):
-            odd["strict"] = [True]
-    if inner.get("name") == SCHEMA_NAME:
-        del inner["name"]
-    elif "name" not in inner:
-        odd["name"] = []
-    if odd:
+    if odd := openai.read_schema(inner, fields, NAME):
         marks["response_format"] = odd
-    read_name(inner, fields)
     outer = {key: value for key, value in wire.items() if key not in ("type", "json_schema")}
     leave(rest, "response_format", {**outer, **({"json_schema": inner} if inner else {})})
 
@@ -210,17 +187,14 @@ def write_request(request: Request, target: Target | None, provider: str | None)
     ledger, mark = Ledger(), marks(NAME, request)
     quirks, bound = quirks_of(provider, target)
     body = write_params(request, quirks, ledger, bound=bound)
-    if request.model is None and target is not None and target.model is not None:
-        body["model"] = target.model
-    for key in ("model", "stream") if mark else ():
-        if mark.get(key) == "url":
-            body.pop(key, None)
+    put_model(request, body, target, mark)
     write_history(request, body, target, quirks, ledger)
     if request.tools:
         write_offer(request, body, quirks, ledger)
     if request.tool_choice is not None:
         body |= write_chosen(request, request.tool_choice, body, quirks, ledger, bound=bound)
-    write_identity(request, body, mark)
+    if request.metadata and (metadata := openai.write_identity(request.metadata, body, mark)):
+        body["metadata"] = metadata
     if request.thinking is not None:
         form = quirks.thinking_param if bound else mark.get("thinking", quirks.thinking_param)
         write_thinking(request.thinking, body, form, ledger)
@@ -272,20 +246,7 @@ def write_offer(request: Request, body: Wire, quirks: Quirks, ledger: Ledger) ->
 
 def write_tools(tools: Sequence[Tool], quirks: Quirks, ledger: Ledger, *, legacy: bool = False) -> list[Wire]:
     table = FUNCTIONS if legacy else TOOLS
-    tools = rules.fit_tools(tools, quirks, ledger)
-    usual = table.write_each_usual(tools)
-    if usual is not None:
-        return usual
-    written: list[Wire] = []
-    for index, tool in enumerate(tools):
-        wire = table.write_usual(tool)
-        if wire is None:
-            ledger.where = ("tools", index)
-            wire = table.interpret_write(tool, ledger)
-        if wire is not None:
-            written.append(wire)
-    ledger.where = ()
-    return written
+    return table.write_each(rules.fit_tools(tools, quirks, ledger), ledger, "tools")
 
 
 def write_chosen(
@@ -332,16 +293,6 @@ def write_mode(choice: ToolChoice, tools: Sequence[Tool], quirks: Quirks, ledger
         ledger.lose("dropped", f"a tool choice {choice.mode} of {NAME} has no list of allowed tools", "allowed")
     word = quirks.any_word if choice.mode == "any" else choice.mode
     return word if bound or MODES.reads.get(mark.get("word", "")) != choice.mode else mark["word"]
-
-
-def write_identity(request: Request, body: Wire, mark: Wire) -> None:
-    if not request.metadata:
-        return
-    metadata = dict(request.metadata)
-    if "user_id" in metadata and mark.get("user_id") != "metadata":
-        body["safety_identifier"] = metadata.pop("user_id")
-    if metadata:
-        body["metadata"] = metadata
 
 
 def write_thinking(thinking: Thinking, body: Wire, form: str, ledger: Ledger) -> None:

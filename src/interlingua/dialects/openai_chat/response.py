@@ -19,9 +19,8 @@ from ...codec.json import is_array, is_object
 from ...codec.kinds import is_one_text
 from ...codec.ledger import Ledger, is_blank
 from ...codec.marks import kept, marks, with_marks
-from ...codec.offered_tools import is_plainly_offered
+from ...codec.offered_tools import calls_as_declared
 from ...codec.paths import merge
-from ...codec.schemas import restorer
 from ...types.base import Json
 from ...types.blocks import Block, RefusalBlock, TextBlock, ThinkingBlock, ToolUseBlock
 from ...types.loss import Encoded
@@ -71,7 +70,7 @@ def read_answer(wire: Json, request: Request | None) -> Response:
     else:
         marks["choices"] = [rest.pop("choices")] if choices == [] else []
     if request is not None and fields.get("content"):
-        fields["content"] = restored(fields["content"], request)
+        fields["content"] = calls_as_declared(fields["content"], request, texts=True)
     if is_object(usage := rest.get("usage")):
         fields["usage"], left, numbers = USAGE.read(usage)
         if numbers is not None:
@@ -82,17 +81,6 @@ def read_answer(wire: Json, request: Request | None) -> Response:
     elif "usage" in rest:
         marks["no usage"] = [rest.pop("usage")]
     return mark_cut_call(Response(**fields, **kept(NAME, rest, marks)))
-
-
-def restored(blocks: tuple[Block, ...], request: Request) -> tuple[Block, ...]:
-    """The blocks, calls as the tools of the request were declared."""
-    calls = [block for block in blocks if type(block) is ToolUseBlock]
-    if all(is_plainly_offered(call.name, request) for call in calls):
-        return blocks
-    restore = restorer(request, texts=True)
-    if restore is None:
-        return blocks
-    return tuple([restore(block) if type(block) is ToolUseBlock else block for block in blocks])
 
 
 def read_choice(choices: list[Json], fields: dict[str, Any], rest: Wire, marks: Wire) -> None:

@@ -19,9 +19,9 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ...codec.history import is_plain, mark_orphans
+from ...codec.history import mark_orphans
 from ...codec.json import Wire, is_array, is_empty, is_object
-from ...codec.kinds import REFUSED
+from ...codec.kinds import REFUSED, is_plain_text
 from ...codec.marks import kept, marks
 from ...errors import ParseError
 from ...types.base import Json
@@ -206,7 +206,7 @@ def read_content(rest: Wire, mark: Wire) -> list[Block]:
 
 def plain_text(block: Block) -> str | None:
     """The text of a block that says nothing else, if there is any."""
-    return (block.text or None) if isinstance(block, TextBlock) and is_plain(block) else None
+    return (block.text or None) if is_plain_text(block) else None
 
 
 def read_system(instructions: str | None, leading: list[Block]) -> tuple[Block, ...]:

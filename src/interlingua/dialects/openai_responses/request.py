@@ -10,13 +10,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...codec.history import PLACEHOLDER, is_plain, leading_system
+from ...codec.history import PLACEHOLDER, leading_system
 from ...codec.json import Wire, is_array, is_object
+from ...codec.kinds import is_plain_text
 from ...codec.ledger import Ledger
 from ...codec.marks import kept, marks
-from ...codec.output import SCHEMA_NAME, read_name, wants_json, write_schema_name
+from ...codec.output import SCHEMA_NAME, wants_json, write_schema_name
+from ...codec.parameters import put_model, take_from_url
 from ...codec.paths import leave, merge
-from ...codec.schemas import is_strict_form, write_strict_schema
+from ...codec.schemas import write_strict_schema
 from ...codec.stream import dump
 from ...types.base import Json
 from ...types.blocks import Block, TextBlock
@@ -26,6 +28,7 @@ from ...types.messages import Message
 from ...types.request import Request
 from ...types.tools import Tool
 from ...types.words import Role
+from .. import openai
 from .facts import LONGEST_KEY, LONGEST_VALUE, MOST_METADATA, NAME, PATH, STORED
 from .history import Reader, plain_text, read_system
 from .rows import PARAMS, THINKING
@@ -39,10 +42,7 @@ LOGPROBS = "message.output_text.logprobs"
 
 def read_request(body: Wire, model: str | None, stream: bool | None, provider: str | None) -> Request:
     fields, rest, mark = PARAMS.take(body)
-    for key, value in (("model", model), ("stream", stream)):
-        if value is not None and fields.get(key) is None:
-            fields[key] = value
-            mark[key] = "url"
+    take_from_url(fields, mark, model, stream)
     read_conversation(rest, fields, mark, provider)
     if "tool_choice" in rest or "parallel_tool_calls" in rest:
         read_choice(rest, fields)
@@ -86,14 +86,9 @@ def read_conversation(rest: Wire, fields: dict[str, Any], mark: Wire, provider: 
 
 def read_identity(rest: Wire, fields: dict[str, Any], mark: Wire) -> None:
     metadata = rest.get("metadata")
-    if is_object(metadata) and metadata:
-        fields["metadata"] = dict(rest.pop("metadata"))
-        if "user_id" in metadata:
-            mark["user_id"] = "metadata"
-        if write_metadata(metadata, Ledger()) != metadata:
-            mark.setdefault("verbatim", []).append("metadata")
-    if type(rest.get("safety_identifier")) is str and "user_id" not in mark:
-        fields["metadata"] = {**fields.get("metadata", {}), "user_id": rest.pop("safety_identifier")}
+    openai.read_identity(rest, fields, mark)
+    if is_object(metadata) and write_metadata(metadata, Ledger()) != metadata:
+        mark.setdefault("verbatim", []).append("metadata")
 
 
 def read_logprobs(rest: Wire, fields: dict[str, Any]) -> None:
@@ -112,19 +107,8 @@ def read_format(rest: Wire, fields: dict[str, Any], mark: Wire) -> None:
         leave(rest, "text", {key: value for key, value in rest["text"].items() if key != "format"})
     if not is_object(wire) or wire.get("type") != "json_schema" or not is_object(wire.get("schema")):
         return
-    inner = {key: value for key, value in wire.items() if key not in ("type", "schema")}
-    fields["output_schema"] = wire["schema"]
-    if inner.get("strict") is not True:
-        mark["strict"] = [inner.pop("strict")] if "strict" in inner else []
-    else:
-        del inner["strict"]
-        if not is_strict_form(wire["schema"], NAME):
-            mark.setdefault("verbatim", []).append("output_schema")
-    if inner.get("name") == SCHEMA_NAME:
-        del inner["name"]
-    elif "name" not in inner:
-        mark["name"] = []
-    read_name(inner, fields)
+    inner = {key: value for key, value in wire.items() if key != "type"}
+    mark |= openai.read_schema(inner, fields, NAME)
     outer = {key: value for key, value in rest.pop("text").items() if key != "format"}
     if left := {**outer, **({"format": inner} if inner else {})}:
         rest["text"] = left
@@ -136,11 +120,7 @@ def read_format(rest: Wire, fields: dict[str, Any], mark: Wire) -> None:
 def write_request(request: Request, target: Target | None) -> Encoded:
     scribe, mark = Scribe(request.tools, target), marks(NAME, request)
     body = PARAMS.put(request, scribe)
-    if request.model is None and target is not None and target.model is not None:
-        body["model"] = target.model
-    for key in ("model", "stream") if mark else ():
-        if mark.get(key) == "url":
-            body.pop(key, None)
+    put_model(request, body, target, mark)
     write_conversation(request, body, mark, scribe)
     if request.tool_choice is not None:
         offered = "tools" in body or any(added_by(tool) is not None for tool in request.tools)
@@ -189,7 +169,7 @@ def write_input(request: Request, items: list[Wire], body: Wire, mark: Wire, led
     only = request.messages[0] if len(request.messages) == 1 else None
     if mark.get("input") == "string" and only is not None and len(items) == 1 and len(only.content) == 1:
         block = only.content[0]
-        if only.role == Role.user and isinstance(block, TextBlock) and is_plain(block):
+        if only.role == Role.user and is_plain_text(block):
             body["input"] = block.text
             return
     if items:
@@ -202,9 +182,7 @@ def write_input(request: Request, items: list[Wire], body: Wire, mark: Wire, led
 
 
 def write_identity(request: Request, body: Wire, mark: Wire, ledger: Ledger) -> None:
-    metadata = dict(request.metadata)
-    if isinstance(metadata.get("user_id"), str) and mark.get("user_id") != "metadata":
-        body["safety_identifier"] = metadata.pop("user_id")
+    metadata = openai.write_identity(request.metadata, body, mark)
     if "metadata" not in mark.get("verbatim", ()):
         metadata = write_metadata(metadata, ledger)
     if metadata:
@@ -246,8 +224,6 @@ def write_format(schema: dict[str, Json], mark: Wire, ledger: Ledger) -> Wire:
     wire: Wire = {"type": "json_schema", "schema": schema}
     if "strict" in mark:
         return {**wire, "strict": mark["strict"][0]} if mark["strict"] else wire
-    if "output_schema" in mark.get("verbatim", ()):
-        return {**wire, "strict": True}
     changes = Ledger()
     written, able = write_strict_schema(schema, NAME, changes, "output_schema")
     if able:  # what cannot be strict is written as it is

@@ -21,11 +21,9 @@ from ...codec.answers import answer_of
 from ...codec.incomplete import declare_last_call, mark_cut_call
 from ...codec.json import Wire, is_array, is_object
 from ...codec.ledger import Ledger
-from ...codec.marks import marks
-from ...codec.offered_tools import is_plainly_offered
+from ...codec.marks import kept, marks
+from ...codec.offered_tools import calls_as_declared
 from ...codec.paths import ABSENT, fresh, merge
-from ...codec.schemas import Restore, restorer
-from ...codec.tool_names import original_names
 from ...errors import AdapterError
 from ...types.base import Json
 from ...types.blocks import Block, OpaqueBlock, RefusalBlock, ServerToolResultBlock, ServerToolUseBlock, ToolUseBlock
@@ -69,35 +67,11 @@ def read_response(
     mark: Wire = {}
     fields, rest, spelled = ANSWER.take(read_echo(answer_of(body, NAME, "output", "status"), mark))
     mark |= spelled
-    blocks = read_output(rest, mark)
+    blocks: Sequence[Block] = read_output(rest, mark)
     if request is not None and ToolUseBlock in map(type, blocks):
-        blocks = restored(blocks, request)
+        blocks = calls_as_declared(blocks, request, texts=True, names_of=NAME)
     read_ending(fields, rest, mark, blocks, provider)
-    extras: Wire = {NAME: rest} if rest else {}
-    forms: Wire = {NAME: mark} if mark else {}
-    return mark_cut_call(Response(tuple(blocks), extras=extras, forms=forms, **fields))
-
-
-def restored(blocks: list[Block], request: Request) -> list[Block]:
-    """The blocks, calls as the tools of the request were declared."""
-    calls = [block for block in blocks if type(block) is ToolUseBlock]
-    finish = None if all(is_plainly_offered(call.name, request) for call in calls) else finisher(request)
-    if finish is None:
-        return blocks
-    return [finish(block) if type(block) is ToolUseBlock else block for block in blocks]
-
-
-def finisher(request: Request | None) -> Restore | None:
-    """What gives a call its optionals and the tool's own name back."""
-    restore, names = restorer(request, texts=True), original_names(request, NAME)
-    if not names:
-        return restore
-
-    def finish(block: ToolUseBlock) -> ToolUseBlock:
-        block = replace(block, name=names.get(block.name, block.name))
-        return restore(block) if restore is not None else block
-
-    return finish
+    return mark_cut_call(Response(tuple(blocks), **fields, **kept(NAME, rest, mark)))
 
 
 def read_output(rest: Wire, mark: Wire) -> list[Block]:

@@ -21,6 +21,7 @@ from ...codec.framing import SseDecoder
 from ...codec.json import Wire, is_object
 from ...codec.kinds import REFUSED
 from ...codec.marks import kept
+from ...codec.offered_tools import as_declared
 from ...codec.stream import NOT_JSON, FrameDecoder, decode_frame
 from ...errors import AdapterError
 from ...types.base import Json
@@ -32,7 +33,7 @@ from .assembly import EMPTY_PARTS, Item, Key, emptied, empty_item, fitting, rank
 from .errors import ERRORS
 from .facts import BEGUN, FAILED, NAME, REASON, SUMMARY, is_cut
 from .hosted import read_item
-from .response import finisher, read_echo, read_ending
+from .response import read_echo, read_ending
 from .rows import ANNOTATIONS, ANSWER, USAGE
 
 ENVELOPE = re.compile(rb'\s*\{\s*"type"\s*:\s*"response\.(?:created|queued|in_progress|completed|incomplete|failed)"')
@@ -44,7 +45,7 @@ class Decoder(FrameDecoder):
     def __init__(self, request: Request | None = None, provider: str | None = None) -> None:
         super().__init__(SseDecoder())
         self.provider = provider
-        self.finish = finisher(request)
+        self.finish = as_declared(request, texts=True, names_of=NAME)
         self.envelope: Wire = {}
         self.items: dict[Json, Item] = {}
         self.numbers: dict[Json, int] = {}  # output indexes by item id, where the server does not send them
