@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from ...codec.arguments import parse_object, write_arguments
+from ...codec.arguments import write_arguments
 from ...codec.framing import encode_sse
 from ...codec.incomplete import declare_last_call
 from ...codec.ledger import Ledger
 from ...codec.marks import marks
 from ...codec.paths import merge
-from ...codec.serial import Delta, Opener, SerialEncoder
+from ...codec.serial import Opener
 from ...codec.stream import dump
 from ...errors import AdapterError
-from ...types.blocks import Block, Citation, OpaqueBlock, ServerToolUseBlock, TextBlock, ThinkingBlock, ToolUseBlock
+from ...types.blocks import Block, OpaqueBlock, ServerToolUseBlock, TextBlock, ThinkingBlock, ToolUseBlock
 from ...types.events import (
-    CitationDelta,
     Event,
     MessageComplete,
     MessageStart,
@@ -27,15 +26,22 @@ from ...types.events import (
 from ...types.request import Request
 from ...types.response import Response
 from ...types.usage import TokenUsage
+from .. import claude
 from .errors import ERRORS
 from .facts import NAME, Wire
 from .rows import ANSWER_BLOCKS as BLOCKS, CITATIONS, ENDING
 
 
-class Encoder(SerialEncoder):
+class Encoder(claude.BlockEncoder):
+    blocks, citations = BLOCKS, CITATIONS
+    spelled = {
+        TextDelta: lambda text: {"type": "text_delta", "text": text},
+        ThinkingDelta: lambda text: {"type": "thinking_delta", "thinking": text},
+        ToolUseInputDelta: lambda text: {"type": "input_json_delta", "partial_json": text},
+    }
+
     def __init__(self, request: Request | None = None) -> None:
         super().__init__()
-        self.written = -1  # wire index of the block being written
         self.opening: MessageStart | None = None  # waits for the next event, which may count its tokens
 
     def write_event(self, event: Event) -> bytes:
@@ -61,7 +67,7 @@ class Encoder(SerialEncoder):
 
     def begin_block(self, event: Opener) -> bytes:
         block = event.block
-        self.told, self.cited = False, 0
+        self.silent, self.cited = True, 0
         if isinstance(block, OpaqueBlock):
             self.can_write = False  # known only when it is complete
             return b""
@@ -79,22 +85,8 @@ class Encoder(SerialEncoder):
             wire = {**wire, "input": {}}
         return _event({"type": "content_block_start", "index": self.written, "content_block": wire})
 
-    def write_delta(self, event: Delta) -> bytes:
-        match event:
-            case TextDelta():
-                return self.piece({"type": "text_delta", "text": event.text})
-            case ThinkingDelta():
-                return self.piece({"type": "thinking_delta", "thinking": event.text})
-            case ToolUseInputDelta() if isinstance(self.block, ToolUseBlock) and self.block.kind == "json":
-                self.told = True
-                return self.piece({"type": "input_json_delta", "partial_json": event.partial_json})
-            case CitationDelta():
-                self.cited += 1
-                return self.cite(event.citation)
-            case _:
-                return b""
-
     def piece(self, delta: Wire) -> bytes:
+        self.silent = False
         return _event({"type": "content_block_delta", "index": self.written, "delta": delta})
 
     def finish(self, block: Block) -> bytes:
@@ -107,25 +99,20 @@ class Encoder(SerialEncoder):
 
     def last_words(self, block: Block) -> bytes:
         """What is known only now: the signature, a whole input, and what could not be said."""
-        text = block.input_text if isinstance(block, ToolUseBlock) and block.kind == "json" else None
-        malformed = text if text and parse_object(text) is None else None
-        if malformed is not None:
-            block = replace(block, input_text=None)  # deltas carry the text, malformed as it is
-        wire: Wire = BLOCKS.write(block, self.ledger) or {}
+        wire, malformed = self.write_whole(block)
         match block:
             case ThinkingBlock() if block.signature:
                 return self.piece({"type": "signature_delta", "signature": block.signature})
             case TextBlock():
                 return b"".join(map(self.cite, block.citations[self.cited :]))
-            case ServerToolUseBlock() | ToolUseBlock() if not self.told:
+            case ServerToolUseBlock() | ToolUseBlock() if self.silent:
                 arguments = malformed or write_arguments(wire["input"], None)
                 return self.piece({"type": "input_json_delta", "partial_json": arguments})
             case _:
                 return b""
 
-    def cite(self, citation: Citation) -> bytes:
-        wire = CITATIONS.write(citation, Ledger())  # what it cannot say is declared with its block
-        return self.piece({"type": "citations_delta", "citation": wire}) if wire is not None else b""
+    def spelled_citation(self, wire: Wire) -> Wire:
+        return {"type": "citations_delta", "citation": wire}
 
     def whole(self, block: OpaqueBlock) -> bytes:
         """A block that only this protocol knows: it stands complete in its start."""

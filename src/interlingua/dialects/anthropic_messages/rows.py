@@ -41,6 +41,7 @@ from ...types.request import Request, Thinking
 from ...types.response import Response
 from ...types.tools import ServerTool, ToolChoice, ToolDefinition
 from ...types.words import StopReason
+from .. import claude
 from . import rules
 from .facts import NAME
 
@@ -53,13 +54,9 @@ TIERS = Vocabulary({"auto": "auto", "standard_only": "default"}, f"{NAME} has no
 THINKING_MODES = OneOf(("adaptive", "enabled", "disabled", "between_tools"))
 STOP = Vocabulary(
     {
-        "end_turn": StopReason.end_turn,
-        "max_tokens": StopReason.max_tokens,
-        "stop_sequence": StopReason.stop_sequence,
-        "tool_use": StopReason.tool_use,
+        **claude.STOP,
         "pause_turn": StopReason.pause_turn,
         "refusal": StopReason.refusal,
-        "model_context_window_exceeded": StopReason.context_overflow,
         "compaction": StopReason.pause_turn,
     },
     f"{NAME} has no stop reason {{}}",

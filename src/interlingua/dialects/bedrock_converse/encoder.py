@@ -5,34 +5,30 @@ Text and reasoning have no start, so a block without any delta gets one empty de
 
 from __future__ import annotations
 
-from msgspec.structs import replace
-
-from ...codec.arguments import parse_object, write_arguments
+from ...codec.arguments import write_arguments
 from ...codec.framing.known_events import encode_event
 from ...codec.incomplete import declare_last_call
 from ...codec.json import Wire
 from ...codec.ledger import Ledger, is_blank
 from ...codec.marks import marks
 from ...codec.paths import merge
-from ...codec.serial import Delta, Opener, SerialEncoder
+from ...codec.serial import Opener
 from ...codec.stream import dump
 from ...errors import AdapterError
 from ...types.blocks import (
     Block,
-    Citation,
     RefusalBlock,
     TextBlock,
     ThinkingBlock,
-    ToolUseBlock,
 )
 from ...types.events import (
-    CitationDelta,
     MessageComplete,
     MessageStart,
     TextDelta,
     ThinkingDelta,
     ToolUseInputDelta,
 )
+from .. import claude
 from .errors import encode_frame_error
 from .facts import NAME
 from .response import add_metrics
@@ -48,13 +44,13 @@ STREAMED = ("text", "citationsContent", "guardContent", "reasoningContent", *STA
 NO_FIELD = f"a stream of {NAME} has no such field"
 
 
-class Encoder(SerialEncoder):
-    def __init__(self) -> None:
-        super().__init__()
-        self.written = -1  # wire index of the block being written
-        self.can_write = False  # the protocol can express the block being written
-        self.silent = True  # and nothing of it was
-        self.cited = 0
+class Encoder(claude.BlockEncoder):
+    blocks, citations = BLOCKS, CITATIONS
+    spelled = {
+        TextDelta: lambda text: {"text": text},
+        ThinkingDelta: lambda text: {"reasoningContent": {"text": text}},
+        ToolUseInputDelta: lambda text: {"toolUse": {"input": text}},
+    }
 
     def start(self, event: MessageStart) -> bytes:
         if event.message_id is not None:
@@ -76,23 +72,8 @@ class Encoder(SerialEncoder):
         start = {key: value for key, value in wire[tag].items() if key not in ("input", "content", "source")}
         return _event("contentBlockStart", {"contentBlockIndex": self.written, "start": {tag: start}})
 
-    def write_delta(self, event: Delta) -> bytes:
-        match event:
-            case TextDelta():
-                return self.piece({"text": event.text})
-            case ThinkingDelta():
-                return self.piece({"reasoningContent": {"text": event.text}})
-            case ToolUseInputDelta() if isinstance(self.block, ToolUseBlock) and self.block.kind == "json":
-                return self.piece({"toolUse": {"input": event.partial_json}})
-            case CitationDelta():
-                self.cited += 1
-                return self.cite(event.citation)
-            case _:
-                return b""
-
-    def cite(self, citation: Citation) -> bytes:
-        wire = CITATIONS.write(citation, Ledger())  # what it cannot say is declared with its block
-        return self.piece({"citation": wire}) if wire is not None else b""
+    def spelled_citation(self, wire: Wire) -> Wire:
+        return {"citation": wire}
 
     def piece(self, delta: Wire) -> bytes:
         self.silent = False
@@ -103,11 +84,7 @@ class Encoder(SerialEncoder):
 
     def last_words(self, block: Block) -> bytes:
         """What is known only now: a signature, a whole input, and what could not be said."""
-        text = block.input_text if isinstance(block, ToolUseBlock) and block.kind == "json" else None
-        malformed = text if text and parse_object(text) is None else None
-        if malformed is not None:
-            block = replace(block, input_text=None)  # deltas carry the text, malformed as it is
-        wire: Wire = BLOCKS.write(block, self.ledger) or {}
+        wire, malformed = self.write_whole(block)
         said = b""
         if "reasoningContent" in wire:
             said = self._end_reasoning(wire["reasoningContent"])

@@ -45,6 +45,7 @@ from ...types.request import Request, Thinking
 from ...types.response import Response
 from ...types.tools import ServerTool, ToolChoice, ToolDefinition
 from ...types.words import StopReason
+from .. import claude
 from . import rules
 from .cache_points import Pointed
 from .facts import NAME, SERVER_CALL
@@ -56,13 +57,9 @@ TIERS = Vocabulary(
 )
 STOP = Vocabulary(
     {
-        "end_turn": StopReason.end_turn,
-        "max_tokens": StopReason.max_tokens,
-        "stop_sequence": StopReason.stop_sequence,
-        "tool_use": StopReason.tool_use,
+        **claude.STOP,
         "content_filtered": StopReason.refusal,
         "guardrail_intervened": StopReason.refusal,
-        "model_context_window_exceeded": StopReason.context_overflow,
         "malformed_model_output": StopReason.error,
         "malformed_tool_use": StopReason.error,
     },
