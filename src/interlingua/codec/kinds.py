@@ -11,13 +11,14 @@ unreadable, an optional one stays residue. ``write`` gives ``OMIT`` to leave the
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeGuard
+from typing import TYPE_CHECKING, Any
 
 from ..types.base import Json
 from ..types.blocks import TextBlock
 from .json import is_array
 from .ledger import Ledger
 from .paths import Sentinel
+from .plain_text import is_one_text, is_plain_text, plain_condition
 
 if TYPE_CHECKING:
     from .source import Source
@@ -42,8 +43,6 @@ __all__ = [
     "Plain",
     "Texts",
     "Vocabulary",
-    "is_plain_text",
-    "plain_condition",
 ]
 
 REFUSED = Sentinel("REFUSED")
@@ -344,24 +343,6 @@ class Texts(Each):
         source.depth += 1
         super().emit_write(source, var)
         source.depth -= 1
-
-
-def plain_condition(name: str, block: str, source: Source) -> str:
-    """``is_plain_text`` as an expression, which gives the block a name."""
-    beside = " or ".join([f"{name}.{field}" for field in ("citations", "cache", "signature", "extras", "forms")])
-    return f"type({name} := {block}) is {source.bind(TextBlock)} and not ({beside})"
-
-
-def is_one_text(values: Sequence[Any]) -> bool:
-    """One text block that is not empty and has nothing else."""
-    return len(values) == 1 and is_plain_text(values[0]) and bool(values[0].text)
-
-
-def is_plain_text(block: object) -> TypeGuard[TextBlock]:
-    """A text block that has nothing but its text."""
-    return type(block) is TextBlock and not (
-        block.citations or block.cache or block.signature or block.extras or block.forms
-    )
 
 
 class By(Kind):

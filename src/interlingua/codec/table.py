@@ -6,7 +6,7 @@ Reading picks a row by its tag, writing by the type of the value. Both use compi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
 from functools import cached_property, partial
 from importlib import import_module
@@ -26,7 +26,7 @@ from .marks import kept
 from .paths import merge
 from .rows import Row, Rule, Spec
 
-__all__ = ["Frame", "Table", "compiler", "field_lines"]
+__all__ = ["Frame", "Table", "compiler"]
 
 Taken = tuple[dict[str, Any], Wire, Wire]
 
@@ -391,12 +391,3 @@ def _noun(value: Any) -> str:
     kind = cast("Any", type(value))
     tag = kind.__struct_config__.tag
     return f"{tag} blocks" if isinstance(value, BlockBase) else f"{tag or kind.__name__}"
-
-
-def field_lines(table: Table) -> Iterator[tuple[str, str, str, str]]:
-    """``(our type, our field, their path, what kind)`` of every field of a table, for documentation."""
-    for row in table.rows:
-        for field in row.fields:
-            if not field.constant:
-                key = " ".join(field.paths) or ".".join(field.key)
-                yield row.type.__name__, field.name, key, field.kind.name if field.key else field.reason

@@ -13,10 +13,10 @@ from typing import Any
 from ...codec.history import PLACEHOLDER, blocks_to_send, call_ids, settled
 from ...codec.ids import IdMap
 from ...codec.json import is_array, is_object
-from ...codec.kinds import is_plain_text
 from ...codec.ledger import Ledger
 from ...codec.marks import kept, marks
 from ...codec.paths import merge
+from ...codec.plain_text import is_plain_text
 from ...codec.turns import result_runs, take_blocks, take_role
 from ...errors import ParseError
 from ...types.base import Json

@@ -20,9 +20,10 @@ from typing import TYPE_CHECKING, Any
 from ...codec.arguments import parse_object
 from ...codec.base64 import standard_base64
 from ...codec.json import is_array, is_object
-from ...codec.kinds import OMIT, REFUSED, is_plain_text, plain_condition
+from ...codec.kinds import OMIT, REFUSED
 from ...codec.ledger import Ledger
 from ...codec.paths import ABSENT
+from ...codec.plain_text import is_plain_text, plain_condition
 from ...codec.stream import dump
 from ...codec.table import Table
 from ...codec.together import Group

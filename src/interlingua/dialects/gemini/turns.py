@@ -17,10 +17,10 @@ from msgspec.structs import replace
 from ...codec.history import PLACEHOLDER, blocks_to_send, settled
 from ...codec.issuer import same_issuer
 from ...codec.json import is_array, is_object
-from ...codec.kinds import is_plain_text
 from ...codec.ledger import Ledger
 from ...codec.marks import kept, marks, note_role
 from ...codec.paths import merge
+from ...codec.plain_text import is_plain_text
 from ...codec.table import Table
 from ...codec.turns import result_runs
 from ...errors import ParseError

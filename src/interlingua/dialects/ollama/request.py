@@ -21,11 +21,11 @@ from msgspec.structs import replace
 
 from ...codec.history import leading_system
 from ...codec.json import is_array, is_object
-from ...codec.kinds import is_plain_text
 from ...codec.ledger import Ledger, is_blank
 from ...codec.marks import kept, marks
 from ...codec.output import wants_json
 from ...codec.paths import merge
+from ...codec.plain_text import is_plain_text
 from ...codec.rules import mark_unasked_logprobs
 from ...codec.schemas import apply_change
 from ...types.base import Json

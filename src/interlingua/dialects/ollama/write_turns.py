@@ -18,10 +18,10 @@ from ...codec.history import blocks_to_send, settled
 from ...codec.incomplete import is_left_out
 from ...codec.issuer import same_issuer
 from ...codec.json import is_object
-from ...codec.kinds import is_plain_text
 from ...codec.ledger import Ledger
 from ...codec.marks import marks
 from ...codec.paths import merge
+from ...codec.plain_text import is_plain_text
 from ...types.base import Json
 from ...types.blocks import Block, ImageBlock, OpaqueBlock, TextBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock
 from ...types.capabilities import Target

@@ -17,9 +17,9 @@ from ...codec.history import blocks_to_send, call_ids, scattered, settled
 from ...codec.ids import IdMap
 from ...codec.issuer import same_issuer
 from ...codec.json import is_array
-from ...codec.kinds import is_one_text
 from ...codec.ledger import Ledger
 from ...codec.marks import kept, marks, note_role, with_marks
+from ...codec.plain_text import is_one_text
 from ...errors import ParseError
 from ...types.base import Json
 from ...types.blocks import Block, ToolResultBlock, ToolUseBlock

@@ -12,12 +12,12 @@ from typing import Any
 
 from ...codec.history import PLACEHOLDER, leading_system
 from ...codec.json import Wire, is_array, is_object
-from ...codec.kinds import is_plain_text
 from ...codec.ledger import Ledger
 from ...codec.marks import kept, marks
 from ...codec.output import SCHEMA_NAME, wants_json, write_schema_name
 from ...codec.parameters import put_model, take_from_url
 from ...codec.paths import leave, merge
+from ...codec.plain_text import is_plain_text
 from ...codec.schemas import write_strict_schema
 from ...codec.stream import dump
 from ...types.base import Json
