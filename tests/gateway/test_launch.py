@@ -94,7 +94,11 @@ def test_every_row_is_filled_without_a_rest(name: str) -> None:
 
 
 def test_the_sums_tell_requests_tokens_cost_and_losses() -> None:
-    lost: Any = (Loss("top_k", "dropped", "no word for it"), Loss("x", "moved", "only form", "form"))
+    lost: Any = (
+        Loss("top_k", "dropped", "no word for it"),
+        Loss("x", "moved", "form", "form"),
+        Loss("y", "added", "y"),
+    )
     used = Used()
     used.add(Receipt("1", "openai-chat", usage=TokenUsage(1000, output_tokens=20), cost_usd=0.01, losses=lost))
     used.add(Receipt("2", "openai-chat", status="server_error"))

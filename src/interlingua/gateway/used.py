@@ -29,7 +29,8 @@ class Used:
         """Count a call."""
         self.requests += 1
         self.failed += receipt.status != 200
-        self.losses.update(loss.reason for loss in receipt.losses if loss.weight != "form")
+        lost = (loss for loss in receipt.losses if loss.weight != "form" and loss.kind != "added")
+        self.losses.update(loss.reason for loss in lost)
         if receipt.usage is None:
             self.uncounted += receipt.status == 200
             return

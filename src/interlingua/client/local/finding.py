@@ -70,6 +70,8 @@ def _not_found(name: str | None, known: list[str]) -> str:
     there = f"there are {', '.join(known)}" if known else f"there is none; {get}"
     if not name:
         return f"name a model, local:NAME or local:path/to/model.gguf; {there}"
+    if not known:
+        return f"no local model is called {name!r}, and there is no other; {get}, local:path/to/model.gguf is any file"
     near = get_close_matches(name, known, n=1)
     said = f"did you mean {near[0]!r}?" if near else f"write local:path/to/model.gguf, or one of its names: {there}"
     return f"no local model is called {name!r}; {said}"
