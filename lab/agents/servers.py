@@ -14,7 +14,7 @@ from typing import Any
 
 import interlingua
 
-from .faults import FAULTS, UPSTREAMS, Cell
+from .faults import FAULTS, REAL, UPSTREAMS, Cell
 
 __all__ = ["PLAIN", "gateway", "upstreams"]
 
@@ -24,8 +24,8 @@ OWN = {**PLAIN, "PYTHONPATH": str(Path(interlingua.__file__).parents[1])}
 """That of the gateway: it is the one of this checkout, whatever is installed."""
 KEYS = dict.fromkeys(("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY"), "upstream-key-1234")
 START_SECONDS = 60.0
-KEEP_ALIVE = 0.5
-"""Seconds of silence that the gateway fills: agents must bear what it fills them with, early and often."""
+OFTEN = {"keep_alive_seconds": 0.5}
+"""Where the upstream is slow, the gateway fills its silence early: agents must bear what it sends."""
 
 
 @contextmanager
@@ -84,13 +84,9 @@ def gateway(cell: Cell, served: dict[str, str], place: Path) -> Generator[tuple[
         base = f"{served['scripted']}/x/{place.name}/{FAULTS[cell.fault].script_for(cell.upstream)}{upstream.path}"
     models = place / "models.yaml"
     models.write_text(json.dumps({"adapters": {upstream.adapter: {"base_url": base}}}))
-    settings = {
-        "port": 0,
-        "models": str(models),
-        "keep_alive_seconds": KEEP_ALIVE,
-        "not_ready_seconds": 0.0,
-        "stream_seconds": 0,
-    }
+    settings = {"port": 0, "models": str(models), "not_ready_seconds": 0.0, "stream_seconds": 0}
+    if cell.fault == "slow" or cell.upstream == REAL:
+        settings |= OFTEN
     routes = {"*": f"{upstream.adapter}:{upstream.model}"}
     config = place / "gateway.yaml"
     config.write_text(json.dumps({"settings": settings, "routes": routes}))
