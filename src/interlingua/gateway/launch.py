@@ -37,6 +37,7 @@ EXAMPLES = """examples:
   interlingua launch claude --model openai:gpt-5
   interlingua launch codex --model anthropic:sonnet -- exec "Explain this file"
   interlingua launch gemini --model llamacpp:local
+  interlingua launch claude --model local:smollm2 -- -p "hello"   without any key: `interlingua local get smollm2`
   interlingua launch llm --model embedded: -- "hello"     without any key: a scripted model that echoes
 """
 
@@ -73,7 +74,7 @@ def run(arguments: argparse.Namespace) -> int:
         ability = stack.enter_context(loading(state, arguments.model))
         for sentence in shortcomings(client, arguments.model, ability):
             sys.stderr.write(f"interlingua launch: {sentence}\n")
-        more = {**fitted(client, ability), **trusted(client, Path.cwd(), Path.home())}
+        more = {**fitted(client, ability), **trusted(client, Path.cwd(), Path.home().resolve())}
         base = stack.enter_context(server.in_background(state))
         folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="interlingua-"))
         code = _run(program, client, arguments, base, key, folder, more)
