@@ -27,7 +27,7 @@ PARTS = {  # the word by which a part is found on every wire, and its colour on 
     "Oslo": ("#b35900", "#f6ad55"),
     "3 °C, rain": ("#b3261e", "#fc8181"),
 }
-WIDTH, LINE, SIZE, PAD, GAP, TOP = 390, 17, 12, 14, 56, 46
+WIDTH, LINE, SIZE, PAD, GAP, TOP = 404, 17, 12, 14, 56, 46
 LONGEST = 52
 KEYS = ("system", "instructions", "systemInstruction", "messages", "input", "contents")
 
