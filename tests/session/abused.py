@@ -13,7 +13,7 @@ import threading
 import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -141,11 +141,10 @@ class World:
 
         async def stubborn(context: ToolContext) -> str:
             key = self._begin(context)
-            try:
+            with suppress(BaseException):  # what was begun is brought to its end, whoever wants it to stop
                 await asyncio.sleep(0)
-            finally:  # what was begun is brought to its end, whoever wants it to stop
-                await asyncio.sleep(0)
-                return self._end(key)  # noqa: B012
+            await asyncio.sleep(0)
+            return self._end(key)
 
         def plain(context: ToolContext) -> str:
             return self._end(self._begin(context))

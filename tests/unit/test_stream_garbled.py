@@ -277,7 +277,7 @@ def test_what_is_nested_too_deeply_is_not_raised(name: str) -> None:
         wire[place] = wire[place].replace(data, deep)
     found, error = decode(name, wire)
     assert isinstance(error, ParseError)
-    assert "recursion" in error.message
+    assert "recursion" in error.message or "Stack overflow" in error.message  # Python 3.14 measures the stack
     assert len(error.message) < 300
     assert fold(found).text == "Hel"
 

@@ -158,7 +158,7 @@ def test_the_schema_lets_in_what_is_read(kind: Any, said: Any) -> None:
         (Cat, "", "- the answer holds no text"),
         (Cat, "Tom", "- it is not JSON: "),
         (Cat, '{"lives": "many"}', "- `lives`: expected integer, got string\n- `name` is missing"),
-        (Cat, "[" * 2000 + "]" * 2000, "- it is not"),
+        (Cat, "[" * 100_000 + "]" * 100_000, "- it is not JSON: "),
         (Cat | Dog, '{"result": {"name": 1}}', "- `name`: expected string, got integer\n- `breed` is missing"),
         (list[int], '{"result": [1, "a"]}', "- `[1]`: expected integer, got string"),
         (Review, '{"stars": 9, "on": "2024-02-29"}', "- stars: Input should be less than or equal to 5"),

