@@ -82,6 +82,7 @@ PATHS = (
     ("POST", "/v1beta/models/gemini-3-pro:generateContent",          (GEMINI,    "generate", "gemini-3-pro", False)),
     ("POST", "/v1beta/models/openai:gpt-5:streamGenerateContent",    (GEMINI,    "generate", "openai:gpt-5", True)),
     ("POST", "/v1/models/m:generateContent",                         (GEMINI,    "generate", "m", False)),
+    ("POST", "/v1beta/meta/llama:streamGenerateContent",             (GEMINI,    "generate", "meta/llama", True)),
     ("POST", "/models/m/models/m:generateContent",                   (GEMINI,    "generate", "m", False)),
     ("POST", "/genai/v1beta/models/m:countTokens",                   (GEMINI,    "count", "m", None)),
     ("POST", "/v1/projects/p/locations/l/publishers/google/models/m:streamGenerateContent",

@@ -71,6 +71,9 @@ DOORS = (
     Door("POST", "(/{v})(/models/{_})/models/{model}:countTokens",                  GEMINI, "count"),
     Door("POST", "(/{v})({project})/publishers/{_}/models/{model}:{stream}enerateContent", GEMINI, "generate"),
     Door("POST", "(/{v})({project})/publishers/{_}/models/{model}:countTokens",     GEMINI, "count"),
+    # the AI SDK takes a name with a slash for a path
+    Door("POST", "/{v}/{model}:{stream}enerateContent",                     GEMINI,   "generate"),
+    Door("POST", "/{v}/{model}:countTokens",                                GEMINI,   "count"),
     Door("GET",  "/v1beta/models",                                         GEMINI,    "list"),
     Door("GET",  "/v1beta/models/{model}",                                 GEMINI,    "show"),
     Door("POST", "/api/chat",                                              OLLAMA,    "generate", streams=True),

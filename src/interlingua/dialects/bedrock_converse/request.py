@@ -1,8 +1,8 @@
 """The request of Bedrock Converse: what lies around the turns. The model and the stream are in the URL.
 
 Marks: ``messages`` (there were none, or an empty list), ``tools`` (none, though the history has calls), ``schema`` (the
-text of the output schema as it was spelled), ``top_k`` (where it stood), ``verbatim`` (what the service would refuse;
-it was read here).
+text of the output schema as it was spelled), ``format`` (the schema stood among Claude's own fields), ``top_k`` (where
+it stood), ``verbatim`` (what the service would refuse; it was read here).
 
 What the protocol leaves to the model stands in ``additionalModelRequestFields`` and ``outputConfig.effort``. Claude's
 spelling is the one that we write. Where another stood is marked on reading (``mode`` and ``effort`` on the thinking,
@@ -92,6 +92,7 @@ def read_request(body: Wire, model: str | None, stream: bool | None, provider: s
     if native or output:
         read_model_fields(native, output, fields, mark)
         read_format(output, fields, mark)
+        read_claudes_format(native, fields, mark)
         for key, left in zip(NATIVE, (native, output), strict=True):
             if is_object(rest.get(key)) and rest[key]:
                 leave(rest, key, left)
@@ -146,6 +147,21 @@ def read_format(output: Wire, fields: dict[str, Any], mark: Wire) -> None:
     for holder, key in ((structure, "jsonSchema"), (form, "structure"), (output, "textFormat")):
         if not holder[key]:
             del holder[key]
+
+
+def read_claudes_format(native: Wire, fields: dict[str, Any], mark: Wire) -> None:
+    """The schema among Claude's own fields, where the AI SDK has it: ``output_config.format``, as in Messages."""
+    config = native.get("output_config")
+    form = config.get("format") if is_object(config) else None
+    schema = form.get("schema") if is_object(form) and form.get("type") == "json_schema" else None
+    if "output_schema" in fields or not is_object(config) or not is_object(form) or not is_object(schema):
+        return
+    fields["output_schema"], mark["format"] = schema, "output_config"
+    if not is_strict_form(schema, NAME):
+        mark["verbatim"] = [*mark.get("verbatim", ()), "output_schema"]
+    config = dict(config)
+    leave(config, "format", {key: value for key, value in form.items() if key not in ("type", "schema")})
+    leave(native, "output_config", config)
 
 
 def read_model_fields(native: Wire, output: Wire, fields: dict[str, Any], mark: Wire) -> None:
@@ -210,7 +226,11 @@ def write_request(request: Request, target: Target | None) -> Encoded:
     write_model_fields(request, native, output, family_of(target), ledger)
     name = write_schema_name(request, ledger)
     if request.output_schema is not None:
-        output["textFormat"] = write_format(request.output_schema, name, mark, ledger)
+        schema = write_schema(request.output_schema, mark, ledger)
+        if mark.get("format") == "output_config" and not name and family_of(target) in (None, CLAUDE):
+            native["output_config"] = {"format": {"type": "json_schema", "schema": schema}}
+        else:
+            output["textFormat"] = write_format(schema, name, mark)
     written = {"toolConfig": write_tool_config(request, mark, ledger)}
     written |= {"additionalModelRequestFields": native, "outputConfig": output}
     body |= {key: value for key, value in written.items() if value}
@@ -242,9 +262,13 @@ def write_history(request: Request, body: Wire, target: Target | None, mark: Wir
         body["messages"] = mark["messages"][0]
 
 
-def write_format(schema: dict[str, Json], name: Wire, mark: Wire, ledger: Ledger) -> Wire:
-    if "output_schema" not in mark.get("verbatim", ()):
-        schema, _ = write_strict_schema(schema, NAME, ledger, "output_schema")
+def write_schema(schema: dict[str, Json], mark: Wire, ledger: Ledger) -> dict[str, Json]:
+    if "output_schema" in mark.get("verbatim", ()):
+        return schema
+    return write_strict_schema(schema, NAME, ledger, "output_schema")[0]
+
+
+def write_format(schema: dict[str, Json], name: Wire, mark: Wire) -> Wire:
     text = mark.get("schema")
     if text is None or parse_object(text) != schema:
         text = dump(schema).decode()
