@@ -482,3 +482,20 @@ def test_a_turn_that_is_interrupted_before_it_begins_is_none(monkeypatch: pytest
         session.send("second")
     assert session.send("third").text == "two"
     assert [message.text for message in session.messages] == ["first", "one", "third", "two"]
+
+
+@pytest.mark.parametrize("way", ["run", "run_stream"])
+def test_a_turn_that_is_interrupted_between_two_steps_is_over(way: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    session = SyncSession("embedded:", script=["one", "two"])
+    usual = Steps.__init__
+
+    def begun(steps: Any, *given: Any) -> None:
+        usual(steps, *given)
+        interrupted_once(Steps, "reply", monkeypatch)
+
+    monkeypatch.setattr(Steps, "__init__", begun)
+    with pytest.raises(KeyboardInterrupt) as raised:
+        list(session.run_stream("first")) if way == "run_stream" else session.run("first")
+    assert raised.tb is not None, "an interactive shell keeps the traceback, and no turn with it"
+    monkeypatch.setattr(Steps, "__init__", usual)
+    assert session.send("second").text == {"run": "two", "run_stream": "one"}[way]

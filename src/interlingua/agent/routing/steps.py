@@ -174,6 +174,9 @@ def stream_steps_sync(
     except AdapterError:
         yield from unseen
         raise
+    finally:
+        if steps.command is not None:  # as in run_steps_sync
+            steps.close()
 
 
 # ------------------------------------------------------------------------------------------------------ calling a model
