@@ -57,8 +57,9 @@ docs: $(VENV)/dev  ## write the generated pages: dialects, reliability, integrat
 site: $(VENV)/dev  ## build the documentation site into build/site; a warning or a dead link is an error
 	@$(BIN)/python -m lab.site build/site && echo "build/site/index.html"
 
-compare: $(VENV)/dev  ## six tasks with this library and with others; installs those, and writes docs/comparison.md
+compare: $(VENV)/dev  ## six tasks, and the recordings translated, with this library and with others, which it installs
 	@$(BIN)/python examples/compare/run.py docs/comparison.md $(ARGS)
+	@test ! -d $(CORPUS) || $(BIN)/python -m lab.translators $(CORPUS) docs/translators-compared.md
 
 bench: $(VENV)/dev  ## measure the budgets, as ratios in one run
 	@$(BIN)/python bench/run.py docs/performance.md $(ARGS)
