@@ -51,6 +51,7 @@ def test_a_client_is_pointed_here_and_its_exit_code_is_ours(
     program.chmod(program.stat().st_mode | stat.S_IXUSR)
     monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
     monkeypatch.setenv("ANTHROPIC_API_KEY", "the-users-own")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     assert main(["launch", "claude", "--model", "embedded:openai-chat", "--", "-p", "hi"]) == 7
     words, content, environment, files = json.loads(told.read_text())
     assert words[0] == "--settings"
@@ -58,7 +59,9 @@ def test_a_client_is_pointed_here_and_its_exit_code_is_ours(
     assert content == [{"type": "text", "text": "You said: hello"}]
     assert "ANTHROPIC_API_KEY" not in environment
     assert files == [".claude.json", "launched.json"]
-    assert not Path(environment["CLAUDE_CONFIG_DIR"]).exists()
+    folder = Path(environment["CLAUDE_CONFIG_DIR"])
+    assert folder.parent == tmp_path / "cache" / "interlingua"
+    assert not folder.exists()
     assert "1 request; " in capsys.readouterr().err
 
 

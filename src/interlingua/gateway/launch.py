@@ -20,7 +20,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from ..client.local import Ability, loaded
+from ..client.local import Ability, loaded, models_folder
 from ..models.providers import IN_PROCESS, PROVIDERS
 from .clients import CLIENTS, Client
 from .config import Route, Settings, Snapshot, StartError
@@ -76,7 +76,7 @@ def run(arguments: argparse.Namespace) -> int:
             sys.stderr.write(f"interlingua launch: {sentence}\n")
         more = {**fitted(client, ability), **trusted(client, Path.cwd(), Path.home().resolve())}
         base = stack.enter_context(server.in_background(state))
-        folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="interlingua-"))
+        folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="launched-", dir=_place()))
         code = _run(program, client, arguments, base, key, folder, more)
     used = total()
     sys.stderr.write(json.dumps(used.totals()) + "\n" if arguments.json else used.summary())
@@ -93,6 +93,18 @@ def loading(state: State, model: str) -> Generator[Ability | None]:
         return
     with loaded(name, state.manager.get_config(id).options, os.environ) as ability:
         yield ability
+
+
+def _place() -> Path | None:
+    """Our own folder, if there can be one: in the system's temporary one, Codex does without its helpers."""
+    models = models_folder(os.environ)
+    if models is None:
+        return None
+    try:
+        models.parent.mkdir(parents=True, exist_ok=True)
+    except OSError:
+        return None
+    return models.parent if os.access(models.parent, os.W_OK) else None
 
 
 def _run(
