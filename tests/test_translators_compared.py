@@ -62,6 +62,8 @@ def test_an_answer_that_stops_otherwise_is_seen() -> None:
     assert judge(task, "anthropic-messages", {"body": {**told, "stop_reason": "end_turn"}})["wrong stop"] == 1
     call = {"candidates": [{"finishReason": "STOP", "content": {"parts": [{"functionCall": {"name": "f"}}]}}]}
     assert why_stopped(call, "gemini") == "calls"
+    refusal = {"choices": [{"finish_reason": "stop", "message": {"role": "assistant", "refusal": "No."}}]}
+    assert why_stopped(refusal, "openai-chat") is None
 
 
 @pytest.mark.parametrize(

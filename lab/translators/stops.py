@@ -58,15 +58,26 @@ def content_of(body: Wire, dialect: str) -> Any:
 
 
 def why_stopped(body: Wire, dialect: str) -> str | None:
-    """``finished``, ``calls``, ``limit`` or ``refused``; None where the word is another. Some say no word for calls."""
-    word = STOPS.get(str(READERS[dialect][0](body)))
-    return CALLS if word == FINISHED and _has_calls(content_of(body, dialect)) else word
+    """``finished``, ``calls``, ``limit`` or ``refused``. Some say no word for calls.
+
+    None where the word is another, and where an answer that is finished refuses in a text: protocols differ there.
+    """
+    word, content = STOPS.get(str(READERS[dialect][0](body))), content_of(body, dialect)
+    if word == FINISHED and _refuses(content):
+        return None
+    return CALLS if word == FINISHED and _has_calls(content) else word
+
+
+def _refuses(content: Any) -> bool:
+    if is_array(content):
+        return any(_refuses(part) for part in content)
+    return is_object(content) and bool(content.get("refusal") or _refuses(content.get("content")))
 
 
 def _has_calls(content: Any) -> bool:
     if is_array(content):
         return any(_has_calls(part) for part in content)
-    if not is_object(content):
+    if not is_object(content) or inner(content, "toolUse").get("type") == "server_tool_use":
         return False
     return (
         content.get("type") in CALL_MARKS
