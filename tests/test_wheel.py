@@ -11,6 +11,7 @@ import os
 import re
 import subprocess
 import sys
+import tarfile
 import venv
 import zipfile
 from pathlib import Path
@@ -77,6 +78,17 @@ def test_the_wheel_holds_the_package_and_nothing_else(wheel: Path) -> None:
     assert "interlingua/__init__.pyi" in names
     data = [path for path in (ROOT / "src").rglob("*") if path.suffix in (".json", ".yaml", ".yml", ".typed", ".pyi")]
     assert {path.relative_to(ROOT / "src").as_posix() for path in data} <= set(names)
+
+
+def test_the_source_archive_holds_all_that_its_tests_read(tmp_path: Path) -> None:
+    done = run(sys.executable, "-m", "hatchling", "build", "-t", "sdist", "-d", tmp_path)
+    assert not done.returncode, done.stderr
+    [built] = tmp_path.glob("interlingua-*.tar.gz")
+    with tarfile.open(built) as archive:
+        held = {name.partition("/")[2] for name in archive.getnames()}
+    tracked = run("git", "ls-files").stdout.split() if (ROOT / ".git").exists() else []
+    files = tracked or ["README.md", "hatch_build.py", "Makefile", "tests/test_wheel.py", "docs/index.md"]
+    assert [name for name in files if not name.startswith(".") and name not in held] == []
 
 
 def test_the_description_has_no_link_that_an_index_cannot_follow(wheel: Path) -> None:
