@@ -94,7 +94,7 @@ class BlockEncoder(SerialEncoder):
 
     def __init__(self) -> None:
         super().__init__()
-        self.written = -1  # the index of the block being written, as the wire counts
+        self.written: int = -1  # the index of the block being written, as the wire counts
         self.can_write = False
         self.silent = True  # nothing of the block was written
         self.cited = 0
