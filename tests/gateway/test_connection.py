@@ -172,7 +172,7 @@ def test_what_is_no_request_is_refused_and_the_connection_closed(said: bytes, st
 
 
 def test_idle_connections_are_closed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connection, "IDLE_SECONDS", 0.2)
+    monkeypatch.setattr(connection, "IDLE_SECONDS", 2.0)
     with served() as (found, _), Client(found) as quiet, Client(found) as slow:
         quiet.sendall(request())
         assert quiet.answer()[0] == 200
@@ -180,4 +180,4 @@ def test_idle_connections_are_closed(monkeypatch: pytest.MonkeyPatch) -> None:
         start = time.perf_counter()
         assert quiet.is_closed()
         assert slow.is_closed()
-        assert time.perf_counter() - start < 5
+        assert time.perf_counter() - start < 20
