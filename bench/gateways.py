@@ -7,11 +7,13 @@ generator sends both the same requests in turn.
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import hashlib
 import json
 import math
 import os
+import random
 import socket
 import statistics
 import subprocess
@@ -26,6 +28,7 @@ from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 from harness import BENCH, GAP, Unavailable, core, free_port, served, until_open, workshop
+from leaving import Talker, leave, until_quiet
 from measure import Row
 
 __all__ = ["Gateways"]
@@ -37,6 +40,7 @@ STREAMS, STREAMS_AT_ONCE = 20, 10
 EVENTS = 300  # of one stream of the mock
 MANY, MANY_GAP = 1000, 500_000
 IDLE_MB, OPEN_MB, START_SECONDS, CLOSE_MS = 80, 200, 1.0, 10
+LEAVERS, LEAVERS_AT_ONCE, STAYS = 10_000, 200, 1.05
 QUIET_SECONDS, SETTLE_SECONDS = 1.0, 6.0
 PROC = Path("/proc")
 
@@ -106,6 +110,7 @@ class Gateways:
             (f"resident memory, {MANY:,} open streams, translated", OPEN_MB, "MB", lambda: self._open(WAYS[2])),
             ("from cold start to ready", START_SECONDS, "s", self._start),
             ("a client leaves: until its upstream is closed", CLOSE_MS, "ms", self._closing),
+            (f"{LEAVERS:,} clients left: memory after the last half beside the first", STAYS, "x", self._left),
         )
         for name, limit, unit, measured in found:
             try:
@@ -200,6 +205,31 @@ class Gateways:
                     start = time.perf_counter()
                 found.append(provider.ended() - start)
             return statistics.median(found) * 1000
+
+    def _left(self) -> float:
+        """How much memory grew while the second half of many clients came and left. Nothing else may stay of them."""
+        if self._missing:
+            raise Unavailable(self._missing)
+        with workshop() as folder:
+            return asyncio.run(self._come_and_go(folder))
+
+    async def _come_and_go(self, folder: Path) -> float:
+        ways = WAYS[0], WAYS[2]
+        bodies = [(way.path, (folder / "fixtures" / f"req_{way.body}_small_stream.json").read_bytes()) for way in ways]
+        found, chance = list[float](), random.Random(1)
+        async with Talker() as talker:
+            with gateway(folder, WAYS[0].model, talker.url) as ours:
+                for _ in range(2):
+                    await leave(ours.port, bodies, LEAVERS // 2, LEAVERS_AT_ONCE, chance)
+                    try:
+                        await until_quiet(talker)
+                    except TimeoutError:
+                        raise Unavailable(f"{talker.open} connections to the provider stayed open") from None
+                    told = await asyncio.to_thread(_fetch, ours.port, "/metrics")
+                    if "interlingua_open_requests 0\n" not in told:
+                        raise Unavailable("calls of clients that left stayed open")
+                    found.append(resident(ours.pid))
+        return found[1] / found[0]
 
 
 # -------------------------------------------------------------------------------------------------------- what is run

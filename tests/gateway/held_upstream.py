@@ -20,7 +20,8 @@ def chunk(data: bytes) -> bytes:
 
 
 class HeldUpstream:
-    """Speaks Chat. Streams of the model ``endless`` never end, the others do once ``release`` is set.
+    """Speaks Chat. Streams of the model ``endless`` never end, ``silent`` says nothing, and ``flood`` talks as fast as
+    it is read (``sent`` bytes); others end once ``release`` is set.
 
     ``open`` counts connections; ``idle`` is set while there is none, ``gone`` when a stream's client left it.
     """
@@ -28,7 +29,7 @@ class HeldUpstream:
     def __init__(self) -> None:
         self.release, self.idle, self.gone = asyncio.Event(), asyncio.Event(), asyncio.Event()
         self.idle.set()
-        self.open = self.began = 0
+        self.open = self.began = self.sent = 0
 
     async def __aenter__(self) -> HeldUpstream:
         self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0, backlog=1024)
@@ -55,8 +56,17 @@ class HeldUpstream:
 
     async def _answer(self, model: str, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
         self.began += 1
+        if model == "silent":
+            await reader.read(1)
+            return False
         writer.write(b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n")
         writer.write(chunk(event({"role": "assistant", "content": "a"})))
+        if model == "flood":
+            while not writer.is_closing():
+                writer.write(chunk(event({"content": "b" * 1000})) * 100)
+                await writer.drain()
+                self.sent += 100_000
+            return False
         left = asyncio.ensure_future(reader.read(1))
         waiting = asyncio.ensure_future(self.release.wait() if model != "endless" else asyncio.Event().wait())
         await asyncio.wait({left, waiting}, return_when=asyncio.FIRST_COMPLETED)
@@ -83,14 +93,18 @@ class Reading:
         self._path, self._body, self._headers = path, json.dumps(body).encode(), headers
         self.read = b""
 
-    async def begin(self, until: bytes) -> None:
-        """Send it, and read until something has come."""
+    async def say(self, length: int | None = None) -> None:
+        """Send it, or so much of it."""
         self._reader, self._writer = await asyncio.open_connection("127.0.0.1", self._port)
         told = "".join(f"{name.replace('_', '-')}: {value}\r\n" for name, value in self._headers.items())
         head = f"POST {self._path} HTTP/1.1\r\nhost: x\r\n{told}content-length: {len(self._body)}\r\n\r\n"
-        self._writer.write(head.encode() + self._body)
+        self._writer.write((head.encode() + self._body)[:length])
+
+    async def begin(self, until: bytes, *, at_once: int = 65536) -> None:
+        """Send it, and read until something has come, so many bytes at a time."""
+        await self.say()
         while until not in self.read:
-            came = await self._reader.read(65536)
+            came = await self._reader.read(at_once)
             assert came, self.read
             self.read += came
 
@@ -106,6 +120,11 @@ class Reading:
     def ended(self) -> bool:
         """Whether the answer has come to its end, which one that was broken off has not."""
         return self.read.endswith(b"\r\n0\r\n\r\n")
+
+    async def some(self, length: int) -> None:
+        """Read so many bytes, and forget them."""
+        while length > 0:
+            length -= len(await self._reader.read(min(length, 65536)))
 
     def leave(self) -> None:
         """Close the connection, whatever is still to come."""

@@ -20,7 +20,7 @@ from gateway.asking import CHAT, CLAUDE, RESPONSES, body_of
 from gateway.held_upstream import HeldUpstream, Reading
 from gateway.raw_http import fetch
 from gateway.test_carry import ISSUED, SIGNATURE, answered, first_turn, opaque_values, second_turn
-from interlingua import Message, TextBlock, ThinkingBlock, dialect
+from interlingua import Loss, Message, TextBlock, ThinkingBlock, TokenUsage, dialect
 from interlingua.client.embedded import LoopbackServer, Script, Step, call
 from interlingua.gateway.admission import hash_key
 from interlingua.gateway.carry import Vault
@@ -262,6 +262,8 @@ async def reload_and_stop(folder: Path) -> None:
             models.write_text(models.read_text() + "models: {new: {adapter: chat}}\n")
             await until(lambda: is_allowed(found.url, "new"))
             assert not await is_allowed(found.url, KEY)
+            if hasattr(signal, "SIGHUP"):
+                found.process.send_signal(signal.SIGHUP)
 
             found.process.send_signal(signal.SIGTERM)
             await until(lambda: is_draining(found))
@@ -426,3 +428,23 @@ def test_the_page_names_every_metric() -> None:
     page = (Path(__file__).resolve().parents[2] / "docs" / "gateway.md").read_text()
     rows = re.findall(r"^\| `(interlingua_\w+)` \| (\w+) \| (.*) \|$", page, re.MULTILINE)
     assert {name: (kind, about) for name, kind, about in rows} == HELP
+
+
+def test_old_receipts_are_found_as_new_ones_are() -> None:
+    now, priced = [0.0], list[str]()
+    receipts = Receipts(lambda: now[0], lambda receipt: priced.append(receipt.id), seconds=60, most=1_000)
+    loss = Loss("messages/0", "dropped", "no word for it", "content")
+    for number in range(1_200):
+        now[0] += 0.01
+        receipts.keep(Receipt(f"r{number}", CHAT, losses=(loss,), usage=TokenUsage(3, output_tokens=4)), "me")
+    assert priced == [f"r{number}" for number in range(700)]
+    assert [receipt.id for receipt in receipts.all()] == [f"r{number}" for number in range(200, 1_200)]
+    for number in (200, 699, 700, 1_199):
+        found = receipts.find(f"r{number}", "me")
+        assert found is not None
+        assert (found.losses, found.usage) == ((loss,), TokenUsage(3, output_tokens=4))
+        assert found in receipts
+        assert receipts.find(f"r{number}", "you") is None
+    assert receipts.find("r199", "me") is None
+    now[0] += 61
+    assert receipts.find("r1199", "me") is None

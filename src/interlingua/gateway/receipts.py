@@ -16,6 +16,8 @@ from .shared import Shared
 __all__ = ["Attempt", "Receipt", "Receipts"]
 
 SECONDS, MOST = 3600.0, 10_000
+NEWEST = 500
+"""So many are kept as they are, and the others as bytes, which are a fifth of it."""
 KIND = "receipt"
 
 
@@ -72,34 +74,52 @@ class Receipts:
         seconds: float = SECONDS,
         most: int = MOST,
     ) -> None:
-        """``drop`` is called with each receipt that is not kept any longer."""
+        """``drop`` is called with each receipt before it becomes bytes: it is not changed any more."""
         self._clock, self._drop, self._seconds, self._most = clock, drop, seconds, most
-        self._kept: dict[str, tuple[float, str | None, Receipt]] = {}
+        self._newest: dict[str, tuple[float, str | None, Receipt]] = {}
+        self._packed: dict[str, tuple[float, str | None, bytes]] = {}
 
     def keep(self, receipt: Receipt, key: str | None) -> None:
         """Keep a receipt for the owner of a key."""
         now = self._clock()
-        self._kept[receipt.id] = (now, key, receipt)
+        self._newest[receipt.id] = (now, key, receipt)
         if self.shared is not None:
             self.shared.put(KIND, key, receipt.id, json.encode(receipt))
-        while self._kept:
-            oldest = next(iter(self._kept))
-            if len(self._kept) <= self._most and self._kept[oldest][0] > now - self._seconds:
+        if len(self._newest) > NEWEST:
+            self._pack(next(iter(self._newest)))
+        while self._packed:
+            oldest = next(iter(self._packed))
+            if len(self._packed) <= self._most - NEWEST and self._packed[oldest][0] > now - self._seconds:
                 break
-            self._drop(self._kept.pop(oldest)[2])
+            del self._packed[oldest]
+
+    def _pack(self, id: str) -> None:
+        at, key, receipt = self._newest.pop(id)
+        self._drop(receipt)
+        self._packed[id] = (at, key, json.encode(receipt))
 
     def find(self, id: str, key: str | None) -> Receipt | None:
         """The receipt of that id, if it is this key's."""
-        at, owner, receipt = self._kept.get(id, (0.0, None, None))
-        if receipt is not None:
-            return receipt if owner == key and at > self._clock() - self._seconds else None
-        value = None if self.shared is None else self.shared.get(KIND, key, id)
+        at, owner, kept = self._newest.get(id) or self._packed.get(id) or (0.0, None, None)
+        if kept is None:
+            value = None if self.shared is None else self.shared.get(KIND, key, id)
+        elif owner != key or at <= self._clock() - self._seconds:
+            return None
+        elif isinstance(kept, Receipt):
+            return kept
+        else:
+            value = kept
         return None if value is None else json.decode(value, type=Receipt)
 
     def __contains__(self, receipt: Receipt) -> bool:
         """Whether it is one of this process."""
-        return receipt.id in self._kept
+        return receipt.id in self._newest or receipt.id in self._packed
+
+    def newest(self) -> list[Receipt]:
+        """The receipts of this process that may still change."""
+        return [receipt for _, _, receipt in self._newest.values()]
 
     def all(self) -> list[Receipt]:
         """Every receipt of this process that is kept."""
-        return [receipt for _, _, receipt in self._kept.values()]
+        packed = [json.decode(value, type=Receipt) for _, _, value in self._packed.values()]
+        return [*packed, *self.newest()]

@@ -33,7 +33,7 @@ __all__ = ["Server", "in_background", "serve", "settings_of"]
 
 log = logging.getLogger("interlingua.gateway")
 START_SECONDS = 20.0
-COLLECTED = 20_000, 10, 10
+COLLECTED = 2_000, 5, 5
 """After so many new objects the collector looks for cycles among them."""
 TICKS = 10
 """uvicorn's ticks of one second."""

@@ -78,7 +78,7 @@ class State:
     def price(self, receipt: Receipt, *, is_own: bool = True) -> None:
         """Look up what a call cost, and count it if it is one of this process.
 
-        Done when somebody asks, or at the latest when it is forgotten.
+        Done when somebody asks, or at the latest when many newer ones are kept.
         """
         if receipt.billed is None or receipt.usage is None:
             return
@@ -112,7 +112,7 @@ class State:
         return self.metrics.text(json.decode(sums, type=Sums) for process, sums in told.items() if process != own)
 
     def _count(self) -> None:
-        self.priced()
+        self.price_newest()
         self.metrics.set("interlingua_open_requests", self.open)
 
     async def close(self) -> None:
@@ -125,12 +125,15 @@ class State:
 
     # ---------------------------------------------------------------------------------------------- prices and models
 
+    def price_newest(self) -> None:
+        """Look up the costs of all calls that have none yet."""
+        for receipt in self.receipts.newest():
+            self.price(receipt)
+
     def priced(self) -> list[Receipt]:
         """All receipts that are kept, with their costs."""
-        receipts = self.receipts.all()
-        for receipt in receipts:
-            self.price(receipt)
-        return receipts
+        self.price_newest()
+        return self.receipts.all()
 
     def listed(self, key: Key | None) -> list[Listed]:
         """The models that a key may use: what can be asked for by the routes; without routes, the configured models."""
