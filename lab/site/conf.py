@@ -17,6 +17,8 @@ myst_enable_extensions = ["colon_fence"]
 exclude_patterns = ["adr/README.md"]
 suppress_warnings = ["misc.highlighting_failure"]  # blocks with an ellipsis where a key would stand
 
+smartquotes_action = "qe"  # quotes and ellipses; two hyphens begin an option
+
 html_theme = "furo"
 html_title = f"Interlingua {__version__}"
 html_static_path = [str(HERE / "static")]
