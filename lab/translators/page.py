@@ -93,7 +93,7 @@ def _label(peer: Peer, name: str, verb: str) -> str:
 def table(results: Results, versions: Mapping[str, str], verb: str) -> Iterator[str]:
     """One table in Markdown."""
     title, columns = TABLES[verb]
-    yield f"### {title}\n"
+    yield f"## {title}\n"
     yield f"| | {' | '.join(column.head for column in columns)} |"
     yield "|---" + "|--:" * len(columns) + "|"
     for label, counts in rows(results, versions, verb):
