@@ -29,13 +29,15 @@ def tables(results: Sequence[Result]) -> Iterator[str]:
     passed = sum(result.passed for result in results)
     versions = {AGENTS[result.cell.agent].client: result.version for result in results}
     yield f"{passed} of {len(results)} runs pass. " + ", ".join(f"{name} {it}" for name, it in versions.items()) + "."
-    yield "\n### Nothing goes wrong\n"
+    yield "\n## Nothing goes wrong\n"
     yield f"| agent | speaks | {' | '.join(UPSTREAMS)} |\n|---|---|{'---|' * len(UPSTREAMS)}"
     for agent in AGENTS.values():
         cells = (said(found.get((agent.name, "none", upstream))) for upstream in UPSTREAMS)
         yield f"| {agent.name} | {agent.speaks} | {' | '.join(cells)} |"
-    yield "\n### Faults\n"
+    yield "\n## Faults\n"
     faults = [name for name in FAULTS if name != "none"]
+    yield from (f"- **{name}**: {FAULTS[name].title}." for name in faults)
+    yield ""
     yield f"| agent | {' | '.join(faults)} |\n|---|{'---|' * len(faults)}"
     for agent in AGENTS.values():
         if agent.once:
@@ -44,7 +46,7 @@ def tables(results: Sequence[Result]) -> Iterator[str]:
         yield f"| {agent.name} | {' | '.join(said(met.get(fault), with_upstream=True) for fault in faults)} |"
     wrong = [result for result in results if not result.passed]
     if wrong:
-        yield "\n### What did not pass\n"
+        yield "\n## What did not pass\n"
         yield from (f"- {r.cell.agent}, {r.cell.fault}, over {r.cell.upstream}: {r.what}" for r in wrong)
 
 
@@ -52,6 +54,6 @@ def said(result: Result | None, *, with_upstream: bool = False) -> str:
     """A cell of a table."""
     if result is None:
         return ""
-    time = f"{result.seen.seconds:.0f} s" + (f" of {result.seen.limit:.0f}" if result.seen.limit != USUAL else "")
+    time = f"{result.seen.seconds:.0f} s" + (f" of {result.seen.limit:.0f}" if result.seen.seconds > USUAL else "")
     word = f"{result.what}, {time}" if result.passed else f"**{result.what}, {time}**"
     return f"{word} ({result.cell.upstream})" if with_upstream else word

@@ -62,7 +62,7 @@ def upstreams(shared: Path, place: Path, llama: Path | None) -> Generator[dict[s
 
 @contextmanager
 def _llama(shared: Path, place: Path, python: Path) -> Generator[str]:
-    """llama.cpp's own server with a model of a few kilobytes, which calls tools as the grammar demands."""
+    """llama.cpp's own server with a model of 6 MB, which calls tools as the grammar demands."""
     model = place / "tiny.gguf"
     if not model.exists():
         subprocess.run([str(python), str(shared / "tiny_llama_gguf.py"), str(model)], check=True, env=PLAIN)
