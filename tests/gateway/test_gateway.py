@@ -233,6 +233,16 @@ def test_the_other_policies_let_through_and_one_of_them_logs(caplog: pytest.LogC
         assert not any("1 + 2" in line for line in told)
 
 
+@pytest.mark.parametrize("client", [CLAUDE, CHAT])
+def test_the_log_says_whose_key_was_refused(client: str, caplog: pytest.LogCaptureFixture) -> None:
+    """To the client it looks as if it were its own."""
+    step = Step(act="fail", status=401, message="invalid x-api-key")
+    with served(step, dialect=CLAUDE) as (running, _), caplog.at_level("WARNING"):
+        assert fetch(running.url, *asking(client)).status == 401
+    [told] = [record.getMessage() for record in caplog.records if record.name == "interlingua.gateway"]
+    assert "refused this gateway's key: invalid x-api-key" in told
+
+
 @pytest.mark.parametrize("upstream", [CHAT, RESPONSES, GEMINI, OLLAMA, BEDROCK])
 def test_a_conversation_that_is_too_long_is_told_in_the_word_that_claude_code_acts_on(upstream: str) -> None:
     """Behind other words than Anthropic's it looks for this one, and compacts the conversation."""

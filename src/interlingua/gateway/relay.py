@@ -22,7 +22,7 @@ from ..client.async_client import AsyncClient
 from ..client.http import HttpRequest, Timeouts
 from ..client.transport.base import AsyncReply
 from ..dialects import dialect as find
-from ..errors import AdapterError, InvalidRequestError, LossyTranslation
+from ..errors import AdapterError, AuthError, InvalidRequestError, LossyTranslation
 from ..models.pricing import detailed_usage
 from ..relaying import RelayedCall
 from ..serving import SERVED, Entrance
@@ -147,6 +147,8 @@ class Call:
     async def _fail(self, error: AdapterError) -> None:
         """No model answered. The provider's own refusal goes back as it came, where the client speaks its dialect."""
         self.receipt.status = str(error.error_class)
+        if isinstance(error, AuthError) and error.provider_status is not None:  # a client cannot tell whose key it was
+            log.warning("%s: %s refused this gateway's key: %s", self.receipt.id, self.receipt.served, error.message)
         if self.answer.started:
             if self._relayed is not None and (said := self._relayed.fail(error, started=True)):
                 await self.answer.send(said)
