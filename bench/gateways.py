@@ -20,7 +20,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from importlib.util import find_spec
 from pathlib import Path
@@ -31,7 +31,7 @@ from harness import BENCH, GAP, Unavailable, core, free_port, served, until_open
 from leaving import Talker, leave, until_quiet
 from measure import Row
 
-__all__ = ["Gateways"]
+__all__ = ["FLOOR_BODY", "Gateways", "cost", "running"]
 
 KEY = "sk-bench"  # what the load generator sends
 ROUNDS = 4
@@ -41,8 +41,10 @@ EVENTS = 300  # of one stream of the mock
 MANY, MANY_GAP = 1000, 500_000
 IDLE_MB, OPEN_MB, START_SECONDS, CLOSE_MS = 80, 200, 1.0, 10
 LEAVERS, LEAVERS_AT_ONCE, STAYS = 10_000, 200, 1.05
+PATIENCE = 90.0
 QUIET_SECONDS, SETTLE_SECONDS = 1.0, 6.0
 PROC = Path("/proc")
+NOTHING: Mapping[str, str] = {}
 
 
 class Way(NamedTuple):
@@ -131,7 +133,7 @@ class Gateways:
 
     def _costs(self, way: Way, *, stream: bool) -> Costs:
         found = Costs([], [])
-        with self._place(GAP if stream else 0) as (folder, mock):
+        with self.place(GAP if stream else 0) as (folder, mock):
             floor = running([str(BENCH / "floor_proxy.py"), "{port}", urlsplit(mock).netloc, way.floor])
             with gateway(folder, way.model, mock) as ours, floor as yardstick:
                 for turn in range(ROUNDS + 1):
@@ -143,7 +145,7 @@ class Gateways:
         return found
 
     @contextlib.contextmanager
-    def _place(self, gap: int) -> Iterator[tuple[Path, str]]:
+    def place(self, gap: int) -> Iterator[tuple[Path, str]]:
         """The folder with the tools, and the URL of a mock provider."""
         if self._missing:
             raise Unavailable(self._missing)
@@ -160,14 +162,14 @@ class Gateways:
     # ---------------------------------------------------------------------------------------- memory, start, letting go
 
     def _idle(self) -> float:
-        with self._place(0) as (folder, mock), gateway(folder, WAYS[2].model, mock) as ours:
+        with self.place(0) as (folder, mock), gateway(folder, WAYS[2].model, mock) as ours:
             cost(folder, ours, WAYS[2].path, WAYS[2].body, stream=True, most=20)
             time.sleep(QUIET_SECONDS)
             return resident(ours.pid)
 
     def _open(self, way: Way) -> float:
         """Resident memory while so many streams are open, a few events into each."""
-        with self._place(MANY_GAP) as (folder, mock), gateway(folder, way.model, mock) as ours:
+        with self.place(MANY_GAP) as (folder, mock), gateway(folder, way.model, mock) as ours:
             command = load(folder, ours, way.path, way.body, stream=True, at_once=MANY, most=MANY)
             with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as clients:
                 core(clients.pid, 0)
@@ -182,7 +184,7 @@ class Gateways:
 
     def _start(self) -> float:
         seconds: list[float] = []
-        with self._place(0) as (folder, mock):
+        with self.place(0) as (folder, mock):
             for _ in range(ROUNDS):
                 with gateway(folder, WAYS[0].model, mock) as ours:
                     seconds.append(ours.seconds)
@@ -253,14 +255,24 @@ def gateway(folder: Path, model: str, mock: str) -> Iterator[Running]:
 
 
 @contextlib.contextmanager
-def running(words: list[str], ready: str | None = None) -> Iterator[Running]:
-    """A Python program that listens on ``{port}``, alone on the last core."""
+def running(
+    words: list[str],
+    ready: str | None = None,
+    *,
+    program: str = sys.executable,
+    told: Mapping[str, str] = NOTHING,
+    any_status: bool = False,
+) -> Iterator[Running]:
+    """A program that listens on ``{port}``, alone on the last core; ``told`` are more variables for it.
+
+    It is ready when the path ``ready`` is answered well, or at all (``any_status``).
+    """
     port = free_port()
     environment = {name: value for name, value in os.environ.items() if not name.lower().endswith("_proxy")}
     start = time.perf_counter()
     process = subprocess.Popen(
-        [sys.executable, *(word.replace("{port}", str(port)) for word in words)],
-        env={**environment, "NO_PROXY": "*", "BENCH_KEY": KEY},
+        [program, *(word.replace("{port}", str(port)) for word in words)],
+        env={**environment, "NO_PROXY": "*", "BENCH_KEY": KEY, **told},
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         text=True,
@@ -270,20 +282,24 @@ def running(words: list[str], ready: str | None = None) -> Iterator[Running]:
         if ready is None:
             until_open(port)
         else:
-            _until_ready(process, port, ready)
+            until_ready(process, port, ready, "HTTP" if any_status else "HTTP/1.1 200")
         yield Running(process.pid, port, time.perf_counter() - start)
     finally:
         process.kill()
         process.communicate()
 
 
-def _until_ready(process: subprocess.Popen[str], port: int, path: str) -> None:
-    while process.poll() is None:
+def until_ready(process: subprocess.Popen[str], port: int, path: str, begins: str) -> None:
+    """Wait until a server answers."""
+    end = time.monotonic() + PATIENCE
+    while process.poll() is None and time.monotonic() < end:
         with contextlib.suppress(OSError):
-            if _fetch(port, path).startswith("HTTP/1.1 200"):
+            if _fetch(port, path).startswith(begins):
                 return
         time.sleep(0.005)
     assert process.stderr is not None
+    if process.poll() is None:
+        raise Unavailable(f"it was not ready within {PATIENCE:.0f} s")
     raise Unavailable((process.stderr.read().strip().splitlines() or ["it ended"])[-1][:120])
 
 
@@ -293,16 +309,36 @@ def _fetch(port: int, path: str) -> str:
         return b"".join(iter(lambda: asking.recv(65536), b"")).decode()
 
 
-def load(folder: Path, at: Running, path: str, body: str, *, stream: bool, at_once: int, most: int) -> list[str]:
+def load(
+    folder: Path,
+    at: Running,
+    path: str,
+    body: str,
+    *,
+    stream: bool,
+    at_once: int,
+    most: int,
+    headers: Sequence[str] = (),
+) -> list[str]:
     """The command that sends requests: so many at once, and so many in all."""
     file = folder / "fixtures" / f"req_{body}_small{'_stream' if stream else ''}.json"
-    return [str(folder / "loadgen"), str(at.port), path, str(file), str(at_once), "120", "0", str(most)]
+    return [str(folder / "loadgen"), str(at.port), path, str(file), str(at_once), "120", "0", str(most), *headers]
 
 
-def cost(folder: Path, at: Running, path: str, body: str, *, stream: bool, most: int | None = None) -> float:
+def cost(
+    folder: Path,
+    at: Running,
+    path: str,
+    body: str,
+    *,
+    stream: bool,
+    most: int | None = None,
+    headers: Sequence[str] = (),
+) -> float:
     """CPU microseconds of one request, the mean of many."""
     most = most or (STREAMS if stream else REQUESTS)
-    command = load(folder, at, path, body, stream=stream, at_once=STREAMS_AT_ONCE if stream else AT_ONCE, most=most)
+    at_once = STREAMS_AT_ONCE if stream else AT_ONCE
+    command = load(folder, at, path, body, stream=stream, at_once=at_once, most=most, headers=headers)
     before = cpu(at.pid)
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as clients:
         core(clients.pid, 0)

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from clients import Clients
 from commands import start_up
+from gateway_peers import GatewayPeers
 from gateways import Gateways
 from measure import Row
 from memory import cancelled, lengths
@@ -25,9 +26,9 @@ from values import construction
 Part = Callable[[], Iterator[Row]]
 
 
-def parts(clients: Clients) -> dict[str, tuple[Part, ...]]:
-    """What can be measured, by name."""
-    gateways = Gateways()
+def parts(peers: Path | None) -> dict[str, tuple[Part, ...]]:
+    """What can be measured, by name. ``peers`` is the folder with the heavy peers, if they are wanted."""
+    clients, gateways, others = Clients(peers), Gateways(), GatewayPeers(peers)
     return {
         "imports": (imports,),
         "commands": (start_up,),
@@ -37,7 +38,7 @@ def parts(clients: Clients) -> dict[str, tuple[Part, ...]]:
         "clients": (clients.calls, clients.events),
         "sessions": (turns, growth),
         "memory": (lengths, cancelled),
-        "gateway": (gateways.requests, gateways.events, gateways.operation),
+        "gateway": (gateways.requests, others.requests, gateways.events, gateways.operation),
     }
 
 
@@ -72,7 +73,7 @@ def options() -> argparse.Namespace:
 def main() -> None:
     """Measure, say and write."""
     asked = options()
-    known = parts(Clients(None if asked.no_peers else asked.peers_in))
+    known = parts(None if asked.no_peers else asked.peers_in)
     if asked.page is not None and str(asked.page) in known:
         asked.page, asked.parts = None, [str(asked.page), *asked.parts]
     unknown = sorted({*asked.parts} - {*known})

@@ -284,3 +284,13 @@ def test_a_stream_to_a_mutated_request_ends(running: Served) -> None:
                 read, ended = broken_off(running, PATHS[client][1], {**body, "model": "gemini-x", "stream": True})
                 assert read.startswith(b"HTTP/1.1 ")
                 assert ended or b"content-length" in read
+
+
+@pytest.mark.parametrize("key", ["properties", "required", "enum", "anyOf", "type"])
+@pytest.mark.parametrize("odd", [True, 3, "x", [], {}, None])
+def test_the_embedded_model_answers_to_any_schema(key: str, odd: Any, running: Served) -> None:
+    """Found by a longer run of the test of mutated bodies."""
+    schema = {"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"], key: odd}
+    form = {"type": "json_schema", "name": "n", "schema": schema}
+    body = {"model": "openai-responses-x", "input": "x", "text": {"format": form}}
+    assert fetch(running.url, "/v1/responses", body).status in (200, 400)

@@ -9,6 +9,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
+from ...codec.json import is_list
 from ...errors import AdapterError, ContextOverflowError, error_type
 from ...types.base import Json
 from ...types.blocks import Block, RefusalBlock, TextBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock
@@ -255,13 +256,19 @@ def example(schema: Json) -> Json:
     if not isinstance(schema, dict):
         return None
     known = cast("dict[str, Json]", schema)
-    given = known["const"] if "const" in known else next(iter(known.get("enum") or ()), None)
-    either: list[Json] = known.get("anyOf") or known.get("oneOf") or []
+    given = known["const"] if "const" in known else next(iter(_items(known.get("enum"))), None)
+    either = _items(known.get("anyOf")) or _items(known.get("oneOf"))
     if given is not None or either:
         return given if given is not None else example(either[0])
     kind = known.get("type")
-    kind = str(cast("list[str]", kind)[0] if isinstance(kind, list) else kind).lower()
+    kind = str(_items(kind)[0] if _items(kind) else kind).lower()
     if kind == "object" or "properties" in known:
-        wanted = known.get("required", ())
-        return {name: example(inner) for name, inner in known.get("properties", {}).items() if name in wanted}
+        wanted, properties = _items(known.get("required")), known.get("properties")
+        named = cast("dict[str, Json]", properties) if isinstance(properties, dict) else {}
+        return {name: example(inner) for name, inner in named.items() if name in wanted}
     return EXAMPLES.get(kind, "example")
+
+
+def _items(value: Json) -> list[Json]:
+    """A list of a schema; none, where somebody wrote something else."""
+    return value if is_list(value) else []
