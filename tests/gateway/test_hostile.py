@@ -294,3 +294,10 @@ def test_the_embedded_model_answers_to_any_schema(key: str, odd: Any, running: S
     form = {"type": "json_schema", "name": "n", "schema": schema}
     body = {"model": "openai-responses-x", "input": "x", "text": {"format": form}}
     assert fetch(running.url, "/v1/responses", body).status in (200, 400)
+
+
+def test_what_is_asked_with_head_has_an_answer_each_time(running: Served) -> None:
+    """Also over one connection to the provider, on which no body of the first may be left."""
+    for _ in range(3):
+        got = fetch(running.url, "/v1/files", method="HEAD")
+        assert (got.status, got.body) == (404, b"")

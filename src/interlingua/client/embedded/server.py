@@ -120,17 +120,22 @@ class LoopbackServer:
         headers = {name.strip().lower(): value.strip() for name, _, value in (item.partition(":") for item in lines)}
         body = await reader.readexactly(int(headers.get("content-length", "0")))
         self.asked.set()
-        answer = respond(self.script, line.split(" ")[1], headers, body)
+        method, path = line.split(" ")[:2]
+        answer = respond(self.script, path, headers, body)
         if answer.delay and await self._is_closed_within(answer.delay, reader):
             return False
         if answer.instead is not None:
             return await self._break_off(answer.instead, reader, writer)
-        return await self._write(answer, reader, writer)
+        return await self._write(answer, reader, writer, is_head=method == "HEAD")
 
-    async def _write(self, answer: Answer, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
+    async def _write(
+        self, answer: Answer, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, *, is_head: bool
+    ) -> bool:
         names = {**answer.headers, "transfer-encoding": "chunked"}
         head = "".join(f"{name}: {value}\r\n" for name, value in names.items())
         writer.write(f"HTTP/1.1 {answer.status} Scripted\r\n{head}\r\n".encode("latin-1"))
+        if is_head:  # its answer has no body
+            return True
         for part in answer.parts:
             if not isinstance(part, bytes):
                 await writer.drain()
