@@ -43,6 +43,13 @@ CLAUDE = json.dumps({"env": {"ANTHROPIC_BASE_URL": "{base}", "ANTHROPIC_AUTH_TOK
 CODEX = """\
 model = "{model}"
 model_provider = "interlingua"
+check_for_update_on_startup = false
+
+[analytics]
+enabled = false
+
+[features]
+daemon_auto_start = false  # a process that would outlive the client, and its folder
 
 [model_providers.interlingua]
 name = "interlingua"

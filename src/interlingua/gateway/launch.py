@@ -76,7 +76,9 @@ def run(arguments: argparse.Namespace) -> int:
             sys.stderr.write(f"interlingua launch: {sentence}\n")
         more = {**fitted(client, ability), **trusted(client, Path.cwd(), Path.home().resolve())}
         base = stack.enter_context(server.in_background(state))
-        folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="launched-", dir=_place()))
+        folder = stack.enter_context(
+            tempfile.TemporaryDirectory(prefix="launched-", dir=_place(), ignore_cleanup_errors=True)
+        )
         code = _run(program, client, arguments, base, key, folder, more)
     used = total()
     sys.stderr.write(json.dumps(used.totals()) + "\n" if arguments.json else used.summary())
