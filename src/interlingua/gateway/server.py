@@ -33,8 +33,10 @@ __all__ = ["Server", "in_background", "serve", "settings_of"]
 
 log = logging.getLogger("interlingua.gateway")
 START_SECONDS = 20.0
-COLLECTED = 2_000, 5, 5
+COLLECTED = 5_000, 5, 5
 """After so many new objects the collector looks for cycles among them."""
+SETTLED = 100, 5_000
+"""After so many requests much was loaded that stays."""
 TICKS = 10
 """uvicorn's ticks of one second."""
 FIXED = ("host", "port", "workers", "models", "secret_env")
@@ -48,6 +50,8 @@ class Server(uvicorn.Server):
 
     The configuration is read again at SIGHUP and when its file has changed.
     """
+
+    unsettled: tuple[int, ...] = SETTLED
 
     def __init__(self, config: uvicorn.Config, state: State, read: Read | None = None) -> None:
         super().__init__(config)
@@ -81,6 +85,9 @@ class Server(uvicorn.Server):
 
     async def on_tick(self, counter: int) -> bool:
         if counter % TICKS == 0:
+            if self.unsettled and self.server_state.total_requests > self.unsettled[0]:
+                self.unsettled = self.unsettled[1:]
+                calm_collector()
             self._state.tell()
             self._state.manager.refresh()
             stamp = self._stamp_now()
@@ -143,6 +150,8 @@ def in_background(state: State) -> Generator[str]:
     started = threading.Event()
 
     class Announced(Server):
+        unsettled = ()  # the collector is not ours alone
+
         async def startup(self, sockets: list[socket.socket] | None = None) -> None:
             await super().startup(sockets=sockets)
             started.set()
