@@ -78,6 +78,18 @@ trace_calls()
 with connect_sync("embedded:") as client:
     assert client.complete(Request("hi")).text
 """,
+    "images": """
+from base64 import b64decode, b64encode
+from zlib import compress, crc32
+from interlingua import image
+def chunk(name, data):
+    return len(data).to_bytes(4, "big") + name + data + crc32(name + data).to_bytes(4, "big")
+wide = chunk(b"IHDR", (40).to_bytes(4, "big") + (20).to_bytes(4, "big") + bytes([8, 0, 0, 0, 0]))
+picture = b"\\x89PNG\\r\\n\\x1a\\n" + wide + chunk(b"IDAT", compress(bytes(41 * 20))) + chunk(b"IEND", b"")
+assert image(picture, longest=40).source.data == b64encode(picture).decode()
+small = b64decode(image(picture, longest=10).source.data)
+assert small[16:24] == (10).to_bytes(4, "big") + (5).to_bytes(4, "big"), small
+""",
     "local": """
 from interlingua import InvalidRequestError, Request, connect_sync
 import xllamacpp

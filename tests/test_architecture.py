@@ -38,7 +38,7 @@ INSIDE = {
     "models": (("providers", "estimate"), ("catalogue",), ("pricing",)),
     "client": (
         ("bus_events",),
-        ("secrets", "deadline", "bus", "held_events", "asking", "limiter", "media_types", "uploaded"),
+        ("secrets", "deadline", "bus", "held_events", "asking", "limiter", "media_types", "scaling", "uploaded"),
         ("config", "http"),
         ("explaining",),
         ("models_file", "addressing", "environment", "signing", "retry", "rate_headers", "fitting"),

@@ -51,10 +51,24 @@ class Content(NamedTuple):
 
 
 def image(
-    source: Medium, *, detail: str | None = None, media_type: str | None = None, max_bytes: int | None = MAX_BYTES
+    source: Medium,
+    *,
+    detail: str | None = None,
+    longest: int | None = None,
+    media_type: str | None = None,
+    max_bytes: int | None = MAX_BYTES,
 ) -> ImageBlock:
-    """A picture: a path, a URL or bytes. ``detail`` is how closely the model shall look."""
-    return ImageBlock(_source(ImageBlock, source, media_type, max_bytes), detail)
+    """A picture: a path, a URL or bytes. ``detail`` is how closely the model shall look.
+
+    With ``longest`` the picture is scaled down so that no side has more pixels (extra ``images``).
+    """
+    if longest is None:
+        return ImageBlock(_source(ImageBlock, source, media_type, max_bytes), detail)
+    _check_longest(longest, source)
+    content = _accepted(ImageBlock, _content(source, media_type, max_bytes))
+    smaller = content._replace(data=_scaled_down(content, longest))
+    _limit(len(smaller.data), f"{content.shown}, scaled down,", max_bytes)
+    return ImageBlock(_inline(smaller), detail)
 
 
 def document(
@@ -108,12 +122,15 @@ def _source(
 ) -> Base64Source | TextSource | UrlSource:
     if isinstance(source, str) and source.startswith(URLS):
         return UrlSource(source, media_type)
-    content = _content(source, media_type, max_bytes)
+    return _inline(_accepted(kind, _content(source, media_type, max_bytes)))
+
+
+def _accepted(kind: type[B], content: Content) -> Content:
     found = _type(content)
     if not found.startswith(ACCEPTED[kind]):
         told = f"is {found}" if found else "is of no type that its content or its name tells"
         raise ValueError(f"{content.shown} {told}, which cannot be sent as {NAMES[kind]}")
-    return _inline(content)
+    return content
 
 
 def _inline(content: Content) -> Base64Source | TextSource:
@@ -142,6 +159,26 @@ def _text(data: bytes) -> str | None:
     except UnicodeDecodeError:
         return None
     return None if "\0" in text else text
+
+
+# --------------------------------------------------------------------------------------------------------- scaling
+
+
+def _check_longest(longest: Any, source: Medium) -> None:
+    if not isinstance(longest, int) or isinstance(longest, bool):
+        raise TypeError(f"longest is a number of pixels, such as 1568, not {type(longest).__name__}")
+    if longest < 1:
+        raise ValueError(f"longest is a number of pixels, at least 1, not {longest}")
+    if isinstance(source, str) and source.startswith(URLS):
+        raise ValueError(f"the picture at {urlsplit(source).netloc} is not fetched, so longest= cannot scale it down")
+
+
+def _scaled_down(content: Content, longest: int) -> bytes:
+    try:
+        from .scaling import scaled_down  # noqa: PLC0415 - an extra
+    except ImportError as error:
+        raise ImportError("longest= needs the extra `images`: pip install 'interlingua[images]'") from error
+    return scaled_down(content.data, _type(content), longest, content.shown)
 
 
 # --------------------------------------------------------------------------------------------------------- reading
