@@ -33,7 +33,7 @@ __all__ = ["Server", "in_background", "serve", "settings_of"]
 
 log = logging.getLogger("interlingua.gateway")
 START_SECONDS = 20.0
-COLLECTED = 5_000, 5, 5
+COLLECTED = 20_000, 2, 2
 """After so many new objects the collector looks for cycles among them."""
 SETTLED = 100, 5_000
 """After so many requests much was loaded that stays."""
