@@ -16,7 +16,7 @@ from interlingua import DIALECTS, ErrorClass, dialect
 
 LINES = [json.loads(text) for text in Path(__file__).with_name("errors.jsonl").read_text(encoding="utf-8").splitlines()]
 INSIDE = [line for line in LINES if isinstance(line["body"], dict) and "error" in line["body"]]
-TOO_LONG = dict.fromkeys(("openai-chat", "openai-responses"), b'"code":"context_length_exceeded"')
+TOO_LONG: dict[str, bytes] = dict.fromkeys(("openai-chat", "openai-responses"), b'"code":"context_length_exceeded"')
 """What clients look for, whichever word a local server has for it."""
 
 
