@@ -39,7 +39,7 @@ def fetch(
 
     async def scene() -> list[tuple[int, bytes]]:
         transport, found = AioTransport(**settings), list[tuple[int, bytes]]()
-        transport._owns_wires = kind == "aio"
+        transport._owns_connections = kind == "aio"
         transport._direct = kind != "session" and transport._direct
         try:
             for request in requests:
@@ -131,7 +131,7 @@ def test_an_untested_minor_goes_through_the_session(monkeypatch: pytest.MonkeyPa
 
     monkeypatch.setattr(direct, "_IS_TESTED", False)
     monkeypatch.setattr(aio, "send_directly", never)
-    monkeypatch.setattr(aio, "send_on_wire", never)
+    monkeypatch.setattr(aio, "send_http1", never)
     with Loopback(Chatty(b"", late=False)) as server:
         assert fetch("aio", [post(server.url)]) == [(200, b"1")]
 

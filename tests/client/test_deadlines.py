@@ -71,7 +71,7 @@ def get(kind: str, url: str, limits: Timeouts) -> None:
 
     async def scene() -> None:
         transport = AioTransport()
-        transport._owns_wires, transport._direct = kind == "aio", kind != "session"
+        transport._owns_connections, transport._direct = kind == "aio", kind != "session"
         try:
             reply = await transport.send(request)
             try:

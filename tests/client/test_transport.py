@@ -48,7 +48,7 @@ async def fetch(kind: str, request: HttpRequest, **settings: Any) -> tuple[int, 
 
 def take_way(transport: AioTransport, kind: str) -> None:
     """Our own connections (``aio``), those of aiohttp's pool, or its session: the way of long bodies and proxies."""
-    transport._owns_wires, transport._direct = kind == "aio", kind != "session"
+    transport._owns_connections, transport._direct = kind == "aio", kind != "session"
 
 
 def fetch_blocking(request: HttpRequest, **settings: Any) -> tuple[int, dict[str, str], bytes]:

@@ -18,11 +18,11 @@ from ...errors import AdapterError, NetworkError, RequestTimeoutError
 from ..http import HttpRequest, Timeouts
 from .base import DRAIN_SECONDS, SLOWEST, certificate_asked, certificate_error, is_asked_for_certificate, no_url
 from .compression import ACCEPTED, Decompressor, decompressor_for
-from .direct import BUFFER, LONGEST, Answer, Head, goes_direct, send_directly, wire_of, write_head
+from .direct import BUFFER, LONGEST, Answer, Head, goes_direct, send_directly, transport_of, write_head
+from .http1 import Http1Answer, IdleConnections, is_usable, send_http1
 from .pool import Pool
 from .proxies import Proxies
 from .timeouts import SharedTimer, TimedRequest
-from .wire import WireAnswer, Wires, is_usable, send_on_wire
 
 __all__ = ["AioTransport"]
 
@@ -62,7 +62,7 @@ def failure(error: BaseException, host: str) -> AdapterError:
     return NetworkError(f"{host}: {type(error).__name__}")
 
 
-Replied = aiohttp.ClientResponse | Answer | WireAnswer
+Replied = aiohttp.ClientResponse | Answer | Http1Answer
 
 
 class _AioReply:
@@ -70,8 +70,8 @@ class _AioReply:
         self._response, self._content, self._timed, self._url = response, response.content, timed, url
         self.status = response.status
         self.headers = _headers(response)
-        wire = wire_of(response.connection)
-        self._early = None if wire is None or not wire.get_write_buffer_size() else wire
+        transport = transport_of(response.connection)
+        self._early = None if transport is None or not transport.get_write_buffer_size() else transport
         timed.begin(self._cut)
         if timed.patience is not None:
             _stop_read_timer(response)
@@ -117,9 +117,9 @@ class _AioReply:
 
     def _cut(self) -> None:
         """Close the connection, unless the answer was read to its end and its request sent to its end."""
-        wire = self._early or wire_of(self._response.connection)
-        if wire is not None:
-            wire.abort()
+        transport = self._early or transport_of(self._response.connection)
+        if transport is not None:
+            transport.abort()
         self._response.close()
 
 
@@ -169,8 +169,8 @@ class AioTransport:
         keep_alive_seconds: float = 60,
     ) -> None:
         self._proxies, self._tls = Proxies(proxy, trust_env=trust_env), tls
-        self._direct, self._owns_wires = True, is_usable(connections)
-        self._wires: Wires | None = None
+        self._direct, self._owns_connections = True, is_usable(connections)
+        self._idle_connections: IdleConnections | None = None
         self._keep_alive_seconds = keep_alive_seconds
         self._pool: dict[str, Any] = {"limit": connections, "keepalive_timeout": keep_alive_seconds}
         self._limits: dict[Timeouts, aiohttp.ClientTimeout] = {}
@@ -204,10 +204,10 @@ class AioTransport:
     ) -> Awaitable[Replied]:
         proxy = self._proxies.find(request.url)
         if self._direct and proxy is None and session.connector is not None and goes_direct(request):
-            if self._wires is not None:
+            if self._idle_connections is not None:
                 patience = None if limit.sock_read is None else limit.sock_read + len(request.body) / SLOWEST
                 head = self._head(request)
-                return send_on_wire(self._wires, session.connector, head, request.body, limit, timed, patience)
+                return send_http1(self._idle_connections, session.connector, head, request.body, limit, timed, patience)
             return send_directly(session.connector, self._head(request), request.body, limit, timed)
         is_long = len(request.body) > LONGEST
         return session.request(
@@ -232,7 +232,7 @@ class AioTransport:
             read_bufsize=BUFFER,
         )
         timer = self._shared_timer = SharedTimer()
-        self._wires = Wires(self._keep_alive_seconds) if self._owns_wires else None
+        self._idle_connections = IdleConnections(self._keep_alive_seconds) if self._owns_connections else None
         if old is not None:
             with suppress(RuntimeError):  # that loop is closed, and its sockets too
                 await old.close()
@@ -266,8 +266,8 @@ class AioTransport:
 
     async def close(self) -> None:
         session, self._session = self._session, None
-        if self._wires is not None:
-            self._wires.close()
+        if self._idle_connections is not None:
+            self._idle_connections.close()
         if self._shared_timer is not None:
             self._shared_timer.close()
         if session is not None:
@@ -290,7 +290,7 @@ async def _pieces(body: bytes) -> AsyncIterator[bytes]:
 
 def _headers(response: Replied) -> dict[str, str]:
     """With names in lower case. Of those that occur several times, such as cookies, the last."""
-    if isinstance(response, WireAnswer):
+    if isinstance(response, Http1Answer):
         return response.headers
     return {name.lower(): value for name, value in response.headers.items()}
 

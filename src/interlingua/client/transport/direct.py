@@ -21,7 +21,7 @@ from .base import SLOWEST
 from .compression import ACCEPTED
 from .timeouts import TimedRequest
 
-__all__ = ["Answer", "BUFFER", "Head", "LONGEST", "send_directly", "goes_direct", "write_head", "wire_of"]
+__all__ = ["Answer", "BUFFER", "Head", "LONGEST", "send_directly", "goes_direct", "write_head", "transport_of"]
 
 BUFFER = 2**18
 """Bytes of an answer that are read ahead."""
@@ -69,7 +69,7 @@ class Answer:
             self.connection.close()
 
 
-def wire_of(connection: Connection | None) -> asyncio.Transport | None:
+def transport_of(connection: Connection | None) -> asyncio.Transport | None:
     """The transport of a connection; None if it was returned to the pool. Its ``abort`` ends the connection at once.
 
     ``close`` would wait until all is sent, and in TLS until the other end has closed too.
@@ -108,9 +108,9 @@ async def send_directly(
         message, content = await _exchange(connection, b"%b%d\r\n\r\n%b" % (head.text, len(body), body))
         return Answer(connection, message, content)
     except BaseException:
-        wire = wire_of(connection)
-        if wire is not None:
-            wire.abort()
+        transport = transport_of(connection)
+        if transport is not None:
+            transport.abort()
         connection.close()
         raise
 

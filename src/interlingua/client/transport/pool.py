@@ -39,11 +39,11 @@ class Pool(aiohttp.TCPConnector):
 
 def is_readable(transport: asyncio.BaseTransport | None) -> bool:
     """Whether there are bytes that the event loop has not read yet, or the connection was closed."""
-    wire = None if transport is None else transport.get_extra_info("socket")
-    if wire is None or wire.fileno() < 0:
+    socket = None if transport is None else transport.get_extra_info("socket")
+    if socket is None or socket.fileno() < 0:
         return True
     if not hasattr(select, "poll"):  # Windows
-        return bool(select.select([wire.fileno()], [], [], 0)[0])
+        return bool(select.select([socket.fileno()], [], [], 0)[0])
     poll = select.poll()
-    poll.register(wire.fileno(), select.POLLIN)
+    poll.register(socket.fileno(), select.POLLIN)
     return bool(poll.poll(0))

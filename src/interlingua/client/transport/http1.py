@@ -1,7 +1,7 @@
 """HTTP/1.1 on a connection of our own, parsed by httptools, where that is installed: the cheapest way to ask.
 
 A connection is opened by aiohttp's connector (names, addresses, TLS), which goes on counting it as in use. From then on
-it is a ``Wire``: one request, one answer, and so on, until somebody closes it. Idle wires wait in ``Wires``.
+it is an ``Http1Connection``: one request, one answer, and so on, until somebody closes it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import aiohttp
 from aiohttp.connector import Connection
 from aiohttp.http import HttpProcessingError
 
-from .direct import BUFFER, Head, wire_of
+from .direct import BUFFER, Head, transport_of
 from .pool import is_readable
 from .timeouts import TimedRequest
 
@@ -25,7 +25,7 @@ try:
 except ImportError:  # aiohttp's own parser and pool are used then
     httptools = None
 
-__all__ = ["Wires", "send_on_wire"]
+__all__ = ["IdleConnections", "send_http1"]
 
 SWITCHING = 101
 LENIENT_IN = ("lenient_headers", "lenient_optional_cr_before_lf", "lenient_spaces_after_chunk_size")
@@ -33,13 +33,13 @@ LENIENT_IN = ("lenient_headers", "lenient_optional_cr_before_lf", "lenient_space
 CHUNKED, LENIENT = "chunked", "set_dangerous_leniencies"
 
 
-class WireAnswer:
+class Http1Answer:
     """The part of ``aiohttp.ClientResponse`` that we use: its head, and the body as it comes."""
 
-    __slots__ = ("_chunks", "_error", "_is_complete", "_size", "_waiter", "_wire", "headers", "status")
+    __slots__ = ("_chunks", "_error", "_is_complete", "_owner", "_size", "_waiter", "headers", "status")
 
-    def __init__(self, wire: Wire) -> None:
-        self._wire = wire
+    def __init__(self, owner: Http1Connection) -> None:
+        self._owner = owner
         self.status, self.headers = 0, dict[str, str]()
         self._chunks: list[bytes] = []
         self._size = 0
@@ -48,14 +48,14 @@ class WireAnswer:
         self._waiter: asyncio.Future[None] | None = None
 
     @property
-    def content(self) -> WireAnswer:
+    def content(self) -> Http1Answer:
         """The body."""
         return self
 
     @property
     def connection(self) -> Connection | None:
         """The connection, until the answer is complete."""
-        return None if self._is_complete else self._wire.connection
+        return None if self._is_complete else self._owner.connection
 
     def at_eof(self) -> bool:
         """Whether the body was read to its end."""
@@ -68,14 +68,14 @@ class WireAnswer:
             self.raise_error()
             if self._is_complete:
                 return b""
-            self._waiter = self._wire.loop.create_future()
+            self._waiter = self._owner.loop.create_future()
             try:
                 await self._waiter
             finally:
                 self._waiter = None
         chunks, self._chunks = self._chunks, []
         if self._size > BUFFER:
-            self._wire.resume_reading()
+            self._owner.resume_reading()
         self._size = 0
         return chunks[0] if len(chunks) == 1 else b"".join(chunks)
 
@@ -87,16 +87,16 @@ class WireAnswer:
     def close(self) -> None:
         """Close the connection, unless the answer is complete."""
         if not self._is_complete:
-            self._wire.abort()
+            self._owner.abort()
 
-    # ----------------------------------------------------------------------------------------------------- for the wire
+    # ----------------------------------------------------------------------------------------------- for the connection
 
     def feed(self, chunk: bytes) -> None:
         """Some of the body has come."""
         self._chunks.append(chunk)
         self._size += len(chunk)
         if self._size > BUFFER:
-            self._wire.pause_reading()
+            self._owner.pause_reading()
         self._wake()
 
     def end(self, error: BaseException | None = None) -> None:
@@ -109,11 +109,11 @@ class WireAnswer:
             self._waiter.set_result(None)
 
 
-class Wire(asyncio.Protocol):
+class Http1Connection(asyncio.Protocol):
     """A connection that is ours. ``keep`` is called when another request may be sent on it."""
 
-    def __init__(self, connection: Connection, origin: str, keep: Callable[[Wire], None]) -> None:
-        transport = wire_of(connection)
+    def __init__(self, connection: Connection, origin: str, keep: Callable[[Http1Connection], None]) -> None:
+        transport = transport_of(connection)
         assert transport is not None
         self.connection, self.origin, self._keep, self._transport = connection, origin, keep, transport
         self.loop = asyncio.get_running_loop()
@@ -121,18 +121,18 @@ class Wire(asyncio.Protocol):
         self._parser: Any = httptools.HttpResponseParser(self)
         self._parser.set_dangerous_leniencies(**dict.fromkeys(LENIENT_IN, True))
         self._headers: dict[str, str] = {}
-        self._answer: WireAnswer | None = None
-        self._head: asyncio.Future[WireAnswer] | None = None
+        self._answer: Http1Answer | None = None
+        self._head: asyncio.Future[Http1Answer] | None = None
         self._is_paused = self._is_used_up = self._is_interim = self._ends_with_connection = False
         self._poll = _poll_of(transport)
         self._connector_side = transport.get_protocol()
         transport.set_protocol(self)
 
-    async def ask(self, text: bytes) -> WireAnswer:
+    async def ask(self, text: bytes) -> Http1Answer:
         """Send a request, and wait for the head of its answer."""
         self._ends_with_connection = self._is_interim = False
-        self._answer = WireAnswer(self)
-        head: asyncio.Future[WireAnswer] = self.loop.create_future()
+        self._answer = Http1Answer(self)
+        head: asyncio.Future[Http1Answer] = self.loop.create_future()
         self._head = head
         self._transport.write(text)
         try:
@@ -145,7 +145,7 @@ class Wire(asyncio.Protocol):
 
     @property
     def is_fresh(self) -> bool:
-        """Whether an idle wire can be used: it is open, and nothing came on it that nobody asked for."""
+        """Whether an idle connection can be used: it is open, and nothing came on it that nobody asked for."""
         if self._is_used_up or self._transport.is_closing():
             return False
         return not (self._poll.poll(0) if self._poll is not None else is_readable(self._transport))
@@ -257,47 +257,47 @@ class Wire(asyncio.Protocol):
 
 def _poll_of(transport: asyncio.Transport) -> Any:
     """What tells whether there is something to read; None where ``select`` has to."""
-    wire = transport.get_extra_info("socket")
-    if wire is None or not hasattr(select, "poll"):
+    socket = transport.get_extra_info("socket")
+    if socket is None or not hasattr(select, "poll"):
         return None
     poll = select.poll()
-    poll.register(wire.fileno(), select.POLLIN)
+    poll.register(socket.fileno(), select.POLLIN)
     return poll
 
 
-class Wires:
-    """The idle wires of one event loop."""
+class IdleConnections:
+    """The idle connections of one event loop."""
 
     def __init__(self, seconds: float) -> None:
-        self._seconds, self._idle = seconds, dict[str, list[Wire]]()
+        self._seconds, self._idle = seconds, dict[str, list[Http1Connection]]()
         self._loop = asyncio.get_running_loop()
         self._timer: asyncio.TimerHandle | None = None
 
-    async def find(self, connector: aiohttp.BaseConnector, head: Head, limit: aiohttp.ClientTimeout) -> Wire:
-        """An idle wire to the server of a request, else a new one."""
+    async def find(self, connector: aiohttp.BaseConnector, head: Head, limit: aiohttp.ClientTimeout) -> Http1Connection:
+        """An idle connection to the server of a request, else a new one."""
         idle = self._idle.get(head.origin)
         while idle:
-            wire = idle.pop()
-            if wire.is_fresh:
-                return wire
-            wire.abort()
-        return Wire(await connector.connect(head.server, [], limit), head.origin, self.keep)
+            connection = idle.pop()
+            if connection.is_fresh:
+                return connection
+            connection.abort()
+        return Http1Connection(await connector.connect(head.server, [], limit), head.origin, self.keep)
 
-    def keep(self, wire: Wire) -> None:
+    def keep(self, connection: Http1Connection) -> None:
         """Another request may be sent on it, for a while."""
-        wire.idle_since = self._loop.time()
-        self._idle.setdefault(wire.origin, []).append(wire)
+        connection.idle_since = self._loop.time()
+        self._idle.setdefault(connection.origin, []).append(connection)
         if self._timer is None:
             self._timer = self._loop.call_later(self._seconds, self._sweep)
 
     def _sweep(self) -> None:
-        """Close the wires that nobody used for long."""
+        """Close the connections that nobody used for long."""
         oldest, self._timer = self._loop.time() - self._seconds, None
-        for origin, wires in list(self._idle.items()):
-            kept = self._idle[origin] = [wire for wire in wires if wire.idle_since > oldest]
-            for wire in wires:
-                if wire not in kept:
-                    wire.abort()
+        for origin, connections in list(self._idle.items()):
+            kept = self._idle[origin] = [connection for connection in connections if connection.idle_since > oldest]
+            for connection in connections:
+                if connection not in kept:
+                    connection.abort()
             if not kept:
                 del self._idle[origin]
         if self._idle:
@@ -307,9 +307,9 @@ class Wires:
         """Close them all."""
         if self._timer is not None:
             self._timer.cancel()
-        for wires in self._idle.values():
-            for wire in wires:
-                wire.abort()
+        for connections in self._idle.values():
+            for connection in connections:
+                connection.abort()
         self._idle.clear()
 
 
@@ -318,20 +318,20 @@ def is_usable(connections: int) -> bool:
     return httptools is not None and hasattr(httptools.HttpResponseParser, LENIENT) and not connections
 
 
-async def send_on_wire(
-    wires: Wires,
+async def send_http1(
+    connections: IdleConnections,
     connector: aiohttp.BaseConnector,
     head: Head,
     body: bytes,
     limit: aiohttp.ClientTimeout,
     timed: TimedRequest,
     patience: float | None,
-) -> WireAnswer:
+) -> Http1Answer:
     """Send a request, and wait for the head of the answer. Raises what a session would raise."""
     try:
-        wire = await wires.find(connector, head, limit)
+        connection = await connections.find(connector, head, limit)
     except TimeoutError:
         raise aiohttp.ConnectionTimeoutError from None
     if patience is not None:
         timed.head_within(patience)
-    return await wire.ask(b"%b%d\r\n\r\n%b" % (head.text, len(body), body))
+    return await connection.ask(b"%b%d\r\n\r\n%b" % (head.text, len(body), body))
