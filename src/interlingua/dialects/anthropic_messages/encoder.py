@@ -7,6 +7,7 @@ from msgspec.structs import replace
 from ...codec.arguments import write_arguments
 from ...codec.framing import encode_sse
 from ...codec.incomplete import declare_last_call
+from ...codec.json import Wire
 from ...codec.ledger import Ledger
 from ...codec.marks import marks
 from ...codec.paths import merge
@@ -28,7 +29,7 @@ from ...types.response import Response
 from ...types.usage import TokenUsage
 from .. import claude
 from .errors import ERRORS
-from .facts import NAME, Wire
+from .facts import NAME
 from .rows import ANSWER_BLOCKS as BLOCKS, CITATIONS, ENDING
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from ...codec.error_bodies import WireErrors, error_object
 from ...codec.error_tables import ErrorRow
-from ...codec.json import is_dict
+from ...codec.json import Wire, is_dict
 from ...codec.validate import ARRAY, BOOLEAN, INTEGER, NUMBER, OBJECT, OBJECTS, TEXT, Check, Pairs, Requirements, dots
 from ...errors import AdapterError, RateLimitError, ToolStateError
 from ...types.base import Json
-from .facts import NAME, Wire
+from .facts import NAME
 
 
 def words(wire: Json) -> tuple[Json, ...]:

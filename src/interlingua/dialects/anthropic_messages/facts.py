@@ -6,10 +6,8 @@ import re
 
 from ...codec.hosted_tools import HostedTool
 from ...codec.ids import IdRule
-from ...types.base import Json
 
 NAME = "anthropic-messages"
-Wire = dict[str, Json]
 PATH = "/v1/messages"
 VERSION = "2023-06-01"
 DEFAULT_MAX_TOKENS = 8192

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ...codec.history import PLACEHOLDER, has_calls, leading_system, stub_tools
-from ...codec.json import is_array, is_dict
+from ...codec.json import Wire, is_array, is_dict
 from ...codec.kinds import REFUSED
 from ...codec.ledger import Ledger
 from ...codec.marks import kept, marks
@@ -26,7 +26,7 @@ from ...types.loss import Encoded
 from ...types.request import Request
 from ...types.tools import Tool, ToolChoice
 from .. import claude
-from .facts import DEFAULT_MAX_TOKENS, NAME, PATH, VERSION, Wire
+from .facts import DEFAULT_MAX_TOKENS, NAME, PATH, VERSION
 from .rows import CHOICE, PARAMS, TOOLS
 from .thinking import read_thinking, write_thinking
 from .turns import read_messages, read_system, write_messages, write_system

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from ...codec.arguments import parse_object
 from ...codec.framing import SseDecoder
-from ...codec.json import is_dict
+from ...codec.json import Wire, is_dict
 from ...codec.marks import kept
 from ...codec.schemas import restorer
 from ...codec.stream import NOT_JSON, FrameDecoder, decode_frame
@@ -32,7 +32,7 @@ from ...types.events import (
 from ...types.request import Request
 from ...types.response import Response
 from .errors import ERRORS
-from .facts import NAME, Wire
+from .facts import NAME
 from .rows import ANSWER, ANSWER_BLOCKS as BLOCKS, CITATIONS, ENDING, USAGE
 
 __all__ = ["Decoder"]

@@ -12,7 +12,7 @@ from typing import Any
 
 from ...codec.history import PLACEHOLDER, blocks_to_send, call_ids, settled
 from ...codec.ids import IdMap
-from ...codec.json import is_array, is_object
+from ...codec.json import Wire, is_array, is_object
 from ...codec.ledger import Ledger
 from ...codec.marks import kept, marks
 from ...codec.paths import merge
@@ -24,7 +24,7 @@ from ...types.blocks import Block, DocumentBlock, ImageBlock, OpaqueBlock, TextB
 from ...types.capabilities import Target
 from ...types.messages import Message, Origin
 from ...types.words import Role
-from .facts import IDS, NAME, Wire
+from .facts import IDS, NAME
 from .rows import BLOCKS
 
 USER, ASSISTANT, TOOL = Role.user, Role.assistant, Role.tool  # attribute access on an Enum costs 40 ns

@@ -15,7 +15,7 @@ from typing import Any
 from msgspec.structs import force_setattr, replace
 
 from ...codec.history import called_names
-from ...codec.json import is_object
+from ...codec.json import Wire, is_object
 from ...codec.ledger import Ledger
 from ...codec.marks import marks
 from ...codec.pieces import Pieces
@@ -25,7 +25,7 @@ from ...types.blocks import Block, ServerToolResultBlock, ServerToolUseBlock, To
 from ...types.loss import Loss
 from ...types.messages import Message, Origin
 from ...types.words import Role
-from .facts import CODE, KEYS, NAME, PLACEHOLDERS, SIGNATURE, Wire
+from .facts import CODE, KEYS, NAME, PLACEHOLDERS, SIGNATURE
 
 ASSISTANT = Role.assistant
 IDENTIFIED = frozenset((ToolUseBlock, ToolResultBlock, ServerToolUseBlock, ServerToolResultBlock))

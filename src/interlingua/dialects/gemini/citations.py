@@ -18,12 +18,12 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from ...codec.json import is_array, is_object
+from ...codec.json import Wire, is_array, is_object
 from ...codec.ledger import Ledger
 from ...codec.paths import merge
 from ...types.base import Json
 from ...types.blocks import Block, Citation, TextBlock
-from .facts import NAME, Wire
+from .facts import NAME
 
 CHUNKS = ("web", "retrievedContext", "maps")
 SOURCES = ("citations", "citationSources")

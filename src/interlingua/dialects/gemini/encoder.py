@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from ...codec.framing import encode_sse
 from ...codec.incomplete import CUT_BLOCK
-from ...codec.json import is_object
+from ...codec.json import Wire, is_object
 from ...codec.ledger import Ledger
 from ...codec.marks import marks
 from ...codec.serial import Closer, Delta, Opener, SerialEncoder
@@ -22,7 +22,7 @@ from ...types.blocks import Block, RefusalBlock, TextBlock, ThinkingBlock, ToolU
 from ...types.events import BlockComplete, MessageComplete, MessageStart, TextDelta, ThinkingDelta, ToolUseEnd
 from ...types.response import Response
 from .errors import ERRORS
-from .facts import KEYS, NAME, SIGNATURE, Wire
+from .facts import KEYS, NAME, SIGNATURE
 from .response import Placed, write_answer, write_block
 from .stream import PLAIN, TEXT, THOUGHT
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from ...codec.error_bodies import Headers, WireErrors, parse_body, text_of, usable, write_seconds
 from ...codec.error_tables import ErrorRow
-from ...codec.json import is_array, is_object
+from ...codec.json import Wire, is_array, is_object
 from ...codec.paths import merge
 from ...codec.validate import INTEGER, NUMBER, OBJECT, OBJECTS, TEXT, Check, Complaint, Requirements, brackets
 from ...errors import (
@@ -28,7 +28,7 @@ from ...errors import (
 )
 from ...types.base import Json
 from ...types.loss import WireError
-from .facts import KEYS, NAME, Wire
+from .facts import KEYS, NAME
 
 # More exact than the status, in the details: the reason, and the status that it comes with.
 REASONS = {"API_KEY_INVALID": "INVALID_ARGUMENT", "BILLING_DISABLED": "PERMISSION_DENIED"}

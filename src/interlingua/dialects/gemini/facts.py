@@ -6,13 +6,12 @@ import re
 from collections.abc import Mapping
 
 from ...codec.hosted_tools import HostedTool
-from ...codec.json import is_array
+from ...codec.json import Wire, is_array
 from ...codec.key_spelling import KeySpelling
 from ...codec.schema.subsets import SHAPE, Subset, is_strings_or_numbers, words
 from ...types.base import Json
 
 NAME = "gemini"
-Wire = dict[str, Json]
 VERSION = "v1beta"
 SIGNATURE = "thoughtSignature"
 PLACEHOLDERS = ("skip_thought_signature_validator", "context_engineering_is_the_way_to_go")

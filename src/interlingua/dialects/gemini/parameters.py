@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
-from ...codec.json import is_array, is_object
+from ...codec.json import Wire, is_array, is_object
 from ...codec.kinds import REFUSED
 from ...codec.ledger import Ledger
 from ...codec.paths import ABSENT
@@ -20,7 +20,7 @@ from ...codec.schemas import Declared, narrowed
 from ...codec.stream import decode_json, dump
 from ...codec.together import Group
 from ...types.base import Json
-from .facts import JSON_TYPE, LEVELS, NAME, Wire
+from .facts import JSON_TYPE, LEVELS, NAME
 
 Schema = dict[str, Json]
 NOT_A_SCHEMA = (TypeError, ValueError, AttributeError, KeyError, RecursionError)

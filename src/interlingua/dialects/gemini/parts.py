@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...codec.arguments import parse_object
 from ...codec.base64 import standard_base64
-from ...codec.json import is_array, is_object
+from ...codec.json import Wire, is_array, is_object
 from ...codec.kinds import OMIT, REFUSED
 from ...codec.ledger import Ledger
 from ...codec.paths import ABSENT
@@ -44,7 +44,7 @@ from ...types.blocks import (
     UrlSource,
     VideoBlock,
 )
-from .facts import MEDIA_TYPES, NAME, STORED, YOUTUBE, Wire
+from .facts import MEDIA_TYPES, NAME, STORED, YOUTUBE
 
 if TYPE_CHECKING:
     from ...codec.source import Source as Code

@@ -18,7 +18,7 @@ from urllib.parse import quote
 from msgspec.structs import replace
 
 from ...codec.history import PLACEHOLDER, leading_system
-from ...codec.json import is_array, is_object
+from ...codec.json import Wire, is_array, is_object
 from ...codec.kinds import REFUSED
 from ...codec.ledger import Ledger
 from ...codec.marks import kept, marks
@@ -33,7 +33,7 @@ from ...types.messages import Message
 from ...types.request import Request
 from ...types.tools import ServerTool, Tool, ToolChoice, ToolDefinition
 from ...types.words import Role
-from .facts import COLLECTION, JSON_TYPE, KEYS, NAME, VERSION, Wire, as_it_came
+from .facts import COLLECTION, JSON_TYPE, KEYS, NAME, VERSION, as_it_came
 from .parameters import all_fit, judge
 from .rows import CHOICE, DECLARATIONS, OFFERED, PARAMS
 from .turns import Placed, read_contents, read_system, signs_calls, with_parts, write_contents, write_system

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from ...codec.answers import answer_of
 from ...codec.incomplete import has_whole_calls, is_left_out
-from ...codec.json import is_array, is_object
+from ...codec.json import Wire, is_array, is_object
 from ...codec.ledger import Ledger
 from ...codec.marks import marks
 from ...codec.offered_tools import calls_as_declared
@@ -31,7 +31,7 @@ from ...types.words import StopReason
 from .calls import Calls
 from .citations import KEYS as CITING, read_citations, write_citations
 from .errors import ERRORS, is_error
-from .facts import KEYS, NAME, Wire, as_it_came
+from .facts import KEYS, NAME, as_it_came
 from .rows import ANSWER, ANSWER_PARTS, STOP, USAGE
 from .turns import read_parts, take_parts, with_parts
 

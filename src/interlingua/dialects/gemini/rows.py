@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from ...codec.base64 import is_base64
 from ...codec.fitted_kinds import WHOLE, AtMostStrings, FilledOne, FilledText
-from ...codec.json import is_object
+from ...codec.json import Wire, is_object
 from ...codec.kinds import BOOL, INT, NUMBER, OBJECT, OMIT, REFUSED, TEXT, By, Vocabulary
 from ...codec.ledger import Ledger
 from ...codec.parameters import unsaid
@@ -53,7 +53,7 @@ from ...types.response import Response
 from ...types.tools import ToolChoice, ToolDefinition
 from ...types.words import StopReason
 from . import parts
-from .facts import CODE, FREE_TEXT_SCHEMA, KEYS, LABEL, LABEL_VALUE, MAX_STOPS, NAME, SIGNATURE, Wire
+from .facts import CODE, FREE_TEXT_SCHEMA, KEYS, LABEL, LABEL_VALUE, MAX_STOPS, NAME, SIGNATURE
 from .kinds import Contents, IssuedId, SignatureKind
 from .parameters import ChosenTools, DeclaredSchema, OutputSchema, ThinkingAmount, read_display, write_display
 from .parts import MediaSource

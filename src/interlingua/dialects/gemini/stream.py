@@ -18,7 +18,7 @@ from msgspec.structs import replace
 
 from ...codec.arguments import write_arguments
 from ...codec.framing import SseOrArrayDecoder
-from ...codec.json import is_object
+from ...codec.json import Wire, is_object
 from ...codec.schemas import restorer
 from ...codec.stream import NOT_JSON, FrameDecoder, decode_frame, lengthen
 from ...types.base import Json
@@ -28,7 +28,7 @@ from ...types.request import Request
 from ...types.response import Response
 from .calls import IDENTIFIED, NO_CALL, Calls, OpenCall
 from .errors import ERRORS, is_error
-from .facts import KEYS, NAME, Wire
+from .facts import KEYS, NAME
 from .response import read_answer
 from .rows import ANSWER, ANSWER_PARTS
 

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from ...codec.history import PLACEHOLDER, blocks_to_send, settled
 from ...codec.issuer import same_issuer
-from ...codec.json import is_array, is_object
+from ...codec.json import Wire, is_array, is_object
 from ...codec.ledger import Ledger
 from ...codec.marks import kept, marks, note_role
 from ...codec.paths import merge
@@ -30,7 +30,7 @@ from ...types.capabilities import Target
 from ...types.messages import Message, Origin
 from ...types.words import Role
 from .calls import IDENTIFIED, Calls, History, mark_read
-from .facts import GENERATION, NAME, Wire, as_it_came
+from .facts import GENERATION, NAME, as_it_came
 from .rows import PARTS
 
 USER, ASSISTANT, TOOL, SYSTEM = Role.user, Role.assistant, Role.tool, Role.system  # access on an Enum costs 40 ns

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from ...codec.schema.subsets import SHAPE, Subset
-from ...types.base import Json
 
 NAME = "ollama"
-Wire = dict[str, Json]
 Place = tuple[str | int, ...]
 PATH = "/api/chat"
 PROMPT_PATH = "/api/generate"

@@ -21,7 +21,7 @@ from msgspec.structs import replace
 
 from ...codec.arguments import read_arguments
 from ...codec.history import settled
-from ...codec.json import is_array, is_object
+from ...codec.json import Wire, is_array, is_object
 from ...codec.kinds import REFUSED
 from ...codec.ledger import Ledger
 from ...codec.marks import marks, note_role
@@ -30,7 +30,7 @@ from ...types.base import Json
 from ...types.blocks import Block, OpaqueBlock, TextBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock
 from ...types.messages import Message, Origin
 from ...types.words import Role
-from .facts import NAME, Wire
+from .facts import NAME
 from .rows import BLOCKS, CALLS, RESULTS, ROLES, TURNS, Turn
 
 SYSTEM, USER, ASSISTANT, TOOL = Role.system, Role.user, Role.assistant, Role.tool  # an Enum's attribute costs 40 ns

@@ -20,7 +20,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from ...codec.history import leading_system
-from ...codec.json import is_array, is_object
+from ...codec.json import Wire, is_array, is_object
 from ...codec.ledger import Ledger, is_blank
 from ...codec.marks import kept, marks
 from ...codec.output import wants_json
@@ -36,7 +36,7 @@ from ...types.messages import Message, Origin
 from ...types.request import Request
 from ...types.tools import Tool, ToolChoice
 from ...types.words import Role
-from .facts import NAME, PATH, PROMPT_KEYS, PROMPT_PATH, Place, Wire
+from .facts import NAME, PATH, PROMPT_KEYS, PROMPT_PATH, Place
 from .read_turns import read_messages
 from .rows import BLOCKS, OFFERED, PARAMS, TOOLS, TURNS, Turn
 from .rules import PLANS

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from ...codec.answers import answer_of
 from ...codec.incomplete import has_whole_calls
-from ...codec.json import is_object
+from ...codec.json import Wire, is_object
 from ...codec.ledger import Ledger
 from ...codec.marks import kept, marks
 from ...codec.paths import merge
@@ -26,7 +26,7 @@ from ...types.request import Request
 from ...types.response import Response
 from ...types.words import Role, StopReason
 from .errors import ERRORS
-from .facts import NAME, Wire
+from .facts import NAME
 from .read_turns import read_blocks
 from .request import read_context
 from .rows import ANSWER, ANSWERS, STOP, USAGE, Turn

@@ -7,13 +7,14 @@ from contextlib import suppress
 from msgspec import to_builtins
 from msgspec.structs import replace
 
+from ...codec.json import Wire
 from ...codec.ledger import Ledger
 from ...codec.rules import Condition, among, as_json_tool, drop, filled, is_json_call, rule, when
 from ...codec.schema import narrow_tool, project_schema
 from ...codec.schemas import NO_JSON, Declared, Plans, narrowed
 from ...types.blocks import Base64Source, DocumentBlock, TextBlock, TextSource
 from ...types.tools import ToolDefinition
-from .facts import NAME, Wire
+from .facts import NAME
 
 # ------------------------------------------------------------------------------------------------------------- schemas
 # Clients send the same tools with every request, so the latest schema found to fit is remembered for each tool name: to

@@ -18,7 +18,7 @@ from msgspec.structs import replace
 
 from ...codec.framing import NdjsonDecoder, encode_ndjson
 from ...codec.incomplete import CUT_BLOCK, is_left_out
-from ...codec.json import is_array, is_object
+from ...codec.json import Wire, is_array, is_object
 from ...codec.ledger import Ledger
 from ...codec.marks import kept, marks
 from ...codec.schemas import restorer
@@ -51,7 +51,7 @@ from ...types.events import (
 from ...types.request import Request
 from ...types.response import Response
 from .errors import ERRORS
-from .facts import EPOCH, JOINT, NAME, PLACES, Wire
+from .facts import EPOCH, JOINT, NAME, PLACES
 from .read_turns import read_call
 from .request import read_context
 from .response import as_chat, as_generate, is_prompt_wanted, is_prompted, mint, read_end, write_end

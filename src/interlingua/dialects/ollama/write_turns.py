@@ -17,7 +17,7 @@ from ...codec.arguments import write_arguments
 from ...codec.history import blocks_to_send, settled
 from ...codec.incomplete import is_left_out
 from ...codec.issuer import same_issuer
-from ...codec.json import is_object
+from ...codec.json import Wire, is_object
 from ...codec.ledger import Ledger
 from ...codec.marks import marks
 from ...codec.paths import merge
@@ -28,7 +28,7 @@ from ...types.capabilities import Target
 from ...types.loss import Loss, LossKind
 from ...types.messages import Message
 from ...types.words import Role
-from .facts import ERROR_PREFIX, JOINT, NAME, PLACES, Place, Wire
+from .facts import ERROR_PREFIX, JOINT, NAME, PLACES, Place
 from .rows import BLOCKS, CALLS, PLAIN_RESULTS, RESULTS, ROLES, TURNS, Turn
 
 USER, ASSISTANT, TOOL = Role.user, Role.assistant, Role.tool  # an Enum's attribute costs 40 ns

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from ...codec.arguments import parse_object
 from ...codec.growing import accumulate
+from ...codec.json import Wire
 from ...codec.stream import dump
 from ...types.base import Json
-from .facts import Wire, holds_one_text
+from .facts import holds_one_text
 
 
 class Call:

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
-from ...codec.json import is_object
+from ...codec.json import Wire, is_object
 from ...codec.ledger import Ledger
 from ...codec.marks import marks, with_marks
 from ...codec.table import Table
@@ -32,7 +32,7 @@ from ...types.blocks import (
     VideoBlock,
 )
 from . import rules
-from .facts import DERIVED_ID, NAME, Quirks, Wire
+from .facts import DERIVED_ID, NAME, Quirks
 from .rows import PARTS, Turn
 
 Placed = list[tuple[int, Block]]

@@ -8,7 +8,7 @@ from __future__ import annotations
 from ...codec.arguments import write_arguments
 from ...codec.framing import encode_sse
 from ...codec.incomplete import declare_last_call
-from ...codec.json import is_array, is_dict
+from ...codec.json import Wire, is_array, is_dict
 from ...codec.kinds import REFUSED
 from ...codec.ledger import Ledger
 from ...codec.marks import marks
@@ -34,7 +34,7 @@ from ...types.request import Request
 from ...types.response import Response
 from .assistant import audio_of, declare_cited, declare_joined, is_part, lose_marks, sort_slots, with_place
 from .errors import ERRORS
-from .facts import NAME, Wire
+from .facts import NAME
 from .response import last_call, write_stop, write_usage
 from .rows import ANNOTATIONS, ANSWER_CALLS, PARTS, SPOKEN
 

@@ -25,7 +25,6 @@ from ...types.capabilities import Target
 __all__ = ["OPENAI", "QUIRKS", "Quirks"]
 
 NAME = "openai-chat"
-Wire = dict[str, Json]
 PATH = "/v1/chat/completions"
 TIERS = ("auto", "default", "flex", "scale", "priority", "fast")
 EFFORTS = ("minimal", "low", "medium", "high", "xhigh", "max")

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...codec.json import is_array, is_object
+from ...codec.json import Wire, is_array, is_object
 from ...codec.old_marks import Means, OldMarks, broken, tagged
 from ...codec.rows import Row
 from ...types.base import Json
 from ...types.blocks import DocumentBlock
 from ...types.messages import Message
 from ...types.words import Role
-from .facts import THINKING_KEYS, Wire
+from .facts import THINKING_KEYS
 from .rows import CACHE, CALLS, CHOICES, MESSAGES, PARTS, TOOLS, TURNS
 
 KNOWN_ROLES = ("developer", "function")

@@ -16,7 +16,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from ...codec.history import leading_system
-from ...codec.json import is_array, is_object
+from ...codec.json import Wire, is_array, is_object
 from ...codec.kinds import REFUSED
 from ...codec.ledger import Ledger
 from ...codec.marks import kept, marks
@@ -33,7 +33,7 @@ from ...types.tools import Tool, ToolChoice, ToolDefinition
 from ...types.words import Role
 from .. import openai
 from . import rules
-from .facts import EFFORTS, NAME, PATH, Quirks, Wire, quirks_of
+from .facts import EFFORTS, NAME, PATH, Quirks, quirks_of
 from .rows import CHOICES, FUNCTIONS, MODES, PARAMS, TOOLS
 from .turns import read_messages, write_messages, write_system
 

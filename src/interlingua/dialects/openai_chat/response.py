@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from ...codec.answers import answer_of
 from ...codec.incomplete import declare_last_call, mark_cut_call
-from ...codec.json import is_array, is_object
+from ...codec.json import Wire, is_array, is_object
 from ...codec.ledger import Ledger, is_blank
 from ...codec.marks import kept, marks, with_marks
 from ...codec.offered_tools import calls_as_declared
@@ -30,7 +30,7 @@ from ...types.response import Response
 from ...types.words import StopReason
 from .assistant import read_blocks, read_turn, regroup, usual_turn
 from .errors import ERRORS
-from .facts import NAME, OPENAI, Wire
+from .facts import NAME, OPENAI
 from .rows import ANSWER, ANSWER_TURNS, STOP, USAGE, Turn
 
 NEAREST = {

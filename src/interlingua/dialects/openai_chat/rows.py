@@ -11,7 +11,7 @@ from typing import Any
 
 from ...codec.arguments import arguments_at
 from ...codec.fitted_kinds import FilledText, OneOf, StringOrStrings
-from ...codec.json import is_array, is_object
+from ...codec.json import Wire, is_array, is_object
 from ...codec.kinds import INT, NUMBER, REFUSED, TEXT, By, Each, One, Plain, Vocabulary
 from ...codec.ledger import Ledger
 from ...codec.media_urls import MediaUrl, StoredFile, is_data_url
@@ -48,7 +48,6 @@ from .facts import (
     CACHE_TIMES,
     NAME,
     THINKING_KEYS,
-    Wire,
     read_format,
     read_sound,
     read_thought,

@@ -14,6 +14,7 @@ from msgspec.structs import replace
 
 from ...codec.history import PLACEHOLDER, call_ids
 from ...codec.ids import IdMap
+from ...codec.json import Wire
 from ...codec.ledger import Ledger
 from ...codec.marks import marks, with_marks
 from ...codec.rules import Condition, as_json_tool, by_id_rule, drop, is_json_call, lacking, present, rule, when
@@ -38,7 +39,7 @@ from ...types.messages import Message
 from ...types.request import Request
 from ...types.tools import Tool, ToolDefinition
 from ..openai import named_documents
-from .facts import CACHE_TIMES, NAME, OPENAI, TIERS, Quirks, Wire
+from .facts import CACHE_TIMES, NAME, OPENAI, TIERS, Quirks
 
 NO_CITATIONS = f"{NAME} takes no citations in a request"
 OTHER_TIMES = f"{NAME} caches for {' or '.join(CACHE_TIMES)} only"

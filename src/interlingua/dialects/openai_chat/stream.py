@@ -15,7 +15,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from ...codec.framing import SseDecoder
-from ...codec.json import is_object
+from ...codec.json import Wire, is_object
 from ...codec.marks import marks
 from ...codec.stream import NOT_JSON, FrameDecoder, decode_frame, lengthen
 from ...types.base import Json
@@ -26,7 +26,7 @@ from ...types.response import Response
 from .assembly import Call, Choice, one_text
 from .assistant import rank_of
 from .errors import ERRORS
-from .facts import NAME, THINKING_KEYS, Wire
+from .facts import NAME, THINKING_KEYS
 from .response import read_answer
 from .rows import PARTS
 

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from ...codec.history import blocks_to_send, call_ids, scattered, settled
 from ...codec.ids import IdMap
 from ...codec.issuer import same_issuer
-from ...codec.json import is_array
+from ...codec.json import Wire, is_array
 from ...codec.ledger import Ledger
 from ...codec.marks import kept, marks, note_role, with_marks
 from ...codec.plain_text import is_one_text
@@ -28,7 +28,7 @@ from ...types.messages import Message, Origin
 from ...types.words import Role
 from . import rules
 from .assistant import number_calls, read_blocks, read_turn, regroup, usual_turn
-from .facts import NAME, OPENAI, THINKING_KEYS, Quirks, Wire
+from .facts import NAME, OPENAI, THINKING_KEYS, Quirks
 from .rows import MESSAGES, MOVED, PARTS, TURNS, Turn
 
 USER, ASSISTANT, TOOL, SYSTEM = Role.user, Role.assistant, Role.tool, Role.system  # access to an Enum costs 40 ns
