@@ -26,7 +26,7 @@ READ_AHEAD = 64 * 1024
 NO_BODY = frozenset({204, 304})
 
 
-class Wire(Protocol):
+class ClientConnection(Protocol):
     """The connection, as a request and its answer use it."""
 
     @property
@@ -59,12 +59,14 @@ class Inbound:
     """A request. Names of headers are in lower case; the body is read when it is asked for."""
 
     __slots__ = (
-        *("_chunks", "_is_complete", "_is_dropped", "_size", "_waiter", "_wire", "awaits_continue"),
+        *("_chunks", "_is_complete", "_is_dropped", "_size", "_waiter", "_connection", "awaits_continue"),
         *("headers", "is_gone", "is_old", "method", "path", "query", "stays"),
     )
 
-    def __init__(self, method: str, url: bytes, headers: dict[str, str], wire: Wire, *, stays: bool) -> None:
-        self.method, self.headers, self._wire = method, headers, wire
+    def __init__(
+        self, method: str, url: bytes, headers: dict[str, str], connection: ClientConnection, *, stays: bool
+    ) -> None:
+        self.method, self.headers, self._connection = method, headers, connection
         self.path, self.query = _split(url)
         self.stays = stays
         """Whether the connection may be used again after the answer."""
@@ -86,9 +88,9 @@ class Inbound:
         while not self._is_complete and self._size <= limit:
             if self.awaits_continue:
                 self.awaits_continue = False
-                self._wire.say_continue()
-            self._wire.resume_reading()
-            self._waiter = self._wire.loop.create_future()
+                self._connection.say_continue()
+            self._connection.resume_reading()
+            self._waiter = self._connection.loop.create_future()
             await self._waiter
         if self._size > limit:
             raise _too_large(limit)
@@ -106,7 +108,7 @@ class Inbound:
         if self._waiter is not None:
             self._wake()
         elif self._size > READ_AHEAD:
-            self._wire.pause_reading()
+            self._connection.pause_reading()
 
     def complete(self) -> None:
         """All of the body has come."""
@@ -209,12 +211,12 @@ class Answer:
     """
 
     __slots__ = (
-        *("_head", "_held", "_inbound", "_is_chunked", "_status", "_wire"),
+        *("_head", "_held", "_inbound", "_is_chunked", "_status", "_connection"),
         *("finished", "frames", "headers", "is_head", "started"),
     )
 
-    def __init__(self, wire: Wire, inbound: Inbound) -> None:
-        self._wire, self._inbound, self.is_head = wire, inbound, inbound.method == "HEAD"
+    def __init__(self, connection: ClientConnection, inbound: Inbound) -> None:
+        self._connection, self._inbound, self.is_head = connection, inbound, inbound.method == "HEAD"
         self.started = self.finished = False
         self.headers: dict[str, str] = {}
         """Headers of whatever is answered."""
@@ -230,7 +232,7 @@ class Answer:
         if self.frames is not None:
             self._head["content-type"] = self.frames.content_type
         self._held = []
-        self._wire.loop.call_soon(self.flush)
+        self._connection.loop.call_soon(self.flush)
 
     async def send(self, chunk: bytes) -> None:
         """Send some of the body. Waits while the client is slower than we are."""
@@ -243,10 +245,10 @@ class Answer:
                 return
             self.flush()
         elif self._is_chunked:
-            self._wire.write(b"%x\r\n%b\r\n" % (len(body), body))
+            self._connection.write(b"%x\r\n%b\r\n" % (len(body), body))
         else:
-            self._wire.write(body)
-        if (drained := self._wire.drained) is not None:
+            self._connection.write(body)
+        if (drained := self._connection.drained) is not None:
             await drained
 
     async def end(self) -> None:
@@ -255,7 +257,7 @@ class Answer:
         if self._held is not None:
             self.flush()
         elif self._is_chunked:
-            self._wire.write(b"0\r\n\r\n")
+            self._connection.write(b"0\r\n\r\n")
 
     async def whole(self, status: int, headers: Mapping[str, str], body: bytes) -> None:
         """Everything at once."""
@@ -282,10 +284,10 @@ class Answer:
                 self._is_chunked = True
                 head["transfer-encoding"] = "chunked"
                 body = body and b"%x\r\n%b\r\n" % (len(body), body)
-        if self._wire.is_ending or not inbound.stays:
+        if self._connection.is_ending or not inbound.stays:
             head["connection"] = "close"
-        told = write_head(self._status, head, self._wire.default_headers)
-        self._wire.write(told if self.is_head else told + body)
+        told = write_head(self._status, head, self._connection.default_headers)
+        self._connection.write(told if self.is_head else told + body)
 
 
 def write_head(status: int, headers: Mapping[str, str], more: Sequence[tuple[bytes, bytes]] = ()) -> bytes:
