@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import subprocess
 import sys
 from collections.abc import Callable
 from importlib.util import find_spec
@@ -82,6 +83,21 @@ def test_a_loaded_model_says_what_room_it_has_and_whether_it_knows_tools(tiny: P
         assert ability == Ability(512, tools=True)
         assert servers._servers
     assert servers._servers == {}
+
+
+START_AND_END = """
+import sys
+from pathlib import Path
+from interlingua.client.local.servers import release, url_of
+for turn in range(40):
+    url_of(Path(sys.argv[1]), sys, {"threads": 1, "context": 512})
+    release(sys)
+"""
+
+
+@needs_llama
+def test_a_server_that_nobody_asked_anything_ends(tiny: Path) -> None:
+    subprocess.run([sys.executable, "-c", START_AND_END, str(tiny)], check=True, timeout=120)
 
 
 @needs_llama

@@ -58,10 +58,13 @@ def _started(path: Path, options: Mapping[str, Any]) -> Any:
     params.ui = False
     params.cache_ram_mib = 0
     params.verbosity = 0
+    params.endpoint_metrics = True
     try:
-        return llama.Server(params)
+        server = llama.Server(params)
     except RuntimeError as error:
         raise InvalidRequestError(f"{path} is no model that llama.cpp can load: {error}") from None
+    server.handle_metrics()  # answered by the server's loop: one that is ended before its loop runs never ends
+    return server
 
 
 def _threads() -> int:
