@@ -1,7 +1,7 @@
 """The diagrams of the site, drawn from the code's own tables: ``python -m lab.diagrams docs/images``.
 
 ``call.svg``: where a call of a session goes, as a run of one shows. ``grammar.svg``: the states of a stream and of a
-block, from ``interlingua.codec.grammar``. ``losses.svg``: what each protocol can say, as its encoder shows.
+block, from ``interlingua.codec.streams.grammar``. ``losses.svg``: what each protocol can say, as its encoder shows.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from types import FrameType
 from typing import Any, NamedTuple
 
 from interlingua import DIALECTS, Session, dialect
-from interlingua.codec.grammar import BLOCK, STREAM
+from interlingua.codec.streams.grammar import BLOCK, STREAM
 
 from .phrasebook import BASE, CONCEPTS, Concept
 
@@ -73,8 +73,8 @@ STATIONS = (  # modules that are worth a station; the order is that in which a c
     "dialects.{}.request",
     "codec.framing",
     "dialects.{}.stream",
-    "codec.grammar",
-    "codec.fold",
+    "codec.streams.grammar",
+    "codec.streams.fold",
     "models.pricing",
 )
 

@@ -8,9 +8,9 @@ from pkgutil import iter_modules
 from typing import Any
 
 from interlingua import dialects
-from interlingua.codec.kinds import REFUSED
 from interlingua.codec.ledger import Ledger
-from interlingua.codec.table import Frame, Table
+from interlingua.codec.rows.kinds import REFUSED
+from interlingua.codec.rows.table import Frame, Table
 
 __all__ = ["check_compiled", "may_stand_in", "named_tables", "objects"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from interlingua.codec.grammar import StreamGrammar
+from interlingua.codec.streams.grammar import StreamGrammar
 from interlingua.errors import ParseError
 from interlingua.types.events import MessageComplete, Unknown
 from interlingua.types.words import StopReason

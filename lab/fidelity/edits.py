@@ -13,7 +13,7 @@ from zlib import crc32
 from msgspec import Struct
 from msgspec.structs import replace
 
-from interlingua.codec.arguments import parse_object
+from interlingua.codec.tools.arguments import parse_object
 from interlingua.testing.examples import PARAMETERS, UNKNOWN_WORD
 from interlingua.types.base import Json
 from interlingua.types.blocks import ToolUseBlock

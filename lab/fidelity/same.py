@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from interlingua.codec.fold import fold, unfold
+from interlingua.codec.streams.fold import fold, unfold
 from interlingua.dialects import Dialect, dialect
 from interlingua.types.base import Json, Value
 from interlingua.types.blocks import OpaqueBlock, ServerToolResultBlock

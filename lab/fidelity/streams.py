@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator, Sequence
 
 import msgspec
 
-from interlingua.codec.fold import fold, unfold
 from interlingua.codec.framing import ArrayDecoder, EventStreamDecoder, NdjsonDecoder, SseDecoder
-from interlingua.codec.grammar import StreamGrammar
+from interlingua.codec.streams.fold import fold, unfold
+from interlingua.codec.streams.grammar import StreamGrammar
 from interlingua.errors import AdapterError, NetworkError, ParseError
 from interlingua.types.base import Json
 from interlingua.types.events import Event, MessageComplete

@@ -18,9 +18,9 @@ import msgspec
 
 from interlingua.agent.session import SyncSession
 from interlingua.client.manager import ProviderManager
-from interlingua.codec.fold import fold, unfold
-from interlingua.codec.grammar import StreamGrammar
 from interlingua.codec.saving import from_json, to_json
+from interlingua.codec.streams.fold import fold, unfold
+from interlingua.codec.streams.grammar import StreamGrammar
 from interlingua.dialects import DIALECTS, Dialect, dialect
 from interlingua.errors import AdapterError
 from interlingua.types.events import Event

@@ -10,7 +10,7 @@ from typing import Any
 
 from interlingua.agent.session import Session, SyncSession
 from interlingua.client.embedded import LoopbackServer
-from interlingua.codec.grammar import StreamGrammar
+from interlingua.codec.streams.grammar import StreamGrammar
 from interlingua.errors import AdapterError, CancelledError
 from interlingua.types.events import Event, MessageStart, TextDelta
 from interlingua.types.loss import Loss

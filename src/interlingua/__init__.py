@@ -47,8 +47,8 @@ _NAMES = {
         NotConfigured OutputError OverloadedError ParseError RateLimitError RequestTimeoutError ServerError StoreError
         ToolStateError error_type
     """,
-    "codec.fold": "fold unfold",
-    "codec.grammar": "StreamGrammar",
+    "codec.streams.fold": "fold unfold",
+    "codec.streams.grammar": "StreamGrammar",
     "codec.limits": "Limits",
     "codec.saving": "from_json to_json",
     "codec.schema": "restore_optional strict_schema",

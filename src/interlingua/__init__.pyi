@@ -33,11 +33,11 @@ from .client.many import (
 from .client.media import FetchLimits as FetchLimits, fetch_media as fetch_media, fetch_media_sync as fetch_media_sync
 from .client.models_file import ConfigError as ConfigError
 from .client.secrets import Secret as Secret
-from .codec.fold import fold as fold, unfold as unfold
-from .codec.grammar import StreamGrammar as StreamGrammar
 from .codec.limits import Limits as Limits
 from .codec.saving import from_json as from_json, to_json as to_json
 from .codec.schema import restore_optional as restore_optional, strict_schema as strict_schema
+from .codec.streams.fold import fold as fold, unfold as unfold
+from .codec.streams.grammar import StreamGrammar as StreamGrammar
 from .codec.translate import (
     StreamTranslation as StreamTranslation,
     build_tool_results as build_tool_results,

@@ -10,7 +10,7 @@ import pytest
 from client.support import PROVIDERS, WAYS, ask, call
 from interlingua import RateLimitError, Response, TextBlock, dialect, unfold
 from interlingua.client.transport.memory import Answer
-from interlingua.codec.lenient import NOT_STRICT, read_lenient, strictly
+from interlingua.codec.streams.lenient import NOT_STRICT, read_lenient, strictly
 
 DIALECTS = ("anthropic-messages", "openai-chat", "openai-responses", "gemini", "ollama")
 ODD = {

@@ -36,7 +36,7 @@ from interlingua.client.asking import Asking
 from interlingua.client.connect import connect_sync
 from interlingua.client.embedded import Script, Step, call, handler
 from interlingua.client.transport.memory import AsyncMemoryTransport, MemoryTransport
-from interlingua.codec.output import OUTPUT_TOOL
+from interlingua.codec.tools.output import OUTPUT_TOOL
 from interlingua.codec.typed import output_of
 from lab.oracles import problems
 

@@ -36,9 +36,9 @@ from interlingua import (
     error_type,
 )
 from interlingua.codec.framing import NdjsonDecoder, encode_ndjson
-from interlingua.codec.history import blocks_to_send
+from interlingua.codec.history.rules import blocks_to_send
 from interlingua.codec.ledger import Ledger
-from interlingua.codec.stream import FrameDecoder, GrammaticalEncoder
+from interlingua.codec.streams.stream import FrameDecoder, GrammaticalEncoder
 from interlingua.testing.differences import plain
 
 NAME = "toy"

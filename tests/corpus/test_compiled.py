@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from interlingua.codec.table import Frame, Table
+from interlingua.codec.rows.table import Frame, Table
 from lab.fuzzing.mutations import near_miss
 from row_tables import check_compiled, may_stand_in, named_tables, objects
 from shared_data import corpus, needs_shared

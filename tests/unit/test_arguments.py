@@ -7,7 +7,14 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
-from interlingua.codec.arguments import parse_error, parse_object, read_arguments, says, without_nulls, write_arguments
+from interlingua.codec.tools.arguments import (
+    parse_error,
+    parse_object,
+    read_arguments,
+    says,
+    without_nulls,
+    write_arguments,
+)
 
 WRITTEN: tuple[tuple[str, dict[str, Any], bool], ...] = (
     # text, input, whether the text must be kept

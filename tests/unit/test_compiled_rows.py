@@ -22,13 +22,13 @@ from interlingua import (
     ToolUseBlock,
     UrlSource,
 )
-from interlingua.codec.arguments import arguments_at
-from interlingua.codec.kinds import BOOL, OBJECT, OMIT, REFUSED, One, Vocabulary
 from interlingua.codec.ledger import Ledger
-from interlingua.codec.rows import Row, Rule, fill, lost, may, must, null
+from interlingua.codec.rows.kinds import BOOL, OBJECT, OMIT, REFUSED, One, Vocabulary
+from interlingua.codec.rows.row import Row, Rule, fill, lost, may, must, null
+from interlingua.codec.rows.table import Frame, Table
+from interlingua.codec.rows.together import Group, Together
 from interlingua.codec.rules import drop
-from interlingua.codec.table import Frame, Table
-from interlingua.codec.together import Group, Together
+from interlingua.codec.tools.arguments import arguments_at
 
 NAME = "rows"
 Json = Any

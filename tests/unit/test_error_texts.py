@@ -19,7 +19,7 @@ from interlingua import (
     RateLimitError,
     dialect,
 )
-from interlingua.codec import error_tables as _errors
+from interlingua.codec.bodies import error_tables as _errors
 from interlingua.codec.limits import ERROR_TEXT, Limits
 from interlingua.models.catalogue.families import family_facts
 from interlingua.models.estimate.families import family as estimate_family

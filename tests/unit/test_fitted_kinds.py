@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from interlingua.codec.fitted_kinds import AtLeast, Bounded, FilledStrings, Suffixed
-from interlingua.codec.kinds import ANY, Each
 from interlingua.codec.ledger import Ledger
 from interlingua.codec.marks import kept
-from interlingua.codec.rows import OFF_WIRE, Row, fill, lost, may, must
-from interlingua.codec.table import Frame, Table
+from interlingua.codec.rows.fitted_kinds import AtLeast, Bounded, FilledStrings, Suffixed
+from interlingua.codec.rows.kinds import ANY, Each
+from interlingua.codec.rows.row import OFF_WIRE, Row, fill, lost, may, must
+from interlingua.codec.rows.table import Frame, Table
 from interlingua.types import (
     OpaqueBlock,
     Request,

@@ -45,7 +45,7 @@ from interlingua import (
     to_json,
     unfold,
 )
-from interlingua.codec.fold import Accumulator
+from interlingua.codec.streams.fold import Accumulator
 
 START = MessageStart("id", "m")
 

@@ -18,7 +18,7 @@ from interlingua import (
     web_fetch,
     web_search,
 )
-from interlingua.codec.hosted_tools import HostedTool
+from interlingua.codec.tools.hosted_tools import HostedTool
 
 WEATHER = ToolDefinition("weather", "Tells it.", {"type": "object", "properties": {}})
 WORDS: dict[str, dict[str, Any]] = {

@@ -7,7 +7,7 @@ import re
 import pytest
 from hypothesis import given, strategies as st
 
-from interlingua.codec.ids import ANY, IdMap, IdRule
+from interlingua.codec.tools.ids import ANY, IdMap, IdRule
 
 NINE = IdRule(re.compile(r"[a-zA-Z0-9]{9}"), prefix="", length=9)
 WORDS = IdRule(re.compile(r"[a-zA-Z0-9_-]+"), prefix="toolu_")

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from interlingua import AudioBlock, Base64Source, Event, decode_stream, dialect, fold
-from interlingua.codec.growing import accumulate
+from interlingua.codec.streams.growing import accumulate
 
 
 def test_it_grows_in_place_and_leaves_the_deltas_alone() -> None:

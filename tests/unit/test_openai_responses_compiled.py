@@ -28,7 +28,7 @@ from interlingua import (
     UrlSource,
     dialect,
 )
-from interlingua.codec.table import Frame, Table
+from interlingua.codec.rows.table import Frame, Table
 from interlingua.dialects.openai_responses import rows
 from shared_data import corpus, needs_shared
 

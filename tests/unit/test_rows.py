@@ -11,16 +11,16 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 import interlingua.types
-from interlingua.codec.arguments import arguments_at
-from interlingua.codec.compiler import source_of
-from interlingua.codec.field_kinds import declared, usual_kind
-from interlingua.codec.kinds import BOOL, INT, OBJECT, REFUSED, Each, Negated, One, Texts, Vocabulary
 from interlingua.codec.ledger import Ledger
 from interlingua.codec.marks import kept
 from interlingua.codec.parameters import PARAMETERS, unsaid
-from interlingua.codec.rows import OFF_WIRE, Row, Rule, fill, instead, lost, may, must, null
+from interlingua.codec.rows.compiler import source_of
+from interlingua.codec.rows.field_kinds import declared, usual_kind
+from interlingua.codec.rows.kinds import BOOL, INT, OBJECT, REFUSED, Each, Negated, One, Texts, Vocabulary
+from interlingua.codec.rows.row import OFF_WIRE, Row, Rule, fill, instead, lost, may, must, null
+from interlingua.codec.rows.table import Frame, Table
 from interlingua.codec.rules import drop
-from interlingua.codec.table import Frame, Table
+from interlingua.codec.tools.arguments import arguments_at
 from interlingua.types import (
     Base64Source,
     CacheMark,

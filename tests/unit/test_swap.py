@@ -18,7 +18,7 @@ from interlingua import (
     dialect,
     plan_swap,
 )
-from interlingua.codec.issuer import same_issuer
+from interlingua.codec.history.issuer import same_issuer
 from interlingua.models.catalogue.prices import Price
 from interlingua.models.pricing import Pricing
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Generic, cast
 
 from msgspec.structs import force_setattr, replace
 
-from ..codec.fold import unfold, without_undelivered
+from ..codec.streams.fold import unfold, without_undelivered
 from ..errors import AdapterError, CancelledError, RateLimitError, RequestTimeoutError
 from ..models.estimate import Learner, estimate_output, estimate_request
 from ..types.events import Event, MessageComplete

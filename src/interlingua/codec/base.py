@@ -18,9 +18,9 @@ from ..types.request import Request
 from ..types.response import Response
 from ..types.tools import Tool, ToolChoice
 from ..types.words import Role
-from .hosted_tools import HostedTool
-from .joining import TextJoin
+from .history.joining import TextJoin
 from .limits import Limits
+from .tools.hosted_tools import HostedTool
 
 if TYPE_CHECKING:
     from .schema.subsets import Subset

@@ -15,8 +15,8 @@ from ..types.base import Json, Value
 from ..types.blocks import Block, OpaqueBlock
 from ..types.loss import Loss, LossKind, LossWeight
 from ..types.tools import ServerTool
-from .ids import IdMap
 from .json import Wire, is_dict, is_list, is_object
+from .tools.ids import IdMap
 
 __all__ = ["Ledger", "is_blank", "weigh"]
 

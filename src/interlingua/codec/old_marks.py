@@ -15,12 +15,12 @@ from msgspec.structs import force_setattr, replace
 
 from ..types.base import Json, Value
 from ..types.events import EventBase
-from .fields import Field
 from .json import Wire, is_array, is_object
 from .paths import merge
 from .registry import DIALECTS, dialect
-from .rows import Row
-from .table import Table
+from .rows.fields import Field
+from .rows.row import Row
+from .rows.table import Table
 
 __all__ = ["Means", "OldMarks", "blanks", "broken", "missing", "renewed", "tagged"]
 

@@ -12,7 +12,7 @@ from ..types.capabilities import Target
 from ..types.loss import LossWeight
 from ..types.request import Request
 from .json import Wire
-from .rows import Spec, lost
+from .rows.row import Spec, lost
 
 __all__ = ["PARAMETERS", "put_model", "take_from_url", "unsaid"]
 

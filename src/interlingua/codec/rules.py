@@ -16,11 +16,11 @@ from ..types.blocks import BlockBase, JsonBlock, RefusalBlock, ServerToolUseBloc
 from ..types.loss import LossWeight
 from ..types.request import Request
 from ..types.tools import ToolDefinition
-from .ids import IdRule
 from .ledger import Ledger
-from .rows import Rule
-from .schemas import is_strict_form, write_strict_schema
-from .stream import dump
+from .rows.row import Rule
+from .schema.plans import is_strict_form, write_strict_schema
+from .streams.stream import dump
+from .tools.ids import IdRule
 
 __all__ = [
     "LOGPROBS_ASKED",

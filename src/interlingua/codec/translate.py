@@ -22,11 +22,11 @@ from ..types.request import Request
 from ..types.response import Response
 from ..types.tools import ToolOutput
 from ..types.words import Role, StopReason
-from .arguments import parse_error
 from .base import Dialect
-from .joining import Joining, answer_join
+from .history.joining import Joining, answer_join
 from .registry import dialect as find
-from .stream import dump
+from .streams.stream import dump
+from .tools.arguments import parse_error
 
 __all__ = [
     "StreamTranslation",

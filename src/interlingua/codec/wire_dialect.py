@@ -1,7 +1,7 @@
 """What every dialect does around its own reading and writing, once.
 
 Before a request is written: what was cut off is left out (``incomplete``), calls get the ids that this protocol's
-servers gave them (``history``), tools that the choice excludes are left out
+servers gave them (``history.rules``), tools that the choice excludes are left out
 where the protocol has no word for such a choice (``offered_tools``), and structured output becomes a forced tool where
 the model has none (``output``). Before an answer is written, what was cut off is left out. After an answer is read, a
 forced tool is turned back into text. A dialect has functions for the rest, which are named below.
@@ -25,20 +25,20 @@ from ..types.messages import Message, Origin
 from ..types.request import Request
 from ..types.response import Response
 from ..types.tools import Tool, ToolChoice
-from .answers import BARE, unreadable
 from .base import Dialect, Headers, StreamDecoder, StreamEncoder
-from .error_bodies import WireErrors
-from .history import is_ready, issued
-from .hosted_tools import HostedTool, hosted_here
-from .incomplete import Adapted, cut_answer, cut_history
-from .issuer import issued_by
-from .joining import joined_history
+from .bodies.answers import BARE, unreadable
+from .bodies.error_bodies import WireErrors
+from .bodies.validate import Requirements
+from .history.incomplete import Adapted, cut_answer, cut_history
+from .history.issuer import issued_by
+from .history.joining import joined_history
+from .history.rules import is_ready, issued
 from .json import Wire, is_object
 from .ledger import Ledger
-from .offered_tools import narrow
-from .output import forcing, output_as_text, output_decoder
 from .registry import DIALECTS, dialect
-from .validate import Requirements
+from .tools.hosted_tools import HostedTool, hosted_here
+from .tools.offered_tools import narrow
+from .tools.output import forcing, output_as_text, output_decoder
 
 __all__ = ["Functions", "WireDialect"]
 

@@ -9,12 +9,12 @@ from typing import ClassVar
 
 from msgspec.structs import replace
 
-from ..codec.arguments import parse_object
 from ..codec.json import Wire
 from ..codec.ledger import Ledger
+from ..codec.rows.table import Table
 from ..codec.schema.subsets import DATES, SHAPE, Subset, formats, is_primitive, words
-from ..codec.serial import Delta, SerialEncoder
-from ..codec.table import Table
+from ..codec.streams.serial import Delta, SerialEncoder
+from ..codec.tools.arguments import parse_object
 from ..types.blocks import Block, Citation, RedactedThinkingBlock, ThinkingBlock, ToolUseBlock
 from ..types.capabilities import Target
 from ..types.events import CitationDelta, TextDelta, ThinkingDelta, ToolUseInputDelta

@@ -7,15 +7,15 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from ..codec.error_tables import ErrorRow
+from ..codec.bodies.error_tables import ErrorRow
+from ..codec.bodies.validate import Complaint, Path, brackets
 from ..codec.json import Wire, is_object
 from ..codec.ledger import Ledger
-from ..codec.output import SCHEMA_NAME, read_name
-from ..codec.rows import Rule
+from ..codec.rows.row import Rule
 from ..codec.rules import rule, when
+from ..codec.schema.plans import is_strict_form
 from ..codec.schema.subsets import DATES, SHAPE, Subset, formats, is_plain_pattern, is_primitive, words
-from ..codec.schemas import is_strict_form
-from ..codec.validate import Complaint, Path, brackets
+from ..codec.tools.output import SCHEMA_NAME, read_name
 from ..errors import (
     AdapterError,
     ContextOverflowError,

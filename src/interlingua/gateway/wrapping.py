@@ -12,7 +12,7 @@ from typing import Any, TypeVar, cast
 
 from msgspec.structs import replace
 
-from ..codec.fold import unfold
+from ..codec.streams.fold import unfold
 from ..types.blocks import Block, BlockBase, RedactedThinkingBlock, TextBlock, ThinkingBlock, ToolUseBlock
 from ..types.events import (
     BlockComplete,

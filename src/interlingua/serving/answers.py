@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from ..codec.base import StreamEncoder
 from ..codec.framing import SseDecoder, encode_array_close, encode_array_element, encode_array_open
-from ..codec.joining import Joining, answer_join
+from ..codec.history.joining import Joining, answer_join
 from ..codec.json import is_dict
 from ..dialects import dialect as find
 from ..errors import AdapterError

@@ -19,7 +19,7 @@ from typing import Literal
 
 import msgspec
 
-from interlingua.codec.fold import unfold
+from interlingua.codec.streams.fold import unfold
 from interlingua.dialects import DIALECTS, Dialect
 from interlingua.testing import failures, samples
 from interlingua.testing.differences import says, unexplained

@@ -9,8 +9,8 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from interlingua.codec.fold import fold, unfold
-from interlingua.codec.grammar import StreamGrammar
+from interlingua.codec.streams.fold import fold, unfold
+from interlingua.codec.streams.grammar import StreamGrammar
 from interlingua.codec.translate import decode_stream
 from interlingua.dialects import DIALECTS, Dialect
 from interlingua.errors import AdapterError, ServerError

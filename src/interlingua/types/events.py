@@ -1,4 +1,4 @@
-"""The events of a stream, named by their tags. Which sequences are legal is in ``interlingua.codec.grammar``.
+"""The events of a stream, named by their tags. Which sequences are legal is in ``interlingua.codec.streams.grammar``.
 
 Positional and without form marks of their own, since thousands are made per answer. ``type`` is the tag, as a literal:
 ``if event.type == "text.delta":`` narrows the union for type checkers.

@@ -7,7 +7,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from ...codec.arguments import parse_error, parse_object
+from ...codec.tools.arguments import parse_error, parse_object
 from ...codec.typed import complaints, without_forced_nulls
 from ...types.base import Json
 from ...types.blocks import ToolResultBlock, ToolUseBlock

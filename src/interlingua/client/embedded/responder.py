@@ -10,7 +10,7 @@ from urllib.parse import unquote
 import msgspec
 from msgspec.structs import replace
 
-from ...codec.fold import unfold
+from ...codec.streams.fold import unfold
 from ...dialects import Dialect, dialect
 from ...errors import AdapterError
 from ...serving import asks_for_usage

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 from msgspec.structs import force_setattr, replace
 
-from ...codec.lenient import NOT_STRICT
+from ...codec.streams.lenient import NOT_STRICT
 from ...codec.surrogates import REPLACED, clean
 from ...dialects import Dialect
 from ...errors import AdapterError, CancelledError, InvalidRequestError

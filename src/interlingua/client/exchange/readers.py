@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec.structs import replace
 
-from ...codec.fold import unfold
-from ...codec.lenient import strictly
 from ...codec.limits import ERROR_TEXT, is_deep, too_deep, too_long
+from ...codec.streams.fold import unfold
+from ...codec.streams.lenient import strictly
 from ...errors import AdapterError, CancelledError, NetworkError, ParseError
 from ...types.base import Json
 from ...types.events import Event, MessageComplete, MessageStart

@@ -10,8 +10,8 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from ...codec.fold import unfold
 from ...codec.json import is_object
+from ...codec.streams.fold import unfold
 from ...dialects import Dialect, dialect
 from ...types.base import Json
 from ...types.blocks import Block, TextBlock, ToolUseBlock

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from ...codec.arguments import write_arguments
 from ...codec.framing import encode_sse
-from ...codec.incomplete import declare_last_call
+from ...codec.history.incomplete import declare_last_call
 from ...codec.json import Wire
 from ...codec.ledger import Ledger
 from ...codec.marks import marks
 from ...codec.paths import merge
-from ...codec.serial import Opener
-from ...codec.stream import dump
+from ...codec.streams.serial import Opener
+from ...codec.streams.stream import dump
+from ...codec.tools.arguments import write_arguments
 from ...errors import AdapterError
 from ...types.blocks import Block, OpaqueBlock, ServerToolUseBlock, TextBlock, ThinkingBlock, ToolUseBlock
 from ...types.events import (

@@ -2,10 +2,22 @@
 
 from __future__ import annotations
 
-from ...codec.error_bodies import WireErrors, error_object
-from ...codec.error_tables import ErrorRow
+from ...codec.bodies.error_bodies import WireErrors, error_object
+from ...codec.bodies.error_tables import ErrorRow
+from ...codec.bodies.validate import (
+    ARRAY,
+    BOOLEAN,
+    INTEGER,
+    NUMBER,
+    OBJECT,
+    OBJECTS,
+    TEXT,
+    Check,
+    Pairs,
+    Requirements,
+    dots,
+)
 from ...codec.json import Wire, is_dict
-from ...codec.validate import ARRAY, BOOLEAN, INTEGER, NUMBER, OBJECT, OBJECTS, TEXT, Check, Pairs, Requirements, dots
 from ...errors import AdapterError, RateLimitError, ToolStateError
 from ...types.base import Json
 from .facts import NAME

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from ...codec.hosted_tools import HostedTool
-from ...codec.ids import IdRule
+from ...codec.tools.hosted_tools import HostedTool
+from ...codec.tools.ids import IdRule
 
 NAME = "anthropic-messages"
 PATH = "/v1/messages"

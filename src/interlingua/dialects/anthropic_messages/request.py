@@ -11,14 +11,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ...codec.history import PLACEHOLDER, has_calls, leading_system, stub_tools
+from ...codec.history.rules import PLACEHOLDER, has_calls, leading_system, stub_tools
 from ...codec.json import Wire, is_array, is_dict
-from ...codec.kinds import REFUSED
 from ...codec.ledger import Ledger
 from ...codec.marks import kept, marks
 from ...codec.parameters import put_model, take_from_url
 from ...codec.paths import leave, merge
-from ...codec.schemas import is_strict_form, write_strict_schema
+from ...codec.rows.kinds import REFUSED
+from ...codec.schema.plans import is_strict_form, write_strict_schema
 from ...types.base import Json
 from ...types.blocks import Block
 from ...types.capabilities import Target

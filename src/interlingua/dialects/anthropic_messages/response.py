@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ...codec.answers import answer_of
-from ...codec.incomplete import declare_last_call, mark_cut_call
+from ...codec.bodies.answers import answer_of
+from ...codec.history.incomplete import declare_last_call, mark_cut_call
 from ...codec.json import is_array, is_object
 from ...codec.ledger import Ledger
 from ...codec.marks import kept, marks
-from ...codec.offered_tools import calls_as_declared
 from ...codec.paths import merge
+from ...codec.tools.offered_tools import calls_as_declared
 from ...types.base import Json
 from ...types.blocks import ToolUseBlock
 from ...types.loss import Encoded

@@ -7,15 +7,29 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...codec.endings import Ending
-from ...codec.fitted_kinds import OneOf
 from ...codec.json import is_object
-from ...codec.kinds import ANY, BOOL, INT, NUMBER, OBJECT, REFUSED, STRINGS, TEXT, Each, Negated, One, Texts, Vocabulary
 from ...codec.parameters import unsaid
-from ...codec.rows import Row, Rule, fill, instead, lost, may, must, null
+from ...codec.rows.endings import Ending
+from ...codec.rows.fitted_kinds import OneOf
+from ...codec.rows.kinds import (
+    ANY,
+    BOOL,
+    INT,
+    NUMBER,
+    OBJECT,
+    REFUSED,
+    STRINGS,
+    TEXT,
+    Each,
+    Negated,
+    One,
+    Texts,
+    Vocabulary,
+)
+from ...codec.rows.row import Row, Rule, fill, instead, lost, may, must, null
+from ...codec.rows.table import Frame, Table
+from ...codec.rows.usage import Counts
 from ...codec.rules import as_json_text, as_text
-from ...codec.table import Frame, Table
-from ...codec.usage import Counts
 from ...types.base import Json
 from ...types.blocks import (
     Base64Source,

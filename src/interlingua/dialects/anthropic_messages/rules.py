@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from ...codec.ledger import Ledger
-from ...codec.rows import Rule
+from ...codec.rows.row import Rule
 from ...codec.rules import (
     among,
     at_most,

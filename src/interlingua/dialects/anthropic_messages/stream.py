@@ -11,12 +11,12 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from ...codec.arguments import parse_object
 from ...codec.framing import SseDecoder
 from ...codec.json import Wire, is_dict
 from ...codec.marks import kept
-from ...codec.schemas import restorer
-from ...codec.stream import NOT_JSON, FrameDecoder, decode_frame
+from ...codec.schema.plans import restorer
+from ...codec.streams.stream import NOT_JSON, FrameDecoder, decode_frame
+from ...codec.tools.arguments import parse_object
 from ...errors import ParseError
 from ...types.base import Json
 from ...types.blocks import Block, OpaqueBlock, TextBlock, ThinkingBlock, ToolUseBlock

@@ -11,9 +11,9 @@ from typing import Any
 from msgspec.structs import replace
 
 from ...codec.json import Wire
-from ...codec.kinds import REFUSED
 from ...codec.ledger import Ledger
 from ...codec.marks import marks
+from ...codec.rows.kinds import REFUSED
 from ...types.request import Thinking
 from .facts import EFFORTS, LEAST_BUDGET, NAME
 from .rows import THINKING

@@ -10,14 +10,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ...codec.history import PLACEHOLDER, blocks_to_send, call_ids, settled
-from ...codec.ids import IdMap
+from ...codec.history.rules import PLACEHOLDER, blocks_to_send, call_ids, settled
+from ...codec.history.turns import result_runs, take_blocks, take_role
 from ...codec.json import Wire, is_array, is_object
 from ...codec.ledger import Ledger
 from ...codec.marks import kept, marks
 from ...codec.paths import merge
-from ...codec.plain_text import is_plain_text
-from ...codec.turns import result_runs, take_blocks, take_role
+from ...codec.rows.plain_text import is_plain_text
+from ...codec.tools.ids import IdMap
 from ...errors import ParseError
 from ...types.base import Json
 from ...types.blocks import Block, DocumentBlock, ImageBlock, OpaqueBlock, TextBlock, ToolResultBlock, ToolUseBlock

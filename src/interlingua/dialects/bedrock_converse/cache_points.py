@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from ...codec.json import is_array
-from ...codec.kinds import REFUSED, Each
 from ...codec.ledger import Ledger
 from ...codec.marks import marks
-from ...codec.table import Table
+from ...codec.rows.kinds import REFUSED, Each
+from ...codec.rows.table import Table
 from ...types.base import Json
 from ...types.blocks import Block, CacheMark, OpaqueBlock, ToolResultBlock
 from ...types.loss import LossKind
@@ -26,7 +26,7 @@ from ...types.words import Role
 from .facts import NAME
 
 if TYPE_CHECKING:
-    from ...codec.source import Source
+    from ...codec.rows.source import Source
 
 __all__ = ["History", "Pointed", "mark_between", "points_last", "with_points", "write_with_point"]
 

@@ -5,15 +5,15 @@ Text and reasoning have no start, so a block without any delta gets one empty de
 
 from __future__ import annotations
 
-from ...codec.arguments import write_arguments
 from ...codec.framing.known_events import encode_event
-from ...codec.incomplete import declare_last_call
+from ...codec.history.incomplete import declare_last_call
 from ...codec.json import Wire
 from ...codec.ledger import Ledger, is_blank
 from ...codec.marks import marks
 from ...codec.paths import merge
-from ...codec.serial import Opener
-from ...codec.stream import dump
+from ...codec.streams.serial import Opener
+from ...codec.streams.stream import dump
+from ...codec.tools.arguments import write_arguments
 from ...errors import AdapterError
 from ...types.blocks import (
     Block,

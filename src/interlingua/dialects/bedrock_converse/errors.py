@@ -10,13 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ...codec.error_bodies import Headers, WireErrors, first_header, parse_body, text_of
-from ...codec.error_tables import ErrorRow
+from ...codec.bodies.error_bodies import Headers, WireErrors, first_header, parse_body, text_of
+from ...codec.bodies.error_tables import ErrorRow
+from ...codec.bodies.validate import INTEGER, NUMBER, OBJECT, OBJECTS, TEXT, Check, Complaint, Pairs, Requirements, dots
 from ...codec.framing import Frame, encode_frame
 from ...codec.json import Wire, is_object
 from ...codec.paths import merge
-from ...codec.stream import dump
-from ...codec.validate import INTEGER, NUMBER, OBJECT, OBJECTS, TEXT, Check, Complaint, Pairs, Requirements, dots
+from ...codec.streams.stream import dump
 from ...errors import AdapterError, ContextOverflowError, OverloadedError, RateLimitError, ToolStateError
 from ...types.base import Json
 from ...types.loss import WireError

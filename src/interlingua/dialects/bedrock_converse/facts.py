@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from ...codec.ids import IdRule
+from ...codec.tools.ids import IdRule
 
 NAME = "bedrock-converse"
 IDS = IdRule(re.compile(r"[a-zA-Z0-9_.:-]{1,64}"), prefix="tooluse_", length=22)

@@ -17,17 +17,17 @@ from urllib.parse import quote
 
 from msgspec.structs import replace
 
-from ...codec.arguments import parse_object
-from ...codec.history import PLACEHOLDER, has_calls, leading_system, stub_tools
+from ...codec.history.rules import PLACEHOLDER, has_calls, leading_system, stub_tools
 from ...codec.json import Wire, is_array, is_object
-from ...codec.kinds import REFUSED
 from ...codec.ledger import Ledger
 from ...codec.marks import kept, marks
-from ...codec.output import read_name, write_schema_name
 from ...codec.paths import leave, merge
-from ...codec.schemas import is_strict_form, write_strict_schema
-from ...codec.stream import dump
-from ...codec.table import Table
+from ...codec.rows.kinds import REFUSED
+from ...codec.rows.table import Table
+from ...codec.schema.plans import is_strict_form, write_strict_schema
+from ...codec.streams.stream import dump
+from ...codec.tools.arguments import parse_object
+from ...codec.tools.output import read_name, write_schema_name
 from ...types.base import Json
 from ...types.capabilities import Target
 from ...types.loss import Encoded

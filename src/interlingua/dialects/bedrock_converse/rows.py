@@ -11,16 +11,16 @@ from typing import Any, get_args
 
 from msgspec.structs import replace
 
-from ...codec.endings import Ending
-from ...codec.fitted_kinds import Bounded, FilledStrings, OneOf, Suffixed
 from ...codec.json import Wire, is_array, is_object
-from ...codec.kinds import ANY, OBJECT, REFUSED, By, Each, Vocabulary
 from ...codec.ledger import Ledger
 from ...codec.parameters import unsaid
-from ...codec.rows import ELSEWHERE, Row, Rule, fill, instead, lost, may, must
+from ...codec.rows.endings import Ending
+from ...codec.rows.fitted_kinds import Bounded, FilledStrings, OneOf, Suffixed
+from ...codec.rows.kinds import ANY, OBJECT, REFUSED, By, Each, Vocabulary
+from ...codec.rows.row import ELSEWHERE, Row, Rule, fill, instead, lost, may, must
+from ...codec.rows.table import Frame, Table
+from ...codec.rows.usage import Counts
 from ...codec.rules import as_text, drop
-from ...codec.table import Frame, Table
-from ...codec.usage import Counts
 from ...types.base import Json
 from ...types.blocks import (
     AudioBlock,

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec.structs import replace
 
-from ...codec.ids import IdMap
 from ...codec.json import Wire, is_object
-from ...codec.kinds import OMIT, REFUSED, Plain
 from ...codec.ledger import Ledger
 from ...codec.marks import marks
 from ...codec.paths import find, merge, put, remove
-from ...codec.rows import Rule
+from ...codec.rows.kinds import OMIT, REFUSED, Plain
+from ...codec.rows.row import Rule
+from ...codec.rows.together import Group, Together
 from ...codec.rules import (
     Condition,
     as_json_text,
@@ -33,8 +33,8 @@ from ...codec.rules import (
     sendable,
     when,
 )
-from ...codec.together import Group, Together
-from ...codec.tool_names import TOOL_NAME, GivenNames, ToolNames
+from ...codec.tools.ids import IdMap
+from ...codec.tools.tool_names import TOOL_NAME, GivenNames, ToolNames
 from ...types.base import Json
 from ...types.blocks import Base64Source, Citation, DocumentBlock, FileSource, Source, TextSource, UrlSource
 from ...types.request import Thinking
@@ -42,7 +42,7 @@ from ...types.tools import Tool, ToolChoice, ToolDefinition
 from .facts import DOCUMENT_NAME, EXTENSIONS, FORMATS, IDS, MOST_TAGS, NAME, OTHER_TYPES, TAG, UNKNOWN, WORDS
 
 if TYPE_CHECKING:
-    from ...codec.source import Source as Code
+    from ...codec.rows.source import Source as Code
 
 # --------------------------------------------------------------------------------------------------------------- names
 

@@ -14,15 +14,15 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from ...codec.arguments import parse_object
 from ...codec.framing import Frame
 from ...codec.framing.known_events import EventNames, KnownEvents
 from ...codec.json import Wire, is_array, is_object
-from ...codec.kinds import REFUSED
 from ...codec.marks import kept
-from ...codec.schemas import restorer
-from ...codec.stream import NOT_JSON, FrameDecoder, decode_frame
-from ...codec.tool_names import original_names
+from ...codec.rows.kinds import REFUSED
+from ...codec.schema.plans import restorer
+from ...codec.streams.stream import NOT_JSON, FrameDecoder, decode_frame
+from ...codec.tools.arguments import parse_object
+from ...codec.tools.tool_names import original_names
 from ...errors import AdapterError, ParseError
 from ...types.base import Json
 from ...types.blocks import (

@@ -11,15 +11,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ...codec.history import PLACEHOLDER, blocks_to_send, call_ids, settled
-from ...codec.ids import IdMap
+from ...codec.history.rules import PLACEHOLDER, blocks_to_send, call_ids, settled
+from ...codec.history.turns import result_runs, take_blocks, take_role
 from ...codec.json import Wire, is_array, is_object
 from ...codec.ledger import Ledger
 from ...codec.marks import kept, marks
 from ...codec.paths import merge
-from ...codec.rows import lost
-from ...codec.table import Table
-from ...codec.turns import result_runs, take_blocks, take_role
+from ...codec.rows.row import lost
+from ...codec.rows.table import Table
+from ...codec.tools.ids import IdMap
 from ...errors import ParseError
 from ...types.base import Json
 from ...types.blocks import Block, DocumentBlock, OpaqueBlock, TextBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock

@@ -14,11 +14,11 @@ from typing import Any
 
 from msgspec.structs import force_setattr, replace
 
-from ...codec.history import called_names
+from ...codec.history.rules import called_names
 from ...codec.json import Wire, is_object
 from ...codec.ledger import Ledger
 from ...codec.marks import marks
-from ...codec.pieces import Pieces
+from ...codec.streams.pieces import Pieces
 from ...errors import ToolStateError
 from ...types.base import Json
 from ...types.blocks import Block, ServerToolResultBlock, ServerToolUseBlock, ToolResultBlock, ToolUseBlock

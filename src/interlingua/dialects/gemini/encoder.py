@@ -10,12 +10,12 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from ...codec.framing import encode_sse
-from ...codec.incomplete import CUT_BLOCK
+from ...codec.history.incomplete import CUT_BLOCK
 from ...codec.json import Wire, is_object
 from ...codec.ledger import Ledger
 from ...codec.marks import marks
-from ...codec.serial import Closer, Delta, Opener, SerialEncoder
-from ...codec.stream import dump
+from ...codec.streams.serial import Closer, Delta, Opener, SerialEncoder
+from ...codec.streams.stream import dump
 from ...errors import AdapterError
 from ...types.base import Json
 from ...types.blocks import Block, RefusalBlock, TextBlock, ThinkingBlock, ToolUseBlock

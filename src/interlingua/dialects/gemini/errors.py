@@ -9,11 +9,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from ...codec.error_bodies import Headers, WireErrors, parse_body, text_of, usable, write_seconds
-from ...codec.error_tables import ErrorRow
+from ...codec.bodies.error_bodies import Headers, WireErrors, parse_body, text_of, usable, write_seconds
+from ...codec.bodies.error_tables import ErrorRow
+from ...codec.bodies.validate import INTEGER, NUMBER, OBJECT, OBJECTS, TEXT, Check, Complaint, Requirements, brackets
 from ...codec.json import Wire, is_array, is_object
 from ...codec.paths import merge
-from ...codec.validate import INTEGER, NUMBER, OBJECT, OBJECTS, TEXT, Check, Complaint, Requirements, brackets
 from ...errors import (
     AdapterError,
     AuthError,

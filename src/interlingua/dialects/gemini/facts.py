@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from ...codec.hosted_tools import HostedTool
 from ...codec.json import Wire, is_array
-from ...codec.key_spelling import KeySpelling
+from ...codec.rows.key_spelling import KeySpelling
 from ...codec.schema.subsets import SHAPE, Subset, is_strings_or_numbers, words
+from ...codec.tools.hosted_tools import HostedTool
 from ...types.base import Json
 
 NAME = "gemini"

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 from ...codec.base64 import is_base64
 from ...codec.json import Wire, is_object
-from ...codec.kinds import OMIT, REFUSED, Kind, Plain
 from ...codec.ledger import Ledger
-from ...codec.together import Group
+from ...codec.rows.kinds import OMIT, REFUSED, Kind, Plain
+from ...codec.rows.together import Group
 from ...types.base import Json
 from .facts import NAME, PLACEHOLDERS
 
 if TYPE_CHECKING:
-    from ...codec.source import Source
+    from ...codec.rows.source import Source
 
 __all__ = ["Contents", "IssuedId", "SignatureKind"]
 

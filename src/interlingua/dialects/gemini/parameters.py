@@ -12,13 +12,13 @@ from functools import lru_cache
 from typing import Any
 
 from ...codec.json import Wire, is_array, is_object
-from ...codec.kinds import REFUSED
 from ...codec.ledger import Ledger
 from ...codec.paths import ABSENT
+from ...codec.rows.kinds import REFUSED
+from ...codec.rows.together import Group
 from ...codec.schema import Projection, from_gemini_schema, project_schema, to_gemini_schema
-from ...codec.schemas import Declared, narrowed
-from ...codec.stream import decode_json, dump
-from ...codec.together import Group
+from ...codec.schema.plans import Declared, narrowed
+from ...codec.streams.stream import decode_json, dump
 from ...types.base import Json
 from .facts import JSON_TYPE, LEVELS, NAME
 

@@ -17,16 +17,16 @@ from binascii import a2b_base64
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ...codec.arguments import parse_object
 from ...codec.base64 import standard_base64
 from ...codec.json import Wire, is_array, is_object
-from ...codec.kinds import OMIT, REFUSED
 from ...codec.ledger import Ledger
 from ...codec.paths import ABSENT
-from ...codec.plain_text import is_plain_text, plain_condition
-from ...codec.stream import dump
-from ...codec.table import Table
-from ...codec.together import Group
+from ...codec.rows.kinds import OMIT, REFUSED
+from ...codec.rows.plain_text import is_plain_text, plain_condition
+from ...codec.rows.table import Table
+from ...codec.rows.together import Group
+from ...codec.streams.stream import dump
+from ...codec.tools.arguments import parse_object
 from ...types.base import Json
 from ...types.blocks import (
     AudioBlock,
@@ -47,7 +47,7 @@ from ...types.blocks import (
 from .facts import MEDIA_TYPES, NAME, STORED, YOUTUBE
 
 if TYPE_CHECKING:
-    from ...codec.source import Source as Code
+    from ...codec.rows.source import Source as Code
 
 Media = ImageBlock | AudioBlock | VideoBlock | DocumentBlock
 PLAIN = "text/plain"

@@ -17,15 +17,15 @@ from urllib.parse import quote
 
 from msgspec.structs import replace
 
-from ...codec.history import PLACEHOLDER, leading_system
+from ...codec.history.rules import PLACEHOLDER, leading_system
 from ...codec.json import Wire, is_array, is_object
-from ...codec.kinds import REFUSED
 from ...codec.ledger import Ledger
 from ...codec.marks import kept, marks
-from ...codec.output import wants_json
 from ...codec.paths import leave, merge
+from ...codec.rows.kinds import REFUSED
 from ...codec.rules import mark_unasked_logprobs
-from ...codec.schemas import Plans, apply_change
+from ...codec.schema.plans import Plans, apply_change
+from ...codec.tools.output import wants_json
 from ...types.base import Json
 from ...types.capabilities import Target
 from ...types.loss import Encoded

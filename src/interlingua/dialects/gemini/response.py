@@ -13,14 +13,14 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from ...codec.answers import answer_of
-from ...codec.incomplete import has_whole_calls, is_left_out
+from ...codec.bodies.answers import answer_of
+from ...codec.history.incomplete import has_whole_calls, is_left_out
 from ...codec.json import Wire, is_array, is_object
 from ...codec.ledger import Ledger
 from ...codec.marks import marks
-from ...codec.offered_tools import calls_as_declared
 from ...codec.paths import merge
-from ...codec.stream import dump
+from ...codec.streams.stream import dump
+from ...codec.tools.offered_tools import calls_as_declared
 from ...types.base import Json
 from ...types.blocks import Block, JsonBlock, RefusalBlock, TextBlock, ToolUseBlock
 from ...types.loss import Encoded

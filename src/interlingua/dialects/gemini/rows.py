@@ -11,12 +11,15 @@ from typing import Any
 from msgspec.structs import replace
 
 from ...codec.base64 import is_base64
-from ...codec.fitted_kinds import WHOLE, AtMostStrings, FilledOne, FilledText
 from ...codec.json import Wire, is_object
-from ...codec.kinds import BOOL, INT, NUMBER, OBJECT, OMIT, REFUSED, TEXT, By, Vocabulary
 from ...codec.ledger import Ledger
 from ...codec.parameters import unsaid
-from ...codec.rows import Row, Rule, fill, instead, lost, may, must
+from ...codec.rows.fitted_kinds import WHOLE, AtMostStrings, FilledOne, FilledText
+from ...codec.rows.kinds import BOOL, INT, NUMBER, OBJECT, OMIT, REFUSED, TEXT, By, Vocabulary
+from ...codec.rows.row import Row, Rule, fill, instead, lost, may, must
+from ...codec.rows.table import Frame, Table
+from ...codec.rows.together import Together
+from ...codec.rows.usage import Counts
 from ...codec.rules import (
     LOGPROBS_ASKED,
     among,
@@ -28,9 +31,6 @@ from ...codec.rules import (
     rule,
     stands_in,
 )
-from ...codec.table import Frame, Table
-from ...codec.together import Together
-from ...codec.usage import Counts
 from ...types.base import Json
 from ...types.blocks import (
     AudioBlock,

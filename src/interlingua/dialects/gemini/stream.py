@@ -16,11 +16,11 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from ...codec.arguments import write_arguments
 from ...codec.framing import SseOrArrayDecoder
 from ...codec.json import Wire, is_object
-from ...codec.schemas import restorer
-from ...codec.stream import NOT_JSON, FrameDecoder, decode_frame, lengthen
+from ...codec.schema.plans import restorer
+from ...codec.streams.stream import NOT_JSON, FrameDecoder, decode_frame, lengthen
+from ...codec.tools.arguments import write_arguments
 from ...types.base import Json
 from ...types.blocks import Block, TextBlock, ThinkingBlock, ToolUseBlock
 from ...types.events import CitationDelta, Event, MessageStart, UsageUpdate

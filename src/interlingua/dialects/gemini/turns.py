@@ -14,15 +14,15 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from ...codec.history import PLACEHOLDER, blocks_to_send, settled
-from ...codec.issuer import same_issuer
+from ...codec.history.issuer import same_issuer
+from ...codec.history.rules import PLACEHOLDER, blocks_to_send, settled
+from ...codec.history.turns import result_runs
 from ...codec.json import Wire, is_array, is_object
 from ...codec.ledger import Ledger
 from ...codec.marks import kept, marks, note_role
 from ...codec.paths import merge
-from ...codec.plain_text import is_plain_text
-from ...codec.table import Table
-from ...codec.turns import result_runs
+from ...codec.rows.plain_text import is_plain_text
+from ...codec.rows.table import Table
 from ...errors import ParseError
 from ...types.base import Json
 from ...types.blocks import Block, OpaqueBlock, TextBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock

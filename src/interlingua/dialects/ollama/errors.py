@@ -5,10 +5,10 @@ And what a request must have, so that the server does not answer with an error.
 
 from __future__ import annotations
 
-from ...codec.error_bodies import WireErrors
-from ...codec.error_tables import ErrorRow
+from ...codec.bodies.error_bodies import WireErrors
+from ...codec.bodies.error_tables import ErrorRow
+from ...codec.bodies.validate import ARRAY, BOOLEAN, NUMBER, OBJECT, OBJECTS, TEXT, Check, Requirements, brackets
 from ...codec.json import is_object
-from ...codec.validate import ARRAY, BOOLEAN, NUMBER, OBJECT, OBJECTS, TEXT, Check, Requirements, brackets
 from ...errors import CancelledError, NetworkError, OverloadedError, ToolStateError
 from ...types.base import Json
 from .facts import NAME

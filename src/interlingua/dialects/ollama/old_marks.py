@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...codec.old_marks import OldMarks
-from ...codec.rows import Row
+from ...codec.rows.row import Row
 from ...types.base import Json
 from ...types.messages import Message
 from .rows import BLOCKS, CALLS, TOOLS, TURNS

@@ -19,12 +19,12 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from ...codec.arguments import read_arguments
-from ...codec.history import settled
+from ...codec.history.rules import settled
 from ...codec.json import Wire, is_array, is_object
-from ...codec.kinds import REFUSED
 from ...codec.ledger import Ledger
 from ...codec.marks import marks, note_role
+from ...codec.rows.kinds import REFUSED
+from ...codec.tools.arguments import read_arguments
 from ...errors import ParseError
 from ...types.base import Json
 from ...types.blocks import Block, OpaqueBlock, TextBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock

@@ -19,15 +19,15 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from ...codec.history import leading_system
+from ...codec.history.rules import leading_system
 from ...codec.json import Wire, is_array, is_object
 from ...codec.ledger import Ledger, is_blank
 from ...codec.marks import kept, marks
-from ...codec.output import wants_json
 from ...codec.paths import merge
-from ...codec.plain_text import is_plain_text
+from ...codec.rows.plain_text import is_plain_text
 from ...codec.rules import mark_unasked_logprobs
-from ...codec.schemas import apply_change
+from ...codec.schema.plans import apply_change
+from ...codec.tools.output import wants_json
 from ...types.base import Json
 from ...types.blocks import Block, OpaqueBlock, TextBlock
 from ...types.capabilities import Target

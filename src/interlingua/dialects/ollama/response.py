@@ -12,13 +12,13 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from ...codec.answers import answer_of
-from ...codec.incomplete import has_whole_calls
+from ...codec.bodies.answers import answer_of
+from ...codec.history.incomplete import has_whole_calls
 from ...codec.json import Wire, is_object
 from ...codec.ledger import Ledger
 from ...codec.marks import kept, marks
 from ...codec.paths import merge
-from ...codec.schemas import restorer
+from ...codec.schema.plans import restorer
 from ...types.base import Json
 from ...types.blocks import Block, ToolUseBlock
 from ...types.loss import Encoded

@@ -9,15 +9,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...codec.fitted_kinds import AtLeast
 from ...codec.json import is_object
-from ...codec.kinds import BOOL, INT, NUMBER, OBJECT, OMIT, REFUSED, STRINGS, TEXT, By, Plain, Texts, Vocabulary
 from ...codec.ledger import Ledger
 from ...codec.parameters import unsaid
-from ...codec.rows import Row, fill, instead, lost, may, must
+from ...codec.rows.fitted_kinds import AtLeast
+from ...codec.rows.kinds import BOOL, INT, NUMBER, OBJECT, OMIT, REFUSED, STRINGS, TEXT, By, Plain, Texts, Vocabulary
+from ...codec.rows.row import Row, fill, instead, lost, may, must
+from ...codec.rows.table import Frame, Table
+from ...codec.rows.usage import Counts
 from ...codec.rules import LOGPROBS_ASKED, as_json_text, as_text
-from ...codec.table import Frame, Table
-from ...codec.usage import Counts
 from ...types.base import Json, Value
 from ...types.blocks import (
     Base64Source,

@@ -11,7 +11,7 @@ from ...codec.json import Wire
 from ...codec.ledger import Ledger
 from ...codec.rules import Condition, among, as_json_tool, drop, filled, is_json_call, rule, when
 from ...codec.schema import narrow_tool, project_schema
-from ...codec.schemas import NO_JSON, Declared, Plans, narrowed
+from ...codec.schema.plans import NO_JSON, Declared, Plans, narrowed
 from ...types.blocks import Base64Source, DocumentBlock, TextBlock, TextSource
 from ...types.tools import ToolDefinition
 from .facts import NAME

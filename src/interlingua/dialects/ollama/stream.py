@@ -17,12 +17,12 @@ from collections.abc import Iterator
 from msgspec.structs import replace
 
 from ...codec.framing import NdjsonDecoder, encode_ndjson
-from ...codec.incomplete import CUT_BLOCK, is_left_out
+from ...codec.history.incomplete import CUT_BLOCK, is_left_out
 from ...codec.json import Wire, is_array, is_object
 from ...codec.ledger import Ledger
 from ...codec.marks import kept, marks
-from ...codec.schemas import restorer
-from ...codec.stream import NOT_JSON, FrameDecoder, GrammaticalEncoder, decode_frame, dump, lengthen
+from ...codec.schema.plans import restorer
+from ...codec.streams.stream import NOT_JSON, FrameDecoder, GrammaticalEncoder, decode_frame, dump, lengthen
 from ...errors import AdapterError
 from ...types.base import Json
 from ...types.blocks import (

@@ -13,15 +13,15 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from ...codec.arguments import write_arguments
-from ...codec.history import blocks_to_send, settled
-from ...codec.incomplete import is_left_out
-from ...codec.issuer import same_issuer
+from ...codec.history.incomplete import is_left_out
+from ...codec.history.issuer import same_issuer
+from ...codec.history.rules import blocks_to_send, settled
 from ...codec.json import Wire, is_object
 from ...codec.ledger import Ledger
 from ...codec.marks import marks
 from ...codec.paths import merge
-from ...codec.plain_text import is_plain_text
+from ...codec.rows.plain_text import is_plain_text
+from ...codec.tools.arguments import write_arguments
 from ...types.base import Json
 from ...types.blocks import Block, ImageBlock, OpaqueBlock, TextBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock
 from ...types.capabilities import Target

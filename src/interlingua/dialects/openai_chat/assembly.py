@@ -7,10 +7,10 @@ lists merge, texts of indexed entries grow, anything else is replaced by the new
 
 from __future__ import annotations
 
-from ...codec.arguments import parse_object
-from ...codec.growing import accumulate
 from ...codec.json import Wire
-from ...codec.stream import dump
+from ...codec.streams.growing import accumulate
+from ...codec.streams.stream import dump
+from ...codec.tools.arguments import parse_object
 from ...types.base import Json
 from .facts import holds_one_text
 

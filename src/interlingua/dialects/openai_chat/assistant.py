@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from ...codec.json import Wire, is_object
 from ...codec.ledger import Ledger
 from ...codec.marks import marks, with_marks
-from ...codec.table import Table
+from ...codec.rows.table import Table
 from ...types.base import Json
 from ...types.blocks import (
     AudioBlock,

@@ -5,15 +5,15 @@ Residue of the answer rides on the finishing chunk, where a reader merges it lik
 
 from __future__ import annotations
 
-from ...codec.arguments import write_arguments
 from ...codec.framing import encode_sse
-from ...codec.incomplete import declare_last_call
+from ...codec.history.incomplete import declare_last_call
 from ...codec.json import Wire, is_array, is_dict
-from ...codec.kinds import REFUSED
 from ...codec.ledger import Ledger
 from ...codec.marks import marks
 from ...codec.paths import merge
-from ...codec.stream import GrammaticalEncoder, dump
+from ...codec.rows.kinds import REFUSED
+from ...codec.streams.stream import GrammaticalEncoder, dump
+from ...codec.tools.arguments import write_arguments
 from ...errors import AdapterError
 from ...types.base import Json
 from ...types.blocks import AudioBlock, Block, OpaqueBlock, RefusalBlock, TextBlock, ThinkingBlock, ToolUseBlock

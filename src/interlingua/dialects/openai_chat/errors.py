@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ...codec.error_bodies import WireErrors, error_object
-from ...codec.error_tables import ErrorRow
-from ...codec.validate import ARRAY, BOOLEAN, INTEGER, NUMBER, OBJECT, OBJECTS, TEXT, Check, Pairs, Requirements
+from ...codec.bodies.error_bodies import WireErrors, error_object
+from ...codec.bodies.error_tables import ErrorRow
+from ...codec.bodies.validate import ARRAY, BOOLEAN, INTEGER, NUMBER, OBJECT, OBJECTS, TEXT, Check, Pairs, Requirements
 from ...errors import OverloadedError
 from .. import openai
 from .facts import NAME

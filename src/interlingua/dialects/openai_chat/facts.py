@@ -14,10 +14,10 @@ from typing import Any
 
 from msgspec import Struct
 
-from ...codec.ids import IdRule
 from ...codec.json import is_array, is_object
-from ...codec.kinds import OMIT, REFUSED
 from ...codec.ledger import Ledger
+from ...codec.rows.kinds import OMIT, REFUSED
+from ...codec.tools.ids import IdRule
 from ...types.base import Json
 from ...types.blocks import Base64Source
 from ...types.capabilities import Target

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ...codec.history import PLACEHOLDER
-from ...codec.kinds import OMIT, Each, Texts
+from ...codec.history.rules import PLACEHOLDER
 from ...codec.ledger import Ledger
-from ...codec.table import Table
+from ...codec.rows.kinds import OMIT, Each, Texts
+from ...codec.rows.table import Table
 from ...types.base import Json
 from ...types.blocks import TextBlock
 from . import rules
 
 if TYPE_CHECKING:
-    from ...codec.source import Source
+    from ...codec.rows.source import Source
 
 __all__ = ["MessageContent", "MixedContent", "ResultContent"]
 

@@ -15,16 +15,16 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from ...codec.history import leading_system
+from ...codec.history.rules import leading_system
 from ...codec.json import Wire, is_array, is_object
-from ...codec.kinds import REFUSED
 from ...codec.ledger import Ledger
 from ...codec.marks import kept, marks
-from ...codec.output import SCHEMA_NAME, wants_json, write_schema_name
 from ...codec.parameters import put_model, take_from_url
 from ...codec.paths import leave, merge
+from ...codec.rows.kinds import REFUSED
 from ...codec.rules import mark_unasked_logprobs
-from ...codec.schemas import write_strict_schema
+from ...codec.schema.plans import write_strict_schema
+from ...codec.tools.output import SCHEMA_NAME, wants_json, write_schema_name
 from ...types.base import Json
 from ...types.capabilities import Target
 from ...types.loss import Encoded

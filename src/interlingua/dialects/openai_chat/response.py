@@ -13,14 +13,14 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from ...codec.answers import answer_of
-from ...codec.incomplete import declare_last_call, mark_cut_call
+from ...codec.bodies.answers import answer_of
+from ...codec.history.incomplete import declare_last_call, mark_cut_call
 from ...codec.json import Wire, is_array, is_object
 from ...codec.ledger import Ledger, is_blank
 from ...codec.marks import kept, marks, with_marks
-from ...codec.offered_tools import calls_as_declared
 from ...codec.paths import merge
-from ...codec.plain_text import is_one_text
+from ...codec.rows.plain_text import is_one_text
+from ...codec.tools.offered_tools import calls_as_declared
 from ...types.base import Json
 from ...types.blocks import Block, RefusalBlock, TextBlock, ThinkingBlock, ToolUseBlock
 from ...types.loss import Encoded

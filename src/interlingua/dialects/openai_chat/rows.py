@@ -9,17 +9,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ...codec.arguments import arguments_at
-from ...codec.fitted_kinds import FilledText, OneOf, StringOrStrings
 from ...codec.json import Wire, is_array, is_object
-from ...codec.kinds import INT, NUMBER, REFUSED, TEXT, By, Each, One, Plain, Vocabulary
 from ...codec.ledger import Ledger
-from ...codec.media_urls import MediaUrl, StoredFile, is_data_url
 from ...codec.parameters import unsaid
-from ...codec.rows import Row, fill, instead, lost, may, must, null
+from ...codec.rows.fitted_kinds import FilledText, OneOf, StringOrStrings
+from ...codec.rows.kinds import INT, NUMBER, REFUSED, TEXT, By, Each, One, Plain, Vocabulary
+from ...codec.rows.media_urls import MediaUrl, StoredFile, is_data_url
+from ...codec.rows.row import Row, fill, instead, lost, may, must, null
+from ...codec.rows.table import Frame, Table
+from ...codec.rows.usage import Counts
 from ...codec.rules import LOGPROBS_ASKED, as_json_text
-from ...codec.table import Frame, Table
-from ...codec.usage import Counts
+from ...codec.tools.arguments import arguments_at
 from ...types.base import Json, Value
 from ...types.blocks import (
     AudioBlock,

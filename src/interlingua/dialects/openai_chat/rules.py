@@ -12,14 +12,14 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from ...codec.history import PLACEHOLDER, call_ids
-from ...codec.ids import IdMap
+from ...codec.history.rules import PLACEHOLDER, call_ids
 from ...codec.json import Wire
 from ...codec.ledger import Ledger
 from ...codec.marks import marks, with_marks
 from ...codec.rules import Condition, as_json_tool, by_id_rule, drop, is_json_call, lacking, present, rule, when
-from ...codec.schemas import is_strict_form, write_strict_schema
-from ...codec.stream import dump
+from ...codec.schema.plans import is_strict_form, write_strict_schema
+from ...codec.streams.stream import dump
+from ...codec.tools.ids import IdMap
 from ...types.blocks import (
     AudioBlock,
     Base64Source,

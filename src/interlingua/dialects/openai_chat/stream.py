@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from ...codec.framing import SseDecoder
 from ...codec.json import Wire, is_object
 from ...codec.marks import marks
-from ...codec.stream import NOT_JSON, FrameDecoder, decode_frame, lengthen
+from ...codec.streams.stream import NOT_JSON, FrameDecoder, decode_frame, lengthen
 from ...types.base import Json
 from ...types.blocks import Block, RefusalBlock, TextBlock, ThinkingBlock, ToolUseBlock
 from ...types.events import Event, MessageStart, UsageUpdate

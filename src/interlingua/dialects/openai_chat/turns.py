@@ -13,13 +13,13 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from ...codec.history import blocks_to_send, call_ids, scattered, settled
-from ...codec.ids import IdMap
-from ...codec.issuer import same_issuer
+from ...codec.history.issuer import same_issuer
+from ...codec.history.rules import blocks_to_send, call_ids, scattered, settled
 from ...codec.json import Wire, is_array
 from ...codec.ledger import Ledger
 from ...codec.marks import kept, marks, note_role, with_marks
-from ...codec.plain_text import is_one_text
+from ...codec.rows.plain_text import is_one_text
+from ...codec.tools.ids import IdMap
 from ...errors import ParseError
 from ...types.base import Json
 from ...types.blocks import Block, ToolResultBlock, ToolUseBlock

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from ...codec.arguments import read_arguments, write_arguments
 from ...codec.json import Wire, is_array, is_object
+from ...codec.tools.arguments import read_arguments, write_arguments
 from ...types.base import Json
 from ...types.blocks import Block, OpaqueBlock, RefusalBlock, TextBlock, ThinkingBlock, ToolUseBlock
 from .facts import CALLS, NAME, REASON, SUMMARY

@@ -12,12 +12,12 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from ...codec.arguments import says
 from ...codec.framing import encode_sse
-from ...codec.incomplete import declare_last_call
+from ...codec.history.incomplete import declare_last_call
 from ...codec.json import Wire, is_object
 from ...codec.marks import marks
-from ...codec.stream import GrammaticalEncoder, dump
+from ...codec.streams.stream import GrammaticalEncoder, dump
+from ...codec.tools.arguments import says
 from ...errors import AdapterError
 from ...types.base import Json
 from ...types.blocks import Block, RefusalBlock, TextBlock, ThinkingBlock, ToolUseBlock

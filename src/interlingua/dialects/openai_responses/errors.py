@@ -5,11 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from ...codec.error_bodies import WireErrors, error_object, text_of
-from ...codec.error_tables import ErrorRow
-from ...codec.json import Wire, is_object
-from ...codec.limits import ERROR_TEXT
-from ...codec.validate import (
+from ...codec.bodies.error_bodies import WireErrors, error_object, text_of
+from ...codec.bodies.error_tables import ErrorRow
+from ...codec.bodies.validate import (
     BOOLEAN,
     INTEGER,
     NUMBER,
@@ -21,6 +19,8 @@ from ...codec.validate import (
     Pairs,
     Requirements,
 )
+from ...codec.json import Wire, is_object
+from ...codec.limits import ERROR_TEXT
 from ...errors import AdapterError
 from ...types.base import Json
 from .. import openai

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from ...codec.hosted_tools import HostedTool
 from ...codec.json import Wire, is_object
 from ...codec.marks import marks
+from ...codec.tools.hosted_tools import HostedTool
 from ...types.base import Json
 from ...types.blocks import Block, DocumentBlock, ImageBlock, JsonBlock, OpaqueBlock, RefusalBlock, TextBlock
 from ...types.words import Role

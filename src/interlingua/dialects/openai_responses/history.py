@@ -19,11 +19,11 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ...codec.history import mark_orphans
+from ...codec.history.rules import mark_orphans
 from ...codec.json import Wire, is_array, is_empty, is_object
-from ...codec.kinds import REFUSED
 from ...codec.marks import kept, marks
-from ...codec.plain_text import is_plain_text
+from ...codec.rows.kinds import REFUSED
+from ...codec.rows.plain_text import is_plain_text
 from ...errors import ParseError
 from ...types.base import Json
 from ...types.blocks import Block, OpaqueBlock, TextBlock, ThinkingBlock, ToolUseBlock

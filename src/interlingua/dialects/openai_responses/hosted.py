@@ -14,10 +14,10 @@ from typing import Any
 from msgspec.structs import replace
 
 from ...codec.json import Wire, is_object
-from ...codec.kinds import REFUSED
 from ...codec.ledger import Ledger
 from ...codec.marks import kept, marks
 from ...codec.paths import ABSENT, merge
+from ...codec.rows.kinds import REFUSED
 from ...types.base import Json
 from ...types.blocks import (
     Base64Source,

@@ -28,11 +28,11 @@ from typing import Any
 from msgspec.structs import force_setattr, replace
 
 from ...codec.json import Wire, is_array, is_empty
-from ...codec.kinds import REFUSED
 from ...codec.ledger import Ledger
 from ...codec.marks import marks
 from ...codec.paths import ABSENT, merge
-from ...codec.table import Table
+from ...codec.rows.kinds import REFUSED
+from ...codec.rows.table import Table
 from ...types.base import Json
 from ...types.blocks import (
     Block,

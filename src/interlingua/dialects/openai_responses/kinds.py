@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from ...codec.json import Wire
-from ...codec.kinds import OMIT, REFUSED, Texts
 from ...codec.ledger import Ledger
-from ...codec.media_urls import MediaUrl, StoredFile, read_url
 from ...codec.paths import ABSENT
-from ...codec.stream import dump
-from ...codec.together import Group
+from ...codec.rows.kinds import OMIT, REFUSED, Texts
+from ...codec.rows.media_urls import MediaUrl, StoredFile, read_url
+from ...codec.rows.together import Group
+from ...codec.streams.stream import dump
 from ...types.base import Json
 from ...types.blocks import Base64Source, FileSource, JsonBlock, UrlSource
 from .facts import EFFORTS, NAME

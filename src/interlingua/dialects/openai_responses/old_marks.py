@@ -6,7 +6,7 @@ from typing import Any
 
 from ...codec.json import Wire, is_array, is_object
 from ...codec.old_marks import Means, OldMarks, blanks, missing
-from ...codec.rows import Row
+from ...codec.rows.row import Row
 from ...types.base import Json
 from ...types.blocks import ServerToolUseBlock
 from ...types.messages import Message

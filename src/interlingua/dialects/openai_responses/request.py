@@ -10,16 +10,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...codec.history import PLACEHOLDER, leading_system
+from ...codec.history.rules import PLACEHOLDER, leading_system
 from ...codec.json import Wire, is_array, is_object
 from ...codec.ledger import Ledger
 from ...codec.marks import kept, marks
-from ...codec.output import SCHEMA_NAME, wants_json, write_schema_name
 from ...codec.parameters import put_model, take_from_url
 from ...codec.paths import leave, merge
-from ...codec.plain_text import is_plain_text
-from ...codec.schemas import write_strict_schema
-from ...codec.stream import dump
+from ...codec.rows.plain_text import is_plain_text
+from ...codec.schema.plans import write_strict_schema
+from ...codec.streams.stream import dump
+from ...codec.tools.output import SCHEMA_NAME, wants_json, write_schema_name
 from ...types.base import Json
 from ...types.blocks import Block, TextBlock
 from ...types.capabilities import Target

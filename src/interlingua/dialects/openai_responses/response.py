@@ -17,13 +17,13 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from ...codec.answers import answer_of
-from ...codec.incomplete import declare_last_call, mark_cut_call
+from ...codec.bodies.answers import answer_of
+from ...codec.history.incomplete import declare_last_call, mark_cut_call
 from ...codec.json import Wire, is_array, is_object
 from ...codec.ledger import Ledger
 from ...codec.marks import kept, marks
-from ...codec.offered_tools import calls_as_declared
 from ...codec.paths import ABSENT, fresh, merge
+from ...codec.tools.offered_tools import calls_as_declared
 from ...errors import AdapterError
 from ...types.base import Json
 from ...types.blocks import Block, OpaqueBlock, RefusalBlock, ServerToolResultBlock, ServerToolUseBlock, ToolUseBlock

@@ -11,16 +11,16 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from ...codec.arguments import arguments_at, read_arguments, write_arguments
-from ...codec.fitted_kinds import OneOf
 from ...codec.json import is_object
-from ...codec.kinds import BOOL, INT, NUMBER, OBJECT, REFUSED, TEXT, By, Each, One, Vocabulary
 from ...codec.parameters import unsaid
-from ...codec.rows import Row, Rule, fill, instead, lost, may, must
+from ...codec.rows.fitted_kinds import OneOf
+from ...codec.rows.kinds import BOOL, INT, NUMBER, OBJECT, REFUSED, TEXT, By, Each, One, Vocabulary
+from ...codec.rows.row import Row, Rule, fill, instead, lost, may, must
+from ...codec.rows.table import Frame, Table
+from ...codec.rows.together import Together
+from ...codec.rows.usage import Counts
 from ...codec.rules import as_json_text, as_text, drop
-from ...codec.table import Frame, Table
-from ...codec.together import Together
-from ...codec.usage import Counts
+from ...codec.tools.arguments import arguments_at, read_arguments, write_arguments
 from ...types.base import Json
 from ...types.blocks import (
     CacheMark,

@@ -8,9 +8,9 @@ from msgspec.structs import replace
 
 from ...codec.json import Wire
 from ...codec.ledger import Ledger
-from ...codec.rows import Rule
+from ...codec.rows.row import Rule
 from ...codec.rules import drop, hosted_here, lacking, matching, present, rule, when
-from ...codec.schemas import is_strict_form, write_strict_schema
+from ...codec.schema.plans import is_strict_form, write_strict_schema
 from ...types.blocks import (
     Block,
     Citation,

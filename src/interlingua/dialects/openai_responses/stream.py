@@ -19,10 +19,10 @@ from msgspec.structs import replace
 
 from ...codec.framing import SseDecoder
 from ...codec.json import Wire, is_object
-from ...codec.kinds import REFUSED
 from ...codec.marks import kept
-from ...codec.offered_tools import as_declared
-from ...codec.stream import NOT_JSON, FrameDecoder, decode_frame
+from ...codec.rows.kinds import REFUSED
+from ...codec.streams.stream import NOT_JSON, FrameDecoder, decode_frame
+from ...codec.tools.offered_tools import as_declared
 from ...errors import AdapterError
 from ...types.base import Json
 from ...types.blocks import Block, OpaqueBlock, RefusalBlock, TextBlock, ThinkingBlock, ToolUseBlock

@@ -16,12 +16,12 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from ...codec.ids import IdMap, IdRule
-from ...codec.issuer import same_issuer
+from ...codec.history.issuer import same_issuer
 from ...codec.json import Wire, is_array, is_object
 from ...codec.ledger import Ledger
 from ...codec.marks import kept, marks
-from ...codec.tool_names import ToolNames
+from ...codec.tools.ids import IdMap, IdRule
+from ...codec.tools.tool_names import ToolNames
 from ...types.base import Json
 from ...types.blocks import Block, OpaqueBlock, ToolResultBlock, ToolUseBlock
 from ...types.capabilities import Target

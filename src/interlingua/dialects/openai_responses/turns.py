@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from ...codec.history import PLACEHOLDER, blocks_to_send
+from ...codec.history.rules import PLACEHOLDER, blocks_to_send
 from ...codec.json import Wire, is_object
 from ...codec.ledger import Ledger, is_blank
 from ...codec.marks import marks

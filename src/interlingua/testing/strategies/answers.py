@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 from msgspec.structs import replace
 
-from interlingua.codec.fold import unfold
+from interlingua.codec.streams.fold import unfold
 from interlingua.errors import AdapterError, error_type
 from interlingua.testing.failures import SPOKEN_CLASSES
 from interlingua.testing.strategies.blocks import answer_blocks, cut_short, maybe, residue, texts

@@ -1,0 +1,52 @@
+"""Turns of protocols that send tool results within the user's turns: how their roles and blocks are taken apart."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from ...types.base import Json
+from ...types.blocks import Block, ToolResultBlock
+from ...types.words import Role
+from ..json import Wire, is_array
+from ..marks import note_role
+
+__all__ = ["result_runs", "take_blocks", "take_role"]
+
+_USER, _TOOL = Role.user, Role.tool
+
+
+def take_role(rest: Wire, marks: Wire, roles: Mapping[str, Role]) -> Role:
+    """Take the role of a turn. One that we do not know is read as the user's, and stays residue beside its mark."""
+    word = rest.get("role")
+    known = roles.get(word) if isinstance(word, str) else None
+    if known is not None:
+        del rest["role"]
+        return known
+    marks["role"] = [rest.pop("role")] if "role" in rest else []
+    note_role(word, roles, rest)
+    return _USER
+
+
+def take_blocks(rest: Wire, marks: Wire, *blank: Json) -> list[Json]:
+    """Take the list of a turn's content.
+
+    None, or one of the ``blank`` values, is remembered as the mark ``content``. What is no list stays residue.
+    """
+    content = rest.get("content")
+    if is_array(content) and content:
+        del rest["content"]
+        return content
+    if content is None or content == [] or content in blank:
+        marks["content"] = [rest.pop("content")] if "content" in rest else []
+    return []
+
+
+def result_runs(blocks: Iterable[Block]) -> list[tuple[Role, list[Block]]]:
+    """The blocks of one wire turn as the runs that are messages of ours: tool results, and what the user says."""
+    runs: list[tuple[Role, list[Block]]] = []
+    for block in blocks:
+        role = _TOOL if type(block) is ToolResultBlock else _USER
+        if not runs or runs[-1][0] is not role:
+            runs.append((role, []))
+        runs[-1][1].append(block)
+    return runs

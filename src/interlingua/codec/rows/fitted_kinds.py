@@ -1,0 +1,218 @@
+"""Kinds that bring a value into what a protocol takes. What was read outside of it keeps its spelling."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from ...types.base import Json
+from ..ledger import Ledger
+from .kinds import OMIT, REFUSED, One, Plain, Strings, Vocabulary
+
+if TYPE_CHECKING:
+    from .source import Source
+
+__all__ = [
+    "WHOLE",
+    "AtLeast",
+    "AtMostStrings",
+    "Bounded",
+    "FilledOne",
+    "FilledStrings",
+    "FilledText",
+    "OneOf",
+    "StringOrStrings",
+    "Suffixed",
+]
+
+
+class Bounded(Plain):
+    """A number with a least value and perhaps a most. What lies outside is read, and written as the nearest inside."""
+
+    def __init__(self, name: str, *types: type, least: float, most: float | None = None, reason: str) -> None:
+        super().__init__(name, *types)
+        self.least, self.most, self.reason = least, most, reason
+
+    def fit(self, value: Any) -> Any:
+        return max(self.least, value) if self.most is None else max(self.least, min(self.most, value))
+
+    def is_usual(self, value: Any, wire: Json) -> bool:
+        return bool(self.fit(value) == value)
+
+    def write(self, value: Any, ledger: Ledger, marks: Mapping[str, Json]) -> Json:
+        fitted = self.fit(value)
+        if fitted != value:
+            ledger.lose("approximated", self.reason.format(fitted))
+        return fitted
+
+    def emit_read(self, source: Source, var: str) -> None:
+        super().emit_read(source, var)
+        self.emit_write(source, var)
+
+    def emit_write(self, source: Source, var: str) -> None:
+        bounds = f"{self.least} <= {var}" if self.most is None else f"{self.least} <= {var} <= {self.most}"
+        source.fail_if(f"not {bounds}")
+
+
+class Suffixed(Plain):
+    """A word that has an ending on the wire, which may be missing."""
+
+    def __init__(self, ending: str) -> None:
+        super().__init__("a string", str)
+        self.ending = ending
+
+    def read(self, wire: Json, marks: dict[str, Json]) -> Any:
+        return wire.removesuffix(self.ending) if type(wire) is str else REFUSED
+
+    def write(self, value: Any, ledger: Ledger, marks: Mapping[str, Json]) -> Json:
+        return f"{value}{self.ending}"
+
+    def is_usual(self, value: Any, wire: Json) -> bool:
+        return bool(wire == f"{value}{self.ending}")
+
+    def emit_read(self, source: Source, var: str) -> None:
+        super().emit_read(source, var)
+        source.fail_if(f"not {var}.endswith({self.ending!r})")
+        source.line(f"{var} = {var}[:-{len(self.ending)}]")
+
+    def emit_write(self, source: Source, var: str) -> None:
+        source.line(f"{var} += {self.ending!r}")
+
+
+class FilledStrings(Strings):
+    """A list of strings, of which empty ones are left out."""
+
+    def __init__(self, reason: str) -> None:
+        self.reason = reason
+
+    def write(self, value: Any, ledger: Ledger, marks: Mapping[str, Json]) -> Json:
+        if not all(value):
+            ledger.lose_form("approximated", self.reason)
+        return [item for item in value if item] or OMIT
+
+    def emit_read(self, source: Source, var: str) -> None:
+        super().emit_read(source, var)
+        source.fail_if(f"not all({var})")
+
+    def emit_write(self, source: Source, var: str) -> None:
+        source.fail_if(f"not all({var})")
+        super().emit_write(source, var)
+
+
+class AtMostStrings(Strings):
+    """A list of strings that has a greatest length. What is beyond it is left out."""
+
+    def __init__(self, most: int, reason: str) -> None:
+        self.most, self.reason = most, reason
+
+    def write(self, value: Any, ledger: Ledger, marks: Mapping[str, Json]) -> Json:
+        for index in range(self.most, len(value)):
+            ledger.lose("dropped", self.reason, index)
+        return [*value[: self.most]]
+
+    def emit_read(self, source: Source, var: str) -> None:
+        super().emit_read(source, var)
+        source.fail_if(f"len({var}) > {self.most}")
+
+    def emit_write(self, source: Source, var: str) -> None:
+        source.fail_if(f"len({var}) > {self.most}")
+        super().emit_write(source, var)
+
+
+class Whole(Plain):
+    """An integer that the wire may write as a float: ``40.0``."""
+
+    def read(self, wire: Json, marks: dict[str, Json]) -> Any:
+        return int(wire) if type(wire) is float and wire.is_integer() else super().read(wire, marks)
+
+    def is_usual(self, value: Any, wire: Json) -> bool:
+        return type(wire) is int
+
+
+WHOLE = Whole("an integer", int)
+
+
+class FilledOne(One):
+    """One value of a table that is never an empty object: such a one says nothing, and is residue."""
+
+    def read(self, wire: Json, marks: dict[str, Json]) -> Any:
+        return super().read(wire, marks) if wire else REFUSED
+
+    def write(self, value: Any, ledger: Ledger, marks: Mapping[str, Json]) -> Json:
+        return super().write(value, ledger, marks) or OMIT
+
+    def emit_read(self, source: Source, var: str) -> None:
+        source.fail_if(f"not {var}")
+        super().emit_read(source, var)
+
+    def emit_write(self, source: Source, var: str) -> None:
+        super().emit_write(source, var)
+        source.fail_if(f"not {var}")
+
+
+class AtLeast(Plain):
+    """An integer that has a least value. What is below it is not read, and not written."""
+
+    def __init__(self, least: int, reason: str) -> None:
+        super().__init__("an integer", int)
+        self.least, self.reason = least, reason
+
+    def read(self, wire: Json, marks: dict[str, Json]) -> Any:
+        return wire if type(wire) is int and wire >= self.least else REFUSED
+
+    def write(self, value: Any, ledger: Ledger, marks: Mapping[str, Json]) -> Json:
+        if value >= self.least:
+            return value
+        ledger.lose("dropped", self.reason)
+        return OMIT
+
+    def emit_read(self, source: Source, var: str) -> None:
+        source.fail_if(f"type({var}) is not int or {var} < {self.least}")
+
+    def emit_write(self, source: Source, var: str) -> None:
+        source.fail_if(f"{var} < {self.least}")
+
+
+class FilledText(Plain):
+    """A string that is not empty."""
+
+    def __init__(self) -> None:
+        super().__init__("a string", str)
+
+    def read(self, wire: Json, marks: dict[str, Json]) -> Any:
+        return wire if type(wire) is str and wire else REFUSED
+
+    def emit_read(self, source: Source, var: str) -> None:
+        source.fail_if(f"type({var}) is not str or not {var}")
+
+
+class StringOrStrings(Strings):
+    """Some strings; one of them may stand alone, which is remembered as a mark."""
+
+    name = "a string or an array of strings"
+
+    def __init__(self, mark: str) -> None:
+        self.mark = mark
+
+    def read(self, wire: Json, marks: dict[str, Json]) -> Any:
+        if type(wire) is str and wire:
+            marks[self.mark] = "string"
+            return (wire,)
+        return super().read(wire, marks)
+
+    def write(self, value: Any, ledger: Ledger, marks: Mapping[str, Json]) -> Json:
+        return value[0] if len(value) == 1 and marks.get(self.mark) == "string" else [*value]
+
+    def is_usual(self, value: Any, wire: Json) -> bool:
+        return True
+
+    def emit_write(self, source: Source, var: str) -> None:
+        alone = f"len({var}) == 1 and marks.get({self.mark!r}) == 'string'"
+        source.line(f"{var} = {var}[0] if {alone} else [*{var}]")
+
+
+class OneOf(Vocabulary):
+    """One of some words, the same on both sides. Another one is a loss with ``reason`` (``{}`` is the word)."""
+
+    def __init__(self, words: Iterable[str], reason: str = "") -> None:
+        super().__init__({word: word for word in words}, reason)

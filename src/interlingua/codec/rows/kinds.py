@@ -1,0 +1,382 @@
+"""Kinds: how one field of a row travels between its canonical value and the wire.
+
+A kind has two meanings that must agree. ``read`` and ``write`` are what it means, used by the interpreter in ``row``.
+``emit_read`` and ``emit_write`` are the same as source code for the usual case, used by ``compiler``; code that meets
+anything unusual gives up (``fail``), and the interpreter decides. A property test compares both.
+
+``read`` gives ``REFUSED`` for a wire value that this kind cannot hold: a required field then makes the whole value
+unreadable, an optional one stays residue. ``write`` gives ``OMIT`` to leave the key out, after declaring the loss.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from ...types.base import Json
+from ...types.blocks import TextBlock
+from ..json import is_array
+from ..ledger import Ledger
+from ..paths import Sentinel
+from .plain_text import is_one_text, is_plain_text, plain_condition
+
+if TYPE_CHECKING:
+    from .source import Source
+    from .table import Table
+
+__all__ = [
+    "ANY",
+    "BOOL",
+    "COUNT",
+    "INT",
+    "NUMBER",
+    "OBJECT",
+    "OMIT",
+    "REFUSED",
+    "STRINGS",
+    "TEXT",
+    "By",
+    "Each",
+    "Kind",
+    "Negated",
+    "One",
+    "Plain",
+    "Texts",
+    "Vocabulary",
+]
+
+REFUSED = Sentinel("REFUSED")
+OMIT = Sentinel("OMIT")
+
+
+class Kind:
+    """The base: any JSON value, the same on both sides.
+
+    ``blank`` is the empty wire value that says nothing where the field is optional.
+    """
+
+    blank: Json = None
+    rejects_none = omits = False
+    """Whether the compiled reader gives up on null by itself; whether the writer may give ``OMIT``, for no key."""
+    name = "anything"
+
+    def read(self, wire: Json, marks: dict[str, Json]) -> Any:
+        """The canonical value, or ``REFUSED``. ``marks`` takes what must be remembered about the shape."""
+        return wire
+
+    def write(self, value: Any, ledger: Ledger, marks: Mapping[str, Json]) -> Json:
+        """The wire value, or ``OMIT`` after a declared loss."""
+        return value
+
+    def is_usual(self, value: Any, wire: Json) -> bool:
+        """Whether ``wire`` is how we would write this value."""
+        return bool(self.write(value, Ledger(), {}) == wire)
+
+    def emit_read(self, source: Source, var: str) -> None:
+        """Code that turns the wire value in ``var`` into the canonical one, or fails."""
+
+    def emit_write(self, source: Source, var: str) -> None:
+        """Code that turns the canonical value in ``var`` into the wire value, or fails."""
+
+
+class Plain(Kind):
+    """A JSON value of some exact types, the same on both sides."""
+
+    rejects_none = True
+
+    def __init__(self, name: str, *types: type, blank: Json = None) -> None:
+        self.name, self.types, self.blank = name, types, blank
+
+    def read(self, wire: Json, marks: dict[str, Json]) -> Any:
+        return wire if type(wire) in self.types else REFUSED
+
+    def is_usual(self, value: Any, wire: Json) -> bool:
+        return True
+
+    def emit_read(self, source: Source, var: str) -> None:
+        if len(self.types) == 1:
+            source.fail_if(f"type({var}) is not {self.types[0].__name__}")
+        else:
+            source.fail_if(f"type({var}) not in {source.bind(self.types)}")
+
+
+ANY = Kind()
+TEXT = Plain("a string", str, blank="")
+INT = Plain("an integer", int)
+NUMBER = Plain("a number", int, float)
+BOOL = Plain("a boolean", bool)
+OBJECT = Plain("an object", dict)
+
+
+class Count(Plain):
+    """A number of tokens: an integer that is not negative."""
+
+    def read(self, wire: Json, marks: dict[str, Json]) -> Any:
+        return wire if type(wire) is int and wire >= 0 else REFUSED
+
+    def emit_read(self, source: Source, var: str) -> None:
+        source.fail_if(f"type({var}) is not int or {var} < 0")
+
+
+COUNT = Count("a count", int)
+
+
+class Strings(Kind):
+    """A list of strings, kept as a tuple."""
+
+    blank: Json = []
+    rejects_none = True
+    name = "an array of strings"
+
+    def read(self, wire: Json, marks: dict[str, Json]) -> Any:
+        if not is_array(wire) or not all(type(item) is str for item in wire):
+            return REFUSED
+        return tuple(wire)
+
+    def write(self, value: Any, ledger: Ledger, marks: Mapping[str, Json]) -> Json:
+        return [*value]
+
+    def emit_read(self, source: Source, var: str) -> None:
+        source.fail_if(f"type({var}) is not list or not {var} or set(map(type, {var})) != {source.bind({str})}")
+        source.line(f"{var} = tuple({var})")
+
+    def emit_write(self, source: Source, var: str) -> None:
+        source.line(f"{var} = [*{var}]")
+
+
+STRINGS = Strings()
+
+
+class Negated(Plain):
+    """A boolean that the wire says the other way round."""
+
+    def __init__(self) -> None:
+        super().__init__("a boolean", bool)
+
+    def read(self, wire: Json, marks: dict[str, Json]) -> Any:
+        return not wire if type(wire) is bool else REFUSED
+
+    def write(self, value: Any, ledger: Ledger, marks: Mapping[str, Json]) -> Json:
+        return not value
+
+    def emit_read(self, source: Source, var: str) -> None:
+        super().emit_read(source, var)
+        source.line(f"{var} = not {var}")
+
+    def emit_write(self, source: Source, var: str) -> None:
+        source.line(f"{var} = not {var}")
+
+
+class Vocabulary(Kind):
+    """A small two-way vocabulary: wire words and what they mean. The first word listed for a meaning is written.
+
+    A meaning without a word is a loss with ``reason`` (``{}`` is the value); ``nearest`` is written instead, if given.
+    """
+
+    rejects_none = True
+    name = "a string"
+
+    def __init__(self, words: Mapping[str, Any], reason: str = "", nearest: str | None = None) -> None:
+        self.reads = dict(words)
+        self.writes: dict[Any, str] = {}
+        for word, meaning in words.items():
+            self.writes.setdefault(meaning, word)
+        self.reason, self.nearest = reason, nearest
+
+    def read(self, wire: Json, marks: dict[str, Json]) -> Any:
+        return self.reads.get(wire, REFUSED) if type(wire) is str else REFUSED
+
+    def write(self, value: Any, ledger: Ledger, marks: Mapping[str, Json]) -> Json:
+        word = self.writes.get(value)
+        if word is not None:
+            return word
+        ledger.lose("dropped" if self.nearest is None else "approximated", self.reason.format(value))
+        return OMIT if self.nearest is None else self.nearest
+
+    def emit_read(self, source: Source, var: str) -> None:
+        source.fail_if(f"type({var}) is not str")
+        source.line(f"word, {var} = {var}, {source.bind(self.reads)}.get({var}, REFUSED)")
+        source.fail_if(f"{var} is REFUSED or {source.bind(self.writes)}[{var}] != word")
+
+    def emit_write(self, source: Source, var: str) -> None:
+        source.line(f"{var} = {source.bind(self.writes)}.get({var}, REFUSED)")
+        source.fail_if(f"{var} is REFUSED")
+
+
+class One(Kind):
+    """One value of a table."""
+
+    name = "an object"
+
+    def __init__(self, table: Table) -> None:
+        self.table = table
+
+    def read(self, wire: Json, marks: dict[str, Json]) -> Any:
+        return self.table.interpret_read(wire)
+
+    def write(self, value: Any, ledger: Ledger, marks: Mapping[str, Json]) -> Json:
+        wire = self.table.interpret_write(value, ledger)
+        return OMIT if wire is None else wire
+
+    def is_usual(self, value: Any, wire: Json) -> bool:
+        return True  # the value remembers its own spelling
+
+    def emit_read(self, source: Source, var: str) -> None:
+        source.line(f"{var} = {source.bind(self.table.read)}({var})")
+        source.fail_if(f"{var} is REFUSED")
+
+    def emit_write(self, source: Source, var: str) -> None:
+        source.line(f"{var} = {source.bind(self.table.writers)}[type({var})]({var})")
+        source.fail_if(f"{var} is None")
+
+
+class Each(Kind):
+    """A list of values of a table, kept as a tuple. Values that cannot be written are left out.
+
+    A list of which nothing is left is left out too, unless it may be ``empty``.
+    """
+
+    blank: Json = []
+    rejects_none = True
+    name = "an array of objects"
+
+    def __init__(self, table: Table, *, empty: bool = False) -> None:
+        self.table, self.empty = table, empty
+
+    def read(self, wire: Json, marks: dict[str, Json]) -> Any:
+        if not is_array(wire):
+            return REFUSED
+        values = tuple(map(self.table.interpret_read, wire))
+        return REFUSED if any(value is REFUSED for value in values) else values
+
+    def is_usual(self, value: Any, wire: Json) -> bool:
+        return True  # each value remembers its own spelling
+
+    def write(self, value: Any, ledger: Ledger, marks: Mapping[str, Json]) -> Json:
+        written = self.write_each(value, ledger)
+        return written if written or self.empty else OMIT
+
+    def write_each(self, values: Sequence[Any], ledger: Ledger) -> list[Json]:
+        """What can be written, each below its own place."""
+        where = ledger.where
+        written: list[Json] = []
+        for index, value in enumerate(values):
+            ledger.where = (*where, index)
+            wire = self.table.interpret_write(value, ledger)
+            if wire is not None or self.table.is_null(value):
+                written.append(wire)
+        ledger.where = where
+        return written
+
+    def emit_read(self, source: Source, var: str) -> None:
+        source.fail_if(f"type({var}) is not list" + ("" if self.empty else f" or not {var}"))
+        source.line(f"{var} = tuple([{source.bind(self.table.read)}(item) for item in {var}])")
+        if not self.table.reads_all:
+            source.fail_if(f"REFUSED in {var}")
+
+    def emit_write(self, source: Source, var: str) -> None:
+        source.line(f"{var}, items = [], {var}")  # for a few items a comprehension costs more
+        source.line("for item in items:")
+        source.line(f"    item = {source.bind(self.table.writers)}[type(item)](item)")
+        source.line(f"    if item is None: {source.fail}")
+        source.line(f"    {var}.append(item)")
+
+
+class Texts(Each):
+    """Blocks, or a string for one plain text. Which of both it was is remembered as the mark ``content``.
+
+    ``usual`` is what is written for one plain text without that mark.
+    """
+
+    mark = "content"
+    name = "a string or an array of objects"
+
+    def __init__(self, table: Table, usual: str = "list") -> None:
+        super().__init__(table)
+        self.usual = usual
+        if usual == "string":
+            self.blank = ""
+
+    def read(self, wire: Json, marks: dict[str, Json]) -> Any:
+        if type(wire) is str:
+            if self.usual == "list":
+                marks[self.mark] = "string"
+            return (TextBlock(wire),)
+        values = super().read(wire, marks)
+        if values is not REFUSED and (mark := self.list_mark(values)) is not None:
+            marks[self.mark] = mark
+        return values
+
+    def list_mark(self, values: Sequence[Any]) -> str | None:
+        """What has to be remembered of a list: one text in it would be written as a string."""
+        return "list" if self.usual == "string" and is_one_text(values) else None
+
+    def write(self, value: Any, ledger: Ledger, marks: Mapping[str, Json]) -> Json:
+        if marks.get(self.mark, self.usual) == "string" and self._is_string(value):
+            return value[0].text
+        return super().write(value, ledger, marks)
+
+    def _is_string(self, value: Any) -> bool:
+        return len(value) == 1 and is_plain_text(value[0]) and (self.usual == "list" or bool(value[0].text))
+
+    def emit_read(self, source: Source, var: str) -> None:
+        source.line(f"if type({var}) is str and {var}:")
+        source.line(f"    {var} = ({source.bind(TextBlock)}({var}),)")
+        if self.usual == "list":
+            source.line(f"    {source.shape(self.mark)} = 'string'")
+        source.line("else:")
+        source.depth += 1
+        super().emit_read(source, var)
+        if self.usual == "string":
+            source.line(f"{source.shape(self.mark)} = {source.bind(self.list_mark)}({var})")
+        source.depth -= 1
+
+    def emit_write(self, source: Source, var: str) -> None:
+        marked = source.is_marked(self.mark, "string", self.usual)
+        if marked == "False":
+            super().emit_write(source, var)
+            return
+        filled = " and block.text" if self.usual == "string" else ""
+        source.line(f"if {marked} and len({var}) == 1 and {plain_condition('block', f'{var}[0]', source)}{filled}:")
+        source.line(f"    {var} = block.text")
+        source.line("else:")
+        source.depth += 1
+        super().emit_write(source, var)
+        source.depth -= 1
+
+
+class By(Kind):
+    """A kind that two named functions make. ``read`` gives ``REFUSED`` or the value, ``write`` the wire or ``OMIT``.
+
+    What is read and would be written otherwise keeps its spelling, as with every kind. ``usual`` says whether a wire
+    value is what would be written, where that can be told without writing it. ``blank`` is a value that says nothing.
+    """
+
+    def __init__(
+        self,
+        read: Callable[[Json], Any],
+        write: Callable[[Any, Ledger], Json],
+        *,
+        name: str = "anything",
+        usual: Callable[[Json], bool] | None = None,
+        blank: Json = None,
+    ) -> None:
+        self._read, self._write, self.name, self._usual, self.blank = read, write, name, usual, blank
+
+    def read(self, wire: Json, marks: dict[str, Json]) -> Any:
+        return self._read(wire)
+
+    def write(self, value: Any, ledger: Ledger, marks: Mapping[str, Json]) -> Json:
+        return self._write(value, ledger)
+
+    def is_usual(self, value: Any, wire: Json) -> bool:
+        return self._usual(wire) if self._usual is not None else bool(self._write(value, Ledger()) == wire)
+
+    def emit_read(self, source: Source, var: str) -> None:
+        source.line(f"said, {var} = {var}, {source.bind(self._read)}({var})")
+        source.fail_if(f"{var} is REFUSED or not {source.bind(self.is_usual)}({var}, said)")
+
+    def emit_write(self, source: Source, var: str) -> None:
+        source.line(f"losses = {source.bind(Ledger)}()")
+        source.line(f"{var} = {source.bind(self._write)}({var}, losses)")
+        source.fail_if(f"{var} is OMIT or losses.losses")

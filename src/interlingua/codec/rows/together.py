@@ -1,0 +1,158 @@
+"""Fields and keys that belong together: several keys of the wire that say several fields of ours.
+
+``{"mimeType": …, "data": …}`` is one source, and ``{"error": …}`` is both a content and a flag: no key is one field. A
+``Group`` is the kind of such fields. As with every kind, what is read and would be written otherwise keeps its
+spelling, here as ``[{key: wire value}]`` by the paths of the keys.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ...types.base import Json
+from ..json import Wire
+from ..ledger import Ledger
+from ..paths import ABSENT, find, merge, put, remove
+from .kinds import OMIT, REFUSED
+
+if TYPE_CHECKING:
+    from .source import Source
+
+__all__ = ["Group", "Together", "put_together", "take_together"]
+
+
+class Group:
+    """How several fields travel between their canonical values and some keys of the wire."""
+
+    name = "several fields"
+    quick: Callable[..., Any] | None = None
+    """A reader for compiled code, if there is a faster one than ``read_usual``.
+
+    It takes the values of all keys in their order, ``ABSENT`` for those that are missing.
+    """
+    quick_write: Callable[..., Any] | None = None
+    """A writer for compiled code, where only the first key is written: it takes the fields and gives the value.
+
+    It gives ``OMIT`` where there is more to be written, or a loss.
+    """
+
+    def read(self, found: Wire, marks: Wire) -> Any:
+        """The canonical values as a tuple, or ``REFUSED``.
+
+        ``found`` has the values of the keys that are there, by their paths (``"inlineData.data"``). What is understood
+        is removed from it; what is left stays residue.
+        """
+        raise NotImplementedError
+
+    def write(self, values: Any, ledger: Ledger, marks: Mapping[str, Json]) -> Any:
+        """The wire object of the values, or ``OMIT`` after a declared loss. The place is that of the whole value."""
+        raise NotImplementedError
+
+    def is_usual(self, values: Any, found: Wire) -> bool:
+        """Whether the keys are how we would write these values."""
+        ledger = Ledger()
+        usual: Wire = {}
+        for path, value in found.items():
+            put(usual, path.split("."), value)
+        return bool(self.write(values, ledger, {}) == usual and not ledger.losses)
+
+    def frequent(self, fields: Sequence[str], source: Source) -> tuple[str, str] | None:
+        """Code instead of most calls of ``quick_write``: the value for the first key, and where it is that.
+
+        ``fields`` are the expressions of the fields.
+        """
+        return None
+
+    def read_usual(self, found: Wire) -> Any:
+        """The values for compiled code, or ``REFUSED`` for anything that is left or is written otherwise."""
+        left = dict(found)
+        marks: Wire = {}
+        values = self.read(left, marks)
+        return REFUSED if values is REFUSED or left or marks or not self.is_usual(values, found) else values
+
+    def write_usual(self, values: Any) -> Any:
+        """The wire object for compiled code, or ``OMIT`` where there are losses."""
+        ledger = Ledger()
+        wire = self.write(values, ledger, {})
+        return OMIT if ledger.losses else wire
+
+
+class Together(NamedTuple):
+    """An entry of a row: the names of some fields, the paths of some keys, and their kind.
+
+    ``always``: the keys are written even for the defaults of the fields.
+    """
+
+    fields: str
+    keys: str
+    kind: Group
+    required: bool = False
+    always: bool = False
+
+
+def take_together(field: Any, rest: Wire, into: dict[str, Any], marks: Wire) -> bool:
+    """Move the keys of a group from ``rest`` to fields; False if they are required and cannot be read."""
+    found = {key: value for key in field.paths if (value := find(rest, key.split("."))) is not ABSENT}
+    left = dict(found)
+    values: Any = field.kind.read(left, marks) if found else REFUSED
+    if values is REFUSED:
+        if field.filler is not OMIT:
+            marks.setdefault("spelling", {})[field.name] = [{}]
+        return not field.required
+    taken = {key: value for key, value in found.items() if key not in left}
+    for key in taken:
+        remove(rest, key.split("."))
+    into.update(zip(field.names, values, strict=True))
+    is_written = field.required or field.filler is not OMIT or values != field.default
+    if not (is_written and field.kind.is_usual(values, taken)):
+        marks.setdefault("spelling", {})[field.name] = [taken]
+    return True
+
+
+def put_together(field: Any, value: Any, wire: Wire, ledger: Ledger, marks: Mapping[str, Json]) -> bool:
+    """Write the fields of a group; False if they are required and cannot be written."""
+    held = tuple([getattr(value, name) for name in field.names])
+    spelled: list[Wire] | None = marks.get("spelling", {}).get(field.name)
+    if spelled is not None and _reads_as(field, spelled[0], held):
+        for key, item in spelled[0].items():
+            put(wire, key.split("."), item)
+        return True
+    if held == field.default and not field.required and field.filler is OMIT:
+        return True
+    losses = len(ledger.losses)
+    written = field.kind.write(held, ledger, marks)
+    if written is OMIT:
+        if field.required:
+            ledger.lift(losses)
+        return not field.required
+    if spelled:
+        _respell(field, written, spelled[0], held)
+    merge(wire, written)
+    return True
+
+
+def _respell(field: Any, written: Wire, spelled: Wire, held: Any) -> None:
+    """Some of the fields were edited: each key keeps its spelling if all keys still mean the same with it."""
+    for key in field.paths:
+        path = key.split(".")
+        usual, item = find(written, path), spelled.get(key, ABSENT)
+        if usual != item:
+            _set(written, path, item)
+            found = {name: value for name in field.paths if (value := find(written, name.split("."))) is not ABSENT}
+            if not _reads_as(field, found, held):
+                _set(written, path, usual)
+
+
+def _set(wire: Wire, path: list[str], item: Any) -> None:
+    if item is not ABSENT:
+        put(wire, path, item)
+    elif find(wire, path) is not ABSENT:
+        remove(wire, path)
+
+
+def _reads_as(field: Any, spelled: Wire, held: Any) -> bool:
+    left = dict(spelled)
+    if not spelled:
+        return bool(held == field.default)
+    return bool(field.kind.read(left, {}) == held and not left)

@@ -1,0 +1,200 @@
+"""Writing streams of protocols that have one block open at a time.
+
+A text that is still open when the next block begins is ended there; what it goes on to say waits for a block of its
+own, declared ``moved``. Calls and whole blocks are never cut: what comes while one is open waits for its end. If the
+stream fails before that end, what waits is not written; finished blocks among it are declared ``dropped``.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import NamedTuple
+
+from msgspec.structs import replace
+
+from ...errors import AdapterError
+from ...types.blocks import Block, RefusalBlock, TextBlock, ThinkingBlock
+from ...types.events import (
+    BlockComplete,
+    BlockStart,
+    CitationDelta,
+    Event,
+    MessageComplete,
+    MessageStart,
+    TextDelta,
+    ThinkingDelta,
+    ToolUseEnd,
+    ToolUseInputDelta,
+    ToolUseStart,
+)
+from .stream import Closer, GrammaticalEncoder
+
+__all__ = ["Closer", "Delta", "Opener", "SerialEncoder"]
+
+Opener = BlockStart | ToolUseStart
+Delta = TextDelta | ThinkingDelta | CitationDelta | ToolUseInputDelta
+
+
+class Early(NamedTuple):
+    """A text that was ended before it was complete: what came late, and how many of its citations had been said."""
+
+    texts: list[str]
+    cited: int
+
+
+class SerialEncoder(GrammaticalEncoder):
+    """``block`` is the one being written, ``can_write`` whether the protocol can express it."""
+
+    block: Block
+    can_write: bool
+    cited: int  # how many citations of the block being written are out
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.current: int | None = None
+        self.last: int | None = None  # the block that was written last
+        self.waiting: dict[int, list[Event]] = {}
+        self.early: dict[int, Early] = {}
+
+    @abstractmethod
+    def start(self, event: MessageStart) -> bytes: ...
+
+    @abstractmethod
+    def begin_block(self, event: Opener) -> bytes:
+        """The first words of a block. Sets ``can_write`` and ``cited``."""
+
+    @abstractmethod
+    def write_delta(self, event: Delta) -> bytes:
+        """More of the block being written. Counts ``cited``."""
+
+    @abstractmethod
+    def finish(self, block: Block) -> bytes:
+        """The last words of the block being written, and its end."""
+
+    @abstractmethod
+    def stop_block(self) -> bytes:
+        """The end of the block being written."""
+
+    @abstractmethod
+    def declare(self, block: Block) -> None:
+        """Declare what a finished block could not say."""
+
+    @abstractmethod
+    def complete(self, event: MessageComplete) -> bytes:
+        """The end of an answer that did not fail."""
+
+    @abstractmethod
+    def write_error(self, error: AdapterError) -> bytes:
+        """The protocol's error form."""
+
+    def write_event(self, event: Event) -> bytes:
+        match event:
+            case MessageStart():
+                return self.start(event)
+            case MessageComplete():
+                return self.complete(event) if event.error is None else self.fail(event.error)
+            case BlockStart() | ToolUseStart():
+                return self.open(event)
+            case BlockComplete() | ToolUseEnd():
+                return self.end(event)
+            case TextDelta() | ThinkingDelta() | CitationDelta() | ToolUseInputDelta():
+                return self.delta(event)
+            case _:
+                return b""
+
+    def open(self, event: Opener) -> bytes:
+        if self.current is None:
+            return self.begin(event)
+        if isinstance(self.block, TextBlock | ThinkingBlock | RefusalBlock):
+            stop = self.stop_block()
+            self.early[self.current] = Early([], self.cited)
+            self.current, self.waiting[event.index] = None, [event]
+            return stop + self.next_waiting()  # others may have waited longer
+        self.waiting[event.index] = [event]
+        return b""
+
+    def begin(self, event: Opener) -> bytes:
+        self.current, self.block = event.index, event.block
+        self.ledger.where = ("content", event.index)
+        return self.begin_block(event)
+
+    def delta(self, event: Delta) -> bytes:
+        if event.index == self.current:
+            return self.write_delta(event) if self.can_write else b""
+        if event.index in self.waiting:
+            self.waiting[event.index].append(event)
+        elif isinstance(event, TextDelta | ThinkingDelta):
+            self.early[event.index].texts.append(event.text)
+        return b""
+
+    def end(self, event: Closer) -> bytes:
+        if event.index in self.waiting:
+            self.waiting[event.index].append(event)
+            return b""
+        if event.index in self.early:
+            return self.late(event)
+        self.ledger.where = ("content", event.index)
+        last = self.finish(event.block)
+        if self.can_write:
+            self.last = event.index
+        self.current = None
+        return last + self.next_waiting()
+
+    def late(self, event: Closer) -> bytes:
+        """A text that was ended early is complete now: its rest waits for a block of its own."""
+        block, index = event.block, event.index
+        texts, cited = self.early.pop(index)
+        rest = "".join(texts)
+        self.ledger.where = ("content", index)
+        self.declare(block)
+        if block.signature is not None:
+            self.ledger.lose(
+                "dropped", "the signature covers text that was written earlier", "signature", weight="state"
+            )
+        if rest:
+            self.ledger.lose_form("moved", "blocks are written one by one; the rest of this follows")
+            self.waiting[index] = _rest(index, block, rest, cited)
+        elif isinstance(block, TextBlock) and cited < len(block.citations):
+            self.ledger.lose("dropped", "the citations came after the next block had begun", "citations")
+        return self.next_waiting() if self.current is None else b""
+
+    def write_cut_block(self, event: Closer) -> bytes:
+        """Readers know a call that was cut off by its place: it is the last block, and what waits is not written."""
+        if isinstance(event, ToolUseEnd) and event.index not in self.waiting:
+            self.lose_waiting("the answer reached its limit within a call, and nothing can be written behind it")
+        return self.end(event)
+
+    def lose_waiting(self, reason: str) -> None:
+        """Declare finished blocks that will not be written, and forget them."""
+        self.ledger.where = ()
+        for index, events in self.waiting.items():
+            if isinstance(events[-1], BlockComplete | ToolUseEnd):
+                self.ledger.lose("dropped", reason, "content", index)
+        self.waiting.clear()
+
+    def fail(self, error: AdapterError) -> bytes:
+        if self.ended:
+            return b""
+        self.ended = True
+        self.lose_waiting("the stream failed before this block could be written")
+        return self.write_error(error)
+
+    def next_waiting(self) -> bytes:
+        """Write the blocks that waited for their turn, until one is still open."""
+        said: list[bytes] = []
+        while self.current is None and self.waiting:
+            events = self.waiting.pop(min(self.waiting))
+            said.extend(self.write_event(event) for event in events)
+        return b"".join(said)
+
+
+def _rest(index: int, block: Block, text: str, cited: int) -> list[Event]:
+    """What came late as a block of its own: what was known at the start is said already."""
+    late = replace(block, text=text, signature=None, cache=None, extras={})
+    if isinstance(late, TextBlock):
+        late = replace(late, citations=late.citations[cited:])
+        citations = [CitationDelta(index, citation) for citation in late.citations]
+        start = replace(late, text="", citations=())
+        return [BlockStart(index, start), TextDelta(index, text), *citations, BlockComplete(index, late)]
+    delta = ThinkingDelta if isinstance(late, ThinkingBlock) else TextDelta
+    return [BlockStart(index, replace(late, text="")), delta(index, text), BlockComplete(index, late)]

@@ -1,0 +1,379 @@
+"""The plumbing of streams, written once: framing, the end of the stream, cuts and errors, the grammar of what we write.
+
+A dialect's decoder says only what a frame means (``read``) and what the whole is (``response``).
+
+An event that begins as an object and is not JSON was cut or garbled on its way, and what it said is missing. An answer
+with a hole that nobody sees is worse than none, so the stream ends there, with what had come (``broken``). Not so where
+the last word was read before, or where the bytes end with that event: that is a cut, and is told as one. Data that
+begins otherwise (``[DONE]``, a keep-alive) is never a part of an answer, and is handed on.
+"""
+
+from __future__ import annotations
+
+import sys
+from abc import abstractmethod
+from collections.abc import Sequence
+from typing import Any, Protocol, cast
+
+import msgspec
+from msgspec.structs import replace
+
+from ...errors import AdapterError, CancelledError, NetworkError, ParseError, ServerError
+from ...types.base import Json
+from ...types.blocks import Block, RefusalBlock, TextBlock, ThinkingBlock, ToolUseBlock
+from ...types.events import (
+    BlockComplete,
+    BlockStart,
+    Event,
+    MessageComplete,
+    MessageStart,
+    ToolUseEnd,
+    ToolUseStart,
+    Unknown,
+)
+from ...types.loss import Loss
+from ...types.response import Response
+from ...types.words import StopReason
+from ..base import ODD, StreamDecoder, StreamEncoder
+from ..history.incomplete import BROKEN, LIMITS
+from ..json import Wire, is_array
+from ..ledger import Ledger
+from ..limits import Limits, is_deeper, too_long
+from .fold import Accumulator
+from .garbled import not_json
+from .grammar import StreamGrammar
+from .lenient import strictly
+
+__all__ = ["NOT_JSON", "FrameDecoder", "GrammaticalEncoder", "decode_frame", "decode_json", "dump", "lengthen"]
+
+decode_json = msgspec.json.Decoder().decode
+DEEPEST = Limits().depth
+_encode_json = msgspec.json.Encoder().encode
+
+
+class TooDeep(msgspec.DecodeError):
+    """JSON that is nested deeper than is read."""
+
+
+def decode_frame(data: bytes) -> Any:
+    """The JSON of one frame. A level takes two bytes, so what is short cannot be deep."""
+    value = decode_json(data)
+    if len(data) > 256 and data.count(b"{") + data.count(b"[") > 128 and is_deeper(value, DEEPEST):
+        raise TooDeep(f"it is nested more than {DEEPEST} deep")
+    return value
+
+
+def dump(value: Json) -> bytes:
+    """Compact JSON."""
+    return _encode_json(value)
+
+
+def lengthen(known: Wire, more: Wire) -> Wire:
+    """An object whose lists grow from chunk to chunk, as token probabilities do. Those in ``known`` are our own."""
+    for key, value in more.items():
+        old = known.get(key)
+        if is_array(old) and is_array(value):
+            old += value
+        else:
+            known[key] = [*value] if is_array(value) else old if value is None else value
+    return known
+
+
+ERROR, CANCELLED = StopReason.error, StopReason.cancelled  # attribute access on an Enum costs 40 ns
+NOT_JSON = (msgspec.DecodeError, UnicodeError, RecursionError)
+"""What parsing text that is not JSON raises, or text that is nested deeper than can be read."""
+
+
+def _raw(frame: Any) -> Json:
+    data: Json = cast("Sequence[Json]", frame)[1] if isinstance(frame, tuple) else frame
+    return data.decode("utf-8", "replace") if isinstance(data, bytes) else str(data)
+
+
+class Frames(Protocol):
+    """Any framing: bytes in, frames out. ``limit`` is the longest frame in bytes."""
+
+    limit: int
+
+    def feed(self, chunk: bytes) -> list[Any]: ...
+
+    def close(self) -> list[Any]: ...
+
+
+class FrameDecoder(StreamDecoder):
+    """A decoder over some framing. ``fold`` is its accumulator, ``done`` says that the last word was read.
+
+    Nothing unfinished looks finished. What is open when the stream fails is closed as ``incomplete``. A protocol that
+    writes arguments in pieces also ends a call that the output limit cut off, so the end of the latest call is held
+    back (``end_block``) until the next block opens (``release``) or the stop reason is known (``complete``).
+    """
+
+    dialect: str
+
+    def __init__(self, frames: Frames) -> None:
+        self.frames = frames
+        self.fold = Accumulator()
+        self.error: AdapterError | None = None
+        self.started = False
+        self.done = False
+        self.closing = self.clean = False
+        self.last_call: ToolUseEnd | None = None
+        self.accept(Limits())
+
+    @abstractmethod
+    def read(self, frame: Any, out: list[Event]) -> None:
+        """Say what one frame means."""
+
+    @abstractmethod
+    def finished_block(self, index: int) -> Block:
+        """What an open block has become, with all that is known."""
+
+    @abstractmethod
+    def response(self, *, finished: bool) -> Response:
+        """The whole so far: everything but ``error`` and a forced stop reason. ``content`` may be left out."""
+
+    def accept(self, limits: Limits) -> None:
+        self.frames.limit = sys.maxsize if limits.event is None else limits.event
+        self.most = self.room = sys.maxsize if limits.arguments is None else limits.arguments
+
+    def terminal(self) -> bool:
+        """At the end of the bytes: was the protocol's last word seen, so that the stream is not cut?"""
+        return False
+
+    def feed(self, chunk: bytes) -> list[Event]:
+        out: list[Event] = []
+        if self.done:
+            return out
+        try:
+            frames = self.frames.feed(chunk)
+        except ParseError as error:
+            self.fail(error, out)
+            return out
+        if len(frames) == 1:  # as models send them
+            try:
+                self.read(frames[0], out)
+            except ODD:
+                self.unknown(_raw(frames[0]), out)
+        else:
+            self.read_all(frames, out)
+        self.room -= len(chunk)
+        if self.room < 0:
+            self.check_arguments(out)
+        return out
+
+    def check_arguments(self, out: list[Event]) -> None:
+        """End the stream if the arguments of an open call are too long. Before so many bytes came, none can be."""
+        self.room = self.most - self.fold.longest_input()
+        if self.room < 0 and not self.done:
+            self.fail(ParseError(f"the input of a tool call {too_long('arguments', self.most)}"), out)
+
+    def read_all(self, frames: list[Any], out: list[Event]) -> None:
+        """Read frames until the last word; one of a shape that no protocol has is handed on as it is."""
+        for frame in frames:
+            try:
+                self.read(frame, out)
+            except ODD:
+                self.unknown(_raw(frame), out)
+            if self.done:
+                break
+
+    def close(self, clean: bool = False) -> list[Event]:
+        out: list[Event] = []
+        if self.done:
+            return out
+        self.closing, self.clean = True, clean
+        try:
+            self.read_all(self.frames.close(), out)
+            self.end(out)
+        except ParseError as error:
+            self.fail(error, out)
+        except ODD as fault:
+            self.fail(ParseError(f"the answer cannot be read: {fault}"), out)
+        return out
+
+    def end(self, out: list[Event]) -> None:
+        """The bytes are over: a stream that has not said its last word was cut."""
+        if self.done:
+            return
+        if self.terminal():
+            self.complete(out)
+        else:
+            self.fail(NetworkError("the stream was cut before it was finished"), out)
+
+    def begin(self, out: list[Event], start: MessageStart) -> None:
+        """Emit ``message.start`` once."""
+        if not self.started:
+            self.started = True
+            out.append(start)
+
+    def unknown(self, raw: Json, out: list[Event]) -> None:
+        """Hand on what the dialect has no phrase for."""
+        if not self.started:
+            self.begin(out, MessageStart())
+        out.append(Unknown(self.dialect, raw))
+
+    def broken(self, data: bytes, fault: Exception, out: list[Event], name: str = "") -> bool:
+        """Data that is not JSON: end the stream where an object was garbled, and say whether it was that."""
+        if not isinstance(fault, TooDeep) and self.mended(data, name, out):
+            return True
+        if data.lstrip()[:1] != b"{" or self.closing or self.terminal():
+            return False
+        self.fail(not_json(data, fault, name), out)
+        return True
+
+    def mended(self, data: bytes, name: str, out: list[Event]) -> bool:
+        """Read an event once more that is JSON but for NaN, lone surrogates and the like; whether it was that."""
+        strict = strictly(data) if self.tolerant and b"{" in data[:4] else None
+        if strict is None:
+            return False
+        self.approximated = True
+        self.read_data(name, strict, out)
+        return True
+
+    def read_data(self, name: str, data: bytes, out: list[Event]) -> None:
+        """``read``, given the name and the data of a frame."""
+        self.read((name, data), out)
+
+    def end_block(self, index: int, block: Block, out: list[Event]) -> None:
+        """Close a block that the wire has closed. The end of a call waits if no later block has begun."""
+        event = self.fold.close(index, block)
+        if type(event) is ToolUseEnd and index == len(self.fold.blocks) - 1:
+            self.last_call = event
+        else:
+            out.append(event)
+
+    def release(self, out: list[Event]) -> None:
+        """Another block begins: the call before it was finished."""
+        if self.last_call is not None:
+            out.append(self.last_call)
+            self.last_call = None
+
+    def release_cut(self, out: list[Event]) -> None:
+        """The answer broke off: nobody knows whether its latest call was finished."""
+        if self.last_call is not None:
+            index, block = self.last_call.index, replace(self.last_call.block, incomplete=True)
+            self.fold.blocks[index] = block
+            out.append(ToolUseEnd(index, block.input, block))
+            self.last_call = None
+
+    def close_blocks(self, out: list[Event], *, cut: bool = False) -> None:
+        """Close what is open, in order. ``cut``: the stream failed, so these blocks are not finished."""
+        for index in [*self.fold.open_indexes]:
+            block = self.finished_block(index)
+            if cut:
+                out.append(self.fold.close(index, replace(block, incomplete=True)))
+            else:
+                self.end_block(index, block, out)
+
+    def complete(self, out: list[Event]) -> None:
+        """The stream said its last word."""
+        if not self.started:
+            self.begin(out, MessageStart())
+        self.close_blocks(out)
+        whole = self.response(finished=True)
+        if whole.stop_reason in BROKEN:
+            self.release_cut(out)
+        else:
+            self.release(out)
+        content = self.content()
+        self.done = True
+        out.append(MessageComplete(whole if whole.content == content else replace(whole, content=content)))
+
+    def content(self) -> tuple[Block, ...]:
+        """The finished blocks in the order in which a whole answer has them."""
+        return self.fold.content
+
+    def fail(self, error: AdapterError, out: list[Event]) -> None:
+        """The stream broke or reported an error: close it with what there is."""
+        if not self.started:
+            self.begin(out, MessageStart())
+        self.release_cut(out)
+        try:
+            self.close_blocks(out, cut=True)
+            whole = replace(self.response(finished=False), content=self.content())
+        except ODD:  # it cannot be read as a whole: what its deltas said is left
+            self.close_with_deltas(out)
+            whole = Response(self.fold.content)
+        self.done = True
+        self.error, error.response = error, replace(whole, stop_reason=ERROR, error=error)
+        out.append(MessageComplete(error.response, error))
+
+    def close_with_deltas(self, out: list[Event]) -> None:
+        """Close what is open with nothing but what its deltas said."""
+        for index in [*self.fold.open_indexes]:
+            block, said = self.fold.blocks[index], self.fold.joined(index)
+            if isinstance(block, TextBlock | RefusalBlock | ThinkingBlock):
+                block = replace(block, text=block.text + said)
+            elif isinstance(block, ToolUseBlock):
+                block = replace(block, input_text=said)
+            out.append(self.fold.close(index, replace(block, incomplete=True)))
+
+
+Closer = BlockComplete | ToolUseEnd
+_CUT_CALL = "the answer broke off within a tool call"
+
+
+def _failure(response: Response, cut: Sequence[Closer]) -> AdapterError | None:
+    """The error of an answer that has none, but may not look finished."""
+    if response.stop_reason is CANCELLED:
+        return CancelledError("the answer was cancelled")
+    return ServerError(_CUT_CALL) if response.stop_reason not in LIMITS and _has_call(cut) else None
+
+
+def _has_call(cut: Sequence[Closer]) -> bool:
+    return any(type(closer) is ToolUseEnd for closer in cut)
+
+
+class GrammaticalEncoder(StreamEncoder):
+    """An encoder that checks every event it is fed. ``write_event`` is the dialect's.
+
+    The end of an incomplete block waits for ``message.complete``. After a failure nothing is written for it, no closing
+    word and no finished item, but only the protocol's error form. An answer that reached its limit says the end of its
+    last call, as providers do; ``write_cut_block`` is for protocols that have whole calls only. An answer that goes on
+    behind a call that was cut off fails there: readers would take that call for a finished one. Once a stream has ended
+    or failed, nothing is written.
+    """
+
+    def __init__(self) -> None:
+        self.grammar = StreamGrammar()
+        self.ledger = Ledger()
+        self.ended = False
+        self.unfinished: list[Closer] = []
+
+    @property
+    def losses(self) -> list[Loss]:  # type: ignore[override]
+        """What the protocol could not say so far."""
+        return self.ledger.losses
+
+    @abstractmethod
+    def write_event(self, event: Event) -> bytes:
+        """The bytes of one legal event."""
+
+    def feed(self, event: Event) -> bytes:
+        self.grammar.check(event)
+        if self.ended:
+            return b""
+        kind = type(event)
+        if (kind is ToolUseEnd or kind is BlockComplete) and cast("Closer", event).block.incomplete:
+            self.unfinished.append(cast("Closer", event))
+            return b""
+        try:
+            if self.unfinished and (kind is BlockStart or kind is ToolUseStart) and _has_call(self.unfinished):
+                return self.fail(ServerError(_CUT_CALL))
+            return self.conclude(cast("MessageComplete", event)) if kind is MessageComplete else self.write_event(event)
+        except ODD as odd:
+            raise ParseError(f"{event.type} cannot be written in this protocol: {type(odd).__name__}: {odd}") from odd
+
+    def conclude(self, event: MessageComplete) -> bytes:
+        """The end of an answer: as it was meant, or in an error where it was cancelled or a call in it was cut off."""
+        cut, self.unfinished = self.unfinished, []
+        if event.error is None and (error := _failure(event.response, cut)) is not None:
+            event = replace(event, error=error)
+        ends = [] if event.error is not None else [self.write_cut_block(closer) for closer in cut]
+        return b"".join(ends) + self.write_event(event)
+
+    def write_cut_block(self, event: Closer) -> bytes:
+        """The end of a block that the limit of an answer cut off."""
+        return self.write_event(event)
+
+    def close(self) -> bytes:
+        return b""

@@ -1,0 +1,88 @@
+"""Which tools a request offers: to a protocol that cannot say its choice, and to the calls that answer it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+from msgspec.structs import replace
+
+from ...types.blocks import Block, ToolUseBlock
+from ...types.request import Request
+from ...types.tools import ServerTool, ToolDefinition
+from ..history.incomplete import Adapted
+from ..ledger import Ledger
+from ..schema.plans import Restore, restorer
+from .tool_names import original_names
+
+__all__ = ["as_declared", "calls_as_declared", "narrow"]
+
+
+def calls_as_declared(
+    blocks: Sequence[Block], request: Request, *, texts: bool, names_of: str = ""
+) -> tuple[Block, ...]:
+    """The blocks of an answer, its calls as the tools of the request were declared (see ``as_declared``)."""
+    calls = [block for block in blocks if type(block) is ToolUseBlock]
+    plain = all(_is_plainly_offered(call.name, request) for call in calls)
+    restore = None if plain else as_declared(request, texts=texts, names_of=names_of)
+    if restore is None:
+        return tuple(blocks)
+    return tuple([restore(block) if type(block) is ToolUseBlock else block for block in blocks])
+
+
+def as_declared(request: Request | None, *, texts: bool, names_of: str = "") -> Restore | None:
+    """What gives a call its optional arguments back, and its tool's own name.
+
+    ``texts``: as for ``restorer``. ``names_of``: the dialect that derived tool names, if one did.
+    """
+    restore = restorer(request, texts=texts)
+    names = original_names(request, names_of) if names_of else {}
+    if not names:
+        return restore
+
+    def renamed(call: ToolUseBlock) -> ToolUseBlock:
+        call = replace(call, name=names.get(call.name, call.name))
+        return restore(call) if restore is not None else call
+
+    return renamed
+
+
+def _is_plainly_offered(name: str, request: Request) -> bool:
+    """Whether a call of this name comes back as it is: such a tool was offered, neither strict nor for free text."""
+    found = False
+    for tool in request.tools:
+        if type(tool) is ToolDefinition and tool.name == name:
+            if tool.strict or tool.kind != "json":
+                return False
+            found = True
+    return found
+
+
+def narrow(request: Request, protocol: str, unsupported: Collection[str]) -> Adapted[Request] | None:
+    """The request with only those tools that its choice allows. None, nearly always: nothing has to be left out.
+
+    ``unsupported``: which choices the protocol does not have, of ``none``, ``specific`` and ``allowed``.
+    """
+    choice = request.tool_choice
+    if choice is None:
+        return None
+    mode = choice.mode if choice.mode in ("none", "specific") else "allowed" if choice.allowed else None
+    if mode not in unsupported:
+        return None
+    ledger = Ledger()
+    left = [i for i, tool in enumerate(request.tools) if _is_kept(tool, request)]
+    for index in sorted(set(range(len(request.tools))) - set(left)):
+        ledger.lose_form("dropped", f"{protocol} has no tool choice {mode}; the tool was not sent", "tools", index)
+    fewer = replace(request, tools=tuple(request.tools[i] for i in left))
+    if mode == "none":
+        ledger.lose_form("approximated", f"{protocol} has no tool choice none; no tools were sent", "tool_choice")
+        fewer = replace(fewer, tool_choice=None)
+    elif not ledger.losses:
+        return None
+    return Adapted(fewer, {f"tools/{at}": f"tools/{index}" for at, index in enumerate(left)}, ledger.losses)
+
+
+def _is_kept(tool: ToolDefinition | ServerTool, request: Request) -> bool:
+    """A provider's own tool has no name that a list of names could hold: only ``none`` leaves it out."""
+    choice = request.tool_choice
+    assert choice is not None
+    return choice.allows(tool.name) if isinstance(tool, ToolDefinition) else choice.mode != "none"

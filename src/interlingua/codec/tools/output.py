@@ -1,0 +1,232 @@
+"""Structured output for a model that has none: a forced tool whose call is turned back into text.
+
+Canonical in, canonical out: no dialect knows more of this than to ask. A call of ``OUTPUT_TOOL`` is an answer if the
+request wanted structured output and offered no tool of that name itself.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+from msgspec.structs import replace
+
+from ...errors import AdapterError
+from ...types.blocks import Block, TextBlock, ToolUseBlock
+from ...types.capabilities import Target
+from ...types.events import (
+    BlockComplete,
+    BlockStart,
+    Event,
+    MessageComplete,
+    TextDelta,
+    ToolUseEnd,
+    ToolUseInputDelta,
+    ToolUseStart,
+)
+from ...types.loss import Encoded, LossWeight
+from ...types.request import Request
+from ...types.response import Response
+from ...types.tools import ToolChoice, ToolDefinition
+from ...types.words import StopReason
+from ..base import StreamDecoder
+from ..json import Wire
+from ..ledger import Ledger
+from ..limits import Limits
+from .arguments import write_arguments
+
+__all__ = [
+    "OUTPUT_TOOL",
+    "SCHEMA_NAME",
+    "OutputAsText",
+    "forced_output",
+    "forcing",
+    "read_name",
+    "write_schema_name",
+    "output_decoder",
+    "output_as_text",
+    "wants_json",
+    "answers_by_call",
+]
+
+OUTPUT_TOOL = "structured_output"
+SCHEMA_NAME = "output"
+"""What a schema without a name is called where the protocol requires one."""
+_NAMES = re.compile(r"[a-zA-Z0-9_-]{1,64}")
+_ABOUT = "Give the final answer by calling this tool with it."
+
+
+def forced_output(request: Request, target: Target | None, ledger: Ledger) -> Request:
+    """The request as a model without structured output is asked; the same one where the model has it."""
+    able = target is None or target.capabilities is None or target.capabilities.structured_output
+    if request.output_schema is None or able:
+        return request
+    ledger.lose("approximated", "the model has no structured output; sent as a forced tool", "output_schema")
+    tool = ToolDefinition(OUTPUT_TOOL, _ABOUT, request.output_schema)
+    choice = ToolChoice.any() if request.tools else ToolChoice.specific(OUTPUT_TOOL)
+    if request.output_name is not None:
+        ledger.lose_form("dropped", f"the schema is sent as the tool {OUTPUT_TOOL}", "output_name")
+    asked = replace(request, output_schema=None, output_name=None, tools=(*request.tools, tool), tool_choice=choice)
+    if request.output_description is None:
+        return asked
+    ledger.lose_form("moved", f"the schema is sent as the tool {OUTPUT_TOOL}, which has it", "output_description")
+    tool = replace(tool, description=f"{_ABOUT}\n\n{request.output_description}")
+    return replace(asked, output_description=None, tools=(*request.tools, tool))
+
+
+def described_schema(request: Request, ledger: Ledger) -> Request:
+    """The request as a protocol is asked that has a schema alone: its name and what it is for stand in the schema."""
+    schema = request.output_schema
+    if schema is None or (request.output_name is None and request.output_description is None):
+        return request
+    for field, key, weight in _IN_SCHEMA:
+        text = getattr(request, field)
+        if text is None:
+            continue
+        if key not in schema:
+            ledger.lose_form("moved", f"sent as the `{key}` of the schema", field)
+            schema = {**schema, key: text}
+        elif schema[key] == text:
+            ledger.lose_form("dropped", f"the `{key}` of the schema says the same", field)
+        else:
+            ledger.lose("dropped", f"the schema has another `{key}` already", field, weight=weight)
+    return replace(request, output_schema=schema, output_name=None, output_description=None)
+
+
+_IN_SCHEMA: tuple[tuple[str, str, LossWeight], ...] = (
+    ("output_name", "title", "form"),
+    ("output_description", "description", "content"),
+)
+
+
+def wants_json(request: Request, ledger: Ledger) -> bool:
+    """Whether JSON of any shape is asked for. A schema asks for it already, and False asks for nothing."""
+    if request.json_output is None or (request.json_output and request.output_schema is None):
+        return bool(request.json_output)
+    why = "the schema asks for JSON already" if request.json_output else "false means the same as leaving it out"
+    ledger.lose_form("dropped", why, "json_output")
+    return False
+
+
+def read_name(inner: Wire, fields: dict[str, Any]) -> None:
+    """Pop the name of the schema and what it is for; a name that other protocols would not take stays residue."""
+    if type(inner.get("description")) is str and inner["description"]:
+        fields["output_description"] = inner.pop("description")
+    name = inner.get("name")
+    if type(name) is str and name != SCHEMA_NAME and _NAMES.fullmatch(name):
+        fields["output_name"] = inner.pop("name")
+
+
+def write_schema_name(request: Request, ledger: Ledger) -> Wire:
+    """The name of the schema, where it has one that can be sent, and what it is for."""
+    name, about, wire = request.output_name, request.output_description, Wire()
+    if name is not None:
+        if request.output_schema is not None and _NAMES.fullmatch(name):
+            wire["name"] = name
+        else:
+            why = "a schema's name is up to 64 letters, digits, _ and -, and needs a schema"
+            ledger.lose_form("dropped", why, "output_name")
+    if about is not None:
+        if request.output_schema is not None:
+            wire["description"] = about
+        else:
+            ledger.lose("dropped", "there is no schema that it could describe", "output_description")
+    return wire
+
+
+def answers_by_call(request: Request | None) -> bool:
+    """Whether a call of the output tool would be an answer to this request."""
+    if request is None or request.output_schema is None:
+        return False
+    return all(not isinstance(tool, ToolDefinition) or tool.name != OUTPUT_TOOL for tool in request.tools)
+
+
+def output_as_text(response: Response, request: Request | None) -> Response:
+    """An answer in which calls of the output tool are the text they stand for."""
+    if not answers_by_call(request) or not any(map(_is_output, response.content)):
+        return response
+    content = tuple(_as_text(block) if isinstance(block, ToolUseBlock) and _is_output(block) else block
+                    for block in response.content)  # fmt: skip
+    calls = any(isinstance(block, ToolUseBlock) for block in content)
+    ended = response.stop_reason is StopReason.tool_use and not calls
+    return replace(response, content=content, stop_reason=StopReason.end_turn if ended else response.stop_reason)
+
+
+def _is_output(block: Block) -> bool:
+    return isinstance(block, ToolUseBlock) and block.name == OUTPUT_TOOL
+
+
+def _as_text(block: ToolUseBlock) -> TextBlock:
+    return TextBlock(write_arguments(block.input, block.input_text), incomplete=block.incomplete)
+
+
+def forcing(
+    encode: Callable[[Request], Encoded], request: Request, target: Target | None, *, names_schemas: bool
+) -> Encoded:
+    """Encode a request as this reader is asked for structured output; the detour is among the losses."""
+    ledger = Ledger()
+    asked = forced_output(request, target, ledger)
+    if not names_schemas:
+        asked = described_schema(asked, ledger)
+    encoded = encode(asked)
+    return encoded if asked is request else replace(encoded, losses=(*ledger.losses, *encoded.losses))
+
+
+def output_decoder(decoder: StreamDecoder, request: Request | None) -> StreamDecoder:
+    """The decoder, telling calls of the output tool as text where the request wants them so."""
+    return OutputAsText(decoder, request) if answers_by_call(request) else decoder
+
+
+class OutputAsText(StreamDecoder):
+    """The same for a stream: the events of an output call become those of a text."""
+
+    def __init__(self, decoder: StreamDecoder, request: Request | None) -> None:
+        self.decoder = decoder
+        self.request = request
+        self.texts: dict[int, list[str]] = {}
+
+    @property
+    def error(self) -> AdapterError | None:  # type: ignore[override]
+        """What went wrong, if anything."""
+        return self.decoder.error
+
+    @property
+    def approximated(self) -> bool:  # type: ignore[override]
+        """Whether an event was not strict JSON."""
+        return self.decoder.approximated
+
+    def accept(self, limits: Limits) -> None:
+        self.decoder.accept(limits)
+
+    def feed(self, chunk: bytes) -> list[Event]:
+        self.decoder.tolerant = self.tolerant
+        return list(map(self.convert, self.decoder.feed(chunk)))
+
+    def close(self, clean: bool = False) -> list[Event]:
+        return list(map(self.convert, self.decoder.close(clean)))
+
+    def convert(self, event: Event) -> Event:
+        match event:
+            case ToolUseStart(index=index, name=name) if name == OUTPUT_TOOL:
+                self.texts[index] = []
+                return BlockStart(index, TextBlock(""))
+            case ToolUseInputDelta(index=index, partial_json=text) if index in self.texts:
+                self.texts[index].append(text)
+                return TextDelta(index, text)
+            case ToolUseEnd(index=index, block=block) if index in self.texts:
+                return BlockComplete(index, TextBlock("".join(self.texts[index]), incomplete=block.incomplete))
+            case MessageComplete():
+                return self.complete(event)
+            case _:
+                return event
+
+    def complete(self, event: MessageComplete) -> MessageComplete:
+        """The whole says what the deltas said, to the letter."""
+        said = iter(["".join(parts) for parts in self.texts.values()])
+        content = list(output_as_text(event.response, self.request).content)
+        for place, block in enumerate(event.response.content):
+            if _is_output(block):
+                content[place] = TextBlock(next(said, ""), incomplete=block.incomplete)
+        whole = replace(output_as_text(event.response, self.request), content=tuple(content))
+        return MessageComplete(whole, event.error)
