@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import re
-from importlib.resources import files
 from pathlib import Path
 
 import jsonschema
@@ -169,12 +167,6 @@ def test_a_single_behaviour_from_plain_fields() -> None:
 
 
 # ------------------------------------------------------------------------------------------------------------- schema
-
-
-def test_the_committed_schema_is_up_to_date() -> None:
-    """It is in the package. To renew it: ``python -m interlingua.behaviour``, into that file.  # U4"""
-    committed = files("interlingua.client.behaviour").joinpath("behaviour.schema.json").read_text(encoding="utf-8")
-    assert json.loads(committed) == preset_schema()
 
 
 def test_the_schema_knows_good_from_bad() -> None:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import pickle
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -284,12 +282,6 @@ def test_without_pyyaml_the_error_says_what_to_install(monkeypatch: pytest.Monke
 
 
 # ------------------------------------------------------------------------------------------------------------ schema
-
-
-def test_the_committed_schema_is_current() -> None:
-    """It is in the package. To renew it: ``python -m interlingua.catalogue``, into that file.  # U4"""
-    committed = files("interlingua.client.models_file").joinpath("models.schema.json").read_text(encoding="utf-8")
-    assert json.loads(committed) == json.loads(json.dumps(models_schema()))
 
 
 def test_the_schema_accepts_what_we_accept() -> None:

@@ -9,11 +9,11 @@ from typing import Annotated, Any
 
 from msgspec import Meta, Struct
 
-from ..agent.routing.routes_file import FileReader, NamedRoute as Route, Policy, find_route, read_text
+from ..agent.routing.routes_file import FileReader, NamedRoute as Route, Policy, file_schema, find_route, read_text
 from ..codec.json import is_list
 from .admission import CLAUDE_NAMES, Key
 
-__all__ = ["Policy", "Route", "Settings", "Snapshot", "StartError", "load", "read_settings"]
+__all__ = ["Policy", "Route", "Settings", "Snapshot", "StartError", "gateway_schema", "load", "read_settings"]
 
 Count = Annotated[int, Meta(gt=0)]
 Seconds = Annotated[float, Meta(gt=0)]
@@ -92,6 +92,7 @@ def load(path: str | Path) -> Snapshot:
 
 
 SECTIONS = ("settings", "routes", "keys")
+SHA256 = "^[0-9a-fA-F]{64}$"
 
 
 def read_settings(text: str, source: str = "gateway.yaml") -> Snapshot:
@@ -108,6 +109,13 @@ def read_settings(text: str, source: str = "gateway.yaml") -> Snapshot:
     return snapshot
 
 
+def gateway_schema() -> dict[str, Any]:
+    """JSON Schema of ``gateway.yaml``; committed beside this module as ``gateway.schema.json``."""
+    schema = file_schema("gateway.yaml", {"settings": Settings, "keys": tuple[Key, ...]})
+    schema["$defs"]["Key"]["properties"]["sha256"]["pattern"] = SHA256
+    return schema
+
+
 def _keys(reader: FileReader) -> tuple[Key, ...]:
     value: Any = reader.value.get("keys") or []
     if not is_list(value):
@@ -115,6 +123,6 @@ def _keys(reader: FileReader) -> tuple[Key, ...]:
         return ()
     found: list[Key | None] = [reader.read(entry, Key, ("keys", index)) for index, entry in enumerate(value)]
     for index, key in enumerate(found):
-        if key is not None and re.fullmatch("[0-9a-fA-F]{64}", key.sha256) is None:
+        if key is not None and re.fullmatch(SHA256, key.sha256) is None:
             reader.complain(("keys", index), "keys: `sha256` is not 64 hexadecimal digits; it is not the key itself")
     return tuple(key for key in found if key is not None)

@@ -8,6 +8,7 @@ import re
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
+from inspect import cleandoc
 from pathlib import Path
 from typing import Any, Literal
 
@@ -19,7 +20,17 @@ from ...client.models_file import ConfigError
 from ...client.models_file.yaml_lines import Lines, Problem, read_yaml
 from ...codec.json import is_dict
 
-__all__ = ["FileReader", "NamedRoute", "Policy", "RoutesFile", "find_route", "read_routes", "read_text"]
+__all__ = [
+    "FileReader",
+    "NamedRoute",
+    "Policy",
+    "RoutesFile",
+    "file_schema",
+    "find_route",
+    "read_routes",
+    "read_text",
+    "routing_schema",
+]
 
 Policy = Literal["strict", "warn", "allow"]
 log = logging.getLogger("interlingua")
@@ -140,6 +151,30 @@ def read_routes(text: str, source: str = "routing.yaml") -> dict[str, NamedRoute
             reader.complain(("routes", name, "losses"), f"routes.{name}.losses: only the gateway reads it")
     reader.finish()
     return routes
+
+
+def file_schema(title: str, sections: Mapping[str, Any]) -> dict[str, Any]:
+    """JSON Schema of a file with routes, for editors. ``sections`` are the types of the others."""
+    of_sections, parts = msgspec.json.schema_components((NamedRoute, *sections.values()), ref_template="#/$defs/{name}")
+    for part in parts.values():  # newer Pythons do not keep the indent of docstrings
+        part["description"] = cleandoc(part["description"])
+    weights = parts["NamedRoute"]["properties"]["to"]["anyOf"][-1]
+    weights["additionalProperties"] = {"type": "number", "exclusiveMinimum": 0}
+    one_model, in_order, _ = parts["NamedRoute"]["properties"]["to"]["anyOf"]
+    in_order["minItems"] = weights["minProperties"] = 1
+    bare_weights = {**weights, "properties": {"to": False}}
+    route = {"anyOf": [one_model, in_order, bare_weights, of_sections[0]]}
+    properties = {"routes": {"type": "object", "additionalProperties": route}}
+    properties.update(zip(sections, of_sections[1:], strict=True))
+    head = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": f"Interlingua {title}"}
+    return {**head, "type": "object", "properties": properties, "additionalProperties": False, "$defs": parts}
+
+
+def routing_schema() -> dict[str, Any]:
+    """JSON Schema of ``routing.yaml``; committed beside this module as ``routing.schema.json``."""
+    schema = file_schema("routing.yaml", {})
+    del schema["$defs"]["NamedRoute"]["properties"]["losses"]  # only the gateway reads it
+    return schema
 
 
 class RoutesFile:
