@@ -9,7 +9,6 @@ import sys
 import venv
 from collections.abc import Iterator
 from functools import cached_property
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -20,7 +19,7 @@ __all__ = ["Clients"]
 
 ADAPTER = str(HERE / "adapter_interlingua.py")
 CALL, EVENT = "call_c50_cpu_us", "paced_cpu_us_per_chunk"
-HEAVY = ("litellm", "mcp", "pydantic-ai-slim[openai]", "httptools", "orjson")
+HEAVY = ("litellm", "mcp", "pydantic-ai-slim[openai]", "orjson")
 REPEATS = 5
 SIZES = {"n1": 20, "n50": 3000, "streams": 4, "paced_streams": 20}
 COALESCED = 1.2  # events per read; above it the machine was too busy, and an event seems cheaper than it is
@@ -44,7 +43,7 @@ CORE = (
     Target("interlingua, gemini", "interlingua:gemini", ours=True),
 )
 PEERS = (
-    Target("floor (httptools by hand, no product)", "floor", heavy=find_spec("httptools") is None),
+    Target("floor (httptools by hand, no product)", "floor"),
     Target("openai", "openai"),
     Target("anthropic", "anthropic"),
     Target("litellm", "litellm", heavy=True),

@@ -18,10 +18,6 @@ heavy to install and therefore live in an environment of their own.
 
 Dialects remember what they found out about a tool's schema, so requests are measured twice: with tools that were seen
 before, as in every call of an agent but its first, and with new ones.
-
-Calls and streams are measured with httptools installed, which the extra `gateway` brings along. Without it they take
-aiohttp's parser and pool: measured apart, `complete()` costs 1.45-1.75x there, which is over its budget for all but
-Anthropic Messages, and an event of a stream 0.76-0.92x.
 """
 
 

@@ -16,12 +16,12 @@ from client.support import ask, config, run
 from interlingua import ContextOverflowError, NetworkError
 from interlingua.client.connect import AsyncClient, Client
 from interlingua.client.http import HttpRequest, Timeouts
-from interlingua.client.transport import aio, direct
+from interlingua.client.transport import aio, head
 from interlingua.client.transport.aio import AioTransport
 from interlingua.client.transport.base import Abort
 from interlingua.client.transport.blocking import BlockingTransport
 
-TRANSPORTS = ("aio", "pool", "session", "blocking")
+TRANSPORTS = ("aio", "session", "blocking")
 LIMITS = Timeouts(10, 10, 30)
 Between = Callable[[], object]
 
@@ -39,8 +39,7 @@ def fetch(
 
     async def scene() -> list[tuple[int, bytes]]:
         transport, found = AioTransport(**settings), list[tuple[int, bytes]]()
-        transport._owns_connections = kind == "aio"
-        transport._direct = kind != "session" and transport._direct
+        transport._owns_connections = transport._owns_connections and kind == "aio"
         try:
             for request in requests:
                 reply = await transport.send(request)
@@ -122,15 +121,14 @@ def test_a_quiet_connection_is_kept(secure: bool, kind: str, tls: Tls) -> None:
 @pytest.mark.parametrize(("version", "straightly"), [("3.11", True), ("3.14", True), ("3.15", False), ("4.0", False)])
 def test_only_tested_minors_are_driven_by_hand(version: str, straightly: bool) -> None:
     """Any other minor version of aiohttp is used through its session."""
-    assert (version in direct.TESTED) is straightly
+    assert (version in head.TESTED) is straightly
 
 
 def test_an_untested_minor_goes_through_the_session(monkeypatch: pytest.MonkeyPatch) -> None:
     def never(*_: object) -> None:
         raise AssertionError("driven by hand")
 
-    monkeypatch.setattr(direct, "_IS_TESTED", False)
-    monkeypatch.setattr(aio, "send_directly", never)
+    monkeypatch.setattr(aio, "IS_TESTED", False)
     monkeypatch.setattr(aio, "send_http1", never)
     with Loopback(Chatty(b"", late=False)) as server:
         assert fetch("aio", [post(server.url)]) == [(200, b"1")]

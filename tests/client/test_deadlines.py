@@ -26,7 +26,7 @@ from interlingua.client.transport.blocking import BlockingTransport
 from interlingua.client.transport.fetching import Network, fetch, fetch_blocking
 from interlingua.client.transport.guard import Allowance, FetchLimits, Refusal
 
-TRANSPORTS = ("aio", "pool", "session", "blocking")
+TRANSPORTS = ("aio", "session", "blocking")
 CHUNKED = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
 
 
@@ -71,7 +71,7 @@ def get(kind: str, url: str, limits: Timeouts) -> None:
 
     async def scene() -> None:
         transport = AioTransport()
-        transport._owns_connections, transport._direct = kind == "aio", kind != "session"
+        transport._owns_connections = kind == "aio"
         try:
             reply = await transport.send(request)
             try:

@@ -23,9 +23,9 @@ from interlingua.client.http import HttpRequest, Timeouts
 from interlingua.client.transport.aio import AioTransport
 from interlingua.client.transport.base import Abort
 from interlingua.client.transport.blocking import BlockingTransport
-from interlingua.client.transport.direct import write_head
+from interlingua.client.transport.head import write_head
 
-TRANSPORTS = ("aio", "pool", "session", "blocking")
+TRANSPORTS = ("aio", "session", "blocking")
 Play = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 
 
@@ -47,8 +47,8 @@ async def fetch(kind: str, request: HttpRequest, **settings: Any) -> tuple[int, 
 
 
 def take_way(transport: AioTransport, kind: str) -> None:
-    """Our own connections (``aio``), those of aiohttp's pool, or its session: the way of long bodies and proxies."""
-    transport._owns_connections, transport._direct = kind == "aio", kind != "session"
+    """Our own connections (``aio``), or aiohttp's session: the way of long bodies and proxies."""
+    transport._owns_connections = transport._owns_connections and kind == "aio"
 
 
 def fetch_blocking(request: HttpRequest, **settings: Any) -> tuple[int, dict[str, str], bytes]:
@@ -174,8 +174,7 @@ ANSWERS = (
 )
 
 
-@pytest.mark.parametrize("kind", ["aio", "pool"])
-def test_both_ways_read_the_same_out_of_anything(kind: str) -> None:
+def test_both_ways_read_the_same_out_of_anything() -> None:
     """The library's own session is the judge of what our shortcut makes of broken answers."""
     chance, text = random.Random(2026), b""
 
@@ -203,7 +202,6 @@ def test_both_ways_read_the_same_out_of_anything(kind: str) -> None:
         server = await asyncio.start_server(serve, "127.0.0.1", 0)
         url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/x"
         straight, through, found = AioTransport(), AioTransport(), list[tuple[bytes, object, object]]()
-        take_way(straight, kind)
         take_way(through, "session")
         for _ in range(300):
             text = garbled(chance)
@@ -275,9 +273,8 @@ async def heads_of(body: bytes, times: int, **settings: Any) -> tuple[list[list[
     return seen, connections
 
 
-@pytest.mark.parametrize("kind", ["aio", "pool"])
-def test_both_ways_say_the_same_over_one_connection(kind: str) -> None:
-    straight, connections = run(heads_of(b"{}", 4, kind=kind))
+def test_both_ways_say_the_same_over_one_connection() -> None:
+    straight, connections = run(heads_of(b"{}", 4, kind="aio"))
     through, _ = run(heads_of(b"{}", 4, kind="session"))
     assert connections == 1
     ports = [[line for line in lines if not line.startswith("Host:")] for lines in straight]
@@ -295,7 +292,7 @@ def test_long_bodies_arrive_whole(length: int) -> None:
     assert len(seen) == 2
 
 
-@pytest.mark.parametrize("kind", ["aio", "pool", "session"])
+@pytest.mark.parametrize("kind", ["aio", "session"])
 def test_a_header_cannot_become_two(kind: str) -> None:
     request = HttpRequest("POST", "http://127.0.0.1:9/x", {"x-key": "k\r\nx-other: 1"}, b"{}", Timeouts(5, 5, 5))
     with pytest.raises((ValueError, NetworkError)):

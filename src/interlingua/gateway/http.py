@@ -11,6 +11,8 @@ from importlib import import_module
 from typing import Any, Protocol
 from urllib.parse import unquote
 
+from httptools import parse_url
+
 from ..errors import AdapterError, ContextOverflowError, InvalidRequestError, ServerError
 
 __all__ = ["Answer", "Inbound", "NOT_FORWARDED", "stopping", "write_head"]
@@ -128,7 +130,7 @@ class Inbound:
 def _split(url: bytes) -> tuple[str, str]:
     """Path and query of what a request line asks for. A proxy's form has the server before the path."""
     if not url.startswith(b"/"):
-        parsed: Any = import_module("httptools").parse_url(url)
+        parsed = parse_url(url)
         path, query = parsed.path or b"/", parsed.query or b""
     else:
         path, _, query = url.partition(b"#")[0].partition(b"?")

@@ -18,9 +18,9 @@ from ...errors import AdapterError, NetworkError, RequestTimeoutError
 from ..http import HttpRequest, Timeouts
 from .base import DRAIN_SECONDS, SLOWEST, certificate_asked, certificate_error, is_asked_for_certificate, no_url
 from .compression import ACCEPTED, Decompressor, decompressor_for
-from .direct import BUFFER, LONGEST, Answer, Head, goes_direct, send_directly, transport_of, write_head
-from .http1 import Http1Answer, IdleConnections, is_usable, send_http1
-from .pool import Pool
+from .head import BUFFER, IS_TESTED, LONGEST, Head, write_head
+from .http1 import Http1Answer, IdleConnections, send_http1
+from .pool import Pool, transport_of
 from .proxies import Proxies
 from .timeouts import SharedTimer, TimedRequest
 
@@ -62,7 +62,7 @@ def failure(error: BaseException, host: str) -> AdapterError:
     return NetworkError(f"{host}: {type(error).__name__}")
 
 
-Replied = aiohttp.ClientResponse | Answer | Http1Answer
+Replied = aiohttp.ClientResponse | Http1Answer
 
 
 class _AioReply:
@@ -169,7 +169,7 @@ class AioTransport:
         keep_alive_seconds: float = 60,
     ) -> None:
         self._proxies, self._tls = Proxies(proxy, trust_env=trust_env), tls
-        self._direct, self._owns_connections = True, is_usable(connections)
+        self._owns_connections = IS_TESTED and not connections  # the library would count idle ones against a limit
         self._idle_connections: IdleConnections | None = None
         self._keep_alive_seconds = keep_alive_seconds
         self._pool: dict[str, Any] = {"limit": connections, "keepalive_timeout": keep_alive_seconds}
@@ -203,13 +203,10 @@ class AioTransport:
         self, session: aiohttp.ClientSession, request: HttpRequest, limit: aiohttp.ClientTimeout, timed: TimedRequest
     ) -> Awaitable[Replied]:
         proxy = self._proxies.find(request.url)
-        if self._direct and proxy is None and session.connector is not None and goes_direct(request):
-            if self._idle_connections is not None:
-                patience = None if limit.sock_read is None else limit.sock_read + len(request.body) / SLOWEST
-                head = self._head(request)
-                return send_http1(self._idle_connections, session.connector, head, request.body, limit, timed, patience)
-            return send_directly(session.connector, self._head(request), request.body, limit, timed)
-        is_long = len(request.body) > LONGEST
+        is_long, idle, connector = len(request.body) > LONGEST, self._idle_connections, session.connector
+        if idle is not None and connector is not None and proxy is None and not is_long and request.method == "POST":
+            patience = None if limit.sock_read is None else limit.sock_read + len(request.body) / SLOWEST
+            return send_http1(idle, connector, self._head(request), request.body, limit, timed, patience)
         return session.request(
             request.method,
             self._url(request.url),

@@ -1,4 +1,4 @@
-"""HTTP/1.1 on a connection of our own, parsed by httptools, where that is installed: the cheapest way to ask.
+"""HTTP/1.1 on a connection of our own, parsed by httptools: the cheapest way to ask.
 
 A connection is opened by aiohttp's connector (names, addresses, TLS), which goes on counting it as in use. From then on
 it is an ``Http1Connection``: one request, one answer, and so on, until somebody closes it.
@@ -9,28 +9,23 @@ from __future__ import annotations
 import asyncio
 import select
 from collections.abc import Callable
-from importlib import import_module
 from typing import Any
 
 import aiohttp
 from aiohttp.connector import Connection
 from aiohttp.http import HttpProcessingError
+from httptools import HttpParserError, HttpParserUpgrade, HttpResponseParser
 
-from .direct import BUFFER, Head, transport_of
-from .pool import is_readable
+from .head import BUFFER, Head
+from .pool import is_readable, transport_of
 from .timeouts import TimedRequest
-
-try:
-    httptools: Any = import_module("httptools")
-except ImportError:  # aiohttp's own parser and pool are used then
-    httptools = None
 
 __all__ = ["IdleConnections", "send_http1"]
 
 SWITCHING = 101
 LENIENT_IN = ("lenient_headers", "lenient_optional_cr_before_lf", "lenient_spaces_after_chunk_size")
 """What aiohttp's parser does not mind either."""
-CHUNKED, LENIENT = "chunked", "set_dangerous_leniencies"
+CHUNKED = "chunked"
 
 
 class Http1Answer:
@@ -118,7 +113,7 @@ class Http1Connection(asyncio.Protocol):
         self.connection, self.origin, self._keep, self._transport = connection, origin, keep, transport
         self.loop = asyncio.get_running_loop()
         self.idle_since = 0.0
-        self._parser: Any = httptools.HttpResponseParser(self)
+        self._parser: Any = HttpResponseParser(self)
         self._parser.set_dangerous_leniencies(**dict.fromkeys(LENIENT_IN, True))
         self._headers: dict[str, str] = {}
         self._answer: Http1Answer | None = None
@@ -176,9 +171,9 @@ class Http1Connection(asyncio.Protocol):
             return self.abort()
         try:
             self._parser.feed_data(data)
-        except httptools.HttpParserUpgrade:
+        except HttpParserUpgrade:
             self._end()
-        except httptools.HttpParserError as error:
+        except HttpParserError as error:
             self._answer = answer  # of what came with garbage nothing is believed
             self._fail(HttpProcessingError(message=str(error)))
             self.abort()
@@ -311,11 +306,6 @@ class IdleConnections:
             for connection in connections:
                 connection.abort()
         self._idle.clear()
-
-
-def is_usable(connections: int) -> bool:
-    """Whether connections can be ours: the connector would count idle ones against a limit."""
-    return httptools is not None and hasattr(httptools.HttpResponseParser, LENIENT) and not connections
 
 
 async def send_http1(

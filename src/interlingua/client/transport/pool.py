@@ -10,7 +10,7 @@ from weakref import WeakSet
 import aiohttp
 from aiohttp.connector import Connection
 
-__all__ = ["Pool", "is_readable"]
+__all__ = ["Pool", "is_readable", "transport_of"]
 
 
 class Pool(aiohttp.TCPConnector):
@@ -47,3 +47,11 @@ def is_readable(transport: asyncio.BaseTransport | None) -> bool:
     poll = select.poll()
     poll.register(socket.fileno(), select.POLLIN)
     return bool(poll.poll(0))
+
+
+def transport_of(connection: Connection | None) -> asyncio.Transport | None:
+    """The transport of a connection; None if it was returned to the pool. Its ``abort`` ends the connection at once.
+
+    ``close`` would wait until all is sent, and in TLS until the other end has closed too.
+    """
+    return None if connection is None else connection.transport
