@@ -13,16 +13,11 @@ from interlingua import (
     Message,
     MessageComplete,
     MessageStart,
-    NetworkError,
-    OpaqueBlock,
-    RateLimitError,
     Request,
     Response,
-    ServerToolResultBlock,
     ServerToolUseBlock,
     StreamGrammar,
     TextBlock,
-    ThinkingBlock,
     ToolDefinition,
     ToolUseBlock,
     ToolUseEnd,
@@ -105,98 +100,6 @@ CODE = {"type": "code_interpreter_call", "id": "ci_a", "status": "in_progress", 
 RAN = {**CODE, "status": "completed", "code": "1", "outputs": [{"type": "logs", "logs": "1"}]}
 
 
-def text(words: str, id: str = "msg_a") -> TextBlock:
-    return TextBlock(words, extras={NAME: {"item": {"id": id}}})
-
-
-# name: the frames, the blocks that they add up to
-STREAMS: dict[str, tuple[list[Json], list[Any]]] = {
-    "the usual": (
-        [CREATED, added(0, BEGUN), e("content_part.added", output_index=0, content_index=0, part=PART),
-         delta(0, "Hel"), delta(0, "lo"), done(0, message("Hello")), completed(message("Hello"))],
-        [text("Hello")],
-    ),
-    "no part was announced": (
-        [CREATED, added(0, BEGUN), delta(0, "Hello"), done(0, message("Hello")), completed()],
-        [text("Hello")],
-    ),
-    "the finished item says more than the deltas": (
-        [CREATED, added(0, BEGUN), delta(0, "Hel"), done(0, message("Hello")), completed()],
-        [text("Hello")],
-    ),
-    "the finished item contradicts the deltas": (
-        [CREATED, added(0, BEGUN), delta(0, "Hello"), done(0, message("Bye")), completed(message("Bye"))],
-        [text("Hello")],
-    ),
-    "the item was never finished": (
-        [CREATED, added(0, BEGUN), delta(0, "Hel"), completed(message("Hello"))],
-        [text("Hello")],
-    ),
-    "only the last word says it": ([CREATED, completed(message("Hello"))], [text("Hello")]),
-    "only the finished item says it": ([CREATED, done(0, message("Hello")), completed()], [text("Hello")]),
-    "output indexes with a gap": (
-        [CREATED, done(0, message("a")), done(2, message("b", "msg_b")),
-         completed(message("a"), message("b", "msg_b"))],
-        [text("a"), text("b", "msg_b")],
-    ),
-    "a part index that the item does not have": (
-        [CREATED, added(0, BEGUN), delta(0, "Hello", part=1), done(0, message("Hello")), completed()],
-        [text("Hello")],
-    ),
-    "items that interleave": (
-        [CREATED, added(0, BEGUN), added(1, CALL), delta(0, "a"),
-         e("function_call_arguments.delta", output_index=1, delta='{"a": 1}'), delta(0, "b"), done(1, CALLED),
-         done(0, message("ab")), completed()],
-        [text("ab"), ToolUseBlock("call_1", "f", input={"a": 1}, input_text='{"a": 1}',
-                                  extras={NAME: {"id": "fc_a"}})],
-    ),
-    "a call without deltas": (
-        [CREATED, added(0, CALL), done(0, CALLED), completed()],
-        [ToolUseBlock("call_1", "f", input={"a": 1}, input_text='{"a": 1}', extras={NAME: {"id": "fc_a"}})],
-    ),
-    "reasoning in parts": (
-        [CREATED, added(0, REASON),
-         e("reasoning_summary_text.delta", output_index=0, summary_index=0, delta="one"),
-         e("reasoning_summary_text.delta", output_index=0, summary_index=1, delta="two"),
-         done(0, {**REASON, "encrypted_content": "gAAA", "summary": [
-             {"type": "summary_text", "text": "one"}, {"type": "summary_text", "text": "two"}]}), completed()],
-        [ThinkingBlock("one", extras={NAME: {"item": {"id": "rs_a"}}}), ThinkingBlock("two", signature="gAAA")],
-    ),
-    "reasoning without a word": (
-        [CREATED, added(0, REASON), done(0, {**REASON, "encrypted_content": "gAAA"}), completed()],
-        [ThinkingBlock("", signature="gAAA", extras={NAME: {"item": {"id": "rs_a"}}})],
-    ),
-    "a call and what it found": (
-        [CREATED, added(0, CODE), added(1, BEGUN), done(0, RAN), done(1, message("1")), completed()],
-        [ServerToolUseBlock("ci_a", "code_interpreter", {"code": "1", "container_id": "c"}, NAME),
-         ServerToolResultBlock("ci_a", "code_interpreter", [{"type": "logs", "logs": "1"}], NAME), text("1")],
-    ),
-    "a message without content": (
-        [CREATED, done(0, {**message(""), "content": []}), completed()],
-        [OpaqueBlock(NAME, {**message(""), "content": []})],
-    ),
-    "done twice, and more after the end": (
-        [CREATED, done(0, message("a")), done(0, message("b")), "[DONE]", completed(), completed(message("c"))],
-        [text("a")],
-    ),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("name", STREAMS)
-def test_a_stream(name: str) -> None:
-    frames, blocks = STREAMS[name]
-    events, error = events_of(sse(*frames))
-    response = fold(events)
-    assert error is None
-    assert plain(response.content) == plain(tuple(blocks))
-    assert (response.id, response.model) == ("resp_1", "m")
-    encoder = speaker.stream_encoder()
-    again, _ = events_of(b"".join(map(encoder.feed, events)) + encoder.close())
-    moved = [(loss.path, loss.kind) for loss in encoder.losses] == [("content", "moved")]
-    assert moved == (name == "items that interleave")  # a text that begins late stands behind the call
-    assert moved or plain(fold(again).content) == plain(tuple(blocks))
-
-
 def test_progress_is_unknown_and_goes_on() -> None:
     frames = [CREATED, added(0, SEARCH), e("web_search_call.searching", output_index=0, item_id="ws_a"),
               {"type": "keepalive", "sequence_number": 3}, done(0, {**SEARCH, "status": "completed"}),
@@ -208,33 +111,6 @@ def test_progress_is_unknown_and_goes_on() -> None:
     said = b"".join(map(encoder.feed, events))
     assert b'"type":"response.web_search_call.searching"' in said
     assert b'"type":"response.something.newer"' in said
-
-
-ERRORS: list[Json] = [
-    {"type": "error", "code": "rate_limit_exceeded", "message": "slow down", "param": None},
-    {"type": "error", "error": {"type": "tokens", "code": "rate_limit_exceeded", "message": "slow down"}},
-    e("failed", response={"status": "failed", "error": {"code": "rate_limit_exceeded", "message": "slow down"}}),
-]
-
-
-@pytest.mark.parametrize("frame", ERRORS)
-def test_a_stream_that_fails(frame: Json) -> None:
-    events, error = events_of(sse(CREATED, added(0, BEGUN), delta(0, "Hel"), frame))
-    assert isinstance(error, RateLimitError)
-    assert (error.message, error.provider_code) == ("slow down", "rate_limit_exceeded")
-    partial = fold(events)
-    assert (partial.stop_reason, partial.text) == ("error", "Hel")
-
-
-def test_a_cut_stream_keeps_what_was_said() -> None:
-    frames = [CREATED, added(0, BEGUN), delta(0, "Hel"), added(1, CALL),
-              e("function_call_arguments.delta", output_index=1, delta='{"a"'), added(2, REASON)]  # fmt: skip
-    events, error = events_of(sse(*frames))
-    assert isinstance(error, NetworkError)
-    partial = fold(events)
-    assert partial.text == "Hel"
-    assert [(call.input, call.input_text) for call in partial.tool_uses] == [({}, '{"a"')]
-    assert len(partial.content) == 2  # reasoning that has not said anything yet is nothing
 
 
 def test_optionals_and_names_come_back_in_a_stream_too() -> None:
@@ -319,13 +195,3 @@ def test_what_cannot_be_said_is_told() -> None:
     assert [loss.path for loss in encoder.losses] == ["content/0"]
     assert [item["type"] for item in frames[-1]["response"]["output"]] == ["message"]
     assert frames[-1]["response"]["output"][0]["id"] == "msg_0"
-
-
-def test_ids_that_change_on_the_way_stay_what_they_were() -> None:
-    wire = sse(CREATED, added(0, BEGUN), delta(0, "x"), done(0, message("x", "msg_other")), completed())
-    events, _ = events_of(wire)
-    encoder = speaker.stream_encoder()
-    frames = frames_of(b"".join(map(encoder.feed, events)))
-    ids = {frame["item"]["id"] for frame in frames if "item" in frame}
-    assert ids == {"msg_a"}
-    assert [(loss.path, loss.kind) for loss in encoder.losses] == [(f"content/0/extras/{NAME}", "approximated")]

@@ -40,7 +40,6 @@ from interlingua import (
     unfold,
 )
 from interlingua.dialects import DIALECTS
-from interlingua.testing.differences import plain
 from shared_data import corpus, needs_shared, stream_bytes
 
 RESPONSES, GEMINI, OLLAMA = "openai-responses", "gemini", "ollama"
@@ -259,41 +258,6 @@ def test_responses_writes_such_a_call_as_the_provider_does() -> None:  # S1
 
 
 CALL = {"type": "function_call", "id": "fc_1", "call_id": "call_1", "name": "f", "arguments": '{"a":1}'}
-DONE, LIMIT = {"status": "completed"}, {"status": "incomplete", "incomplete_details": {"reason": "max_output_tokens"}}
-FILTER = {"status": "incomplete", "incomplete_details": {"reason": "content_filter"}}
-FAILED = {"status": "failed", "error": {"code": "server_error", "message": "x"}}
-ANSWERS = [
-    # the call's status  the answer        incomplete
-    ("completed",        DONE,                     False),
-    ("in_progress",      DONE,                     False),  # recorded: its caller is a program
-    ("incomplete",       DONE,                     True),
-    ("completed",        LIMIT,                    True),
-    ("incomplete",       LIMIT,                    True),
-    ("incomplete",       FILTER,                   True),
-    ("completed",        FILTER,                   False),
-    ("incomplete",       FAILED,                   True),
-    ("in_progress",      FAILED,                   True),
-    ("in_progress",      {"status": "cancelled"},  True),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("status", "end", "incomplete"), ANSWERS)
-def test_which_calls_of_responses_are_incomplete(status: str, end: Json, incomplete: bool) -> None:  # S1
-    """In a whole answer, in a stream whose item is done, and in one that only the last word finishes."""
-    item = {**CALL, "status": status}
-    body = {"id": "r", "model": "m", "object": "response", "output": [item], "usage": None, **end}
-    whole = dialect(RESPONSES).decode_response(body)
-    assert [block.incomplete for block in whole.tool_uses] == [incomplete]
-    begun = {"type": "response.output_item.added", "output_index": 0, "item": {**item, "arguments": ""}}
-    last = {"type": f"response.{end['status']}", "response": body}
-    if end["status"] == "cancelled":
-        last["type"] = "response.incomplete"
-    streamed, _ = read(RESPONSES, sse(begun, last))
-    assert [block.incomplete for block in streamed.tool_uses] == [incomplete]
-    if end["status"] not in ("failed", "cancelled"):
-        done = {"type": "response.output_item.done", "output_index": 0, "item": item}
-        streamed, _ = read(RESPONSES, sse(begun, done, last))
-        assert plain(streamed)["content"] == plain(whole)["content"]
 
 
 def test_the_end_of_the_last_call_of_responses_waits_for_the_answers() -> None:  # S1
@@ -324,37 +288,6 @@ def chunk(*parts: Json, **candidate: Json) -> Json:
 
 def call_part(**call: Json) -> Json:
     return {"functionCall": call}
-
-
-STREAMING = call_part(name="f", willContinue=True)
-PIECE = {"jsonPath": "$.cmd", "stringValue": "rm -r"}
-
-
-@pytest.mark.parametrize("end", [None, {"finishReason": "MAX_TOKENS"}, {"finishReason": "STOP"}])
-def test_a_call_of_gemini_whose_arguments_were_still_coming_is_incomplete(end: Json) -> None:  # S1
-    wire = [chunk(STREAMING), chunk(call_part(partialArgs=[PIECE], willContinue=True))]
-    response, error = read(GEMINI, sse(*wire, *([chunk(**end)] if end else [])))
-    assert [(block.input, block.incomplete) for block in response.tool_uses] == [({"cmd": "rm -r"}, True)]
-    assert (error is None) is (end is not None)
-
-
-def test_the_last_call_of_a_cut_gemini_stream_is_incomplete() -> None:  # S1
-    """It could have been said again with more; a call that something follows is whole."""
-    first, second = call_part(name="f", args={"a": 1}), call_part(name="g", args={"cmd": "rm"})
-    response, _ = read(GEMINI, sse(chunk(first), chunk(second)))
-    assert [block.incomplete for block in response.tool_uses] == [False, True]
-    response, _ = read(GEMINI, sse(chunk(first), chunk(second, finishReason="STOP")))
-    assert [block.incomplete for block in response.tool_uses] == [False, False]
-
-
-def test_a_gemini_stream_that_goes_on_after_its_finish_reason_is_not_finished() -> None:  # S4
-    first, more = chunk({"text": "a"}, finishReason="STOP"), chunk({"text": "b"})
-    for wire in ((first, more), (first, more, more), (first, chunk({"text": "b", "thought": True}))):
-        assert isinstance(read(GEMINI, sse(*wire))[1], NetworkError)
-    response, error = read(GEMINI, sse(first, more, chunk({"text": "c"}, finishReason="STOP")))
-    assert (response.text, error) == ("abc", None)
-    for silent in ({"usageMetadata": {"promptTokenCount": 1}}, chunk({"text": ""})):
-        assert read(GEMINI, sse(first, silent))[1] is None
 
 
 @needs_shared
@@ -443,18 +376,6 @@ def test_paths_that_name_more_than_they_bring_are_refused(paths: list[str]) -> N
     assert size(call.input) <= 4 * len(paths) + 4
 
 
-def test_a_list_may_have_gaps_as_empty_objects_leave_them() -> None:  # R3
-    response, _ = pieced({"jsonPath": "$.a[1].b", "numberValue": 1}, {"jsonPath": "$.a[3]", "boolValue": True})
-    (call,) = response.tool_uses
-    assert (call.input, call.incomplete) == ({"a": [None, {"b": 1}, None, True]}, False)
-
-
-def test_numbers_that_only_a_double_holds_stay_doubles() -> None:  # R3
-    response, error = pieced({"jsonPath": "$.a", "numberValue": 1e300}, {"jsonPath": "$.b", "numberValue": 2.0})
-    assert error is None
-    assert response.tool_uses[0].input == {"a": 1e300, "b": 2}
-
-
 # -------------------------------------------------------------------------------------------------------- linear time
 
 
@@ -539,16 +460,6 @@ def test_blanks_before_a_gemini_stream_are_not_kept() -> None:  # R4
         assert len(decoder.source.head) <= 3
     events = [*decoder.feed(sse(chunk({"text": "a"}, finishReason="STOP"))), *decoder.close()]
     assert fold(events).text == "a"
-
-
-def test_texts_of_further_candidates_grow_without_being_copied() -> None:  # R4
-    """They are carried as they came, put together at the end."""
-    wire = [{"candidates": [{"content": {"parts": [{"text": "a"}], "role": "model"}, "index": 1}]} for _ in range(5)]
-    wire.append({"candidates": [{"content": {"parts": [{"text": "b", "thought": True}]}, "index": 1}]})
-    decoder: Any = dialect(GEMINI).stream_decoder()
-    events = [*decoder.feed(sse(chunk({"text": "x"}), *wire, chunk(finishReason="STOP"))), *decoder.close()]
-    other = fold(events).extras[GEMINI]["candidates"][1]
-    assert other["content"]["parts"] == [{"text": "aaaaa"}, {"text": "b", "thought": True}]
 
 
 # -------------------------------------------------------------------------------------------------------------- depth
