@@ -13,11 +13,11 @@ from interlingua import NotConfigured, Request, Thinking
 from interlingua.client.models_file import (
     ConfigError,
     Configuration,
-    LiveConfiguration,
     find_models_file,
     load_configuration,
     models_schema,
     parse_models,
+    watch_configuration,
 )
 from interlingua.client.models_file.yaml_lines import read_yaml
 from interlingua.models.catalogue import Families
@@ -347,7 +347,7 @@ def write(path: Path, text: str, tick: int) -> None:
 def test_a_changed_file_is_a_new_snapshot(tmp_path: Path, caplog: Any) -> None:
     path = tmp_path / "models.yaml"
     write(path, "adapters:\n  openai: {timeout_seconds: 1}\n", 1)
-    live = LiveConfiguration(path, environ={}, layers=LAYERS)
+    live = watch_configuration(path, environ={}, layers=LAYERS)
     old = live.current
     in_flight = old.locate("openai:gpt-5")
     assert not live.refresh()
@@ -376,7 +376,7 @@ def test_a_changed_file_is_a_new_snapshot(tmp_path: Path, caplog: Any) -> None:
 def test_a_file_that_vanishes_changes_nothing_but_is_told(tmp_path: Path) -> None:
     path = tmp_path / "models.yaml"
     write(path, "adapters:\n  openai: {timeout_seconds: 1}\n", 1)
-    live = LiveConfiguration(path, environ={}, layers=LAYERS)
+    live = watch_configuration(path, environ={}, layers=LAYERS)
     path.unlink()
     assert not live.refresh()
     assert live.error is not None

@@ -42,7 +42,7 @@ from .embedded.provider import EMBEDDED
 from .entries import Entry, Registration
 from .environment import configured
 from .loss_policy import judge_losses
-from .models_file import Configuration, LiveConfiguration, Place
+from .models_file import Configuration, Place, watch_configuration
 from .models_file.models_yaml import ModelEntry
 from .sync_client import Client
 from .transport.base import AsyncTransport, Transport
@@ -75,7 +75,7 @@ class ProviderManager:
     ) -> None:
         check_arguments("a manager", settings, dict.fromkeys(Settings.__annotations__, Any) | WORDS)
         self._environment = os.environ if environment is None else environment
-        self._live = LiveConfiguration(models, environ=self._environment)
+        self._live = watch_configuration(models, environ=self._environment)
         self._transport, self._sync_transport, self._settings = transport, sync_transport, settings
         self.behaviour, self._script = behaviour, as_script(script)
         self._registered: dict[str, Registration] = {}

@@ -9,7 +9,8 @@ from typing import Annotated, Any
 
 from msgspec import Meta, Struct
 
-from ..agent.routing.routes_file import FileReader, NamedRoute as Route, Policy, file_schema, find_route, read_text
+from ..agent.routing.routes_file import FileReader, NamedRoute as Route, Policy, file_schema, find_route
+from ..client.models_file.watching import read_text
 from ..codec.json import is_list
 from .admission import CLAUDE_NAMES, Key
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import gc
 import logging
-import os
 import signal
 import socket
 import sys
@@ -22,6 +21,7 @@ from typing import Any
 import uvicorn
 
 from ..client.models_file import ConfigError
+from ..client.models_file.watching import stamp_of
 from . import shared
 from .app import Gateway
 from .config import Snapshot, StartError
@@ -98,14 +98,7 @@ class Server(uvicorn.Server):
 
     def _stamp_now(self) -> tuple[int, ...] | None:
         """What differs when the configuration file was changed; None while there is none."""
-        source = self._state.snapshot.source
-        if self._read is None or source is None:
-            return None
-        try:
-            found = os.stat(source)
-        except OSError:
-            return None
-        return found.st_mtime_ns, found.st_size, found.st_ino
+        return None if self._read is None else stamp_of(self._state.snapshot.source)
 
     def reload(self) -> None:
         """Read the configuration again. A file with errors changes nothing, and the log says why."""

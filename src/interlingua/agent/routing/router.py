@@ -15,6 +15,7 @@ from ...client.asking import RETRIES, Asking
 from ...client.bus import AvailabilityChanged
 from ...client.limiter import Limiter
 from ...client.manager import ProviderManager
+from ...client.models_file.watching import WatchedFile
 from ...dialects import dialect
 from ...errors import NotConfigured
 from ...types.blocks import Block
@@ -28,7 +29,7 @@ from ...types.tools import Tool
 from .availability import Availability, Rules, State
 from .model_calls import CallModel, FetchMedia, call_route
 from .route import Candidate, Choice, Route
-from .routes_file import RoutesFile
+from .routes_file import NamedRoute, watch_route
 from .steps import Steps, run_steps, run_steps_sync, stream_steps, stream_steps_sync
 
 __all__ = ["Router"]
@@ -57,7 +58,7 @@ class Router:
         chance: Callable[[], float] = random.random,
     ) -> None:
         self._use(models)
-        self._file: RoutesFile | None = None
+        self._file: WatchedFile[NamedRoute] | None = None
         self.manager = manager or ProviderManager()
         self.availability = availability or Availability(rules, clock)
         if self.availability.announce is None:
@@ -78,8 +79,8 @@ class Router:
         availability: Availability | None = None,
     ) -> Router:
         """The route of that name in a ``routing.yaml``. A file that changes is read again before the next turn."""
-        file = RoutesFile(path, name)
-        router = cls(file.route.to, manager, rules=rules, availability=availability)
+        file = watch_route(path, name)
+        router = cls(file.current.to, manager, rules=rules, availability=availability)
         router._file = file
         return router
 
@@ -94,7 +95,7 @@ class Router:
         names than the router's own, for this turn."""
         self.manager.refresh_if_due()
         if self._file is not None and self._file.refresh():
-            self._use(self._file.route.to)
+            self._use(self._file.current.to)
         if self._edition != self.manager.edition:
             self._edition, self._candidates = self.manager.edition, {}
         names = models

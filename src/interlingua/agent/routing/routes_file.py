@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import logging
-import os
 import re
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
@@ -17,6 +15,7 @@ from msgspec import Struct
 from msgspec.structs import fields
 
 from ...client.models_file import ConfigError
+from ...client.models_file.watching import WatchedFile, read_text
 from ...client.models_file.yaml_lines import Lines, Problem, read_yaml
 from ...codec.json import is_dict
 
@@ -24,16 +23,14 @@ __all__ = [
     "FileReader",
     "NamedRoute",
     "Policy",
-    "RoutesFile",
     "file_schema",
     "find_route",
     "read_routes",
-    "read_text",
     "routing_schema",
+    "watch_route",
 ]
 
 Policy = Literal["strict", "warn", "allow"]
-log = logging.getLogger("interlingua")
 
 
 class NamedRoute(Struct, frozen=True, forbid_unknown_fields=True):
@@ -60,16 +57,6 @@ def find_route(routes: Mapping[str, NamedRoute], name: str) -> NamedRoute | None
     if exact is not None:
         return exact
     return next((route for pattern, route in routes.items() if fnmatchcase(name, pattern)), None)
-
-
-def read_text(path: str | Path) -> str:
-    """The text of a file, or ``ConfigError``."""
-    try:
-        return Path(path).read_text(encoding="utf-8")
-    except FileNotFoundError:
-        raise ConfigError(str(path), [Problem(0, "there is no such file")]) from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(str(path), [Problem(0, f"cannot be read: {type(error).__name__}")]) from None
 
 
 class FileReader:
@@ -177,44 +164,16 @@ def routing_schema() -> dict[str, Any]:
     return schema
 
 
-class RoutesFile:
-    """One route of a ``routing.yaml`` that is read again when it changes.
+def watch_route(path: str | Path, name: str) -> WatchedFile[NamedRoute]:
+    """One route of a ``routing.yaml``, read again when the file changes."""
+    place = Path(path).expanduser()
 
-    A file with mistakes, or without the route, changes nothing: ``error`` says what is wrong, and it is logged once.
-    """
-
-    def __init__(self, path: str | Path, name: str) -> None:
-        self._path, self._name = Path(path).expanduser(), name
-        self.error: ConfigError | None = None
-        self._stamp = self._read_stamp()
-        self.route = self._load()
-
-    def _load(self) -> NamedRoute:
-        routes = read_routes(read_text(self._path), str(self._path))
-        found = find_route(routes, self._name)
+    def read() -> NamedRoute:
+        routes = read_routes(read_text(place), str(place))
+        found = find_route(routes, name)
         if found is None:
-            told = f"no route is called {self._name!r}; there are {', '.join(routes) or 'none'}"
-            raise ConfigError(str(self._path), [Problem(0, told)])
+            told = f"no route is called {name!r}; there are {', '.join(routes) or 'none'}"
+            raise ConfigError(str(place), [Problem(0, told)])
         return found
 
-    def refresh(self) -> bool:
-        """Whether the route has changed."""
-        stamp = self._read_stamp()
-        if stamp == self._stamp:
-            return False
-        self._stamp = stamp
-        try:
-            before, self.route = self.route, self._load()
-        except ConfigError as error:
-            self.error = error
-            log.warning("the routes changed but have errors; the old ones stay in use: %s", error)
-            return False
-        self.error = None
-        return self.route != before
-
-    def _read_stamp(self) -> tuple[int, ...] | None:
-        try:
-            found = os.stat(self._path)
-        except OSError:
-            return None
-        return found.st_mtime_ns, found.st_size, found.st_ino
+    return WatchedFile(place, read)

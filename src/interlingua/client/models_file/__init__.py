@@ -1,7 +1,7 @@
 """``models.yaml``: finding it, reading and checking it, and the configuration that it and the environment make."""
 
 from .configuration import Adapter, Configuration, Place
-from .loading import LiveConfiguration, find_models_file, load_configuration
+from .loading import find_models_file, load_configuration, watch_configuration
 from .models_yaml import models_schema, parse_models
 from .yaml_lines import ConfigError
 
@@ -9,10 +9,10 @@ __all__ = [
     "Adapter",
     "ConfigError",
     "Configuration",
-    "LiveConfiguration",
     "Place",
     "find_models_file",
     "load_configuration",
     "models_schema",
     "parse_models",
+    "watch_configuration",
 ]
