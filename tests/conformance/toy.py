@@ -38,7 +38,8 @@ from interlingua import (
 from interlingua.codec.framing import NdjsonDecoder, encode_ndjson
 from interlingua.codec.history.rules import blocks_to_send
 from interlingua.codec.ledger import Ledger
-from interlingua.codec.streams.stream import FrameDecoder, GrammaticalEncoder
+from interlingua.codec.streams.encoder import GrammaticalEncoder
+from interlingua.codec.streams.stream import FrameDecoder
 from interlingua.testing.differences import plain
 
 NAME = "toy"

@@ -42,6 +42,27 @@ def test_token_probabilities_of_all_chunks_are_there() -> None:
     assert [entry["token"] for entry in told["content"]] == ["a", "b", "c"]
 
 
+def test_a_further_choice_grows_as_the_first_one_does() -> None:
+    pieces: list[dict[str, Any]] = [
+        {"content": [{"type": "text", "text": "a"}], "audio": {"id": "s", "data": "AA"}},
+        {"content": [{"type": "text", "text": "b"}], "audio": {"data": "BB"}},
+        {"function_call": {"name": "f", "arguments": "{"}},
+        {"function_call": {"arguments": "}"}},
+    ]
+
+    def chunk(delta: dict[str, Any], finish: str | None = None) -> bytes:
+        choices = [{"index": index, "delta": delta, "finish_reason": finish} for index in (0, 1)]
+        return f"data: {json.dumps({'id': '1', 'model': 'm', 'choices': choices})}\n\n".encode()
+
+    stream = [*map(chunk, pieces), chunk({}, "stop"), b"data: [DONE]\n\n"]
+    response = fold(decode_stream(stream, dialect="openai-chat"))
+    first, second = dialect("openai-chat").encode_response(response).body["choices"]
+    assert first["message"] == second["message"]
+    assert second["message"]["content"] == [{"type": "text", "text": "ab"}]
+    assert second["message"]["audio"] == {"id": "s", "data": "AABB"}
+    assert second["message"]["function_call"] == {"name": "f", "arguments": "{}"}
+
+
 # -------------------------------------------------------------------------------------------------------- linear time
 
 

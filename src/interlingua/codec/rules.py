@@ -33,11 +33,14 @@ __all__ = [
     "by_id_rule",
     "drop",
     "filled",
+    "having",
     "hosted_here",
     "is_json_call",
     "lacking",
+    "leave_out",
     "mark_unasked_logprobs",
     "matching",
+    "never",
     "present",
     "rule",
     "sendable",
@@ -137,6 +140,20 @@ def when(field: str, holds: Callable[[Any], bool]) -> Condition:
     return Condition(field, holds)
 
 
+def never(field: str) -> Condition:
+    """Nothing is accepted: what was read here is written back, and anything else is not sent."""
+    return Condition(field, lambda value: False, "False")
+
+
+def having(field: str, *types: type) -> Condition:
+    """The field is of one of these types."""
+
+    def holds(value: Any) -> bool:
+        return type(getattr(value, field)) in types
+
+    return Condition(field, holds, f"type({{0}}.{field}) in {{types}}", {"types": types})
+
+
 def stands_in(field: str, other: str, why: str) -> Rule:
     """A rule for a field that the protocol lacks: what it says stands in another one, unless that is taken."""
 
@@ -159,6 +176,16 @@ def drop(reason: str, weight: LossWeight = "content") -> Fit:
 
     def fit(value: Any, ledger: Ledger) -> None:
         ledger.lose("dropped", reason.format(value), weight=weight)
+
+    return fit
+
+
+def leave_out(field: str, reason: str, weight: LossWeight = "content") -> Fit:
+    """Leave one field out. ``{0}`` in the reason is the value."""
+
+    def fit(value: Any, ledger: Ledger) -> Any:
+        ledger.lose("dropped", reason.format(value), field, weight=weight)
+        return replace(value, **{field: None})
 
     return fit
 

@@ -26,6 +26,7 @@ from ..errors import (
 )
 from ..types.base import Json
 from ..types.blocks import Base64Source, DocumentBlock, TextSource
+from ..types.request import Thinking
 
 # ---------------------------------------------------------------------------------------------------------- documents
 
@@ -74,25 +75,72 @@ def write_identity(metadata: Mapping[str, Json], body: Wire, marks: Wire) -> dic
     return left
 
 
-def read_schema(inner: Wire, fields: dict[str, Any], dialect: str) -> Wire:
-    """Take the schema of an output format, with its name.
+EFFORTS = ("minimal", "low", "medium", "high", "xhigh", "max")
 
-    The marks ``strict`` and ``name``: what stood there, if anything, where that is not what we would write.
+
+def one_word(dialect: str) -> Rule:
+    """Both have one word for how to think: an effort, which is ``none`` where thinking is disabled."""
+    effort_none = f"effort none is sent as thinking disabled in {dialect}"
+
+    def holds(thinking: Thinking) -> bool:
+        if thinking.mode is not None:
+            return thinking.mode == "disabled" and thinking.effort is None
+        return thinking.effort is None or thinking.effort in EFFORTS
+
+    def fit(thinking: Thinking, ledger: Ledger) -> Thinking:
+        mode, effort = thinking.mode, thinking.effort
+        if mode == "disabled":
+            ledger.lose_form("dropped", "thinking is disabled, so no effort was sent", "effort")
+            return replace(thinking, effort=None)
+        if mode is not None:
+            ledger.lose("dropped", f"{dialect} has no thinking mode {mode}", "mode")
+        if effort == "none":
+            ledger.lose_form("approximated", effort_none, "effort")
+            ledger.lose_form("added", effort_none, "mode")
+            return replace(thinking, mode="disabled", effort=None)
+        if effort is not None and effort not in EFFORTS:
+            ledger.lose("dropped", f"{dialect} has the efforts none, {', '.join(EFFORTS)} only", "effort")
+            effort = None
+        return replace(thinking, mode=None, effort=effort)
+
+    return rule(when("effort", holds), fit)
+
+
+def read_format(wire: Json, fields: dict[str, Any], dialect: str, at: str = "") -> tuple[Wire | None, Wire]:
+    """Read the format of an answer; what is left of it, if it is one that we know, and marks.
+
+    The schema, with its name and what it is for, stands in an object ``at`` some key, or in the format itself. The
+    marks ``strict`` and ``name``: what stood there, if anything, where that is not what we would write.
     """
+    if wire == {"type": "json_object"}:
+        fields["json_output"] = True
+        return {}, {}
+    if not is_object(wire) or wire.get("type") != "json_schema":
+        return None, {}
+    outer = {key: value for key, value in wire.items() if key != "type"}
+    inner = outer.pop(at, None) if at else outer
+    if not is_object(inner) or not is_object(inner.get("schema")):
+        return None, {}
+    inner = dict(inner)
+    mark = _read_schema(inner, fields, dialect)
+    return ({**outer, at: inner} if inner else outer) if at else inner, mark
+
+
+def _read_schema(inner: Wire, fields: dict[str, Any], dialect: str) -> Wire:
     schema = fields["output_schema"] = inner.pop("schema")
-    marks: Wire = {}
+    mark: Wire = {}
     if inner.get("strict") is not True:
-        marks["strict"] = [inner.pop("strict")] if "strict" in inner else []
+        mark["strict"] = [inner.pop("strict")] if "strict" in inner else []
     else:
         del inner["strict"]
         if not is_strict_form(schema, dialect):
-            marks["strict"] = [True]
+            mark["strict"] = [True]
     if inner.get("name") == SCHEMA_NAME:
         del inner["name"]
     elif "name" not in inner:
-        marks["name"] = []
+        mark["name"] = []
     read_name(inner, fields)
-    return marks
+    return mark
 
 
 # ------------------------------------------------------------------------------------------------------------- errors

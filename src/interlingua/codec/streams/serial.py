@@ -12,27 +12,19 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from ...errors import AdapterError
 from ...types.blocks import Block, RefusalBlock, TextBlock, ThinkingBlock
 from ...types.events import (
     BlockComplete,
     BlockStart,
     CitationDelta,
     Event,
-    MessageComplete,
-    MessageStart,
     TextDelta,
     ThinkingDelta,
     ToolUseEnd,
-    ToolUseInputDelta,
-    ToolUseStart,
 )
-from .stream import Closer, GrammaticalEncoder
+from .encoder import Closer, Delta, GrammaticalEncoder, Opener
 
 __all__ = ["Closer", "Delta", "Opener", "SerialEncoder"]
-
-Opener = BlockStart | ToolUseStart
-Delta = TextDelta | ThinkingDelta | CitationDelta | ToolUseInputDelta
 
 
 class Early(NamedTuple):
@@ -57,9 +49,6 @@ class SerialEncoder(GrammaticalEncoder):
         self.early: dict[int, Early] = {}
 
     @abstractmethod
-    def start(self, event: MessageStart) -> bytes: ...
-
-    @abstractmethod
     def begin_block(self, event: Opener) -> bytes:
         """The first words of a block. Sets ``can_write`` and ``cited``."""
 
@@ -78,29 +67,6 @@ class SerialEncoder(GrammaticalEncoder):
     @abstractmethod
     def declare(self, block: Block) -> None:
         """Declare what a finished block could not say."""
-
-    @abstractmethod
-    def complete(self, event: MessageComplete) -> bytes:
-        """The end of an answer that did not fail."""
-
-    @abstractmethod
-    def write_error(self, error: AdapterError) -> bytes:
-        """The protocol's error form."""
-
-    def write_event(self, event: Event) -> bytes:
-        match event:
-            case MessageStart():
-                return self.start(event)
-            case MessageComplete():
-                return self.complete(event) if event.error is None else self.fail(event.error)
-            case BlockStart() | ToolUseStart():
-                return self.open(event)
-            case BlockComplete() | ToolUseEnd():
-                return self.end(event)
-            case TextDelta() | ThinkingDelta() | CitationDelta() | ToolUseInputDelta():
-                return self.delta(event)
-            case _:
-                return b""
 
     def open(self, event: Opener) -> bytes:
         if self.current is None:
@@ -172,12 +138,9 @@ class SerialEncoder(GrammaticalEncoder):
                 self.ledger.lose("dropped", reason, "content", index)
         self.waiting.clear()
 
-    def fail(self, error: AdapterError) -> bytes:
-        if self.ended:
-            return b""
-        self.ended = True
+    def abandon(self) -> bytes:
         self.lose_waiting("the stream failed before this block could be written")
-        return self.write_error(error)
+        return b""
 
     def next_waiting(self) -> bytes:
         """Write the blocks that waited for their turn, until one is still open."""

@@ -1,4 +1,4 @@
-"""The plumbing of streams, written once: framing, the end of the stream, cuts and errors, the grammar of what we write.
+"""Reading streams, for all dialects: framing, the end of the stream, cuts and errors. ``encoder`` writes them.
 
 A dialect's decoder says only what a frame means (``read``) and what the whole is (``response``).
 
@@ -18,33 +18,34 @@ from typing import Any, Protocol, cast
 import msgspec
 from msgspec.structs import replace
 
-from ...errors import AdapterError, CancelledError, NetworkError, ParseError, ServerError
+from ...errors import AdapterError, NetworkError, ParseError
 from ...types.base import Json
 from ...types.blocks import Block, RefusalBlock, TextBlock, ThinkingBlock, ToolUseBlock
 from ...types.events import (
-    BlockComplete,
-    BlockStart,
     Event,
     MessageComplete,
     MessageStart,
     ToolUseEnd,
-    ToolUseStart,
     Unknown,
 )
-from ...types.loss import Loss
 from ...types.response import Response
 from ...types.words import StopReason
-from ..base import ODD, StreamDecoder, StreamEncoder
-from ..history.incomplete import BROKEN, LIMITS
+from ..base import ODD, StreamDecoder
+from ..history.incomplete import BROKEN
 from ..json import Wire, is_array
-from ..ledger import Ledger
 from ..limits import Limits, is_deeper, too_long
 from .fold import Accumulator
 from .garbled import not_json
-from .grammar import StreamGrammar
 from .lenient import strictly
 
-__all__ = ["NOT_JSON", "FrameDecoder", "GrammaticalEncoder", "decode_frame", "decode_json", "dump", "lengthen"]
+__all__ = [
+    "NOT_JSON",
+    "FrameDecoder",
+    "decode_frame",
+    "decode_json",
+    "dump",
+    "lengthen",
+]
 
 decode_json = msgspec.json.Decoder().decode
 DEEPEST = Limits().depth
@@ -79,7 +80,7 @@ def lengthen(known: Wire, more: Wire) -> Wire:
     return known
 
 
-ERROR, CANCELLED = StopReason.error, StopReason.cancelled  # attribute access on an Enum costs 40 ns
+ERROR = StopReason.error  # attribute access on an Enum costs 40 ns
 NOT_JSON = (msgspec.DecodeError, UnicodeError, RecursionError)
 """What parsing text that is not JSON raises, or text that is nested deeper than can be read."""
 
@@ -306,74 +307,3 @@ class FrameDecoder(StreamDecoder):
             elif isinstance(block, ToolUseBlock):
                 block = replace(block, input_text=said)
             out.append(self.fold.close(index, replace(block, incomplete=True)))
-
-
-Closer = BlockComplete | ToolUseEnd
-_CUT_CALL = "the answer broke off within a tool call"
-
-
-def _failure(response: Response, cut: Sequence[Closer]) -> AdapterError | None:
-    """The error of an answer that has none, but may not look finished."""
-    if response.stop_reason is CANCELLED:
-        return CancelledError("the answer was cancelled")
-    return ServerError(_CUT_CALL) if response.stop_reason not in LIMITS and _has_call(cut) else None
-
-
-def _has_call(cut: Sequence[Closer]) -> bool:
-    return any(type(closer) is ToolUseEnd for closer in cut)
-
-
-class GrammaticalEncoder(StreamEncoder):
-    """An encoder that checks every event it is fed. ``write_event`` is the dialect's.
-
-    The end of an incomplete block waits for ``message.complete``. After a failure nothing is written for it, no closing
-    word and no finished item, but only the protocol's error form. An answer that reached its limit says the end of its
-    last call, as providers do; ``write_cut_block`` is for protocols that have whole calls only. An answer that goes on
-    behind a call that was cut off fails there: readers would take that call for a finished one. Once a stream has ended
-    or failed, nothing is written.
-    """
-
-    def __init__(self) -> None:
-        self.grammar = StreamGrammar()
-        self.ledger = Ledger()
-        self.ended = False
-        self.unfinished: list[Closer] = []
-
-    @property
-    def losses(self) -> list[Loss]:  # type: ignore[override]
-        """What the protocol could not say so far."""
-        return self.ledger.losses
-
-    @abstractmethod
-    def write_event(self, event: Event) -> bytes:
-        """The bytes of one legal event."""
-
-    def feed(self, event: Event) -> bytes:
-        self.grammar.check(event)
-        if self.ended:
-            return b""
-        kind = type(event)
-        if (kind is ToolUseEnd or kind is BlockComplete) and cast("Closer", event).block.incomplete:
-            self.unfinished.append(cast("Closer", event))
-            return b""
-        try:
-            if self.unfinished and (kind is BlockStart or kind is ToolUseStart) and _has_call(self.unfinished):
-                return self.fail(ServerError(_CUT_CALL))
-            return self.conclude(cast("MessageComplete", event)) if kind is MessageComplete else self.write_event(event)
-        except ODD as odd:
-            raise ParseError(f"{event.type} cannot be written in this protocol: {type(odd).__name__}: {odd}") from odd
-
-    def conclude(self, event: MessageComplete) -> bytes:
-        """The end of an answer: as it was meant, or in an error where it was cancelled or a call in it was cut off."""
-        cut, self.unfinished = self.unfinished, []
-        if event.error is None and (error := _failure(event.response, cut)) is not None:
-            event = replace(event, error=error)
-        ends = [] if event.error is not None else [self.write_cut_block(closer) for closer in cut]
-        return b"".join(ends) + self.write_event(event)
-
-    def write_cut_block(self, event: Closer) -> bytes:
-        """The end of a block that the limit of an answer cut off."""
-        return self.write_event(event)
-
-    def close(self) -> bytes:
-        return b""

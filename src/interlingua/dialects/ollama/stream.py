@@ -22,7 +22,8 @@ from ...codec.json import Wire, is_array, is_object
 from ...codec.ledger import Ledger
 from ...codec.marks import kept, marks
 from ...codec.schema.plans import restorer
-from ...codec.streams.stream import NOT_JSON, FrameDecoder, GrammaticalEncoder, decode_frame, dump, lengthen
+from ...codec.streams.encoder import Closer, Delta, GrammaticalEncoder, Opener
+from ...codec.streams.stream import NOT_JSON, FrameDecoder, decode_frame, dump, lengthen
 from ...errors import AdapterError
 from ...types.base import Json
 from ...types.blocks import (
@@ -38,7 +39,6 @@ from ...types.blocks import (
 )
 from ...types.events import (
     BlockComplete,
-    BlockStart,
     Event,
     MessageComplete,
     MessageStart,
@@ -283,26 +283,16 @@ class Encoder(GrammaticalEncoder):
         self.pictures: Queue = {}
         self.numbered = 0
 
-    def write_event(self, event: Event) -> bytes:
+    def start(self, event: MessageStart) -> bytes:
+        self.model = event.model or ""
+        return b""
+
+    def delta(self, event: Delta) -> bytes:
         match event:
-            case MessageStart():
-                self.model = event.model or ""
-                return b""
             case TextDelta():
                 return self.write_text("content", event.index, event.text)
             case ThinkingDelta():
                 return self.write_text("thinking", event.index, event.text)
-            case BlockStart():
-                return self.open(event)
-            case BlockComplete():
-                return self.end(event)
-            case ToolUseStart():
-                self.calls[event.index] = None
-                return b""
-            case ToolUseEnd():
-                return self.end_whole(self.calls, event)
-            case MessageComplete():
-                return self.complete(event)
             case _:
                 return b""
 
@@ -318,7 +308,10 @@ class Encoder(GrammaticalEncoder):
         ready = self.lanes[key].add(index, text)
         return self.write_line(**{key: ready}) if ready else b""
 
-    def open(self, event: BlockStart) -> bytes:
+    def open(self, event: Opener) -> bytes:
+        if isinstance(event, ToolUseStart):
+            self.calls[event.index] = None
+            return b""
         key = KEYS.get(type(event.block), "")
         if key not in self.lanes:
             if isinstance(event.block, ImageBlock | OpaqueBlock):
@@ -328,7 +321,9 @@ class Encoder(GrammaticalEncoder):
         text = event.block.text if isinstance(event.block, TextBlock | ThinkingBlock | RefusalBlock) else ""
         return self.write_text(key, event.index, text)
 
-    def end(self, event: BlockComplete) -> bytes:
+    def end(self, event: Closer) -> bytes:
+        if isinstance(event, ToolUseEnd):
+            return self.end_whole(self.calls, event)
         key = KEYS.get(type(event.block), "")
         if key not in self.lanes:
             return self.end_whole(self.pictures, event) if event.index in self.pictures else b""
@@ -361,8 +356,6 @@ class Encoder(GrammaticalEncoder):
         return b"".join(lines)
 
     def complete(self, event: MessageComplete) -> bytes:
-        if event.error is not None:
-            return self.fail(event.error)
         response = event.response
         before = self.abandon()
         placed = [(("content", index), block) for index, block in enumerate(response.content)]
@@ -374,12 +367,8 @@ class Encoder(GrammaticalEncoder):
         self.ended = True
         return before + self.write(wire)
 
-    def fail(self, error: AdapterError) -> bytes:
-        if self.ended:
-            return b""
-        before = self.abandon()
-        self.ended = True
-        return before + encode_ndjson(dump(ERRORS.body(error)))
+    def write_error(self, error: AdapterError) -> bytes:
+        return encode_ndjson(dump(ERRORS.body(error)))
 
     def abandon(self) -> bytes:
         """The answer ends here: what is still open is left out, and what waited behind it is written."""

@@ -12,21 +12,17 @@ from ...codec.ledger import Ledger
 from ...codec.marks import marks
 from ...codec.paths import merge
 from ...codec.rows.kinds import REFUSED
-from ...codec.streams.stream import GrammaticalEncoder, dump
+from ...codec.streams.encoder import Closer, Delta, GrammaticalEncoder, Opener
+from ...codec.streams.stream import dump
 from ...codec.tools.arguments import write_arguments
 from ...errors import AdapterError
 from ...types.base import Json
 from ...types.blocks import AudioBlock, Block, OpaqueBlock, RefusalBlock, TextBlock, ThinkingBlock, ToolUseBlock
 from ...types.events import (
-    BlockComplete,
-    BlockStart,
-    CitationDelta,
-    Event,
     MessageComplete,
     MessageStart,
     TextDelta,
     ThinkingDelta,
-    ToolUseEnd,
     ToolUseInputDelta,
     ToolUseStart,
 )
@@ -55,7 +51,20 @@ class Encoder(GrammaticalEncoder):
         self.offsets: dict[int, int] = {}  # where in the content a block begins
         self.annotations: list[Wire] = []
 
-    def write_event(self, event: Event) -> bytes:
+    def start(self, event: MessageStart) -> bytes:
+        created = event.extras.get(NAME, {}).get("created", 0)
+        self.base = {"id": event.message_id or "", "object": "chat.completion.chunk", "created": created}
+        self.base["model"] = event.model or ""
+        return self.chunk({"role": "assistant"})
+
+    def open(self, event: Opener) -> bytes:
+        if isinstance(event, ToolUseStart):
+            return self.open_call(event)
+        self.blocks[event.index] = event.block
+        self.offsets[event.index] = self.length
+        return b""
+
+    def delta(self, event: Delta) -> bytes:
         match event:
             case TextDelta():
                 return self.chunk(self.text(event.index, event.text))
@@ -63,30 +72,8 @@ class Encoder(GrammaticalEncoder):
                 return self.chunk(self.reasoning(event.index, event.text))
             case ToolUseInputDelta():
                 return self.piece(event.index, event.partial_json)
-            case MessageStart():
-                return self.start(event)
-            case BlockStart():
-                self.blocks[event.index] = event.block
-                self.offsets[event.index] = self.length
-            case ToolUseStart():
-                return self.open_call(event)
-            case ToolUseEnd():
-                return self.end_call(event)
-            case BlockComplete():
-                return self.end_block(event)
-            case CitationDelta():
-                return b""  # cited at the end: clients do not take annotations in several pieces
-            case MessageComplete():
-                return self.complete(event)
             case _:
-                pass
-        return b""
-
-    def start(self, event: MessageStart) -> bytes:
-        created = event.extras.get(NAME, {}).get("created", 0)
-        self.base = {"id": event.message_id or "", "object": "chat.completion.chunk", "created": created}
-        self.base["model"] = event.model or ""
-        return self.chunk({"role": "assistant"})
+                return b""  # cited at the end: clients do not take annotations in several pieces
 
     def text(self, index: int, text: str) -> Wire:
         if isinstance(self.blocks[index], RefusalBlock):
@@ -131,33 +118,33 @@ class Encoder(GrammaticalEncoder):
         body = {"custom": {"input": text}} if free else {"function": {"arguments": text}}
         return self.chunk({"tool_calls": [{"index": self.calls[index], **body}]})
 
-    def end_call(self, event: ToolUseEnd) -> bytes:
-        self.ledger.where = ("content", event.index)
-        ANSWER_CALLS.write(event.block, self.ledger)
-        if event.index in self.with_arguments:
-            return b""
-        block = event.block
-        text = block.input_text if block.kind == "text" else write_arguments(block.input, block.input_text)
-        return self.piece(event.index, text) if text else b""
-
-    def end_block(self, event: BlockComplete) -> bytes:
-        block = event.block
-        self.ledger.where = ("content", event.index)
-        if isinstance(block, TextBlock):
-            self.end_text(event.index, block)
-            return b""
-        if isinstance(block, ThinkingBlock):
-            return self.end_reasoning(block)
-        elif isinstance(block, AudioBlock):
-            return self.audio(event.index, block)
-        elif isinstance(block, OpaqueBlock) and block.dialect == NAME:
-            self.order.append(event.index)
-            return self.chunk({"content": [block.raw]})
-        elif isinstance(block, RefusalBlock):
-            lose_marks(block, self.ledger)
-        else:
-            self.ledger.lose("dropped", f"streams of {NAME} have no {block.type} blocks")
+    def end(self, event: Closer) -> bytes:
+        index, block = event.index, event.block
+        self.ledger.where = ("content", index)
+        match block:
+            case ToolUseBlock():
+                return self.end_call(index, block)
+            case TextBlock():
+                self.end_text(index, block)
+            case ThinkingBlock():
+                return self.end_reasoning(block)
+            case AudioBlock():
+                return self.audio(index, block)
+            case OpaqueBlock() if block.dialect == NAME:
+                self.order.append(index)
+                return self.chunk({"content": [block.raw]})
+            case RefusalBlock():
+                lose_marks(block, self.ledger)
+            case _:
+                self.ledger.lose("dropped", f"streams of {NAME} have no {block.type} blocks")
         return b""
+
+    def end_call(self, index: int, block: ToolUseBlock) -> bytes:
+        ANSWER_CALLS.write(block, self.ledger)
+        if index in self.with_arguments:
+            return b""
+        text = block.input_text if block.kind == "text" else write_arguments(block.input, block.input_text)
+        return self.piece(index, text) if text else b""
 
     def end_text(self, index: int, block: TextBlock) -> None:
         if not block.text:
@@ -193,8 +180,6 @@ class Encoder(GrammaticalEncoder):
         return self.chunk({"audio": SPOKEN.write(block, self.ledger)}) if sounds else b""
 
     def complete(self, event: MessageComplete) -> bytes:
-        if event.error is not None:
-            return self.fail(event.error)
         self.ledger.where = ()
         self.ended = True
         response = event.response
@@ -258,11 +243,10 @@ class Encoder(GrammaticalEncoder):
         merge(usage, residue.get("usage", {}))
         return encode_sse(dump({**self.base, **residue, "choices": [], "usage": usage}))
 
-    def fail(self, error: AdapterError) -> bytes:
-        if self.ended:
-            return b""
-        self.ended = True
-        self.ledger.where = ()
+    def abandon(self) -> bytes:
         if self.annotations:
             self.ledger.lose("dropped", "the stream failed before its citations could be written", "content")
+        return b""
+
+    def write_error(self, error: AdapterError) -> bytes:
         return encode_sse(dump(ERRORS.body(error)))

@@ -1,6 +1,6 @@
 """Facts of OpenAI Chat that are no phrases: its name, what its servers accept, what compatible ones do otherwise.
 
-How sound and thoughts are spelled stands at the end.
+How sound, thoughts and content are spelled stands at the end.
 
 Quirks are a closed list, as data. Reading needs none of them: the decoder accepts the union of all spellings and marks
 which one it saw. They steer what is *written* to a server that was named, by ``dialect("openai-chat", provider=…)`` or
@@ -10,28 +10,33 @@ by ``Target``. Each field is read in exactly one place.
 from __future__ import annotations
 
 import re
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
+from ...codec.history.rules import PLACEHOLDER
 from ...codec.json import is_array, is_object
 from ...codec.ledger import Ledger
-from ...codec.rows.kinds import OMIT, REFUSED
+from ...codec.rows.kinds import OMIT, REFUSED, Each, Texts
+from ...codec.rows.table import Table
 from ...codec.tools.ids import IdRule
 from ...types.base import Json
-from ...types.blocks import Base64Source
+from ...types.blocks import Base64Source, TextBlock
 from ...types.capabilities import Target
+
+if TYPE_CHECKING:
+    from ...codec.rows.source import Source
 
 __all__ = ["OPENAI", "QUIRKS", "Quirks"]
 
 NAME = "openai-chat"
 PATH = "/v1/chat/completions"
+EMPTY = f"{NAME} accepts no empty message; a placeholder was added"
 TIERS = ("auto", "default", "flex", "scale", "priority", "fast")
-EFFORTS = ("minimal", "low", "medium", "high", "xhigh", "max")
 CACHE_TIMES = ("30m", "12h")
 AUDIO_TYPES = {"wav": "audio/wav", "mp3": "audio/mpeg"}
 AUDIO_WORDS = {"audio/wav": "wav", "audio/x-wav": "wav", "audio/mpeg": "mp3", "audio/mp3": "mp3"}
-"""Of the names that are made up for documents: data need one."""
 THINKING_KEYS = ("reasoning_content", "reasoning")
 """The fields in which servers show reasoning; the first is written where none was read."""
 DERIVED_ID = re.compile(r"call_\d+(?:_\d+)?")
@@ -75,67 +80,44 @@ class Quirks(Struct, frozen=True, kw_only=True):
 
 
 OPENAI = Quirks(free_text=True)
-_PLAIN = Quirks(max_tokens_key="max_tokens", cache_key=None, developer_role=False)
 
+
+def _compatible(thinking_key: str | None = None, **more: Any) -> Quirks:
+    """The quirks of most servers: they take the older names, and what OpenAI added later they do not."""
+    usual: dict[str, Any] = {"max_tokens_key": "max_tokens", "cache_key": None, "developer_role": False}
+    return Quirks(thinking_key=thinking_key, **usual | more)
+
+
+NEW_KEY: dict[str, Any] = {"max_tokens_key": "max_completion_tokens"}
+CONTENT, REASONING = THINKING_KEYS
+# fmt: off
 QUIRKS: dict[str, Quirks] = {
-    "openai": OPENAI,
-    "azure": OPENAI,
-    "mistral": Quirks(
-        max_tokens_key="max_tokens", seed_key="random_seed", top_k=True, cache_key=None, ids=NINE, any_word="any",
-        developer_role=False, stream_usage=False, list_content=True,
-    ),
-    "deepseek": Quirks(
-        max_tokens_key="max_tokens", cache_key=None, developer_role=False, thinking_key="reasoning_content",
-        replay_thinking=True, thinking_param="thinking", parallel=False,
-    ),
-    "groq": Quirks(cache_key=None, developer_role=False, thinking_key="reasoning"),
-    "xai": Quirks(cache_key=None, developer_role=False),
-    "together": Quirks(
-        max_tokens_key="max_tokens", top_k=True, cache_key=None, developer_role=False, thinking_key="reasoning",
-    ),
-    "fireworks": Quirks(
-        max_tokens_key="max_tokens", top_k=True, cache_key=None, developer_role=False,
-        thinking_key="reasoning_content", any_word="any",
-    ),
-    "openrouter": Quirks(
-        max_tokens_key="max_tokens", top_k=True, cache_key="cache_control", developer_role=False,
-        thinking_key="reasoning", thinking_param="reasoning",
-    ),
-    "cerebras": Quirks(cache_key=None, developer_role=False, thinking_key="reasoning"),
-    "perplexity": Quirks(
-        max_tokens_key="max_tokens", cache_key=None, developer_role=False, stream_usage=False, parallel=False,
-        strict=False,
-    ),
-    "vllm": Quirks(
-        max_tokens_key="max_tokens", top_k=True, cache_key=None, developer_role=False, thinking_key="reasoning",
-    ),
-    "llamacpp": Quirks(
-        max_tokens_key="max_tokens", top_k=True, cache_key=None, developer_role=False,
-        thinking_key="reasoning_content",
-    ),
-    "local": Quirks(
-        max_tokens_key="max_tokens", top_k=True, cache_key=None, developer_role=False,
-        thinking_key="reasoning_content",
-    ),
-    "lmstudio": Quirks(
-        max_tokens_key="max_tokens", top_k=True, cache_key=None, developer_role=False,
-        thinking_key="reasoning_content",
-    ),
-    "ollama": Quirks(max_tokens_key="max_tokens", cache_key=None, developer_role=False, thinking_key="reasoning"),
-    "cohere": Quirks(max_tokens_key="max_tokens", cache_key=None, parallel=False),
-    "google": _PLAIN,
-    "github-copilot": _PLAIN,
-    "huggingface": _PLAIN,
-    "venice": _PLAIN,
-    "zai": Quirks(
-        max_tokens_key="max_tokens", cache_key=None, developer_role=False, thinking_key="reasoning_content",
-        thinking_param="thinking",
-    ),
-    "moonshot": Quirks(
-        max_tokens_key="max_tokens", cache_key=None, developer_role=False, thinking_key="reasoning_content",
-        thinking_param="thinking",
-    ),
-}  # fmt: skip
+    "openai":         OPENAI,
+    "azure":          OPENAI,
+    "mistral":        _compatible(seed_key="random_seed", top_k=True, ids=NINE, any_word="any", stream_usage=False,
+                                  list_content=True),
+    "deepseek":       _compatible(CONTENT, replay_thinking=True, thinking_param="thinking", parallel=False),
+    "groq":           _compatible(REASONING, **NEW_KEY),
+    "xai":            _compatible(**NEW_KEY),
+    "together":       _compatible(REASONING, top_k=True),
+    "fireworks":      _compatible(CONTENT, top_k=True, any_word="any"),
+    "openrouter":     _compatible(REASONING, top_k=True, cache_key="cache_control", thinking_param="reasoning"),
+    "cerebras":       _compatible(REASONING, **NEW_KEY),
+    "perplexity":     _compatible(stream_usage=False, parallel=False, strict=False),
+    "vllm":           _compatible(REASONING, top_k=True),
+    "llamacpp":       _compatible(CONTENT, top_k=True),
+    "local":          _compatible(CONTENT, top_k=True),
+    "lmstudio":       _compatible(CONTENT, top_k=True),
+    "ollama":         _compatible(REASONING),
+    "cohere":         _compatible(developer_role=True, parallel=False),
+    "google":         _compatible(),
+    "github-copilot": _compatible(),
+    "huggingface":    _compatible(),
+    "venice":         _compatible(),
+    "zai":            _compatible(CONTENT, thinking_param="thinking"),
+    "moonshot":       _compatible(CONTENT, thinking_param="thinking"),
+}
+# fmt: on
 
 
 def quirks_of(provider: str | None, target: Target | None) -> tuple[Quirks, bool]:
@@ -187,3 +169,43 @@ def holds_one_text(wire: Json) -> bool:
     if not is_array(wire) or len(wire) != 1 or not is_object(part := wire[0]):
         return False
     return part.keys() == {"type", "text"} and part["type"] == "text" and type(part["text"]) is str
+
+
+# ------------------------------------------------------------------------------------------------- kinds of content
+
+
+class MessageContent(Texts):
+    """The content of a message that is not the assistant's. It may not be empty."""
+
+    def write(self, value: Any, ledger: Ledger, marks: Mapping[str, Json]) -> Json:
+        written = super().write(value, ledger, marks)
+        if written is OMIT:
+            ledger.lose("added", EMPTY)
+            return PLACEHOLDER
+        return written
+
+
+class MixedContent(Texts):
+    """The content of an assistant's message or of a tool's. Whether it had anything but texts is remembered."""
+
+    def list_mark(self, values: Sequence[Any]) -> str | None:
+        return super().list_mark(values) if {TextBlock}.issuperset(map(type, values)) else "parts"
+
+
+class ResultContent(MixedContent):
+    """The content of a tool's message: text, unless it had other parts when it was read."""
+
+    def __init__(self, parts: Table, texts: Table) -> None:
+        super().__init__(parts, "string")
+        self.texts = Texts(texts, "string")
+
+    def write(self, value: Any, ledger: Ledger, marks: Mapping[str, Json]) -> Json:
+        if marks.get(self.mark) == "parts":
+            return Each(self.table).write(value, ledger, marks)
+        written = self.texts.write(value, ledger, marks)
+        texts = [block.text for block in value if type(block) is TextBlock and block.text]
+        is_one = len(texts) == 1 and written == [{"type": "text", "text": texts[0]}]
+        return texts[0] if is_one and self.mark not in marks else "" if written is OMIT else written
+
+    def emit_write(self, source: Source, var: str) -> None:
+        self.texts.emit_write(source, var)

@@ -11,7 +11,7 @@ without one, every mark is honoured.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
@@ -33,12 +33,28 @@ from ...types.tools import Tool, ToolChoice, ToolDefinition
 from ...types.words import Role
 from .. import openai
 from . import rules
-from .facts import EFFORTS, NAME, PATH, Quirks, quirks_of
+from .facts import NAME, PATH, Quirks, quirks_of
 from .rows import CHOICES, FUNCTIONS, MODES, PARAMS, TOOLS
 from .turns import read_messages, write_messages, write_system
 
 SYSTEM = Role.system  # attribute access on an Enum costs 40 ns
+ONE_WORD = openai.one_word(NAME)
 THINKING_MODES = ("enabled", "disabled", "adaptive")
+
+
+class ThinkingObject(NamedTuple):
+    """An object that asks for thinking: a field of ours, its key and its words, and the key of the budget."""
+
+    field: str
+    key: str
+    words: tuple[str, ...]
+    budget: str
+
+
+THINKING_OBJECTS = {
+    "thinking": ThinkingObject("mode", "type", THINKING_MODES, "budget_tokens"),
+    "reasoning": ThinkingObject("effort", "effort", openai.EFFORTS, "max_tokens"),
+}
 KEYS = {"max_output_tokens": ("max_completion_tokens", "max_tokens"), "seed": ("seed", "random_seed")}
 """The keys of parameters that servers name differently."""
 
@@ -124,49 +140,32 @@ def is_free(name: str | None, tools: Sequence[Tool]) -> bool:
 def read_thinking(rest: Wire, fields: dict[str, Any], marks: Wire) -> None:
     found: dict[str, Any] = {}
     effort = rest.get("reasoning_effort")
-    if effort in EFFORTS:
-        found["effort"] = rest.pop("reasoning_effort")
-    elif effort == "none":
-        found["mode"] = "disabled"
+    if effort == "none" or effort in openai.EFFORTS:
+        found["mode" if effort == "none" else "effort"] = "disabled" if effort == "none" else effort
         del rest["reasoning_effort"]
-    for key, budget in (("thinking", "budget_tokens"), ("reasoning", "max_tokens")):
-        if is_object(rest.get(key)) and "thinking" not in marks:
-            read_thinking_object(rest, key, budget, found, marks)
+    for form, (field, key, words, budget) in THINKING_OBJECTS.items():
+        if not is_object(rest.get(form)) or "thinking" in marks:
+            continue
+        inner, read = dict(rest[form]), dict[str, Any]()
+        if inner.get(key) in words and field not in found:
+            read[field] = inner.pop(key)
+        if type(inner.get(budget)) is int:
+            read["budget"] = inner.pop(budget)
+        if read:
+            found |= read
+            marks["thinking"] = form
+            leave(rest, form, inner)
     if found:
         fields["thinking"] = Thinking(**found)
 
 
-def read_thinking_object(rest: Wire, key: str, budget: str, found: dict[str, Any], marks: Wire) -> None:
-    """``thinking: {type, budget_tokens}`` or ``reasoning: {effort, max_tokens}``."""
-    inner = dict(rest[key])
-    read: dict[str, Any] = {}
-    if key == "thinking" and inner.get("type") in THINKING_MODES and "mode" not in found:
-        read["mode"] = inner.pop("type")
-    if key == "reasoning" and inner.get("effort") in EFFORTS and "effort" not in found:
-        read["effort"] = inner.pop("effort")
-    if type(inner.get(budget)) is int:
-        read["budget"] = inner.pop(budget)
-    if read:
-        found |= read
-        marks["thinking"] = key
-        leave(rest, key, inner)
-
-
 def read_format(rest: Wire, fields: dict[str, Any], marks: Wire) -> None:
     """The schema, its name and its description are ours."""
-    wire = rest.get("response_format")
-    if wire == {"type": "json_object"}:
-        fields["json_output"] = True
-        del rest["response_format"]
-    if not is_object(wire) or wire.get("type") != "json_schema" or not is_object(wire.get("json_schema")):
-        return
-    inner = dict(wire["json_schema"])
-    if not is_object(inner.get("schema")):
-        return
-    if odd := openai.read_schema(inner, fields, NAME):
-        marks["response_format"] = odd
-    outer = {key: value for key, value in wire.items() if key not in ("type", "json_schema")}
-    leave(rest, "response_format", {**outer, **({"json_schema": inner} if inner else {})})
+    left, found = openai.read_format(rest.get("response_format"), fields, NAME, "json_schema")
+    if left is not None:
+        leave(rest, "response_format", left)
+    if found:
+        marks["response_format"] = found
 
 
 def read_stream_options(rest: Wire, fields: dict[str, Any], marks: Wire) -> None:
@@ -297,27 +296,22 @@ def write_mode(choice: ToolChoice, tools: Sequence[Tool], quirks: Quirks, ledger
 
 def write_thinking(thinking: Thinking, body: Wire, form: str, ledger: Ledger) -> None:
     """``form`` is how thinking is asked for: ``reasoning_effort``, or an object ``thinking`` or ``reasoning``."""
-    ledger.where, effort = ("thinking",), thinking.effort
+    ledger.where, budget = ("thinking",), thinking.budget
     inner: Wire = {}
     if form == "thinking" and thinking.mode in THINKING_MODES:
         inner["type"] = thinking.mode
-    elif thinking.mode == "disabled":
-        if effort is not None:
-            ledger.lose_form("dropped", "thinking is disabled, so no effort was sent", "effort")
-        effort = "none"
-    elif thinking.mode is not None:
-        ledger.lose("dropped", f"{NAME} has no thinking mode {thinking.mode}", "mode")
-    elif effort == "none":
-        ledger.lose_form("approximated", f"effort none is sent as thinking disabled in {NAME}", "effort")
-        ledger.lose_form("added", f"effort none is sent as thinking disabled in {NAME}", "mode")
-    if thinking.budget is not None and form == "reasoning_effort":
+        thinking = replace(thinking, mode=None)
+    if not ONE_WORD.holds(thinking):
+        thinking = ONE_WORD.fit(thinking, ledger)
+    effort = "none" if thinking.mode is not None else thinking.effort
+    if budget is not None and form in THINKING_OBJECTS:
+        inner[THINKING_OBJECTS[form].budget] = budget
+    elif budget is not None:
         ledger.lose("dropped", f"{NAME} has no token budget for reasoning", "budget")
-    elif thinking.budget is not None:
-        inner["budget_tokens" if form == "thinking" else "max_tokens"] = thinking.budget
-    if effort is not None and effort not in (*EFFORTS, "none"):
-        ledger.lose("dropped", f"{NAME} has the efforts none, {', '.join(EFFORTS)} only", "effort")
+    if effort is not None and form == "reasoning":
+        inner["effort"] = effort
     elif effort is not None:
-        (inner if form == "reasoning" else body)["effort" if form == "reasoning" else "reasoning_effort"] = effort
+        body["reasoning_effort"] = effort
     if thinking.display is not None:
         ledger.lose("dropped", f"{NAME} has no setting to show or hide thinking", "display")
     if inner:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ...codec.json import Wire, is_array, is_object
+from ...codec.json import Wire, is_object
 from ...codec.ledger import Ledger
 from ...codec.parameters import unsaid
 from ...codec.rows.fitted_kinds import FilledText, OneOf, StringOrStrings
@@ -48,6 +48,9 @@ from .facts import (
     CACHE_TIMES,
     NAME,
     THINKING_KEYS,
+    MessageContent,
+    MixedContent,
+    ResultContent,
     read_format,
     read_sound,
     read_thought,
@@ -55,7 +58,6 @@ from .facts import (
     write_sound,
     write_thought,
 )
-from .kinds import MessageContent, MixedContent, ResultContent
 
 # --------------------------------------------------------------------------------------------------------------- parts
 
@@ -244,12 +246,11 @@ MESSAGES = Table(NAME, "role",
 
 def read_allowed(wire: Json) -> Any:
     """The names of allowed functions; a list with anything else is not ours."""
-    names = [tool["function"]["name"] for tool in wire if is_named(tool)] if is_array(wire) else []
-    return tuple(names) if wire == write_allowed(names, Ledger()) and wire else REFUSED
-
-
-def is_named(tool: Json) -> bool:
-    return is_object(tool) and is_object(inner := tool.get("function")) and type(inner.get("name")) is str
+    try:
+        names = tuple([tool["function"]["name"] for tool in wire])
+    except (KeyError, TypeError):
+        return REFUSED
+    return names if names and wire == write_allowed(names, Ledger()) and {str} == set(map(type, names)) else REFUSED
 
 
 def write_allowed(names: Sequence[str], ledger: Ledger) -> Json:

@@ -16,7 +16,21 @@ from ...codec.history.rules import PLACEHOLDER, call_ids
 from ...codec.json import Wire
 from ...codec.ledger import Ledger
 from ...codec.marks import marks, with_marks
-from ...codec.rules import Condition, as_json_tool, by_id_rule, drop, is_json_call, lacking, present, rule, when
+from ...codec.rules import (
+    Condition,
+    among,
+    as_json_tool,
+    by_id_rule,
+    drop,
+    having,
+    is_json_call,
+    lacking,
+    leave_out,
+    never,
+    present,
+    rule,
+    when,
+)
 from ...codec.schema.plans import is_strict_form, write_strict_schema
 from ...codec.streams.stream import dump
 from ...codec.tools.ids import IdMap
@@ -36,16 +50,14 @@ from ...types.blocks import (
     UrlSource,
 )
 from ...types.messages import Message
-from ...types.request import Request
 from ...types.tools import Tool, ToolDefinition
 from ..openai import named_documents
-from .facts import CACHE_TIMES, NAME, OPENAI, TIERS, Quirks
+from .facts import CACHE_TIMES, EMPTY, NAME, OPENAI, TIERS, Quirks
 
 NO_CITATIONS = f"{NAME} takes no citations in a request"
 OTHER_TIMES = f"{NAME} caches for {' or '.join(CACHE_TIMES)} only"
 OTHER_IDS = "this server takes other ids; one was derived"
 ERROR = f"{NAME} has no error flag; the text begins with 'Error: '"
-EMPTY = f"{NAME} accepts no empty message; a placeholder was added"
 
 
 def as_it_is(value: Any, ledger: Ledger) -> Any:
@@ -53,39 +65,11 @@ def as_it_is(value: Any, ledger: Ledger) -> Any:
     return value
 
 
-def _never(value: Any) -> bool:
-    return False
-
-
-def never(field: str) -> Condition:
-    """Nothing is accepted."""
-    return Condition(field, _never, "False")
-
-
 # ------------------------------------------------------------------------------------------------------------- parts
 
-
-def is_stored(block: Any) -> bool:
-    """Whether a block's source is a file that a provider stores."""
-    return type(block.source) is FileSource
-
-
-def is_data(block: Any) -> bool:
-    """Whether a block's source is part of the message."""
-    return type(block.source) is Base64Source or type(block.source) is TextSource
-
-
-def is_elsewhere(block: Any) -> bool:
-    """Whether a block's source is a URL."""
-    return not is_stored(block) and not is_data(block)
-
-
-def _is_not_stored(block: Any) -> bool:
-    return not is_stored(block)
-
-
-def _is_base64(block: Any) -> bool:
-    return type(block.source) is Base64Source
+is_stored = having("source", FileSource).holds
+is_data = having("source", Base64Source, TextSource).holds
+is_elsewhere = having("source", UrlSource).holds
 
 
 def is_stored_here(block: Any) -> bool:
@@ -95,11 +79,6 @@ def is_stored_here(block: Any) -> bool:
 
 def _is_stored_or_issued(block: AudioBlock) -> bool:
     return is_stored_here(block) if is_stored(block) else "id" in block.extras.get(NAME, ())
-
-
-def _without_cache(value: Any, ledger: Ledger) -> Any:
-    ledger.lose("dropped", f"{NAME} takes cache marks on content parts only", "cache")
-    return replace(value, cache=None)
 
 
 def _is_whole(citation: Citation) -> bool:
@@ -114,11 +93,12 @@ NO_URLS = drop(f"{NAME} takes documents as data or by file id, not by URL")
 NO_VIDEO = drop(f"{NAME} has no video blocks")
 NO_THOUGHT_PARTS = drop(f"{NAME} has no reasoning in its content", "state")
 URLS_ONLY = drop(f"{NAME} has citations of URLs only")
+WITHOUT_CACHE = leave_out("cache", f"{NAME} takes cache marks on content parts only")
 
 # fmt: off
 #                  what is accepted                                           what is written otherwise
-BY_URL       = rule(when("source", _is_not_stored),                           NO_FILE_IDS)
-SOUND        = rule(when("source", _is_base64),                               AUDIO_AS_DATA)
+BY_URL       = rule(having("source", Base64Source, UrlSource, TextSource),    NO_FILE_IDS)
+SOUND        = rule(having("source", Base64Source),                           AUDIO_AS_DATA)
 STORED_HERE  = rule(when("source", is_stored_here),                           STORED_ELSEWHERE)
 HAS_FILENAME, HAS_OWN_TITLE = named_documents(NAME)
 BY_LINK      = rule(never("source"),                                          NO_URLS)
@@ -128,17 +108,12 @@ ISSUED       = rule(when("source", _is_stored_or_issued),                     SO
 HAS_URL      = rule(present("url"),                                           URLS_ONLY)
 HAS_PLACE    = rule(when("start", _is_whole),                                 as_it_is)
 NO_CITATION  = rule(never("kind"),                                            URLS_ONLY)
-UNCACHED     = rule(lacking("cache"),                                         _without_cache)
+UNCACHED     = rule(lacking("cache"),                                         WITHOUT_CACHE)
 CALL_ID      = by_id_rule("id", OPENAI.ids, OTHER_IDS)
 RESULT_ID    = by_id_rule("tool_use_id", OPENAI.ids, OTHER_IDS)
 # fmt: on
 
 # ------------------------------------------------------------------------------------------------------------ messages
-
-
-def _without_name(block: ToolResultBlock, ledger: Ledger) -> ToolResultBlock:
-    ledger.lose_form("dropped", f"a tool message of {NAME} has no name", "name")
-    return replace(block, name=None)
 
 
 def _without_flag(block: ToolResultBlock, ledger: Ledger) -> ToolResultBlock:
@@ -164,26 +139,21 @@ def _with_placeholder(value: Any, ledger: Ledger) -> Any:
     return replace(value, content=(TextBlock(PLACEHOLDER),))
 
 
-def _has_content(message: Any) -> bool:
-    return bool(message.content)
-
-
-def _is_uncited(turn: Any) -> bool:
-    return not turn.citations
-
-
 def _says_something(turn: Any) -> bool:
     return bool(turn.content or turn.tool_calls or turn.refusal or turn.audio or turn.function_call)
 
 
 SOMETHING = "{0}.content or {0}.tool_calls or {0}.refusal or {0}.audio or {0}.function_call"
+HAS_CONTENT = Condition("content", lambda message: bool(message.content), "{0}.content")
+IS_UNCITED = Condition("citations", lambda turn: not turn.citations, "not {0}.citations")
+WITHOUT_NAME = leave_out("name", f"a tool message of {NAME} has no name", "form")
 # fmt: off
-NAMELESS     = rule(lacking("name"),                                          _without_name)
+NAMELESS     = rule(lacking("name"),                                          WITHOUT_NAME)
 NO_FLAG      = rule(lacking("is_error"),                                      _without_flag)
-FILLED       = rule(Condition("content", _has_content, "{0}.content"),        _with_placeholder)
+FILLED       = rule(HAS_CONTENT,                                              _with_placeholder)
 SAID         = rule(Condition("content", _says_something, SOMETHING),         _with_placeholder, history=True)
 NO_THINKING  = rule(lacking("thinking"),                                      as_it_is, history=True)
-UNCITED      = rule(Condition("citations", _is_uncited, "not {0}.citations"), as_it_is, history=True)
+UNCITED      = rule(IS_UNCITED,                                               as_it_is, history=True)
 # fmt: on
 
 # ---------------------------------------------------------------------------------------------------------- parameters
@@ -193,32 +163,18 @@ def _is_strict_enough(tool: ToolDefinition) -> bool:
     return not tool.strict or is_strict_form(tool.input_schema, NAME)
 
 
-ENOUGH = ("not {0}.strict or {holds}({0})", {"holds": _is_strict_enough})
-
-
 def _as_strict(tool: ToolDefinition, ledger: Ledger) -> ToolDefinition:
     schema, able = write_strict_schema(tool.input_schema, NAME, ledger, "input_schema")
     return replace(tool, input_schema=schema, strict=True if able else None)
 
 
-def _is_tier(request: Request) -> bool:
-    return request.service_tier is None or request.service_tier in TIERS
-
-
-def _without_tier(request: Request, ledger: Ledger) -> Request:
-    ledger.lose("dropped", f"{NAME} has no service tier {request.service_tier}", "service_tier")
-    return replace(request, service_tier=None)
-
-
-def _without_top_k(request: Request, ledger: Ledger) -> Request:
-    ledger.lose("dropped", f"{NAME} has `top_k` on some servers only", "top_k")
-    return replace(request, top_k=None)
-
-
+IS_STRICT = Condition("input_schema", _is_strict_enough, "not {0}.strict or {holds}({0})", {"holds": _is_strict_enough})
+WITHOUT_TIER = leave_out("service_tier", f"{NAME} has no service tier {{0.service_tier}}")
+WITHOUT_TOP_K = leave_out("top_k", f"{NAME} has `top_k` on some servers only")
 # fmt: off
-STRICT       = rule(Condition("input_schema", _is_strict_enough, *ENOUGH),      _as_strict)
-TIER         = rule(when("service_tier", _is_tier),                           _without_tier)
-NO_TOP_K     = rule(lacking("top_k"),                                         _without_top_k)
+STRICT       = rule(IS_STRICT,                                                _as_strict)
+TIER         = rule(among("service_tier", (None, *TIERS)),                    WITHOUT_TIER)
+NO_TOP_K     = rule(lacking("top_k"),                                         WITHOUT_TOP_K)
 # fmt: on
 
 # ------------------------------------------------------------------------------------------------------ for one server
@@ -291,7 +247,7 @@ def fit_block(block: Block, quirks: Quirks, ids: IdMap | None, ledger: Ledger) -
     if block.cache is None or quirks.cache_key == OPENAI.cache_key or "cache" in mark.get("spelling", ()):
         return block
     if quirks.cache_key is None:
-        fitted: Block = _without_cache(block, ledger)
+        fitted: Block = WITHOUT_CACHE(block, ledger)
         return fitted
     keys: Wire = {quirks.cache_key: []}
     cached: Block = replace(block, cache=with_marks(NAME, block.cache, tag="ephemeral"))

@@ -16,22 +16,19 @@ from ...codec.framing import encode_sse
 from ...codec.history.incomplete import declare_last_call
 from ...codec.json import Wire, is_object
 from ...codec.marks import marks
-from ...codec.streams.stream import GrammaticalEncoder, dump
+from ...codec.streams.encoder import Closer, Delta, GrammaticalEncoder, Opener
+from ...codec.streams.stream import dump
 from ...codec.tools.arguments import says
 from ...errors import AdapterError
 from ...types.base import Json
 from ...types.blocks import Block, RefusalBlock, TextBlock, ThinkingBlock, ToolUseBlock
 from ...types.events import (
-    BlockComplete,
-    BlockStart,
     Event,
     MessageComplete,
     MessageStart,
     TextDelta,
     ThinkingDelta,
-    ToolUseEnd,
     ToolUseInputDelta,
-    ToolUseStart,
     Unknown,
 )
 from ...types.request import Request
@@ -78,7 +75,7 @@ class Encoder(GrammaticalEncoder):
         tools = request.tools if request is not None else ()
         self.free = {tool.name for tool in tools if isinstance(tool, ToolDefinition) and tool.kind == "text"}
         self.number = 0
-        self.start: MessageStart | None = None
+        self.started: MessageStart | None = None
         self.ready: dict[int, Draft] = {}  # finished, but for blocks that may still join
         self.latest: Draft | None = None
         self.last: int | None = None  # the latest block that has an item
@@ -88,22 +85,21 @@ class Encoder(GrammaticalEncoder):
 
     def write_event(self, event: Event) -> bytes:
         match event:
-            case TextDelta() | ThinkingDelta():
-                return self.piece(event.index, event.text)
-            case ToolUseInputDelta():
-                return self.piece(event.index, event.partial_json)
-            case BlockStart() | ToolUseStart():
-                return self.open(event.index, event.block)
-            case BlockComplete() | ToolUseEnd():
-                return self.end(event.index, event.block)
-            case MessageStart():
-                return self.begin(event)
             case MessageComplete():
                 return self.complete(event)
             case Unknown():
                 return self.progress(event)
             case _:
-                return b""  # citations are written when their text is whole, usage with the last event
+                return super().write_event(event)
+
+    def delta(self, event: Delta) -> bytes:
+        match event:
+            case TextDelta() | ThinkingDelta():
+                return self.piece(event.index, event.text)
+            case ToolUseInputDelta():
+                return self.piece(event.index, event.partial_json)
+            case _:
+                return b""  # citations are written when their text is whole
 
     def event(self, kind: str, wire: Wire) -> bytes:
         """One event, numbered."""
@@ -113,14 +109,14 @@ class Encoder(GrammaticalEncoder):
 
     # ----------------------------------------------------------------------------------------------------- lifecycle
 
-    def begin(self, event: MessageStart) -> bytes:
+    def start(self, event: MessageStart) -> bytes:
         wire = self.empty(event)
         out = self.event("response.created", {"response": wire})
         return out + self.event("response.in_progress", {"response": wire})
 
     def empty(self, event: MessageStart) -> Wire:
         """The answer as it begins."""
-        self.start = event
+        self.started = event
         created = event.extras.get(NAME, {}).get("created_at", 0)
         empty = Response(id=event.message_id, model=event.model, extras={NAME: {"created_at": created}})
         return {**write_envelope(empty, self.request, Scribe()), "status": "in_progress", "output": []}
@@ -146,7 +142,7 @@ class Encoder(GrammaticalEncoder):
         if self.ended:
             return b""
         self.ended = True
-        out, start = self.settle(), self.start
+        out, start = self.settle(), self.started
         if start is None:  # readers refuse a stream that begins with anything else
             start = MessageStart(model=self.request.model if self.request is not None else None)
             out = self.event("response.created", {"response": self.empty(start)})
@@ -163,7 +159,7 @@ class Encoder(GrammaticalEncoder):
 
     def keep_id(self, wire: Wire) -> None:
         """Readers refuse an answer whose id changes on the way."""
-        begun = (self.start.message_id if self.start is not None else None) or ""
+        begun = (self.started.message_id if self.started is not None else None) or ""
         given, wire["id"] = wire.get("id", begun), begun
         if given != begun:
             self.ledger.lose_form("approximated", f"{NAME} keeps the id that the stream began with", "id")
@@ -179,7 +175,8 @@ class Encoder(GrammaticalEncoder):
 
     # --------------------------------------------------------------------------------------------------------- items
 
-    def open(self, index: int, block: Block) -> bytes:
+    def open(self, event: Opener) -> bytes:
+        index, block = event.index, event.block
         latest, out = self.latest, b""
         if latest is None or "joined" not in marks(NAME, block) or not goes_with(block, latest.first):
             out = self.settle()
@@ -247,7 +244,8 @@ class Encoder(GrammaticalEncoder):
             return b""  # the text is inside JSON: it is written when it is whole
         return self.event(f"response.{CALL_EVENTS[draft.wire['type']]}.delta", {**draft.head, "delta": text})
 
-    def end(self, index: int, block: Block) -> bytes:
+    def end(self, event: Closer) -> bytes:
+        index, block = event.index, event.block
         draft = self.owner[index]
         self.whole[index] = block
         self.ledger.where = ("content", index)

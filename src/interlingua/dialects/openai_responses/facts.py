@@ -20,7 +20,6 @@ TOOL_NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 MOST_METADATA, LONGEST_KEY, LONGEST_VALUE = 16, 64, 512
 TTLS = ("30m", "12h")
 TIERS = ("auto", "default", "flex", "scale", "priority", "fast", "ultrafast")
-EFFORTS = ("minimal", "low", "medium", "high", "xhigh", "max")
 SHOWN = "summarized"
 """Our word for reasoning that is shown; the protocol shows summaries."""
 DETAIL = "auto"

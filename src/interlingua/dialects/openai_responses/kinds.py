@@ -14,7 +14,8 @@ from ...codec.rows.together import Group
 from ...codec.streams.stream import dump
 from ...types.base import Json
 from ...types.blocks import Base64Source, FileSource, JsonBlock, UrlSource
-from .facts import EFFORTS, NAME
+from ..openai import EFFORTS
+from .facts import NAME
 
 __all__ = ["JSON_TEXT", "Effort", "Media", "Output", "Picture"]
 

@@ -101,17 +101,11 @@ def read_logprobs(rest: Wire, fields: dict[str, Any]) -> None:
 
 def read_format(rest: Wire, fields: dict[str, Any], mark: Wire) -> None:
     """The schema, its name and its description are ours."""
-    wire = rest["text"].get("format")
-    if wire == {"type": "json_object"}:
-        fields["json_output"] = True
-        leave(rest, "text", {key: value for key, value in rest["text"].items() if key != "format"})
-    if not is_object(wire) or wire.get("type") != "json_schema" or not is_object(wire.get("schema")):
-        return
-    inner = {key: value for key, value in wire.items() if key != "type"}
-    mark |= openai.read_schema(inner, fields, NAME)
-    outer = {key: value for key, value in rest.pop("text").items() if key != "format"}
-    if left := {**outer, **({"format": inner} if inner else {})}:
-        rest["text"] = left
+    left, found = openai.read_format(rest["text"].get("format"), fields, NAME)
+    if left is not None:
+        mark |= found
+        outer = {key: value for key, value in rest["text"].items() if key != "format"}
+        leave(rest, "text", {**outer, **({"format": left} if left else {})})
 
 
 # ------------------------------------------------------------------------------------------------------------- writing
@@ -213,19 +207,11 @@ def write_logprobs(logprobs: bool, body: Wire, ledger: Ledger) -> None:
 
 
 def write_output(request: Request, body: Wire, mark: Wire, ledger: Ledger) -> None:
-    name = write_schema_name(request, ledger)
-    if request.output_schema is not None:
-        body.setdefault("text", {})["format"] = write_format(request.output_schema, mark, ledger) | name
+    name, schema = write_schema_name(request, ledger), request.output_schema
+    if schema is not None:
+        strict = dict(zip(("strict",), mark.get("strict", ()), strict=False))
+        if "strict" not in mark:
+            schema, strict["strict"] = write_strict_schema(schema, NAME, ledger, "output_schema")
+        body.setdefault("text", {})["format"] = {"type": "json_schema", "schema": schema, **strict, **name}
     if wants_json(request, ledger):
         body.setdefault("text", {})["format"] = {"type": "json_object"}
-
-
-def write_format(schema: dict[str, Json], mark: Wire, ledger: Ledger) -> Wire:
-    wire: Wire = {"type": "json_schema", "schema": schema}
-    if "strict" in mark:
-        return {**wire, "strict": mark["strict"][0]} if mark["strict"] else wire
-    changes = Ledger()
-    written, able = write_strict_schema(schema, NAME, changes, "output_schema")
-    if able:  # what cannot be strict is written as it is
-        ledger.losses += changes.losses
-    return {**wire, "schema": written, "strict": able}

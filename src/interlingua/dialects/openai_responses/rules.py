@@ -24,10 +24,9 @@ from ...types.blocks import (
     ToolResultBlock,
     ToolUseBlock,
 )
-from ...types.request import Thinking
 from ...types.tools import ToolDefinition
-from ..openai import named_documents
-from .facts import DETAIL, EFFORTS, NAME, TOOL_NAME, TTLS
+from ..openai import named_documents, one_word
+from .facts import DETAIL, NAME, TOOL_NAME, TTLS
 
 if TYPE_CHECKING:
     from .tools import Scribe
@@ -36,7 +35,6 @@ NO_FLAG = f"{NAME} has no error flag"
 ERROR_TEXT = f"{NO_FLAG}; the text begins with 'Error: '"
 CACHE_TIME = f"{NAME} caches for {' or '.join(TTLS)} only"
 CACHE_ON_PARTS = f"{NAME} has cache marks on the parts of a result only"
-EFFORT_NONE = f"effort none is sent as thinking disabled in {NAME}"
 
 # ------------------------------------------------------------------------------------------------------ parts and calls
 
@@ -180,31 +178,7 @@ def write_object(schema: Wire) -> Wire:
     return schema
 
 
-def _has_one_word(thinking: Thinking) -> bool:
-    if thinking.mode is not None:
-        return thinking.mode == "disabled" and thinking.effort is None
-    return thinking.effort is None or thinking.effort in EFFORTS
-
-
-def _in_one_word(thinking: Thinking, ledger: Ledger) -> Thinking:
-    """The protocol has one word for both: an effort, which is none where thinking is disabled."""
-    mode, effort = thinking.mode, thinking.effort
-    if mode == "disabled":
-        ledger.lose_form("dropped", "thinking is disabled, so no effort was sent", "effort")
-        return replace(thinking, effort=None)
-    if mode is not None:
-        ledger.lose("dropped", f"{NAME} has no thinking mode {mode}", "mode")
-    if effort == "none":
-        ledger.lose_form("approximated", EFFORT_NONE, "effort")
-        ledger.lose_form("added", EFFORT_NONE, "mode")
-        return replace(thinking, mode="disabled", effort=None)
-    if effort is not None and effort not in EFFORTS:
-        ledger.lose("dropped", f"{NAME} has the efforts none, {', '.join(EFFORTS)} only", "effort")
-        effort = None
-    return replace(thinking, mode=None, effort=effort)
-
-
 # fmt: off
 SENDABLE      = Rule("input_schema", _is_sendable, _as_sendable, IS_SENDABLE, names={"holds": _is_sendable})
-ONE_WORD      = rule(when("effort", _has_one_word),            _in_one_word)
+ONE_WORD      = one_word(NAME)
 # fmt: on
