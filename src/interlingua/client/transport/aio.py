@@ -16,7 +16,15 @@ from yarl import URL
 
 from ...errors import AdapterError, NetworkError, RequestTimeoutError
 from ..http import HttpRequest, Timeouts
-from .base import DRAIN_SECONDS, SLOWEST, certificate_asked, certificate_error, is_asked_for_certificate, no_url
+from .base import (
+    DRAIN_SECONDS,
+    SLOWEST,
+    AsyncReply,
+    certificate_asked,
+    certificate_error,
+    is_asked_for_certificate,
+    no_url,
+)
 from .compression import ACCEPTED, Decompressor, decompressor_for
 from .head import BUFFER, IS_TESTED, LONGEST, Head, write_head
 from .http1 import Http1Answer, IdleConnections, send_http1
@@ -62,19 +70,12 @@ def failure(error: BaseException, host: str) -> AdapterError:
     return NetworkError(f"{host}: {type(error).__name__}")
 
 
-Replied = aiohttp.ClientResponse | Http1Answer
+class _Reply:
+    """An answer, one chunk after another. Not an async generator: asyncio closes one that is not read to its end in a
+    task of its own."""
 
-
-class _AioReply:
-    def __init__(self, response: Replied, timed: TimedRequest, url: str) -> None:
-        self._response, self._content, self._timed, self._url = response, response.content, timed, url
-        self.status = response.status
-        self.headers = _headers(response)
-        transport = transport_of(response.connection)
-        self._early = None if transport is None or not transport.get_write_buffer_size() else transport
-        timed.begin(self._cut)
-        if timed.patience is not None:
-            _stop_read_timer(response)
+    def __init__(self, status: int, headers: dict[str, str], timed: TimedRequest, url: str) -> None:
+        self.status, self.headers, self._timed, self._url = status, headers, timed, url
 
     def chunks(self) -> AsyncIterator[bytes]:
         return self
@@ -83,7 +84,65 @@ class _AioReply:
         return self
 
     async def __anext__(self) -> bytes:
-        """Not an async generator: asyncio closes one that is not read to its end in a task of its own."""
+        raise NotImplementedError
+
+    def _failed(self, error: BaseException) -> AdapterError:
+        if self._timed.late:
+            error = TimeoutError() if self._timed.patience is None else aiohttp.SocketTimeoutError()
+        return failure(error, _host(self._url))
+
+
+class _Http1Reply(_Reply):
+    """On a connection of our own."""
+
+    def __init__(self, answer: Http1Answer, timed: TimedRequest, url: str) -> None:
+        super().__init__(answer.status, answer.headers, timed, url)
+        self._answer = answer
+        if answer.is_complete:
+            timed.end()
+        else:
+            timed.begin(answer.close)
+
+    async def __anext__(self) -> bytes:
+        answer, timed, chunk = self._answer, self._timed, b""
+        end: AdapterError | type[StopAsyncIteration] = StopAsyncIteration
+        try:
+            if (more := answer.next()) is not None:
+                if timed.patience is not None:
+                    timed.wait()
+                await more
+            chunk = answer.take()
+        except CAUGHT as error:
+            end = self._failed(error)
+        finally:
+            timed.since = None
+        if chunk:
+            return chunk
+        timed.end()
+        raise end  # not in the except block: the library's error, which may contain headers, would be its context
+
+    async def drain(self) -> None:
+        if not self._answer.is_complete:
+            await _read_on(self)
+
+    def close(self) -> None:
+        self._timed.end()
+        self._answer.close()
+
+
+class _AioReply(_Reply):
+    """Of aiohttp's session."""
+
+    def __init__(self, response: aiohttp.ClientResponse, timed: TimedRequest, url: str) -> None:
+        super().__init__(response.status, _headers(response), timed, url)
+        self._response, self._content = response, response.content
+        transport = transport_of(response.connection)
+        self._early = None if transport is None or not transport.get_write_buffer_size() else transport
+        timed.begin(self._cut)
+        if timed.patience is not None:
+            _stop_read_timer(response)
+
+    async def __anext__(self) -> bytes:
         timed, chunk = self._timed, b""
         end: AdapterError | type[StopAsyncIteration] = StopAsyncIteration
         if timed.patience is not None:
@@ -91,28 +150,20 @@ class _AioReply:
         try:
             chunk = await self._content.readany()
         except CAUGHT as error:
-            end = failure(self._late() if timed.late else error, _host(self._url))
+            end = self._failed(error)
         finally:
             timed.since = None
         if chunk:
             return chunk
-        if timed.known:
-            timed.end()
-        raise end  # not in the except block: the library's error, which may contain headers, would be its context
-
-    def _late(self) -> TimeoutError:
-        return TimeoutError() if self._timed.patience is None else aiohttp.SocketTimeoutError()
+        timed.end()
+        raise end  # see above
 
     async def drain(self) -> None:
         if not self._content.at_eof():
-            with suppress(*CAUGHT):
-                async with asyncio.timeout(DRAIN_SECONDS):
-                    while await self._content.readany():
-                        pass
+            await _read_on(self)
 
     def close(self) -> None:
-        if self._timed.known:
-            self._timed.end()
+        self._timed.end()
         self._cut()
 
     def _cut(self) -> None:
@@ -123,24 +174,32 @@ class _AioReply:
         self._response.close()
 
 
-def _stop_read_timer(response: Replied) -> None:
+async def _read_on(reply: _Reply) -> None:
+    """Read the rest of an answer, if it comes soon."""
+    with suppress(AdapterError, TimeoutError):
+        async with asyncio.timeout(DRAIN_SECONDS):
+            async for _ in reply:
+                pass
+
+
+def _stop_read_timer(response: aiohttp.ClientResponse) -> None:
     """After the headers our shared timer checks for silence. The library would set a timer for every chunk."""
     if response.connection is not None and response.connection.protocol is not None:
         response.connection.protocol.read_timeout = None
 
 
-class _CompressedReply(_AioReply):
+class _UnpackedReply(_Reply):
     """An answer that is decompressed as it comes, in pieces."""
 
-    def __init__(self, response: Replied, timed: TimedRequest, url: str, decompressor: Decompressor) -> None:
-        super().__init__(response, timed, url)
-        self._decompressor = decompressor
+    def __init__(self, packed: _Http1Reply | _AioReply, decompressor: Decompressor, url: str) -> None:
+        self.status, self.headers, self.drain, self.close = packed.status, packed.headers, packed.drain, packed.close
+        self._packed, self._decompressor, self._url = packed, decompressor, url
         self._pieces: Iterator[bytes] = iter(())
 
     async def __anext__(self) -> bytes:
         try:
             while (piece := next(self._pieces, None)) is None:
-                self._pieces = self._decompressor.pieces(await super().__anext__())
+                self._pieces = self._decompressor.pieces(await self._packed.__anext__())
         except StopAsyncIteration:
             if not self._decompressor.is_cut:
                 raise
@@ -179,34 +238,31 @@ class AioTransport:
         self._heads: dict[str, tuple[dict[str, str], Head]] = {}
         self._loop: asyncio.AbstractEventLoop | None = None
 
-    async def send(self, request: HttpRequest) -> _AioReply:
+    async def send(self, request: HttpRequest) -> AsyncReply:
         session, timer = self._session, self._shared_timer
         if session is None or timer is None or self._loop is not asyncio.get_running_loop():
             session, timer = await self._open()
-        timeouts = request.timeouts
+        timeouts, idle = request.timeouts, self._idle_connections
         limit = self._limits.get(timeouts) or self._limit(timeouts)
         timed = TimedRequest(timer, timeouts.total, limit.sock_read)
-        if limit.sock_read is not None:
-            timed.head_within((timeouts.connect or 0) + limit.sock_read + len(request.body) / SLOWEST)
         try:
-            with timed:
-                response = await self._request(session, request, limit, timed)
+            if idle is not None and (head := self._head(request)) is not None:
+                answer = await send_http1(idle, head, request.body, limit, timed)
+                return _unpacked(_Http1Reply(answer, timed, request.url), request.url)
+            with timed.opening(timeouts.connect, len(request.body) / SLOWEST):
+                response = await self._request(session, request, limit)
+            return _unpacked(_AioReply(response, timed, request.url), request.url)
         except aiohttp.InvalidURL:
             raise no_url() from None
         except CAUGHT as error:
             failed = failure(error, _host(request.url))
-        else:
-            return _reply(response, timed, request.url)
         raise failed  # not in the except block: the library's error, which may contain headers, would be its context
 
     def _request(
-        self, session: aiohttp.ClientSession, request: HttpRequest, limit: aiohttp.ClientTimeout, timed: TimedRequest
-    ) -> Awaitable[Replied]:
+        self, session: aiohttp.ClientSession, request: HttpRequest, limit: aiohttp.ClientTimeout
+    ) -> Awaitable[aiohttp.ClientResponse]:
         proxy = self._proxies.find(request.url)
-        is_long, idle, connector = len(request.body) > LONGEST, self._idle_connections, session.connector
-        if idle is not None and connector is not None and proxy is None and not is_long and request.method == "POST":
-            patience = None if limit.sock_read is None else limit.sock_read + len(request.body) / SLOWEST
-            return send_http1(idle, connector, self._head(request), request.body, limit, timed, patience)
+        is_long = len(request.body) > LONGEST
         return session.request(
             request.method,
             self._url(request.url),
@@ -221,25 +277,30 @@ class AioTransport:
         """A new session. Connections of another event loop, most likely a closed one, cannot be used in this one."""
         old, self._loop = self._session, asyncio.get_running_loop()
         self._heads.clear()
+        pool = Pool(ssl=self._tls, **self._pool)
         session = self._session = aiohttp.ClientSession(
-            connector=Pool(ssl=self._tls, **self._pool),
+            connector=pool,
             headers={"Accept-Encoding": ACCEPTED},
             auto_decompress=False,
             cookie_jar=aiohttp.DummyCookieJar(),
             read_bufsize=BUFFER,
         )
         timer = self._shared_timer = SharedTimer()
-        self._idle_connections = IdleConnections(self._keep_alive_seconds) if self._owns_connections else None
+        self._idle_connections = IdleConnections(pool, self._keep_alive_seconds) if self._owns_connections else None
         if old is not None:
             with suppress(RuntimeError):  # that loop is closed, and its sockets too
                 await old.close()
         return session, timer
 
-    def _head(self, request: HttpRequest) -> Head:
-        """Cached by URL, because most calls repeat an earlier one."""
+    def _head(self, request: HttpRequest) -> Head | None:
+        """The head of a request that needs no session. Cached by URL, because most calls repeat an earlier one."""
+        if len(request.body) > LONGEST or request.method != "POST":
+            return None
         known = self._heads.get(request.url)
         if known is not None and known[0] == request.headers:
             return known[1]
+        if self._proxies.find(request.url) is not None:
+            return None
         head = write_head(request, self._url(request.url))
         if known is not None or len(self._heads) < MOST_REMEMBERED:
             self._heads[request.url] = dict(request.headers), head
@@ -285,28 +346,20 @@ async def _pieces(body: bytes) -> AsyncIterator[bytes]:
         await asyncio.sleep(0)  # and reads from them
 
 
-def _headers(response: Replied) -> dict[str, str]:
+def _headers(response: aiohttp.ClientResponse) -> dict[str, str]:
     """With names in lower case. Of those that occur several times, such as cookies, the last."""
-    if isinstance(response, Http1Answer):
-        return response.headers
     return {name.lower(): value for name, value in response.headers.items()}
 
 
-def _reply(response: Replied, timed: TimedRequest, url: str) -> _AioReply:
-    packed = response.headers.get("content-encoding")
-    if packed is None:
-        return _AioReply(response, timed, url)
+def _unpacked(reply: _Http1Reply | _AioReply, url: str) -> AsyncReply:
+    if "content-encoding" not in reply.headers:
+        return reply
     try:
-        decompressor = decompressor_for({"content-encoding": packed})
+        decompressor = decompressor_for(reply.headers)
     except NetworkError:
-        timed.end()
-        response.close()
+        reply.close()
         raise
-    return (
-        _AioReply(response, timed, url)
-        if decompressor is None
-        else _CompressedReply(response, timed, url, decompressor)
-    )
+    return reply if decompressor is None else _UnpackedReply(reply, decompressor, url)
 
 
 def _host(url: str) -> str:

@@ -16,6 +16,7 @@ from aiohttp.connector import Connection
 from aiohttp.http import HttpProcessingError
 from httptools import HttpParserError, HttpParserUpgrade, HttpResponseParser
 
+from .base import SLOWEST
 from .head import BUFFER, Head
 from .pool import is_readable, transport_of
 from .timeouts import TimedRequest
@@ -29,59 +30,44 @@ CHUNKED = "chunked"
 
 
 class Http1Answer:
-    """The part of ``aiohttp.ClientResponse`` that we use: its head, and the body as it comes."""
+    """One answer: its head, and the body as it comes."""
 
-    __slots__ = ("_chunks", "_error", "_is_complete", "_owner", "_size", "_waiter", "headers", "status")
+    __slots__ = ("_chunks", "_owner", "_size", "_waiter", "error", "headers", "is_complete", "status")
 
     def __init__(self, owner: Http1Connection) -> None:
         self._owner = owner
         self.status, self.headers = 0, dict[str, str]()
+        self.is_complete = False
+        """Whether all of it has come, read or not."""
+        self.error: BaseException | None = None
+        """What broke it off."""
         self._chunks: list[bytes] = []
         self._size = 0
-        self._is_complete = False
-        self._error: BaseException | None = None
         self._waiter: asyncio.Future[None] | None = None
 
-    @property
-    def content(self) -> Http1Answer:
-        """The body."""
-        return self
+    def next(self) -> asyncio.Future[None] | None:
+        """What to wait for before ``take`` has more to give; None if it has, or if nothing more comes."""
+        if self._chunks or self.is_complete or self.error is not None:
+            return None
+        self._waiter = waiter = self._owner.loop.create_future()
+        return waiter
 
-    @property
-    def connection(self) -> Connection | None:
-        """The connection, until the answer is complete."""
-        return None if self._is_complete else self._owner.connection
-
-    def at_eof(self) -> bool:
-        """Whether the body was read to its end."""
-        return self._is_complete and not self._chunks
-
-    async def readany(self) -> bytes:
-        """What has come of the body; nothing at its end."""
-        self.raise_error()
-        while not self._chunks:
-            self.raise_error()
-            if self._is_complete:
-                return b""
-            self._waiter = self._owner.loop.create_future()
-            try:
-                await self._waiter
-            finally:
-                self._waiter = None
-        chunks, self._chunks = self._chunks, []
+    def take(self) -> bytes:
+        """What has come of the body; nothing at its end. Raises what broke it off."""
+        if self.error is not None:
+            raise self.error
+        chunks = self._chunks
+        if not chunks:
+            return b""
+        self._chunks = []
         if self._size > BUFFER:
             self._owner.resume_reading()
         self._size = 0
         return chunks[0] if len(chunks) == 1 else b"".join(chunks)
 
-    def raise_error(self) -> None:
-        """Raise what broke the answer off."""
-        if self._error is not None:
-            raise self._error
-
     def close(self) -> None:
         """Close the connection, unless the answer is complete."""
-        if not self._is_complete:
+        if not self.is_complete:
             self._owner.abort()
 
     # ----------------------------------------------------------------------------------------------- for the connection
@@ -92,16 +78,19 @@ class Http1Answer:
         self._size += len(chunk)
         if self._size > BUFFER:
             self._owner.pause_reading()
-        self._wake()
+        if self._waiter is not None:
+            self._wake()
 
     def end(self, error: BaseException | None = None) -> None:
         """Nothing more comes."""
-        self._is_complete, self._error = error is None, error
-        self._wake()
+        self.is_complete, self.error = error is None, error
+        if self._waiter is not None:
+            self._wake()
 
     def _wake(self) -> None:
-        if self._waiter is not None and not self._waiter.done():
-            self._waiter.set_result(None)
+        waiter, self._waiter = self._waiter, None
+        if waiter is not None and not waiter.done():
+            waiter.set_result(None)
 
 
 class Http1Connection(asyncio.Protocol):
@@ -135,8 +124,14 @@ class Http1Connection(asyncio.Protocol):
         except BaseException:
             self.abort()
             raise
-        answer.raise_error()  # what came at once with the head was no HTTP
+        if answer.error is not None:  # what came at once with the head was no HTTP
+            raise answer.error
         return answer
+
+    def give_up(self) -> None:
+        """The head of the answer has not come in time."""
+        self._fail(TimeoutError())
+        self.abort()
 
     @property
     def is_fresh(self) -> bool:
@@ -261,22 +256,22 @@ def _poll_of(transport: asyncio.Transport) -> Any:
 
 
 class IdleConnections:
-    """The idle connections of one event loop."""
+    """The idle connections of one event loop. ``connector`` opens new ones."""
 
-    def __init__(self, seconds: float) -> None:
-        self._seconds, self._idle = seconds, dict[str, list[Http1Connection]]()
+    def __init__(self, connector: aiohttp.BaseConnector, seconds: float) -> None:
+        self.connector, self._seconds, self._idle = connector, seconds, dict[str, list[Http1Connection]]()
         self._loop = asyncio.get_running_loop()
         self._timer: asyncio.TimerHandle | None = None
 
-    async def find(self, connector: aiohttp.BaseConnector, head: Head, limit: aiohttp.ClientTimeout) -> Http1Connection:
-        """An idle connection to the server of a request, else a new one."""
-        idle = self._idle.get(head.origin)
+    def find(self, origin: str) -> Http1Connection | None:
+        """An idle connection to a server."""
+        idle = self._idle.get(origin)
         while idle:
             connection = idle.pop()
             if connection.is_fresh:
                 return connection
             connection.abort()
-        return Http1Connection(await connector.connect(head.server, [], limit), head.origin, self.keep)
+        return None
 
     def keep(self, connection: Http1Connection) -> None:
         """Another request may be sent on it, for a while."""
@@ -309,19 +304,21 @@ class IdleConnections:
 
 
 async def send_http1(
-    connections: IdleConnections,
-    connector: aiohttp.BaseConnector,
-    head: Head,
-    body: bytes,
-    limit: aiohttp.ClientTimeout,
-    timed: TimedRequest,
-    patience: float | None,
+    connections: IdleConnections, head: Head, body: bytes, limit: aiohttp.ClientTimeout, timed: TimedRequest
 ) -> Http1Answer:
     """Send a request, and wait for the head of the answer. Raises what a session would raise."""
+    seconds = len(body) / SLOWEST
+    connection = connections.find(head.origin)
+    if connection is None:
+        with timed.opening(limit.sock_connect, seconds):
+            try:
+                opened = await connections.connector.connect(head.server, [], limit)
+            except TimeoutError:
+                raise aiohttp.ConnectionTimeoutError from None
+        connection = Http1Connection(opened, head.origin, connections.keep)
+    timed.await_head(seconds, connection.give_up)
     try:
-        connection = await connections.find(connector, head, limit)
-    except TimeoutError:
-        raise aiohttp.ConnectionTimeoutError from None
-    if patience is not None:
-        timed.head_within(patience)
-    return await connection.ask(b"%b%d\r\n\r\n%b" % (head.text, len(body), body))
+        return await connection.ask(b"%b%d\r\n\r\n%b" % (head.text, len(body), body))
+    except BaseException:
+        timed.end()
+        raise

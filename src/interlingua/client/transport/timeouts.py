@@ -58,11 +58,14 @@ class SharedTimer:
 class TimedRequest:
     """One request: ``total`` seconds for all of it, ``patience`` seconds of silence between parts of the body.
 
-    Until the headers have come it is used as a context, and works as ``asyncio.timeout``. After ``begin``, ``close`` is
-    called when the request is late.
+    Until the headers have come it is used as a context, and works as ``asyncio.timeout``; or, after ``await_head``,
+    ``give_up`` is called when the request is late. After ``begin``, ``close`` is called.
     """
 
-    __slots__ = ("_before", "_shared_timer", "_task", "close", "deadline", "head", "known", "late", "patience", "since")
+    __slots__ = (
+        *("_before", "_give_up", "_shared_timer", "_task", "close", "deadline", "head"),
+        *("known", "late", "patience", "since"),
+    )
 
     def __init__(self, timer: SharedTimer, total: float | None, patience: float | None) -> None:
         self._shared_timer, self.patience = timer, patience
@@ -70,6 +73,7 @@ class TimedRequest:
         self.since: float | None = None
         self.known, self.late, self._before = False, False, 0
         self._task: asyncio.Task[object] | None = None
+        self._give_up: Callable[[], object] | None = None
         self.close: Callable[[], None] | None = None
 
     @property
@@ -84,21 +88,30 @@ class TimedRequest:
     def expire(self) -> None:
         """End the request: it is late."""
         self.late = True
-        if self.close is not None:
-            self.close()
-        elif self._task is not None:
-            self._task.cancel()
+        if (close := self.close or self._give_up) is not None:
+            close()
 
-    def head_within(self, seconds: float) -> None:
-        """Set the time limit for the headers of the answer."""
-        self.head = min(self.deadline, self._shared_timer.now() + seconds)
-        if self.known:
+    def opening(self, connect: float | None, sending: float) -> TimedRequest:
+        """The limit for the headers, before there is a connection: ``connect`` seconds for that, ``sending`` for the
+        body."""
+        if self.patience is not None:
+            self.head = min(self.deadline, self._shared_timer.now() + (connect or 0) + self.patience + sending)
+        return self
+
+    def await_head(self, sending: float, give_up: Callable[[], object]) -> None:
+        """The limit for the headers from now on: after it, ``give_up`` is called."""
+        self._give_up = give_up
+        if self.patience is not None:
+            self.head = min(self.deadline, self._shared_timer.now() + self.patience + sending)
+        if self.head < inf:
             self._shared_timer.add(self, self.head)
 
     def __enter__(self) -> None:
         if self.head < inf:
-            self._task = task = asyncio.current_task()
-            self._before = 0 if task is None else task.cancelling()
+            task = asyncio.current_task()
+            if task is not None:
+                self._give_up, self._before = task.cancel, task.cancelling()
+            self._task = task
             self._shared_timer.add(self, self.head)
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
