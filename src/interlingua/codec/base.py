@@ -23,6 +23,7 @@ from .limits import Limits
 from .tools.hosted_tools import HostedTool
 
 if TYPE_CHECKING:
+    from .rows.usage import Counts
     from .schema.subsets import Subset
 
 __all__ = ["Dialect", "Headers", "StreamDecoder", "StreamEncoder"]
@@ -117,6 +118,8 @@ class Dialect(ABC):
     """The tools that the provider runs itself and that others have too."""
     text_join: ClassVar[TextJoin] = "apart"
     """How neighbouring texts of a turn that another protocol wrote are written."""
+    usage: ClassVar[Counts | None] = None
+    """How the object ``usage`` of an answer counts, where nothing else of an answer does."""
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()

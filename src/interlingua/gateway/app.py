@@ -66,9 +66,10 @@ class Gateway:
         own = OWN.get(inbound.path)
         if own is not None:
             return await own(self.state, answer)
-        answer.headers |= allowed(inbound.headers, self.state.snapshot.settings.origins)
-        if is_preflight(inbound.method, inbound.headers) and "access-control-allow-origin" in answer.headers:
-            return await answer.whole(204, preflight(inbound.headers), b"")
+        if "origin" in inbound.headers:
+            answer.headers |= allowed(inbound.headers, self.state.snapshot.settings.origins)
+            if is_preflight(inbound.method, inbound.headers) and "access-control-allow-origin" in answer.headers:
+                return answer.whole(204, preflight(inbound.headers), b"")
         method = "GET" if answer.is_head else inbound.method
         entrance = find_entrance(inbound.method, inbound.path, inbound.headers) or find_entrance(
             method, inbound.path, inbound.headers
@@ -77,16 +78,16 @@ class Gateway:
         try:
             await self._enter(inbound, answer, entrance)
         except AdapterError as error:
-            await self._refuse(answer, error, dialect)
+            self._refuse(answer, error, dialect)
         except asyncio.CancelledError:
             if inbound.is_gone:
                 self.state.metrics.add("interlingua_left_total")
             elif self.state.draining:
-                await self._refuse(answer, stopping(), dialect)
+                self._refuse(answer, stopping(), dialect)
         except Exception:
             id = new_ulid()
             log.exception("%s: an error of the gateway", id)
-            await self._refuse(answer, ServerError(f"the gateway failed; its log says why under {id}"), dialect)
+            self._refuse(answer, ServerError(f"the gateway failed; its log says why under {id}"), dialect)
 
     async def _enter(self, inbound: Inbound, answer: Answer, entrance: Entrance | None) -> None:
         """Check the key and its limits, then answer."""
@@ -95,14 +96,21 @@ class Gateway:
             return await ANSWERS[entrance.door.kind](Asked(state, inbound, answer, entrance, None))
         key = state.admission.find(find_key(inbound.headers))
         if inbound.path.startswith(RECEIPTS):
-            return await self._receipt(inbound.path.removeprefix(RECEIPTS), key, answer)
+            return self._receipt(inbound.path.removeprefix(RECEIPTS), key, answer)
         if entrance is None:
             raise missing(inbound)
         used = state.admission.enter(key)
         state.open += 1
         try:
-            if entrance.door.kind in CALLS:
-                await self._generate(inbound, answer, entrance, key)
+            if (kind := CALLS.get(entrance.door.kind)) is not None:
+                call = kind(state, inbound, answer, entrance, key)
+                await call.receive()
+                try:
+                    await call.run()
+                except asyncio.CancelledError:
+                    if not inbound.is_gone:  # the server stops, and the client is still there
+                        call.stop()
+                    raise
             else:
                 answers = count if entrance.door.kind == "count" else ANSWERS[entrance.door.kind]
                 await answers(Asked(state, inbound, answer, entrance, key))
@@ -110,25 +118,14 @@ class Gateway:
             state.open -= 1
             state.admission.leave(used)
 
-    async def _generate(self, inbound: Inbound, answer: Answer, entrance: Entrance, key: Key | None) -> None:
-        """Answer a call."""
-        call = CALLS[entrance.door.kind](self.state, inbound, answer, entrance, key)
-        await call.receive()
-        try:
-            await call.run()
-        except asyncio.CancelledError:
-            if not inbound.is_gone:  # the server stops, and the client is still there
-                await call.stop()
-            raise
-
-    async def _receipt(self, id: str, key: Key | None, answer: Answer) -> None:
+    def _receipt(self, id: str, key: Key | None, answer: Answer) -> None:
         found = self.state.receipts.find(id, None if key is None else key.name)
         if found is None:
             raise InvalidRequestError("there is no such receipt; they are kept for an hour", provider_status=NOT_FOUND)
         self.state.price(found, is_own=found in self.state.receipts)
-        await answer.whole(200, JSON, msgspec.json.encode(found.shown()))
+        answer.whole(200, JSON, msgspec.json.encode(found.shown()))
 
-    async def _refuse(self, answer: Answer, error: AdapterError, dialect: str) -> None:
+    def _refuse(self, answer: Answer, error: AdapterError, dialect: str) -> None:
         """Tell an error in the caller's dialect, while there is a status to tell it with."""
         if answer.started:
             return
@@ -136,7 +133,7 @@ class Gateway:
         wire = find(dialect).encode_error(error)
         status = error.provider_status if error.provider_status in TOLD else wire.status
         answer.headers.setdefault(SERVED[dialect].request_id_header, error.request_id or new_ulid())
-        await answer.whole(status, wire.headers, wire.body)
+        answer.whole(status, wire.headers, wire.body)
 
 
 TOLD = frozenset({404, 413, 415, 426, 501})
@@ -163,7 +160,7 @@ def spoken(inbound: Inbound) -> str:
 
 
 async def _say(answer: Answer, status: int, body: Json) -> None:
-    await answer.whole(status, JSON, msgspec.json.encode(body))
+    answer.whole(status, JSON, msgspec.json.encode(body))
 
 
 async def health(state: State, answer: Answer) -> None:
@@ -178,7 +175,7 @@ async def ready(state: State, answer: Answer) -> None:
 
 async def metrics(state: State, answer: Answer) -> None:
     """Counters of all processes, for Prometheus."""
-    await answer.whole(200, TEXT, state.metrics_text().encode())
+    answer.whole(200, TEXT, state.metrics_text().encode())
 
 
 OWN: dict[str, Callable[[State, Answer], Awaitable[None]]] = {

@@ -33,7 +33,7 @@ class Asked(msgspec.Struct, frozen=True):
 
     async def json(self, body: Json, status: int = 200) -> None:
         """Answer with a JSON body."""
-        await self.answer.whole(status, JSON, msgspec.json.encode(body))
+        self.answer.whole(status, JSON, msgspec.json.encode(body))
 
 
 async def list_models(asked: Asked) -> None:
@@ -71,7 +71,7 @@ async def version(asked: Asked) -> None:
 
 async def probe(asked: Asked) -> None:
     """Somebody is there."""
-    await asked.answer.whole(200, {"content-type": "text/plain"}, b"Interlingua is running")
+    asked.answer.whole(200, {"content-type": "text/plain"}, b"Interlingua is running")
 
 
 async def accept(asked: Asked) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from typing import Any
 from urllib.parse import parse_qsl, urlencode
 
@@ -11,7 +12,7 @@ from ..serving import KEY_HEADERS
 from .http import NOT_FORWARDED
 from .peek import Peek
 
-__all__ = ["HOMES", "answer_headers", "forwarded_headers", "forwarded_url", "knows_all_tools", "with_query"]
+__all__ = ["HOMES", "answer_headers", "forwarded_headers", "forwarded_url", "has_plain_tools", "with_query"]
 
 GENERAL = ("accept", "content-type", "user-agent")
 FAMILIES = {
@@ -45,14 +46,16 @@ def with_query(url: str, query: str) -> str:
 
 
 def forwarded_headers(client: Mapping[str, str], own: Mapping[str, str], dialect: str) -> dict[str, str]:
-    """The client's headers that its vendor knows, without its credentials, and the provider's own key."""
-    families = FAMILIES[dialect]
-    kept = {
-        name: value
-        for name, value in client.items()
-        if (name in GENERAL or name.startswith(families)) and name not in KEY_HEADERS and name not in NOT_FORWARDED
-    }
-    return {**own, **kept, **{name: own[name] for name in KEY_HEADERS if name in own}}
+    """The provider's headers with its key, and those of the client that its vendor knows, but for its credentials."""
+    kept = {name: value for name, value in client.items() if _goes_on(name, dialect)}
+    return {**own, **kept}
+
+
+@lru_cache(maxsize=1024)
+def _goes_on(name: str, dialect: str) -> bool:
+    if name in KEY_HEADERS or name in NOT_FORWARDED:
+        return False
+    return name in GENERAL or name.startswith(FAMILIES[dialect])
 
 
 def answer_headers(headers: Mapping[str, str]) -> dict[str, str]:
@@ -70,12 +73,9 @@ HOMES = {
 PLAIN = frozenset({"function", None})
 
 
-def knows_all_tools(peek: Peek, provider: str, dialect: str) -> bool:
-    """Whether a server of this dialect can take the tools of a body as they are. If not, the body is translated, and
+def has_plain_tools(peek: Peek) -> bool:
+    """Whether every server of its dialect can take the tools of a body as they are. If not, the body is translated, and
     free-text tools, namespaces and tools that came as an item become functions."""
-    homes = HOMES.get(dialect)
-    if homes is None or provider in homes:
-        return True
     return _are_plain(peek.get("tools")) and not (b'"additional_tools"' in peek.body and _adds_tools(peek.get("input")))
 
 

@@ -76,7 +76,7 @@ class Inbound:
         """Whether the client speaks HTTP/1.0, which has no chunks."""
         self.is_gone = False
         """Whether the client has left before its answer was complete."""
-        self.awaits_continue = headers.get("expect", "").lower() == "100-continue"
+        self.awaits_continue = "expect" in headers and headers["expect"].lower() == "100-continue"
         self._chunks: list[bytes] = []
         self._size = 0
         self._is_complete = self._is_dropped = False
@@ -85,7 +85,7 @@ class Inbound:
     async def body(self, limit: int) -> bytes:
         """The whole body, unpacked. What is larger than ``limit``, packed or unpacked, is refused before it is read."""
         told = self.headers.get("content-length", "")
-        if told.isdecimal() and int(told) > limit:
+        if not self._is_complete and told.isdecimal() and int(told) > limit:
             raise _too_large(limit)
         while not self._is_complete and self._size <= limit:
             if self.awaits_continue:
@@ -98,7 +98,9 @@ class Inbound:
             raise _too_large(limit)
         body = self._chunks[0] if len(self._chunks) == 1 else b"".join(self._chunks)
         self._chunks = []
-        encoding = self.headers.get("content-encoding", "").strip().lower()
+        if "content-encoding" not in self.headers:
+            return body
+        encoding = self.headers["content-encoding"].strip().lower()
         return unpack(body, encoding, limit) if encoding not in ("", "identity") else body
 
     def feed(self, chunk: bytes) -> None:
@@ -115,7 +117,8 @@ class Inbound:
     def complete(self) -> None:
         """All of the body has come."""
         self._is_complete, self.awaits_continue = True, False
-        self._wake()
+        if self._waiter is not None:
+            self._wake()
 
     def drop(self) -> None:
         """The request was answered: what still comes of it is not kept."""
@@ -131,11 +134,13 @@ def _split(url: bytes) -> tuple[str, str]:
     """Path and query of what a request line asks for. A proxy's form has the server before the path."""
     if not url.startswith(b"/"):
         parsed = parse_url(url)
-        path, query = parsed.path or b"/", parsed.query or b""
+        url, query = parsed.path or b"/", parsed.query or b""
+    elif b"?" in url or b"#" in url:
+        url, _, query = url.partition(b"#")[0].partition(b"?")
     else:
-        path, _, query = url.partition(b"#")[0].partition(b"?")
-    told = path.decode("ascii")
-    return unquote(told) if "%" in told else told, query.decode("latin-1")
+        query = b""
+    path = url.decode("ascii")
+    return unquote(path) if "%" in path else path, query.decode("latin-1")
 
 
 def _too_large(limit: int) -> AdapterError:
@@ -219,41 +224,44 @@ class Answer:
 
     def __init__(self, connection: ClientConnection, inbound: Inbound) -> None:
         self._connection, self._inbound, self.is_head = connection, inbound, inbound.method == "HEAD"
-        self.started = self.finished = False
+        self.started = self.finished = self._is_chunked = False
         self.headers: dict[str, str] = {}
         """Headers of whatever is answered."""
         self.frames: Frames | None = None
         """What makes a stream of another form of the chunks."""
         self._held: list[bytes] | None = None
-        self._is_chunked = False
 
-    async def start(self, status: int, headers: Mapping[str, str]) -> None:
+    def start(self, status: int, headers: Mapping[str, str]) -> None:
         """Send status and headers."""
-        self.started = True
+        self._begin(status, headers)
+        self._connection.loop.call_soon(self.flush)
+
+    def _begin(self, status: int, headers: Mapping[str, str]) -> None:
+        self.started, self._held = True, []
         self._status, self._head = status, {**headers, **self.headers}
         if self.frames is not None:
             self._head["content-type"] = self.frames.content_type
-        self._held = []
-        self._connection.loop.call_soon(self.flush)
 
-    async def send(self, chunk: bytes) -> None:
-        """Send some of the body. Waits while the client is slower than we are."""
+    def write(self, chunk: bytes) -> None:
+        """Send some of the body. Whoever has much to say waits for ``drained`` after it."""
         body = chunk if self.frames is None else self.frames(chunk)
         if not body:
             return
         if self._held is not None:
             self._held.append(body)
-            if len(body) < READ_AHEAD:
-                return
-            self.flush()
+            if len(body) >= READ_AHEAD:
+                self.flush()
         elif self._is_chunked:
             self._connection.write(b"%x\r\n%b\r\n" % (len(body), body))
         else:
             self._connection.write(body)
-        if (drained := self._connection.drained) is not None:
-            await drained
 
-    async def end(self) -> None:
+    @property
+    def drained(self) -> asyncio.Future[None] | None:
+        """What to wait for, while the client is slower than we are."""
+        return self._connection.drained
+
+    def end(self) -> None:
         """The body is complete."""
         self.finished = True
         if self._held is not None:
@@ -261,19 +269,19 @@ class Answer:
         elif self._is_chunked:
             self._connection.write(b"0\r\n\r\n")
 
-    async def whole(self, status: int, headers: Mapping[str, str], body: bytes) -> None:
+    def whole(self, status: int, headers: Mapping[str, str], body: bytes) -> None:
         """Everything at once."""
         self.frames = None
-        await self.start(status, headers)
+        self._begin(status, headers)
         self._held = [body]
-        await self.end()
+        self.end()
 
     def flush(self) -> None:
         """Write what was said since ``start``. Only a body that is complete by now has a length."""
         held, self._held = self._held, None
         if held is None:
             return
-        body = b"".join(held)
+        body = held[0] if len(held) == 1 else b"".join(held)
         head, inbound = self._head, self._inbound
         if self._status in NO_BODY:
             body = b""
@@ -294,12 +302,12 @@ class Answer:
 
 def write_head(status: int, headers: Mapping[str, str], more: Sequence[tuple[bytes, bytes]] = ()) -> bytes:
     """A status line and headers. What would begin another line is written as a space."""
-    text = "".join([f"{name}: {value}\n" for name, value in headers.items()])
-    if "\r" in text or text.count("\n") > len(headers):
+    text = "".join([f"{name}: {value}\r\n" for name, value in headers.items()])
+    if text.count("\r") > len(headers) or text.count("\n") > len(headers):
         lines = (f"{name}: {value}".replace("\r", " ").replace("\n", " ") for name, value in headers.items())
-        text = "".join(f"{line}\n" for line in lines)
+        text = "".join(f"{line}\r\n" for line in lines)
     told = b"".join([b"%b: %b\r\n" % pair for pair in more])
-    return b"%b%b%b\r\n" % (_status_line(status), told, text.replace("\n", "\r\n").encode("latin-1", "replace"))
+    return b"%b%b%b\r\n" % (_status_line(status), told, text.encode("latin-1", "replace"))
 
 
 @lru_cache(maxsize=256)

@@ -101,7 +101,7 @@ class InvokeCall(Call):
     def _outgoing(self, passage: Passage) -> bytes:
         return self._own if self._at_home else self._named(passage)
 
-    async def _fail(self, error: AdapterError) -> None:
+    def _fail(self, error: AdapterError) -> None:
         if not self._at_home:
             self._refused = None  # it is in the words of Messages
-        await super()._fail(error)
+        super()._fail(error)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from typing import Any
 
 from .http import Answer
 
@@ -22,7 +21,6 @@ class KeepAlive:
         self._answer, self._seconds, self._pause, self._head = answer, seconds, pause, head
         self._between = True
         self._timer: asyncio.TimerHandle | None = None
-        self._sending: asyncio.Task[Any] | None = None
         self._loop = asyncio.get_running_loop()
         self._last = self._loop.time()
 
@@ -34,21 +32,22 @@ class KeepAlive:
     def __exit__(self, *_: object) -> None:
         if self._timer is not None:
             self._timer.cancel()
-        if self._sending is not None:
-            self._sending.cancel()
 
     @property
     def is_between(self) -> bool:
         """Whether the last event is complete."""
         return self._between
 
-    async def send(self, chunk: bytes) -> None:
+    def write(self, chunk: bytes) -> None:
         """Send a chunk."""
         self._last = self._loop.time()
         self._between = chunk.endswith((b"\n\n", b"\n\r\n"))
+        self._say(chunk)
+
+    def _say(self, chunk: bytes) -> None:
         if not self._answer.started:
-            await self._answer.start(200, self._head or {})
-        await self._answer.send(chunk)
+            self._answer.start(200, self._head or {})
+        self._answer.write(chunk)
 
     def _check(self) -> None:
         """One timer for the whole stream: it looks how long ago the last chunk was sent."""
@@ -56,11 +55,6 @@ class KeepAlive:
         if silent >= self._seconds:
             silent = 0.0
             self._last = self._loop.time()
-            if self._between and (self._sending is None or self._sending.done()):
-                self._sending = self._loop.create_task(self._say_pause())
+            if self._between and self._answer.drained is None:
+                self._say(self._pause)
         self._timer = self._loop.call_later(self._seconds - silent, self._check)
-
-    async def _say_pause(self) -> None:
-        if not self._answer.started:
-            await self._answer.start(200, self._head or {})
-        await self._answer.send(self._pause)

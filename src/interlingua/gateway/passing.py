@@ -67,7 +67,7 @@ class PassCall:
         finally:
             self._state.note(self._receipt, self._key)
 
-    async def stop(self) -> None:
+    def stop(self) -> None:
         """The server ends first; the answer is broken off."""
         self._receipt.status = "shutdown"
 
@@ -111,15 +111,17 @@ class PassCall:
         try:
             self._receipt.status = reply.status
             self._answer.headers["x-interlingua-receipt"] = f"{self._receipt.id}; losses=0"
-            await self._answer.start(reply.status, answer_headers(reply.headers))
+            self._answer.start(reply.status, answer_headers(reply.headers))
             said: list[bytes] = []
             size = 0
             async for chunk in reply.chunks():
                 size += len(chunk)
                 if size <= MOST:
                     said.append(chunk)
-                await self._answer.send(chunk)
-            await self._answer.end()
+                self._answer.write(chunk)
+                if (drained := self._answer.drained) is not None:
+                    await drained
+            self._answer.end()
         finally:
             reply.close()
         if size <= MOST and reply.headers.get("content-type", "").startswith(JSON):

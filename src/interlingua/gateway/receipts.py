@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import islice, takewhile
 from typing import Any
 
 from msgspec import Struct, json
@@ -16,8 +17,9 @@ from .shared import Shared
 __all__ = ["Attempt", "Receipt", "Receipts"]
 
 SECONDS, MOST = 3600.0, 10_000
-NEWEST = 500
-"""So many are kept as they are, and the others as bytes, which are a fifth of it."""
+NEWEST, TOGETHER = 500, 50
+"""So many are kept as they are, and the others as bytes, which are a fifth of it. So many become bytes at once: to find
+the oldest entry of a dict takes long when many were removed."""
 KIND = "receipt"
 
 
@@ -85,18 +87,19 @@ class Receipts:
         self._newest[receipt.id] = (now, key, receipt)
         if self.shared is not None:
             self.shared.put(KIND, key, receipt.id, json.encode(receipt))
-        if len(self._newest) > NEWEST:
-            self._pack(next(iter(self._newest)))
-        while self._packed:
-            oldest = next(iter(self._packed))
-            if len(self._packed) <= self._most - NEWEST and self._packed[oldest][0] > now - self._seconds:
-                break
-            del self._packed[oldest]
+        if len(self._newest) >= NEWEST + TOGETHER:
+            self._pack(now)
 
-    def _pack(self, id: str) -> None:
-        at, key, receipt = self._newest.pop(id)
-        self._drop(receipt)
-        self._packed[id] = (at, key, json.encode(receipt))
+    def _pack(self, now: float) -> None:
+        """Make bytes of the oldest, and forget what is too old or too much."""
+        for id in list(islice(self._newest, TOGETHER)):
+            at, key, receipt = self._newest.pop(id)
+            self._drop(receipt)
+            self._packed[id] = (at, key, json.encode(receipt))
+        surplus = max(0, len(self._packed) - (self._most - NEWEST))
+        old = takewhile(lambda id: self._packed[id][0] <= now - self._seconds, islice(self._packed, surplus, None))
+        for id in [*islice(self._packed, surplus), *old]:
+            del self._packed[id]
 
     def find(self, id: str, key: str | None) -> Receipt | None:
         """The receipt of that id, if it is this key's."""

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Awaitable
 from contextlib import aclosing
-from functools import cached_property
 from typing import NamedTuple
 
 import msgspec
@@ -35,7 +35,7 @@ from .carrying import KEPT, Carrying
 from .choose import find_route, in_order, session_of
 from .compacting import Compacting, as_compacted, is_triggered
 from .config import Policy, Route
-from .forwarding import HOMES, answer_headers, forwarded_headers, forwarded_url, knows_all_tools
+from .forwarding import HOMES, answer_headers, forwarded_headers, forwarded_url, has_plain_tools
 from .http import Answer, Inbound, stopping
 from .keepalive import KeepAlive
 from .peek import Peek
@@ -51,6 +51,8 @@ ANY = Request()
 """Stands for a request that is not decoded: every model may take it."""
 JSON = {"content-type": "application/json"}
 RESPONSES = "openai-responses"
+CARRIED = ENVELOPE.encode()
+"""What a body has that no provider may see."""
 
 
 class Raw(NamedTuple):
@@ -64,21 +66,19 @@ class Raw(NamedTuple):
 class Call:
     """From the body of a request to the end of its answer."""
 
+    _relayed: RelayedCall | None = None
+    _refused: Raw | None = None
+    _settled: Response | None = None
+    _policy: Policy = "allow"
+    _alive: KeepAlive | None = None
+    _carrier: Carrying
+    """Set when the request is decoded."""
+
     def __init__(self, state: State, inbound: Inbound, answer: Answer, entrance: Entrance, key: Key | None) -> None:
         self.state, self.inbound, self.answer, self.key = state, inbound, answer, key
         self.dialect = entrance.door.dialect
         self._entrance, self._snapshot = entrance, state.snapshot
         self.receipt = Receipt(new_ulid(), self.dialect)
-        self._relayed: RelayedCall | None = None
-        self._refused: Raw | None = None
-        self._settled: Response | None = None
-        self._policy: Policy = "allow"
-        self._alive: KeepAlive | None = None
-
-    @cached_property
-    def _carrier(self) -> Carrying:
-        owner = None if self.key is None else self.key.name
-        return Carrying(self.state, self.dialect, owner, has_envelope=self._carries)
 
     # -------------------------------------------------------------------------------------------------------- the route
 
@@ -88,23 +88,34 @@ class Call:
 
     async def run(self) -> None:
         """Answer the request. Errors are raised while they can still be told by a status."""
-        peek = self._peek
-        asked = self._entrance.model or peek.text("model")
-        self.receipt.asked = asked
-        if self.key is not None and asked is not None and not self.key.may_use(asked):
-            raise InvalidRequestError(f"the key {self.key.name} may not use {asked!r}", provider_status=404)
+        peek, entrance, key = self._peek, self._entrance, self.key
+        asked = self.receipt.asked = entrance.model or peek.text("model")
+        if key is not None and asked is not None and not key.may_use(asked):
+            raise InvalidRequestError(f"the key {key.name} may not use {asked!r}", provider_status=404)
+        self._streams = self._wants_stream() if entrance.stream is None else entrance.stream
+        self._carries = CARRIED in peek.body
         route = find_route(asked, self._snapshot, self.state.manager)
         self._policy = route.losses or self._snapshot.settings.losses
-        names = in_order(route, lambda: session_of(self.inbound.headers, peek), self._issued_by(route))
-        candidates = self.state.router.route(models=names)
+        candidates = self.state.router.route(models=self._ordered(route))
         try:
             await self._try_each(candidates)
         finally:
             self._note(candidates)
 
+    def _wants_stream(self) -> bool:
+        asked = self._peek.get("stream")
+        return self._entrance.door.streams if asked is None else asked is True
+
+    def _ordered(self, route: Route) -> tuple[str, ...]:
+        """The models of the route in the order in which they are asked."""
+        names = route.names
+        if len(names) < 2:
+            return names
+        return in_order(route, lambda: session_of(self.inbound.headers, self._peek), self._issued_by(route))
+
     def _issued_by(self, route: Route) -> list[str]:
         """The models of the route that issued the reasoning in this request, the latest first."""
-        if len(route.names) < 2 or not (self._carries or (self.dialect in KEPT and not self.state.vault.is_empty)):
+        if not (self._carries or (self.dialect in KEPT and not self.state.vault.is_empty)):
             return []
         locate = self.state.manager.locate
         places = {locate(name): name for name in route.names}
@@ -121,7 +132,7 @@ class Call:
                 await self._call(candidate, candidates)
             except AdapterError as error:
                 if not candidates.failed(error, delivered=self._is_begun):
-                    return await self._fail(error)
+                    return self._fail(error)
             except BaseException:  # the client left, which says nothing about the model
                 candidates.cancelled()
                 raise
@@ -133,32 +144,35 @@ class Call:
         """Whether the client has seen some of an answer; a keep-alive is none."""
         return self.receipt.passed if self._relayed is None else self._relayed.begun
 
-    async def _call(self, candidate: Candidate, candidates: Candidates) -> None:
+    def _call(self, candidate: Candidate, candidates: Candidates) -> Awaitable[None]:
         client = candidate.adapter
         if not isinstance(client, AsyncClient):
             raise InvalidRequestError(f"{candidate.name} is not reached over HTTP")
         self.receipt.served = candidate.name
         passage = self._passage(client, candidate.model)
         if passage is not None:
-            await self._pass(client, passage, candidates)
-        else:
-            await self._translate(client, candidate, candidates)
+            return self._pass(client, passage, candidates)
+        relayed = self._decoded()
+        request = replace(relayed.request, model=candidate.model)
+        if self._streams:
+            return self._translate_stream(client, relayed, request, candidates)
+        return self._translate_whole(client, relayed, request, candidates)
 
-    async def _fail(self, error: AdapterError) -> None:
+    def _fail(self, error: AdapterError) -> None:
         """No model answered. The provider's own refusal goes back as it came, where the client speaks its dialect."""
         self.receipt.status = str(error.error_class)
         if isinstance(error, AuthError) and error.provider_status is not None:  # a client cannot tell whose key it was
             log.warning("%s: %s refused this gateway's key: %s", self.receipt.id, self.receipt.served, error.message)
         if self.answer.started:
             if self._relayed is not None and (said := self._relayed.fail(error, started=True)):
-                await self.answer.send(said)
+                self.answer.write(said)
         elif self._refused is not None:
             status, headers, body = self._refused
-            await self.answer.whole(status, answer_headers(headers), body)
+            self.answer.whole(status, answer_headers(headers), body)
         else:
             raise error
 
-    async def stop(self) -> None:
+    def stop(self) -> None:
         """The server ends before the answer does: say so, as far as the dialect has a word for it."""
         error = stopping()
         self.receipt.status = "shutdown"
@@ -170,40 +184,26 @@ class Call:
             is_between = self._streams and self._alive is not None and self._alive.is_between
             said = find(self.dialect).stream_encoder().fail(error) if is_between else b""
         if said:
-            await self.answer.send(said)
+            self.answer.write(said)
 
     # ---------------------------------------------------------------------------------- same dialect: bytes as they are
 
     def _passage(self, client: AsyncClient, model: str | None) -> Passage | None:
         """Where the client's own bytes can go, if they can."""
-        if (
-            client.dialect.name != self.dialect
-            or self._carries
-            or not knows_all_tools(self._peek, client.name, self.dialect)
-            or (self._compacts and client.name not in HOMES[self.dialect])
-        ):
+        if client.dialect.name != self.dialect or self._carries:
+            return None
+        homes = HOMES.get(self.dialect)
+        if homes is not None and client.name not in homes and (self._compacts or not has_plain_tools(self._peek)):
             return None
         passage = client.passage(model, stream=self._streams)
         if passage is None or self._entrance.door.kind != "compact":
             return passage
         return replace(passage, url=f"{passage.url}/compact")
 
-    @cached_property
+    @property
     def _compacts(self) -> bool:
         """Whether the conversation is to be replaced by a ``compaction`` item."""
         return self._entrance.door.kind == "compact" or (self.dialect == RESPONSES and is_triggered(self._peek))
-
-    @cached_property
-    def _carries(self) -> bool:
-        """Whether the body has an envelope, which no provider may see."""
-        return ENVELOPE.encode() in self._peek.body
-
-    @cached_property
-    def _streams(self) -> bool:
-        if self._entrance.stream is not None:
-            return self._entrance.stream
-        asked = self._peek.get("stream")
-        return self._entrance.door.streams if asked is None else asked is True
 
     async def _pass(self, client: AsyncClient, passage: Passage, candidates: Candidates) -> None:
         """Pass the body on, and the answer back."""
@@ -229,7 +229,7 @@ class Call:
 
     def _named(self, passage: Passage) -> bytes:
         """The body with the provider's name of the model."""
-        if self._peek.text("model") == passage.model:
+        if self.receipt.asked == passage.model:
             return self._peek.body
         named = self._peek.with_value("model", passage.model)
         if named is None:
@@ -243,26 +243,30 @@ class Call:
                 raise await self._refusal(client, reply)
             self.answer.headers["x-interlingua-model"] = self.receipt.served or ""
             usage = UsageReader(self.dialect, stream=self._streams)
-            await self.answer.start(reply.status, answer_headers(reply.headers))
+            self.answer.start(reply.status, answer_headers(reply.headers))
             self.receipt.passed = True
             if self._streams:
                 await self._pass_stream(reply, usage)
             else:
                 async for chunk in reply.chunks():
                     usage.feed(chunk)
-                    await self.answer.send(chunk)
-            await self.answer.end()
+                    self.answer.write(chunk)
+                    if (drained := self.answer.drained) is not None:
+                        await drained
+            self.answer.end()
         finally:
             reply.close()
         self._use(usage)
 
     async def _pass_stream(self, reply: AsyncReply, usage: UsageReader) -> None:
-        seconds = self._snapshot.settings.keep_alive_seconds
-        with KeepAlive(self.answer, seconds, SERVED[self.dialect].keep_alive) as alive:
+        answer, seconds = self.answer, self._snapshot.settings.keep_alive_seconds
+        with KeepAlive(answer, seconds, SERVED[self.dialect].keep_alive) as alive:
             self._alive = alive
             async for chunk in reply.chunks():
                 usage.feed(chunk)
-                await alive.send(chunk)
+                alive.write(chunk)
+                if (drained := answer.drained) is not None:
+                    await drained
 
     async def _refusal(self, client: AsyncClient, reply: AsyncReply) -> AdapterError:
         """The error of an answer that is none; its bytes are kept for the client."""
@@ -277,18 +281,19 @@ class Call:
         return client.dialect.decode_error(reply.status, reply.headers, body)
 
     def _use(self, usage: UsageReader) -> None:
-        found = usage.response()
+        found, named = usage.read()
         if found is not None:
-            self.receipt.usage = found.usage
+            self.receipt.usage = found
             provider, _, model = (self.receipt.served or "").partition(":")
-            self.receipt.billed = provider, found.model or model
+            self.receipt.billed = provider, named or model
 
     # ---------------------------------------------------------------------------------------- other dialect: translated
 
     def _decoded(self) -> RelayedCall:
         """The request in the canonical language; decoded once for all models of the route."""
         if self._relayed is None:
-            entrance = self._entrance
+            entrance, owner = self._entrance, None if self.key is None else self.key.name
+            self._carrier = Carrying(self.state, self.dialect, owner, has_envelope=self._carries)
             self._relayed = RelayedCall(
                 self._peek.body_value(),
                 self.dialect,
@@ -310,14 +315,6 @@ class Call:
         """Gemini streams a JSON array to those who do not ask for events."""
         return self.dialect == "gemini" and "alt=sse" not in self.inbound.query
 
-    async def _translate(self, client: AsyncClient, candidate: Candidate, candidates: Candidates) -> None:
-        relayed = self._decoded()
-        request = replace(relayed.request, model=candidate.model)
-        if self._streams:
-            await self._translate_stream(client, relayed, request, candidates)
-        else:
-            await self._translate_whole(client, relayed, request, candidates)
-
     async def _translate_stream(
         self, client: AsyncClient, relayed: RelayedCall, request: Request, candidates: Candidates
     ) -> None:
@@ -332,10 +329,12 @@ class Call:
                     if said := relayed.feed(event):
                         if relayed.response is not None:
                             await self._carrier.kept(relayed.response)
-                        await alive.send(said)
+                        alive.write(said)
+                        if (drained := self.answer.drained) is not None:
+                            await drained
             if said := relayed.close():
-                await alive.send(said)
-        await self.answer.end()
+                alive.write(said)
+        self.answer.end()
         self._settle(relayed)
 
     async def _translate_whole(
@@ -352,7 +351,7 @@ class Call:
         body = whole.body
         if self._entrance.door.kind == "compact":
             body = as_compacted(self._peek.body_value(), body)
-        await self.answer.whole(200, {**JSON, **whole.headers}, msgspec.json.encode(body))
+        self.answer.whole(200, {**JSON, **whole.headers}, msgspec.json.encode(body))
 
     def _judge(self, losses: tuple[Loss, ...]) -> None:
         """Refuse, log or note what the provider will not be told."""
@@ -389,7 +388,7 @@ class Call:
     def _note(self, candidates: Candidates) -> None:
         """Write down what became of the call."""
         receipt = self.receipt
-        receipt.route = tuple(Attempt(choice.model, choice.outcome, choice.reason) for choice in candidates.record)
+        receipt.route = tuple([Attempt(choice.model, choice.outcome, choice.reason) for choice in candidates.record])
         if candidates.budget is not None:
             receipt.attempts = candidates.budget.attempts
         if self._relayed is not None:

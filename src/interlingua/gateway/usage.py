@@ -4,17 +4,28 @@ from __future__ import annotations
 
 import msgspec
 
+from ..codec.json import is_dict
 from ..dialects import dialect as find
 from ..errors import AdapterError
 from ..types.base import Json
-from ..types.response import Response
 from ..types.usage import TokenUsage
 
 __all__ = ["UsageReader"]
 
-MARKS = (b'"usage', b"_eval_count")
-"""What every event has that counts tokens, and hardly any other."""
+MARK = b'"usage'
+MARKS = {"ollama": b"_eval_count", "bedrock-converse": b""}
+"""What every event has that counts tokens, and hardly any other. Bedrock's frames are all kept."""
 MOST = 4 * 1024 * 1024
+
+
+class Told(msgspec.Struct):
+    """What an answer says at its top of itself."""
+
+    model: Json = None
+    usage: Json = None
+
+
+_told = msgspec.json.Decoder(Told).decode
 
 
 class UsageReader:
@@ -25,7 +36,7 @@ class UsageReader:
         self._kept: list[bytes] = []
         self._open: list[bytes] = []
         self._size, self._tail = 0, b""
-        self._ends = ENDS.get(dialect, BLANK_LINE)
+        self._ends, self._mark = ENDS.get(dialect, BLANK_LINE), MARKS.get(dialect, MARK)
 
     def feed(self, chunk: bytes) -> None:
         """Some bytes of the answer."""
@@ -38,37 +49,45 @@ class UsageReader:
             return  # an event goes on in the next chunk
         events = b"".join(self._open) if len(self._open) > 1 else chunk
         self._open.clear()
-        if self._dialect == FRAMED or any(mark in events for mark in MARKS):
-            events = events if self._dialect == FRAMED else _counting(events)
+        if self._mark in events:
+            events = events if self._dialect == FRAMED else _counting(events, self._mark)
             self._size += len(events)
             if self._size <= MOST:
                 self._kept.append(events)
 
-    def response(self) -> Response | None:
-        """What the kept events say: usage, model and stop reason; the content is not complete."""
+    def read(self) -> tuple[TokenUsage | None, str | None]:
+        """The tokens of the answer and the name of its model, as far as it says them."""
         try:
-            if self._stream:
-                decoder = find(self._dialect).stream_decoder()
-                events = [*decoder.feed(b"".join((*self._kept, *self._open))), *decoder.close()]
-                last = events[-1] if events else None
-                return getattr(last, "response", None)
-            if self._size > MOST:
-                return None
-            body = self._open[0] if len(self._open) == 1 else b"".join(self._open)
-            return find(self._dialect).decode_response(_without_content(body))
+            return self._read_stream() if self._stream else self._read_whole()
         except (AdapterError, ValueError):
-            return None
+            return None, None
+
+    def _read_stream(self) -> tuple[TokenUsage | None, str | None]:
+        decoder = find(self._dialect).stream_decoder()
+        events = [*decoder.feed(b"".join((*self._kept, *self._open))), *decoder.close()]
+        response = getattr(events[-1], "response", None) if events else None
+        return (None, None) if response is None else (response.usage, response.model)
+
+    def _read_whole(self) -> tuple[TokenUsage | None, str | None]:
+        if self._size > MOST:
+            return None, None
+        body, dialect = self._open[0] if len(self._open) == 1 else b"".join(self._open), find(self._dialect)
+        if dialect.usage is None:
+            response = dialect.decode_response(_without_content(body))
+            return response.usage, response.model
+        told = _told(body)
+        usage = dialect.usage.count(told.usage) if is_dict(told.usage) else None
+        return usage, told.model if isinstance(told.model, str) else None
 
     def usage(self) -> TokenUsage | None:
         """The tokens of the answer, if it says them."""
-        found = self.response()
-        return None if found is None else found.usage
+        return self.read()[0]
 
 
-def _counting(events: bytes) -> bytes:
+def _counting(events: bytes, mark: bytes) -> bytes:
     """Of several events that came at once, those that count tokens."""
     end = b"\n\n" if b"\n\n" in events else b"\r\n\r\n" if b"\r\n\r\n" in events else b"\n"
-    found = [event for event in events.split(end) if NULL not in event and any(mark in event for mark in MARKS)]
+    found = [event for event in events.split(end) if NULL not in event and mark in event]
     return b"".join(event + end for event in found)
 
 

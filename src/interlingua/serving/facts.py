@@ -59,7 +59,9 @@ def find_key(headers: Mapping[str, str]) -> list[str]:
     """
     found: list[str] = []
     for name in KEY_HEADERS:
-        value = headers.get(name, "").strip()
+        if name not in headers:
+            continue
+        value = headers[name].strip()
         if name == "authorization":
             value = _authorized(value)
         if value and value not in found:

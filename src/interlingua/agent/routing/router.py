@@ -107,6 +107,8 @@ class Router:
             names = (first, *names)
         known = self._candidates
         found = [known.get((name, blocking)) or self._make_candidate(name, blocking=blocking) for name in names]
+        if len(found) == 1:
+            return Route((found[0],), self._clock)
         each: dict[tuple[str, str | None], Candidate] = {}
         for candidate in found:
             each.setdefault((candidate.id, candidate.model), candidate)

@@ -10,6 +10,7 @@ from .errors import ERRORS, REQUIREMENTS
 from .facts import HOSTED, NAME
 from .request import read_request, write_choice, write_request, write_tools
 from .response import read_response, write_response
+from .rows import USAGE
 from .stream import Decoder
 from .turns import write_messages, write_system
 
@@ -23,6 +24,7 @@ class AnthropicMessages(WireDialect):
     text_join = "one"
     errors, requirements, hosted = ERRORS, REQUIREMENTS, HOSTED
     schema_subset = claude.SCHEMA
+    usage = USAGE
     functions = Functions[Ledger](
         read_request=read_request,
         write_request=lambda request, target, provider: write_request(request, target),

@@ -9,6 +9,7 @@ from .errors import ERRORS, REQUIREMENTS
 from .facts import NAME
 from .request import read_request, write_choice, write_request, write_tools
 from .response import read_response, write_response
+from .rows import USAGE
 from .rules import RequestLedger
 from .stream import Decoder
 from .turns import write_messages, write_system
@@ -21,6 +22,7 @@ class BedrockConverse(WireDialect):
     unsupported_choices = ("allowed",)
     errors, requirements = ERRORS, REQUIREMENTS
     schema_subset = claude.SCHEMA
+    usage = USAGE
     functions = Functions[RequestLedger](
         read_request=lambda body, headers, model, stream, provider: read_request(body, model, stream, provider),
         write_request=lambda request, target, provider: write_request(request, target),

@@ -12,6 +12,7 @@ from .errors import ERRORS, REQUIREMENTS
 from .facts import NAME, QUIRKS, Quirks, quirks_of
 from .request import read_request, write_choice_alone, write_request, write_tools
 from .response import as_turn, read_response, write_response
+from .rows import USAGE
 from .stream import Decoder
 from .turns import write_messages, write_system
 
@@ -23,6 +24,7 @@ class OpenAIChat(WireDialect):
     bare_errors = False
     errors, requirements = ERRORS, REQUIREMENTS
     schema_subset = openai.SCHEMA
+    usage = USAGE
     functions = Functions[Ledger](
         read_request=lambda body, headers, model, stream, provider: read_request(body, model, stream, provider),
         write_request=write_request,

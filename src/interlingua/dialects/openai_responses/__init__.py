@@ -11,6 +11,7 @@ from .errors import ERRORS, REQUIREMENTS
 from .facts import HOSTED, NAME
 from .request import read_request, write_request
 from .response import as_turn, read_response, write_response
+from .rows import USAGE
 from .stream import Decoder
 from .tools import Scribe, write_choice_alone, write_tools
 from .turns import write_messages, write_system
@@ -26,6 +27,7 @@ class OpenAIResponses(WireDialect):
     bare_errors = False
     errors, requirements, hosted = ERRORS, REQUIREMENTS, HOSTED
     schema_subset = openai.SCHEMA
+    usage = USAGE
     functions = Functions[Scribe](
         read_request=lambda body, headers, model, stream, provider: read_request(body, model, stream, provider),
         write_request=lambda request, target, provider: write_request(request, target),
