@@ -106,8 +106,8 @@ async def asks(*_: Any) -> bool:
 
 
 DESTRUCTIVE = ToolAnnotations(destructive=True)
-UNKNOWN = "The call was started; its outcome is unknown: the limit of 0.25 seconds for this turn is reached."
-NOT_RUN = "Not run: the limit of 0.25 seconds for this turn is reached."
+UNKNOWN = "The call was started; its outcome is unknown: the limit of 0.5 seconds for this turn is reached."
+NOT_RUN = "Not run: the limit of 0.5 seconds for this turn is reached."
 SLOW: tuple[tuple[Callable[..., Any], str], ...] = (
     (tool(waits, name="slow"), UNKNOWN),
     (tool(blocks, name="slow"), UNKNOWN),
@@ -128,11 +128,11 @@ def test_seconds_bound_tools_and_approvals(kind: Any, slow: Any, told: str, stre
         return stream.response
 
     if not streamed:
-        response = waited(session.run("go", seconds=0.25))
+        response = waited(session.run("go", seconds=0.5))
     elif kind is Session:
-        response = asyncio.run(read(session.run_stream("go", seconds=0.25)))
+        response = asyncio.run(read(session.run_stream("go", seconds=0.5)))
     else:
-        stream = session.run_stream("go", seconds=0.25)
+        stream = session.run_stream("go", seconds=0.5)
         assert [event.type for event in stream][-2:] == ["tool.failure", "step.end"]
         response = stream.response
     assert (response.stopped, response.stopped_reason) == ("limit", told.partition(": ")[2].rstrip("."))
