@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
+import inspect
 import os
+from collections.abc import Coroutine
 from pathlib import Path
 
 import hypothesis
@@ -22,3 +25,20 @@ def shared() -> Path:
     if not CORPUS.is_dir():
         pytest.skip(ABSENT)
     return SHARED
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
+    """A test that is a coroutine function runs in a loop of its own, and leaves no task behind."""
+    test = pyfuncitem.obj
+    if not inspect.iscoroutinefunction(test):
+        return None
+    asyncio.run(watched(test(**{name: pyfuncitem.funcargs[name] for name in inspect.signature(test).parameters})))
+    return True
+
+
+async def watched(coroutine: Coroutine[None, None, None]) -> None:
+    await coroutine
+    await asyncio.sleep(0)
+    left = asyncio.all_tasks() - {asyncio.current_task()}
+    assert not left, f"tasks left behind: {left}"

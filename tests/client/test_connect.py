@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from client.support import CANARY, ask, run
+from client.support import CANARY, ask
 from interlingua import AsyncClient, CancelledError, Client, NotConfigured, Request, RequestTimeoutError, TextBlock
 from interlingua.client.config import AdapterConfig
 from interlingua.client.connect import connect, connect_sync
@@ -24,19 +24,14 @@ from interlingua.client.transport.memory import AsyncMemoryTransport, MemoryTran
 from interlingua.models.providers import PROVIDERS
 
 
-def test_five_lines() -> None:
-    async def scene() -> None:
-        transport = AsyncMemoryTransport(handler(Script()))
-        async with connect(
-            "anthropic:claude", environment={"ANTHROPIC_API_KEY": CANARY}, transport=transport
-        ) as client:
-            response = await client.complete(ask("hello", model=None))
-        assert response.content == (TextBlock("You said: hello"),)
-        assert transport.requests[0].headers["x-api-key"] == CANARY
-        assert response.origin is not None
-        assert response.origin.model == "claude"
-
-    run(scene())
+async def test_five_lines() -> None:
+    transport = AsyncMemoryTransport(handler(Script()))
+    async with connect("anthropic:claude", environment={"ANTHROPIC_API_KEY": CANARY}, transport=transport) as client:
+        response = await client.complete(ask("hello", model=None))
+    assert response.content == (TextBlock("You said: hello"),)
+    assert transport.requests[0].headers["x-api-key"] == CANARY
+    assert response.origin is not None
+    assert response.origin.model == "claude"
 
 
 def test_five_lines_that_block() -> None:

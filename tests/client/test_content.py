@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
 from base64 import b64decode, b64encode
 from collections.abc import Callable
@@ -164,9 +163,6 @@ def test_a_path_in_a_message_is_told_how_to_become_a_block() -> None:
         Message("user", ["look:", Path("red.png")])  # type: ignore[list-item]
 
 
-def test_an_async_session_takes_parts_too(folder: Path) -> None:
-    async def main() -> None:
-        async with Session("embedded:", script=["red"]) as session:
-            assert (await session.send("what is this?", folder / "red.png")).text == "red"
-
-    asyncio.run(main())
+async def test_an_async_session_takes_parts_too(folder: Path) -> None:
+    async with Session("embedded:", script=["red"]) as session:
+        assert (await session.send("what is this?", folder / "red.png")).text == "red"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from client.support import DIALECTS, PROVIDERS, ask, config, run
+from client.support import DIALECTS, PROVIDERS, ask, config
 from interlingua import NetworkError, StopReason, fold
 from interlingua.client.connect import AsyncClient, Client
 from interlingua.client.embedded import Script, Step, handler
@@ -35,12 +35,9 @@ def test_a_stream_that_breaks_off_raises(dialect: str) -> None:  # S2
 
 
 @every_dialect
-def test_an_awaited_stream_is_refused_with_what_to_write_instead(dialect: str) -> None:
-    async def read() -> None:
-        transport = AsyncMemoryTransport(handler(WHOLE))
-        async with AsyncClient(PROVIDERS[dialect], config(), transport=transport) as waiting:
-            with pytest.raises(TypeError, match=r"\[event async for event in stream\]"):
-                fold(waiting.stream(ask()))  # type: ignore[arg-type] # pyright: ignore[reportArgumentType]
-            assert fold([event async for event in waiting.stream(ask())]).text.startswith("You")
-
-    run(read())
+async def test_an_awaited_stream_is_refused_with_what_to_write_instead(dialect: str) -> None:
+    transport = AsyncMemoryTransport(handler(WHOLE))
+    async with AsyncClient(PROVIDERS[dialect], config(), transport=transport) as waiting:
+        with pytest.raises(TypeError, match=r"\[event async for event in stream\]"):
+            fold(waiting.stream(ask()))  # type: ignore[arg-type] # pyright: ignore[reportArgumentType]
+        assert fold([event async for event in waiting.stream(ask())]).text.startswith("You")

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from client.support import ask, config, run
+from client.support import ask, config
 from interlingua import Base64Source, DocumentBlock, Message, Request, ServerTool, ToolDefinition
 from interlingua.client.connect import AsyncClient, Client, connect_sync
 from interlingua.client.http import HttpRequest
@@ -51,21 +51,18 @@ def asking(client: AsyncClient | Client, text: str = SHORT) -> int:
 
 
 @pytest.mark.parametrize("how", ["complete", "stream"])
-def test_a_client_learns_what_a_server_adds(how: str) -> None:
-    async def scene() -> None:
-        client = AsyncClient("openai-chat", config(), model="some-model", transport=AsyncMemoryTransport(secretive))
-        assert asking(client) == cold(prompt())
-        if how == "complete":
-            await client.complete(ask(SHORT))
-        else:
-            assert [event async for event in client.stream(ask(SHORT))]
-        assert asking(client) == cold(prompt()) + HIDDEN
-        assert asking(client, LONG) == cold(prompt(LONG)) + HIDDEN
-        assert client.estimate(prompt(tools=(ADD,))) == cold(prompt(tools=(ADD,))) + HIDDEN
-        assert client.estimate(prompt(model="other-model")) == cold(prompt(model="other-model"))
-        await client.close()
-
-    run(scene())
+async def test_a_client_learns_what_a_server_adds(how: str) -> None:
+    client = AsyncClient("openai-chat", config(), model="some-model", transport=AsyncMemoryTransport(secretive))
+    assert asking(client) == cold(prompt())
+    if how == "complete":
+        await client.complete(ask(SHORT))
+    else:
+        assert [event async for event in client.stream(ask(SHORT))]
+    assert asking(client) == cold(prompt()) + HIDDEN
+    assert asking(client, LONG) == cold(prompt(LONG)) + HIDDEN
+    assert client.estimate(prompt(tools=(ADD,))) == cold(prompt(tools=(ADD,))) + HIDDEN
+    assert client.estimate(prompt(model="other-model")) == cold(prompt(model="other-model"))
+    await client.close()
 
 
 def test_the_blocking_client_too() -> None:

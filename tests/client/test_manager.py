@@ -513,26 +513,23 @@ def test_a_new_file_concerns_the_next_client(tmp_path: Path) -> None:
     assert (manager.get_config("mine").timeout_seconds, manager.get_config("mine").max_retries) == (2, 9)
 
 
-def test_a_call_in_flight_is_not_disturbed(tmp_path: Path) -> None:
-    async def scene() -> None:
-        path = tmp_path / "models.yaml"
-        async with LoopbackServer(Step(text="one two three four five")) as server, LoopbackServer() as other:
-            write(path, f"adapters:\n  openai: {{base_url: '{server.url}'}}\n", 1)
-            async with ProviderManager(path, environment=ALL) as manager:
-                client = manager.get_adapter("openai")
-                stream = aiter(client.stream(ask(model="m")))
-                said = [await anext(stream)]
-                write(path, f"adapters:\n  openai: {{base_url: '{other.url}'}}\n", 2)
-                fresh = manager.get_adapter("openai")
-                assert fresh is not client
-                assert (await fresh.complete(ask("hello", model="m"))).text == "You said: hello"
-                said += [event async for event in stream]
-                assert "".join(e.text for e in said if isinstance(e, TextDelta)) == "one two three four five"
-                assert (server.script.asked, other.script.asked) == (1, 1)
-            await asyncio.sleep(0.01)  # let the servers notice
-            assert (server.open, other.open) == (0, 0)  # the retired client was closed, too
-
-    run(scene())
+async def test_a_call_in_flight_is_not_disturbed(tmp_path: Path) -> None:
+    path = tmp_path / "models.yaml"
+    async with LoopbackServer(Step(text="one two three four five")) as server, LoopbackServer() as other:
+        write(path, f"adapters:\n  openai: {{base_url: '{server.url}'}}\n", 1)
+        async with ProviderManager(path, environment=ALL) as manager:
+            client = manager.get_adapter("openai")
+            stream = aiter(client.stream(ask(model="m")))
+            said = [await anext(stream)]
+            write(path, f"adapters:\n  openai: {{base_url: '{other.url}'}}\n", 2)
+            fresh = manager.get_adapter("openai")
+            assert fresh is not client
+            assert (await fresh.complete(ask("hello", model="m"))).text == "You said: hello"
+            said += [event async for event in stream]
+            assert "".join(e.text for e in said if isinstance(e, TextDelta)) == "one two three four five"
+            assert (server.script.asked, other.script.asked) == (1, 1)
+        await asyncio.sleep(0.01)  # let the servers notice
+        assert (server.open, other.open) == (0, 0)  # the retired client was closed, too
 
 
 def test_a_broken_file_keeps_the_old_one(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
@@ -604,27 +601,24 @@ def test_without_a_file_the_sentence_is_as_clear() -> None:
 # ------------------------------------------------------------------------------------------------------------- the end
 
 
-def test_close_closes_every_adapter(tmp_path: Path) -> None:
-    async def scene() -> None:
-        path = write(tmp_path / "models.yaml", "adapters:\n  openai: {timeout_seconds: 1}\n", 1)
-        async with LoopbackServer() as server:
-            environment = {**ALL, "OPENAI_BASE_URL": server.url, "ANTHROPIC_BASE_URL": server.url}
-            manager = ProviderManager(path, environment=environment)
-            first, twice = Parrot(), Parrot()
-            manager.register("first", first)
-            manager.register("first", twice)
-            manager.register("second", twice)
-            for name in ("openai", "anthropic"):
-                await manager.get_adapter(name).complete(ask(model="m"))
-            write(path, "adapters:\n  openai: {timeout_seconds: 2}\n", 2)
-            await manager.get_adapter("openai").complete(ask(model="m"))
-            assert server.open == 3
-            await manager.close()
-            await asyncio.sleep(0.01)
-            assert server.open == 0
-            assert (first.closed, twice.closed) == (1, 1)
-
-    run(scene())
+async def test_close_closes_every_adapter(tmp_path: Path) -> None:
+    path = write(tmp_path / "models.yaml", "adapters:\n  openai: {timeout_seconds: 1}\n", 1)
+    async with LoopbackServer() as server:
+        environment = {**ALL, "OPENAI_BASE_URL": server.url, "ANTHROPIC_BASE_URL": server.url}
+        manager = ProviderManager(path, environment=environment)
+        first, twice = Parrot(), Parrot()
+        manager.register("first", first)
+        manager.register("first", twice)
+        manager.register("second", twice)
+        for name in ("openai", "anthropic"):
+            await manager.get_adapter(name).complete(ask(model="m"))
+        write(path, "adapters:\n  openai: {timeout_seconds: 2}\n", 2)
+        await manager.get_adapter("openai").complete(ask(model="m"))
+        assert server.open == 3
+        await manager.close()
+        await asyncio.sleep(0.01)
+        assert server.open == 0
+        assert (first.closed, twice.closed) == (1, 1)
 
 
 def test_one_that_cannot_be_closed_does_not_keep_the_others_open() -> None:

@@ -288,25 +288,22 @@ def stalled(http: HttpRequest) -> Answer:
     return Answer(200, {}, instead=STALL) if "files" in http.url else handler(Script("fine"))(http)
 
 
-def test_a_call_is_cancelled_while_it_uploads() -> None:
-    async def main() -> None:
-        asked = asyncio.Event()
+async def test_a_call_is_cancelled_while_it_uploads() -> None:
+    asked = asyncio.Event()
 
-        def answers(http: HttpRequest) -> Answer:
-            asked.set()
-            return stalled(http)
+    def answers(http: HttpRequest) -> Answer:
+        asked.set()
+        return stalled(http)
 
-        transport = AsyncMemoryTransport(answers, sleep=asyncio.sleep)
-        client = AsyncClient("openai", KEY, transport=transport, upload=True)
-        request = replace(asks(block(PDF)), request_id="mine")
-        task = asyncio.create_task(client.complete(request))
-        await asked.wait()
-        assert await client.cancel("mine")
-        with pytest.raises(CancelledError):
-            await task
-        assert (transport.open, len(transport.requests)) == (0, 1)
-
-    asyncio.run(main())
+    transport = AsyncMemoryTransport(answers, sleep=asyncio.sleep)
+    client = AsyncClient("openai", KEY, transport=transport, upload=True)
+    request = replace(asks(block(PDF)), request_id="mine")
+    task = asyncio.create_task(client.complete(request))
+    await asked.wait()
+    assert await client.cancel("mine")
+    with pytest.raises(CancelledError):
+        await task
+    assert (transport.open, len(transport.requests)) == (0, 1)
 
 
 def test_a_call_that_blocks_is_cancelled_while_it_uploads() -> None:

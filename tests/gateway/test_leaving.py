@@ -73,41 +73,35 @@ async def stage() -> AsyncIterator[tuple[str, State, HeldUpstream]]:
             yield url, state, upstream
 
 
-def test_nothing_stays_of_clients_that_leave() -> None:
-    async def scene() -> None:
-        chance = random.Random(2026)
-        async with stage() as (url, state, upstream):
-            before = len(asyncio.all_tasks())
-            points = [chance.choice(POINTS) for _ in range(CLIENTS)]
-            for at in range(0, CLIENTS, AT_ONCE):
-                await asyncio.gather(*(come_and_go(url, point, chance) for point in points[at : at + AT_ONCE]))
-            await until(lambda: not (upstream.open or state.open) and len(asyncio.all_tasks()) <= before)
-            said = state.metrics_text().splitlines()
-            told = next(line for line in said if line.startswith("interlingua_left_total"))
-            assert int(told.split()[1]) == CLIENTS
-            assert upstream.began > CLIENTS // 2
-
-    asyncio.run(scene())
+async def test_nothing_stays_of_clients_that_leave() -> None:
+    chance = random.Random(2026)
+    async with stage() as (url, state, upstream):
+        before = len(asyncio.all_tasks())
+        points = [chance.choice(POINTS) for _ in range(CLIENTS)]
+        for at in range(0, CLIENTS, AT_ONCE):
+            await asyncio.gather(*(come_and_go(url, point, chance) for point in points[at : at + AT_ONCE]))
+        await until(lambda: not (upstream.open or state.open) and len(asyncio.all_tasks()) <= before)
+        said = state.metrics_text().splitlines()
+        told = next(line for line in said if line.startswith("interlingua_left_total"))
+        assert int(told.split()[1]) == CLIENTS
+        assert upstream.began > CLIENTS // 2
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_a_slow_client_holds_the_upstream_back(way: tuple[str, str]) -> None:
+async def test_a_slow_client_holds_the_upstream_back(way: tuple[str, str]) -> None:
     """Buffers of the gateway and of the system are full once, and then nothing more is read."""
 
-    async def scene() -> None:
-        async with stage() as (url, _, upstream):
-            client = Reading(url, way[0], {**body_of(way[1]), "model": "flood", "stream": True})
-            await client.begin(b"data:")
-            for _ in range(2):
-                await until_still(upstream)
-                full = upstream.sent
-                await client.some(20_000_000)
-                assert upstream.sent > full  # it goes on when the client does
-            assert full < 60_000_000
-            client.leave()
-            await until(lambda: not upstream.open)
-
-    asyncio.run(scene())
+    async with stage() as (url, _, upstream):
+        client = Reading(url, way[0], {**body_of(way[1]), "model": "flood", "stream": True})
+        await client.begin(b"data:")
+        for _ in range(2):
+            await until_still(upstream)
+            full = upstream.sent
+            await client.some(20_000_000)
+            assert upstream.sent > full  # it goes on when the client does
+        assert full < 60_000_000
+        client.leave()
+        await until(lambda: not upstream.open)
 
 
 async def until_still(upstream: HeldUpstream) -> None:

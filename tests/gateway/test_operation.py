@@ -290,37 +290,31 @@ async def is_draining(found: Running) -> bool:
     return (await found.fetch("/readyz")).status == 503
 
 
-def test_a_whole_answer_that_a_stop_ends_is_an_error_in_the_callers_dialect(tmp_path: Path) -> None:
-    async def stop() -> None:
-        async with HeldUpstream() as upstream:
-            path = write_files(tmp_path, upstream.url, not_ready_seconds=0, stream_seconds=0.2)
-            async with running(path) as found:
-                body = {**body_of(CLAUDE), "model": "endless"}
-                asked = asyncio.ensure_future(found.fetch("/v1/messages", body))
-                await until(lambda: upstream.began)
-                found.process.send_signal(signal.SIGTERM)
-                got = await asyncio.wait_for(asked, PATIENCE)
-                assert got.status in (503, 529)
-                assert got.json()["type"] == "error"
-                assert "shutting down" in got.json()["error"]["message"]
-                await found.ended()
-
-    asyncio.run(stop())
+async def test_a_whole_answer_that_a_stop_ends_is_an_error_in_the_callers_dialect(tmp_path: Path) -> None:
+    async with HeldUpstream() as upstream:
+        path = write_files(tmp_path, upstream.url, not_ready_seconds=0, stream_seconds=0.2)
+        async with running(path) as found:
+            body = {**body_of(CLAUDE), "model": "endless"}
+            asked = asyncio.ensure_future(found.fetch("/v1/messages", body))
+            await until(lambda: upstream.began)
+            found.process.send_signal(signal.SIGTERM)
+            got = await asyncio.wait_for(asked, PATIENCE)
+            assert got.status in (503, 529)
+            assert got.json()["type"] == "error"
+            assert "shutting down" in got.json()["error"]["message"]
+            await found.ended()
 
 
-def test_a_route_to_no_model_changes_nothing_and_is_told_with_its_line(tmp_path: Path) -> None:
-    async def reload() -> None:
-        async with HeldUpstream() as upstream:
-            path = write_files(tmp_path, upstream.url)
-            async with running(path) as found:
-                write_files(tmp_path, upstream.url, key="new", routes='  wrong: "nobody:x"\n')
-                line = path.read_text()[: path.read_text().index("wrong:")].count("\n") + 1
-                await found.until_said(f"gateway.yaml:{line}: the route 'wrong'".encode())
-                assert await is_allowed(found.url, KEY)
-                write_files(tmp_path, upstream.url, key="new", host="127.0.0.2")
-                await found.until_said(b"settings.host has changed")
-
-    asyncio.run(reload())
+async def test_a_route_to_no_model_changes_nothing_and_is_told_with_its_line(tmp_path: Path) -> None:
+    async with HeldUpstream() as upstream:
+        path = write_files(tmp_path, upstream.url)
+        async with running(path) as found:
+            write_files(tmp_path, upstream.url, key="new", routes='  wrong: "nobody:x"\n')
+            line = path.read_text()[: path.read_text().index("wrong:")].count("\n") + 1
+            await found.until_said(f"gateway.yaml:{line}: the route 'wrong'".encode())
+            assert await is_allowed(found.url, KEY)
+            write_files(tmp_path, upstream.url, key="new", host="127.0.0.2")
+            await found.until_said(b"settings.host has changed")
 
 
 # ------------------------------------------------------------------------------------------------- several processes
@@ -382,17 +376,14 @@ async def counts(found: Running, total: int) -> bool:
 
 @several
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
-def test_processes_end_when_their_parent_is_gone(tmp_path: Path) -> None:
-    async def orphan() -> None:
-        async with HeldUpstream() as upstream:
-            path = write_files(tmp_path, upstream.url, not_ready_seconds=0, stream_seconds=0, workers=2)
-            async with running(path) as found:
-                orphans = children_of(found.process.pid)
-                assert len(orphans) == 2
-                found.process.kill()
-                await until(lambda: not any(Path(f"/proc/{pid}/exe").exists() for pid in orphans))
-
-    asyncio.run(orphan())
+async def test_processes_end_when_their_parent_is_gone(tmp_path: Path) -> None:
+    async with HeldUpstream() as upstream:
+        path = write_files(tmp_path, upstream.url, not_ready_seconds=0, stream_seconds=0, workers=2)
+        async with running(path) as found:
+            orphans = children_of(found.process.pid)
+            assert len(orphans) == 2
+            found.process.kill()
+            await until(lambda: not any(Path(f"/proc/{pid}/exe").exists() for pid in orphans))
 
 
 @several

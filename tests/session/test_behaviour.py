@@ -86,15 +86,12 @@ def test_without_the_preset_nothing_is_added(model: str) -> None:
     assert names(request.tools) == [tool.name for tool in PLENTY]
 
 
-def test_what_was_left_out_is_reported() -> None:
-    async def scene() -> None:
-        script = Script(Step(content=(TextBlock("done"),)))
-        async with Session("openai:gpt-5", PLENTY, manager=scripted(script), behaviour="coding-agent") as session:
-            await session.run("fix gadget_17")
-            assert len(session.report.left_out) == 10
-            assert not {*session.report.left_out} & {*CORE, "gadget_17"}
-
-    asyncio.run(scene())
+async def test_what_was_left_out_is_reported() -> None:
+    script = Script(Step(content=(TextBlock("done"),)))
+    async with Session("openai:gpt-5", PLENTY, manager=scripted(script), behaviour="coding-agent") as session:
+        await session.run("fix gadget_17")
+        assert len(session.report.left_out) == 10
+        assert not {*session.report.left_out} & {*CORE, "gadget_17"}
 
 
 # attempts: one more than the retries of the preset's row

@@ -263,16 +263,13 @@ class Watched:
         raise NotImplementedError
 
 
-def test_storing_a_start_does_not_block_the_loop() -> None:
-    async def scene() -> None:
-        store = Watched()
-        session = Session("anthropic:m", Tools().all, manager=scripted(Script(calls("one"), say("ok"))), store=store)
-        await session.run("go")
-        assert len(store.threads) == 5  # the question, the answer, the start, the result, the last answer
-        assert threading.main_thread() not in store.threads
-        await session.close()
-
-    asyncio.run(scene())
+async def test_storing_a_start_does_not_block_the_loop() -> None:
+    store = Watched()
+    session = Session("anthropic:m", Tools().all, manager=scripted(Script(calls("one"), say("ok"))), store=store)
+    await session.run("go")
+    assert len(store.threads) == 5  # the question, the answer, the start, the result, the last answer
+    assert threading.main_thread() not in store.threads
+    await session.close()
 
 
 @pytest.mark.parametrize("kind", [Session, SyncSession])
@@ -384,57 +381,51 @@ def test_the_price_library_refuses_contradictory_numbers_and_the_price_is_unknow
 @pytest.mark.parametrize("order", ["session first", "task first"])
 @pytest.mark.parametrize("where", ["model", "tool"])
 @pytest.mark.parametrize("how", ["run", "run_stream"])
-def test_a_cancelled_task_gets_asyncios_own_error(how: str, where: str, order: str) -> None:
-    async def scene() -> None:
-        reached = asyncio.Event()
+async def test_a_cancelled_task_gets_asyncios_own_error(how: str, where: str, order: str) -> None:
+    reached = asyncio.Event()
 
-        async def wait() -> None:
-            reached.set()
-            await asyncio.sleep(60)
+    async def wait() -> None:
+        reached.set()
+        await asyncio.sleep(60)
 
-        def model(request: Request) -> Step:
-            if where == "tool":
-                return calls("wait")
-            asyncio.get_running_loop().call_soon(reached.set)
-            return Step(act="echo", fault="stall", after=4)
+    def model(request: Request) -> Step:
+        if where == "tool":
+            return calls("wait")
+        asyncio.get_running_loop().call_soon(reached.set)
+        return Step(act="echo", fault="stall", after=4)
 
-        session = Session("anthropic:m", [wait], manager=scripted(Script(model)))
+    session = Session("anthropic:m", [wait], manager=scripted(Script(model)))
 
-        async def turn() -> None:
-            if how == "run":
-                await session.run("go")
-            else:
-                async for _ in session.run_stream("go"):
-                    pass
+    async def turn() -> None:
+        if how == "run":
+            await session.run("go")
+        else:
+            async for _ in session.run_stream("go"):
+                pass
 
-        task = asyncio.create_task(turn())
-        await reached.wait()
-        await asyncio.sleep(0)
-        if order == "task first":
-            task.cancel()
-        await session.cancel()
-        if order == "session first":
-            task.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await task
-        assert validate_tool_results(session.messages, dialect="anthropic-messages") == []
-        await session.close()
-
-    asyncio.run(scene())
+    task = asyncio.create_task(turn())
+    await reached.wait()
+    await asyncio.sleep(0)
+    if order == "task first":
+        task.cancel()
+    await session.cancel()
+    if order == "session first":
+        task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert validate_tool_results(session.messages, dialect="anthropic-messages") == []
+    await session.close()
 
 
-def test_a_session_that_was_cancelled_alone_raises_our_error() -> None:
-    async def scene() -> None:
-        session = Session("anthropic:m", manager=scripted(Script(Step(fault="stall_first"))))
-        task = asyncio.create_task(session.send("hello"))
-        await asyncio.sleep(0.01)
-        await session.cancel()
-        with pytest.raises(CancelledError):
-            await task
-        assert task.cancelling() == 0
-        await session.close()
-
-    asyncio.run(scene())
+async def test_a_session_that_was_cancelled_alone_raises_our_error() -> None:
+    session = Session("anthropic:m", manager=scripted(Script(Step(fault="stall_first"))))
+    task = asyncio.create_task(session.send("hello"))
+    await asyncio.sleep(0.01)
+    await session.cancel()
+    with pytest.raises(CancelledError):
+        await task
+    assert task.cancelling() == 0
+    await session.close()
 
 
 def test_cleaning_up_after_a_cancellation_may_use_a_session() -> None:
@@ -457,38 +448,30 @@ def test_cleaning_up_after_a_cancellation_may_use_a_session() -> None:
 
 
 @pytest.mark.parametrize("how", ["stream", "run_stream"])
-def test_a_stream_that_was_left_and_dropped_is_over(how: str) -> None:
-    async def scene() -> None:
-        slow = Step(act="echo", fault="stall", after=6)
-        session = Session("anthropic:m", manager=scripted(Script(slow, say("fine"))))
-        async for event in getattr(session, how)("one two three four"):
-            if event.type == "text.delta":
-                break
-        gc.collect()
-        assert (await session.send("go on")).text == "fine"
-        assert [str(message.role) for message in session.messages] == ["user", "assistant", "user", "assistant"]
-        assert session.messages[1].metadata["stop_reason"] == "cancelled"
-        await session.close()
-
-    asyncio.run(scene())
+async def test_a_stream_that_was_left_and_dropped_is_over(how: str) -> None:
+    slow = Step(act="echo", fault="stall", after=6)
+    session = Session("anthropic:m", manager=scripted(Script(slow, say("fine"))))
+    async for event in getattr(session, how)("one two three four"):
+        if event.type == "text.delta":
+            break
+    gc.collect()
+    assert (await session.send("go on")).text == "fine"
+    assert [str(message.role) for message in session.messages] == ["user", "assistant", "user", "assistant"]
+    assert session.messages[1].metadata["stop_reason"] == "cancelled"
+    await session.close()
 
 
-def test_a_stream_that_is_still_held_says_how_to_leave_it() -> None:
-    async def scene() -> None:
-        session = Session(
-            "anthropic:m", manager=scripted(Script(Step(act="echo", fault="stall", after=6), say("fine")))
-        )
-        stream = session.stream("one two three four")
-        async for event in stream:
-            if event.type == "text.delta":
-                break
-        with pytest.raises(AdapterError, match=r"still running.*`async with session.stream\(\.\.\.\) as events`"):
-            await session.send("go on")
-        await stream.aclose()
-        assert (await session.send("go on")).text == "fine"
-        await session.close()
-
-    asyncio.run(scene())
+async def test_a_stream_that_is_still_held_says_how_to_leave_it() -> None:
+    session = Session("anthropic:m", manager=scripted(Script(Step(act="echo", fault="stall", after=6), say("fine"))))
+    stream = session.stream("one two three four")
+    async for event in stream:
+        if event.type == "text.delta":
+            break
+    with pytest.raises(AdapterError, match=r"still running.*`async with session.stream\(\.\.\.\) as events`"):
+        await session.send("go on")
+    await stream.aclose()
+    assert (await session.send("go on")).text == "fine"
+    await session.close()
 
 
 def test_a_stream_that_nobody_read_is_over_when_it_is_dropped(tmp_path: Path) -> None:

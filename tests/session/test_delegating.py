@@ -119,17 +119,14 @@ def test_one_that_fails_is_an_error_result(kind: Any, child: Any) -> None:
 
 
 @pytest.mark.parametrize("child", [Session, SyncSession])
-def test_the_caller_s_time_ends_it_too(child: Any) -> None:
+async def test_the_caller_s_time_ends_it_too(child: Any) -> None:
     parent, _ = pair(Session, child, call("expert", task="sky?"), "fine", answers=[Step(fault="stall_first")])
 
-    async def scene() -> None:
-        response = await parent.run("go", seconds=0.3)
-        assert response.stopped == "limit"
-        (result,) = results(parent)
-        assert "its outcome is unknown: the limit of 0.3 seconds" in result.content[0].text  # type: ignore[union-attr]
-        assert (await parent.run("go on")).text == "fine"
-
-    asyncio.run(scene())
+    response = await parent.run("go", seconds=0.3)
+    assert response.stopped == "limit"
+    (result,) = results(parent)
+    assert "its outcome is unknown: the limit of 0.3 seconds" in result.content[0].text  # type: ignore[union-attr]
+    assert (await parent.run("go on")).text == "fine"
 
 
 def test_cut_anywhere_it_leaves_both_legal() -> None:

@@ -20,17 +20,14 @@ ECHO = Step(act="echo")
 QUESTION = "one two three four five"
 
 
-def test_a_stream_that_nobody_read() -> None:
-    async def scene() -> None:
-        session = Session("anthropic:m", manager=scripted())
-        async with session.stream("hello"):
-            pass
-        unread = session.stream("are you there?")
-        await unread.aclose()
-        assert (await session.send("go on")).text == "You said: go on"
-        await session.close()
-
-    asyncio.run(scene())
+async def test_a_stream_that_nobody_read() -> None:
+    session = Session("anthropic:m", manager=scripted())
+    async with session.stream("hello"):
+        pass
+    unread = session.stream("are you there?")
+    await unread.aclose()
+    assert (await session.send("go on")).text == "You said: go on"
+    await session.close()
 
 
 def test_a_stream_that_nobody_read_blocking() -> None:
@@ -102,18 +99,15 @@ def test_a_probe_that_is_left_leaves_the_place_to_another() -> None:
     assert session.router.states()["anthropic:a"] == "closed"
 
 
-def test_a_probe_whose_task_is_cancelled_leaves_the_place_to_another() -> None:
-    async def scene() -> None:
-        now = [0.0]
-        session = Session(two_models(Script(FAIL, ECHO, Step(fault="stall_first"), ECHO), now))
-        await session.send("hello")
-        now[0] = 31.0
-        await cancelled(session)
-        await session.send("go on")
-        assert session.router.states()["anthropic:a"] == "closed"
-        await session.close()
-
-    asyncio.run(scene())
+async def test_a_probe_whose_task_is_cancelled_leaves_the_place_to_another() -> None:
+    now = [0.0]
+    session = Session(two_models(Script(FAIL, ECHO, Step(fault="stall_first"), ECHO), now))
+    await session.send("hello")
+    now[0] = 31.0
+    await cancelled(session)
+    await session.send("go on")
+    assert session.router.states()["anthropic:a"] == "closed"
+    await session.close()
 
 
 @pytest.mark.parametrize("how", ["cut", "left"])

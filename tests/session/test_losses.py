@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-
 import pytest
 
 from interlingua import ToolUseBlock
@@ -26,22 +24,19 @@ def told(caplog: pytest.LogCaptureFixture) -> list[tuple[str, str]]:
     return [(line["session_id"], loss["path"]) for line in lines for loss in line["losses"]]
 
 
-def test_a_conversation_tells_a_loss_once(caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_conversation_tells_a_loss_once(caplog: pytest.LogCaptureFixture) -> None:
     # L3: over the steps of a turn, over turns, over ways of asking
-    async def scene() -> None:
-        script = Script(CALL, ECHO, ECHO, ECHO)
-        session = Session("anthropic:m", [add], manager=scripted(script), seed=3, max_output_tokens=9)
-        await session.run("one")
-        assert [loss.path for loss in session.report.losses].count("seed") == 2, "the report is complete"
-        await session.send("two")
-        assert [event async for event in session.stream("three")]
-        assert told(caplog) == [(session.id, "seed")]
-        session.model = "bedrock:m"
-        await session.send("four")
-        assert told(caplog)[1:] == [(session.id, "seed")], "another target is another reason"
-        await session.close()
-
-    asyncio.run(scene())
+    script = Script(CALL, ECHO, ECHO, ECHO)
+    session = Session("anthropic:m", [add], manager=scripted(script), seed=3, max_output_tokens=9)
+    await session.run("one")
+    assert [loss.path for loss in session.report.losses].count("seed") == 2, "the report is complete"
+    await session.send("two")
+    assert [event async for event in session.stream("three")]
+    assert told(caplog) == [(session.id, "seed")]
+    session.model = "bedrock:m"
+    await session.send("four")
+    assert told(caplog)[1:] == [(session.id, "seed")], "another target is another reason"
+    await session.close()
 
 
 def test_another_conversation_tells_it_again(caplog: pytest.LogCaptureFixture) -> None:

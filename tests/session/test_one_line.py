@@ -101,16 +101,13 @@ def test_a_client_of_the_callers(server: LoopbackServer) -> None:
     server.wait(server.idle)
 
 
-def test_an_async_client_of_the_callers(server: LoopbackServer) -> None:
-    async def scene() -> None:
-        async with connect("anthropic:m", base_url=server.url, api_key=CANARY) as client:
-            async with Session(client=client) as session:
-                assert (await session.send("hello")).text == "You said: hello"
-            assert (await client.complete(ask(model=None))).text
-            with pytest.raises(NotConfigured, match="no synchronous client"):
-                SyncSession(client=client).send("hello")
-
-    asyncio.run(scene())
+async def test_an_async_client_of_the_callers(server: LoopbackServer) -> None:
+    async with connect("anthropic:m", base_url=server.url, api_key=CANARY) as client:
+        async with Session(client=client) as session:
+            assert (await session.send("hello")).text == "You said: hello"
+        assert (await client.complete(ask(model=None))).text
+        with pytest.raises(NotConfigured, match="no synchronous client"):
+            SyncSession(client=client).send("hello")
 
 
 def test_a_client_that_blocks_cannot_be_awaited() -> None:

@@ -103,20 +103,17 @@ def down() -> Script:
     return Script(Step(act="fail", error=ErrorClass.server_error))
 
 
-def test_the_second_answers_when_the_first_fails() -> None:
-    async def scene() -> None:
-        first, second = down(), Script(Step(act="echo"))
-        router = Router(["anthropic:m", "openai:m"], manager(anthropic=first, openai=second))
-        response = await router.complete(ask())
-        assert response.text == "You said: hello"
-        assert response.origin is not None
-        assert response.origin.provider == "openai"
-        told = [(c.model, c.outcome, c.attempts) for c in router.record(response.request_id or "")]
-        assert told == [("anthropic:m", "failed", 2), ("openai:m", "answered", 1)]
-        assert len(first.seen) + len(second.seen) == 3 == response.attempts  # one budget: 1 + max_retries
-        await router.close()
-
-    asyncio.run(scene())
+async def test_the_second_answers_when_the_first_fails() -> None:
+    first, second = down(), Script(Step(act="echo"))
+    router = Router(["anthropic:m", "openai:m"], manager(anthropic=first, openai=second))
+    response = await router.complete(ask())
+    assert response.text == "You said: hello"
+    assert response.origin is not None
+    assert response.origin.provider == "openai"
+    told = [(c.model, c.outcome, c.attempts) for c in router.record(response.request_id or "")]
+    assert told == [("anthropic:m", "failed", 2), ("openai:m", "answered", 1)]
+    assert len(first.seen) + len(second.seen) == 3 == response.attempts  # one budget: 1 + max_retries
+    await router.close()
 
 
 def test_a_stream_falls_back_unseen_before_content_only() -> None:
@@ -139,78 +136,64 @@ def test_a_stream_falls_back_unseen_before_content_only() -> None:
     asyncio.run(scene(Script(Step(act="echo", fault="cut", after=5)), "You", fails=True))
 
 
-def test_all_fail_and_the_last_error_is_raised_with_every_name_in_the_record() -> None:
-    async def scene() -> None:
-        router = Router(
-            ["anthropic:m", "openai:m", "google:m"], manager(anthropic=down(), openai=down(), google=down())
-        )
-        with pytest.raises(AdapterError) as caught:
-            await router.complete(ask(request_id="r1"))
-        assert caught.value.provider == "google"
-        assert [c.outcome for c in router.record("r1")] == ["failed"] * 3
-        assert caught.value.attempts == 3
-        await router.close()
-
-    asyncio.run(scene())
+async def test_all_fail_and_the_last_error_is_raised_with_every_name_in_the_record() -> None:
+    router = Router(["anthropic:m", "openai:m", "google:m"], manager(anthropic=down(), openai=down(), google=down()))
+    with pytest.raises(AdapterError) as caught:
+        await router.complete(ask(request_id="r1"))
+    assert caught.value.provider == "google"
+    assert [c.outcome for c in router.record("r1")] == ["failed"] * 3
+    assert caught.value.attempts == 3
+    await router.close()
 
 
-def test_a_wrong_request_is_not_tried_elsewhere() -> None:
-    async def scene() -> None:
-        other = Script(Step(act="echo"))
-        bad = Script(Step(act="fail", error=ErrorClass.invalid_request))
-        router = Router(["anthropic:m", "openai:m"], manager(anthropic=bad, openai=other))
-        with pytest.raises(AdapterError, match="scripted"):
-            await router.complete(ask())
-        assert not other.seen
-        await router.close()
-
-    asyncio.run(scene())
+async def test_a_wrong_request_is_not_tried_elsewhere() -> None:
+    other = Script(Step(act="echo"))
+    bad = Script(Step(act="fail", error=ErrorClass.invalid_request))
+    router = Router(["anthropic:m", "openai:m"], manager(anthropic=bad, openai=other))
+    with pytest.raises(AdapterError, match="scripted"):
+        await router.complete(ask())
+    assert not other.seen
+    await router.close()
 
 
-def test_a_model_that_cannot_read_it_is_passed_by() -> None:
-    async def scene() -> None:
-        blind = Script(Step(act="echo"))
-        router = Router(
-            ["deepseek:deepseek-v3", "anthropic:m"], manager(deepseek=blind, anthropic=Script(Step(act="echo")))
-        )
-        picture = ImageBlock(Base64Source("image/png", "iVBORw0KGgo="))
-        response = await router.complete(Request([Message("user", [picture])], request_id="r", max_output_tokens=9))
-        assert response.origin is not None
-        assert response.origin.provider == "anthropic"
-        assert not blind.seen
-        first = router.record("r")[0]
-        assert (first.outcome, first.reason) == ("skipped", "messages/0: deepseek-v3 takes no images")
-        await router.close()
-
-    asyncio.run(scene())
+async def test_a_model_that_cannot_read_it_is_passed_by() -> None:
+    blind = Script(Step(act="echo"))
+    router = Router(
+        ["deepseek:deepseek-v3", "anthropic:m"], manager(deepseek=blind, anthropic=Script(Step(act="echo")))
+    )
+    picture = ImageBlock(Base64Source("image/png", "iVBORw0KGgo="))
+    response = await router.complete(Request([Message("user", [picture])], request_id="r", max_output_tokens=9))
+    assert response.origin is not None
+    assert response.origin.provider == "anthropic"
+    assert not blind.seen
+    first = router.record("r")[0]
+    assert (first.outcome, first.reason) == ("skipped", "messages/0: deepseek-v3 takes no images")
+    await router.close()
 
 
-def test_a_model_that_keeps_failing_is_left_alone_and_then_probed() -> None:
+async def test_a_model_that_keeps_failing_is_left_alone_and_then_probed() -> None:
     now = [0.0]
     first = Script(*[Step(act="fail", error=ErrorClass.server_error)] * 6, Step(act="echo"))
 
-    async def scene() -> None:
-        router = Router(
-            ["anthropic:m", "openai:m"],
-            manager(anthropic=first, openai=Script(Step(act="echo"))),
-            clock=lambda: now[0],
-            rules=RULES,
-        )
-        for _ in range(3):
-            await router.complete(ask())
-        assert router.states()["anthropic:m"] == "open"
-        seen = len(first.seen)
-        await router.complete(ask(request_id="r4"))
-        assert len(first.seen) == seen, "it was asked although it is open"
-        assert router.record("r4")[0].outcome == "skipped"
-        now[0] = 31.0
-        response = await router.complete(ask())
-        assert response.origin is not None
-        assert response.origin.provider == "anthropic"
-        assert router.states()["anthropic:m"] == "closed"
-        await router.close()
-
-    asyncio.run(scene())
+    router = Router(
+        ["anthropic:m", "openai:m"],
+        manager(anthropic=first, openai=Script(Step(act="echo"))),
+        clock=lambda: now[0],
+        rules=RULES,
+    )
+    for _ in range(3):
+        await router.complete(ask())
+    assert router.states()["anthropic:m"] == "open"
+    seen = len(first.seen)
+    await router.complete(ask(request_id="r4"))
+    assert len(first.seen) == seen, "it was asked although it is open"
+    assert router.record("r4")[0].outcome == "skipped"
+    now[0] = 31.0
+    response = await router.complete(ask())
+    assert response.origin is not None
+    assert response.origin.provider == "anthropic"
+    assert router.states()["anthropic:m"] == "closed"
+    await router.close()
 
 
 @pytest.mark.parametrize(("chance", "first"), [(0.0, "anthropic:m"), (0.74, "anthropic:m"), (0.76, "openai:m")])

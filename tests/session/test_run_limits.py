@@ -140,17 +140,14 @@ def test_seconds_bound_tools_and_approvals(kind: Any, slow: Any, told: str, stre
     assert waited(session.run("go on")).text == "fine"
 
 
-def test_the_task_that_is_cancelled_at_the_same_moment_is_cancelled() -> None:
-    async def scene() -> None:
-        session = Session("anthropic:m", [waits], manager=scripted(Script(call("waits"), "fine")))
-        task = asyncio.create_task(session.run("go", seconds=0.02))
-        await asyncio.sleep(0.02)
-        task.cancel()
-        await asyncio.wait([task])
-        assert task.cancelled() or task.result().stopped == "limit"
-        assert (await session.run("go on")).text == "fine"
-
-    asyncio.run(scene())
+async def test_the_task_that_is_cancelled_at_the_same_moment_is_cancelled() -> None:
+    session = Session("anthropic:m", [waits], manager=scripted(Script(call("waits"), "fine")))
+    task = asyncio.create_task(session.run("go", seconds=0.02))
+    await asyncio.sleep(0.02)
+    task.cancel()
+    await asyncio.wait([task])
+    assert task.cancelled() or task.result().stopped == "limit"
+    assert (await session.run("go on")).text == "fine"
 
 
 # ----------------------------------------------------------------------------------------------------- what is refused

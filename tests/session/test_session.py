@@ -66,46 +66,40 @@ def legal(session: Session | SyncSession) -> None:
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
-def test_run_answers_calls_until_the_model_is_done(dialect: str) -> None:
-    async def scene() -> None:
-        script = Script(call(a=1, b=2), say("three"))
-        session = Session(f"{PROVIDERS[dialect]}:m", [add], "be brief", manager=scripted(script))
-        response = await session.run("what is 1 + 2?")
-        assert response.text == "three"
-        assert [str(m.role) for m in session.messages] == ["user", "assistant", "tool", "assistant"]
-        (asked,) = session.messages[1].content
-        (result,) = session.messages[2].content
-        assert isinstance(asked, ToolUseBlock)
-        assert isinstance(result, ToolResultBlock)
-        assert asked.id.startswith("tu_")
-        assert result.tool_use_id == asked.id
-        assert result.content == (TextBlock("3"),)
-        assert session.report.steps == 2
-        assert session.messages[3].origin is not None
-        assert session.messages[3].origin.dialect == dialect
-        told = session.messages[3].metadata
-        assert told["stop_reason"] == "end_turn"
-        assert told["routing"] == [{"model": f"{PROVIDERS[dialect]}:m", "outcome": "answered", "attempts": 1}]
-        assert {"usage", "cost_usd", "pricing_version", "latency_ms"} <= set(told)
-        seen = script.seen[1].messages
-        assert isinstance(seen[-1].content[0], ToolResultBlock)
-        await session.close()
-
-    asyncio.run(scene())
+async def test_run_answers_calls_until_the_model_is_done(dialect: str) -> None:
+    script = Script(call(a=1, b=2), say("three"))
+    session = Session(f"{PROVIDERS[dialect]}:m", [add], "be brief", manager=scripted(script))
+    response = await session.run("what is 1 + 2?")
+    assert response.text == "three"
+    assert [str(m.role) for m in session.messages] == ["user", "assistant", "tool", "assistant"]
+    (asked,) = session.messages[1].content
+    (result,) = session.messages[2].content
+    assert isinstance(asked, ToolUseBlock)
+    assert isinstance(result, ToolResultBlock)
+    assert asked.id.startswith("tu_")
+    assert result.tool_use_id == asked.id
+    assert result.content == (TextBlock("3"),)
+    assert session.report.steps == 2
+    assert session.messages[3].origin is not None
+    assert session.messages[3].origin.dialect == dialect
+    told = session.messages[3].metadata
+    assert told["stop_reason"] == "end_turn"
+    assert told["routing"] == [{"model": f"{PROVIDERS[dialect]}:m", "outcome": "answered", "attempts": 1}]
+    assert {"usage", "cost_usd", "pricing_version", "latency_ms"} <= set(told)
+    seen = script.seen[1].messages
+    assert isinstance(seen[-1].content[0], ToolResultBlock)
+    await session.close()
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
-def test_the_stream_tells_the_same(dialect: str) -> None:
-    async def scene() -> None:
-        session = Session(f"{PROVIDERS[dialect]}:m", [add], manager=scripted(Script(call(a=1, b=2), say("three"))))
-        events = [event async for event in session.run_stream("what is 1 + 2?")]
-        check_grammar(events)
-        starts = [e.id for e in events if isinstance(e, ToolUseStart)]
-        assert starts == [block.id for block in session.messages[1].content if isinstance(block, ToolUseBlock)]
-        assert session.messages[-1].text == "three"
-        await session.close()
-
-    asyncio.run(scene())
+async def test_the_stream_tells_the_same(dialect: str) -> None:
+    session = Session(f"{PROVIDERS[dialect]}:m", [add], manager=scripted(Script(call(a=1, b=2), say("three"))))
+    events = [event async for event in session.run_stream("what is 1 + 2?")]
+    check_grammar(events)
+    starts = [e.id for e in events if isinstance(e, ToolUseStart)]
+    assert starts == [block.id for block in session.messages[1].content if isinstance(block, ToolUseBlock)]
+    assert session.messages[-1].text == "three"
+    await session.close()
 
 
 def test_a_session_that_blocks() -> None:
@@ -121,101 +115,83 @@ def test_a_session_that_blocks() -> None:
     legal(session)
 
 
-def test_send_leaves_calls_to_the_caller() -> None:
-    async def scene() -> None:
-        script = Script(call(a=1, b=2), say("ok"), call(a=1, b=2), say("so what"))
-        tool = ToolDefinition("add", "Add", {"type": "object"})
-        session = Session("anthropic:m", [tool], manager=scripted(script))
-        response = await session.run("go")
-        assert session.report.stopped == "handed_over"
-        session.answer([ToolOutput(response.tool_uses[0].id, {"sum": 3})])
-        assert (await session.send()).text == "ok"
-        with pytest.raises(ToolStateError, match="waits for an answer"):
-            session.answer([ToolOutput("nobody", "3")])
-        await session.send("again")
-        await session.send("forget it")  # the call is answered with an error first
-        legal(session)
-        result = session.messages[-3].content[0]
-        assert isinstance(result, ToolResultBlock)
-        assert result.is_error
-        await session.close()
-
-    asyncio.run(scene())
+async def test_send_leaves_calls_to_the_caller() -> None:
+    script = Script(call(a=1, b=2), say("ok"), call(a=1, b=2), say("so what"))
+    tool = ToolDefinition("add", "Add", {"type": "object"})
+    session = Session("anthropic:m", [tool], manager=scripted(script))
+    response = await session.run("go")
+    assert session.report.stopped == "handed_over"
+    session.answer([ToolOutput(response.tool_uses[0].id, {"sum": 3})])
+    assert (await session.send()).text == "ok"
+    with pytest.raises(ToolStateError, match="waits for an answer"):
+        session.answer([ToolOutput("nobody", "3")])
+    await session.send("again")
+    await session.send("forget it")  # the call is answered with an error first
+    legal(session)
+    result = session.messages[-3].content[0]
+    assert isinstance(result, ToolResultBlock)
+    assert result.is_error
+    await session.close()
 
 
-def test_run_goes_on_with_what_was_called() -> None:
-    async def scene() -> None:
-        session = Session("anthropic:m", [add], manager=scripted(Script(call(a=1, b=2), say("three"))))
-        response = await session.send("1 + 2?")
-        assert response.tool_uses
-        assert (await session.run()).text == "three"
-        result = session.messages[2].content[0]
-        assert isinstance(result, ToolResultBlock)
-        assert result.content == (TextBlock("3"),)
-        await session.close()
-
-    asyncio.run(scene())
+async def test_run_goes_on_with_what_was_called() -> None:
+    session = Session("anthropic:m", [add], manager=scripted(Script(call(a=1, b=2), say("three"))))
+    response = await session.send("1 + 2?")
+    assert response.tool_uses
+    assert (await session.run()).text == "three"
+    result = session.messages[2].content[0]
+    assert isinstance(result, ToolResultBlock)
+    assert result.content == (TextBlock("3"),)
+    await session.close()
 
 
-def test_one_turn_at_a_time() -> None:
-    async def scene() -> None:
-        session = Session("anthropic:m", manager=scripted(Script(Step(fault="stall_first"), say("fine"))))
-        task = asyncio.create_task(session.send("one"))
-        await asyncio.sleep(0.01)
-        with pytest.raises(AdapterError, match="still running"):
-            await session.send("two")
-        await session.cancel()
-        with pytest.raises(CancelledError):
-            await task
-        assert (await session.send("three")).text == "fine"
-        await session.close()
-
-    asyncio.run(scene())
+async def test_one_turn_at_a_time() -> None:
+    session = Session("anthropic:m", manager=scripted(Script(Step(fault="stall_first"), say("fine"))))
+    task = asyncio.create_task(session.send("one"))
+    await asyncio.sleep(0.01)
+    with pytest.raises(AdapterError, match="still running"):
+        await session.send("two")
+    await session.cancel()
+    with pytest.raises(CancelledError):
+        await task
+    assert (await session.send("three")).text == "fine"
+    await session.close()
 
 
-def test_open_calls_can_be_refused_instead() -> None:
-    async def scene() -> None:
-        session = Session("anthropic:m", manager=scripted(Script(call(a=1, b=2))), repair="refuse")
-        await session.send("go")
-        with pytest.raises(ToolStateError, match="never answered: tu_"):
-            await session.send("forget it")
-        await session.close()
-
-    asyncio.run(scene())
+async def test_open_calls_can_be_refused_instead() -> None:
+    session = Session("anthropic:m", manager=scripted(Script(call(a=1, b=2))), repair="refuse")
+    await session.send("go")
+    with pytest.raises(ToolStateError, match="never answered: tu_"):
+        await session.send("forget it")
+    await session.close()
 
 
-def test_the_step_limit_leaves_a_legal_history() -> None:
-    async def scene() -> None:
-        session = Session("anthropic:m", [add], manager=scripted(Script(call(a=1, b=2))), max_steps=3)
-        await session.run("go")
-        assert (session.report.stopped, session.report.steps) == ("limit", 3)
-        assert session.report.warnings == ("the limit of 3 steps for this turn is reached",)
-        legal(session)
-        await session.close()
-
-    asyncio.run(scene())
+async def test_the_step_limit_leaves_a_legal_history() -> None:
+    session = Session("anthropic:m", [add], manager=scripted(Script(call(a=1, b=2))), max_steps=3)
+    await session.run("go")
+    assert (session.report.stopped, session.report.steps) == ("limit", 3)
+    assert session.report.warnings == ("the limit of 3 steps for this turn is reached",)
+    legal(session)
+    await session.close()
 
 
-def test_malformed_arguments_are_never_run_and_the_model_is_told() -> None:
+async def test_malformed_arguments_are_never_run_and_the_model_is_told() -> None:
     ran: list[int] = []
 
     def note(n: int) -> str:
         ran.append(n)
         return "noted"
 
-    async def scene() -> None:
-        bad = ToolUseBlock("c1", "note", input_text='{"n": 1')
-        script = Script(Step(content=(bad,)), call("note", n=2), say("done"))
-        session = Session("openai-chat:m", [note], manager=scripted(script))
-        await session.run("go")
-        assert ran == [2]
-        result = session.messages[2].content[0]
-        assert isinstance(result, ToolResultBlock)
-        assert result.is_error
-        assert "JSON" in result.content[0].text  # type: ignore[union-attr]
-        await session.close()
-
-    asyncio.run(scene())
+    bad = ToolUseBlock("c1", "note", input_text='{"n": 1')
+    script = Script(Step(content=(bad,)), call("note", n=2), say("done"))
+    session = Session("openai-chat:m", [note], manager=scripted(script))
+    await session.run("go")
+    assert ran == [2]
+    result = session.messages[2].content[0]
+    assert isinstance(result, ToolResultBlock)
+    assert result.is_error
+    assert "JSON" in result.content[0].text  # type: ignore[union-attr]
+    await session.close()
 
 
 def test_an_empty_conversation_says_so() -> None:
@@ -249,108 +225,93 @@ def test_options_of_the_turn_win() -> None:
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
-def test_cancelling_a_stream_keeps_what_there_is(dialect: str) -> None:
-    async def scene() -> None:
-        slow = Step(act="echo", fault="stall", after=6)
-        session = Session(f"{PROVIDERS[dialect]}:m", manager=scripted(Script(slow, say("fine"))))
-        events = []
-        async for event in session.stream("one two three four five"):
-            events.append(event)
+async def test_cancelling_a_stream_keeps_what_there_is(dialect: str) -> None:
+    slow = Step(act="echo", fault="stall", after=6)
+    session = Session(f"{PROVIDERS[dialect]}:m", manager=scripted(Script(slow, say("fine"))))
+    events = []
+    async for event in session.stream("one two three four five"):
+        events.append(event)
+        if event.type == "text.delta":
+            await session.cancel()
+    check_grammar(events)
+    assert session.report.stopped == "cancelled"
+    assert session.messages[-1].text.startswith("You")
+    assert session.messages[-1].metadata["stop_reason"] == "cancelled"
+    assert (await session.send("go on")).text == "fine"
+    legal(session)
+    assert await session.cancel() is False
+    await session.close()
+
+
+async def test_leaving_the_loop_keeps_what_there_is() -> None:
+    slow = Step(act="echo", fault="stall", after=6)
+    session = Session("anthropic:m", manager=scripted(Script(slow, say("fine"))))
+    async with session.stream("one two three four five") as stream:
+        async for event in stream:
             if event.type == "text.delta":
-                await session.cancel()
-        check_grammar(events)
-        assert session.report.stopped == "cancelled"
-        assert session.messages[-1].text.startswith("You")
-        assert session.messages[-1].metadata["stop_reason"] == "cancelled"
-        assert (await session.send("go on")).text == "fine"
-        legal(session)
-        assert await session.cancel() is False
-        await session.close()
-
-    asyncio.run(scene())
+                break
+    assert session.messages[-1].text.startswith("You")
+    assert (await session.send("go on")).text == "fine"
+    await session.close()
 
 
-def test_leaving_the_loop_keeps_what_there_is() -> None:
-    async def scene() -> None:
-        slow = Step(act="echo", fault="stall", after=6)
-        session = Session("anthropic:m", manager=scripted(Script(slow, say("fine"))))
-        async with session.stream("one two three four five") as stream:
-            async for event in stream:
-                if event.type == "text.delta":
-                    break
-        assert session.messages[-1].text.startswith("You")
-        assert (await session.send("go on")).text == "fine"
-        await session.close()
+async def test_cancelling_the_task_keeps_what_there_is() -> None:
+    slow = Step(act="echo", fault="stall", after=6)
+    session = Session("anthropic:m", manager=scripted(Script(slow, say("fine"))))
+    seen = asyncio.Event()
 
-    asyncio.run(scene())
+    async def read() -> None:
+        async for event in session.stream("one two three four five"):
+            if event.type == "text.delta":
+                seen.set()
 
-
-def test_cancelling_the_task_keeps_what_there_is() -> None:
-    async def scene() -> None:
-        slow = Step(act="echo", fault="stall", after=6)
-        session = Session("anthropic:m", manager=scripted(Script(slow, say("fine"))))
-        seen = asyncio.Event()
-
-        async def read() -> None:
-            async for event in session.stream("one two three four five"):
-                if event.type == "text.delta":
-                    seen.set()
-
-        task = asyncio.create_task(read())
-        await seen.wait()
-        task.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await task
-        assert session.messages[-1].text.startswith("You")
-        assert session.report.stopped == "cancelled"
-        await session.close()
-
-    asyncio.run(scene())
-
-
-def test_cancelling_a_whole_answer_raises_our_error_and_keeps_the_question() -> None:
-    async def scene() -> None:
-        session = Session("anthropic:m", manager=scripted(Script(Step(fault="stall_first"), say("fine"))))
-        task = asyncio.create_task(session.send("hello"))
-        await asyncio.sleep(0.01)
-        assert await session.cancel()
-        with pytest.raises(CancelledError):
-            await task
-        assert [m.text for m in session.messages] == ["hello"]
-        assert (await session.send()).text == "fine"
-        await session.close()
-
-    asyncio.run(scene())
-
-
-def test_cancelling_while_tools_run_keeps_their_finished_results() -> None:
-    async def scene() -> None:
-        entered = asyncio.Event()
-
-        async def quick() -> str:
-            return "done"
-
-        async def slow() -> str:
-            entered.set()
-            await asyncio.sleep(60)
-            return "never"
-
-        both = Step(content=(ToolUseBlock("c1", "quick"), ToolUseBlock("c2", "slow")))
-        session = Session("anthropic:m", [quick, slow], manager=scripted(Script(both, say("fine"))))
-        task = asyncio.create_task(session.run("go"))
-        await entered.wait()
-        await asyncio.sleep(0)
-        assert await session.cancel()
+    task = asyncio.create_task(read())
+    await seen.wait()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
         await task
-        assert session.report.stopped == "cancelled"
-        one, two = session.messages[-1].content
-        assert isinstance(one, ToolResultBlock)
-        assert isinstance(two, ToolResultBlock)
-        assert (one.is_error, two.is_error) == (None, True)
-        assert (await session.run("go on")).text == "fine"
-        await session.close()
+    assert session.messages[-1].text.startswith("You")
+    assert session.report.stopped == "cancelled"
+    await session.close()
 
-    asyncio.run(scene())
+
+async def test_cancelling_a_whole_answer_raises_our_error_and_keeps_the_question() -> None:
+    session = Session("anthropic:m", manager=scripted(Script(Step(fault="stall_first"), say("fine"))))
+    task = asyncio.create_task(session.send("hello"))
+    await asyncio.sleep(0.01)
+    assert await session.cancel()
+    with pytest.raises(CancelledError):
+        await task
+    assert [m.text for m in session.messages] == ["hello"]
+    assert (await session.send()).text == "fine"
+    await session.close()
+
+
+async def test_cancelling_while_tools_run_keeps_their_finished_results() -> None:
+    entered = asyncio.Event()
+
+    async def quick() -> str:
+        return "done"
+
+    async def slow() -> str:
+        entered.set()
+        await asyncio.sleep(60)
+        return "never"
+
+    both = Step(content=(ToolUseBlock("c1", "quick"), ToolUseBlock("c2", "slow")))
+    session = Session("anthropic:m", [quick, slow], manager=scripted(Script(both, say("fine"))))
+    task = asyncio.create_task(session.run("go"))
+    await entered.wait()
+    await asyncio.sleep(0)
+    assert await session.cancel()
+    await task
+    assert session.report.stopped == "cancelled"
+    one, two = session.messages[-1].content
+    assert isinstance(one, ToolResultBlock)
+    assert isinstance(two, ToolResultBlock)
+    assert (one.is_error, two.is_error) == (None, True)
+    assert (await session.run("go on")).text == "fine"
+    await session.close()
 
 
 def test_another_thread_ends_a_turn_that_blocks() -> None:
@@ -364,20 +325,17 @@ def test_another_thread_ends_a_turn_that_blocks() -> None:
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
-def test_a_broken_stream_keeps_what_there_is_and_raises(dialect: str) -> None:
-    async def scene() -> None:
-        broken = Step(act="echo", fault="cut", after=6)
-        session = Session(f"{PROVIDERS[dialect]}:m", manager=scripted(Script(broken, say("fine"))))
-        with pytest.raises(AdapterError) as caught:
-            async for _ in session.stream("one two three four five"):
-                pass
-        assert caught.value.error_class is ErrorClass.network
-        assert session.messages[-1].metadata["stop_reason"] == "error"
-        assert session.report.stopped == "failed"
-        assert (await session.send("go on")).text == "fine"
-        await session.close()
-
-    asyncio.run(scene())
+async def test_a_broken_stream_keeps_what_there_is_and_raises(dialect: str) -> None:
+    broken = Step(act="echo", fault="cut", after=6)
+    session = Session(f"{PROVIDERS[dialect]}:m", manager=scripted(Script(broken, say("fine"))))
+    with pytest.raises(AdapterError) as caught:
+        async for _ in session.stream("one two three four five"):
+            pass
+    assert caught.value.error_class is ErrorClass.network
+    assert session.messages[-1].metadata["stop_reason"] == "error"
+    assert session.report.stopped == "failed"
+    assert (await session.send("go on")).text == "fine"
+    await session.close()
 
 
 def test_a_thought_that_breaks_off_is_not_kept() -> None:
@@ -403,126 +361,105 @@ def long_session(overflow: Any = "truncate") -> tuple[Session, Script]:
     return session, script
 
 
-def test_overflow_drops_the_oldest_turns_and_asks_once_more() -> None:
-    async def scene() -> None:
-        session, script = long_session()
-        response = await session.send("the last question")
-        assert response.text == "fine"
-        sent = script.seen[1]
-        assert sent.messages[0].text.startswith("question ")
-        assert sent.messages[-1].text == "the last question"
-        assert sent.system == (TextBlock("be brief"),)
-        assert len(sent.messages) < len(script.seen[0].messages)
-        assert validate_tool_results(sent.messages, dialect="anthropic-messages") == []
-        assert session.report.shortened == len(script.seen[0].messages) - len(sent.messages)
-        assert "too long" in session.report.warnings[0]
-        assert len(session.messages) == 26, "the history itself is whole"
-        await session.send("and now?")
-        assert len(script.seen[2].messages) == len(sent.messages) + 2, "what was left out stays out"
-        await session.close()
-
-    asyncio.run(scene())
+async def test_overflow_drops_the_oldest_turns_and_asks_once_more() -> None:
+    session, script = long_session()
+    response = await session.send("the last question")
+    assert response.text == "fine"
+    sent = script.seen[1]
+    assert sent.messages[0].text.startswith("question ")
+    assert sent.messages[-1].text == "the last question"
+    assert sent.system == (TextBlock("be brief"),)
+    assert len(sent.messages) < len(script.seen[0].messages)
+    assert validate_tool_results(sent.messages, dialect="anthropic-messages") == []
+    assert session.report.shortened == len(script.seen[0].messages) - len(sent.messages)
+    assert "too long" in session.report.warnings[0]
+    assert len(session.messages) == 26, "the history itself is whole"
+    await session.send("and now?")
+    assert len(script.seen[2].messages) == len(sent.messages) + 2, "what was left out stays out"
+    await session.close()
 
 
-def test_overflow_twice_is_raised() -> None:
-    async def scene() -> None:
-        session, _ = long_session()
-        session.manager = scripted(Script(Step(act="overflow")))
-        session.model = "anthropic:m"
-        with pytest.raises(ContextOverflowError):
-            await session.send("the last question")
-        await session.close()
-
-    asyncio.run(scene())
+async def test_overflow_twice_is_raised() -> None:
+    session, _ = long_session()
+    session.manager = scripted(Script(Step(act="overflow")))
+    session.model = "anthropic:m"
+    with pytest.raises(ContextOverflowError):
+        await session.send("the last question")
+    await session.close()
 
 
-def test_a_long_loop_loses_its_oldest_rounds_and_keeps_the_question() -> None:
-    async def scene() -> None:
-        script = Script(Step(act="overflow"), say("fine"))
-        session = Session("anthropic:m", [add], manager=scripted(script))
-        session.add(Message("user", "do it"))
-        for turn in range(8):
-            session.add(
-                Message("assistant", [ToolUseBlock(f"t{turn}", "add", input={"a": 1, "b": 2})]),
-                Message("tool", [ToolResultBlock(f"t{turn}", "word " * 300)]),
-            )
-        await session.send()
-        sent = script.seen[1].messages
-        assert sent[0].text == "do it"
-        assert len(sent) < 17
-        assert validate_tool_results(sent, dialect="anthropic-messages") == []
-        assert sent[len(sent) - 1].content == script.seen[0].messages[-1].content
-        await session.close()
-
-    asyncio.run(scene())
+async def test_a_long_loop_loses_its_oldest_rounds_and_keeps_the_question() -> None:
+    script = Script(Step(act="overflow"), say("fine"))
+    session = Session("anthropic:m", [add], manager=scripted(script))
+    session.add(Message("user", "do it"))
+    for turn in range(8):
+        session.add(
+            Message("assistant", [ToolUseBlock(f"t{turn}", "add", input={"a": 1, "b": 2})]),
+            Message("tool", [ToolResultBlock(f"t{turn}", "word " * 300)]),
+        )
+    await session.send()
+    sent = script.seen[1].messages
+    assert sent[0].text == "do it"
+    assert len(sent) < 17
+    assert validate_tool_results(sent, dialect="anthropic-messages") == []
+    assert sent[len(sent) - 1].content == script.seen[0].messages[-1].content
+    await session.close()
 
 
-def test_a_strategy_of_the_callers_own() -> None:
+async def test_a_strategy_of_the_callers_own() -> None:
     async def summarise(messages: tuple[Message, ...], window: int | None) -> list[Message]:
         await asyncio.sleep(0)
         return [Message("user", f"(summary of {len(messages) - 1} messages)"), messages[-1]]
 
-    async def scene() -> None:
-        session, script = long_session(summarise)
+    session, script = long_session(summarise)
+    await session.send("the last question")
+    assert [m.text for m in script.seen[1].messages][:1] != []
+    assert "summary of 24 messages" in script.seen[1].messages[0].text
+    assert any("summary" in m.text for m in session.messages)
+    await session.send("more")
+    assert "summary of 24 messages" in script.seen[2].messages[0].text
+    await session.close()
+
+
+async def test_overflow_can_be_left_to_the_caller() -> None:
+    session, _ = long_session("raise")
+    with pytest.raises(ContextOverflowError):
         await session.send("the last question")
-        assert [m.text for m in script.seen[1].messages][:1] != []
-        assert "summary of 24 messages" in script.seen[1].messages[0].text
-        assert any("summary" in m.text for m in session.messages)
-        await session.send("more")
-        assert "summary of 24 messages" in script.seen[2].messages[0].text
-        await session.close()
-
-    asyncio.run(scene())
-
-
-def test_overflow_can_be_left_to_the_caller() -> None:
-    async def scene() -> None:
-        session, _ = long_session("raise")
-        with pytest.raises(ContextOverflowError):
-            await session.send("the last question")
-        await session.close()
-
-    asyncio.run(scene())
+    await session.close()
 
 
 # ------------------------------------------------------------------------------------------------------- the model
 
 
-def test_the_model_may_change_between_any_two_turns() -> None:
-    async def scene() -> None:
-        script = Script(Step(act="echo"))
-        session = Session("anthropic:m", manager=scripted(script))
-        for name in PROVIDERS.values():
-            session.model = f"{name}:m"
-            response = await session.send(f"hello {name}")
-            assert response.origin is not None
-            assert response.origin.provider == name
-        assert len(script.seen[-1].messages) == 11
-        with pytest.raises(NotConfigured, match=r"nobody.*anthropic"):
-            session.model = "nobody:m"
-        assert session.model == "bedrock:m"
-        plan = session.plan_swap("openai:gpt-5")
-        assert plan.legal
-        assert plan.input_tokens > 0
-        await session.close()
-
-    asyncio.run(scene())
+async def test_the_model_may_change_between_any_two_turns() -> None:
+    script = Script(Step(act="echo"))
+    session = Session("anthropic:m", manager=scripted(script))
+    for name in PROVIDERS.values():
+        session.model = f"{name}:m"
+        response = await session.send(f"hello {name}")
+        assert response.origin is not None
+        assert response.origin.provider == name
+    assert len(script.seen[-1].messages) == 11
+    with pytest.raises(NotConfigured, match=r"nobody.*anthropic"):
+        session.model = "nobody:m"
+    assert session.model == "bedrock:m"
+    plan = session.plan_swap("openai:gpt-5")
+    assert plan.legal
+    assert plan.input_tokens > 0
+    await session.close()
 
 
-def test_several_models_stand_in_for_each_other() -> None:
-    async def scene() -> None:
-        def fails_there(request: Request) -> Step:
-            bad = request.model == "bad"
-            return Step(act="fail", error=ErrorClass.server_error) if bad else say("fine")
+async def test_several_models_stand_in_for_each_other() -> None:
+    def fails_there(request: Request) -> Step:
+        bad = request.model == "bad"
+        return Step(act="fail", error=ErrorClass.server_error) if bad else say("fine")
 
-        session = Session(["anthropic:bad", "openai:good"], manager=scripted(Script(fails_there)))
-        await session.send("hi")
-        told = session.messages[-1].metadata["routing"]
-        assert [(c["model"], c["outcome"]) for c in told] == [("anthropic:bad", "failed"), ("openai:good", "answered")]
-        assert told[0]["reason"].startswith("server_error: ")
-        await session.close()
-
-    asyncio.run(scene())
+    session = Session(["anthropic:bad", "openai:good"], manager=scripted(Script(fails_there)))
+    await session.send("hi")
+    told = session.messages[-1].metadata["routing"]
+    assert [(c["model"], c["outcome"]) for c in told] == [("anthropic:bad", "failed"), ("openai:good", "answered")]
+    assert told[0]["reason"].startswith("server_error: ")
+    await session.close()
 
 
 # ------------------------------------------------------------------------------------------------------- saving

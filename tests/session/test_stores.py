@@ -285,22 +285,19 @@ def test_a_session_that_was_only_read_writes_nothing(tmp_path: Path) -> None:
     first.send("two")
 
 
-def test_a_refused_session_can_be_closed(tmp_path: Path) -> None:
+async def test_a_refused_session_can_be_closed(tmp_path: Path) -> None:
     """What it could not store it has taken back: nothing is left to be written."""
     path = tmp_path / "talk.db"
     new(path).send("one")
 
-    async def scene() -> None:
-        async with Session.load(path, manager=scripted(), store=path) as second:
-            load(path, store=path).send("two")
-            with pytest.raises(StoreError):
-                await second.send("three")
-            second.add(Message("user", "noted, but never stored"))
-            with pytest.raises(StoreError, match="changed by somebody else"):
-                await second.close()
-            second.take_back()
-
-    asyncio.run(scene())
+    async with Session.load(path, manager=scripted(), store=path) as second:
+        load(path, store=path).send("two")
+        with pytest.raises(StoreError):
+            await second.send("three")
+        second.add(Message("user", "noted, but never stored"))
+        with pytest.raises(StoreError, match="changed by somebody else"):
+            await second.close()
+        second.take_back()
 
 
 def test_a_file_that_holds_something_else_is_not_overwritten(tmp_path: Path) -> None:  # T12
@@ -505,37 +502,36 @@ def test_held_back_events_are_told_also_with_a_store(tmp_path: Path) -> None:
     assert found[0] == found[1]
 
 
-def test_a_locked_database_blocks_nobody_and_gives_up_in_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_locked_database_blocks_nobody_and_gives_up_in_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Another program holds the database. The loop goes on meanwhile; then there is an error of ours."""  # T13
     monkeypatch.setattr(sqlite, "WAIT", 0.2)
     path = tmp_path / "talk.db"
 
-    async def scene() -> None:
-        session = Session("anthropic:m", manager=scripted(), store=path)
-        await session.send("one")
-        ticks, done = 0, False
+    session = Session("anthropic:m", manager=scripted(), store=path)
+    await session.send("one")
+    ticks, done = 0, False
 
-        async def tick() -> None:
-            nonlocal ticks
-            while not done:
-                ticks += 1
-                await asyncio.sleep(0)
+    async def tick() -> None:
+        nonlocal ticks
+        while not done:
+            ticks += 1
+            await asyncio.sleep(0)
 
-        ticking = asyncio.create_task(tick())
-        with sqlite3.connect(path) as other:
-            other.execute("BEGIN IMMEDIATE")
-            with pytest.raises(StoreError, match="locked") as caught:
-                await session.send("two")
-        other.close()
-        done = True
-        await ticking
-        assert caught.value.retryable
-        assert ticks > 100, "the loop went on while the database was waited for"
-        await session.send("two")
-        assert said(session) == ["one", "You said: one", "two", "You said: two"] == said(load(path))
-        await session.close()
-
-    asyncio.run(scene())
+    ticking = asyncio.create_task(tick())
+    with sqlite3.connect(path) as other:
+        other.execute("BEGIN IMMEDIATE")
+        with pytest.raises(StoreError, match="locked") as caught:
+            await session.send("two")
+    other.close()
+    done = True
+    await ticking
+    assert caught.value.retryable
+    assert ticks > 100, "the loop went on while the database was waited for"
+    await session.send("two")
+    assert said(session) == ["one", "You said: one", "two", "You said: two"] == said(load(path))
+    await session.close()
 
 
 def test_no_store_is_used_on_the_loop(tmp_path: Path) -> None:  # T13

@@ -36,16 +36,13 @@ def test_run_calls_tools_first_and_answers_with_the_type() -> None:
     assert all(request.output_schema for request in script.seen)
 
 
-def test_what_does_not_fit_is_answered_in_the_history() -> None:
-    async def main() -> None:
-        async with Session("embedded:", script=['{"city": "Oslo"}', GOOD]) as session:
-            assert (await session.send("How is", "Oslo?", output=Forecast)).output == OSLO
-            assert [message.role for message in session.messages] == ["user", "assistant"] * 2
-            assert "- `degrees` is missing" in session.messages[2].text
-            assert all(message.id for message in session.messages)
-            assert (await session.send("And now?")).output is None  # for one turn only
-
-    asyncio.run(main())
+async def test_what_does_not_fit_is_answered_in_the_history() -> None:
+    async with Session("embedded:", script=['{"city": "Oslo"}', GOOD]) as session:
+        assert (await session.send("How is", "Oslo?", output=Forecast)).output == OSLO
+        assert [message.role for message in session.messages] == ["user", "assistant"] * 2
+        assert "- `degrees` is missing" in session.messages[2].text
+        assert all(message.id for message in session.messages)
+        assert (await session.send("And now?")).output is None  # for one turn only
 
 
 def test_a_turn_that_gives_no_value_fails_and_keeps_its_history() -> None:

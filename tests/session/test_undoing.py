@@ -148,22 +148,19 @@ def test_a_question_that_is_refused_changes_nothing() -> None:
     assert [call.id for call in session.history.open_calls] == ["c"]
 
 
-def test_a_cancelled_question_stays_and_a_timed_out_one_does_not() -> None:
-    async def scene() -> None:
-        script = Script(*[Step(fault="stall_first")] * 2, ECHO)
-        session = Session("anthropic:m", manager=scripted(script))
-        asking = asyncio.create_task(session.send("cancelled"))
-        await asyncio.sleep(0.01)
-        await session.cancel()
-        with pytest.raises(CancelledError):
-            await asking
-        with pytest.raises(TimeoutError):
-            async with asyncio.timeout(0.01):
-                await session.send("too slow")
-        assert said(session) == ["cancelled"]
-        assert (await session.retry()).text == "You said: too slow"
-
-    asyncio.run(scene())
+async def test_a_cancelled_question_stays_and_a_timed_out_one_does_not() -> None:
+    script = Script(*[Step(fault="stall_first")] * 2, ECHO)
+    session = Session("anthropic:m", manager=scripted(script))
+    asking = asyncio.create_task(session.send("cancelled"))
+    await asyncio.sleep(0.01)
+    await session.cancel()
+    with pytest.raises(CancelledError):
+        await asking
+    with pytest.raises(TimeoutError):
+        async with asyncio.timeout(0.01):
+            await session.send("too slow")
+    assert said(session) == ["cancelled"]
+    assert (await session.retry()).text == "You said: too slow"
 
 
 # ------------------------------------------------------------------------------------------------------------- tools

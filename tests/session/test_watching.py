@@ -190,22 +190,19 @@ def test_events_come_while_tools_run(is_async: bool) -> None:
         assert text_of(session, 2, 0) == "seen"
 
 
-def test_a_call_that_is_given_up_is_told_too() -> None:
+async def test_a_call_that_is_given_up_is_told_too() -> None:
     async def waits() -> None:
         await asyncio.sleep(60)
 
-    async def scene() -> None:
-        async with Session("openai:m", [waits], manager=scripted(Script(call("waits")))) as session:
-            told = []
-            async for event in session.run_stream("go"):
-                told.append(line(event))
-                if event.type == "tool.start":
-                    await session.cancel()
-            unknown = "The call was started; its outcome is unknown: the turn was cancelled by the caller."
-            assert told[-2:] == [f"tool.failure waits: {unknown}", "step.end 1"]
-            assert session.report.stopped == "cancelled"
-
-    asyncio.run(scene())
+    async with Session("openai:m", [waits], manager=scripted(Script(call("waits")))) as session:
+        told = []
+        async for event in session.run_stream("go"):
+            told.append(line(event))
+            if event.type == "tool.start":
+                await session.cancel()
+        unknown = "The call was started; its outcome is unknown: the turn was cancelled by the caller."
+        assert told[-2:] == [f"tool.failure waits: {unknown}", "step.end 1"]
+        assert session.report.stopped == "cancelled"
 
 
 def leave_async(session: Session) -> None:

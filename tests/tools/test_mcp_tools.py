@@ -226,15 +226,12 @@ def test_a_server_beside_functions_of_ours():
     assert [said(result) for result in with_tools(work)] == ["2", "ours"]
 
 
-def test_two_servers_with_one_name_need_a_prefix():
-    async def main() -> None:
-        async with McpTools(mcp_toy.server) as one, McpTools(mcp_toy.server) as two:
-            with pytest.raises(ValueError, match="two tools are named 'add'"):
-                Toolbox([one, two])
-        async with McpTools(mcp_toy.server) as one, McpTools(mcp_toy.server, prefix="two_") as two:
-            assert len(Toolbox([one, two]).definitions) == 2 * len(one.tools)
-
-    asyncio.run(main())
+async def test_two_servers_with_one_name_need_a_prefix():
+    async with McpTools(mcp_toy.server) as one, McpTools(mcp_toy.server) as two:
+        with pytest.raises(ValueError, match="two tools are named 'add'"):
+            Toolbox([one, two])
+    async with McpTools(mcp_toy.server) as one, McpTools(mcp_toy.server, prefix="two_") as two:
+        assert len(Toolbox([one, two]).definitions) == 2 * len(one.tools)
 
 
 # --------------------------------------------------------------------------------------------------- ways to a server
@@ -252,16 +249,13 @@ def test_what_the_package_itself_has_is_taken():
     assert answer(call("add", a=2), server=parameters) == [text("3")]
 
 
-def test_an_open_session_is_used_and_left_open():
-    async def main() -> None:
-        async with Client(mcp_toy.server) as client:
-            for server in (client, client.session):
-                assert isinstance(server, Client | ClientSession)
-                async with McpTools(server) as tools:
-                    assert await Toolbox([tools]).run([call("add", a=2)]) == (text("3"),)
-            assert (await client.call_tool("add", {"a": 1})).content[0].text == "2"  # type: ignore[union-attr]
-
-    asyncio.run(main())
+async def test_an_open_session_is_used_and_left_open():
+    async with Client(mcp_toy.server) as client:
+        for server in (client, client.session):
+            assert isinstance(server, Client | ClientSession)
+            async with McpTools(server) as tools:
+                assert await Toolbox([tools]).run([call("add", a=2)]) == (text("3"),)
+        assert (await client.call_tool("add", {"a": 1})).content[0].text == "2"  # type: ignore[union-attr]
 
 
 @contextmanager
@@ -337,19 +331,16 @@ def test_another_thread_may_call_while_the_loop_is_free():
     assert with_tools(work) == (text("2"),)
 
 
-def test_any_task_may_close():
-    async def main() -> None:
-        tools = McpTools(mcp_toy.server)
-        await asyncio.create_task(tools.open())
-        assert await asyncio.create_task(Toolbox([tools]).run([call("add", a=1)])) == (text("2"),)
-        await asyncio.create_task(tools.close())
-        await tools.close()  # once more does no harm
-        await tools.open()
-        assert tools.tools
-        await tools.close()
-        assert asyncio.all_tasks() == {asyncio.current_task()}
-
-    asyncio.run(main())
+async def test_any_task_may_close():
+    tools = McpTools(mcp_toy.server)
+    await asyncio.create_task(tools.open())
+    assert await asyncio.create_task(Toolbox([tools]).run([call("add", a=1)])) == (text("2"),)
+    await asyncio.create_task(tools.close())
+    await tools.close()  # once more does no harm
+    await tools.open()
+    assert tools.tools
+    await tools.close()
+    assert asyncio.all_tasks() == {asyncio.current_task()}
 
 
 def test_refreshing_lists_anew():
@@ -408,17 +399,14 @@ def test_a_server_that_dies_is_an_error_result():
     assert "Connection closed" in refused(result)
 
 
-def test_opening_can_be_cancelled():
-    async def main() -> None:
-        tools = McpTools([sys.executable, "-c", "import time; time.sleep(60)"])
-        with pytest.raises(TimeoutError):
-            async with asyncio.timeout(0.2):
-                await tools.open()
-        assert asyncio.all_tasks() == {asyncio.current_task()}
-        with pytest.raises(RuntimeError, match="not connected"):
-            _ = tools.tools
-
-    asyncio.run(main())
+async def test_opening_can_be_cancelled():
+    tools = McpTools([sys.executable, "-c", "import time; time.sleep(60)"])
+    with pytest.raises(TimeoutError):
+        async with asyncio.timeout(0.2):
+            await tools.open()
+    assert asyncio.all_tasks() == {asyncio.current_task()}
+    with pytest.raises(RuntimeError, match="not connected"):
+        _ = tools.tools
 
 
 def test_without_the_package_the_extra_is_named(monkeypatch):
