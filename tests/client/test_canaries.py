@@ -7,6 +7,7 @@ headers. Looked for in exceptions, notes, tracebacks, pickles, events, responses
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 import pickle
 import traceback
@@ -15,6 +16,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+import msgspec
 import pytest
 from msgspec.structs import replace
 
@@ -24,7 +26,9 @@ from interlingua.client.config import AdapterConfig
 from interlingua.client.connect import AsyncClient, Client, connect_sync
 from interlingua.client.embedded import LoopbackServer, Step, deaf_url, handler
 from interlingua.client.export import log_calls
+from interlingua.client.http import HttpRequest
 from interlingua.client.models_file import load_configuration
+from interlingua.client.secrets import MASK, Secret
 from interlingua.client.transport.aio import AioTransport
 from interlingua.client.transport.blocking import BlockingTransport
 from interlingua.client.transport.memory import Answer, Handler, MemoryTransport
@@ -137,9 +141,38 @@ def test_the_eyes_are_open() -> None:
     assert shown("".join(forms(call))) == {("", "api_key"), ("", "extra_headers")}
 
 
-# ------------------------------------------------------------------------------------------------ where keys are put
-
 CANARY = "sk-canary-3f9a-77c1"
+
+
+def test_a_secret_reads_as_asterisks() -> None:
+    secret = Secret(CANARY)
+    forms = [repr(secret), str(secret), f"{secret}", f"{secret:>40}", "%s" % secret, "a" + secret, secret.upper()]  # noqa: UP031
+    forms += [json.dumps({"k": secret}), repr(KeyError(secret)), repr([secret])]
+    forms += [pickle.dumps(secret).decode("latin-1"), repr(secret.encode())]
+    assert not [form for form in forms if CANARY in form]
+    assert secret.reveal() == CANARY
+    assert secret == CANARY
+    assert secret != Secret("other")
+    assert {secret: 1}[Secret(CANARY)] == 1
+    assert not Secret("")
+    assert pickle.loads(pickle.dumps(secret)).reveal() == ""
+
+
+def test_a_configuration_and_a_request_show_no_key() -> None:
+    settings = AdapterConfig(CANARY, extra_headers={"x-other": CANARY}, options={"body": {"k": CANARY}})
+    request = HttpRequest("POST", "https://a.b/c", {"authorization": f"Bearer {CANARY}"}, b"{}")
+    clients = [AsyncClient("openai", settings), Client("openai", settings)]
+    forms = [repr(settings), str(settings), repr(request), str(request), *map(repr, clients)]
+    forms += [pickle.dumps(request).decode("latin-1"), repr(AdapterConfig(CANARY, options={"api": CANARY}))]
+    forms += [pickle.dumps(AdapterConfig(CANARY, extra_headers={"x": CANARY})).decode("latin-1")]
+    assert not [form for form in forms if CANARY in form]
+    assert MASK in repr(settings)
+    with pytest.raises(TypeError) as caught:  # msgspec knows no subclasses of str: it refuses, and shows nothing
+        msgspec.json.encode(settings)
+    assert CANARY not in str(caught.value)
+
+
+# ------------------------------------------------------------------------------------------------ where keys are put
 
 
 def no_canary(*texts: object) -> None:

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import json
 import socket
-import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
+from client.loopback import Loopback, hear
+from client.support import Outcome, ask, config, run
 from interlingua import AsyncClient, Client, MessageComplete, NetworkError, StopReason, TextBlock
 from interlingua.client.transport.aio import AioTransport
-
-from .support import Outcome, ask, config, run
 
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n"
 EVENT = {"candidates": [{"content": {"parts": [{"text": "one"}], "role": "model"}}], "modelVersion": "m"}
@@ -34,37 +32,14 @@ ANSWERS = {
 }  # fmt: skip
 
 
-@contextmanager
-def answering(answer: bytes) -> Iterator[str]:
-    """The URL of a server that answers every request so, and closes the connection."""
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        thread = threading.Thread(target=_serve, args=(server, answer))
-        thread.start()
-        yield f"http://127.0.0.1:{server.getsockname()[1]}"
-        server.shutdown(socket.SHUT_RDWR)
-        thread.join()
+def answering(answer: bytes) -> Loopback:
+    """A server that answers every request so, and closes the connection."""
 
+    def play(connection: socket.socket) -> None:
+        hear(connection)
+        connection.sendall(answer)
 
-def _serve(server: socket.socket, answer: bytes) -> None:
-    while True:
-        try:
-            caller, _ = server.accept()
-        except OSError:
-            return
-        with caller:
-            _read_request(caller)
-            caller.sendall(answer)
-
-
-def _read_request(caller: socket.socket) -> None:
-    asked = b""
-    while b"\r\n\r\n" not in asked:
-        asked += caller.recv(65536)
-    head, _, body = asked.partition(b"\r\n\r\n")
-    lengths = [line for line in head.lower().split(b"\r\n") if line.startswith(b"content-length:")]
-    length = int(lengths[0].split(b":")[1])
-    while len(body) < length:
-        body += caller.recv(65536)
+    return Loopback(play)
 
 
 def read(url: str, outcome: Outcome) -> None:
@@ -93,12 +68,12 @@ def read_through_session(url: str, outcome: Outcome) -> None:
 def test_only_a_body_that_says_its_end_finishes_a_stream(how: str, way: Any) -> None:  # S5
     answer, finished = ANSWERS[how]
     outcome = Outcome()
-    with answering(HEAD + answer) as url:
+    with answering(HEAD + answer) as server:
         if finished:
-            way(url, outcome)
+            way(server.url, outcome)
         else:
             with pytest.raises(NetworkError):
-                way(url, outcome)
+                way(server.url, outcome)
     outcome.check_grammar()
     last = outcome.events[-1]
     assert isinstance(last, MessageComplete)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from client.support import DIALECTS, PROVIDERS, WAYS, ask, call, config
-from interlingua import AdapterError, ErrorClass, NetworkError, RateLimitError, ServerError, TextBlock, error_type
+from interlingua import AdapterError, ErrorClass, RateLimitError, ServerError, TextBlock, error_type
 from interlingua.client.config import Retry
 from interlingua.client.embedded import Script, Step
 from interlingua.client.retry import Budget, backoff, delay_for
@@ -95,52 +95,3 @@ def test_attempts_are_one_and_max_retries(max_retries: int, way: str) -> None:
     assert outcome.error.response is not None
     assert outcome.error.response.attempts == 1 + max_retries
     assert outcome.events == []
-
-
-@pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("dialect", [d for d in DIALECTS if d not in ("ollama", "bedrock-converse")])
-def test_the_providers_hint_is_honoured(dialect: str, way: str) -> None:
-    script = Script(Step(act="fail", error=ErrorClass.rate_limit, retry_after=7), FINE)
-    outcome = call(way, PROVIDERS[dialect], script, ask())
-    assert outcome.response is not None
-    assert outcome.clock.slept == [7.0]
-
-
-@pytest.mark.parametrize("way", WAYS)
-def test_a_spent_quota_is_not_repeated(way: str) -> None:
-    script = Script(Step(act="fail", error=ErrorClass.rate_limit, retryable=False), FINE)
-    outcome = call(way, "openai-chat", script, ask())
-    assert isinstance(outcome.error, RateLimitError)
-    assert outcome.error.attempts == 1
-
-
-@pytest.mark.parametrize("way", WAYS)
-def test_the_deadline_ends_it(way: str) -> None:
-    script = Script(Step(act="fail", error=ErrorClass.rate_limit, retry_after=20))
-    outcome = call(way, "openai", script, ask(), config(timeout_seconds=50, max_retries=9))
-    assert isinstance(outcome.error, RateLimitError)
-    assert outcome.error.attempts == 3
-    assert outcome.clock.slept == [20.0, 20.0]
-
-
-@pytest.mark.parametrize("way", ["async-stream", "stream"])
-@pytest.mark.parametrize("dialect", DIALECTS)
-def test_nothing_is_repeated_after_content(dialect: str, way: str) -> None:
-    outcome = call(way, PROVIDERS[dialect], Script(Step(act="echo", fault="cut", after=5), FINE), ask())
-    assert isinstance(outcome.error, NetworkError)
-    assert outcome.error.attempts == 1
-    outcome.check_grammar()
-    assert outcome.events[-1].type == "message.complete"
-    assert outcome.error.response is not None
-    assert outcome.error.response.text.startswith("You")
-
-
-@pytest.mark.parametrize("way", ["async-stream", "stream"])
-@pytest.mark.parametrize("dialect", ["anthropic-messages", "openai-responses", "bedrock-converse"])
-def test_a_stream_that_fails_before_content_begins_anew_unseen(dialect: str, way: str) -> None:
-    outcome = call(way, PROVIDERS[dialect], Script(Step(act="echo", fault="cut", after=1), FINE), ask())
-    assert outcome.error is None
-    assert outcome.response is not None
-    assert outcome.response.attempts == 2
-    assert [event.type for event in outcome.events].count("message.start") == 1
-    outcome.check_grammar()
