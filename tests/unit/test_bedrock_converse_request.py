@@ -9,16 +9,13 @@ from msgspec.structs import replace
 
 from interlingua import (
     Base64Source,
-    CacheMark,
     Encoded,
     ImageBlock,
     Message,
     MessageStart,
     ParseError,
     Request,
-    Target,
     TextBlock,
-    Thinking,
     ToolChoice,
     ToolDefinition,
     ToolResultBlock,
@@ -32,8 +29,6 @@ from lab.oracles import problems
 NAME = "bedrock-converse"
 BEDROCK = dialect(NAME)
 Wire = dict[str, Any]
-POINT: Wire = {"cachePoint": {"type": "default"}}
-PNG = Base64Source("image/png", "iVBORw0KGgo=")
 ADD = ToolDefinition("add", "Adds.", {"type": "object"})
 
 
@@ -110,36 +105,6 @@ def test_standard_base64_is_written_as_it_is(text: str) -> None:
 
 
 A = (Message("user", "a"),)
-FAMILY: dict[str, tuple[str, Thinking, Wire]] = {
-    "Claude": ("us.anthropic.claude-opus-5", Thinking(mode="enabled", budget=1024, effort="max"), {
-        "additionalModelRequestFields": {"thinking": {"type": "enabled", "budget_tokens": 1024}, "top_k": 5},
-        "outputConfig": {"effort": "max"}}),
-    "Nova": ("us.amazon.nova-2-lite-v1:0", Thinking(effort="max"), {"additionalModelRequestFields": {
-        "reasoningConfig": {"type": "enabled", "maxReasoningEffort": "high"}, "inferenceConfig": {"topK": 5}}}),
-    "Nova, adaptive": ("amazon.nova-2-pro", Thinking(mode="adaptive", budget=9, display="x"), {
-        "additionalModelRequestFields": {"reasoningConfig": {"type": "enabled"}, "inferenceConfig": {"topK": 5}}}),
-    "Nova, shown": ("amazon.nova-2-pro", Thinking(display="x"), {
-        "additionalModelRequestFields": {"reasoningConfig": {"type": "enabled"}, "inferenceConfig": {"topK": 5}}}),
-    "gpt-oss": ("openai.gpt-oss-120b-1:0", Thinking(effort="minimal", mode="enabled"), {
-        "additionalModelRequestFields": {"reasoning_effort": "low", "top_k": 5}}),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize(("name", "thinking", "body"), FAMILY.values(), ids=FAMILY)
-def test_a_named_reader_is_told_in_its_own_words(name: str, thinking: Thinking, body: Wire) -> None:
-    encoded = BEDROCK.encode_request(Request(A, thinking=thinking, top_k=5), Target(model=name))
-    assert encoded.body == {"messages": [user({"text": "a"})], **body}
-    assert BEDROCK.decode_request(encoded.body).top_k == 5
-
-
-def test_betas_are_for_claude() -> None:
-    request = Request(A, betas=("b",))
-    claude, nova = (
-        BEDROCK.encode_request(request, Target(model=f"{name}-1")) for name in ("anthropic.c", "amazon.nova")
-    )
-    assert claude.body["additionalModelRequestFields"] == {"anthropic_beta": ["b"]}
-    assert "additionalModelRequestFields" not in nova.body
-    assert losses(nova) == [("dropped", "betas")]
 
 
 def test_an_answer_goes_back_as_a_turn() -> None:
@@ -152,22 +117,6 @@ def test_an_answer_goes_back_as_a_turn() -> None:
     assert encoded.body["messages"][1] == model({"text": "a"}, call("t", "add"))
     assert problems(encoded.body, NAME) == []
     assert losses(encoded) == [("dropped", "messages/1/content/1")]
-
-
-def test_the_model_is_in_the_path() -> None:
-    arn = "arn:aws:bedrock:us-east-1:123456789012:inference-profile/us.x-v1:0"
-    assert BEDROCK.encode_request(Request(A)).path is None
-    assert BEDROCK.encode_request(Request(A, model=arn, stream=True)).path == (
-        "/model/arn%3Aaws%3Abedrock%3Aus-east-1%3A123456789012%3Ainference-profile%2Fus.x-v1%3A0/converse-stream"
-    )
-    assert BEDROCK.encode_request(Request(A), Target(model="m")).path == "/model/m/converse"
-
-
-def test_the_parts_alone() -> None:
-    assert BEDROCK.encode_system([TextBlock("s", cache=CacheMark())]).body == [{"text": "s"}, POINT]
-    assert losses(BEDROCK.encode_system([ImageBlock(PNG)])) == [("dropped", "system/0")]
-    assert BEDROCK.encode_tools([ADD]).body[0]["toolSpec"]["name"] == "add"
-    assert BEDROCK.encode_tool_choice(ToolChoice.specific("add")).body == {"tool": {"name": "add"}}
 
 
 def test_an_edited_source_keeps_the_spelling_of_its_format() -> None:

@@ -10,18 +10,13 @@ import pytest
 from interlingua import (
     Citation,
     Loss,
-    Message,
     OpaqueBlock,
-    Request,
     Response,
     TextBlock,
-    ToolResultBlock,
-    ToolUseBlock,
     dialect,
     unfold,
 )
 from interlingua.testing.conformance import check_events, check_response, check_stream_is_whole, encode_events
-from lab.oracles import problems
 
 CHAT, RESPONSES, CLAUDE = map(dialect, ("openai-chat", "openai-responses", "anthropic-messages"))
 GEMINI, BEDROCK = map(dialect, ("gemini", "bedrock-converse"))
@@ -56,13 +51,6 @@ def test_chat_annotations_are_written_as_they_were_read(url: Any, title: Any) ->
         encoded = CHAT.encode_response(read)
         assert encoded.body == body
         assert encoded.losses == ()
-
-
-def test_a_chat_annotation_without_a_title_has_an_empty_one() -> None:
-    said = Response((TextBlock("ab", (Citation("url", url="https://example.com", start=0, end=1),)),))
-    encoded = check_response(CHAT, said)  # and no form mark tells of it
-    assert encoded.body["choices"][0]["message"]["annotations"][0]["url_citation"]["title"] == ""
-    assert encoded.losses == ()
 
 
 @pytest.mark.parametrize("more", [(), (PART,), (TextBlock("a"), PART)])
@@ -102,13 +90,6 @@ def test_annotations_of_several_chat_texts_stand_on_the_turn(content: tuple[Any,
 # ----------------------------------------------------------------------------------------------------------- responses
 
 
-def test_a_responses_citation_of_no_url_is_none() -> None:
-    said = Response((TextBlock("ab", (Citation("url", title="t", start=0, end=1),)),), model="m")
-    encoded = check_response(RESPONSES, said)
-    assert told(encoded.losses) == {("content/0/citations/0", "dropped")}
-    assert encoded.body["output"][0]["content"][0]["annotations"] == []
-
-
 def test_a_responses_citation_that_came_without_its_url_goes_back_so() -> None:
     said = Response((TextBlock("ab", (WEB,)),), id="r", model="m")
     body = RESPONSES.encode_response(said).body
@@ -119,47 +100,7 @@ def test_a_responses_citation_that_came_without_its_url_goes_back_so() -> None:
 # -------------------------------------------------------------------------------------------------------------- gemini
 
 
-@pytest.mark.parametrize(("start", "end"), [(1, 0), (2, 1), (9, 0)])
-def test_a_gemini_segment_does_not_end_before_it_starts(start: int, end: int) -> None:
-    said = Response((TextBlock("abc", (Citation("url", url="https://example.com", start=start, end=end),)),), model="m")
-    encoded = check_response(GEMINI, said)
-    segment = encoded.body["candidates"][0]["groundingMetadata"]["groundingSupports"][0]["segment"]
-    assert segment["startIndex"] == segment["endIndex"] == min(start, 3)
-    assert ("content/0/citations/0/end", "approximated") in told(encoded.losses)
-    check_events(GEMINI, list(unfold(said)))
-
-
-def test_gemini_sources_stand_behind_segments() -> None:
-    source = Citation("url", url="https://example.com/b")
-    encoded = check_response(GEMINI, Response((TextBlock("ab", (source, WEB)),), model="m"))
-    assert told(encoded.losses) == {("content/0/citations/0", "moved")}
-    assert check_response(GEMINI, Response((TextBlock("ab", (WEB, source)),), model="m")).losses == ()
-
-
-def test_gemini_segments_keep_their_order() -> None:
-    other = Citation("url", url="https://example.com/b", start=1, end=2)
-    citations = (WEB, other, Citation("url", url="https://example.com/c", start=0, end=1))
-    encoded = check_response(GEMINI, Response((TextBlock("ab", citations),), model="m"))
-    assert encoded.losses == ()
-    assert GEMINI.decode_response(encoded.body).content[0].citations == citations  # type: ignore[union-attr]
-
-
 # ------------------------------------------------------------------------------------------------------------- bedrock
-
-
-def test_a_bedrock_result_does_not_cite() -> None:
-    result = ToolResultBlock("t1", (TextBlock("ab", (WEB,)),))
-    history = (Message("user", "?"), Message("assistant", (ToolUseBlock("t1", "f"),)), Message("tool", (result,)))
-    encoded = BEDROCK.encode_messages(history)
-    assert encoded.body[2]["content"][0]["toolResult"]["content"] == [{"text": "ab"}]
-    assert told(encoded.losses) == {("messages/2/content/0/content/0/citations", "dropped")}
-
-
-def test_a_bedrock_text_that_is_empty_and_cannot_cite_is_dropped() -> None:
-    text = TextBlock("", (Citation("other", title="t", text="x"),))
-    encoded = BEDROCK.encode_messages((Message("user", "?"), Message("assistant", (text, TextBlock("a")))))
-    assert encoded.body[1]["content"] == [{"text": "a"}]
-    assert ("messages/1/content/0", "dropped") in told(encoded.losses)
 
 
 # ----------------------------------------------------------------------------------------------------------- anthropic
@@ -191,17 +132,6 @@ def test_claude_citations_are_written_as_they_were_read(tag: str, key: str, fiel
         encoded = CLAUDE.encode_response(CLAUDE.decode_response(body))
         assert encoded.body == body
         assert encoded.losses == ()
-
-
-def test_a_claude_citation_without_a_title_says_so() -> None:
-    """The official types demand the key, if with null."""
-    text = TextBlock("ab", (Citation("char", text="x", index=0, start=0, end=1),))
-    history = (Message("user", "?"), Message("assistant", (text,)), Message("user", "!"))
-    encoded = CLAUDE.encode_request(Request(history, model="m", max_output_tokens=9))
-    assert encoded.body["messages"][1]["content"][0]["citations"][0]["document_title"] is None
-    assert problems(encoded.body, CLAUDE.name) == []
-    assert CLAUDE.decode_request(encoded.body).messages[1].content == (text,)
-    assert encoded.losses == ()
 
 
 def test_a_responses_annotation_of_tomorrow_goes_back() -> None:

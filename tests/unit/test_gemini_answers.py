@@ -78,12 +78,6 @@ def events_of(raw: bytes, request: Request | None = None) -> tuple[list[Event], 
     return events, decoder.error
 
 
-def streamed(*chunks: Any) -> Response:
-    events, error = events_of(sse(*chunks))
-    assert error is None
-    return fold(events)
-
-
 def said(events: Any) -> tuple[bytes, list[tuple[str, str]]]:
     encoder = GEMINI.stream_encoder()
     written = b"".join(map(encoder.feed, events)) + encoder.close()

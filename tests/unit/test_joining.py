@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from interlingua import (
-    CacheMark,
     Citation,
     Loss,
     Message,
@@ -20,7 +19,6 @@ from interlingua import (
     decode_stream,
     dialect,
     fold,
-    translate_request,
     translate_response,
     translate_stream,
     unfold,
@@ -58,55 +56,6 @@ def history(name: str, origin: Origin | None) -> tuple[list[Any], tuple[Loss, ..
     encoded = dialect(name).encode_request(Request((Message("user", "hi"), turn, Message("user", "?")), model="m"))
     turns = encoded.body[dialect(name).history_key]
     return spoken(name, turns if name == RESPONSES else turns[1]), encoded.losses
-
-
-FOREIGN = Origin("bedrock", BEDROCK, "m")
-
-
-@pytest.mark.parametrize(
-    ("name", "said", "places"),
-    [
-        (CLAUDE, ['{"a":1}x'], [0, 1, 2]),
-        (RESPONSES, [['{"a":', "1}", "x"]], []),  # parts keep their bounds
-        (OLLAMA, ['{"a":1}x'], [0, 1, 2]),
-    ],
-)
-def test_texts_of_another_dialects_turn_are_joined_and_declared(name: str, said: list[Any], places: list[int]) -> None:
-    texts, losses = history(name, FOREIGN)
-    assert texts == said
-    assert joins(losses) == [f"messages/1/content/{place}" for place in places]
-
-
-@pytest.mark.parametrize(("name", "said"), [(CLAUDE, ['{"a":', "1}", "x"]), (RESPONSES, [['{"a":'], ["1}"], ["x"]])])
-def test_a_dialect_never_joins_what_it_wrote(name: str, said: list[Any]) -> None:
-    texts, losses = history(name, Origin(None, name))
-    assert texts == said
-    assert joins(losses) == []
-
-
-def test_texts_that_carry_something_stay_apart_in_messages() -> None:
-    cited = TextBlock("b", citations=(Citation(kind="url", url="https://example.org", title="t"),))
-    marked = TextBlock("d", cache=CacheMark())
-    turn = Message("assistant", (TextBlock("a"), cited, TextBlock("c"), marked), origin=FOREIGN)
-    encoded = dialect(CLAUDE).encode_request(Request((Message("user", "hi"), turn, Message("user", "?")), model="m"))
-    assert spoken(CLAUDE, encoded.body["messages"][1]) == ["a", "b", "c", "d"]
-
-
-def test_losses_behind_a_join_name_the_callers_places() -> None:
-    blocks = (TextBlock("a"), TextBlock("b"), ToolUseBlock("c1", "f", kind="text", input_text="x"))
-    turn = Message("assistant", blocks, origin=FOREIGN)
-    encoded = dialect(CLAUDE).encode_request(Request((Message("user", "hi"), turn), model="m"))
-    assert any(loss.path.startswith("messages/1/content/2") for loss in encoded.losses)
-    assert not any(loss.path.startswith("messages/1/content/1/") for loss in encoded.losses)
-
-
-def test_a_history_of_another_protocol_is_joined_in_translation() -> None:
-    parts = [{"type": "text", "text": "All done"}, {"type": "text", "text": "."}]
-    turns = [{"role": "user", "content": "hi"}, {"role": "assistant", "content": parts}]
-    body = {"model": "m", "max_tokens": 9, "messages": [*turns, {"role": "user", "content": "?"}]}
-    encoded = translate_request(body, source=CHAT, target=CLAUDE)
-    assert spoken(CLAUDE, encoded.body["messages"][1]) == ["All done."]
-    assert joins(encoded.losses) == ["messages/1/content/0", "messages/1/content/1"]
 
 
 # ------------------------------------------------------------------------------------------------------------- answers

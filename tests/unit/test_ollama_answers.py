@@ -44,16 +44,6 @@ def call(name: str, id: str | None = None, **function: Any) -> Wire:
     return wire if id is None else {"id": id, **wire}
 
 
-def read(*lines: Any) -> tuple[list[Event], Any]:
-    decoder = OLLAMA.stream_decoder()
-    raw = b"".join(one if isinstance(one, bytes) else json.dumps(one).encode() + b"\n" for one in lines)
-    events = [event for start in range(len(raw)) for event in decoder.feed(raw[start : start + 1])]
-    events += decoder.close()
-    whole = OLLAMA.stream_decoder()
-    assert whole.feed(raw) + whole.close() == events
-    return events, decoder.error
-
-
 # ------------------------------------------------------------------------------------------------------------- answers
 
 

@@ -10,13 +10,10 @@ from msgspec.structs import replace
 from interlingua import (
     Message,
     OpaqueBlock,
-    Origin,
     ParseError,
     Request,
     Target,
     TextBlock,
-    ThinkingBlock,
-    ToolChoice,
     ToolResultBlock,
     dialect,
 )
@@ -48,12 +45,6 @@ def test_a_model_from_elsewhere() -> None:
     assert OLLAMA.encode_request(Request(stream=False), Target(model="t")).body == {**body, "model": "t"}
 
 
-def test_the_parts_alone() -> None:
-    system = OLLAMA.encode_system((TextBlock("a"), TextBlock("b")))
-    assert system.body == [{"role": "system", "content": "a"}, {"role": "system", "content": "b"}]
-    assert OLLAMA.encode_tool_choice(ToolChoice.none()).body is None
-
-
 def test_a_prompt_that_became_a_conversation_goes_to_chat() -> None:
     prompt = {"model": "m", "prompt": "Why?", "stream": False, "template": "t", "raw": False, "context": [1]}
     request = OLLAMA.decode_request({**prompt, "system": "s"})
@@ -74,15 +65,6 @@ def test_a_prompt_that_became_a_conversation_goes_to_chat() -> None:
 def test_a_turn_is_an_object() -> None:
     with pytest.raises(ParseError, match=r"messages\[1\]"):
         OLLAMA.decode_request({"messages": [{"role": "user", "content": "u"}, "no"]})
-
-
-def test_reasoning_goes_back_to_its_issuer_only() -> None:
-    thought = (ThinkingBlock(text="t"), TextBlock("x"))
-    at_home = OLLAMA.encode_messages([Message("assistant", thought, origin=Origin(None, "ollama"))])
-    assert at_home.body[0]["thinking"] == "t"
-    abroad = OLLAMA.encode_messages([Message("assistant", thought, origin=Origin(None, "anthropic-messages"))])
-    assert abroad.body == [{"role": "assistant", "content": "x"}]
-    assert losses(abroad) == [("dropped", "messages/0/content/0")]
 
 
 def test_a_made_up_id_is_never_sent_back() -> None:

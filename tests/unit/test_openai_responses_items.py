@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from interlingua import (
     Block,
     Message,
@@ -15,8 +13,6 @@ from interlingua import (
     Role,
     ServerToolUseBlock,
     Target,
-    ThinkingBlock,
-    ToolUseBlock,
     dialect,
 )
 from interlingua.codec.saving import from_json
@@ -25,10 +21,6 @@ from interlingua.testing.conformance import check_response
 NAME = "openai-responses"
 Json = Any
 speaker = dialect(NAME)
-
-
-def own(**residue: Json) -> dict[str, Json]:
-    return {NAME: residue}
 
 
 SUMMARY = [{"type": "summary_text", "text": "one"}, {"type": "summary_text", "text": "two"}]
@@ -42,23 +34,6 @@ def history(*content: Block, origin: Origin | None = None) -> Request:
 
 def items(request: Request, target: Target | None = None) -> list[Json]:
     return speaker.encode_request(request, target).body["input"][1:-1]
-
-
-THOUGHT = ThinkingBlock("hm", signature="gAAA", extras=own(item={"id": "rs_a"}))
-CALL = ToolUseBlock("call_1", "f", extras=own(id="fc_a"))
-
-
-def test_reasoning_goes_home_with_its_follower() -> None:
-    said = items(history(THOUGHT, CALL, origin=Origin("openai", NAME, "m")), Target("openai", "m"))
-    assert [(item["type"], item["id"]) for item in said] == [("reasoning", "rs_a"), ("function_call", "fc_a")]
-
-
-@pytest.mark.parametrize("target", [Target("xai", "grok"), Target("openai", "another")])
-def test_reasoning_of_another_issuer_stays_behind_with_the_ids(target: Target) -> None:
-    request = history(THOUGHT, CALL, origin=Origin("openai", NAME, "m"))
-    assert items(request, target) == [{"type": "function_call", "call_id": "call_1", "name": "f", "arguments": "{}"}]
-    paths = {loss.path for loss in speaker.encode_request(request, target).losses}
-    assert paths == {"messages/1/content/0", f"messages/1/content/1/extras/{NAME}"}
 
 
 def test_a_replayed_answer_is_what_was_answered() -> None:

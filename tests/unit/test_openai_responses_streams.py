@@ -83,8 +83,6 @@ def delta(index: int, text: str, part: int = 0) -> Json:
     return e("output_text.delta", output_index=index, content_index=part, delta=text)
 
 
-BEGUN = {**message(""), "content": [], "status": "in_progress"}
-PART = {"type": "output_text", "text": "", "annotations": []}
 CALL = {
     "type": "function_call",
     "id": "fc_a",
@@ -94,10 +92,7 @@ CALL = {
     "status": "in_progress",
 }
 CALLED = {**CALL, "arguments": '{"a": 1}', "status": "completed"}
-REASON = {"type": "reasoning", "id": "rs_a", "summary": []}
 SEARCH = {"type": "web_search_call", "id": "ws_a", "status": "in_progress", "action": {"type": "search", "query": "q"}}
-CODE = {"type": "code_interpreter_call", "id": "ci_a", "status": "in_progress", "code": "", "container_id": "c"}
-RAN = {**CODE, "status": "completed", "code": "1", "outputs": [{"type": "logs", "logs": "1"}]}
 
 
 def test_progress_is_unknown_and_goes_on() -> None:

@@ -10,9 +10,7 @@ from msgspec.structs import replace
 
 from interlingua import (
     CacheMark,
-    DocumentBlock,
     Message,
-    Origin,
     Request,
     Target,
     TextBlock,
@@ -22,7 +20,6 @@ from interlingua import (
     ToolDefinition,
     ToolResultBlock,
     ToolUseBlock,
-    UrlSource,
     dialect,
 )
 from interlingua.dialects.openai_chat import QUIRKS, Quirks
@@ -165,33 +162,6 @@ def test_what_a_provider_has_no_word_for_is_declared(provider: str) -> None:
         assert (path in lost) is (not row[column]), column
 
 
-def test_free_text_is_an_argument_where_a_server_has_functions_only() -> None:
-    """llama.cpp answers 500 to a tool of the type `custom`."""
-    offered = {"type": "custom", "custom": {"name": "run", "description": "a script"}}
-    call = {"id": "call_1", "type": "custom", "custom": {"name": "run", "input": "ls"}}
-    read = dialect(CHAT).decode_request(
-        {
-            "model": "m",
-            "messages": [
-                {"role": "user", "content": "go"},
-                {"role": "assistant", "content": None, "tool_calls": [call]},
-                {"role": "tool", "tool_call_id": "call_1", "content": "done"},
-            ],
-            "tools": [offered],
-            "tool_choice": {"type": "custom", "custom": {"name": "run"}},
-        }
-    )
-    body: Json = written("openai", read).body
-    assert (body["tools"], body["messages"][1]["tool_calls"]) == ([offered], [call])
-    body = written("llamacpp", read).body
-    assert body["tools"][0]["function"]["parameters"]["required"] == ["input"]
-    assert body["messages"][1]["tool_calls"][0]["function"] == {"name": "run", "arguments": '{"input":"ls"}'}
-    assert body["tool_choice"] == {"type": "function", "function": {"name": "run"}}
-    assert "custom" not in str(body)
-    made = replace(read, tool_choice=ToolChoice.specific("run"))
-    assert written("llamacpp", made).body["tool_choice"] == body["tool_choice"]
-
-
 def test_an_unknown_provider_is_spoken_to_as_openai() -> None:
     assert written("nobody-knows", EVERYTHING).body == written(None, EVERYTHING).body
     assert facts(written(None, EVERYTHING).body) == DEFAULTS
@@ -200,69 +170,7 @@ def test_an_unknown_provider_is_spoken_to_as_openai() -> None:
 # ------------------------------------------------------------------------------------------------- marks and quirks
 
 
-def test_a_named_server_wins_over_how_it_was_spelled() -> None:
-    """A request read in one spelling is written in the spelling of the server that was named."""
-    body = {
-        "model": "m", "messages": [{"role": "user", "content": "?"}], "max_tokens": 9, "random_seed": 3,
-        "tools": [{"type": "function", "function": {"name": "f"}}], "tool_choice": "any", "stream": True,
-    }  # fmt: skip
-    request = dialect(CHAT).decode_request(body)
-    assert dialect(CHAT).encode_request(request).body == body
-    openai = written("openai", request).body
-    assert (openai["max_completion_tokens"], openai["seed"], openai["tool_choice"]) == (9, 3, "required")
-    assert openai["stream_options"] == {"include_usage": True}
-    assert not openai.keys() & {"max_tokens", "random_seed"}
-
-
-def test_reasoning_is_returned_under_the_key_of_the_server_that_was_named() -> None:
-    body = {
-        "messages": [{"role": "user", "content": "?"}, {"role": "assistant", "content": "x", "reasoning_content": "hm"}]
-    }
-    request = dialect(CHAT).decode_request(body)
-    assert dialect(CHAT).encode_request(request).body == body
-    turn = written("groq", request).body["messages"][1]
-    assert turn == {"role": "assistant", "content": "x", "reasoning": "hm"}
-
-
-def test_reasoning_of_another_provider_is_never_replayed() -> None:
-    history = (
-        Message("user", "?"),
-        Message("assistant", (ThinkingBlock("hm"), TextBlock("x")), origin=Origin("groq", CHAT)),
-    )
-    encoded = dialect(CHAT).encode_request(Request(history), Target("deepseek"))
-    assert "reasoning_content" not in encoded.body["messages"][1]
-    assert [loss.path for loss in encoded.losses] == ["messages/1/content/0"]
-
-
 # ----------------------------------------------------------------------------------------------------------- deepseek
-
-CALLED = (
-    Message("user", "?"),
-    Message("assistant", (ThinkingBlock("hm"), ToolUseBlock("call_1", "f"))),
-    Message("tool", (ToolResultBlock("call_1", "1"),)),
-    Message("assistant", (ToolUseBlock("call_2", "f"),)),
-    Message("tool", (ToolResultBlock("call_2", "2"),)),
-    Message("assistant", "done"),
-)
-
-
-def test_deepseek_turns_with_calls_bring_their_reasoning_even_if_empty() -> None:
-    turns = [turn for turn in written("deepseek", Request(CALLED)).body["messages"] if turn["role"] == "assistant"]
-    assert [turn.get("reasoning_content") for turn in turns] == ["hm", "", None]
-
-
-def test_other_servers_get_no_empty_reasoning() -> None:
-    for provider in ("openai", "groq", "vllm"):
-        for turn in written(provider, Request(CALLED)).body["messages"]:
-            assert "" not in (turn.get("reasoning_content"), turn.get("reasoning"))
-
-
-def test_deepseek_thinking_is_a_switch() -> None:
-    request = Request((Message("user", "?"),), thinking=Thinking(mode="disabled"))
-    assert written("deepseek", request).body["thinking"] == {"type": "disabled"}
-    assert written("openai", request).body["reasoning_effort"] == "none"
-    asked = Request((Message("user", "?"),), thinking=Thinking(effort="low", budget=99))
-    assert written("openrouter", asked).body["reasoning"] == {"effort": "low", "max_tokens": 99}
 
 
 # ------------------------------------------------------------------------------------------------------------ mistral
@@ -287,10 +195,6 @@ def test_mistral_ids_are_nine_letters_and_pair_up() -> None:
         assert call == result
         assert NINE(call)
     assert len({call for call, _ in pairs}) == len(pairs)
-
-
-def test_an_id_that_mistral_takes_is_kept() -> None:
-    assert mistral("D681PevKs") == [("D681PevKs", "D681PevKs")]
 
 
 def test_derived_ids_are_the_same_every_time_and_as_the_history_grows() -> None:
@@ -320,53 +224,7 @@ def test_long_ids_read_from_chat_are_fitted_too() -> None:
     assert turn["tool_calls"][0]["id"] == result["tool_call_id"]
 
 
-def test_derived_ids_are_declared() -> None:
-    losses = written("mistral", Request(CALLED)).losses
-    paths = {loss.path for loss in losses if loss.kind == "approximated"}
-    assert {"messages/1/content/1/id", "messages/2/content/0/tool_use_id"} <= paths
-
-
-def test_openai_takes_forty_characters() -> None:
-    history = (
-        Message("user", "?"),
-        Message("assistant", (ToolUseBlock("x" * 41, "f"), ToolUseBlock("y" * 40, "f"))),
-        Message("tool", (ToolResultBlock("x" * 41, "1"), ToolResultBlock("y" * 40, "2"))),
-    )
-    _, turn, first, second = written("openai", Request(history)).body["messages"]
-    fitted, kept = (call["id"] for call in turn["tool_calls"])
-    assert len(fitted) <= 40
-    assert kept == "y" * 40
-    assert (first["tool_call_id"], second["tool_call_id"]) == (fitted, kept)
-
-
-def test_mistral_takes_documents_by_url_and_reasoning_as_parts() -> None:
-    paper = DocumentBlock(UrlSource("https://a.test/b.pdf"))
-    history = (Message("user", (paper, TextBlock("?"))), Message("assistant", (ThinkingBlock("hm"), TextBlock("so"))))
-    user, assistant = written("mistral", Request(history)).body["messages"]
-    assert user["content"][0] == {"type": "document_url", "document_url": "https://a.test/b.pdf"}
-    assert assistant["content"] == [
-        {"type": "thinking", "thinking": [{"type": "text", "text": "hm"}]},
-        {"type": "text", "text": "so"},
-    ]
-    encoded = written("openai", Request(history))
-    assert "messages/0/content/0" in {loss.path for loss in encoded.losses}
-
-
 # --------------------------------------------------------------------------------------------------------- openrouter
-
-
-def test_openrouter_takes_anthropics_cache_marks() -> None:
-    blocks = (TextBlock("long", cache=CacheMark()), TextBlock("longer", cache=CacheMark(ttl="1h")))
-    content = written("openrouter", Request((Message("user", blocks),))).body["messages"][0]["content"]
-    assert [part["cache_control"] for part in content] == [{"type": "ephemeral"}, {"type": "ephemeral", "ttl": "1h"}]
-
-
-def test_openais_own_breakpoints_have_their_own_times() -> None:
-    blocks = (TextBlock("a", cache=CacheMark(ttl="30m")), TextBlock("b", cache=CacheMark(ttl="1h")))
-    encoded = written("openai", Request((Message("user", blocks),)))
-    said = [part["prompt_cache_breakpoint"] for part in encoded.body["messages"][0]["content"]]
-    assert said == [{"mode": "explicit", "ttl": "30m"}, {"mode": "explicit"}]
-    assert [loss.path for loss in encoded.losses] == ["messages/0/content/1/cache/ttl"]
 
 
 def test_a_custom_row_is_only_data() -> None:

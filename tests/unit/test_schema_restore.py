@@ -11,7 +11,6 @@ from jsonschema import Draft202012Validator
 from interlingua.codec.schema import restore_optional, strict_schema
 
 Schema = dict[str, Any]
-ABSENT = object()
 
 
 def obj(required: str = "", /, **properties: Any) -> Schema:

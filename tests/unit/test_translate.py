@@ -11,7 +11,6 @@ import pytest
 from msgspec.structs import replace
 
 from interlingua import (
-    AdapterCapabilities,
     Base64Source,
     Encoded,
     Event,
@@ -26,7 +25,6 @@ from interlingua import (
     Request,
     Response,
     StopReason,
-    Target,
     TextBlock,
     TextDelta,
     ThinkingBlock,
@@ -108,62 +106,6 @@ CLAUDE_REQUEST: Json = {
 }  # fmt: skip
 
 
-def test_a_chat_request_in_anthropic() -> None:
-    encoded = translate_request(CHAT_REQUEST, source=CHAT, target=CLAUDE)
-    body = encoded.body
-    assert problems(body, CLAUDE) == []
-    assert (encoded.path, encoded.headers["anthropic-version"]) == ("/v1/messages", "2023-06-01")
-    assert (body["model"], body["max_tokens"], body["temperature"], body["stream"]) == ("gpt", 9, 0.5, True)
-    assert body["stop_sequences"] == ["END"]
-    assert body["system"] == [{"type": "text", "text": "be kind"}]
-    assert body["tool_choice"] == {"type": "any", "disable_parallel_tool_use": True}
-    assert body["tools"] == [{"name": "f", "description": "d", "input_schema": SCHEMA}]
-    assert body["output_config"]["format"]["schema"]["required"] == ["x"]
-    user, calls, results, *more = body["messages"]
-    assert user["content"][1]["source"] == {"type": "base64", "media_type": "image/png", "data": PNG}
-    assert calls["content"] == [
-        {"type": "tool_use", "id": "a", "name": "f", "input": {"x": 1}},
-        {"type": "tool_use", "id": "b", "name": "f", "input": {"x": 2}},
-    ]
-    assert [block["tool_use_id"] for block in results["content"][:2]] == ["a", "b"]
-    assert [turn["role"] for turn in (results, *more)] == ["user"] * (1 + len(more))
-    assert ("seed", "dropped") in paths(encoded.losses)
-
-
-def test_an_anthropic_request_in_chat() -> None:
-    encoded = translate_request(CLAUDE_REQUEST, source=CLAUDE, target=CHAT)
-    body = encoded.body
-    assert problems(body, CHAT) == []
-    assert encoded.path == "/v1/chat/completions"
-    assert (body["model"], body["max_completion_tokens"], body["stop"]) == ("claude", 9, ["END"])
-    assert (body["tool_choice"], body["parallel_tool_calls"]) == ("required", False)
-    assert body["stream_options"] == {"include_usage": True}
-    assert body["tools"] == [{"type": "function", "function": {"name": "f", "description": "d", "parameters": SCHEMA}}]
-    roles = [message["role"] for message in body["messages"]]
-    assert roles == ["system", "user", "assistant", "tool", "tool", "user", "user"]
-    assistant, first, second, media, last = body["messages"][2:]
-    assert assistant["content"] == "both"
-    assert [call["id"] for call in assistant["tool_calls"]] == ["toolu_a", "toolu_b"]
-    assert [json.loads(call["function"]["arguments"]) for call in assistant["tool_calls"]] == [{"x": 1}, {"x": 2}]
-    assert {first["tool_call_id"], second["tool_call_id"]} == {"toolu_a", "toolu_b"}
-    texts = {turn["tool_call_id"]: turn["content"] for turn in (first, second)}
-    assert texts["toolu_a"] == "Error: one"
-    assert media["content"] == [{"type": "image_url", "image_url": {"url": f"data:image/png;base64,{PNG}"}}]
-    assert last["content"] == "and?"
-    lost = paths(encoded.losses)
-    assert ("top_k", "dropped") in lost
-    assert ("messages/1/content/0", "dropped") in lost  # reasoning: its issuer's
-    assert ("messages/2/content/1/is_error", "approximated") in lost
-    assert any(path.startswith("messages/2/content/0/content/1") and kind == "moved" for path, kind in lost)
-
-
-@pytest.mark.parametrize(("name", "body"), [(CHAT, CHAT_REQUEST), (CLAUDE, CLAUDE_REQUEST)])
-def test_the_same_dialect_says_it_as_it_was(name: str, body: Json) -> None:
-    encoded = translate_request(body, source=name, target=name)
-    assert encoded.body == body
-    assert encoded.losses == ()
-
-
 def test_home_again_with_signatures() -> None:
     """A conversation begun on Anthropic and continued on chat sends Anthropic its own signed blocks back."""
     begun = dialect(CLAUDE).decode_request(CLAUDE_REQUEST)
@@ -174,16 +116,6 @@ def test_home_again_with_signatures() -> None:
     home = dialect(CLAUDE).encode_request(longer)
     assert home.body["messages"][: len(CLAUDE_REQUEST["messages"])] == CLAUDE_REQUEST["messages"]
     assert home.losses == ()
-
-
-def test_a_target_gives_the_limit_and_the_model() -> None:
-    body = {"messages": [{"role": "user", "content": "?"}]}
-    to = Target("anthropic", "claude", AdapterCapabilities(max_output_tokens=64_000))
-    assert translate_request(body, source=CHAT, target=CLAUDE, to=to).body["max_tokens"] == 64_000
-    assert translate_request(body, source=CHAT, target=CLAUDE, to=to).body["model"] == "claude"
-    plain = translate_request(body, source=CHAT, target=CLAUDE)
-    assert plain.body["max_tokens"] == 8192
-    assert ("max_output_tokens", "added") in paths(plain.losses)
 
 
 def test_what_the_url_and_the_headers_say() -> None:
@@ -626,39 +558,6 @@ def test_the_parts_are_what_the_whole_is_made_of(name: str) -> None:
         assert (whole["messages"], whole["system"]) == (messages.body, system.body)
 
 
-def test_choices_alone() -> None:
-    choices = (ToolChoice.auto(), ToolChoice.any(), ToolChoice.none(), ToolChoice.specific("f"))
-    said = [dialect(CHAT).encode_tool_choice(choice).body for choice in choices]
-    assert said == ["auto", "required", "none", {"type": "function", "function": {"name": "f"}}]
-    choices = (
-        *(ToolChoice.auto(), ToolChoice.any(parallel=False), ToolChoice.none()),
-        ToolChoice.specific("f", parallel=True),
-    )
-    said = [dialect(CLAUDE).encode_tool_choice(choice).body for choice in choices]
-    assert said == [
-        {"type": "auto"},
-        {"type": "any", "disable_parallel_tool_use": True},
-        {"type": "none"},
-        {"type": "tool", "name": "f", "disable_parallel_tool_use": False},
-    ]
-
-
-def test_a_part_declares_what_it_cannot_say() -> None:
-    """In chat the word on parallel calls is a key of its own, so that a choice alone cannot say it."""
-    encoded = dialect(CHAT).encode_tool_choice(ToolChoice.any(parallel=False))
-    assert encoded.body == "required"
-    assert [loss.path.split("/")[-1] for loss in encoded.losses] == ["parallel"]
-    lost = dialect(CLAUDE).encode_system((TextBlock("s"), ImageBlock(Base64Source("image/png", PNG)))).losses
-    assert [(loss.path, loss.kind) for loss in lost] == [("system/1", "dropped")]
-
-
-def test_nothing_to_say_encodes() -> None:
-    for name in (CHAT, CLAUDE):
-        assert dialect(name).encode_request(Request()).body["messages"] == []
-        assert dialect(name).encode_messages(()).body == []
-        assert dialect(name).encode_tools(()).body == []
-
-
 # --------------------------------------------------------------------------------------------------- strict schemas
 
 OPTIONAL: dict[str, Any] = {
@@ -749,22 +648,6 @@ def test_a_tool_that_is_not_strict_is_left_alone() -> None:
     assert dialect(CHAT).encode_request(loose).body["tools"][0]["function"] == {"name": "w", "parameters": OPTIONAL}
     call = dialect(CHAT).decode_response(chat_answer(("a", "w", WRITTEN)), request=loose).tool_uses[0]
     assert call.input == json.loads(WRITTEN)
-
-
-def test_a_schema_that_cannot_be_strict_is_sent_as_it_is() -> None:
-    free = {"type": "object", "properties": {"any": {"type": "object", "additionalProperties": True}}}
-    encoded = dialect(CHAT).encode_request(replace(STRICT, tools=(ToolDefinition("w", None, free, strict=True),)))
-    assert encoded.body["tools"][0]["function"] == {"name": "w", "parameters": free}
-    assert ("tools/0/strict", "dropped") in paths(encoded.losses)
-
-
-def test_structured_output_in_both() -> None:
-    request = Request((Message("user", "?"),), "m", output_schema=SCHEMA, max_output_tokens=5)
-    chat = dialect(CHAT).encode_request(request).body["response_format"]
-    assert (chat["type"], chat["json_schema"]["strict"]) == ("json_schema", True)
-    assert chat["json_schema"]["schema"]["additionalProperties"] is False
-    claude = dialect(CLAUDE).encode_request(request).body["output_config"]["format"]
-    assert (claude["type"], claude["schema"]["additionalProperties"]) == ("json_schema", False)
 
 
 # ------------------------------------------------------------------------------------------------------------ usage
