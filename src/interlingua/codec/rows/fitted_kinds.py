@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...types.base import Json
 from ..ledger import Ledger
-from .kinds import OMIT, REFUSED, One, Plain, Strings, Vocabulary
+from .kinds import OMIT, REFUSED, One, Plain, Strings, Typed, Vocabulary
 
 if TYPE_CHECKING:
     from .source import Source
@@ -26,35 +26,22 @@ __all__ = [
 ]
 
 
-class Bounded(Plain):
+class Bounded(Typed):
     """A number with a least value and perhaps a most. What lies outside is read, and written as the nearest inside."""
 
     def __init__(self, name: str, *types: type, least: float, most: float | None = None, reason: str) -> None:
         super().__init__(name, *types)
         self.least, self.most, self.reason = least, most, reason
 
-    def fit(self, value: Any) -> Any:
-        return max(self.least, value) if self.most is None else max(self.least, min(self.most, value))
-
-    def is_usual(self, value: Any, wire: Json) -> bool:
-        return bool(self.fit(value) == value)
-
     def write(self, value: Any, ledger: Ledger, marks: Mapping[str, Json]) -> Json:
-        fitted = self.fit(value)
-        if fitted != value:
-            ledger.lose("approximated", self.reason.format(fitted))
+        fitted = max(self.least, value if self.most is None else min(self.most, value))
+        if fitted == value:
+            return value  # 0.0 stays 0.0
+        ledger.lose("approximated", self.reason.format(fitted))
         return fitted
 
-    def emit_read(self, source: Source, var: str) -> None:
-        super().emit_read(source, var)
-        self.emit_write(source, var)
 
-    def emit_write(self, source: Source, var: str) -> None:
-        bounds = f"{self.least} <= {var}" if self.most is None else f"{self.least} <= {var} <= {self.most}"
-        source.fail_if(f"not {bounds}")
-
-
-class Suffixed(Plain):
+class Suffixed(Typed):
     """A word that has an ending on the wire, which may be missing."""
 
     def __init__(self, ending: str) -> None:
@@ -66,17 +53,6 @@ class Suffixed(Plain):
 
     def write(self, value: Any, ledger: Ledger, marks: Mapping[str, Json]) -> Json:
         return f"{value}{self.ending}"
-
-    def is_usual(self, value: Any, wire: Json) -> bool:
-        return bool(wire == f"{value}{self.ending}")
-
-    def emit_read(self, source: Source, var: str) -> None:
-        super().emit_read(source, var)
-        source.fail_if(f"not {var}.endswith({self.ending!r})")
-        source.line(f"{var} = {var}[:-{len(self.ending)}]")
-
-    def emit_write(self, source: Source, var: str) -> None:
-        source.line(f"{var} += {self.ending!r}")
 
 
 class FilledStrings(Strings):
@@ -90,14 +66,6 @@ class FilledStrings(Strings):
             ledger.lose_form("approximated", self.reason)
         return [item for item in value if item] or OMIT
 
-    def emit_read(self, source: Source, var: str) -> None:
-        super().emit_read(source, var)
-        source.fail_if(f"not all({var})")
-
-    def emit_write(self, source: Source, var: str) -> None:
-        source.fail_if(f"not all({var})")
-        super().emit_write(source, var)
-
 
 class AtMostStrings(Strings):
     """A list of strings that has a greatest length. What is beyond it is left out."""
@@ -109,14 +77,6 @@ class AtMostStrings(Strings):
         for index in range(self.most, len(value)):
             ledger.lose("dropped", self.reason, index)
         return [*value[: self.most]]
-
-    def emit_read(self, source: Source, var: str) -> None:
-        super().emit_read(source, var)
-        source.fail_if(f"len({var}) > {self.most}")
-
-    def emit_write(self, source: Source, var: str) -> None:
-        source.fail_if(f"len({var}) > {self.most}")
-        super().emit_write(source, var)
 
 
 class Whole(Plain):
@@ -150,7 +110,7 @@ class FilledOne(One):
         source.fail_if(f"not {var}")
 
 
-class AtLeast(Plain):
+class AtLeast(Typed):
     """An integer that has a least value. What is below it is not read, and not written."""
 
     def __init__(self, least: int, reason: str) -> None:
@@ -165,12 +125,6 @@ class AtLeast(Plain):
             return value
         ledger.lose("dropped", self.reason)
         return OMIT
-
-    def emit_read(self, source: Source, var: str) -> None:
-        source.fail_if(f"type({var}) is not int or {var} < {self.least}")
-
-    def emit_write(self, source: Source, var: str) -> None:
-        source.fail_if(f"{var} < {self.least}")
 
 
 class FilledText(Plain):
@@ -205,10 +159,6 @@ class StringOrStrings(Strings):
 
     def is_usual(self, value: Any, wire: Json) -> bool:
         return True
-
-    def emit_write(self, source: Source, var: str) -> None:
-        alone = f"len({var}) == 1 and marks.get({self.mark!r}) == 'string'"
-        source.line(f"{var} = {var}[0] if {alone} else [*{var}]")
 
 
 class OneOf(Vocabulary):

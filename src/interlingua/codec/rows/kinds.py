@@ -1,8 +1,9 @@
 """Kinds: how one field of a row travels between its canonical value and the wire.
 
-A kind has two meanings that must agree. ``read`` and ``write`` are what it means, used by the interpreter in ``row``.
-``emit_read`` and ``emit_write`` are the same as source code for the usual case, used by ``compiler``; code that meets
-anything unusual gives up (``fail``), and the interpreter decides. A property test compares both.
+``read`` and ``write`` are what a kind means, used by the interpreter in ``row``. ``emit_read`` and ``emit_write`` are
+the same as source code for the usual case, used by ``compiler``; code that meets anything unusual gives up (``fail``),
+and the interpreter decides. By default that code calls the two. Kinds of frequent fields have faster code of their own,
+and a property test compares it with what they mean.
 
 ``read`` gives ``REFUSED`` for a wire value that this kind cannot hold: a required field then makes the whole value
 unreadable, an optional one stays residue. ``write`` gives ``OMIT`` to leave the key out, after declaring the loss.
@@ -41,7 +42,9 @@ __all__ = [
     "Negated",
     "One",
     "Plain",
+    "Strings",
     "Texts",
+    "Typed",
     "Vocabulary",
 ]
 
@@ -74,13 +77,40 @@ class Kind:
 
     def emit_read(self, source: Source, var: str) -> None:
         """Code that turns the wire value in ``var`` into the canonical one, or fails."""
+        source.line(f"{var} = {source.bind(self._read_usual)}({var})")
+        source.fail_if(f"{var} is REFUSED")
 
     def emit_write(self, source: Source, var: str) -> None:
         """Code that turns the canonical value in ``var`` into the wire value, or fails."""
+        source.line(f"{var} = {source.bind(self._write_usual)}({var}, marks)")
+        source.fail_if(f"{var} is OMIT")
+
+    def _read_usual(self, wire: Json) -> Any:
+        marks: dict[str, Json] = {}
+        value = self.read(wire, marks)
+        return REFUSED if value is REFUSED or marks or not self.is_usual(value, wire) else value
+
+    def _write_usual(self, value: Any, marks: Mapping[str, Json]) -> Json:
+        ledger = Ledger()
+        wire = self.write(value, ledger, marks)
+        return OMIT if ledger.losses else wire
 
 
-class Plain(Kind):
-    """A JSON value of some exact types, the same on both sides."""
+class Anything(Kind):
+    """Any JSON value, the same on both sides."""
+
+    def is_usual(self, value: Any, wire: Json) -> bool:
+        return True
+
+    def emit_read(self, source: Source, var: str) -> None:
+        pass
+
+    def emit_write(self, source: Source, var: str) -> None:
+        pass
+
+
+class Typed(Kind):
+    """A JSON value of some exact types."""
 
     rejects_none = True
 
@@ -89,6 +119,10 @@ class Plain(Kind):
 
     def read(self, wire: Json, marks: dict[str, Json]) -> Any:
         return wire if type(wire) in self.types else REFUSED
+
+
+class Plain(Typed):
+    """A JSON value of some exact types, the same on both sides."""
 
     def is_usual(self, value: Any, wire: Json) -> bool:
         return True
@@ -99,8 +133,11 @@ class Plain(Kind):
         else:
             source.fail_if(f"type({var}) not in {source.bind(self.types)}")
 
+    def emit_write(self, source: Source, var: str) -> None:
+        pass
 
-ANY = Kind()
+
+ANY = Anything()
 TEXT = Plain("a string", str, blank="")
 INT = Plain("an integer", int)
 NUMBER = Plain("a number", int, float)
@@ -136,35 +173,21 @@ class Strings(Kind):
     def write(self, value: Any, ledger: Ledger, marks: Mapping[str, Json]) -> Json:
         return [*value]
 
-    def emit_read(self, source: Source, var: str) -> None:
-        source.fail_if(f"type({var}) is not list or not {var} or set(map(type, {var})) != {source.bind({str})}")
-        source.line(f"{var} = tuple({var})")
-
-    def emit_write(self, source: Source, var: str) -> None:
-        source.line(f"{var} = [*{var}]")
-
 
 STRINGS = Strings()
 
 
-class Negated(Plain):
+class Negated(Kind):
     """A boolean that the wire says the other way round."""
 
-    def __init__(self) -> None:
-        super().__init__("a boolean", bool)
+    rejects_none = True
+    name = "a boolean"
 
     def read(self, wire: Json, marks: dict[str, Json]) -> Any:
         return not wire if type(wire) is bool else REFUSED
 
     def write(self, value: Any, ledger: Ledger, marks: Mapping[str, Json]) -> Json:
         return not value
-
-    def emit_read(self, source: Source, var: str) -> None:
-        super().emit_read(source, var)
-        source.line(f"{var} = not {var}")
-
-    def emit_write(self, source: Source, var: str) -> None:
-        source.line(f"{var} = not {var}")
 
 
 class Vocabulary(Kind):
@@ -371,12 +394,3 @@ class By(Kind):
 
     def is_usual(self, value: Any, wire: Json) -> bool:
         return self._usual(wire) if self._usual is not None else bool(self._write(value, Ledger()) == wire)
-
-    def emit_read(self, source: Source, var: str) -> None:
-        source.line(f"said, {var} = {var}, {source.bind(self._read)}({var})")
-        source.fail_if(f"{var} is REFUSED or not {source.bind(self.is_usual)}({var}, said)")
-
-    def emit_write(self, source: Source, var: str) -> None:
-        source.line(f"losses = {source.bind(Ledger)}()")
-        source.line(f"{var} = {source.bind(self._write)}({var}, losses)")
-        source.fail_if(f"{var} is OMIT or losses.losses")

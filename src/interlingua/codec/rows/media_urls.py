@@ -5,15 +5,12 @@ from __future__ import annotations
 import re
 from binascii import b2a_base64
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ...types.base import Json
 from ...types.blocks import Base64Source, FileSource, TextSource, UrlSource
 from ..ledger import Ledger
-from .kinds import OMIT, REFUSED, Kind, Plain
-
-if TYPE_CHECKING:
-    from .source import Source
+from .kinds import OMIT, REFUSED, Kind, Typed
 
 __all__ = ["MediaUrl", "StoredFile", "is_data_url", "read_url"]
 
@@ -56,19 +53,10 @@ class MediaUrl(Kind):
             return f"data:{value.media_type};base64,{b2a_base64(value.text.encode(), newline=False).decode()}"
         if type(value) is UrlSource and value.media_type is not None:
             ledger.lose_form("dropped", f"{self.dialect} takes no media type beside a URL", "media_type")
-        return _write_usual(value)
-
-    def emit_read(self, source: Source, var: str) -> None:
-        source.fail_if(f"type({var}) is not str")
-        source.line(f"{var} = {source.bind(read_url)}({var})")
-
-    def emit_write(self, source: Source, var: str) -> None:
-        lossless = f"type({var}) is {source.bind(Base64Source)} or {var}.media_type is None"
-        source.fail_if(f"type({var}) not in {source.bind(WRITTEN)} or {var}.extras or not ({lossless})")
-        source.line(f"{var} = {source.bind(_write_usual)}({var})")
+        return value.url if type(value) is UrlSource else f"data:{value.media_type};base64,{value.data}"
 
 
-class StoredFile(Plain):
+class StoredFile(Typed):
     """The id of a file that this provider stores."""
 
     def __init__(self, dialect: str) -> None:
@@ -83,18 +71,3 @@ class StoredFile(Plain):
         if value.media_type is not None:
             ledger.lose_form("dropped", f"{self.dialect} takes no media type beside a file id", "media_type")
         return value.file_id
-
-    def emit_read(self, source: Source, var: str) -> None:
-        source.fail_if(f"type({var}) is not str or not {var}")
-        source.line(f"{var} = {source.bind(FileSource)}({var}, None, {self.dialect!r})")
-
-    def emit_write(self, source: Source, var: str) -> None:
-        source.fail_if(f"{var}.extras or {var}.media_type is not None")
-        source.line(f"{var} = {var}.file_id")
-
-
-WRITTEN = (Base64Source, UrlSource)
-
-
-def _write_usual(source: Base64Source | UrlSource) -> str:
-    return source.url if isinstance(source, UrlSource) else f"data:{source.media_type};base64,{source.data}"

@@ -158,7 +158,7 @@ def _is_refused(table: Table, row: Row, field: Field) -> bool:
 
 def _write_required(source: Source, field: Field, var: str) -> str:
     """Code for a field that is always written, and the expression of its wire value."""
-    if type(field.kind).emit_write is Kind.emit_write:
+    if type(field.kind).write is Kind.write:
         return f"value.{field.name}"
     source.line(f"{var} = value.{field.name}")
     field.kind.emit_write(source, var)
@@ -171,7 +171,7 @@ def _write_filled(source: Source, field: Field, var: str) -> str:
     Where the wire had no such key, the value is ``ABSENT``.
     """
     same = field.filler == field.default and type(field.filler) is type(field.default)
-    if same and not source.has_marks and type(field.kind).emit_write is Kind.emit_write:
+    if same and not source.has_marks and type(field.kind).write is Kind.write:
         return f"value.{field.name}"
     source.line(f"{var} = value.{field.name}")
     source.line(f"if {var}{_differs(source, field)}:")
