@@ -5,20 +5,27 @@ from __future__ import annotations
 import re
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from msgspec.structs import replace
 
-from ..codec.json import Wire
+from ..codec.history import incomplete
+from ..codec.json import Wire, is_object
 from ..codec.ledger import Ledger
 from ..codec.rows.table import Table
+from ..codec.rows.usage import Counts
+from ..codec.schema.plans import restorer
 from ..codec.schema.subsets import DATES, SHAPE, Subset, formats, is_primitive, words
 from ..codec.streams.serial import Delta, SerialEncoder
+from ..codec.streams.stream import FrameDecoder, Frames
 from ..codec.tools.arguments import parse_object
+from ..types.base import Json
 from ..types.blocks import Block, Citation, RedactedThinkingBlock, ThinkingBlock, ToolUseBlock
 from ..types.capabilities import Target
-from ..types.events import CitationDelta, TextDelta, ThinkingDelta, ToolUseInputDelta
+from ..types.events import CitationDelta, Event, TextDelta, ThinkingDelta, ToolUseInputDelta, UsageUpdate
 from ..types.messages import Message
+from ..types.request import Request
+from ..types.response import Response
 from ..types.words import StopReason
 
 ELSEWHERE = {"anthropic-messages": "bedrock-converse", "bedrock-converse": "anthropic-messages"}
@@ -83,6 +90,76 @@ def _is_proved(block: Block) -> bool:
 
 def _is_claude(model: str) -> bool:
     return "claude" in model.lower()
+
+
+# ------------------------------------------------------------------------------------------------------------- answers
+
+
+def declare_last_call(response: Response, blocks: Table, ledger: Ledger) -> None:
+    """Declare a call that stands last in an answer that reached its limit: readers take it for one that was cut off."""
+    if response.stop_reason in incomplete.LIMITS:
+        content = enumerate(response.content)
+        places = [at for at, b in content if blocks.write(b, Ledger()) is not None or blocks.is_null(b)]
+        incomplete.declare_last_call(response, places[-1] if places else None, ledger)
+
+
+class Growing:
+    """A block on its way: its place in the fold, its wire form so far, and what its deltas said.
+
+    ``parts`` is the fold's own list of texts. ``pieces`` are what the fold does not hold: citations, signatures, bytes,
+    results, the input of a call that the server runs itself.
+    """
+
+    __slots__ = ("index", "parts", "pieces", "wire")
+
+    def __init__(self, index: int, wire: Wire, parts: list[str]) -> None:
+        self.index, self.wire, self.parts = index, wire, parts
+        self.pieces: list[Any] = []
+
+
+class BlockDecoder(FrameDecoder):
+    """The blocks of a stream, each with a start, deltas and an end at an index of the wire.
+
+    A block's wire form is put together from its start and its deltas and then read with the same table as in a whole
+    answer, so a stream cannot say anything else than its whole.
+    """
+
+    blocks: ClassVar[Table]
+    counts: ClassVar[Counts]
+
+    def __init__(self, frames: Frames, request: Request | None, provider: str | None) -> None:
+        super().__init__(frames)
+        self.provider = provider
+        self.restore = restorer(request, texts=False)
+        self.envelope: Wire = {}
+        self.growing: dict[Json, Growing] = {}  # by wire index, which a spliced stream may use twice
+        self.places: list[Growing] = []  # by place in the fold
+        self.stopped = False  # a stop reason was told
+
+    def open(self, at: Json, wire: Wire, block: Block, out: list[Event]) -> Growing:
+        """Begin a block at this index of the wire."""
+        index = len(self.fold.blocks)
+        self.release(out)
+        out.append(self.fold.open(block))
+        growing = self.growing[at] = Growing(index, wire, self.fold.parts[index])
+        self.places.append(growing)
+        return growing
+
+    def usage(self, out: list[Event]) -> None:
+        """Tell the tokens counted so far."""
+        usage = self.envelope.get("usage")
+        if is_object(usage):
+            out.append(UsageUpdate(self.counts.count(usage)))
+
+    def finished_call(self, said: str, given: Json, wire_of: Callable[[Json], Wire]) -> Block:
+        """A call with the input that its deltas said, else the one of its start. ``wire_of`` makes its wire form."""
+        value = parse_object(said) if said else given
+        block: Block = self.blocks.read(wire_of({} if value is None else value))
+        if type(block) is not ToolUseBlock:
+            return block
+        if value is None:
+            return replace(block, input_text=said)
+        return self.restore(block) if self.restore is not None else block
 
 
 class BlockEncoder(SerialEncoder):

@@ -5,16 +5,7 @@ What a frame says is not known here: no JSON is parsed. Every decoder keeps the 
 
 from .array import ArrayDecoder, encode_array_close, encode_array_element, encode_array_open
 from .decoder import DEFAULT_LIMIT, FrameDecoder
-from .eventstream import (
-    Byte,
-    EventStreamDecoder,
-    Frame,
-    HeaderValue,
-    Long,
-    Short,
-    Timestamp,
-    encode_frame,
-)
+from .eventstream import Byte, EventStreamDecoder, Frame, HeaderValue, Long, Short, Timestamp, encode_frame
 from .ndjson import NdjsonDecoder, encode_ndjson
 from .sse import SseDecoder, SseEvent, encode_sse
 from .sse_or_array import SseOrArrayDecoder

@@ -14,15 +14,7 @@ from typing import Any, Literal, cast
 from msgspec.structs import replace
 
 from ...types.blocks import Block, Citation, TextBlock
-from ...types.events import (
-    BlockComplete,
-    BlockStart,
-    Event,
-    MessageComplete,
-    TextDelta,
-    ToolUseEnd,
-    ToolUseStart,
-)
+from ...types.events import BlockComplete, BlockStart, Event, MessageComplete, TextDelta, ToolUseEnd, ToolUseStart
 from ...types.loss import Loss
 from ...types.messages import Message, Origin
 from ...types.request import Request

@@ -9,13 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec.structs import replace
 
-from ...types.blocks import (
-    Block,
-    RedactedThinkingBlock,
-    ThinkingBlock,
-    ToolResultBlock,
-    ToolUseBlock,
-)
+from ...types.blocks import Block, RedactedThinkingBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock
 from ...types.capabilities import Target
 from ...types.messages import Message
 from ...types.request import Request

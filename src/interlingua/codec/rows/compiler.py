@@ -18,14 +18,7 @@ from typing import Any, NamedTuple, cast
 from msgspec.structs import force_setattr
 
 from .fields import Field
-from .key_readers import (
-    constant_variable,
-    read_accepted,
-    read_constant,
-    read_filled,
-    read_optional,
-    read_other_keys,
-)
+from .key_readers import constant_variable, read_accepted, read_constant, read_filled, read_optional, read_other_keys
 from .kinds import OMIT
 from .row import Row
 from .source import INDENT, Source, source_of

@@ -200,16 +200,15 @@ class FrameDecoder(StreamDecoder):
         else:
             self.fail(NetworkError("the stream was cut before it was finished"), out)
 
-    def begin(self, out: list[Event], start: MessageStart) -> None:
+    def begin(self, out: list[Event], start: MessageStart | None = None) -> None:
         """Emit ``message.start`` once."""
         if not self.started:
             self.started = True
-            out.append(start)
+            out.append(start or MessageStart())
 
     def unknown(self, raw: Json, out: list[Event]) -> None:
         """Hand on what the dialect has no phrase for."""
-        if not self.started:
-            self.begin(out, MessageStart())
+        self.begin(out)
         out.append(Unknown(self.dialect, raw))
 
     def broken(self, data: bytes, fault: Exception, out: list[Event], name: str = "") -> bool:
@@ -267,8 +266,7 @@ class FrameDecoder(StreamDecoder):
 
     def complete(self, out: list[Event]) -> None:
         """The stream said its last word."""
-        if not self.started:
-            self.begin(out, MessageStart())
+        self.begin(out)
         self.close_blocks(out)
         whole = self.response(finished=True)
         if whole.stop_reason in BROKEN:
@@ -285,8 +283,7 @@ class FrameDecoder(StreamDecoder):
 
     def fail(self, error: AdapterError, out: list[Event]) -> None:
         """The stream broke or reported an error: close it with what there is."""
-        if not self.started:
-            self.begin(out, MessageStart())
+        self.begin(out)
         self.release_cut(out)
         try:
             self.close_blocks(out, cut=True)

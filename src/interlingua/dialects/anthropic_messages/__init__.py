@@ -5,11 +5,10 @@ from __future__ import annotations
 from ...codec.ledger import Ledger
 from ...codec.wire_dialect import Functions, WireDialect
 from .. import claude
-from .encoder import Encoder
 from .errors import ERRORS, REQUIREMENTS
 from .facts import HOSTED, NAME
 from .request import read_request, write_choice, write_request, write_tools
-from .response import read_response, write_response
+from .response import Encoder, read_response, write_response
 from .rows import USAGE
 from .stream import Decoder
 from .turns import write_messages, write_system

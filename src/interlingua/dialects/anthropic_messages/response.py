@@ -1,6 +1,6 @@
-"""The answer of Anthropic Messages. The stream reads and writes its envelope with the same functions.
+"""Answers of Anthropic Messages, and the writing of streams: named events, one block open at a time.
 
-Marks: ``content`` (there was none, or no list), and those of ``codec.endings``.
+Reading streams is in ``stream``. Marks: ``content`` (there was none, or no list), and those of ``codec.endings``.
 """
 
 from __future__ import annotations
@@ -8,22 +8,40 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from msgspec.structs import replace
+
 from ...codec.bodies.answers import answer_of
+from ...codec.framing import encode_sse
 from ...codec.history.incomplete import declare_last_call, mark_cut_call
-from ...codec.json import is_array, is_object
+from ...codec.json import Wire, is_array, is_object
 from ...codec.ledger import Ledger
 from ...codec.marks import kept, marks
 from ...codec.paths import merge
+from ...codec.streams.serial import Opener
+from ...codec.streams.stream import dump
+from ...codec.tools.arguments import write_arguments
 from ...codec.tools.offered_tools import calls_as_declared
+from ...errors import AdapterError
 from ...types.base import Json
-from ...types.blocks import ToolUseBlock
+from ...types.blocks import Block, OpaqueBlock, ServerToolUseBlock, TextBlock, ThinkingBlock, ToolUseBlock
+from ...types.events import (
+    Event,
+    MessageComplete,
+    MessageStart,
+    TextDelta,
+    ThinkingDelta,
+    ToolUseInputDelta,
+    UsageUpdate,
+)
 from ...types.loss import Encoded
 from ...types.request import Request
 from ...types.response import Response
+from ...types.usage import TokenUsage
 from ...types.words import StopReason
+from .. import claude
 from .errors import ERRORS
 from .facts import NAME
-from .rows import ANSWER, ANSWER_BLOCKS, ENDING
+from .rows import ANSWER, ANSWER_BLOCKS, CITATIONS, ENDING
 
 # ------------------------------------------------------------------------------------------------------------- reading
 
@@ -53,7 +71,8 @@ def read_response(
 def write_response(response: Response, request: Request | None) -> Encoded:
     ledger, mark = Ledger(), marks(NAME, response)
     wire = ANSWER.put(response, ledger)
-    content = write_blocks(response, ledger)
+    content = ANSWER_BLOCKS.write_each(response.content, ledger, "content")
+    claude.declare_last_call(response, ANSWER_BLOCKS, ledger)
     if content or "content" not in mark:
         wire["content"] = content
     elif mark["content"]:
@@ -67,17 +86,126 @@ def write_response(response: Response, request: Request | None) -> Encoded:
     return Encoded(wire, None, {}, tuple(ledger.losses))
 
 
-def write_blocks(response: Response, ledger: Ledger) -> list[Json]:
-    written: list[Json] = []
-    last: int | None = None
-    for index, block in enumerate(response.content):
-        wire = ANSWER_BLOCKS.write_usual(block)
+# ---------------------------------------------------------------------------------------------------- writing a stream
+
+
+class Encoder(claude.BlockEncoder):
+    blocks, citations = ANSWER_BLOCKS, CITATIONS
+    spelled = {
+        TextDelta: lambda text: {"type": "text_delta", "text": text},
+        ThinkingDelta: lambda text: {"type": "thinking_delta", "thinking": text},
+        ToolUseInputDelta: lambda text: {"type": "input_json_delta", "partial_json": text},
+    }
+
+    def __init__(self, request: Request | None = None) -> None:
+        super().__init__()
+        self.opening: MessageStart | None = None  # waits for the next event, which may count its tokens
+
+    def write_event(self, event: Event) -> bytes:
+        if self.opening is None:
+            return super().write_event(event)
+        usage = event.usage if isinstance(event, UsageUpdate) else None
+        return self.open_message(usage) + super().write_event(event)
+
+    def start(self, event: MessageStart) -> bytes:
+        self.opening = event
+        return b""
+
+    def open_message(self, usage: TokenUsage | None) -> bytes:
+        event, self.opening = self.opening, None
+        if event is None:
+            return b""
+        message: Wire = {"id": event.message_id or "", "type": "message", "role": "assistant"}
+        message |= {"model": event.model or "", "content": [], "stop_reason": None, "stop_sequence": None}
+        message["usage"] = {"input_tokens": 0, "output_tokens": 0}
+        if usage is not None:
+            message["usage"] |= ENDING.write_counts(Response(usage=usage), {}, Ledger())
+        return _event({"type": "message_start", "message": message})
+
+    def begin_block(self, event: Opener) -> bytes:
+        block = event.block
+        self.silent, self.cited = True, 0
+        if isinstance(block, OpaqueBlock):
+            self.can_write = False  # known only when it is complete
+            return b""
+        if isinstance(block, TextBlock):
+            self.cited = len(block.citations)
+        elif isinstance(block, ThinkingBlock) and block.signature is not None:
+            block = replace(block, signature=None)  # said at the end: it proves the whole thought
+        quiet = Ledger()  # what a finished block cannot say is declared once, at its end
+        wire: Wire | None = ANSWER_BLOCKS.write(block, quiet)
+        self.can_write = wire is not None
         if wire is None:
-            ledger.where = ("content", index)
-            wire = ANSWER_BLOCKS.interpret_write(block, ledger)
-        if wire is not None or ANSWER_BLOCKS.is_null(block):
-            written.append(wire)
-            last = index
-    ledger.where = ()
-    declare_last_call(response, last, ledger)
-    return written
+            return b""
+        self.written += 1
+        if isinstance(block, ToolUseBlock | ServerToolUseBlock):
+            wire = {**wire, "input": {}}
+        return _event({"type": "content_block_start", "index": self.written, "content_block": wire})
+
+    def piece(self, delta: Wire) -> bytes:
+        self.silent = False
+        return _event({"type": "content_block_delta", "index": self.written, "delta": delta})
+
+    def finish(self, block: Block) -> bytes:
+        if isinstance(block, OpaqueBlock):
+            return self.whole(block)
+        if not self.can_write:
+            self.declare(block)
+            return b""
+        return self.last_words(block) + self.stop_block()
+
+    def last_words(self, block: Block) -> bytes:
+        """What is known only now: the signature, a whole input, and what could not be said."""
+        wire, malformed = self.write_whole(block)
+        match block:
+            case ThinkingBlock() if block.signature:
+                return self.piece({"type": "signature_delta", "signature": block.signature})
+            case TextBlock():
+                return b"".join(map(self.cite, block.citations[self.cited :]))
+            case ServerToolUseBlock() | ToolUseBlock() if self.silent:
+                arguments = malformed or write_arguments(wire["input"], None)
+                return self.piece({"type": "input_json_delta", "partial_json": arguments})
+            case _:
+                return b""
+
+    def spelled_citation(self, wire: Wire) -> Wire:
+        return {"type": "citations_delta", "citation": wire}
+
+    def whole(self, block: OpaqueBlock) -> bytes:
+        """A block that only this protocol knows: it stands complete in its start."""
+        wire = ANSWER_BLOCKS.write(block, self.ledger)
+        if wire is None:
+            return b""
+        self.written, self.can_write = self.written + 1, True
+        return _event({"type": "content_block_start", "index": self.written, "content_block": wire}) + self.stop_block()
+
+    def declare(self, block: Block) -> None:
+        ANSWER_BLOCKS.write(block, self.ledger)
+
+    def stop_block(self) -> bytes:
+        return _event({"type": "content_block_stop", "index": self.written}) if self.can_write else b""
+
+    def complete(self, event: MessageComplete) -> bytes:
+        response, mark = event.response, marks(NAME, event.response)
+        self.ledger.where = ()
+        declare_last_call(response, self.last, self.ledger)
+        residue = dict(response.extras.get(NAME, {}))
+        usage_residue = residue.pop("usage", {})
+        delta: Wire = {
+            "stop_reason": None,
+            **ENDING.write_stop(response, mark, self.ledger),
+            "stop_sequence": None,
+            **residue,
+        }
+        usage = ENDING.write_counts(response, mark, self.ledger)
+        self.ledger.foreign(response, NAME)
+        merge(usage, usage_residue)
+        self.ended = True
+        return _event({"type": "message_delta", "delta": delta, "usage": usage}) + _event({"type": "message_stop"})
+
+    def write_error(self, error: AdapterError) -> bytes:
+        return self.open_message(None) + _event({**ERRORS.body(error), "type": "error"})
+
+
+def _event(wire: Wire) -> bytes:
+    return encode_sse(dump(wire), wire["type"])

@@ -1,8 +1,6 @@
-"""Reading a stream of Anthropic Messages. Writing one is in ``encoder``.
+"""Reading a stream of Anthropic Messages. Writing one is in ``response``.
 
-A block's wire form is put together from its start and its deltas and then read with the same table as in a whole
-answer, so a stream cannot say anything else than its whole. What is not in ``EVENTS`` or ``DELTAS`` is carried as
-``unknown``, never raised.
+What is not in ``EVENTS`` or ``DELTAS`` is carried as ``unknown``, never raised.
 """
 
 from __future__ import annotations
@@ -14,29 +12,20 @@ from msgspec.structs import replace
 from ...codec.framing import SseDecoder
 from ...codec.json import Wire, is_dict
 from ...codec.marks import kept
-from ...codec.schema.plans import restorer
-from ...codec.streams.stream import NOT_JSON, FrameDecoder, decode_frame
+from ...codec.streams.stream import NOT_JSON, decode_frame
 from ...codec.tools.arguments import parse_object
 from ...errors import ParseError
 from ...types.base import Json
 from ...types.blocks import Block, OpaqueBlock, TextBlock, ThinkingBlock, ToolUseBlock
-from ...types.events import (
-    CitationDelta,
-    Event,
-    MessageStart,
-    TextDelta,
-    ThinkingDelta,
-    ToolUseInputDelta,
-    UsageUpdate,
-)
+from ...types.events import CitationDelta, Event, MessageStart, TextDelta, ThinkingDelta, ToolUseInputDelta
 from ...types.request import Request
 from ...types.response import Response
+from .. import claude
 from .errors import ERRORS
 from .facts import NAME
 from .rows import ANSWER, ANSWER_BLOCKS as BLOCKS, CITATIONS, ENDING, USAGE
 
 __all__ = ["Decoder"]
-
 
 USUAL: dict[type, tuple[str, str, Any]] = {
     # block         its delta            field           the event it becomes
@@ -44,8 +33,7 @@ USUAL: dict[type, tuple[str, str, Any]] = {
     ThinkingBlock: ("thinking_delta", "thinking", ThinkingDelta),
     ToolUseBlock: ("input_json_delta", "partial_json", ToolUseInputDelta),
 }
-
-
+SAYING = {delta: field for delta, field, _ in USUAL.values()} | {"signature_delta": "signature"}
 NO_TEXT: Wire = {"type": "text", "text": ""}
 EMPTY: dict[Json, tuple[str, Json]] = {
     # what a start may leave out or say as null or "": its deltas say it
@@ -54,45 +42,15 @@ EMPTY: dict[Json, tuple[str, Json]] = {
     "tool_use": ("input", {}),
     "server_tool_use": ("input", {}),
 }
-SAYING = {
-    "text_delta": "text",
-    "thinking_delta": "thinking",
-    "input_json_delta": "partial_json",
-    "signature_delta": "signature",
-}
 KNOWN = ("type", "delta", "usage")
 
 
-class Growing:
-    """A block on its way: its place in the fold, its wire form so far, and what the fold does not hold.
-
-    ``delta``, ``field`` and ``event`` are what nearly all of its deltas are (none, when it is closed); ``parts`` is
-    the fold's own list.
-    """
-
-    __slots__ = ("citations", "delta", "event", "field", "index", "input", "parts", "signature", "wire")
-
-    def __init__(self, index: int, wire: Wire, block: Block, parts: list[str]) -> None:
-        self.index = index
-        self.wire = wire
-        self.parts = parts
-        self.delta, self.field, self.event = USUAL.get(type(block), ("", "", None))
-        self.signature: list[str] = []
-        self.input: list[str] = []
-        self.citations: list[Wire] = []
-
-
-class Decoder(FrameDecoder):
-    dialect = NAME
+class Decoder(claude.BlockDecoder):
+    dialect, blocks, counts = NAME, BLOCKS, USAGE
 
     def __init__(self, request: Request | None = None, provider: str | None = None) -> None:
-        super().__init__(SseDecoder())
-        self.provider = provider
-        self.restore = restorer(request, texts=False)
-        self.envelope: Wire = {}
-        self.growing: dict[Json, Growing] = {}  # by wire index, which a spliced stream may use twice
-        self.places: list[Growing] = []  # by place in the fold
-        self.stopped = False  # a stop reason was told
+        super().__init__(SseDecoder(), request, provider)
+        self.usual: dict[Json, tuple[str, str, Any, int, list[str]]] = {}  # what nearly all deltas of a block are
         self.restarted = False  # another message_start came, and nothing yet that tells what it means
 
     def read(self, frame: tuple[str, bytes], out: list[Event]) -> None:
@@ -105,12 +63,13 @@ class Decoder(FrameDecoder):
         try:
             kind = wire["type"]
             if kind == "content_block_delta":
-                delta, growing = wire["delta"], self.growing.get(wire["index"])
-                if growing is not None and delta["type"] == growing.delta:
-                    text = delta[growing.field]
+                delta, usual = wire["delta"], self.usual.get(wire["index"])
+                if usual is not None and delta["type"] == usual[0]:
+                    _, field, event, index, parts = usual
+                    text = delta[field]
                     if type(text) is str:
-                        growing.parts.append(text)
-                        out.append(growing.event(growing.index, text))
+                        parts.append(text)
+                        out.append(event(index, text))
                         return
             handler = EVENTS.get(kind)
             if handler is None:
@@ -136,8 +95,7 @@ class Decoder(FrameDecoder):
         self.usage(out)
 
     def block_start(self, wire: Wire, out: list[Event]) -> None:
-        if not self.started:
-            self.begin(out, MessageStart())
+        self.begin(out)
         block: Wire
         block, place = wire["content_block"], wire["index"]
         if type(block) is not dict or type(place) is not int:
@@ -151,13 +109,11 @@ class Decoder(FrameDecoder):
             empty = replace(empty, input={})
         if self.restarted:
             self.begin_anew(out)
-        index = len(self.fold.blocks)
         self.stopped = False
-        self.release(out)
-        out.append(self.fold.open(empty))
-        growing = Growing(index, block, empty, self.fold.parts[index])
-        self.growing[place] = growing
-        self.places.append(growing)
+        growing = self.open(place, block, empty, out)
+        self.usual.pop(place, None)
+        if (usual := USUAL.get(type(empty))) is not None:
+            self.usual[place] = (*usual, growing.index, growing.parts)
 
     def begin_anew(self, out: list[Event]) -> None:
         """The answer began again from its first block: what had come of it is never finished.
@@ -170,6 +126,7 @@ class Decoder(FrameDecoder):
         self.release_cut(out)
         self.close_blocks(out, cut=True)
         self.growing.clear()
+        self.usual.clear()
 
     def block_delta(self, wire: Wire, out: list[Event]) -> None:
         """A delta that is not what nearly all of its block's are. One that says something must have a block for it."""
@@ -184,62 +141,53 @@ class Decoder(FrameDecoder):
         else:
             self.unknown(wire, out)
 
-    def input_delta(self, growing: Growing, delta: Wire, out: list[Event]) -> None:
+    def input_delta(self, growing: claude.Growing, delta: Wire, out: list[Event]) -> None:
         """The input of a tool that the provider runs itself; the caller's own calls were told already."""
-        if isinstance(delta["partial_json"], str):
-            growing.input.append(delta["partial_json"])
+        said = delta["partial_json"]
+        if isinstance(said, str) and not isinstance(self.fold.blocks[growing.index], TextBlock | ThinkingBlock):
+            growing.pieces.append(said)
 
-    def signature_delta(self, growing: Growing, delta: Wire, out: list[Event]) -> None:
-        if isinstance(delta["signature"], str):
-            growing.signature.append(delta["signature"])
+    def signature_delta(self, growing: claude.Growing, delta: Wire, out: list[Event]) -> None:
+        said = delta["signature"]
+        if isinstance(said, str) and isinstance(self.fold.blocks[growing.index], ThinkingBlock):
+            growing.pieces.append(said)
 
-    def citations_delta(self, growing: Growing, delta: Wire, out: list[Event]) -> None:
+    def citations_delta(self, growing: claude.Growing, delta: Wire, out: list[Event]) -> None:
         citation = CITATIONS.read(delta["citation"])
-        growing.citations.append(delta["citation"])
         if type(self.fold.blocks[growing.index]) is TextBlock:
+            growing.pieces.append(delta["citation"])
             out.append(CitationDelta(growing.index, citation))
 
-    def compaction_delta(self, growing: Growing, delta: Wire, out: list[Event]) -> None:
+    def compaction_delta(self, growing: claude.Growing, delta: Wire, out: list[Event]) -> None:
         growing.wire = {**growing.wire, **{key: value for key, value in delta.items() if key != "type"}}
 
     def block_stop(self, wire: Wire, out: list[Event]) -> None:
         growing = self.growing[wire["index"]]
-        index = growing.index
-        if index in self.fold.open_indexes:
-            growing.delta = ""
+        if growing.index in self.fold.open_indexes:
+            self.usual.pop(wire["index"], None)
             self.restarted = False
-            self.end_block(index, self.finished_block(index), out)
+            self.end_block(growing.index, self.finished_block(growing.index), out)
 
     def finished_block(self, index: int) -> Block:
         growing, start, said = self.places[index], self.fold.blocks[index], self.fold.joined(index)
-        if growing.wire == NO_TEXT and not growing.citations:
+        pieces = growing.pieces
+        if growing.wire == NO_TEXT and not pieces:
             return TextBlock(said)
         wire = dict(growing.wire)
         if isinstance(start, TextBlock):
             wire["text"] = start.text + said
-            if growing.citations:
-                wire["citations"] = [*(wire.get("citations") or ()), *growing.citations]
+            if pieces:
+                wire["citations"] = [*(wire.get("citations") or ()), *pieces]
         elif isinstance(start, ThinkingBlock):
             wire["thinking"] = start.text + said
-            if growing.signature:
-                wire["signature"] = "".join(growing.signature)
+            if pieces:
+                wire["signature"] = "".join(pieces)
         elif isinstance(start, ToolUseBlock):
-            return self.finished_call(wire, said)
-        elif growing.input and (value := parse_object("".join(growing.input))) is not None:
+            return self.finished_call(said, wire["input"], lambda value: {**wire, "input": value})
+        elif pieces and (value := parse_object("".join(pieces))) is not None:
             wire["input"] = value
         block: Block = BLOCKS.read(wire)
         return OpaqueBlock(NAME, wire) if type(block) is ToolUseBlock else block  # it did not begin as a call
-
-    def finished_call(self, wire: Wire, said: str) -> Block:
-        value = wire["input"] = parse_object(said) if said else wire["input"]
-        if value is None:
-            wire["input"] = {}
-        block: Block = BLOCKS.read(wire)
-        if type(block) is not ToolUseBlock:
-            return block
-        if value is None:
-            return replace(block, input_text=said)
-        return self.restore(block) if self.restore is not None else block
 
     def message_delta(self, wire: Wire, out: list[Event]) -> None:
         envelope = self.envelope
@@ -254,14 +202,8 @@ class Decoder(FrameDecoder):
                 envelope[key] = value
         self.stopped = self.stopped or delta.get("stop_reason") is not None
         envelope["usage"] = {**before, **now}
-        if not self.started:
-            self.begin(out, MessageStart())
+        self.begin(out)
         self.usage(out)
-
-    def usage(self, out: list[Event]) -> None:
-        usage = self.envelope.get("usage")
-        if is_dict(usage):
-            out.append(UsageUpdate(USAGE.count(usage)))
 
     def terminal(self) -> bool:
         """A stop reason is the last word too, once no block is open: some servers send no ``message_stop``."""

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from ...codec.wire_dialect import Functions, WireDialect
 from .. import claude
-from .encoder import Encoder
 from .errors import ERRORS, REQUIREMENTS
 from .facts import NAME
 from .request import read_request, write_choice, write_request, write_tools
-from .response import read_response, write_response
+from .response import Encoder, read_response, write_response
 from .rows import USAGE
 from .rules import RequestLedger
 from .stream import Decoder

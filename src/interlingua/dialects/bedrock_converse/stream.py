@@ -1,10 +1,8 @@
-"""Reading ``converse-stream``; writing is in ``encoder``.
+"""Reading ``converse-stream``; writing is in ``response``.
 
-A block's wire form is put together from its start and its deltas and then read with the same table as in a whole
-answer, so a stream cannot say anything else than its whole. Text and reasoning have no start: the first delta opens
-them. ``messageStop`` ends the message, but usage follows it in ``metadata``, so the stream completes there, or at the
-end of the bytes. What is not in ``EVENTS`` or ``DELTAS`` is carried as ``unknown``, never raised; the padding ``p`` is
-dropped.
+Text and reasoning have no start: the first delta opens them. ``messageStop`` ends the message, but usage follows it in
+``metadata``, so the stream completes there, or at the end of the bytes. What is not in ``EVENTS`` or ``DELTAS`` is
+carried as ``unknown``, never raised; the padding ``p`` is dropped.
 """
 
 from __future__ import annotations
@@ -12,15 +10,12 @@ from __future__ import annotations
 from base64 import b64decode, b64encode
 from typing import Any
 
-from msgspec.structs import replace
-
 from ...codec.framing import Frame
 from ...codec.framing.known_events import EventNames, KnownEvents
 from ...codec.json import Wire, is_array, is_object
 from ...codec.marks import kept
 from ...codec.rows.kinds import REFUSED
-from ...codec.schema.plans import restorer
-from ...codec.streams.stream import NOT_JSON, FrameDecoder, decode_frame
+from ...codec.streams.stream import NOT_JSON, decode_frame
 from ...codec.tools.arguments import parse_object
 from ...codec.tools.tool_names import original_names
 from ...errors import AdapterError, ParseError
@@ -36,46 +31,28 @@ from ...types.blocks import (
     ToolResultBlock,
     ToolUseBlock,
 )
-from ...types.events import CitationDelta, Event, MessageStart, TextDelta, UsageUpdate
+from ...types.events import CitationDelta, Event, TextDelta
 from ...types.request import Request
 from ...types.response import Response
+from .. import claude
 from .errors import decode_frame_error
 from .facts import NAME
 from .response import read_end
 from .rows import ANSWER_BLOCKS, CITATIONS, USAGE
 
-read_block = ANSWER_BLOCKS.read
 MALFORMED = (*NOT_JSON, KeyError, TypeError, AttributeError, ValueError, IndexError, StopIteration)
 
 
-class Growing:
-    """A block on its way: its place in the fold, its wire form so far, and what the fold does not hold."""
-
-    __slots__ = ("index", "parts", "pieces", "wire")
-
-    def __init__(self, index: int, wire: Wire) -> None:
-        self.index = index
-        self.wire = wire
-        self.parts: list[str] = []  # the fold's own list
-        self.pieces: list[Json] = []  # citations, signatures, bytes, results, a server call's input
-
-
-class Decoder(FrameDecoder):
-    dialect = NAME
+class Decoder(claude.BlockDecoder):
+    dialect, blocks, counts = NAME, ANSWER_BLOCKS, USAGE
 
     def __init__(self, request: Request | None = None, provider: str | None = None) -> None:
         frames = KnownEvents(EVENT_NAMES)
-        super().__init__(frames)
+        super().__init__(frames, request, provider)
         self.delta, self.event = frames.frequent, frames.event
-        self.provider = provider
-        self.restore = restorer(request, texts=False) if request is not None else None
         self.names = original_names(request, NAME)
-        self.envelope: Wire = {}
-        self.growing: dict[Json, Growing] = {}  # by wire index
-        self.texts: dict[Json, Growing] = {}  # those of them that are open texts; none when the stream is done
-        self.places: list[Growing] = []  # by place in the fold
+        self.texts: dict[Json, claude.Growing] = {}  # open texts, by wire index; none when the stream is done
         self.pictures: dict[Json, Wire] = {}  # image starts: there is no picture before its source
-        self.stopped = False
 
     def feed(self, chunk: bytes) -> list[Event]:
         """Nearly all chunks are more of an open text, and the others one event; anything else goes the general way."""
@@ -139,25 +116,20 @@ class Decoder(FrameDecoder):
         self.unknown({str(name): _unpadded(wire)}, out)
 
     def message_start(self, wire: Wire, out: list[Event]) -> None:
-        self.begin(out, MessageStart())
+        self.begin(out)
 
-    def open(self, at: Json, wire: Wire, block: Block, out: list[Event]) -> Growing:
-        if not self.started:
-            self.begin(out, MessageStart())
-        growing = self.growing[at] = Growing(len(self.fold.blocks), wire)
-        self.places.append(growing)
-        self.release(out)
-        out.append(self.fold.open(block))
-        growing.parts = self.fold.parts[growing.index]
+    def open(self, at: Json, wire: Wire, block: Block, out: list[Event]) -> claude.Growing:
+        self.begin(out)
+        growing = super().open(at, wire, block, out)
         if type(block) is TextBlock:
             self.texts[at] = growing
         return growing
 
-    def grow(self, at: Json, wire: Wire, out: list[Event]) -> Growing:
+    def grow(self, at: Json, wire: Wire, out: list[Event]) -> claude.Growing:
         """The block of a delta; one that had no start begins now."""
         growing = self.growing.get(at)
         if growing is None:
-            growing = self.open(at, wire, TextBlock("") if wire is NO_TEXT else read_block(wire), out)
+            growing = self.open(at, wire, TextBlock("") if wire is NO_TEXT else self.blocks.read(wire), out)
         elif growing.index not in self.fold.open_indexes:
             raise KeyError(at)
         return growing
@@ -173,7 +145,7 @@ class Decoder(FrameDecoder):
         block: Wire = {tag: {**start[tag], **{key: value.copy() for key, value in STARTS[tag].items()}}}
         if block[tag].get("name") in self.names:
             block[tag]["name"] = self.names[block[tag]["name"]]
-        self.open(wire["contentBlockIndex"], block, read_block(block), out)
+        self.open(wire["contentBlockIndex"], block, self.blocks.read(block), out)
 
     def block_delta(self, wire: Wire, out: list[Event]) -> None:
         delta = wire["delta"]
@@ -254,26 +226,19 @@ class Decoder(FrameDecoder):
             case RedactedThinkingBlock():
                 wire = {"reasoningContent": {"redactedContent": _join_bytes(growing.pieces)}}
             case ToolUseBlock():
-                return self._call(wire["toolUse"], said)
+                start_of_call = wire["toolUse"]
+                return self.finished_call(said, {}, lambda value: {"toolUse": {**start_of_call, "input": value}})
             case ServerToolUseBlock():
                 wire = {"toolUse": {**wire["toolUse"], "input": parse_object("".join(growing.pieces)) or {}}}
             case ToolResultBlock() | ServerToolResultBlock():
                 wire = {"toolResult": {**wire["toolResult"], "content": growing.pieces}}
             case ImageBlock() | _:
                 pass
-        block: Block = read_block(wire)
+        block: Block = self.blocks.read(wire)
         return block
 
-    def _call(self, start: Wire, said: str) -> Block:
-        value = parse_object(said) if said else {}
-        block = read_block({"toolUse": {**start, "input": {} if value is None else value}})
-        if value is None and type(block) is ToolUseBlock:
-            return replace(block, input_text=said)
-        return self.restore(block) if self.restore is not None and type(block) is ToolUseBlock else block
-
     def message_stop(self, wire: Wire, out: list[Event]) -> None:
-        if not self.started:
-            self.begin(out, MessageStart())
+        self.begin(out)
         told = "usage" in self.envelope
         self.envelope |= _unpadded(wire)
         self.stopped = True
@@ -283,12 +248,9 @@ class Decoder(FrameDecoder):
             self.complete(out)
 
     def metadata(self, wire: Wire, out: list[Event]) -> None:
-        if not self.started:
-            self.begin(out, MessageStart())
+        self.begin(out)
         self.envelope |= _unpadded(wire)
-        usage = self.envelope.get("usage")
-        if is_object(usage):
-            out.append(UsageUpdate(USAGE.count(usage)))
+        self.usage(out)
         if self.stopped:
             self.complete(out)
 

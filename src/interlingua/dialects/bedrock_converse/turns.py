@@ -28,12 +28,7 @@ from ...types.messages import Message, Origin
 from ...types.words import Role
 from .cache_points import mark_between, points_last, with_points, write_with_point
 from .facts import IDS, NAME
-from .rows import (
-    ASSISTANT_BLOCKS,
-    SYSTEM_BLOCKS,
-    SYSTEM_TURN_BLOCKS,
-    USER_BLOCKS,
-)
+from .rows import ASSISTANT_BLOCKS, SYSTEM_BLOCKS, SYSTEM_TURN_BLOCKS, USER_BLOCKS
 
 USER, ASSISTANT, TOOL, SYSTEM = Role.user, Role.assistant, Role.tool, Role.system  # Enum attributes cost 40 ns each
 ROLES = {"user": USER, "assistant": ASSISTANT, "system": SYSTEM}
