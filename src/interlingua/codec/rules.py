@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from ..types.base import Json
 from ..types.blocks import BlockBase, JsonBlock, RefusalBlock, ServerToolUseBlock, TextBlock, ToolUseBlock
-from ..types.loss import LossWeight
+from ..types.loss import LossKind, LossWeight
 from ..types.request import Request
 from ..types.tools import ToolDefinition
 from .ledger import Ledger
@@ -31,6 +31,7 @@ __all__ = [
     "as_text",
     "at_most",
     "by_id_rule",
+    "change",
     "drop",
     "filled",
     "having",
@@ -180,14 +181,19 @@ def drop(reason: str, weight: LossWeight = "content") -> Fit:
     return fit
 
 
-def leave_out(field: str, reason: str, weight: LossWeight = "content") -> Fit:
-    """Leave one field out. ``{0}`` in the reason is the value."""
+def change(field: str, new: Any, loss: LossKind, reason: str, weight: LossWeight = "content") -> Fit:
+    """Write another value of one field. ``{0}`` in the reason is the whole value."""
 
     def fit(value: Any, ledger: Ledger) -> Any:
-        ledger.lose("dropped", reason.format(value), field, weight=weight)
-        return replace(value, **{field: None})
+        ledger.lose(loss, reason.format(value), field, weight=weight)
+        return replace(value, **{field: new})
 
     return fit
+
+
+def leave_out(field: str, reason: str, weight: LossWeight = "content") -> Fit:
+    """Leave one field out. ``{0}`` in the reason is the whole value."""
+    return change(field, None, "dropped", reason, weight)
 
 
 def filled(dialect: str) -> Rule:

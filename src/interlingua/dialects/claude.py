@@ -9,12 +9,14 @@ from typing import Any, ClassVar
 
 from msgspec.structs import replace
 
-from ..codec.history import incomplete
-from ..codec.json import Wire, is_object
+from ..codec.history import incomplete, rules
+from ..codec.json import Wire, is_dict, is_object
 from ..codec.ledger import Ledger
+from ..codec.marks import marks
+from ..codec.paths import leave
 from ..codec.rows.table import Table
 from ..codec.rows.usage import Counts
-from ..codec.schema.plans import restorer
+from ..codec.schema.plans import is_strict_form, restorer, write_strict_schema
 from ..codec.schema.subsets import DATES, SHAPE, Subset, formats, is_primitive, words
 from ..codec.streams.serial import Delta, SerialEncoder
 from ..codec.streams.stream import FrameDecoder, Frames
@@ -26,6 +28,7 @@ from ..types.events import CitationDelta, Event, TextDelta, ThinkingDelta, ToolU
 from ..types.messages import Message
 from ..types.request import Request
 from ..types.response import Response
+from ..types.tools import ToolDefinition
 from ..types.words import StopReason
 
 ELSEWHERE = {"anthropic-messages": "bedrock-converse", "bedrock-converse": "anthropic-messages"}
@@ -90,6 +93,55 @@ def _is_proved(block: Block) -> bool:
 
 def _is_claude(model: str) -> bool:
     return "claude" in model.lower()
+
+
+# ------------------------------------------------------------------------------------------------------------ requests
+
+
+def opening(
+    request: Request, dialect: str, ledger: Ledger
+) -> tuple[Sequence[tuple[tuple[str | int, ...], Block]], int]:
+    """The system text with the places of its blocks, and how many messages it took.
+
+    Where a turn that is not the user's was read as the first, system messages stay where they are.
+    """
+    if request.messages and "first" in marks(dialect, request.messages[0]):
+        return [(("system", index), block) for index, block in enumerate(request.system)], 0
+    return rules.leading_system(request, ledger)
+
+
+def stub_tools(request: Request, dialect: str, ledger: Ledger) -> list[ToolDefinition]:
+    """Definitions of the tools that a history without definitions speaks of, unless it was read so."""
+    if "tools" in marks(dialect, request) or not rules.has_calls(request.messages):
+        return []
+    ledger.lose("added", f"{dialect} requires definitions of tools called before; stubs were added", "tools")
+    return rules.stub_tools(request.messages)
+
+
+def read_format(config: Wire, key: str, fields: dict[str, Any], mark: Wire, dialect: str) -> bool:
+    """Take the schema of structured output from the object under a key, if it is the first. ``config`` is our own."""
+    form = config.get(key)
+    if "output_schema" in fields or not is_dict(form) or form.get("type") != "json_schema":
+        return False
+    if not is_dict(schema := form.get("schema")):
+        return False
+    fields["output_schema"] = schema
+    mark_schema(schema, dialect, mark)
+    leave(config, key, {name: value for name, value in form.items() if name not in ("type", "schema")})
+    return True
+
+
+def mark_schema(schema: Wire, dialect: str, mark: Wire) -> None:
+    """Remember that a schema is one that we would not write so."""
+    if not is_strict_form(schema, dialect):
+        mark["verbatim"] = [*mark.get("verbatim", ()), "output_schema"]
+
+
+def write_schema(schema: Wire, dialect: str, mark: Wire, ledger: Ledger) -> Wire:
+    """A schema in the form that the protocol takes; as it is where it was read so."""
+    if "output_schema" in mark.get("verbatim", ()):
+        return schema
+    return write_strict_schema(schema, dialect, ledger, "output_schema")[0]
 
 
 # ------------------------------------------------------------------------------------------------------------- answers

@@ -11,24 +11,23 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ...codec.history.rules import PLACEHOLDER, has_calls, leading_system, stub_tools
+from msgspec.structs import replace
+
+from ...codec.history.rules import PLACEHOLDER, has_calls
 from ...codec.json import Wire, is_array, is_dict
 from ...codec.ledger import Ledger
 from ...codec.marks import kept, marks
 from ...codec.parameters import put_model, take_from_url
 from ...codec.paths import leave, merge
 from ...codec.rows.kinds import REFUSED
-from ...codec.schema.plans import is_strict_form, write_strict_schema
 from ...types.base import Json
-from ...types.blocks import Block
 from ...types.capabilities import Target
 from ...types.loss import Encoded
-from ...types.request import Request
+from ...types.request import Request, Thinking
 from ...types.tools import Tool, ToolChoice
 from .. import claude
-from .facts import DEFAULT_MAX_TOKENS, NAME, PATH, VERSION
-from .rows import CHOICE, PARAMS, TOOLS
-from .thinking import read_thinking, write_thinking
+from .facts import DEFAULT_MAX_TOKENS, EFFORTS, LEAST_BUDGET, NAME, PATH, VERSION
+from .rows import CHOICE, PARAMS, THINKING, TOOLS
 from .turns import read_messages, read_system, write_messages, write_system
 
 # ------------------------------------------------------------------------------------------------------------- reading
@@ -75,24 +74,11 @@ def read_settings(rest: Wire, fields: dict[str, Any], marks: Wire) -> None:
         leave(rest, "metadata", {key: value for key, value in metadata.items() if key != "user_id"})
     config = dict(rest["output_config"]) if isinstance(rest.get("output_config"), dict) else {}
     read_thinking(rest, fields, config)
-    read_format(rest, fields, marks, config)
+    claude.read_format(config, "format", fields, marks, NAME)
+    if claude.read_format(rest, "output_format", fields, marks, NAME):  # as older clients send it
+        marks["output_format"] = "top"
     if rest.get("output_config"):
         leave(rest, "output_config", config)
-
-
-def read_format(rest: Wire, fields: dict[str, Any], marks: Wire, config: Wire) -> None:
-    """Structured output: ``output_config.format``, or ``output_format`` at the top as older clients send it."""
-    for where, key in ((config, "format"), (rest, "output_format")):
-        wire = where.get(key)
-        if "output_schema" in fields or not is_dict(wire) or wire.get("type") != "json_schema":
-            continue
-        if isinstance(wire.get("schema"), dict):
-            fields["output_schema"] = wire["schema"]
-            if not is_strict_form(wire["schema"], NAME):
-                marks.setdefault("verbatim", []).append("output_schema")
-            if key == "output_format":
-                marks["output_format"] = "top"
-            leave(where, key, {k: v for k, v in wire.items() if k not in ("type", "schema")})
 
 
 def mark_refused(body: Wire, fields: dict[str, Any], marks: Wire) -> None:
@@ -143,12 +129,7 @@ def write_max_tokens(request: Request, body: Wire, target: Target | None, mark: 
 
 
 def write_history(request: Request, body: Wire, target: Target | None, mark: Wire, ledger: Ledger) -> None:
-    skip = 0
-    system: list[tuple[tuple[str | int, ...], Block]]
-    if request.messages and "first" in marks(NAME, request.messages[0]):
-        system = [(("system", i), b) for i, b in enumerate(request.system)]
-    else:
-        system, skip = leading_system(request, ledger)
+    system, skip = claude.opening(request, NAME, ledger)
     if system and (said := write_system(system, ledger, mark.get("system"))):
         body["system"] = said
     if request.messages or mark.get("messages") != "absent":
@@ -159,9 +140,8 @@ def write_history(request: Request, body: Wire, target: Target | None, mark: Wir
         body["messages"] = [{"role": "user", "content": [{"type": "text", "text": PLACEHOLDER}]}]
         ledger.lose("added", f"{NAME} requires a message; a placeholder was added", "messages")
     tools = write_tools(request.tools, ledger)
-    if not request.tools and mark.get("tools") != "absent" and has_calls(request.messages):
-        tools = write_tools(stub_tools(request.messages), Ledger())
-        ledger.lose("added", f"{NAME} requires definitions of tools called before; stubs were added", "tools")
+    if not request.tools:
+        tools = write_tools(claude.stub_tools(request, NAME, ledger), Ledger())
     if tools:
         body["tools"] = tools
     if request.tool_choice is not None:
@@ -207,9 +187,7 @@ def write_settings(request: Request, body: Wire, mark: Wire, ledger: Ledger) -> 
 
 
 def write_format(schema: dict[str, Json], body: Wire, config: Wire, mark: Wire, ledger: Ledger) -> None:
-    if "output_schema" not in mark.get("verbatim", ()):
-        schema, _ = write_strict_schema(schema, NAME, ledger, "output_schema")
-    wire = {"type": "json_schema", "schema": schema}
+    wire = {"type": "json_schema", "schema": claude.write_schema(schema, NAME, mark, ledger)}
     if mark.get("output_format") == "top":
         body["output_format"] = wire
     else:
@@ -230,3 +208,79 @@ def loosen_choice(choice: Wire, ledger: Ledger) -> Wire:
     if "name" in choice:
         ledger.lose("dropped", why, "tool_choice", "name")
     return {key: value for key, value in choice.items() if key != "name"} | {"type": "auto"}
+
+
+# ------------------------------------------------------------------------------------------------------------ thinking
+
+
+SHOWING = ("adaptive", "enabled")
+BOUNDS = "bounds"
+
+
+def read_thinking(rest: Wire, fields: dict[str, Any], config: Wire) -> None:
+    """Take ``thinking`` and the effort, where they are of a shape that we know."""
+    thinking: Any = THINKING.read(rest["thinking"]) if "thinking" in rest else REFUSED
+    if thinking is not REFUSED:
+        del rest["thinking"]
+        if _in_bounds(thinking, fields.get("max_output_tokens"), Ledger()) != thinking:
+            own = {**marks(NAME, thinking), "verbatim": [BOUNDS]}
+            thinking = replace(thinking, forms={NAME: own})
+        fields["thinking"] = thinking
+    if isinstance(config.get("effort"), str) and config["effort"] in EFFORTS:
+        fields["thinking"] = replace(fields.get("thinking", Thinking()), effort=config.pop("effort"))
+
+
+def write_thinking(thinking: Thinking, body: Wire, config: Wire, ledger: Ledger) -> None:
+    ledger.where = ("thinking",)
+    thinking = _write_effort(thinking, config, ledger)
+    if BOUNDS not in marks(NAME, thinking).get("verbatim", ()):
+        thinking = _in_bounds(thinking, body.get("max_tokens"), ledger)
+    if thinking.mode is not None:
+        body["thinking"] = THINKING.write(thinking, ledger)
+    else:
+        ledger.foreign(thinking, NAME)
+    ledger.where = ()
+
+
+def _write_effort(thinking: Thinking, config: Wire, ledger: Ledger) -> Thinking:
+    if thinking.effort in EFFORTS:
+        config["effort"] = thinking.effort
+    elif thinking.effort == "none" and thinking.mode in (None, "disabled"):
+        ledger.lose_form("approximated", f"effort none is sent as thinking disabled in {NAME}", "effort")
+        if thinking.mode is None:
+            ledger.lose_form("added", f"effort none is sent as thinking disabled in {NAME}", "mode")
+        return replace(thinking, mode="disabled", effort=None)
+    elif thinking.effort is not None:
+        config["effort"] = "low"
+        ledger.lose("approximated", f"{NAME} has the efforts {', '.join(EFFORTS)}; the nearest was sent", "effort")
+    return thinking
+
+
+def _in_bounds(thinking: Thinking, limit: int | None, ledger: Ledger) -> Thinking:
+    """A budget has a least size, lies below the limit and goes with ``enabled`` only; what is off shows nothing."""
+    mode, budget, display = thinking.mode, thinking.budget, thinking.display
+    if mode is None and (budget is not None or display is not None):
+        mode = "enabled" if budget is not None else "adaptive"
+        ledger.lose_form("added", f"thinking in {NAME} needs a mode; one was added", "mode")
+    if mode == "enabled" and (budget is None or (limit is not None and limit <= LEAST_BUDGET)):
+        mode = "adaptive"
+        ledger.lose("approximated", f"{NAME} enables thinking with a budget only; sent as adaptive", "mode")
+    if budget is not None and mode != "enabled":
+        budget = None
+        ledger.lose("dropped", f"{NAME} takes a budget only with enabled thinking", "budget")
+    if budget is not None:
+        budget = _fitted(budget, limit, ledger)
+    if display is not None and mode not in SHOWING:
+        display = None
+        ledger.lose_form("dropped", "thinking is disabled, so there is none to show", "display")
+    if (mode, budget, display) == (thinking.mode, thinking.budget, thinking.display):
+        return thinking
+    return replace(thinking, mode=mode, budget=budget, display=display)
+
+
+def _fitted(budget: int, limit: int | None, ledger: Ledger) -> int:
+    most = budget if limit is None else limit - 1
+    fitted = max(LEAST_BUDGET, min(budget, most))
+    if fitted != budget:
+        ledger.lose("approximated", f"{NAME} takes budgets from {LEAST_BUDGET} to below `max_tokens`", "budget")
+    return fitted

@@ -1,6 +1,6 @@
 """The phrases of Anthropic Messages: our field, their key. ``codec.rows`` says what a row means.
 
-What the protocol refuses is in ``rules``; how turns and requests are put together is in ``turns`` and ``request``.
+How turns and requests are put together is in ``turns`` and ``request``.
 """
 
 from __future__ import annotations
@@ -29,7 +29,25 @@ from ...codec.rows.kinds import (
 from ...codec.rows.row import Row, Rule, fill, instead, lost, may, must, null
 from ...codec.rows.table import Frame, Table
 from ...codec.rows.usage import Counts
-from ...codec.rules import as_json_text, as_text
+from ...codec.rules import (
+    among,
+    as_json_text,
+    as_text,
+    at_most,
+    by_id_rule,
+    change,
+    drop,
+    filled,
+    hosted_here,
+    is_json_call,
+    lacking,
+    leave_out,
+    present,
+    rule,
+    sendable,
+    stands_in,
+    when,
+)
 from ...types.base import Json
 from ...types.blocks import (
     Base64Source,
@@ -56,8 +74,7 @@ from ...types.response import Response
 from ...types.tools import ServerTool, ToolChoice, ToolDefinition
 from ...types.words import StopReason
 from .. import claude
-from . import rules
-from .facts import NAME
+from .facts import IDS, IMAGE_TYPES, NAME, PDF, PLAIN
 
 SERVER_TOOLS = (
     "web_search web_fetch code_execution bash_code_execution text_editor_code_execution tool_search advisor mcp".split()
@@ -81,6 +98,61 @@ NO_FILE_TYPE = lost(f"{NAME} takes no media type beside a file id", "form")
 NO_SIGNATURE = lost(f"{NAME} signs thinking blocks only", "state")
 NO_RESULT_NAME = lost(f"a tool result of {NAME} has no name", "form")
 NO_ARGUMENT_TEXT = lost(f"{NAME} takes parsed arguments, not the text", "form")
+BAD_ID = f"{NAME} takes ids of letters, digits, _ and -; one was derived"
+
+# --------------------------------------------------------------------------------------------------------------- rules
+
+
+def _is_picture(block: ImageBlock) -> bool:
+    source = block.source
+    return source.media_type in IMAGE_TYPES if type(source) is Base64Source else type(source) is not TextSource
+
+
+def _is_document(block: DocumentBlock) -> bool:
+    return type(block.source) is not Base64Source or block.source.media_type == PDF
+
+
+# fmt: off
+#                   what is accepted; what is written otherwise
+FILLED       = filled(NAME)
+SIGNED       = rule(present("signature"), drop(f"{NAME} accepts only signed reasoning", "state"), history=True)
+UNCACHED     = rule(lacking("cache"), leave_out("cache", f"thinking blocks of {NAME} take no cache marks"),
+                    history=True)
+HOSTED_HERE  = hosted_here(NAME)
+STORED_HERE  = rule(among("dialect", (None, NAME)),
+                    drop(f"the file is stored with {{0.dialect}}, which {NAME} cannot read", "state"))
+PLAIN_TEXT   = rule(among("media_type", (PLAIN,)),
+                    change("media_type", PLAIN, "approximated", f"{NAME} takes {PLAIN} only", "form"))
+PICTURE      = rule(when("source", _is_picture), drop(f"{NAME} takes images of {', '.join(IMAGE_TYPES)} only"))
+DOCUMENT     = rule(when("source", _is_document),
+                    drop(f"{NAME} takes documents as data only if they are PDF, not {{0.source.media_type}}"))
+TITLED       = stands_in("filename", "title", f"documents of {NAME} have a title; the file name was taken")
+PROVED       = rule(when("extras", lambda citation: "encrypted_index" in citation.extras.get(NAME, ())),
+                    drop(f"a web citation of {NAME} needs its issuer's `encrypted_index`"))
+OUR_CITATION = rule(when("kind", lambda citation: NAME in citation.extras), drop(f"{NAME} has no {{0.kind}} citations"))
+JSON_CALL    = is_json_call(f"{NAME} has no free-text calls; sent as a call with one string argument `input`")
+CALL_ID      = by_id_rule("id", IDS, BAD_ID)
+RESULT_ID    = by_id_rule("tool_use_id", IDS, BAD_ID)
+SENDABLE     = sendable(NAME)
+HAS_MODE     = rule(present("mode"),
+                    change("mode", "auto", "added", f"a tool choice of {NAME} needs a mode; auto was added", "form"))
+NOT_PARALLEL = rule(when("parallel", lambda choice: choice.mode != "none" or choice.parallel is None),
+                    leave_out("parallel", "no tool may be called, also not in parallel", "form"))
+TEMPERATE    = rule(at_most("temperature", 1),
+                    change("temperature", 1, "approximated", f"{NAME} takes a temperature of at most 1"))
+# fmt: on
+
+
+def whole(kind: str, needed: list[str]) -> Rule:
+    """A citation that says all that the protocol wants of its kind."""
+
+    def is_whole(citation: Citation) -> bool:
+        return None not in [getattr(citation, field) for field in needed]
+
+    return rule(when("fields", is_whole), drop(f"a {kind} citation of {NAME} needs its {', '.join(needed)}"))
+
+
+# ----------------------------------------------------------------------------------------------------------- citations
 
 
 def place(tag: str, kind: str, *more: Rule, **keys: str) -> Row:
@@ -88,7 +160,7 @@ def place(tag: str, kind: str, *more: Rule, **keys: str) -> Row:
     specs: dict[str, Any] = {field: (null(key) if field == "title" else may(key)) for field, key in keys.items()}
     for field in ("url", "title", "text", "index", "start", "end"):
         specs.setdefault(field, lost(f"a {kind} citation of {NAME} has no {field}"))
-    needed = rules.whole(kind, [field for field in keys if field != "title"])
+    needed = whole(kind, [field for field in keys if field != "title"])
     return Row(Citation, tag, needed, *more, fixed={"kind": kind}, **specs)
 
 
@@ -108,25 +180,25 @@ CITATIONS = Table(NAME, "type",
     place("content_block_location",     "block", start="start_block_index", end="end_block_index", **CITED),
     place("search_result_location",     "search_result", index="search_result_index", url="source", title="title",
           text="cited_text", start="start_block_index", end="end_block_index"),
-    place("web_search_result_location", "url", rules.PROVED, url="url", title="title", text="cited_text"),
-    Row(Citation, None, rules.OUR_CITATION, kind=must("type"), elsewhere="url title text index start end"),
+    place("web_search_result_location", "url", PROVED, url="url", title="title", text="cited_text"),
+    Row(Citation, None, OUR_CITATION, kind=must("type"), elsewhere="url title text index start end"),
     unknown=read_unknown_citation,
 )
 CACHE = Table(NAME, "type", Row(CacheMark, "ephemeral", ttl=may("ttl", CACHE_TIMES)))
 MEDIA = (
     Row(Base64Source, "base64", media_type="media_type", data="data"),
     Row(UrlSource,    "url",    url="url", media_type=NO_URL_TYPE),
-    Row(FileSource,   "file",   rules.STORED_HERE, file_id="file_id", media_type=NO_FILE_TYPE, gives={"dialect": NAME}),
+    Row(FileSource,   "file",   STORED_HERE, file_id="file_id", media_type=NO_FILE_TYPE, gives={"dialect": NAME}),
 )
 PICTURES = Table(NAME, "type", *MEDIA)
 PAPERS = Table(NAME, "type", *MEDIA,
-    Row(TextSource,   "text",   rules.PLAIN_TEXT, media_type=must("media_type"), text="data"),
+    Row(TextSource,   "text",   PLAIN_TEXT, media_type=must("media_type"), text="data"),
 )
 SHOWN = (  # what users and tools can show to the model
-    Row(TextBlock,     "text",     rules.FILLED, text="text", citations=may("citations", Each(CITATIONS))),
-    Row(ImageBlock,    "image",    rules.PICTURE, source=must("source", One(PICTURES)),
+    Row(TextBlock,     "text",     FILLED, text="text", citations=may("citations", Each(CITATIONS))),
+    Row(ImageBlock,    "image",    PICTURE, source=must("source", One(PICTURES)),
         detail=lost(f"{NAME} has no `detail` of images")),
-    Row(DocumentBlock, "document", rules.DOCUMENT, rules.TITLED, source=must("source", One(PAPERS)), title=may("title"),
+    Row(DocumentBlock, "document", DOCUMENT, TITLED, source=must("source", One(PAPERS)), title=may("title"),
         context=may("context"), filename=lost(f"{NAME} has no file names of documents")),
     instead(JsonBlock,    as_json_text(f"{NAME} has no JSON here; sent as JSON text")),
     instead(RefusalBlock, as_text(f"{NAME} has no refusals; sent as text")),
@@ -135,17 +207,17 @@ EVERY_BLOCK: dict[str, Any] = {"cache": may("cache_control", One(CACHE)), "signa
 RESULT_BLOCKS = Table(NAME, "type", *SHOWN, carrier=OpaqueBlock, **EVERY_BLOCK)
 HOSTED: dict[str, Any] = {"id": "id", "name": "name", "input": must("input", OBJECT)}
 BLOCKS = Table(NAME, "type", *SHOWN,
-    Row(ThinkingBlock,         "thinking",          rules.SIGNED, rules.UNCACHED, text=must("thinking"),
+    Row(ThinkingBlock,         "thinking",          SIGNED, UNCACHED, text=must("thinking"),
         signature=fill("signature", "")),
-    Row(RedactedThinkingBlock, "redacted_thinking", rules.UNCACHED, data="data"),
-    Row(ToolUseBlock,          "tool_use",          rules.JSON_CALL, rules.CALL_ID, id="id", name="name",
+    Row(RedactedThinkingBlock, "redacted_thinking", UNCACHED, data="data"),
+    Row(ToolUseBlock,          "tool_use",          JSON_CALL, CALL_ID, id="id", name="name",
         input=must("input", OBJECT), input_text=NO_ARGUMENT_TEXT, elsewhere="kind"),
-    Row(ToolResultBlock,       "tool_result",       rules.RESULT_ID, tool_use_id="tool_use_id",
+    Row(ToolResultBlock,       "tool_result",       RESULT_ID, tool_use_id="tool_use_id",
         content=may("content", Texts(RESULT_BLOCKS)), is_error=may("is_error"), name=NO_RESULT_NAME),
-    Row(ServerToolUseBlock,    "server_tool_use",   rules.HOSTED_HERE, gives={"dialect": NAME}, **HOSTED),
-    Row(ServerToolUseBlock,    "mcp_tool_use",      rules.HOSTED_HERE, gives={"dialect": NAME}, **HOSTED),
+    Row(ServerToolUseBlock,    "server_tool_use",   HOSTED_HERE, gives={"dialect": NAME}, **HOSTED),
+    Row(ServerToolUseBlock,    "mcp_tool_use",      HOSTED_HERE, gives={"dialect": NAME}, **HOSTED),
     *[
-        Row(ServerToolResultBlock, f"{name}_tool_result", rules.HOSTED_HERE, tool_use_id="tool_use_id",
+        Row(ServerToolResultBlock, f"{name}_tool_result", HOSTED_HERE, tool_use_id="tool_use_id",
             content=must("content", ANY), is_error=may("is_error"), fixed={"name": name}, gives={"dialect": NAME})
         for name in SERVER_TOOLS
     ],
@@ -153,13 +225,13 @@ BLOCKS = Table(NAME, "type", *SHOWN,
 )
 ANSWER_BLOCKS = BLOCKS.for_answers()
 TOOLS = Table(NAME, None,
-    Row(ToolDefinition, None, rules.SENDABLE, accepts={"type": "custom"}, name="name", description=may("description"),
+    Row(ToolDefinition, None, SENDABLE, accepts={"type": "custom"}, name="name", description=may("description"),
         input_schema=must("input_schema", OBJECT), strict=may("strict"), cache=may("cache_control", One(CACHE)),
         elsewhere="kind"),
     carrier=ServerTool,
 )
 CHOICE = Table(NAME, None,
-    Row(ToolChoice, None, rules.HAS_MODE, rules.NOT_PARALLEL, mode=must("type", CHOICES), name=may("name"),
+    Row(ToolChoice, None, HAS_MODE, NOT_PARALLEL, mode=must("type", CHOICES), name=may("name"),
         parallel=may("disable_parallel_tool_use", Negated()), allowed=lost(f"{NAME} has no list of allowed tools")),
 )
 THINKING = Table(NAME, None,
@@ -167,7 +239,7 @@ THINKING = Table(NAME, None,
         elsewhere="effort"),
 )
 PARAMS = Frame(NAME,
-    Row(Request, None, rules.TEMPERATE,
+    Row(Request, None, TEMPERATE,
         model=may("model", TEXT),
         max_output_tokens=may("max_tokens", INT),
         temperature=may("temperature", NUMBER),

@@ -17,14 +17,13 @@ from urllib.parse import quote
 
 from msgspec.structs import replace
 
-from ...codec.history.rules import PLACEHOLDER, has_calls, leading_system, stub_tools
+from ...codec.history.rules import PLACEHOLDER, has_calls
 from ...codec.json import Wire, is_array, is_object
 from ...codec.ledger import Ledger
 from ...codec.marks import kept, marks
-from ...codec.paths import leave, merge
+from ...codec.paths import find, leave, merge, remove
 from ...codec.rows.kinds import REFUSED
 from ...codec.rows.table import Table
-from ...codec.schema.plans import is_strict_form, write_strict_schema
 from ...codec.streams.stream import dump
 from ...codec.tools.arguments import parse_object
 from ...codec.tools.output import read_name, write_schema_name
@@ -41,6 +40,7 @@ from .rules import RequestLedger
 from .turns import read_messages, read_system, write_messages, write_system
 
 NATIVE = ("additionalModelRequestFields", "outputConfig")
+FORMAT, TOP_K = ("textFormat", "structure", "jsonSchema"), ("inferenceConfig", "topK")
 
 
 class Family(NamedTuple):
@@ -127,41 +127,28 @@ def read_tools(rest: Wire, fields: dict[str, Any], mark: Wire) -> None:
 
 def read_format(output: Wire, fields: dict[str, Any], mark: Wire) -> None:
     """``textFormat.structure.jsonSchema.schema`` is JSON text."""
-    form = output.get("textFormat")
-    structure = form.get("structure") if is_object(form) and form.get("type") == "json_schema" else None
-    inner = structure.get("jsonSchema") if is_object(structure) else None
-    text = inner.get("schema") if is_object(inner) else None
+    text, form = find(output, (*FORMAT, "schema")), output.get("textFormat")
     schema = parse_object(text) if type(text) is str else None
-    if schema is None or not is_object(form) or not is_object(structure) or not is_object(inner):
+    if schema is None or not is_object(form) or form.get("type") != "json_schema":
         return
     fields["output_schema"] = schema
     if dump(schema).decode() != text:
         mark["schema"] = text
-    if not is_strict_form(schema, NAME):
-        mark["verbatim"] = [*mark.get("verbatim", ()), "output_schema"]
-    inner = {key: value for key, value in inner.items() if key != "schema"}
-    read_name(inner, fields)
-    structure, form = {**structure, "jsonSchema": inner}, {k: v for k, v in form.items() if k != "type"}
-    form["structure"] = structure
-    output["textFormat"] = form
-    for holder, key in ((structure, "jsonSchema"), (form, "structure"), (output, "textFormat")):
-        if not holder[key]:
-            del holder[key]
+    claude.mark_schema(schema, NAME, mark)
+    for path in (("textFormat", "type"), (*FORMAT, "schema")):
+        remove(output, path)
+    if is_object(inner := find(output, FORMAT)):  # our own by now
+        read_name(inner, fields)
+        if not inner:
+            remove(output, FORMAT)
 
 
 def read_claudes_format(native: Wire, fields: dict[str, Any], mark: Wire) -> None:
     """The schema among Claude's own fields, where the AI SDK has it: ``output_config.format``, as in Messages."""
-    config = native.get("output_config")
-    form = config.get("format") if is_object(config) else None
-    schema = form.get("schema") if is_object(form) and form.get("type") == "json_schema" else None
-    if "output_schema" in fields or not is_object(config) or not is_object(form) or not is_object(schema):
-        return
-    fields["output_schema"], mark["format"] = schema, "output_config"
-    if not is_strict_form(schema, NAME):
-        mark["verbatim"] = [*mark.get("verbatim", ()), "output_schema"]
-    config = dict(config)
-    leave(config, "format", {key: value for key, value in form.items() if key not in ("type", "schema")})
-    leave(native, "output_config", config)
+    config = dict(found) if is_object(found := native.get("output_config")) else {}
+    if claude.read_format(config, "format", fields, mark, NAME):
+        mark["format"] = "output_config"
+        leave(native, "output_config", config)
 
 
 def read_model_fields(native: Wire, output: Wire, fields: dict[str, Any], mark: Wire) -> None:
@@ -169,15 +156,11 @@ def read_model_fields(native: Wire, output: Wire, fields: dict[str, Any], mark: 
     thinking = read_thinking(native, output)
     if thinking is not None:
         fields["thinking"] = thinking
-    inner = native.get("inferenceConfig")
     if type(native.get("top_k")) is int:
         fields["top_k"] = native.pop("top_k")
-    elif is_object(inner) and type(inner.get("topK")) is int:
-        mark["top_k"] = "inferenceConfig"
-        fields["top_k"] = inner["topK"]
-        native["inferenceConfig"] = {key: value for key, value in inner.items() if key != "topK"}
-        if not native["inferenceConfig"]:
-            del native["inferenceConfig"]
+    elif type(top_k := find(native, TOP_K)) is int:
+        mark["top_k"], fields["top_k"] = "inferenceConfig", top_k
+        remove(native, TOP_K)
     betas = native.get("anthropic_beta")
     if is_array(betas) and betas and all(type(beta) is str for beta in betas):
         fields["betas"] = tuple(native.pop("anthropic_beta"))
@@ -226,7 +209,7 @@ def write_request(request: Request, target: Target | None) -> Encoded:
     write_model_fields(request, native, output, family_of(target), ledger)
     name = write_schema_name(request, ledger)
     if request.output_schema is not None:
-        schema = write_schema(request.output_schema, mark, ledger)
+        schema = claude.write_schema(request.output_schema, NAME, mark, ledger)
         if mark.get("format") == "output_config" and not name and family_of(target) in (None, CLAUDE):
             native["output_config"] = {"format": {"type": "json_schema", "schema": schema}}
         else:
@@ -244,12 +227,8 @@ def write_request(request: Request, target: Target | None) -> Encoded:
 
 
 def write_history(request: Request, body: Wire, target: Target | None, mark: Wire, ledger: Ledger) -> None:
-    skip = 0
-    if request.messages and "first" in marks(NAME, request.messages[0]):
-        system = write_system([(("system", i), b) for i, b in enumerate(request.system)], ledger)
-    else:
-        placed, skip = leading_system(request, ledger)
-        system = write_system(placed, ledger)
+    placed, skip = claude.opening(request, NAME, ledger)
+    system = write_system(placed, ledger)
     if system:
         body["system"] = system
     turns = write_messages(claude.kindred(request.messages, NAME, target, request.model), target, ledger, skip)
@@ -260,12 +239,6 @@ def write_history(request: Request, body: Wire, target: Target | None, mark: Wir
         ledger.lose("added", f"{NAME} requires a message; a placeholder was added", "messages")
     elif mark.get("messages"):
         body["messages"] = mark["messages"][0]
-
-
-def write_schema(schema: dict[str, Json], mark: Wire, ledger: Ledger) -> dict[str, Json]:
-    if "output_schema" in mark.get("verbatim", ()):
-        return schema
-    return write_strict_schema(schema, NAME, ledger, "output_schema")[0]
 
 
 def write_format(schema: dict[str, Json], name: Wire, mark: Wire) -> Wire:
@@ -286,9 +259,9 @@ def write_tool_config(request: Request, mark: Wire, ledger: RequestLedger) -> Wi
             ledger.lose_form("dropped", reason, "tools", index)
         return {}
     tools = write_tools(request.tools, ledger)
-    if not tools and history and "tools" not in mark:
-        tools = write_tools(stub_tools(request.messages), RequestLedger(stub_tools(request.messages)))
-        ledger.lose("added", f"{NAME} requires definitions of tools called before; stubs were added", "tools")
+    if not tools:
+        stubs = claude.stub_tools(request, NAME, ledger)
+        tools = write_tools(stubs, RequestLedger(stubs))
     config: Wire = {"tools": tools} if tools else {}
     if choice is not None and (tools or "tool_choice" in mark.get("verbatim", ())):
         lost = any(isinstance(tool, ServerTool) and tool.dialect != NAME for tool in request.tools)
