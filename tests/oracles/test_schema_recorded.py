@@ -7,7 +7,7 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from interlingua.codec.schema import from_gemini_schema, narrow_tool, project_schema, strict_schema, to_gemini_schema
-from interlingua.codec.schema.patches import changed
+from interlingua.codec.schema.patches import changed, compiled, difference
 from shared_data import CLIENTS, corpus, needs_shared
 
 Schema = dict[str, Any]
@@ -78,6 +78,9 @@ def test_no_recorded_schema_makes_us_raise() -> None:
             if (found := narrow_tool(schema, dialect)) is not None:
                 said = schema if found.change is None else changed(schema, found.change)
                 assert (json.dumps(said), found.changes) == (json.dumps(projection.schema), projection.changes)
+            if (change := difference(schema, projection.schema)) is not None:
+                (changer,) = compiled([change])
+                assert json.dumps(changer(schema)) == json.dumps(changed(schema, change))
         assert "$ref" not in json.dumps(to_gemini_schema(schema).schema)
 
 

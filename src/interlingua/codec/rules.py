@@ -95,7 +95,8 @@ def among(field: str, values: Collection[str | bool | None]) -> Condition:
     def holds(value: Any) -> bool:
         return getattr(value, field) in values
 
-    return Condition(field, holds, f"{{0}}.{field} in {tuple(values)!r}")
+    words = tuple(values)
+    return Condition(field, holds, f"{{0}}.{field} " + (f"in {words!r}" if len(words) > 1 else f"== {words[0]!r}"))
 
 
 def at_most(field: str, limit: float) -> Condition:

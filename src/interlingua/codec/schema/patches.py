@@ -1,9 +1,11 @@
 """What a rewriting changed in a schema, kept to be done again to an equal one: that costs little, and what did not
 change is not copied."""
 
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, NamedTuple, TypeAlias
 
-from msgspec import to_builtins
+from msgspec import json, to_builtins
 
 from interlingua.codec.schema.walk import Schema, is_list, is_schema
 
@@ -23,6 +25,8 @@ class Copy(NamedTuple):
 
 
 Change: TypeAlias = Patch | Copy
+Changer: TypeAlias = Callable[[Schema], Schema]
+"""A function that makes a change."""
 
 
 def difference(before: Schema, after: Schema) -> Patch | None:
@@ -80,8 +84,21 @@ def weight(change: Any) -> int:
     return 1 + sum([weight(new) for _, new in change.said if type(new) is not str]) if type(change) is Patch else 1
 
 
-def changed(node: Any, change: Change) -> Any:
+NOT_JSON = (AttributeError, LookupError, TypeError)
+"""What a schema raises that was built by hand, of what only JSON makes lists and texts."""
+
+
+def changed(node: Schema, change: Change) -> Schema:
     """``node`` after a change. What the change made is shared with nobody; the rest may be shared with ``node``."""
+    said: Schema
+    try:
+        said = _after(node, change)
+    except NOT_JSON:
+        said = _after(json.decode(json.encode(node)), change)
+    return said
+
+
+def _after(node: Any, change: Change) -> Any:
     if type(change) is not Patch:
         return to_builtins(change[0])
     dropped, says = change
@@ -92,7 +109,39 @@ def changed(node: Any, change: Change) -> Any:
         if type(new) is dict:
             said[key] = new.copy()
         elif type(new) is Patch:
-            said[key] = changed(said[key], new)
+            said[key] = _after(said[key], new)
         else:
             said[key] = to_builtins(new.value) if type(new) is Copy else new
     return said
+
+
+def compiled(changes: Sequence[Change]) -> list[Changer]:
+    """Functions that do what ``changed`` does, for changes that are made often."""
+    bound: dict[str, Any] = {"to_builtins": to_builtins, "NOT_JSON": NOT_JSON}
+    lines: list[str] = []
+    for number, change in enumerate(changes):
+        bound[f"otherwise{number}"] = partial(changed, change=change)
+        lines += [f"def change{number}(node):", "  try:"]
+        if type(change) is Patch:
+            lines += ["    said = node.copy()", *_lines(change, "said", bound), "    return said"]
+        else:
+            bound[f"copy{number}"] = change[0]
+            lines.append(f"    return to_builtins(copy{number})")
+        lines.append(f"  except NOT_JSON: return otherwise{number}(node)")
+    exec(compile("\n".join(lines), "<patches>", "exec"), bound)
+    return [bound[f"change{number}"] for number in range(len(changes))]
+
+
+def _lines(change: Patch, var: str, bound: dict[str, Any]) -> list[str]:
+    """The code that makes the changes to one object, or to one list."""
+    lines = [f"    del {var}[{word!r}]" for word in change.dropped]
+    for key, new in change.said:
+        place, name = f"{var}[{key!r}]", f"x{len(bound)}"
+        bound[name] = new.value if type(new) is Copy else new
+        if type(new) is Patch:
+            lines += [f"    {name} = {place} = {place}.copy()", *_lines(new, name, bound)]
+        elif type(new) is Copy:
+            lines.append(f"    {place} = to_builtins({name})")
+        else:
+            lines.append(f"    {place} = {name}.copy()" if type(new) is dict else f"    {place} = {name}")
+    return lines

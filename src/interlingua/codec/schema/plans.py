@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
 from msgspec import MsgspecError, msgpack
@@ -20,9 +20,10 @@ from ...types.loss import Loss, LossKind, LossWeight
 from ...types.request import Request
 from ...types.tools import Tool, ToolDefinition
 from ..ledger import Ledger
+from ..marks import marks
 from ..schema import narrow_tool, restore_optional, strict_schema
 from ..streams.stream import decode_json, dump
-from .patches import Change, Copy, changed, difference, weight
+from .patches import Change, Changer, Copy, changed, compiled, difference, weight
 
 __all__ = [
     "NO_JSON",
@@ -33,7 +34,6 @@ __all__ = [
     "is_strict_form",
     "narrowed",
     "restorer",
-    "apply_change",
     "write_strict_schema",
 ]
 
@@ -48,16 +48,21 @@ Judge = Callable[[Schema], tuple[Schema, tuple[Declared, ...]]]
 Judged = tuple[Change | None, tuple[Declared, ...]]
 NO_JSON = (MsgspecError, TypeError, ValueError, OverflowError, RecursionError)
 """What a value raises that cannot be written."""
+OFTEN = 32
+"""Requests with the same tools after which their changes are worth code of their own."""
 WORTH = 200
 """The bytes of a schema that are copied in the time that a patch takes to make one object."""
 _pack = msgpack.Encoder().encode
 
 
-class Plan(NamedTuple):
+class Plan:
     """What is changed in the schema of a tool, and the losses of that."""
 
-    change: Change
-    losses: tuple[Loss, ...]
+    __slots__ = ("change", "losses", "make")
+
+    def __init__(self, change: Change, losses: Sequence[Loss]) -> None:
+        self.change, self.losses = change, losses
+        self.make: Changer = partial(changed, change=change)
 
 
 class Plans:
@@ -72,27 +77,38 @@ class Plans:
         self._dialect = dialect
         self._remembered = lru_cache(maxsize=1024)(self._read)
         self._latest: tuple[bytes, Mapping[int, Plan]] = (b"", {})
+        self._uses = 0
 
     def of(self, tools: Sequence[Tool]) -> Mapping[int, Plan]:
         """Those of the tools whose schema is changed, by their places."""
         try:
-            text = _pack(tools)
+            text = _pack(tools)  # only this tells a schema that was altered in place
         except NO_JSON:  # whoever sends it will hear of it
             return self._plans(tools, self._judged)
         latest, plans = self._latest
+        self._uses += 1
         if text != latest:
-            plans = self._plans(tools, self._told)
+            self._uses, plans = 0, self._plans(tools, self._told)
             self._latest = text, plans
+        elif self._uses == OFTEN:
+            changers = compiled([plan.change for plan in plans.values()])
+            for plan, changer in zip(plans.values(), changers, strict=True):
+                plan.make = changer
         return plans
 
     def _plans(self, tools: Sequence[Tool], judged: Callable[[Schema], Judged]) -> Mapping[int, Plan]:
         plans: dict[int, Plan] = {}
         for place, tool in enumerate(tools):
-            change, losses = judged(tool.input_schema) if isinstance(tool, ToolDefinition) else (None, ())
-            if change is not None:
-                declared = [Loss(f"tools/{place}/{path}", kind, why, heavy) for kind, why, path, heavy in losses]
-                plans[place] = Plan(change, tuple(declared))
+            if isinstance(tool, ToolDefinition) and not self._is_verbatim(tool):
+                change, losses = judged(tool.input_schema)
+                if change is not None:
+                    declared = [Loss(f"tools/{place}/{path}", kind, why, heavy) for kind, why, path, heavy in losses]
+                    plans[place] = Plan(change, declared)
         return plans
+
+    def _is_verbatim(self, tool: ToolDefinition) -> bool:
+        """Whether the schema of a tool was read here although it does not fit."""
+        return "input_schema" in marks(self._dialect, tool).get("verbatim", ())
 
     def _told(self, schema: Schema) -> Judged:
         found = narrow_tool(schema, self._dialect)
@@ -115,16 +131,6 @@ def _change(schema: Schema, said: Schema) -> Change | None:
     """The cheaper way from the one to the other: piece by piece, or to copy the whole."""
     patch = difference(schema, said)
     return Copy(said) if patch is not None and weight(patch) * WORTH > len(dump(said)) else patch
-
-
-def apply_change(schema: Schema, change: Change) -> Schema:
-    """A schema as it goes out."""
-    said: Schema
-    try:
-        said = changed(schema, change)
-    except (AttributeError, LookupError, TypeError):  # built by hand, of what only JSON makes lists and texts
-        said = changed(decode_json(dump(schema)), change)
-    return said
 
 
 def narrowed(dialect: str, changes: Sequence[str]) -> tuple[str, LossWeight]:
@@ -171,7 +177,7 @@ def write_strict_schema(schema: Schema, dialect: str, ledger: Ledger, *path: str
         return schema, True
     why = f"a strict schema of {dialect} takes a subset of JSON Schema: {'; '.join(verdict.changes) or 'respelled'}"
     ledger.lose("approximated", why, *path, weight=_weight(verdict.changes))
-    return apply_change(schema, verdict.change), True
+    return changed(schema, verdict.change), True
 
 
 def is_strict_form(schema: Schema, dialect: str) -> bool:

@@ -23,15 +23,12 @@ from ...errors import ToolStateError
 from ...types.base import Json
 from ...types.blocks import Block, ServerToolResultBlock, ServerToolUseBlock, ToolResultBlock, ToolUseBlock
 from ...types.loss import Loss
-from ...types.messages import Message, Origin
-from ...types.words import Role
-from .facts import CODE, KEYS, NAME, PLACEHOLDERS, SIGNATURE
+from ...types.messages import Message
+from .facts import CODE, KEYS, NAME
 
-ASSISTANT = Role.assistant
 IDENTIFIED = frozenset((ToolUseBlock, ToolResultBlock, ServerToolUseBlock, ServerToolResultBlock))
 """The blocks that have an id."""
 NAMED_BY_CALL = f"a tool result of {NAME} names its tool; the name was taken from the call"
-SIGNED_FIRST = f"{NAME} wants the first call of a turn signed; the documented placeholder was added"
 
 # -------------------------------------------------------------------------------------------------------------- reading
 
@@ -90,50 +87,40 @@ def mark_read(block: Any, **more: Json) -> None:
 
 
 class History:
-    """The calls of a history: their names, and the order of those that have no id on the wire.
+    """The calls of a history: their names, and the order of those that have no id on the wire."""
 
-    ``signing``: the reader refuses calls without a signature. Messages are named by their place among ``numbered``.
-    """
+    __slots__ = ("messages", "names", "noted", "orders")
 
-    __slots__ = ("names", "numbered", "orders", "reader", "signing", "unnamed")
-
-    def __init__(self, numbered: Sequence[tuple[int, Message]], *, signing: bool = False) -> None:
-        self.numbered, self.signing = numbered, signing
+    def __init__(self, messages: Sequence[Message]) -> None:
+        self.messages = messages
         self.names: dict[str, str] = {}
-        self.orders: dict[str, tuple[int, int]] = {}
-        self.reader: Origin | None = None  # one that is known to be the reader itself
-        self.unnamed = False  # a call was written that has no id on the wire
+        self.orders: dict[str, int] = {}
+        self.noted = 0
 
-    def note(self, call: ToolUseBlock, place: int, at: int) -> None:
-        """Know a call that is written. ``at`` is its place in the message."""
+    def note(self, call: ToolUseBlock) -> None:
+        """Know a call that is written."""
         self.names[call.id] = call.name
-        self.orders.pop(call.id, None)
-        if not _has_id(call):
-            self.orders[call.id] = place, at
-            self.unnamed = True
+        if call.forms or self.orders:
+            self.noted += 1
+            self.orders.pop(call.id, None)
+            if "id" in marks(NAME, call):
+                self.orders[call.id] = self.noted
 
-    def sign(self, part: Wire, place: int, at: int, ledger: Ledger) -> None:
-        """Sign the first call of a turn."""
-        if KEYS.get(part, SIGNATURE) is None:
-            part[SIGNATURE] = PLACEHOLDERS[0]
-            path = ("messages", self.numbered[place][0], "content", at, "signature")
-            ledger.losses.append(Loss("/".join(map(str, path)), "added", SIGNED_FIRST))
-
-    def complete(self, block: ToolResultBlock, place: int, at: int, part: Wire, ledger: Ledger) -> None:
-        """Give a result what its call tells. ``at`` is its place in the message."""
+    def complete(self, block: ToolResultBlock, index: int, at: int, part: Wire, ledger: Ledger) -> None:
+        """Give a result what its call tells. ``index`` is the place of the message, ``at`` that of the block."""
         wire: Wire = part.get("functionResponse") or KEYS.get(part, "functionResponse")
         if self.orders and block.tool_use_id in self.orders and wire.get("id") == block.tool_use_id:
             del wire["id"]
         if "name" not in wire and not (block.forms and "unnamed" in marks(NAME, block)):
             name = self.names.get(block.tool_use_id)
             if name is None:  # perhaps the call comes later
-                name = called_names([message for _, message in self.numbered]).get(block.tool_use_id)
+                name = called_names(self.messages).get(block.tool_use_id)
             if name is None:
                 raise ToolStateError(f"no call in the history has the id {block.tool_use_id!r}", retryable=False)
             wire["name"] = name
-            ledger.losses.append(_named_by_call(self.numbered[place][0], at))
+            ledger.losses.append(named_by_call(index, at))
 
-    def in_call_order(self, message: Message, place: int, ledger: Ledger) -> Message:
+    def in_call_order(self, message: Message, ledger: Ledger) -> Message:
         """Results that no id tells apart stand in the order of their calls."""
         orders = {at: order for at, block in enumerate(message.content) if (order := self._order(block)) is not None}
         in_order = sorted(orders, key=orders.__getitem__)
@@ -145,19 +132,15 @@ class History:
             content[at] = message.content[taken]
         return replace(message, content=tuple(content))
 
-    def _order(self, block: Block) -> tuple[int, int] | None:
+    def _order(self, block: Block) -> int | None:
         """The order of the call that a result without an id answers."""
         if type(block) is not ToolResultBlock or "id" in marks(NAME, block):
             return None
         return self.orders.get(block.tool_use_id)
 
 
-def _has_id(call: ToolUseBlock) -> bool:
-    return not call.forms or "id" not in marks(NAME, call)
-
-
 @lru_cache(maxsize=4096)
-def _named_by_call(message: int, block: int) -> Loss:
+def named_by_call(message: int, block: int) -> Loss:
     """The loss of a result without a name, which agents send again with every request."""
     return Loss(f"messages/{message}/content/{block}/name", "added", NAMED_BY_CALL, "form")
 

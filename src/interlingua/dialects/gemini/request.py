@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
+from operator import attrgetter
 from typing import Any
 from urllib.parse import quote
 
@@ -24,7 +25,7 @@ from ...codec.marks import kept, marks
 from ...codec.paths import leave, merge
 from ...codec.rows.kinds import REFUSED
 from ...codec.rules import mark_unasked_logprobs
-from ...codec.schema.plans import Plans, apply_change
+from ...codec.schema.plans import Plans
 from ...codec.tools.output import wants_json
 from ...types.base import Json
 from ...types.capabilities import Target
@@ -39,6 +40,7 @@ from .rows import CHOICE, DECLARATIONS, OFFERED, PARAMS
 from .turns import Placed, read_contents, read_system, signs_calls, with_parts, write_contents, write_system
 
 SYSTEM = Role.system  # attribute access on an Enum costs 40 ns
+_has_marks = attrgetter("forms")
 DECLARED, SCHEMA = ("functionDeclarations", "function_declarations"), "parametersJsonSchema"
 PLANS = Plans(judge, NAME)
 
@@ -253,14 +255,14 @@ def write_tools(tools: Sequence[Tool], ledger: Ledger) -> list[Wire]:
     """Tool objects. What is changed in the schemas of functions is known for all of them at once."""
     writers = OFFERED.writers
     plain: list[Wire | None] = [writers[type(tool)](tool) for tool in tools]
-    for index, (change, losses) in PLANS.of(tools).items():
+    for index, plan in PLANS.of(tools).items():
         wire = plain[index]
         if wire is not None:
-            wire[SCHEMA] = apply_change(wire[SCHEMA], change)
-            ledger.losses += losses
-    if not tools or None in plain or any(tool.forms for tool in tools):
+            wire[SCHEMA] = plan.make(wire[SCHEMA])
+            ledger.losses += plan.losses
+    if not all(plain) or any(map(_has_marks, tools)):
         return place_tools(tools, plain, ledger)
-    return [{DECLARED[0]: plain}]
+    return [{DECLARED[0]: plain}] if plain else []
 
 
 def place_tools(tools: Sequence[Tool], plain: Sequence[Wire | None], ledger: Ledger) -> list[Wire]:

@@ -27,16 +27,22 @@ from ...errors import ParseError
 from ...types.base import Json
 from ...types.blocks import Block, OpaqueBlock, TextBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock
 from ...types.capabilities import Target
+from ...types.loss import Loss
 from ...types.messages import Message, Origin
 from ...types.words import Role
-from .calls import IDENTIFIED, Calls, History, mark_read
-from .facts import GENERATION, NAME, as_it_came
+from .calls import IDENTIFIED, Calls, History, mark_read, named_by_call
+from .facts import GENERATION, KEYS, NAME, PLACEHOLDERS, SIGNATURE, as_it_came
 from .rows import PARTS
 
 USER, ASSISTANT, TOOL, SYSTEM = Role.user, Role.assistant, Role.tool, Role.system  # access on an Enum costs 40 ns
 ROLES = {"user": USER, "model": ASSISTANT, "function": USER}
 ROLE_WORDS: dict[str, str] = {USER: "user", TOOL: "user", ASSISTANT: "model"}
+FOLLOWING: dict[Role | None, tuple[Role, ...]] = {
+    None: (USER,), USER: (ASSISTANT,), ASSISTANT: (TOOL, USER), TOOL: (ASSISTANT,)
+}  # fmt: skip
+"""Whose turn may come behind whose, where neither has to be joined to the other."""
 WORDS = ("user", "model")
+SIGNED_FIRST = f"{NAME} wants the first call of a turn signed; the documented placeholder was added"
 APART = {"forms": {NAME: {"apart": True}}}
 Placed = tuple[tuple[str | int, ...], Block]
 read_part = PARTS.read
@@ -180,25 +186,19 @@ def write_contents(
     messages: Sequence[Message], target: Target | None, ledger: Ledger, *, signing: bool = False
 ) -> list[Wire]:
     """The turns; system messages are not among them. ``signing``: the reader refuses unsigned calls."""
-    numbered = settled(messages, ledger, NAME)
-    history, turns, before = History(numbered, signing=signing), Turns(ledger), ""  # the side of the turn before
-    written = turns.written
-    for place, (index, message) in enumerate(numbered):
-        role = message.role
-        side = "model" if role is ASSISTANT else "user"
-        if side != before and (before or side == "user") and turns.empty is None and role is not SYSTEM:
-            parts = write_usual_turn(message, role, place, target, history, ledger)
-            if parts:
-                turns.before, turns.home, before = message, index, side
-                written.append({"role": side, "parts": parts})
-                continue
-        if role is SYSTEM:
+    known = len(ledger.losses)
+    written = write_alternating(messages, target, ledger, signing=signing)
+    if written is not None:
+        return written
+    del ledger.losses[known:]
+    history, turns = History(messages), Turns(ledger)
+    for index, message in settled(messages, ledger, NAME):
+        if message.role is SYSTEM:
             continue
         ledger.where = ("messages", index)
-        if role is TOOL and history.unnamed:
-            message = history.in_call_order(message, place, ledger)
-        turns.add(message, index, write_parts(message, place, target, history, ledger))
-        before = ROLE_WORDS[turns.before.role] if turns.before is not None else ""
+        if message.role is TOOL and history.orders:
+            message = history.in_call_order(message, ledger)
+        turns.add(message, index, write_parts(message, index, target, history, ledger, signing=signing))
         if message.extras:
             ledger.where = ("messages", index)
             ledger.foreign(message, NAME)
@@ -207,41 +207,42 @@ def write_contents(
     return turns.written
 
 
-def write_usual_turn(
-    message: Message, role: Role, place: int, target: Target | None, history: History, ledger: Ledger
-) -> list[Any] | None:
-    """The parts of a turn that compiled code can write; None for others."""
-    if message.forms or message.extras or (role is TOOL and history.unnamed):
-        return None
-    content, origin = message.content, message.origin
-    parts: list[Any] = []
-    for block in content:
-        part = writers[type(block)](block)
-        if part is None:
+def write_alternating(
+    messages: Sequence[Message], target: Target | None, ledger: Ledger, *, signing: bool
+) -> list[Wire] | None:
+    """The turns of a history whose sides alternate, if nothing of it has to be remembered or left out; else None."""
+    turns: list[Wire] = []
+    names: dict[str, str] = {}  # of the calls, by their ids
+    reader: Origin | None = None  # one that may read all
+    before: Role | None = None
+    for index, message in enumerate(messages):
+        role, content, origin = message.role, message.content, message.origin
+        if role not in FOLLOWING[before] or not content or message.forms or message.extras:
             return None
-        if type(block) is ToolUseBlock:
-            if block.forms or history.orders:
-                history.note(block, place, len(parts))
-            else:
-                history.names[block.id] = block.name
-        parts.append(part)
-    if role is TOOL:
-        for at, block in enumerate(content):
-            if type(block) is ToolResultBlock and block.name is None:
-                history.complete(block, place, at, parts[at], ledger)
-    elif origin is not None and origin is not history.reader and not may_read(origin, content, target, history):
-        return None
-    if history.signing and role is ASSISTANT:
-        sign_first(enumerate(content), parts, place, history, ledger)
-    return parts
-
-
-def may_read(origin: Origin, content: Sequence[Block], target: Target | None, history: History) -> bool:
-    """Whether the reader may see all that this origin wrote in a turn."""
-    if same_issuer(origin, NAME, target):
-        history.reader = origin
-        return True
-    return all(map(is_anyones, content))
+        if origin is not None and origin is not reader:
+            if not same_issuer(origin, NAME, target):
+                return None
+            reader = origin
+        parts: list[Any] = []
+        for block in content:
+            part = writers[type(block)](block)
+            if part is None:
+                return None
+            if type(block) is ToolUseBlock:
+                if block.forms and "id" in marks(NAME, block):
+                    return None
+                names[block.id] = block.name
+            elif type(block) is ToolResultBlock and block.name is None:
+                if block.forms or block.tool_use_id not in names:
+                    return None
+                part["functionResponse"]["name"] = names[block.tool_use_id]
+                ledger.losses.append(named_by_call(index, len(parts)))
+            parts.append(part)
+        if signing and role is ASSISTANT:
+            sign_first(enumerate(content), parts, index, ledger)
+        turns.append({"role": ROLE_WORDS[role], "parts": parts})
+        before = role
+    return turns
 
 
 def is_anyones(block: Block) -> bool:
@@ -249,13 +250,13 @@ def is_anyones(block: Block) -> bool:
     return block.signature is None and type(block) is not ThinkingBlock
 
 
-def sign_first(
-    blocks: Iterable[tuple[int, Block]], parts: Sequence[Any], place: int, history: History, ledger: Ledger
-) -> None:
-    """Sign the first call of a turn."""
+def sign_first(blocks: Iterable[tuple[int, Block]], parts: Sequence[Any], index: int, ledger: Ledger) -> None:
+    """Sign the first call of a turn, where it is not."""
     for (at, block), part in zip(blocks, parts, strict=True):
         if type(block) is ToolUseBlock:
-            history.sign(part, place, at, ledger)
+            if KEYS.get(part, SIGNATURE) is None:
+                part[SIGNATURE] = PLACEHOLDERS[0]
+                ledger.losses.append(Loss(f"messages/{index}/content/{at}/signature", "added", SIGNED_FIRST))
             return
 
 
@@ -270,10 +271,6 @@ class Turns:
         self.before: Message | None = None
         self.home = 0  # the place of ``before``
         self.empty: tuple[Message, int] | None = None  # nothing of it is left, and the next may be of its side
-
-    def begin(self, message: Message, index: int, turn: Wire) -> None:
-        self.before, self.home = message, index
-        self.written.append(turn)
 
     def add(self, message: Message, index: int, parts: list[list[Json]]) -> None:
         self.settle(message)
@@ -307,7 +304,8 @@ class Turns:
         if not self.written and message.role == ASSISTANT and "first" not in marks(NAME, message):
             self.ledger.lose("added", f"{NAME} wants a user message first; a placeholder was added")
             self.written.append({"role": "user", "parts": [{"text": PLACEHOLDER}]})
-        self.begin(message, index, write_turn(message, parts))
+        self.before, self.home = message, index
+        self.written.append(write_turn(message, parts))
 
     def join(self, message: Message, index: int, parts: list[Json]) -> None:
         """Results and what the user says are told apart again; other neighbours are not."""
@@ -349,7 +347,7 @@ def with_parts(parts: list[Json], mark: Json) -> Wire:
 
 
 def write_parts(
-    message: Message, place: int, target: Target | None, history: History, ledger: Ledger
+    message: Message, home: int, target: Target | None, history: History, ledger: Ledger, *, signing: bool
 ) -> list[list[Json]]:
     """The parts of a message: one list, or one for each turn that its results came in."""
     where = ledger.where
@@ -359,18 +357,18 @@ def write_parts(
         ledger.where = (*where, "content", index)
         wire: Json = PARTS.write(block, ledger)
         if type(block) is ToolUseBlock:
-            history.note(block, place, index)
+            history.note(block)
         if wire is None and not PARTS.is_null(block):
             continue
         if written[-1] and block.forms and "turn" in marks(NAME, block):
             written.append([])
         if wire is not None and type(block) is ToolResultBlock:
-            history.complete(block, place, index, wire, ledger)
+            history.complete(block, home, index, wire, ledger)
         blocks.append((index, block))
         written[-1].append(wire)
     ledger.where = where
-    if history.signing and message.role is ASSISTANT:
-        sign_first(blocks, list(chain(*written)), place, history, ledger)
+    if signing and message.role is ASSISTANT:
+        sign_first(blocks, list(chain(*written)), home, ledger)
     return written
 
 

@@ -26,7 +26,6 @@ from ...codec.marks import kept, marks
 from ...codec.paths import merge
 from ...codec.rows.plain_text import is_plain_text
 from ...codec.rules import mark_unasked_logprobs
-from ...codec.schema.plans import apply_change
 from ...codec.tools.output import wants_json
 from ...types.base import Json
 from ...types.blocks import Block, OpaqueBlock, TextBlock
@@ -185,27 +184,21 @@ def leave_prompt_keys(body: Wire, ledger: Ledger) -> None:
 
 def write_tools(tools: Sequence[Tool], ledger: Ledger) -> list[Wire]:
     """Definitions. What is changed in their schemas is known for all of them at once."""
-    writers, plans = OFFERED.writers, PLANS.of(tools)
+    writers, plans, losses = OFFERED.writers, PLANS.of(tools), ledger.losses
     written: list[Wire] = []
     for index, tool in enumerate(tools):
-        wire = writers[type(tool)](tool)
+        wire, plan = writers[type(tool)](tool), plans.get(index)
         if wire is None:
             ledger.where = ("tools", index)
             wire = TOOLS.interpret_write(tool, ledger)
-        elif index in plans and not (tool.forms and is_verbatim(tool)):
-            change, losses = plans[index]
+        elif plan is not None:
             function = wire["function"]
-            function["parameters"] = apply_change(function["parameters"], change)
-            ledger.losses += losses
+            function["parameters"] = plan.make(function["parameters"])
+            losses += plan.losses
         if wire is not None:
             written.append(wire)
     ledger.where = ()
     return written
-
-
-def is_verbatim(tool: Tool) -> bool:
-    """Whether the schema of a tool was read here although it does not fit."""
-    return "input_schema" in marks(NAME, tool).get("verbatim", ())
 
 
 def lose_choice(choice: ToolChoice, ledger: Ledger) -> None:

@@ -7,7 +7,7 @@ the order of ``PLACES`` is moved.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -23,7 +23,7 @@ from ...codec.paths import merge
 from ...codec.rows.plain_text import is_plain_text
 from ...codec.tools.arguments import write_arguments
 from ...types.base import Json
-from ...types.blocks import Block, ImageBlock, OpaqueBlock, TextBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock
+from ...types.blocks import Block, ImageBlock, OpaqueBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock
 from ...types.capabilities import Target
 from ...types.loss import Loss, LossKind
 from ...types.messages import Message
@@ -144,14 +144,84 @@ def write_messages(
 ) -> list[Wire]:
     """The turns of a history. ``skip`` leading messages are written elsewhere; ``context`` may be in an answer."""
     known = len(ledger.losses)
+    turns = write_usual(messages, target, ledger, skip)
+    if turns is not None:
+        return turns
+    del ledger.losses[known:]
     history = History(target, ledger, context=context)
-    if not history.write_in_order(messages, skip):
-        del ledger.losses[known:]
-        history = History(target, ledger, context=context)
-        for run in in_runs(messages, ledger, skip):
-            if len(run) > 1 or not history.write_usual(*run[0]):
-                history.write_run(run)
+    for run in in_runs(messages, ledger, skip):
+        history.write_run(run)
     return history.turns
+
+
+def write_usual(messages: Sequence[Message], target: Target | None, ledger: Ledger, skip: int) -> list[Wire] | None:
+    """The turns of a history in which each message is one, with nothing to remember or to lose; else None.
+
+    Results are plain texts behind their calls, and the other blocks of a message stand in the order of its keys.
+    """
+    turns: list[Wire] = []
+    names: dict[str, str] = {}  # of the calls, by their ids
+    write_call = CALLS.writers[ToolUseBlock]
+    before: Role | None = None
+    for index, message in enumerate(messages[skip:], skip):
+        role, content = message.role, message.content
+        if not content or message.forms or message.extras or role is before is ASSISTANT:
+            return None
+        if role is TOOL:
+            if before is not ASSISTANT or not _add_results(content, index, names, turns, ledger):
+                return None
+        else:
+            turn: Wire = {"role": WORDS[role], "content": ""}
+            calls: list[Wire] = []
+            for block in content:
+                if type(block) is ToolUseBlock:
+                    wire = write_call(block)
+                    if wire is None or block.forms or not block.id or role is not ASSISTANT:
+                        return None
+                    names[block.id] = block.name
+                    calls.append(wire)
+                elif calls or not _add_usual(block, turn, message, target):
+                    return None
+            if calls:
+                turn["tool_calls"] = calls
+            turns.append(turn)
+        before = role
+    return turns
+
+
+def _add_results(
+    blocks: Sequence[Block], index: int, names: Mapping[str, str], turns: list[Wire], ledger: Ledger
+) -> bool:
+    """Add the results of a message to the turns; False where one is no plain text. ``names``: those of the calls."""
+    write = PLAIN_RESULTS.writers[ToolResultBlock]
+    for place, block in enumerate(blocks):
+        if type(block) is not ToolResultBlock or block.extras or block.forms or not block.tool_use_id:
+            return False
+        turn = write(block)
+        if turn is None:
+            return False
+        if block.name is None and block.tool_use_id in names:
+            turn["tool_name"] = names[block.tool_use_id]
+            ledger.losses.append(_named_by_call(index, place))
+        turns.append(turn)
+    return True
+
+
+def _add_usual(block: Block, turn: Wire, message: Message, target: Target | None) -> bool:
+    """Add a text, a thought or a picture to a turn; False where it does not stand in the order of the keys."""
+    if is_plain_text(block):
+        if not block.text or turn["content"] or "images" in turn:
+            return False
+        turn["content"] = block.text
+        return True
+    wire = None if block.extras or block.forms else BLOCKS.write_usual(block)
+    if type(block) is ImageBlock and wire is not None:
+        turn.setdefault("images", []).append(wire["images"])
+        return True
+    if type(block) is not ThinkingBlock or wire is None or len(turn) > 2 or turn["content"]:
+        return False
+    turn |= wire
+    return same_issuer(message.origin, NAME, target)
 
 
 def in_runs(messages: Sequence[Message], ledger: Ledger, skip: int) -> list[Run]:
@@ -189,107 +259,14 @@ class History:
     def __init__(self, target: Target | None, ledger: Ledger, *, context: bool) -> None:
         self.target, self.ledger, self.context = target, ledger, context
         self.turns: list[Wire] = []
-        self.calls: dict[str, tuple[str, int]] = {}  # name, and place among the calls of its turn, by id
+        self.names: dict[str, str] = {}  # of the calls, by their ids
+        self.places: dict[str, int] = {}  # among the calls of their turns
         self.derived: set[str] = set()  # calls that were written without an id
-
-    # ------------------------------------------------------------------------------------------------ the usual case
-
-    def write_in_order(self, messages: Sequence[Message], skip: int) -> bool:
-        """Write a history where each message is a turn of its own, and results stand right behind their calls.
-
-        False where it is not; what was written is then of no use.
-        """
-        before = None
-        for index, message in enumerate(messages):
-            role = message.role
-            if role is TOOL:
-                if before is not ASSISTANT or message.forms:
-                    return False
-                done = self.write_usual_results(index, message)
-            elif role is before is ASSISTANT:
-                return False
-            else:
-                done = index < skip or self.write_usual_turn(message)
-            if not done:
-                self.write_run([(index, message)])
-            before = role
-        return True
-
-    def write_usual(self, index: int, message: Message) -> bool:
-        """Write a message with nothing to remember about it; False for others."""
-        return self.write_usual_results(index, message) if message.role is TOOL else self.write_usual_turn(message)
-
-    def write_usual_turn(self, message: Message) -> bool:
-        """Write a turn with nothing to remember about it, whose blocks stand in the order of the keys."""
-        content, place = message.content, 0
-        if message.extras or message.forms or not content:
-            return False
-        turn: Wire = {"role": WORDS[message.role], "content": ""}
-        first: Block | None = content[0]
-        if type(first) is ThinkingBlock:  # which is sent to its issuer only
-            wire = BLOCKS.write_usual(first) if same_issuer(message.origin, NAME, self.target) else None
-            if wire is None:
-                return False
-            turn |= wire
-            place = 1
-            first = content[1] if len(content) > 1 else None
-        if type(first) is TextBlock:
-            if not first.text or not is_plain_text(first):
-                return False
-            turn["content"] = first.text
-            place += 1
-        if place < len(content) and not self._add_rest(content[place:], turn):
-            return False
-        self.turns.append(turn)
-        return True
-
-    def _add_rest(self, blocks: Sequence[Block], turn: Wire) -> bool:
-        """Add pictures and calls, in this order."""
-        calls: list[Wire] = []
-        for block in blocks:
-            if type(block) is ToolUseBlock:
-                wire = CALLS.writers[ToolUseBlock](block) if block.id and not block.forms else None
-                if wire is None:
-                    return False
-                self.calls[block.id] = block.name, len(calls)
-                calls.append(wire)
-            elif type(block) is ImageBlock and not calls and (wire := BLOCKS.write_usual(block)) is not None:
-                turn.setdefault("images", []).append(wire["images"])
-            else:
-                return False
-        if calls:
-            turn["tool_calls"] = calls
-            if self.derived:
-                self.note(blocks)
-        return turn["role"] == "assistant" or not calls
-
-    def write_usual_results(self, index: int, message: Message) -> bool:
-        """Write results of one plain text each; a name that is missing is that of the call."""
-        if message.extras or message.forms:
-            return False
-        turns, losses, known, lost = self.turns, self.ledger.losses, len(self.turns), len(self.ledger.losses)
-        for place, block in enumerate(message.content):
-            if type(block) is not ToolResultBlock or block.extras or block.forms:
-                break
-            id = block.tool_use_id
-            turn = PLAIN_RESULTS.writers[ToolResultBlock](block) if id and id not in self.derived else None
-            if turn is None:
-                break
-            if block.name is None and id in self.calls:
-                turn["tool_name"] = self.calls[id][0]
-                losses.append(_named_by_call(index, place))
-            turns.append(turn)
-        else:
-            return True
-        del turns[known:], losses[lost:]
-        return False
-
-    # ----------------------------------------------------------------------------------------------- any other case
 
     def note(self, blocks: Iterable[Block]) -> None:
         """Remember calls under the ids that they are written with."""
         for place, call in enumerate([block for block in blocks if type(block) is ToolUseBlock]):
-            self.calls[call.id] = call.name, place
+            self.names[call.id], self.places[call.id] = call.name, place
             if marks(NAME, call).get("derived") == call.id:
                 self.derived.add(call.id)
             else:
@@ -298,6 +275,8 @@ class History:
     def write_run(self, run: Run) -> None:
         """Messages that are one turn, and the results among them."""
         ledger = self.ledger
+        if len(run) == 1 and self.write_plain_results(*run[0]):
+            return
         results: Results = []
         others: list[tuple[Place, Block]] = []
         for index, message in run:
@@ -311,6 +290,16 @@ class History:
         if others or not results:
             self.write_others(run, others)
         ledger.where = ()
+
+    def write_plain_results(self, index: int, message: Message) -> bool:
+        """Write results that are one plain text each, with nothing to remember; False for another message."""
+        if message.role is not TOOL or self.derived or message.extras or message.forms:
+            return False
+        known, lost = len(self.turns), len(self.ledger.losses)
+        if _add_results(message.content, index, self.names, self.turns, self.ledger):
+            return True
+        del self.turns[known:], self.ledger.losses[lost:]
+        return False
 
     def _part(self, message: Message, results: Results, others: list[tuple[Place, Block]]) -> None:
         """Results apart from the rest of a message: each is a turn of its own."""
@@ -351,8 +340,8 @@ class History:
         ledger.where = ()
         if not any(b.tool_use_id in derived and "derived" not in marks(NAME, b) for _, b in results):
             return results
-        last = ("", len(self.calls))
-        ordered = sorted(results, key=lambda result: self.calls.get(result[1].tool_use_id, last)[1])
+        last = len(self.places)
+        ordered = sorted(results, key=lambda result: self.places.get(result[1].tool_use_id, last))
         for before, after in zip(results, ordered, strict=True):
             if before is not after:
                 ledger.lose_form("moved", f"{NAME} matches results without ids by order; sorted", *before[0])
@@ -368,8 +357,8 @@ class History:
                 ledger.lose("approximated", ERROR_IN_WORDS, path)
         elif block.is_error is not None:
             ledger.lose_form("dropped", NO_ERROR_FLAG, "is_error")
-        if name is None and "unnamed" not in mark and id in self.calls:
-            name = self.calls[id][0]
+        if name is None and "unnamed" not in mark and id in self.names:
+            name = self.names[id]
             ledger.lose_form("added", NAMED_BY_CALL, "name")
         if not id:
             ledger.lose_form("added", NO_ID, "tool_use_id")
