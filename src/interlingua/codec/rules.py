@@ -95,8 +95,10 @@ def among(field: str, values: Collection[str | bool | None]) -> Condition:
     def holds(value: Any) -> bool:
         return getattr(value, field) in values
 
-    words = tuple(values)
-    return Condition(field, holds, f"{{0}}.{field} " + (f"in {words!r}" if len(words) > 1 else f"== {words[0]!r}"))
+    words = [repr(value) for value in values]
+    return Condition(
+        field, holds, f"{{0}}.{field} " + (f"in ({', '.join(words)})" if len(words) > 1 else f"== {words[0]}")
+    )
 
 
 def at_most(field: str, limit: float) -> Condition:
@@ -144,7 +146,11 @@ def when(field: str, holds: Callable[[Any], bool]) -> Condition:
 
 def never(field: str) -> Condition:
     """Nothing is accepted: what was read here is written back, and anything else is not sent."""
-    return Condition(field, lambda value: False, "False")
+
+    def holds(value: Any) -> bool:
+        return False
+
+    return Condition(field, holds, "False")
 
 
 def having(field: str, *types: type) -> Condition:

@@ -53,7 +53,7 @@ class MediaUrl(Kind):
             return f"data:{value.media_type};base64,{b2a_base64(value.text.encode(), newline=False).decode()}"
         if type(value) is UrlSource and value.media_type is not None:
             ledger.lose_form("dropped", f"{self.dialect} takes no media type beside a URL", "media_type")
-        return value.url if type(value) is UrlSource else f"data:{value.media_type};base64,{value.data}"
+        return value.url if isinstance(value, UrlSource) else f"data:{value.media_type};base64,{value.data}"
 
 
 class StoredFile(Typed):

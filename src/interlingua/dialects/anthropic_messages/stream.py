@@ -104,7 +104,7 @@ class Decoder(claude.BlockDecoder):
         field, value = EMPTY.get(block.get("type"), ("", None))
         if field and not block.get(field):
             block = {**block, field: value}
-        empty = BLOCKS.read(block)
+        empty: Block = BLOCKS.read(block)
         if type(empty) is ToolUseBlock and empty.input:
             empty = replace(empty, input={})
         if self.restarted:

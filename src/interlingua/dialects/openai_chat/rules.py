@@ -139,13 +139,21 @@ def _with_placeholder(value: Any, ledger: Ledger) -> Any:
     return replace(value, content=(TextBlock(PLACEHOLDER),))
 
 
+def _has_content(message: Any) -> bool:
+    return bool(message.content)
+
+
+def _is_uncited(turn: Any) -> bool:
+    return not turn.citations
+
+
 def _says_something(turn: Any) -> bool:
     return bool(turn.content or turn.tool_calls or turn.refusal or turn.audio or turn.function_call)
 
 
 SOMETHING = "{0}.content or {0}.tool_calls or {0}.refusal or {0}.audio or {0}.function_call"
-HAS_CONTENT = Condition("content", lambda message: bool(message.content), "{0}.content")
-IS_UNCITED = Condition("citations", lambda turn: not turn.citations, "not {0}.citations")
+HAS_CONTENT = Condition("content", _has_content, "{0}.content")
+IS_UNCITED = Condition("citations", _is_uncited, "not {0}.citations")
 WITHOUT_NAME = leave_out("name", f"a tool message of {NAME} has no name", "form")
 # fmt: off
 NAMELESS     = rule(lacking("name"),                                          WITHOUT_NAME)
