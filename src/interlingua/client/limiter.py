@@ -88,16 +88,16 @@ class Limiter:
     def _wait_in_line(self, permit: Permit, now: float) -> float:
         if permit is not self._first(now) or (self.concurrency is not None and self._running >= self.concurrency):
             return inf
-        begun = now - MINUTE  # when the last request was made that must be forgotten before
+        until = now
         if self.rate is not None and len(self._minute) >= self.rate:
-            begun = self._minute[-self.rate].at
+            until = max(until, self._minute[-self.rate].at + MINUTE)
         if self.tokens_per_minute is not None:
             excess = self._tokens + permit.tokens - self.tokens_per_minute
             for earlier in self._minute:
                 if excess <= 0:
                     break
-                excess, begun = excess - earlier.tokens, max(begun, earlier.at)
-        return begun + MINUTE - now
+                excess, until = excess - earlier.tokens, max(until, earlier.at + MINUTE)
+        return until - now
 
     def _first(self, now: float) -> Permit | None:
         """The first in line whose provider did not ask to wait."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from fnmatch import fnmatchcase
+from math import ceil
 
 from msgspec import Struct
 
@@ -12,7 +13,7 @@ from ..errors import AuthError, RateLimitError
 
 __all__ = ["CLAUDE_NAMES", "Admission", "Key", "hash_key"]
 
-MINUTE = 60.0
+MINUTE, ROUNDING = 60.0, 1e-6
 CLAUDE_NAMES = "claude--"
 """Some clients list only models whose name contains ``claude``: others are offered to them under this prefix too."""
 
@@ -89,14 +90,14 @@ class Admission:
     def _take(self, key: Key, per_minute: int, used: Usage) -> None:
         """One request of its rate: each takes an equal share of the minute, and a minute's worth may come at once."""
         now, share = self._clock(), MINUTE / per_minute
-        until = max(used.full_until, now) + share
-        if until - now > MINUTE:
+        taken = max(used.full_until - now, 0.0) + share
+        if taken > MINUTE + ROUNDING:
             raise RateLimitError(
                 f"the key {key.name} may make {per_minute} requests per minute",
                 provider_status=429,
-                retry_after=round(until - now - MINUTE, 3),
+                retry_after=ceil((taken - MINUTE) * 1000) / 1000,
             )
-        used.full_until = until
+        used.full_until = now + taken
 
     @staticmethod
     def leave(used: Usage | None) -> None:
