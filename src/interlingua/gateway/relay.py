@@ -11,6 +11,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable
 from contextlib import aclosing
+from functools import partial
 from typing import NamedTuple
 
 import msgspec
@@ -20,7 +21,7 @@ from ..agent.routing import Candidate, Route as Candidates
 from ..client.adapter import Passage, new_ulid
 from ..client.async_client import AsyncClient
 from ..client.http import HttpRequest, Timeouts
-from ..client.transport.base import AsyncReply
+from ..client.transport.base import AsyncReply, pour
 from ..dialects import dialect as find
 from ..errors import AdapterError, AuthError, InvalidRequestError, LossyTranslation
 from ..models.pricing import detailed_usage
@@ -248,11 +249,7 @@ class Call:
             if self._streams:
                 await self._pass_stream(reply, usage)
             else:
-                async for chunk in reply.chunks():
-                    usage.feed(chunk)
-                    self.answer.write(chunk)
-                    if (drained := self.answer.drained) is not None:
-                        await drained
+                await pour(reply, partial(_hand_on, usage, self.answer, self.answer))
             self.answer.end()
         finally:
             reply.close()
@@ -262,11 +259,7 @@ class Call:
         answer, seconds = self.answer, self._snapshot.settings.keep_alive_seconds
         with KeepAlive(answer, seconds, SERVED[self.dialect].keep_alive) as alive:
             self._alive = alive
-            async for chunk in reply.chunks():
-                usage.feed(chunk)
-                alive.write(chunk)
-                if (drained := answer.drained) is not None:
-                    await drained
+            await pour(reply, partial(_hand_on, usage, alive, answer))
 
     async def _refusal(self, client: AsyncClient, reply: AsyncReply) -> AdapterError:
         """The error of an answer that is none; its bytes are kept for the client."""
@@ -394,3 +387,10 @@ class Call:
         if self._relayed is not None:
             self._settle(self._relayed)
         self.state.note(receipt, self.key)
+
+
+def _hand_on(usage: UsageReader, to: Answer | KeepAlive, answer: Answer, chunk: bytes) -> asyncio.Future[None] | None:
+    """Some of a provider's answer, for the client. Gives what to wait for while the client is slower."""
+    usage.feed(chunk)
+    to.write(chunk)
+    return answer.drained

@@ -40,6 +40,10 @@ class UsageReader:
 
     def feed(self, chunk: bytes) -> None:
         """Some bytes of the answer."""
+        if self._stream and not self._open and chunk.endswith(self._ends):
+            if self._mark in chunk:
+                self._keep(chunk)
+            return
         self._open.append(chunk)
         if not self._stream:
             self._size += len(chunk)
@@ -47,13 +51,17 @@ class UsageReader:
         self._tail = chunk[-4:] if len(chunk) >= 4 else (self._tail + chunk)[-4:]
         if not self._tail.endswith(self._ends):
             return  # an event goes on in the next chunk
-        events = b"".join(self._open) if len(self._open) > 1 else chunk
+        events = b"".join(self._open)
         self._open.clear()
+        self._tail = b""
         if self._mark in events:
-            events = events if self._dialect == FRAMED else _counting(events, self._mark)
-            self._size += len(events)
-            if self._size <= MOST:
-                self._kept.append(events)
+            self._keep(events)
+
+    def _keep(self, events: bytes) -> None:
+        events = events if self._dialect == FRAMED else _counting(events, self._mark)
+        self._size += len(events)
+        if self._size <= MOST:
+            self._kept.append(events)
 
     def read(self) -> tuple[TokenUsage | None, str | None]:
         """The tokens of the answer and the name of its model, as far as it says them."""

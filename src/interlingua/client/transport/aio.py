@@ -4,32 +4,23 @@ from __future__ import annotations
 
 import asyncio
 import re
-import zlib
-from collections.abc import AsyncIterator, Awaitable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Coroutine
 from contextlib import suppress
-from ssl import SSLCertVerificationError, SSLContext
+from ssl import SSLContext
 from typing import Any
 
 import aiohttp
-from aiohttp.http import HttpProcessingError
 from yarl import URL
 
-from ...errors import AdapterError, NetworkError, RequestTimeoutError
+from ...errors import AdapterError
 from ..http import HttpRequest, Timeouts
-from .base import (
-    DRAIN_SECONDS,
-    SLOWEST,
-    AsyncReply,
-    certificate_asked,
-    certificate_error,
-    is_asked_for_certificate,
-    no_url,
-)
-from .compression import ACCEPTED, Decompressor, decompressor_for
+from .base import SLOWEST, AsyncReply, no_url
+from .compression import ACCEPTED
 from .head import BUFFER, IS_TESTED, LONGEST, Head, write_head
-from .http1 import Http1Answer, IdleConnections, send_http1
+from .http1 import IdleConnections, send_http1
 from .pool import Pool, transport_of
 from .proxies import Proxies
+from .replies import CAUGHT, TimedReply, failure, host_of, unpacked
 from .timeouts import SharedTimer, TimedRequest
 
 __all__ = ["AioTransport"]
@@ -38,99 +29,8 @@ CHUNK = 2**16
 MOST_REMEMBERED = 64
 PLAIN_URL = re.compile(r"https?://[\w.:\[\]-]+(?:[/?][\w\-.~%!$&'()*+,;=:@/?]*)?", re.ASCII)
 
-# What the library raises, and our error for it; the first that fits.
-FAILURES: tuple[tuple[type[BaseException], type[AdapterError], str], ...] = (
-    (aiohttp.ConnectionTimeoutError, RequestTimeoutError, "no connection in time"),
-    (aiohttp.SocketTimeoutError, RequestTimeoutError, "the provider fell silent for too long"),
-    (asyncio.TimeoutError, RequestTimeoutError, "no answer in time"),
-    (aiohttp.ClientConnectorDNSError, NetworkError, "the host name is not known"),
-    (aiohttp.ClientSSLError, NetworkError, "no secure connection"),
-    (aiohttp.ClientProxyConnectionError, NetworkError, "the proxy cannot be reached"),
-    (aiohttp.ClientHttpProxyError, NetworkError, "the proxy refused"),
-    (aiohttp.ClientConnectorError, NetworkError, "no connection"),
-    (aiohttp.ServerDisconnectedError, NetworkError, "the server closed the connection without an answer"),
-    (aiohttp.ClientPayloadError, NetworkError, "the answer was cut"),
-    (aiohttp.ClientError, NetworkError, "the connection broke"),
-    (HttpProcessingError, NetworkError, "the answer is not HTTP"),
-    (OSError, NetworkError, "the connection broke"),
-)
-CAUGHT = (aiohttp.ClientError, asyncio.TimeoutError, HttpProcessingError, OSError)
 
-
-def failure(error: BaseException, host: str) -> AdapterError:
-    """Our error for one of the library's. Its own repr is left out, because it may contain headers."""
-    cause = getattr(error, "certificate_error", None)
-    if isinstance(cause, SSLCertVerificationError):
-        return certificate_error(host, cause)
-    if is_asked_for_certificate(error):
-        return certificate_asked(host)
-    for kind, ours, what in FAILURES:
-        if isinstance(error, kind):
-            return ours(f"{host}: {what} ({type(error).__name__})")
-    return NetworkError(f"{host}: {type(error).__name__}")
-
-
-class _Reply:
-    """An answer, one chunk after another. Not an async generator: asyncio closes one that is not read to its end in a
-    task of its own."""
-
-    def __init__(self, status: int, headers: dict[str, str], timed: TimedRequest, url: str) -> None:
-        self.status, self.headers, self._timed, self._url = status, headers, timed, url
-
-    def chunks(self) -> AsyncIterator[bytes]:
-        return self
-
-    def __aiter__(self) -> AsyncIterator[bytes]:
-        return self
-
-    async def __anext__(self) -> bytes:
-        raise NotImplementedError
-
-    def _failed(self, error: BaseException) -> AdapterError:
-        if self._timed.late:
-            error = TimeoutError() if self._timed.patience is None else aiohttp.SocketTimeoutError()
-        return failure(error, _host(self._url))
-
-
-class _Http1Reply(_Reply):
-    """On a connection of our own."""
-
-    def __init__(self, answer: Http1Answer, timed: TimedRequest, url: str) -> None:
-        super().__init__(answer.status, answer.headers, timed, url)
-        self._answer = answer
-        if answer.is_complete:
-            timed.end()
-        else:
-            timed.begin(answer.close)
-
-    async def __anext__(self) -> bytes:
-        answer, timed, chunk = self._answer, self._timed, b""
-        end: AdapterError | type[StopAsyncIteration] = StopAsyncIteration
-        try:
-            if (more := answer.next()) is not None:
-                if timed.patience is not None:
-                    timed.wait()
-                await more
-            chunk = answer.take()
-        except CAUGHT as error:
-            end = self._failed(error)
-        finally:
-            timed.since = None
-        if chunk:
-            return chunk
-        timed.end()
-        raise end  # not in the except block: the library's error, which may contain headers, would be its context
-
-    async def drain(self) -> None:
-        if not self._answer.is_complete:
-            await _read_on(self)
-
-    def close(self) -> None:
-        self._timed.end()
-        self._answer.close()
-
-
-class _AioReply(_Reply):
+class _AioReply(TimedReply):
     """Of aiohttp's session."""
 
     def __init__(self, response: aiohttp.ClientResponse, timed: TimedRequest, url: str) -> None:
@@ -143,27 +43,27 @@ class _AioReply(_Reply):
             _stop_read_timer(response)
 
     async def __anext__(self) -> bytes:
-        timed, chunk = self._timed, b""
+        timed, chunk = self.timed, b""
         end: AdapterError | type[StopAsyncIteration] = StopAsyncIteration
         if timed.patience is not None:
             timed.wait()
         try:
             chunk = await self._content.readany()
         except CAUGHT as error:
-            end = self._failed(error)
+            end = self.failed(error)
         finally:
             timed.since = None
         if chunk:
             return chunk
         timed.end()
-        raise end  # see above
+        raise end  # not in the except block: the library's error, which may contain headers, would be its context
 
     async def drain(self) -> None:
         if not self._content.at_eof():
-            await _read_on(self)
+            await self.read_on()
 
     def close(self) -> None:
-        self._timed.end()
+        self.timed.end()
         self._cut()
 
     def _cut(self) -> None:
@@ -174,41 +74,10 @@ class _AioReply(_Reply):
         self._response.close()
 
 
-async def _read_on(reply: _Reply) -> None:
-    """Read the rest of an answer, if it comes soon."""
-    with suppress(AdapterError, TimeoutError):
-        async with asyncio.timeout(DRAIN_SECONDS):
-            async for _ in reply:
-                pass
-
-
 def _stop_read_timer(response: aiohttp.ClientResponse) -> None:
     """After the headers our shared timer checks for silence. The library would set a timer for every chunk."""
     if response.connection is not None and response.connection.protocol is not None:
         response.connection.protocol.read_timeout = None
-
-
-class _UnpackedReply(_Reply):
-    """An answer that is decompressed as it comes, in pieces."""
-
-    def __init__(self, packed: _Http1Reply | _AioReply, decompressor: Decompressor, url: str) -> None:
-        self.status, self.headers, self.drain, self.close = packed.status, packed.headers, packed.drain, packed.close
-        self._packed, self._decompressor, self._url = packed, decompressor, url
-        self._pieces: Iterator[bytes] = iter(())
-
-    async def __anext__(self) -> bytes:
-        try:
-            while (piece := next(self._pieces, None)) is None:
-                self._pieces = self._decompressor.pieces(await self._packed.__anext__())
-        except StopAsyncIteration:
-            if not self._decompressor.is_cut:
-                raise
-        except zlib.error:
-            self.close()
-            raise NetworkError(f"{_host(self._url)}: the answer cannot be decompressed") from None
-        else:
-            return piece
-        raise NetworkError(f"{_host(self._url)}: the answer was cut")
 
 
 class AioTransport:
@@ -238,25 +107,33 @@ class AioTransport:
         self._heads: dict[str, tuple[dict[str, str], Head]] = {}
         self._loop: asyncio.AbstractEventLoop | None = None
 
-    async def send(self, request: HttpRequest) -> AsyncReply:
-        session, timer = self._session, self._shared_timer
+    def send(self, request: HttpRequest) -> Coroutine[Any, Any, AsyncReply]:
+        session, timer, idle = self._session, self._shared_timer, self._idle_connections
         if session is None or timer is None or self._loop is not asyncio.get_running_loop():
-            session, timer = await self._open()
-        timeouts, idle = request.timeouts, self._idle_connections
+            return self._open_and_send(request)
+        timeouts = request.timeouts
         limit = self._limits.get(timeouts) or self._limit(timeouts)
         timed = TimedRequest(timer, timeouts.total, limit.sock_read)
+        if idle is not None and (head := self._head(request)) is not None:
+            return send_http1(idle, head, request, limit, timed)
+        return self._send_by_session(session, request, limit, timed)
+
+    async def _open_and_send(self, request: HttpRequest) -> AsyncReply:
+        await self._open()
+        return await self.send(request)
+
+    async def _send_by_session(
+        self, session: aiohttp.ClientSession, request: HttpRequest, limit: aiohttp.ClientTimeout, timed: TimedRequest
+    ) -> AsyncReply:
         try:
-            if idle is not None and (head := self._head(request)) is not None:
-                answer = await send_http1(idle, head, request.body, limit, timed)
-                return _unpacked(_Http1Reply(answer, timed, request.url), request.url)
-            with timed.opening(timeouts.connect, len(request.body) / SLOWEST):
+            with timed.opening(request.timeouts.connect, len(request.body) / SLOWEST):
                 response = await self._request(session, request, limit)
-            return _unpacked(_AioReply(response, timed, request.url), request.url)
+            return unpacked(_AioReply(response, timed, request.url))
         except aiohttp.InvalidURL:
             raise no_url() from None
         except CAUGHT as error:
-            failed = failure(error, _host(request.url))
-        raise failed  # not in the except block: the library's error, which may contain headers, would be its context
+            failed = failure(error, host_of(request.url))
+        raise failed  # not in the except block, as above
 
     def _request(
         self, session: aiohttp.ClientSession, request: HttpRequest, limit: aiohttp.ClientTimeout
@@ -301,7 +178,10 @@ class AioTransport:
             return known[1]
         if self._proxies.find(request.url) is not None:
             return None
-        head = write_head(request, self._url(request.url))
+        try:
+            head = write_head(request, self._url(request.url))
+        except aiohttp.InvalidURL:
+            raise no_url() from None
         if known is not None or len(self._heads) < MOST_REMEMBERED:
             self._heads[request.url] = dict(request.headers), head
         return head
@@ -349,18 +229,3 @@ async def _pieces(body: bytes) -> AsyncIterator[bytes]:
 def _headers(response: aiohttp.ClientResponse) -> dict[str, str]:
     """With names in lower case. Of those that occur several times, such as cookies, the last."""
     return {name.lower(): value for name, value in response.headers.items()}
-
-
-def _unpacked(reply: _Http1Reply | _AioReply, url: str) -> AsyncReply:
-    if "content-encoding" not in reply.headers:
-        return reply
-    try:
-        decompressor = decompressor_for(reply.headers)
-    except NetworkError:
-        reply.close()
-        raise
-    return reply if decompressor is None else _UnpackedReply(reply, decompressor, url)
-
-
-def _host(url: str) -> str:
-    return url.partition("://")[2].partition("/")[0].rpartition("@")[2]

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator, Mapping
 from threading import Event
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from ...errors import NetworkError
 from ..http import HttpRequest
@@ -18,14 +18,16 @@ __all__ = [
     "Abort",
     "AsyncReply",
     "AsyncTransport",
+    "Behind",
     "Reply",
     "Transport",
+    "Write",
     "certificate_asked",
     "certificate_error",
     "is_asked_for_certificate",
     "no_url",
+    "pour",
 ]
-
 
 DRAIN_SECONDS = 0.25
 """How long the end of the body is waited for after the answer is complete."""
@@ -53,6 +55,23 @@ class AsyncReply(Protocol):
     def close(self) -> None:
         """Keep the connection if the body was read to its end, else close it at once."""
         ...
+
+
+Behind = Awaitable[object] | None
+Write = Callable[[bytes], Behind]
+"""Takes some of a body, and gives what to wait for if it is behind."""
+
+
+def pour(reply: AsyncReply, write: Write) -> Coroutine[Any, Any, None]:
+    """Hand the body of a reply to ``write`` as it comes. A reply that has a method of this name does it itself."""
+    own: Callable[[Write], Coroutine[Any, Any, None]] | None = getattr(reply, "pour", None)
+    return _pour(reply, write) if own is None else own(write)
+
+
+async def _pour(reply: AsyncReply, write: Write) -> None:
+    async for chunk in reply.chunks():
+        if (behind := write(chunk)) is not None:
+            await behind
 
 
 class AsyncTransport(Protocol):

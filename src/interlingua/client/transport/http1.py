@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import select
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 import aiohttp
@@ -16,9 +17,12 @@ from aiohttp.connector import Connection
 from aiohttp.http import HttpProcessingError
 from httptools import HttpParserError, HttpParserUpgrade, HttpResponseParser
 
-from .base import SLOWEST
-from .head import BUFFER, Head
+from ..http import HttpRequest
+from .base import SLOWEST, AsyncReply
+from .head import Head
+from .http1_reply import Http1Reply
 from .pool import is_readable, transport_of
+from .replies import CAUGHT, failure, host_of, unpacked
 from .timeouts import TimedRequest
 
 __all__ = ["IdleConnections", "send_http1"]
@@ -27,70 +31,6 @@ SWITCHING = 101
 LENIENT_IN = ("lenient_headers", "lenient_optional_cr_before_lf", "lenient_spaces_after_chunk_size")
 """What aiohttp's parser does not mind either."""
 CHUNKED = "chunked"
-
-
-class Http1Answer:
-    """One answer: its head, and the body as it comes."""
-
-    __slots__ = ("_chunks", "_owner", "_size", "_waiter", "error", "headers", "is_complete", "status")
-
-    def __init__(self, owner: Http1Connection) -> None:
-        self._owner = owner
-        self.status, self.headers = 0, dict[str, str]()
-        self.is_complete = False
-        """Whether all of it has come, read or not."""
-        self.error: BaseException | None = None
-        """What broke it off."""
-        self._chunks: list[bytes] = []
-        self._size = 0
-        self._waiter: asyncio.Future[None] | None = None
-
-    def next(self) -> asyncio.Future[None] | None:
-        """What to wait for before ``take`` has more to give; None if it has, or if nothing more comes."""
-        if self._chunks or self.is_complete or self.error is not None:
-            return None
-        self._waiter = waiter = self._owner.loop.create_future()
-        return waiter
-
-    def take(self) -> bytes:
-        """What has come of the body; nothing at its end. Raises what broke it off."""
-        if self.error is not None:
-            raise self.error
-        chunks = self._chunks
-        if not chunks:
-            return b""
-        self._chunks = []
-        if self._size > BUFFER:
-            self._owner.resume_reading()
-        self._size = 0
-        return chunks[0] if len(chunks) == 1 else b"".join(chunks)
-
-    def close(self) -> None:
-        """Close the connection, unless the answer is complete."""
-        if not self.is_complete:
-            self._owner.abort()
-
-    # ----------------------------------------------------------------------------------------------- for the connection
-
-    def feed(self, chunk: bytes) -> None:
-        """Some of the body has come."""
-        self._chunks.append(chunk)
-        self._size += len(chunk)
-        if self._size > BUFFER:
-            self._owner.pause_reading()
-        if self._waiter is not None:
-            self._wake()
-
-    def end(self, error: BaseException | None = None) -> None:
-        """Nothing more comes."""
-        self.is_complete, self.error = error is None, error
-        if self._waiter is not None:
-            self._wake()
-
-    def _wake(self) -> None:
-        waiter, self._waiter = self._waiter, None
-        if waiter is not None and not waiter.done():
-            waiter.set_result(None)
 
 
 class Http1Connection(asyncio.Protocol):
@@ -105,28 +45,20 @@ class Http1Connection(asyncio.Protocol):
         self._parser: Any = HttpResponseParser(self)
         self._parser.set_dangerous_leniencies(**dict.fromkeys(LENIENT_IN, True))
         self._headers: dict[str, str] = {}
-        self._answer: Http1Answer | None = None
-        self._head: asyncio.Future[Http1Answer] | None = None
+        self._answer: Http1Reply | None = None
+        self._head: asyncio.Future[Http1Reply] | None = None
         self._is_paused = self._is_used_up = self._is_interim = self._ends_with_connection = False
         self._poll = _poll_of(transport)
         self._connector_side = transport.get_protocol()
         transport.set_protocol(self)
 
-    async def ask(self, text: bytes) -> Http1Answer:
+    def ask(self, text: bytes, timed: TimedRequest, url: str) -> asyncio.Future[Http1Reply]:
         """Send a request, and wait for the head of its answer."""
         self._ends_with_connection = self._is_interim = False
-        self._answer = Http1Answer(self)
-        head: asyncio.Future[Http1Answer] = self.loop.create_future()
-        self._head = head
+        self._answer = Http1Reply(self, timed, url)
+        self._head = head = self.loop.create_future()
         self._transport.write(text)
-        try:
-            answer = await head
-        except BaseException:
-            self.abort()
-            raise
-        if answer.error is not None:  # what came at once with the head was no HTTP
-            raise answer.error
-        return answer
+        return head
 
     def give_up(self) -> None:
         """The head of the answer has not come in time."""
@@ -166,6 +98,7 @@ class Http1Connection(asyncio.Protocol):
             return self.abort()
         try:
             self._parser.feed_data(data)
+            answer.hand_on()
         except HttpParserUpgrade:
             self._end()
         except HttpParserError as error:
@@ -197,7 +130,8 @@ class Http1Connection(asyncio.Protocol):
         """The answer is complete. The request may not have been sent to its end, or more may have come."""
         answer, self._answer = self._answer, None
         stays = self._parser.should_keep_alive() and not self._transport.get_write_buffer_size()
-        self.resume_reading()
+        if self._is_paused:
+            self.resume_reading()
         if stays and not self._is_used_up and not self._ends_with_connection:
             self._keep(self)
         else:
@@ -217,7 +151,7 @@ class Http1Connection(asyncio.Protocol):
     def on_header(self, name: bytes, value: bytes) -> None:
         if b"\0" in value:
             raise ValueError("a header has a null byte")
-        self._headers[name.decode("utf-8", "surrogateescape").lower()] = value.decode("utf-8", "surrogateescape")
+        self._headers[_name(name)] = value.decode("utf-8", "surrogateescape")
 
     def on_headers_complete(self) -> None:
         answer, status = self._answer, self._parser.get_status_code()
@@ -243,6 +177,12 @@ class Http1Connection(asyncio.Protocol):
             if self._answer.status in (204, 304):
                 self._ends_with_connection = False
             self._end()
+
+
+@lru_cache(maxsize=1024)
+def _name(name: bytes) -> str:
+    """The name of a header. The same few come in every answer."""
+    return name.decode("utf-8", "surrogateescape").lower()
 
 
 def _poll_of(transport: asyncio.Transport) -> Any:
@@ -304,21 +244,33 @@ class IdleConnections:
 
 
 async def send_http1(
-    connections: IdleConnections, head: Head, body: bytes, limit: aiohttp.ClientTimeout, timed: TimedRequest
-) -> Http1Answer:
-    """Send a request, and wait for the head of the answer. Raises what a session would raise."""
+    connections: IdleConnections, head: Head, request: HttpRequest, limit: aiohttp.ClientTimeout, timed: TimedRequest
+) -> AsyncReply:
+    """Send a request, and wait for the head of its answer: ``limit`` for connecting, ``timed`` for the rest."""
+    body = request.body
     seconds = len(body) / SLOWEST
-    connection = connections.find(head.origin)
-    if connection is None:
-        with timed.opening(limit.sock_connect, seconds):
-            try:
-                opened = await connections.connector.connect(head.server, [], limit)
-            except TimeoutError:
-                raise aiohttp.ConnectionTimeoutError from None
-        connection = Http1Connection(opened, head.origin, connections.keep)
-    timed.await_head(seconds, connection.give_up)
     try:
-        return await connection.ask(b"%b%d\r\n\r\n%b" % (head.text, len(body), body))
-    except BaseException:
-        timed.end()
-        raise
+        connection = connections.find(head.origin)
+        if connection is None:
+            with timed.opening(limit.sock_connect, seconds):
+                connection = await _open(connections, head, limit)
+        timed.await_head(seconds, connection.give_up)
+        try:
+            reply = await connection.ask(b"%b%d\r\n\r\n%b" % (head.text, len(body), body), timed, request.url)
+            reply.begin()
+        except BaseException:
+            connection.abort()
+            timed.end()
+            raise
+        return unpacked(reply)
+    except CAUGHT as error:
+        failed = failure(error, host_of(request.url))
+    raise failed  # not in the except block: the library's error, which may contain headers, would be its context
+
+
+async def _open(connections: IdleConnections, head: Head, limit: aiohttp.ClientTimeout) -> Http1Connection:
+    try:
+        opened = await connections.connector.connect(head.server, [], limit)
+    except TimeoutError:
+        raise aiohttp.ConnectionTimeoutError from None
+    return Http1Connection(opened, head.origin, connections.keep)
