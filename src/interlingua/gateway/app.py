@@ -104,7 +104,6 @@ class Gateway:
         try:
             if (kind := CALLS.get(entrance.door.kind)) is not None:
                 call = kind(state, inbound, answer, entrance, key)
-                await call.receive()
                 try:
                     await call.run()
                 except asyncio.CancelledError:

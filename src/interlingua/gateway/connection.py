@@ -9,19 +9,20 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Awaitable, Callable
-from typing import Any
+from functools import lru_cache
+from typing import Any, ClassVar
 
 from httptools import HttpParserError, HttpParserUpgrade, HttpRequestParser
 from msgspec import json
 
-from .http import Answer, Inbound, write_head
+from .http import Answer, Headers, Inbound, write_head
 
 __all__ = ["Connection"]
 
 LONGEST_HEAD = 64 * 1024
 IDLE_SECONDS = 75.0
 """A connection on which no request is being answered is closed after so long."""
-FRAMING = frozenset({"content-length", "transfer-encoding"})
+LENGTH, CODING = "content-length", "transfer-encoding"
 CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 NOT_HTTP, TOO_LONG = (400, "this is not an HTTP request"), (431, "the head of the request is too long")
 Serve = Callable[[Inbound, Answer], Awaitable[None]]
@@ -30,11 +31,15 @@ Serve = Callable[[Inbound, Answer], Awaitable[None]]
 class Connection(asyncio.Protocol):
     """``serve`` answers a request. ``server_state`` is uvicorn's: its open connections and running tasks."""
 
+    _written: ClassVar[tuple[object, bytes]] = None, b""
+    """Headers that every answer has, which uvicorn makes anew each second, and how they are written."""
+
     def __init__(self, serve: Serve, *, server_state: Any, **_: Any) -> None:
         self._serve, self._server = serve, server_state
         self._loop = asyncio.get_running_loop()
         self._parser = HttpRequestParser(self)
-        self._url, self._headers = b"", dict[str, str]()
+        self._url, self._headers, self._length = b"", dict[str, str](), ""
+        self._headers_before = Headers()
         self._head_size = 0
         self._reading: Inbound | None = None
         self._waiting: deque[Inbound] = deque()
@@ -87,7 +92,8 @@ class Connection(asyncio.Protocol):
         self._parser = HttpRequestParser(self)
         if self._reading is not None:
             self._is_same_request = True
-            told = [f"{name}: {value}\r\n" for name, value in self._reading.headers.items() if name in FRAMING]
+            framing = {LENGTH: self._reading.length, CODING: self._reading.headers.get(CODING)}
+            told = [f"{name}: {value}\r\n" for name, value in framing.items() if value]
             rest = f"POST / HTTP/1.1\r\n{''.join(told)}\r\n".encode() + rest
         if rest:
             self.data_received(rest)
@@ -117,13 +123,17 @@ class Connection(asyncio.Protocol):
     # ------------------------------------------------------------------------------------------------------- the parser
 
     def on_message_begin(self) -> None:
-        self._url, self._headers = b"", {}
+        self._url, self._headers, self._length = b"", {}, ""
 
     def on_url(self, url: bytes) -> None:
         self._url += url
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        self._headers[name.decode("latin-1").lower()] = value.decode("latin-1")
+        known = _name(name)
+        if known == LENGTH:
+            self._length = value.decode("latin-1")
+        else:
+            self._headers[known] = value.decode("latin-1")
 
     def on_headers_complete(self) -> None:
         self._head_size = 0
@@ -132,7 +142,10 @@ class Connection(asyncio.Protocol):
             return
         parser, version = self._parser, self._parser.get_http_version()
         stays = parser.should_keep_alive() and version != "1.0"
-        inbound = Inbound(parser.get_method().decode(), self._url, self._headers, self, stays=stays)
+        if self._headers != self._headers_before:
+            self._headers_before = Headers(self._headers)
+        headers, self._headers = self._headers_before, {}  # what may follow the body goes nowhere
+        inbound = Inbound(parser.get_method().decode(), self._url, headers, self._length, self, stays=stays)
         inbound.is_old = version == "1.0"
         self._reading = inbound
         if self._current is None:
@@ -147,7 +160,7 @@ class Connection(asyncio.Protocol):
 
     def on_message_complete(self) -> None:
         inbound = self._reading
-        if inbound is None or (self._parser.should_upgrade() and not FRAMING.isdisjoint(inbound.headers)):
+        if inbound is None or (self._parser.should_upgrade() and (inbound.length or CODING in inbound.headers)):
             return  # in the second case the body is still to come
         inbound.complete()
         self._reading = None
@@ -194,10 +207,14 @@ class Connection(asyncio.Protocol):
         return self._is_ending
 
     @property
-    def default_headers(self) -> list[tuple[bytes, bytes]]:
-        """What every answer says: the date."""
-        found: list[tuple[bytes, bytes]] = self._server.default_headers
-        return found
+    def default_head(self) -> bytes:
+        """What every answer says, as it is written: the date."""
+        told = self._server.default_headers
+        headers, written = Connection._written
+        if headers is not told:
+            written = b"".join([b"%b: %b\r\n" % pair for pair in told])
+            Connection._written = told, written
+        return written
 
     @property
     def loop(self) -> asyncio.AbstractEventLoop:
@@ -229,3 +246,9 @@ class Connection(asyncio.Protocol):
     def drained(self) -> asyncio.Future[None] | None:
         """What to wait for while the client is slower than we are."""
         return self._drained
+
+
+@lru_cache(maxsize=1024)
+def _name(name: bytes) -> str:
+    """The name of a header. The same few come in every request."""
+    return name.decode("latin-1").lower()

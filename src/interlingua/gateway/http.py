@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import zlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from http import HTTPStatus
 from importlib import import_module
@@ -15,7 +15,7 @@ from httptools import parse_url
 
 from ..errors import AdapterError, ContextOverflowError, InvalidRequestError, ServerError
 
-__all__ = ["Answer", "Inbound", "NOT_FORWARDED", "stopping", "write_head"]
+__all__ = ["NOT_FORWARDED", "Answer", "Headers", "Inbound", "stopping", "write_head"]
 
 NOT_FORWARDED = frozenset(
     "connection keep-alive proxy-authenticate proxy-authorization te trailer transfer-encoding upgrade expect host"
@@ -26,6 +26,7 @@ UNSUPPORTED, TOO_LARGE, UNAVAILABLE = 415, 413, 503
 READ_AHEAD = 64 * 1024
 """Bytes of a body that are read before somebody asks for them, and of an answer that are written at once."""
 NO_BODY = frozenset({204, 304})
+NOTHING: Mapping[str, str] = {}
 
 
 class ClientConnection(Protocol):
@@ -38,7 +39,7 @@ class ClientConnection(Protocol):
     def is_ending(self) -> bool: ...
 
     @property
-    def default_headers(self) -> Sequence[tuple[bytes, bytes]]: ...
+    def default_head(self) -> bytes: ...
 
     @property
     def drained(self) -> asyncio.Future[None] | None: ...
@@ -57,18 +58,34 @@ def stopping() -> AdapterError:
     return ServerError("the gateway is shutting down; try again", provider_status=UNAVAILABLE)
 
 
+class Headers(dict[str, str]):
+    """The headers of requests, with names in lower case, without the length of the body.
+
+    Most requests on a connection have the same. Those share one of these, which nobody changes, and what was ``made``
+    of it once: the key that was found, the head of the provider's request.
+    """
+
+    __slots__ = ("made",)
+
+    def __init__(self, headers: Mapping[str, str] = NOTHING) -> None:
+        super().__init__(headers)
+        self.made: dict[object, Any] = {}
+
+
 class Inbound:
     """A request. Names of headers are in lower case; the body is read when it is asked for."""
 
     __slots__ = (
         *("_chunks", "_is_complete", "_is_dropped", "_size", "_waiter", "_connection", "awaits_continue"),
-        *("headers", "is_gone", "is_old", "method", "path", "query", "stays"),
+        *("headers", "is_gone", "is_old", "length", "method", "path", "query", "stays"),
     )
 
     def __init__(
-        self, method: str, url: bytes, headers: dict[str, str], connection: ClientConnection, *, stays: bool
+        self, method: str, url: bytes, headers: Headers, length: str, connection: ClientConnection, *, stays: bool
     ) -> None:
         self.method, self.headers, self._connection = method, headers, connection
+        self.length = length
+        """The length of the body as it was told, if it was."""
         self.path, self.query = _split(url)
         self.stays = stays
         """Whether the connection may be used again after the answer."""
@@ -82,10 +99,15 @@ class Inbound:
         self._is_complete = self._is_dropped = False
         self._waiter: asyncio.Future[None] | None = None
 
+    def small_body(self, limit: int) -> bytes | None:
+        """The whole body, if it came at once and as it is."""
+        if not self._is_complete or len(self._chunks) != 1 or self._size > limit or "content-encoding" in self.headers:
+            return None
+        return self._chunks.pop()
+
     async def body(self, limit: int) -> bytes:
         """The whole body, unpacked. What is larger than ``limit``, packed or unpacked, is refused before it is read."""
-        told = self.headers.get("content-length", "")
-        if not self._is_complete and told.isdecimal() and int(told) > limit:
+        if not self._is_complete and self.length.isdecimal() and int(self.length) > limit:
             raise _too_large(limit)
         while not self._is_complete and self._size <= limit:
             if self.awaits_continue:
@@ -130,6 +152,7 @@ class Inbound:
             waiter.set_result(None)
 
 
+@lru_cache(maxsize=256)
 def _split(url: bytes) -> tuple[str, str]:
     """Path and query of what a request line asks for. A proxy's form has the server before the path."""
     if not url.startswith(b"/"):
@@ -231,10 +254,11 @@ class Answer:
         """What makes a stream of another form of the chunks."""
         self._held: list[bytes] | None = None
 
-    def start(self, status: int, headers: Mapping[str, str]) -> None:
-        """Send status and headers."""
+    def start(self, status: int, headers: Mapping[str, str], *, is_short: bool = False) -> None:
+        """Send status and headers; with the end, if the answer ``is_short`` and ends before the event loop goes on."""
         self._begin(status, headers)
-        self._connection.loop.call_soon(self.flush)
+        if not is_short:
+            self._connection.loop.call_soon(self.flush)
 
     def _begin(self, status: int, headers: Mapping[str, str]) -> None:
         self.started, self._held = True, []
@@ -296,18 +320,17 @@ class Answer:
                 body = body and b"%x\r\n%b\r\n" % (len(body), body)
         if self._connection.is_ending or not inbound.stays:
             head["connection"] = "close"
-        told = write_head(self._status, head, self._connection.default_headers)
+        told = write_head(self._status, head, self._connection.default_head)
         self._connection.write(told if self.is_head else told + body)
 
 
-def write_head(status: int, headers: Mapping[str, str], more: Sequence[tuple[bytes, bytes]] = ()) -> bytes:
-    """A status line and headers. What would begin another line is written as a space."""
+def write_head(status: int, headers: Mapping[str, str], more: bytes = b"") -> bytes:
+    """A status line and headers, ``more`` as they are. What would begin another line is written as a space."""
     text = "".join([f"{name}: {value}\r\n" for name, value in headers.items()])
     if text.count("\r") > len(headers) or text.count("\n") > len(headers):
         lines = (f"{name}: {value}".replace("\r", " ").replace("\n", " ") for name, value in headers.items())
         text = "".join(f"{line}\r\n" for line in lines)
-    told = b"".join([b"%b: %b\r\n" % pair for pair in more])
-    return b"%b%b%b\r\n" % (_status_line(status), told, text.encode("latin-1", "replace"))
+    return b"%b%b%b\r\n" % (_status_line(status), more, text.encode("latin-1", "replace"))
 
 
 @lru_cache(maxsize=256)

@@ -71,10 +71,12 @@ class InvokeCall(Call):
         super().__init__(state, inbound, answer, replace(entrance, door=door), key)
         self._own, self._at_home, self._is_read = b"", False, False
 
-    async def receive(self) -> None:
-        """Read the body."""
-        self._own = await self.inbound.body(self._snapshot.settings.body_limit)
-        self._peek = Peek(self._own)
+    def _read(self, body: bytes) -> None:
+        self._own = body
+        super()._read(body)
+
+    def _direct(self) -> None:
+        """There is none: the body may have to become one of Messages."""
 
     def _as_messages(self) -> None:
         """From here on, a call of Messages."""
@@ -83,7 +85,7 @@ class InvokeCall(Call):
         self._is_read = True
         wire, betas = as_messages(self._peek.body_value())
         if betas:
-            self.inbound.headers[BETA_HEADER] = ",".join(betas)
+            self.headers = {**self.headers, BETA_HEADER: ",".join(betas)}
         body = {**wire, "model": self._entrance.model, "stream": self._streams}
         self._peek = Peek(msgspec.json.encode(body))
 

@@ -44,14 +44,14 @@ class PassCall:
         self._entrance, self._dialect = entrance, entrance.door.dialect
         self._receipt = Receipt(new_ulid(), self._dialect, passed=True)
 
-    async def receive(self) -> None:
-        """Read the body."""
+    async def _receive(self) -> None:
         self._body = await self._inbound.body(self._state.snapshot.settings.body_limit)
         is_json = self._inbound.headers.get("content-type", "").startswith(JSON)
         self._peek = Peek(self._body) if self._body and is_json else None
 
     async def run(self) -> None:
-        """Answer the request. Errors are raised while they can still be told by a status."""
+        """Read the request and answer it. Errors are raised while they can still be told by a status."""
+        await self._receive()
         asked = self._entrance.model or (None if self._peek is None else self._peek.text("model"))
         self._receipt.asked = asked
         if self._key is not None and not self._key.may_use(asked or EVERYTHING):

@@ -7,42 +7,33 @@ long as nothing of an answer has reached the client. An answer that breaks off i
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections.abc import Awaitable
 from contextlib import aclosing
-from functools import partial
-from typing import NamedTuple
 
 import msgspec
 from msgspec.structs import replace
 
 from ..agent.routing import Candidate, Route as Candidates
-from ..client.adapter import Passage, new_ulid
 from ..client.async_client import AsyncClient
-from ..client.http import HttpRequest, Timeouts
-from ..client.transport.base import AsyncReply, pour
 from ..dialects import dialect as find
 from ..errors import AdapterError, AuthError, InvalidRequestError, LossyTranslation
 from ..models.pricing import detailed_usage
 from ..relaying import RelayedCall
-from ..serving import SERVED, Entrance
+from ..serving import SERVED
 from ..types.loss import Loss
 from ..types.request import Request
 from ..types.response import Response
-from .admission import Key
-from .carry import ENVELOPE, issuers
+from .carry import issuers
 from .carrying import KEPT, Carrying
 from .choose import find_route, in_order, session_of
-from .compacting import Compacting, as_compacted, is_triggered
+from .compacting import Compacting, as_compacted
 from .config import Policy, Route
-from .forwarding import HOMES, answer_headers, forwarded_headers, forwarded_url, has_plain_tools
-from .http import Answer, Inbound, stopping
+from .forwarding import answer_headers
+from .http import stopping
 from .keepalive import KeepAlive
-from .peek import Peek
-from .receipts import Attempt, Receipt
-from .state import State
-from .usage import UsageReader
+from .receipts import Attempt
+from .same_dialect import SameDialectCall, has_envelope
 
 __all__ = ["Call"]
 
@@ -51,50 +42,33 @@ log = logging.getLogger("interlingua.gateway")
 ANY = Request()
 """Stands for a request that is not decoded: every model may take it."""
 JSON = {"content-type": "application/json"}
-RESPONSES = "openai-responses"
-CARRIED = ENVELOPE.encode()
-"""What a body has that no provider may see."""
 
 
-class Raw(NamedTuple):
-    """A provider's refusal, as it came."""
-
-    status: int
-    headers: dict[str, str]
-    body: bytes
-
-
-class Call:
+class Call(SameDialectCall):
     """From the body of a request to the end of its answer."""
 
     _relayed: RelayedCall | None = None
-    _refused: Raw | None = None
     _settled: Response | None = None
     _policy: Policy = "allow"
-    _alive: KeepAlive | None = None
     _carrier: Carrying
     """Set when the request is decoded."""
 
-    def __init__(self, state: State, inbound: Inbound, answer: Answer, entrance: Entrance, key: Key | None) -> None:
-        self.state, self.inbound, self.answer, self.key = state, inbound, answer, key
-        self.dialect = entrance.door.dialect
-        self._entrance, self._snapshot = entrance, state.snapshot
-        self.receipt = Receipt(new_ulid(), self.dialect)
-
     # -------------------------------------------------------------------------------------------------------- the route
 
-    async def receive(self) -> None:
-        """Read the body."""
-        self._peek = Peek(await self.inbound.body(self._snapshot.settings.body_limit))
-
     async def run(self) -> None:
-        """Answer the request. Errors are raised while they can still be told by a status."""
+        """Read the request and answer it. Errors are raised while they can still be told by a status."""
+        limit = self._snapshot.settings.body_limit
+        body = self.inbound.small_body(limit)
+        self._read(await self.inbound.body(limit) if body is None else body)
         peek, entrance, key = self._peek, self._entrance, self.key
         asked = self.receipt.asked = entrance.model or peek.text("model")
         if key is not None and asked is not None and not key.may_use(asked):
             raise InvalidRequestError(f"the key {key.name} may not use {asked!r}", provider_status=404)
         self._streams = self._wants_stream() if entrance.stream is None else entrance.stream
-        self._carries = CARRIED in peek.body
+        self._carries = has_envelope(peek.body)
+        direct = self._direct()
+        if direct is not None and await self._pass_directly(direct):
+            return
         route = find_route(asked, self._snapshot, self.state.manager)
         self._policy = route.losses or self._snapshot.settings.losses
         candidates = self.state.router.route(models=self._ordered(route))
@@ -112,7 +86,7 @@ class Call:
         names = route.names
         if len(names) < 2:
             return names
-        return in_order(route, lambda: session_of(self.inbound.headers, self._peek), self._issued_by(route))
+        return in_order(route, lambda: session_of(self.headers, self._peek), self._issued_by(route))
 
     def _issued_by(self, route: Route) -> list[str]:
         """The models of the route that issued the reasoning in this request, the latest first."""
@@ -125,10 +99,11 @@ class Call:
 
     async def _try_each(self, candidates: Candidates) -> None:
         """Call the models of the route in order until one answers."""
-        candidates.begin()
+        candidates.begin(None if self._first is None else self._first.deadline)
         while True:
             candidate = candidates.next(self._relayed.request if self._relayed is not None else ANY)
-            self._refused = None
+            if self._first is None:
+                self._refused = None
             try:
                 await self._call(candidate, candidates)
             except AdapterError as error:
@@ -187,99 +162,6 @@ class Call:
         if said:
             self.answer.write(said)
 
-    # ---------------------------------------------------------------------------------- same dialect: bytes as they are
-
-    def _passage(self, client: AsyncClient, model: str | None) -> Passage | None:
-        """Where the client's own bytes can go, if they can."""
-        if client.dialect.name != self.dialect or self._carries:
-            return None
-        homes = HOMES.get(self.dialect)
-        if homes is not None and client.name not in homes and (self._compacts or not has_plain_tools(self._peek)):
-            return None
-        passage = client.passage(model, stream=self._streams)
-        if passage is None or self._entrance.door.kind != "compact":
-            return passage
-        return replace(passage, url=f"{passage.url}/compact")
-
-    @property
-    def _compacts(self) -> bool:
-        """Whether the conversation is to be replaced by a ``compaction`` item."""
-        return self._entrance.door.kind == "compact" or (self.dialect == RESPONSES and is_triggered(self._peek))
-
-    async def _pass(self, client: AsyncClient, passage: Passage, candidates: Candidates) -> None:
-        """Pass the body on, and the answer back."""
-        body = self._outgoing(passage)
-        url = forwarded_url(passage.url, self.inbound.query, self.dialect)
-        headers = forwarded_headers(self.inbound.headers, passage.headers, self.dialect)
-        seconds = client.config.timeout_seconds
-        http = HttpRequest("POST", url, headers, body, Timeouts(read=seconds, total=None if self._streams else seconds))
-        budget = candidates.budget
-        assert budget is not None
-        while True:
-            budget.attempts += 1
-            try:
-                return await self._pass_once(client, http)
-            except AdapterError as error:
-                delay = budget.delay(error, delivered=self.receipt.passed)
-                if delay is None:
-                    raise
-            await asyncio.sleep(delay)
-
-    def _outgoing(self, passage: Passage) -> bytes:
-        return self._peek.body if self._entrance.model is not None else self._named(passage)
-
-    def _named(self, passage: Passage) -> bytes:
-        """The body with the provider's name of the model."""
-        if self.receipt.asked == passage.model:
-            return self._peek.body
-        named = self._peek.with_value("model", passage.model)
-        if named is None:
-            raise InvalidRequestError("`model` must stand once at the top of the body")
-        return named
-
-    async def _pass_once(self, client: AsyncClient, http: HttpRequest) -> None:
-        reply = await client.send(http)
-        try:
-            if not 200 <= reply.status < 300:
-                raise await self._refusal(client, reply)
-            self.answer.headers["x-interlingua-model"] = self.receipt.served or ""
-            usage = UsageReader(self.dialect, stream=self._streams)
-            self.answer.start(reply.status, answer_headers(reply.headers))
-            self.receipt.passed = True
-            if self._streams:
-                await self._pass_stream(reply, usage)
-            else:
-                await pour(reply, partial(_hand_on, usage, self.answer, self.answer))
-            self.answer.end()
-        finally:
-            reply.close()
-        self._use(usage)
-
-    async def _pass_stream(self, reply: AsyncReply, usage: UsageReader) -> None:
-        answer, seconds = self.answer, self._snapshot.settings.keep_alive_seconds
-        with KeepAlive(answer, seconds, SERVED[self.dialect].keep_alive) as alive:
-            self._alive = alive
-            await pour(reply, partial(_hand_on, usage, alive, answer))
-
-    async def _refusal(self, client: AsyncClient, reply: AsyncReply) -> AdapterError:
-        """The error of an answer that is none; its bytes are kept for the client."""
-        limit, chunks, size = client.config.limits.error or 2**20, list[bytes](), 0
-        async for chunk in reply.chunks():
-            chunks.append(chunk[: limit - size])
-            size += len(chunk)
-            if size >= limit:
-                break
-        body = b"".join(chunks)
-        self._refused = Raw(reply.status, dict(reply.headers), body)
-        return client.dialect.decode_error(reply.status, reply.headers, body)
-
-    def _use(self, usage: UsageReader) -> None:
-        found, named = usage.read()
-        if found is not None:
-            self.receipt.usage = found
-            provider, _, model = (self.receipt.served or "").partition(":")
-            self.receipt.billed = provider, named or model
-
     # ---------------------------------------------------------------------------------------- other dialect: translated
 
     def _decoded(self) -> RelayedCall:
@@ -290,7 +172,7 @@ class Call:
             self._relayed = RelayedCall(
                 self._peek.body_value(),
                 self.dialect,
-                headers=self.inbound.headers,
+                headers=self.headers,
                 model=entrance.model,
                 stream=self._streams,
                 array=self._wants_array,
@@ -387,10 +269,3 @@ class Call:
         if self._relayed is not None:
             self._settle(self._relayed)
         self.state.note(receipt, self.key)
-
-
-def _hand_on(usage: UsageReader, to: Answer | KeepAlive, answer: Answer, chunk: bytes) -> asyncio.Future[None] | None:
-    """Some of a provider's answer, for the client. Gives what to wait for while the client is slower."""
-    usage.feed(chunk)
-    to.write(chunk)
-    return answer.drained

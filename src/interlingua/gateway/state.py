@@ -20,6 +20,7 @@ from .admission import Admission, Key
 from .carry import Envelopes, Vault
 from .choose import is_usable, require_models
 from .config import Route, Snapshot, StartError
+from .direct import Directs
 from .metrics import Metrics, Sums
 from .receipts import Receipt, Receipts
 from .shared import Shared
@@ -45,6 +46,7 @@ class State:
         self.manager = manager or ProviderManager(snapshot.settings.models, on_loss="allow", **managing)
         self._shared: Shared | None = None
         self.router = Router((), self.manager, clock=clock)
+        self.directs = Directs(self.manager, self.router)
         self.admission = Admission(snapshot.keys, clock)
         self.receipts, self.metrics, self.vault = Receipts(clock, self.price), Metrics(), Vault(clock)
         self.envelopes = Envelopes(_secret(snapshot.settings.secret_env))

@@ -1,0 +1,236 @@
+"""The half of a call that needs no translation: the client's bytes go out, and the provider's come back.
+
+Where one model can answer, where it goes was found before (``direct.py``), and nothing else is made for it than what
+it needs. Only if its first attempt fails does it become a call like any other.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Mapping
+from functools import partial
+from typing import NamedTuple
+
+from msgspec.structs import replace
+
+from ..agent.routing import Route as Candidates
+from ..client.adapter import Passage, new_ulid
+from ..client.async_client import AsyncClient
+from ..client.deadline import Deadline
+from ..client.http import HttpRequest, Timeouts
+from ..client.transport.base import AsyncReply, pour
+from ..errors import AdapterError, InvalidRequestError
+from ..serving import SERVED, Entrance
+from .admission import Key
+from .carry import ENVELOPE
+from .compacting import is_triggered
+from .direct import Direct, timeouts_of
+from .forwarding import HOMES, answer_headers, forwarded_headers, forwarded_url, has_plain_tools
+from .http import Answer, Inbound
+from .keepalive import KeepAlive
+from .peek import Peek
+from .receipts import Attempt, Receipt
+from .state import State
+from .usage import UsageReader
+
+__all__ = ["SameDialectCall", "has_envelope"]
+
+RESPONSES = "openai-responses"
+MOST_MADE = 64
+_envelope = re.compile(ENVELOPE.encode()).search
+
+
+def has_envelope(body: bytes) -> bool:
+    """Whether a body has what no provider may see."""
+    return _envelope(body) is not None
+
+
+class Raw(NamedTuple):
+    """A provider's refusal, as it came."""
+
+    status: int
+    headers: dict[str, str]
+    body: bytes
+
+
+class First(NamedTuple):
+    """An attempt that was made and failed, before there was a choice of models."""
+
+    error: AdapterError
+    deadline: Deadline
+
+
+class SameDialectCall:
+    """A call, as far as its bytes are passed on."""
+
+    _refused: Raw | None = None
+    _first: First | None = None
+    _alive: KeepAlive | None = None
+    _peek: Peek
+    _streams: bool
+    _carries: bool
+    """Whether there is an envelope in the body."""
+
+    def __init__(self, state: State, inbound: Inbound, answer: Answer, entrance: Entrance, key: Key | None) -> None:
+        self.state, self.inbound, self.answer, self.key = state, inbound, answer, key
+        self.headers: Mapping[str, str] = inbound.headers
+        self.dialect = entrance.door.dialect
+        self._entrance, self._snapshot = entrance, state.snapshot
+        self.receipt = Receipt(new_ulid(), self.dialect)
+
+    def _read(self, body: bytes) -> None:
+        """The body has come."""
+        self._peek = Peek(body)
+
+    # ------------------------------------------------------------------------------------------------------- one model
+
+    def _direct(self) -> Direct | None:
+        """Where the body goes, if one model is asked and takes it as it is."""
+        if self._carries or self._entrance.door.kind != "generate":
+            return None
+        found = self.state.directs.find(self._snapshot, self.dialect, self.receipt.asked, streams=self._streams)
+        if found is not None and found.is_particular and (self._compacts or not has_plain_tools(self._peek)):
+            return None
+        return found
+
+    async def _pass_directly(self, direct: Direct) -> bool:
+        """Make the first attempt. Returns whether that is all; otherwise ``_first`` is what became of it."""
+        candidate = direct.candidate
+        self.receipt.served = candidate.name
+        deadline = direct.client.budget().deadline
+        try:
+            await self._pass_once(
+                direct.client, self._http(direct.passage, self._made_headers(direct), direct.timeouts)
+            )
+        except AdapterError as error:
+            self._first = First(error, deadline)
+            return False
+        except BaseException:  # the client left, which says nothing about the model
+            candidate.breaker.released()
+            self._note_direct(Attempt(candidate.name, "cancelled"))
+            raise
+        candidate.breaker.succeeded()
+        self._note_direct(Attempt(candidate.name, "answered"))
+        return True
+
+    def _note_direct(self, attempt: Attempt) -> None:
+        """Write down what became of the call."""
+        self.receipt.route, self.receipt.attempts = (attempt,), 1
+        self.state.note(self.receipt, self.key)
+
+    def _made_headers(self, direct: Direct) -> dict[str, str]:
+        """The provider's headers, made once for the requests of a connection that have the same."""
+        made = self.inbound.headers.made
+        found: dict[str, str] | None = made.get(direct)
+        if found is None:
+            if len(made) >= MOST_MADE:
+                made.clear()
+            found = made[direct] = forwarded_headers(self.headers, direct.passage.headers, self.dialect)
+        return found
+
+    # ------------------------------------------------------------------------------------------------------- any model
+
+    def _passage(self, client: AsyncClient, model: str | None) -> Passage | None:
+        """Where the client's own bytes can go, if they can."""
+        if client.dialect.name != self.dialect or self._carries:
+            return None
+        homes = HOMES.get(self.dialect)
+        if homes is not None and client.name not in homes and (self._compacts or not has_plain_tools(self._peek)):
+            return None
+        passage = client.passage(model, stream=self._streams)
+        if passage is None or self._entrance.door.kind != "compact":
+            return passage
+        return replace(passage, url=f"{passage.url}/compact")
+
+    @property
+    def _compacts(self) -> bool:
+        """Whether the conversation is to be replaced by a ``compaction`` item."""
+        return self._entrance.door.kind == "compact" or (self.dialect == RESPONSES and is_triggered(self._peek))
+
+    async def _pass(self, client: AsyncClient, passage: Passage, candidates: Candidates) -> None:
+        """Pass the body on, and the answer back."""
+        headers = forwarded_headers(self.headers, passage.headers, self.dialect)
+        http = self._http(passage, headers, timeouts_of(client, streams=self._streams))
+        budget = candidates.budget
+        assert budget is not None
+        while True:
+            budget.attempts += 1
+            first, self._first = self._first, None
+            try:
+                if first is not None:
+                    raise first.error
+                return await self._pass_once(client, http)
+            except AdapterError as error:
+                delay = budget.delay(error, delivered=self.receipt.passed)
+                if delay is None:
+                    raise
+            await asyncio.sleep(delay)
+
+    def _http(self, passage: Passage, headers: dict[str, str], timeouts: Timeouts) -> HttpRequest:
+        """The provider's request."""
+        url = forwarded_url(passage.url, self.inbound.query, self.dialect)
+        return HttpRequest("POST", url, headers, self._outgoing(passage), timeouts)
+
+    def _outgoing(self, passage: Passage) -> bytes:
+        return self._peek.body if self._entrance.model is not None else self._named(passage)
+
+    def _named(self, passage: Passage) -> bytes:
+        """The body with the provider's name of the model."""
+        if self.receipt.asked == passage.model:
+            return self._peek.body
+        named = self._peek.with_value("model", passage.model)
+        if named is None:
+            raise InvalidRequestError("`model` must stand once at the top of the body")
+        return named
+
+    async def _pass_once(self, client: AsyncClient, http: HttpRequest) -> None:
+        reply = await client.send(http)
+        try:
+            if not 200 <= reply.status < 300:
+                raise await self._refusal(client, reply)
+            self.answer.headers["x-interlingua-model"] = self.receipt.served or ""
+            usage = UsageReader(self.dialect, stream=self._streams)
+            is_short = not self._streams and getattr(reply, "is_complete", False)
+            self.answer.start(reply.status, answer_headers(reply.headers), is_short=is_short)
+            self.receipt.passed = True
+            if self._streams:
+                await self._pass_stream(reply, usage)
+            else:
+                await pour(reply, partial(_hand_on, usage, self.answer, self.answer))
+            self.answer.end()
+        finally:
+            reply.close()
+        self._use(usage)
+
+    async def _pass_stream(self, reply: AsyncReply, usage: UsageReader) -> None:
+        answer, seconds = self.answer, self._snapshot.settings.keep_alive_seconds
+        with KeepAlive(answer, seconds, SERVED[self.dialect].keep_alive) as alive:
+            self._alive = alive
+            await pour(reply, partial(_hand_on, usage, alive, answer))
+
+    async def _refusal(self, client: AsyncClient, reply: AsyncReply) -> AdapterError:
+        """The error of an answer that is none; its bytes are kept for the client."""
+        limit, chunks, size = client.config.limits.error or 2**20, list[bytes](), 0
+        async for chunk in reply.chunks():
+            chunks.append(chunk[: limit - size])
+            size += len(chunk)
+            if size >= limit:
+                break
+        body = b"".join(chunks)
+        self._refused = Raw(reply.status, dict(reply.headers), body)
+        return client.dialect.decode_error(reply.status, reply.headers, body)
+
+    def _use(self, usage: UsageReader) -> None:
+        found, named = usage.read()
+        if found is not None:
+            self.receipt.usage = found
+            provider, _, model = (self.receipt.served or "").partition(":")
+            self.receipt.billed = provider, named or model
+
+
+def _hand_on(usage: UsageReader, to: Answer | KeepAlive, answer: Answer, chunk: bytes) -> asyncio.Future[None] | None:
+    """Some of a provider's answer, for the client. Gives what to wait for while the client is slower."""
+    usage.feed(chunk)
+    to.write(chunk)
+    return answer.drained
