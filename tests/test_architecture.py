@@ -60,7 +60,7 @@ FREE = ("testing", "demo", "cli", "__main__")
 OUTSIDE = ("lab",)
 
 # What the dialects of one vendor say alike: modules beside the folders, which know no dialect themselves.
-KIN = ("claude", "openai")
+KIN = ("claude", "openai", "openai_tools")
 
 # What may not appear from the exchange downwards: one call must give the same answer twice, in any loop or none.
 PURE = (

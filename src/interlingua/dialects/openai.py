@@ -13,9 +13,9 @@ from ..codec.json import Wire, is_object
 from ..codec.ledger import Ledger
 from ..codec.rows.row import Rule
 from ..codec.rules import rule, when
-from ..codec.schema.plans import is_strict_form
+from ..codec.schema.plans import is_strict_form, write_strict_schema
 from ..codec.schema.subsets import DATES, SHAPE, Subset, formats, is_plain_pattern, is_primitive, words
-from ..codec.tools.output import SCHEMA_NAME, read_name
+from ..codec.tools.output import SCHEMA_NAME, read_name, wants_json, write_schema_name
 from ..errors import (
     AdapterError,
     ContextOverflowError,
@@ -26,7 +26,7 @@ from ..errors import (
 )
 from ..types.base import Json
 from ..types.blocks import Base64Source, DocumentBlock, TextSource
-from ..types.request import Thinking
+from ..types.request import Request, Thinking
 
 # ---------------------------------------------------------------------------------------------------------- documents
 
@@ -141,6 +141,21 @@ def _read_schema(inner: Wire, fields: dict[str, Any], dialect: str) -> Wire:
         mark["name"] = []
     read_name(inner, fields)
     return mark
+
+
+def write_format(request: Request, odd: Wire, ledger: Ledger, dialect: str, at: str = "") -> Wire | None:
+    """The format that the answer shall have. ``odd`` has the marks that ``read_format`` left."""
+    name, schema = write_schema_name(request, ledger), request.output_schema
+    if wants_json(request, ledger):
+        return {"type": "json_object"}
+    if schema is None:
+        return None
+    strict = dict(zip(("strict",), odd.get("strict", ()), strict=False))
+    if "strict" not in odd:
+        schema, able = write_strict_schema(schema, dialect, ledger, "output_schema")
+        strict = {"strict": able} if able or not at else {}
+    inner: Wire = {"schema": schema, **strict, **name}
+    return {"type": "json_schema", **({at: inner} if at else inner)}
 
 
 # ------------------------------------------------------------------------------------------------------------- errors

@@ -104,4 +104,4 @@ class ChatMarks(OldMarks):
         return found
 
 
-MARKS = ChatMarks((CALLS, MESSAGES, PARTS, TOOLS, CACHE, CHOICES), NAMES, row_of)
+MARKS = ChatMarks((CALLS, MESSAGES, PARTS, TOOLS, CACHE, CHOICES.table), NAMES, row_of)

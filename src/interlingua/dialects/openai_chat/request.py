@@ -4,7 +4,7 @@ Marks: ``messages`` (there were none), ``model`` and ``stream`` (they stood in t
 ``functions``), ``stream_options`` (none, though it streams), ``thinking`` (asked for by an object of that name),
 ``response_format`` (its name or its ``strict`` as ``[value]``, or ``[]`` for none), ``user_id`` (it stood in
 ``metadata``), ``verbatim`` (fields that the protocol would refuse; they came from it). On a choice: ``legacy`` (it was
-a ``function_call``), ``word`` (a synonym). A server that was named by provider or target is written to in its own way;
+a ``function_call``). A server that was named by provider or target is written to in its own way;
 without one, every mark is honoured.
 """
 
@@ -18,23 +18,22 @@ from msgspec.structs import replace
 from ...codec.history.rules import leading_system
 from ...codec.json import Wire, is_array, is_object
 from ...codec.ledger import Ledger
-from ...codec.marks import kept, marks
+from ...codec.marks import kept, marks, with_marks
 from ...codec.parameters import put_model, take_from_url
 from ...codec.paths import leave, merge
 from ...codec.rows.kinds import REFUSED
 from ...codec.rules import mark_unasked_logprobs
-from ...codec.schema.plans import write_strict_schema
-from ...codec.tools.output import SCHEMA_NAME, wants_json, write_schema_name
+from ...codec.tools.output import SCHEMA_NAME
 from ...types.base import Json
 from ...types.capabilities import Target
 from ...types.loss import Encoded
 from ...types.request import Request, Thinking
-from ...types.tools import Tool, ToolChoice, ToolDefinition
+from ...types.tools import Tool, ToolChoice
 from ...types.words import Role
 from .. import openai
 from . import rules
 from .facts import NAME, PATH, Quirks, quirks_of
-from .rows import CHOICES, FUNCTIONS, MODES, PARAMS, TOOLS
+from .rows import CHOICES, FUNCTIONS, PARAMS, TOOLS
 from .turns import read_messages, write_messages, write_system
 
 SYSTEM = Role.system  # attribute access on an Enum costs 40 ns
@@ -96,45 +95,21 @@ def read_tools(rest: Wire, fields: dict[str, Any], marks: Wire) -> None:
 def read_choice(rest: Wire, fields: dict[str, Any]) -> None:
     """``tool_choice``, ``function_call`` and ``parallel_tool_calls`` are one thing to us."""
     choice: ToolChoice | None = None
-    for key in ("tool_choice", "function_call"):
-        if key in rest and choice is None and (found := read_mode(rest[key], key)) is not REFUSED:
+    for key, read in (("tool_choice", CHOICES.read), ("function_call", read_legacy_choice)):
+        if key in rest and choice is None and (found := read(rest[key], fields.get("tools", ()))) is not REFUSED:
             choice = found
             del rest[key]
     if type(rest.get("parallel_tool_calls")) is bool:
         choice = replace(choice or ToolChoice(), parallel=rest.pop("parallel_tool_calls"))
     if choice is not None:
-        fields["tool_choice"] = with_kind(choice, fields.get("tools", ()))
+        fields["tool_choice"] = choice
 
 
-def with_kind(choice: ToolChoice, tools: Sequence[Tool]) -> ToolChoice:
-    """The choice with the kind of the tool that it names as a mark, unless the tools say the same."""
-    mark = marks(NAME, choice)
-    if choice.mode != "specific" or "legacy" in mark:
-        return choice
-    tag = mark.get("tag", "function")
-    same = (tag == "custom") is is_free(choice.name, tools)
-    own = {key: value for key, value in mark.items() if key != "tag"} | ({} if same else {"tag": tag})
-    return replace(choice, forms={NAME: own} if own else {})
-
-
-def read_mode(wire: Json, key: str) -> Any:
-    """A choice, or ``REFUSED``: a word, a named tool, or a list of allowed ones."""
-    if type(wire) is str and wire in MODES.reads:
-        mode = MODES.reads[wire]
-        forms: Wire = {} if MODES.writes[mode] == wire else {"word": wire}
-        choice: Any = ToolChoice(mode)
-    elif key == "function_call" and is_object(wire) and wire.keys() == {"name"} and type(wire["name"]) is str:
-        choice, forms = ToolChoice.specific(wire["name"]), {}
-    else:
-        return CHOICES.read(wire) if key == "tool_choice" else REFUSED
-    if key == "function_call":
-        forms["legacy"] = True
-    return replace(choice, forms={NAME: forms}) if forms else choice
-
-
-def is_free(name: str | None, tools: Sequence[Tool]) -> bool:
-    """Whether a tool takes free text."""
-    return any(isinstance(tool, ToolDefinition) and tool.name == name and tool.kind == "text" for tool in tools)
+def read_legacy_choice(wire: Json, tools: Sequence[Tool]) -> Any:
+    if is_object(wire) and wire.keys() == {"name"} and type(wire["name"]) is str:
+        return with_marks(NAME, ToolChoice.specific(wire["name"]), legacy=True)
+    choice: Any = CHOICES.read(wire, tools) if type(wire) is str else REFUSED
+    return choice if choice is REFUSED else with_marks(NAME, choice, legacy=True)
 
 
 def read_thinking(rest: Wire, fields: dict[str, Any], marks: Wire) -> None:
@@ -195,9 +170,10 @@ def write_request(request: Request, target: Target | None, provider: str | None)
     if request.metadata and (metadata := openai.write_identity(request.metadata, body, mark)):
         body["metadata"] = metadata
     if request.thinking is not None:
-        form = quirks.thinking_param if bound else mark.get("thinking", quirks.thinking_param)
-        write_thinking(request.thinking, body, form, ledger)
-    write_format(request, body, mark.get("response_format", {}), ledger)
+        param = quirks.thinking_param if bound else mark.get("thinking", quirks.thinking_param)
+        write_thinking(request.thinking, body, param, ledger)
+    if form := openai.write_format(request, mark.get("response_format", {}), ledger, NAME, "json_schema"):
+        body["response_format"] = form
     if request.stream and (quirks.stream_usage if bound else mark.get("stream_options") != "absent"):
         body["stream_options"] = {"include_usage": True}
     if request.extras:
@@ -280,18 +256,9 @@ def write_mode(choice: ToolChoice, tools: Sequence[Tool], quirks: Quirks, ledger
     mark = marks(NAME, choice)
     if "legacy" in mark and choice.mode == "specific":
         return {"name": choice.name}
-    if choice.mode == "specific" or (choice.allowed and choice.mode in ("auto", "any")):
-        if not quirks.free_text:
-            choice = replace(choice, forms={NAME: {key: mark[key] for key in mark if key != "tag"}})
-        elif "tag" not in mark and is_free(choice.name, tools):
-            choice = replace(choice, forms={NAME: {**mark, "tag": "custom"}})
-        return CHOICES.write(replace(choice, extras={NAME: choice.extras.get(NAME, {})}), ledger)
-    if choice.name is not None:
-        ledger.lose("dropped", f"a tool choice {choice.mode} of {NAME} names no tool", "name")
-    if choice.allowed:
-        ledger.lose("dropped", f"a tool choice {choice.mode} of {NAME} has no list of allowed tools", "allowed")
-    word = quirks.any_word if choice.mode == "any" else choice.mode
-    return word if bound or MODES.reads.get(mark.get("word", "")) != choice.mode else mark["word"]
+    if not quirks.free_text:
+        tools, choice = (), replace(choice, forms={NAME: {key: mark[key] for key in mark if key != "tag"}})
+    return CHOICES.write(choice, tools, ledger, quirks.any_word if bound else "")
 
 
 def write_thinking(thinking: Thinking, body: Wire, form: str, ledger: Ledger) -> None:
@@ -318,19 +285,6 @@ def write_thinking(thinking: Thinking, body: Wire, form: str, ledger: Ledger) ->
         body[form] = inner
     ledger.foreign(thinking, NAME)
     ledger.where = ()
-
-
-def write_format(request: Request, body: Wire, odd: Wire, ledger: Ledger) -> None:
-    name, schema = write_schema_name(request, ledger), request.output_schema
-    if wants_json(request, ledger):
-        body["response_format"] = {"type": "json_object"}
-    if schema is None:
-        return
-    inner: Wire = dict(zip(("strict",), odd.get("strict", ()), strict=False))
-    if "strict" not in odd:
-        schema, able = write_strict_schema(schema, NAME, ledger, "output_schema")
-        inner |= {"strict": True} if able else {}
-    body["response_format"] = {"type": "json_schema", "json_schema": {**inner, "schema": schema, **name}}
 
 
 def write_choice_alone(choice: ToolChoice, target: Target | None, ledger: Ledger, provider: str | None) -> Json:

@@ -6,14 +6,13 @@ the content: ``Turn`` is such a message, and ``turns`` makes blocks in one order
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from ...codec.json import Wire, is_object
 from ...codec.ledger import Ledger
 from ...codec.parameters import unsaid
 from ...codec.rows.fitted_kinds import FilledText, OneOf, StringOrStrings
-from ...codec.rows.kinds import INT, NUMBER, REFUSED, TEXT, By, Each, One, Plain, Vocabulary
+from ...codec.rows.kinds import INT, NUMBER, TEXT, By, Each, One, Plain, Vocabulary
 from ...codec.rows.media_urls import MediaUrl, StoredFile, is_data_url
 from ...codec.rows.row import Row, fill, instead, lost, may, must, null
 from ...codec.rows.table import Frame, Table
@@ -41,8 +40,9 @@ from ...types.blocks import (
 from ...types.messages import Message
 from ...types.request import Request
 from ...types.response import Response
-from ...types.tools import ServerTool, ToolChoice, ToolDefinition
+from ...types.tools import ServerTool, ToolDefinition
 from ...types.words import Role, StopReason
+from ..openai_tools import Choices
 from . import rules
 from .facts import (
     CACHE_TIMES,
@@ -244,21 +244,6 @@ MESSAGES = Table(NAME, "role",
 # ------------------------------------------------------------------------------------------------------ the request
 
 
-def read_allowed(wire: Json) -> Any:
-    """The names of allowed functions; a list with anything else is not ours."""
-    try:
-        names = tuple([tool["function"]["name"] for tool in wire])
-    except (KeyError, TypeError):
-        return REFUSED
-    return names if names and wire == write_allowed(names, Ledger()) and {str} == set(map(type, names)) else REFUSED
-
-
-def write_allowed(names: Sequence[str], ledger: Ledger) -> Json:
-    return [{"type": "function", "function": {"name": name}} for name in names]
-
-
-MODES = Vocabulary({"auto": "auto", "none": "none", "required": "any", "any": "any"})
-
 TOOLS = Table(NAME, kind_tag,
     Row(ToolDefinition, "function", rules.STRICT, rules.UNCACHED, constants={"type": "function"},
         fixed={"kind": "json"}, name="function.name", description=may("function.description"),
@@ -274,15 +259,7 @@ FUNCTIONS = Table(NAME, None,  # of older clients
         strict=may("strict"), cache=NO_CACHE, gives={"kind": "json"}),
     carrier=ServerTool,
 )
-SPECIFIC: dict[str, Any] = {"fixed": {"mode": "specific"}, "elsewhere": "parallel",
-                            "allowed": lost(f"a tool choice specific of {NAME} has no list of allowed tools")}
-CHOICES = Table(NAME, "type",
-    Row(ToolChoice, "function", name=must("function.name"), **SPECIFIC),
-    Row(ToolChoice, "custom",   name=must("custom.name"), **SPECIFIC),
-    Row(ToolChoice, "allowed_tools", mode=must("allowed_tools.mode", Vocabulary({"auto": "auto", "required": "any"})),
-        allowed=must("allowed_tools.tools", By(read_allowed, write_allowed)),
-        name=lost(f"a tool choice of {NAME} names no tool beside a list"), elsewhere="parallel"),
-)
+CHOICES = Choices(NAME, nested=True)
 LENGTHS = ("low", "medium", "high")
 PARAMS = Frame(NAME,
     Row(Request, None, rules.TIER, rules.NO_TOP_K, LOGPROBS_ASKED,

@@ -32,7 +32,6 @@ from ...codec.rules import (
     when,
 )
 from ...codec.schema.plans import is_strict_form, write_strict_schema
-from ...codec.streams.stream import dump
 from ...codec.tools.ids import IdMap
 from ...types.blocks import (
     AudioBlock,
@@ -41,7 +40,6 @@ from ...types.blocks import (
     Citation,
     DocumentBlock,
     FileSource,
-    JsonBlock,
     TextBlock,
     TextSource,
     ThinkingBlock,
@@ -52,12 +50,12 @@ from ...types.blocks import (
 from ...types.messages import Message
 from ...types.tools import Tool, ToolDefinition
 from ..openai import named_documents
+from ..openai_tools import no_error_flag
 from .facts import CACHE_TIMES, EMPTY, NAME, OPENAI, TIERS, Quirks
 
 NO_CITATIONS = f"{NAME} takes no citations in a request"
 OTHER_TIMES = f"{NAME} caches for {' or '.join(CACHE_TIMES)} only"
 OTHER_IDS = "this server takes other ids; one was derived"
-ERROR = f"{NAME} has no error flag; the text begins with 'Error: '"
 
 
 def as_it_is(value: Any, ledger: Ledger) -> Any:
@@ -116,24 +114,6 @@ RESULT_ID    = by_id_rule("tool_use_id", OPENAI.ids, OTHER_IDS)
 # ------------------------------------------------------------------------------------------------------------ messages
 
 
-def _without_flag(block: ToolResultBlock, ledger: Ledger) -> ToolResultBlock:
-    """There is no flag, so the text says that it is an error. Decoding never guesses it back."""
-    if not block.is_error:
-        ledger.lose_form("dropped", f"{NAME} has no error flag; false means the same as leaving it out", "is_error")
-        return replace(block, is_error=None)
-    ledger.lose("approximated", ERROR, "is_error")
-    content = list(block.content)
-    place = next((i for i, inner in enumerate(content) if isinstance(inner, TextBlock | JsonBlock)), None)
-    if place is None:
-        return replace(block, is_error=None, content=(*content, TextBlock("Error: ")))
-    head = content[place]
-    ledger.lose("approximated", ERROR, "content", place)
-    text = head.text if isinstance(head, TextBlock) else dump(getattr(head, "value", None)).decode()
-    forms = head.forms if isinstance(head, TextBlock) else {}
-    content[place] = TextBlock(f"Error: {text}", cache=head.cache, extras=head.extras, forms=forms)
-    return replace(block, is_error=None, content=tuple(content))
-
-
 def _with_placeholder(value: Any, ledger: Ledger) -> Any:
     ledger.lose("added", EMPTY, "content")
     return replace(value, content=(TextBlock(PLACEHOLDER),))
@@ -157,7 +137,7 @@ IS_UNCITED = Condition("citations", _is_uncited, "not {0}.citations")
 WITHOUT_NAME = leave_out("name", f"a tool message of {NAME} has no name", "form")
 # fmt: off
 NAMELESS     = rule(lacking("name"),                                          WITHOUT_NAME)
-NO_FLAG      = rule(lacking("is_error"),                                      _without_flag)
+NO_FLAG      = no_error_flag(NAME)
 FILLED       = rule(HAS_CONTENT,                                              _with_placeholder)
 SAID         = rule(Condition("content", _says_something, SOMETHING),         _with_placeholder, history=True)
 NO_THINKING  = rule(lacking("thinking"),                                      as_it_is, history=True)

@@ -38,6 +38,11 @@ def kind(value: Any, held: Json) -> Wire:
     return {"spelling": {"?type": ["message"]} if held else {"=type": list[Json]()}}
 
 
+def kind_of_choice(value: Any, held: Json) -> Wire:
+    """Of the tool that a choice names."""
+    return {"tag": held}
+
+
 def role(value: Any, held: Json) -> Wire:
     return {"spelling": {"role": [held]}}
 
@@ -86,6 +91,7 @@ NAMES: dict[str, Means] = {
     "detail": detail,
     "format": picture,
     "item": item,
+    "kind": kind_of_choice,
     "part": part,
     "role": role,
     "strict": strict,

@@ -17,9 +17,8 @@ from ...codec.marks import kept, marks
 from ...codec.parameters import put_model, take_from_url
 from ...codec.paths import leave, merge
 from ...codec.rows.plain_text import is_plain_text
-from ...codec.schema.plans import write_strict_schema
 from ...codec.streams.stream import dump
-from ...codec.tools.output import SCHEMA_NAME, wants_json, write_schema_name
+from ...codec.tools.output import SCHEMA_NAME
 from ...types.base import Json
 from ...types.blocks import Block, TextBlock
 from ...types.capabilities import Target
@@ -126,7 +125,8 @@ def write_request(request: Request, target: Target | None) -> Encoded:
         if thinking := THINKING.write(request.thinking, scribe):
             body["reasoning"] = thinking
         scribe.where = ()
-    write_output(request, body, mark, scribe)
+    if form := openai.write_format(request, mark, scribe, NAME):
+        body.setdefault("text", {})["format"] = form
     if request.extras:
         merge(body, request.extras.get(NAME, {}))
         scribe.foreign(request, NAME)
@@ -204,14 +204,3 @@ def write_logprobs(logprobs: bool, body: Wire, ledger: Ledger) -> None:
         body["include"] = [*body["include"], LOGPROBS]
     else:
         ledger.lose("dropped", "`include` is no list, so nothing could be added to it", "logprobs")
-
-
-def write_output(request: Request, body: Wire, mark: Wire, ledger: Ledger) -> None:
-    name, schema = write_schema_name(request, ledger), request.output_schema
-    if schema is not None:
-        strict = dict(zip(("strict",), mark.get("strict", ()), strict=False))
-        if "strict" not in mark:
-            schema, strict["strict"] = write_strict_schema(schema, NAME, ledger, "output_schema")
-        body.setdefault("text", {})["format"] = {"type": "json_schema", "schema": schema, **strict, **name}
-    if wants_json(request, ledger):
-        body.setdefault("text", {})["format"] = {"type": "json_object"}

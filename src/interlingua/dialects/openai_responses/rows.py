@@ -40,6 +40,7 @@ from ...types.messages import Message
 from ...types.request import Request, Thinking
 from ...types.response import Response
 from ...types.tools import ServerTool, ToolDefinition
+from ..openai_tools import Choices
 from . import rules
 from .facts import DONE, NAME, REASON, ROLES, SHOWN, SUMMARY, TIERS, TTLS, is_part
 from .kinds import JSON_TEXT, Effort, Media, Output, Picture
@@ -199,6 +200,7 @@ TOOLS = Table(NAME, "type",
         strict=lost(f"a free-text tool of {NAME} has no strict flag")),
     carrier=ServerTool, cache=lost(f"{NAME} takes cache marks on content parts only"),
 )
+CHOICES = Choices(NAME, nested=False)
 THINKING = Table(NAME, None,
     Row(Thinking, None, rules.ONE_WORD, Together("mode effort", "effort", Effort()), display=may("summary", SUMMARIES),
         budget=lost(f"{NAME} has no token budget for reasoning")),

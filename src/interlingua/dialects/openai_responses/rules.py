@@ -26,13 +26,13 @@ from ...types.blocks import (
 )
 from ...types.tools import ToolDefinition
 from ..openai import named_documents, one_word
+from ..openai_tools import no_error_flag
 from .facts import DETAIL, NAME, TOOL_NAME, TTLS
 
 if TYPE_CHECKING:
     from .tools import Scribe
 
 NO_FLAG = f"{NAME} has no error flag"
-ERROR_TEXT = f"{NO_FLAG}; the text begins with 'Error: '"
 CACHE_TIME = f"{NAME} caches for {' or '.join(TTLS)} only"
 CACHE_ON_PARTS = f"{NAME} has cache marks on the parts of a result only"
 
@@ -100,23 +100,6 @@ HOSTED_HERE   = hosted_here(NAME)
 # ------------------------------------------------------------------------------------------------------------ results
 
 
-def _without_flag(block: ToolResultBlock, ledger: Ledger) -> ToolResultBlock:
-    """An error is told in the text. Decoding never guesses it back."""
-    if not block.is_error:
-        ledger.lose_form("dropped", NO_FLAG, "is_error")
-        return replace(block, is_error=None)
-    ledger.lose("approximated", ERROR_TEXT, "is_error")
-    content = block.content
-    if content and type(content[0]) is TextBlock:
-        ledger.lose("approximated", ERROR_TEXT, "content", 0, "text")
-        content = (replace(content[0], text=f"Error: {content[0].text}"), *content[1:])
-    else:
-        if content:
-            ledger.lose("approximated", ERROR_TEXT, "content")
-        content = (TextBlock("Error: "), *content)
-    return replace(block, is_error=None, content=content)
-
-
 def _with_cache_inside(block: ToolResultBlock, ledger: Ledger) -> ToolResultBlock:
     """The cache mark on the last part of a result."""
     content = list(block.content)
@@ -138,7 +121,7 @@ def _with_cache_inside(block: ToolResultBlock, ledger: Ledger) -> ToolResultBloc
 _PARTS = (TextBlock, ImageBlock, DocumentBlock, JsonBlock, RefusalBlock)
 
 # fmt: off
-NO_ERROR_FLAG = rule(lacking("is_error"),                      _without_flag)
+NO_ERROR_FLAG = no_error_flag(NAME, "text")
 NO_CACHE      = rule(lacking("cache"),                         _with_cache_inside)
 # fmt: on
 

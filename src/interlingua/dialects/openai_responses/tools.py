@@ -5,13 +5,13 @@ Names of tools and ids of calls are derived where the protocol refuses the calle
 The tools of a namespace and of ``additional_tools`` are tools like any other to us: another protocol can offer them
 too. Where they stood is kept beside: ``extras[…]["namespace"]`` is the namespace without its tools, the mark ``added``
 the number of the item. A namespace that repeats a name is carried whole, since a call by name alone could not tell them
-apart. Marks on a choice: ``kind`` (of a tool that is not among the tools), ``alone`` (there are none).
+apart. The mark ``alone`` on a choice: there are no tools.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 from msgspec.structs import replace
@@ -19,7 +19,8 @@ from msgspec.structs import replace
 from ...codec.history.issuer import same_issuer
 from ...codec.json import Wire, is_array, is_object
 from ...codec.ledger import Ledger
-from ...codec.marks import kept, marks
+from ...codec.marks import marks, with_marks
+from ...codec.rows.kinds import REFUSED
 from ...codec.tools.ids import IdMap, IdRule
 from ...codec.tools.tool_names import ToolNames
 from ...types.base import Json
@@ -30,13 +31,11 @@ from ...types.messages import Origin
 from ...types.request import Request
 from ...types.tools import Tool, ToolChoice, ToolDefinition
 from .facts import CALL_ID, LONGEST_ID, NAME, is_added, is_name
-from .rows import TOOLS
+from .rows import CHOICES, TOOLS
 
 DERIVED_ID = f"{NAME} takes unique ids of up to {LONGEST_ID} characters; one was derived"
 DERIVED_NAME = f"{NAME} takes letters, digits, _ and - in the name of a tool; a name was derived"
 NOT_STRICT = f"`strict: false` was added, because {NAME} assumes `true`"
-MODES = {"auto": "auto", "required": "any", "none": "none"}
-MODE_WORDS = {mode: word for word, mode in MODES.items()}
 
 # ------------------------------------------------------------------------------------------------------ names and ids
 
@@ -272,47 +271,14 @@ def added_by(tool: Tool) -> int | None:
 def read_choice(rest: Wire, fields: dict[str, Any]) -> None:
     """``tool_choice`` and ``parallel_tool_calls``; what has another shape stays residue."""
     tools: Sequence[Tool] = fields.get("tools", ())
-    found: dict[str, Any] = {}
-    mark: Wire = {}
-    if rest.get("tool_choice") is not None and (read := _read_mode(rest["tool_choice"], tools, mark)) is not None:
+    choice: Any = CHOICES.read(rest["tool_choice"], tools) if rest.get("tool_choice") is not None else REFUSED
+    if choice is not REFUSED:
         del rest["tool_choice"]
-        found |= read
-        if not tools:
-            mark["alone"] = True
+        choice = choice if tools else with_marks(NAME, choice, alone=True)
     if type(rest.get("parallel_tool_calls")) is bool:
-        found["parallel"] = rest.pop("parallel_tool_calls")
-    if found:
-        fields["tool_choice"] = ToolChoice(**found, **kept(NAME, {}, mark))
-
-
-def _read_mode(wire: Json, tools: Sequence[Tool], mark: Wire) -> dict[str, Any] | None:
-    match wire:
-        case str() if wire in MODES:
-            return {"mode": MODES[wire]}
-        case {"type": "function" | "custom" as kind, "name": str(name), **rest} if not rest:
-            if kind != _kind_of(name, tools):
-                mark["kind"] = kind
-            return {"mode": "specific", "name": name}
-        case {"type": "allowed_tools", "mode": "auto" | "required" as mode, "tools": allowed, **rest} if not rest:
-            names = [tool.get("name") for tool in allowed if is_object(tool)] if is_array(allowed) else []
-            if (
-                names
-                and all(isinstance(name, str) for name in names)
-                and _write_allowed(names, names, tools) == allowed
-            ):
-                return {"mode": MODES[mode], "allowed": tuple(names)}
-        case _:
-            pass
-    return None
-
-
-def _kind_of(name: str | None, tools: Sequence[Tool]) -> str:
-    free = any(isinstance(tool, ToolDefinition) and tool.name == name and tool.kind == "text" for tool in tools)
-    return "custom" if free else "function"
-
-
-def _write_allowed(names: Sequence[Any], written: Sequence[Any], tools: Sequence[Tool]) -> list[Wire]:
-    return [{"type": _kind_of(name, tools), "name": word} for name, word in zip(names, written, strict=True)]
+        choice = replace(ToolChoice() if choice is REFUSED else choice, parallel=rest.pop("parallel_tool_calls"))
+    if choice is not REFUSED:
+        fields["tool_choice"] = choice
 
 
 def write_choice(choice: ToolChoice, tools: Sequence[Tool], scribe: Scribe, *, offered: bool = True) -> Wire:
@@ -324,7 +290,7 @@ def write_choice(choice: ToolChoice, tools: Sequence[Tool], scribe: Scribe, *, o
             field = "name" if choice.name is not None else "allowed"
             scribe.lose("dropped", f"{NAME} takes names only beside a mode", field)
     elif offered or "alone" in marks(NAME, choice):
-        wire["tool_choice"] = _write_mode(choice, tools, scribe)
+        wire["tool_choice"] = CHOICES.write(choice, tools, scribe, named=partial(_write_name, tools, scribe))
     else:
         for field in ("mode", "name", "allowed"):
             if getattr(choice, field):
@@ -336,25 +302,7 @@ def write_choice(choice: ToolChoice, tools: Sequence[Tool], scribe: Scribe, *, o
     return wire
 
 
-def _write_mode(choice: ToolChoice, tools: Sequence[Tool], scribe: Scribe) -> Json:
-    mode = choice.mode or "auto"
-    if mode == "specific":
-        if choice.allowed:
-            scribe.lose("dropped", "one tool is named, so no list of allowed tools was sent", "allowed")
-        kind = marks(NAME, choice).get("kind") or _kind_of(choice.name, tools)
-        return {"type": kind, "name": _write_name(choice.name or "", tools, scribe, "name")}
-    if choice.name is not None:
-        scribe.lose("dropped", f"a tool choice {mode} of {NAME} names no tool", "name")
-    if choice.allowed and mode != "none":
-        names = [_write_name(name, tools, scribe, "allowed", place) for place, name in enumerate(choice.allowed)]
-        allowed = _write_allowed(choice.allowed, names, tools)
-        return {"type": "allowed_tools", "mode": MODE_WORDS[mode], "tools": allowed}
-    if choice.allowed:
-        scribe.lose("dropped", f"a tool choice {mode} of {NAME} has no list of allowed tools", "allowed")
-    return MODE_WORDS[mode]
-
-
-def _write_name(name: str, tools: Sequence[Tool], scribe: Scribe, *path: str | int) -> str:
+def _write_name(tools: Sequence[Tool], scribe: Scribe, name: str, *path: str | int) -> str:
     """The name of a tool as it is written; the tool may be marked to keep one that was read here."""
     owner = next((tool for tool in tools if isinstance(tool, ToolDefinition) and tool.name == name), None)
     return name if owner is not None and is_verbatim(owner, "name") else scribe.tool_name(name, *path)

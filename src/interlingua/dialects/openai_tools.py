@@ -1,0 +1,165 @@
+"""What OpenAI's two protocols say alike of tools: the choice among them, and results that are errors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from msgspec.structs import replace
+
+from ..codec.json import Wire
+from ..codec.ledger import Ledger
+from ..codec.marks import marks
+from ..codec.rows.kinds import REFUSED, By, Vocabulary
+from ..codec.rows.row import Row, Rule, lost, must
+from ..codec.rows.table import Table
+from ..codec.rules import lacking, rule
+from ..codec.streams.stream import dump
+from ..types.base import Json
+from ..types.blocks import JsonBlock, TextBlock, ToolResultBlock
+from ..types.tools import Tool, ToolChoice, ToolDefinition
+
+# -------------------------------------------------------------------------------------------------- the choice of tools
+
+Named = Callable[..., str]
+"""Gives the name that a tool has on the wire, declared below a path."""
+
+
+def own_name(name: str, *path: str | int) -> str:
+    """A name that is sent as it is."""
+    return name
+
+
+def any_list(wire: Json) -> bool:
+    """Whether a list of tools is what would be written: ``Choices.read`` compares it."""
+    return True
+
+
+def is_free(name: str | None, tools: Sequence[Tool]) -> bool:
+    """Whether a tool takes free text."""
+    return any(isinstance(tool, ToolDefinition) and tool.name == name and tool.kind == "text" for tool in tools)
+
+
+class Choices:
+    """What stands under ``tool_choice``: a word, one tool, or the tools that are allowed.
+
+    ``nested``: what is said of a tool stands in an object under the name of its type. Marks on a choice: ``word`` (a
+    synonym), ``tag`` (the type of the tool that it names, where the tools do not tell the same).
+    """
+
+    modes = Vocabulary({"auto": "auto", "none": "none", "required": "any", "any": "any"})
+
+    def __init__(self, dialect: str, *, nested: bool) -> None:
+        self.dialect, self.nested = dialect, nested
+        within = {tag: f"{tag}." if nested else "" for tag in ("function", "custom", "allowed_tools")}
+        one: dict[str, Any] = {
+            "fixed": {"mode": "specific"},
+            "elsewhere": "parallel",
+            "allowed": lost(f"a tool choice specific of {dialect} has no list of allowed tools"),
+        }
+        self.table = Table(
+            dialect,
+            "type",
+            Row(ToolChoice, "function", name=must(f"{within['function']}name"), **one),
+            Row(ToolChoice, "custom", name=must(f"{within['custom']}name"), **one),
+            Row(
+                ToolChoice,
+                "allowed_tools",
+                mode=must(f"{within['allowed_tools']}mode", Vocabulary({"auto": "auto", "required": "any"})),
+                allowed=must(f"{within['allowed_tools']}tools", By(self.read_names, self.write_names, usual=any_list)),
+                name=lost(f"a tool choice of {dialect} names no tool beside a list"),
+                elsewhere="parallel",
+            ),
+        )
+
+    def tool(self, name: str, tag: str = "function") -> Wire:
+        return {"type": tag, tag: {"name": name}} if self.nested else {"type": tag, "name": name}
+
+    def read_names(self, wire: Json) -> Any:
+        """The names of allowed tools; a list with anything else is not ours."""
+        try:
+            names = tuple([(tool[tool["type"]] if self.nested else tool)["name"] for tool in wire])
+        except (KeyError, TypeError):
+            return REFUSED
+        return names if names and {str} == set(map(type, names)) else REFUSED
+
+    def write_names(self, names: Sequence[str], ledger: Ledger) -> Json:
+        """The type of each, and the name that it has on the wire, follow from the tools (``_write_tools``)."""
+        return list(map(self.tool, names))
+
+    def read(self, wire: Json, tools: Sequence[Tool]) -> Any:
+        """A choice, or ``REFUSED``."""
+        if type(wire) is str:
+            mode = self.modes.reads.get(wire)
+            word = {} if self.modes.writes.get(mode) == wire else {self.dialect: {"word": wire}}
+            return REFUSED if mode is None else ToolChoice(mode, forms=word)
+        choice: Any = self.table.read(wire)
+        if choice is REFUSED or (choice.allowed and self.write(choice, tools, Ledger()) != wire):
+            return REFUSED
+        if choice.mode != "specific":
+            return choice
+        mark = marks(self.dialect, choice)
+        tag = mark.get("tag", "function")
+        told = (tag == "custom") is is_free(choice.name, tools)
+        own = {key: value for key, value in mark.items() if key != "tag"} | ({} if told else {"tag": tag})
+        return replace(choice, forms={self.dialect: own} if own else {})
+
+    def write(
+        self, choice: ToolChoice, tools: Sequence[Tool], ledger: Ledger, any_word: str = "", named: Named = own_name
+    ) -> Json:
+        """``any_word``: the server's own word for that some tool must be called. ``mode`` is set."""
+        mode, mark = choice.mode or "", marks(self.dialect, choice)
+        if mode == "specific" or (choice.allowed and mode != "none"):
+            return self._write_tools(choice, tools, ledger, named)
+        if choice.name is not None:
+            ledger.lose("dropped", f"a tool choice {mode} of {self.dialect} names no tool", "name")
+        if choice.allowed:
+            ledger.lose("dropped", f"a tool choice {mode} of {self.dialect} has no list of allowed tools", "allowed")
+        if not any_word and self.modes.reads.get(mark.get("word", "")) == mode:
+            return mark["word"]
+        return any_word if any_word and mode == "any" else self.modes.writes[mode]
+
+    def _write_tools(self, choice: ToolChoice, tools: Sequence[Tool], ledger: Ledger, named: Named) -> Json:
+        mark = marks(self.dialect, choice)
+        own = replace(choice, extras={self.dialect: choice.extras.get(self.dialect, {})})
+        if choice.mode == "specific":
+            tag = mark.get("tag") or ("custom" if is_free(choice.name, tools) else "function")
+            forms = {self.dialect: {**mark, "tag": tag}}
+            return self.table.write(replace(own, name=named(choice.name or "", "name"), forms=forms), ledger)
+        wire: Wire = self.table.write(own, ledger)
+        inner = wire["allowed_tools"] if self.nested else wire
+        inner["tools"] = [
+            self.tool(named(name, "allowed", place), "custom" if is_free(name, tools) else "function")
+            for place, name in enumerate(choice.allowed)
+        ]
+        return wire
+
+
+# ------------------------------------------------------------------------------------------------------------ results
+
+
+def no_error_flag(dialect: str, *changed: str) -> Rule:
+    """Neither has a flag for errors, so the text says it. Decoding never guesses it back.
+
+    ``changed`` is what is declared of a text block, if not the whole block.
+    """
+    in_words = f"{dialect} has no error flag; the text begins with 'Error: '"
+
+    def fit(block: ToolResultBlock, ledger: Ledger) -> ToolResultBlock:
+        if not block.is_error:
+            why = f"{dialect} has no error flag; false means the same as leaving it out"
+            ledger.lose_form("dropped", why, "is_error")
+            return replace(block, is_error=None)
+        ledger.lose("approximated", in_words, "is_error")
+        content = list(block.content)
+        place = next((i for i, inner in enumerate(content) if isinstance(inner, TextBlock | JsonBlock)), None)
+        if place is None:
+            return replace(block, is_error=None, content=(*content, TextBlock("Error: ")))
+        head: Any = content[place]
+        is_text = type(head) is TextBlock
+        ledger.lose("approximated", in_words, "content", place, *(changed if is_text else ()))
+        text, forms = (head.text, head.forms) if is_text else (dump(head.value).decode(), {})
+        content[place] = TextBlock(f"Error: {text}", cache=head.cache, extras=head.extras, forms=forms)
+        return replace(block, is_error=None, content=tuple(content))
+
+    return rule(lacking("is_error"), fit)
