@@ -6,8 +6,8 @@ the wire's own words.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, TypeVar
 
 from msgspec.structs import replace
 
@@ -40,6 +40,7 @@ DEFAULTS: Wire = {
     "json_output": False,
     "prefix": False,
 }
+T = TypeVar("T")
 QUOTED = 60
 """How many characters of a name are quoted: a log must not fill with what a wire put in the place of one."""
 NAMED = 4
@@ -86,6 +87,14 @@ class Ledger:
     def lose_form(self, kind: LossKind, reason: str, *path: str | int) -> None:
         """Declare a loss that only a comparison of bytes would notice."""
         self.lose(kind, reason, *path, weight="form")
+
+    def each(self, placed: Iterable[tuple[int, T]], *path: str | int) -> Iterator[tuple[int, T]]:
+        """Values with their places. The ledger's place is on each in turn, ``path`` below the present one."""
+        where = self.where
+        for index, value in placed:
+            self.where = (*where, *path, index)
+            yield index, value
+        self.where = where
 
     def foreign(self, value: Value, dialect: str, *path: str | int) -> None:
         """Declare the residue that other dialects left on a value: it is not translated."""

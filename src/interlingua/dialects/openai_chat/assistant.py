@@ -135,19 +135,17 @@ def _is_call(block: OpaqueBlock) -> bool:
 
 def sort_slots(blocks: Iterable[tuple[int, Block]], mark: Mapping[str, Json], ledger: Ledger) -> Slots:
     """Every block in its slot; one that stood elsewhere is moved."""
-    slots, highest, where = Slots([], [], [], []), 0, ledger.where
+    slots, highest = Slots([], [], [], []), 0
     by_rank: Any = (slots.thinking, slots.parts, slots.parts, slots.audio, slots.calls)
-    for index, block in blocks:
+    for index, block in ledger.each(blocks, "content"):
         ours = type(block) is OpaqueBlock and block.dialect == NAME
         if not ours and type(block) is not ToolUseBlock and type(block) not in PARTS.by_type:
-            ledger.where = (*where, "content", index)
             PARTS.interpret_write(block, ledger)
-            ledger.where = where
             continue
         rank = rank_of(block, mark)
         by_rank[rank].append((index, block))
         if rank < highest:
-            ledger.lose("moved", f"{NAME} has reasoning, text and calls in that order", "content", index)
+            ledger.lose("moved", f"{NAME} has reasoning, text and calls in that order")
         highest = max(rank, highest)
     return slots
 
@@ -234,22 +232,25 @@ def regroup(
     return turn, places
 
 
+def joined(texts: Iterable[tuple[int, Any]], ledger: Ledger, joint: str = "\n\n") -> str:
+    """The texts of blocks that share a slot, which holds nothing else of them."""
+    found: list[str] = []
+    for _, block in ledger.each(texts, "content"):
+        lose_marks(block, ledger)
+        found.append(block.text)
+    return joint.join(filter(None, found))
+
+
 def join_thoughts(thoughts: Sequence[tuple[int, ThinkingBlock]], ledger: Ledger, *, shown: bool) -> str | None:
     """The reasoning as one text. OpenAI takes none in a request; servers that do are known by name or by mark."""
-    where, text = ledger.where, None
     if shown:
         declare_joined(thoughts, ThinkingBlock, ledger)
-    for index, block in thoughts:
-        ledger.where = (*where, "content", index)
+    for _, block in ledger.each(thoughts, "content"):
         if not shown:
             ledger.lose("dropped", f"{NAME} takes no reasoning in a request", weight="state")
-            continue
-        text = "\n\n".join(filter(None, (text, block.text)))
-        lose_marks(block, ledger)
-        if not block.text:
+        elif not block.text:
             ledger.lose("dropped", f"reasoning of {NAME} is text, and this has none", weight="state")
-    ledger.where = where
-    return text
+    return joined(thoughts, ledger) if shown else None
 
 
 def refusal_of(parts: Placed, mark: Mapping[str, Json], ledger: Ledger) -> str | None:
@@ -258,14 +259,7 @@ def refusal_of(parts: Placed, mark: Mapping[str, Json], ledger: Ledger) -> str |
     if not refusals or refusal_is_part(mark):
         return None
     declare_joined(refusals, RefusalBlock, ledger)
-    where = ledger.where
-    texts: list[str] = []
-    for index, block in refusals:
-        ledger.where = (*where, "content", index)
-        texts.append(getattr(block, "text", ""))
-        lose_marks(block, ledger)
-    ledger.where = where
-    return "\n\n".join(filter(None, texts))
+    return joined(refusals, ledger)
 
 
 def content_of(parts: Placed, mark: Mapping[str, Json], ledger: Ledger, *, answer: bool) -> Placed:
@@ -289,28 +283,19 @@ def content_of(parts: Placed, mark: Mapping[str, Json], ledger: Ledger, *, answe
 
 
 def _as_one_text(texts: Placed, ledger: Ledger) -> Placed:
-    where = ledger.where
-    joined: list[str] = []
-    for index, block in texts:
-        ledger.where = (*where, "content", index)
-        lose_marks(block, ledger)
+    for _ in ledger.each(texts, "content"):
         ledger.lose_form("moved", f"an answer of {NAME} is one text; several were joined")
-        joined.append(getattr(block, "text", ""))
-    ledger.where = where
-    return [(texts[0][0], TextBlock("".join(joined)))]
+    return [(texts[0][0], TextBlock(joined(texts, ledger, "")))]
 
 
 def audio_of(sounds: Sequence[tuple[int, AudioBlock]], ledger: Ledger) -> list[tuple[int, AudioBlock]]:
     """The audio of a message: the first one that this issuer knows. Others are left out."""
-    where = ledger.where
     found: list[tuple[int, AudioBlock]] = []
-    for index, block in sounds:
+    for index, block in ledger.each(sounds, "content"):
         if rules.ISSUED.holds(block) and not found:
             found.append((index, block))
         else:
-            ledger.where = (*where, "content", index)
             rules.ISSUED.fit(block, ledger)
-    ledger.where = where
     return found
 
 

@@ -322,15 +322,12 @@ def bring_home(message: Message, at: int, place: int, moved: list[Wire], ledger:
 
 def write_results(message: Message, moved: list[Wire], ledger: Ledger, skip: Sequence[int]) -> list[Wire]:
     written: list[Wire] = []
-    where = ledger.where
-    for index, block in enumerate(message.content):
-        ledger.where = (*where, "content", index)
+    for index, block in ledger.each(enumerate(message.content), "content"):
         if type(block) is ToolResultBlock:
             written += [write_result(block, moved, ledger)] if index not in skip else []
         elif (wire := PARTS.write(block, ledger)) is not None:
             moved.append(wire)
             ledger.lose("moved", f"a tool message of {NAME} holds results only; the rest went to a user message")
-    ledger.where = where
     ledger.foreign(message, NAME)
     return written
 
@@ -339,14 +336,10 @@ def write_result(block: ToolResultBlock, moved: list[Wire], ledger: Ledger) -> W
     """One result; its media go to ``moved``."""
     if is_derived(block):
         block = replace(block, tool_use_id="")
-    where = ledger.where
-    for index, inner in enumerate(block.content) if marks(NAME, block).get("content") != "parts" else ():
-        if type(inner) in MOVED:
-            ledger.where = (*where, "content", index)
-            if (part := PARTS.write(inner, ledger)) is not None:
-                moved.append(part)
-                why = f"a tool result of {NAME} is text; media were sent in a user message after it"
-                ledger.lose("moved", why)
-    ledger.where = where
+    media = [(index, inner) for index, inner in enumerate(block.content) if type(inner) in MOVED]
+    for _, inner in ledger.each(media if marks(NAME, block).get("content") != "parts" else (), "content"):
+        if (part := PARTS.write(inner, ledger)) is not None:
+            moved.append(part)
+            ledger.lose("moved", f"a tool result of {NAME} is text; media were sent in a user message after it")
     wire: Wire = MESSAGES.write(block, ledger)
     return wire

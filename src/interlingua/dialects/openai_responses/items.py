@@ -180,13 +180,8 @@ def write_message(group: Placed, place: int | None, scribe: Ledger, *, border: b
     if as_text and len(group) == 1 and isinstance(head, TextBlock | RefusalBlock):
         wire["content"] = _write_string(head, scribe)
     else:
-        where = scribe.where
-        content: list[Wire] = []
-        for index, block in group:
-            part = write_part(OUTPUT, bare(block), scribe, (*where[:-1], index))
-            if part is not None:
-                content.append(part)
-        scribe.where = where
+        written = [OUTPUT.write(bare(block), scribe) for block in walk(group, scribe)]
+        content = [part for part in written if part is not None]
         if not content:
             return None
         wire["content"] = content
