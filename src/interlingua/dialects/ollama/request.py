@@ -37,8 +37,7 @@ from ...types.tools import Tool, ToolChoice
 from ...types.words import Role
 from .facts import NAME, PATH, PROMPT_KEYS, PROMPT_PATH, Place
 from .read_turns import read_messages
-from .rows import BLOCKS, OFFERED, PARAMS, TOOLS, TURNS, Turn
-from .rules import PLANS
+from .rows import BLOCKS, OFFERED, PARAMS, PLANS, TOOLS, TURNS, Turn
 from .write_turns import write_messages
 
 # ------------------------------------------------------------------------------------------------------------- reading

@@ -1,15 +1,20 @@
 """The phrases of Ollama: our field, their key. ``codec.rows`` says what a row means.
 
 A message has a key for each kind of block. In ``BLOCKS`` a block is an object of that key alone, and ``CALLS`` has what
-stands in ``tool_calls``; ``slots`` puts them together. ``Turn`` is a message of the wire, key by key. What the protocol
-refuses is in ``rules``.
+stands in ``tool_calls``; ``slots`` puts them together. ``Turn`` is a message of the wire, key by key. The rules before
+the tables say what the protocol refuses in a value that another dialect or the caller made, and what is written
+instead.
 """
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
-from ...codec.json import is_object
+from msgspec import to_builtins
+from msgspec.structs import replace
+
+from ...codec.json import Wire, is_object
 from ...codec.ledger import Ledger
 from ...codec.parameters import unsaid
 from ...codec.rows.fitted_kinds import AtLeast
@@ -17,7 +22,21 @@ from ...codec.rows.kinds import BOOL, INT, NUMBER, OBJECT, OMIT, REFUSED, STRING
 from ...codec.rows.row import Row, fill, instead, lost, may, must
 from ...codec.rows.table import Frame, Table
 from ...codec.rows.usage import Counts
-from ...codec.rules import LOGPROBS_ASKED, as_json_text, as_text
+from ...codec.rules import (
+    LOGPROBS_ASKED,
+    Condition,
+    among,
+    as_json_text,
+    as_json_tool,
+    as_text,
+    drop,
+    filled,
+    is_json_call,
+    rule,
+    when,
+)
+from ...codec.schema import narrow_tool, project_schema
+from ...codec.schema.plans import NO_JSON, Declared, Plans, narrowed
 from ...types.base import Json, Value
 from ...types.blocks import (
     Base64Source,
@@ -27,6 +46,7 @@ from ...types.blocks import (
     OpaqueBlock,
     RefusalBlock,
     TextBlock,
+    TextSource,
     ThinkingBlock,
     ToolResultBlock,
     ToolUseBlock,
@@ -35,7 +55,6 @@ from ...types.request import Request, Thinking
 from ...types.response import Response
 from ...types.tools import ServerTool, ToolDefinition
 from ...types.words import Role, StopReason
-from . import rules
 from .facts import EPOCH, LEVELS, NAME, NEAREST_LEVEL, media_type
 
 
@@ -156,6 +175,104 @@ PICTURE = By(read_picture, write_picture, name="a string", usual=as_read)
 THINK = By(read_think, write_think, name="a boolean or a string", usual=as_read)
 FORMAT = By(read_format, write_format, name="an object", usual=as_read, blank="")
 
+# ------------------------------------------------------------------------------------------------------------- schemas
+# Clients send the same tools with every request, so the latest schema found to fit is remembered for each tool name: to
+# compare is much cheaper than to check. What is remembered is a copy, which nobody else can change.
+
+MOST = 256  # schemas that are remembered
+_known: dict[str, Wire] = {}
+
+
+def is_fitting(tool: ToolDefinition) -> bool:
+    """Whether the server's own type of a tool's parameters holds all of a schema."""
+    schema = tool.input_schema
+    if _known.get(tool.name) == schema:
+        return True
+    found = narrow_tool(schema, NAME)
+    if found is None or found.change is not None:
+        return False
+    if len(_known) >= MOST:
+        _known.clear()
+    with suppress(*NO_JSON):  # whoever sends it will hear of it
+        _known[tool.name] = to_builtins(schema)
+    return True
+
+
+def judge(schema: Wire) -> tuple[Wire, tuple[Declared, ...]]:
+    """A schema of parameters as the server's types hold it, and what to declare."""
+    said, changes = project_schema(schema, NAME)
+    losses: list[Declared] = []
+    if said != schema:
+        why, weight = narrowed(NAME, changes)
+        losses.append(("approximated", why, "input_schema", weight))
+    if said.get("type") != "object":
+        losses.append(("added", f"{NAME} requires `type: object`; it was added", "input_schema/type", "form"))
+        said = {"type": "object", **{key: value for key, value in said.items() if key != "type"}}
+    return said, tuple(losses)
+
+
+def as_fitting(tool: ToolDefinition, ledger: Ledger) -> ToolDefinition:
+    schema, losses = judge(tool.input_schema)
+    for kind, why, path, weight in losses:
+        ledger.lose(kind, why, *path.split("/"), weight=weight)
+    return replace(tool, input_schema=schema)
+
+
+PLANS = Plans(judge, NAME)
+"""What becomes of the schemas of tools that are offered."""
+
+# --------------------------------------------------------------------------------------------------------------- rules
+
+
+def as_plain_text(block: DocumentBlock, ledger: Ledger) -> TextBlock | None:
+    """A document of text as text; others cannot be sent."""
+    if not isinstance(block.source, TextSource) or not block.source.text:
+        ledger.lose("dropped", f"{NAME} takes no documents")
+        return None
+    ledger.lose("approximated", f"{NAME} takes no documents; sent as text")
+    return TextBlock(block.source.text, signature=block.signature, cache=block.cache, extras=block.extras)
+
+
+def _is_undescribed(tool: ToolDefinition) -> bool:
+    about = tool.input_schema.get("description")
+    return type(about) is not str or not about
+
+
+def _described(tool: ToolDefinition, ledger: Ledger) -> ToolDefinition:
+    """What is said of the parameters as a whole is said of the tool, which may say it already."""
+    told, about = tool.description or "", str(tool.input_schema["description"])
+    schema = {key: value for key, value in tool.input_schema.items() if key != "description"}
+    why = f"parameters of {NAME} have no description as a whole"
+    if about in told:
+        ledger.lose_form("dropped", f"{why}; the tool says the same", "input_schema", "description")
+        return replace(tool, input_schema=schema)
+    ledger.lose_form("moved", f"{why}; sent with the tool's", "input_schema", "description")
+    ledger.lose_form("approximated", f"{why}; sent with the tool's", "description")
+    return replace(tool, input_schema=schema, description=f"{told}\n\n{about}" if told else about)
+
+
+def _without_strict(tool: ToolDefinition, ledger: Ledger) -> ToolDefinition:
+    ledger.lose_form("dropped", f"tools of {NAME} have no `strict`", "strict")
+    return replace(tool, strict=None)
+
+
+UNDESCRIBED = "'description' not in {0}.input_schema or {holds}({0})"
+FREE_TEXT = f"{NAME} has no free-text calls; sent as a call with one string argument `input`"
+NO_EMPTY_THINKING = drop(f"{NAME} has no empty thinking", "state")
+NO_LINKS = drop(f"{NAME} takes images as data only, not by URL or file id")
+
+# fmt: off
+#                 what is accepted                                                      what is written otherwise
+FILLED     = filled(NAME)
+THOUGHT    = rule(when("text", lambda block: bool(block.text)),                         NO_EMPTY_THINKING)
+AS_DATA    = rule(when("source", lambda block: type(block.source) is Base64Source),     NO_LINKS)
+JSON_CALL  = is_json_call(FREE_TEXT)
+JSON_TOOL  = rule(among("kind", ("json",)),                                             as_json_tool(NAME))
+NOT_STRICT = rule(among("strict", (None, True)),                                        _without_strict)
+DESCRIBED  = rule(Condition("input_schema", _is_undescribed, UNDESCRIBED, {"holds": _is_undescribed}), _described)
+FITTING    = rule(when("input_schema", is_fitting),                                     as_fitting, history=True)
+# fmt: on
+
 # -------------------------------------------------------------------------------------------------------------- tables
 
 EVERY_BLOCK: dict[str, Any] = {
@@ -164,17 +281,17 @@ EVERY_BLOCK: dict[str, Any] = {
 }
 # fmt: off
 BLOCKS = Table(NAME, Table.KEY,
-    Row(ThinkingBlock, "thinking", rules.THOUGHT, text=must("thinking")),
-    Row(TextBlock,     "content",  rules.FILLED, text="content", citations=lost(f"{NAME} has no citations")),
-    Row(ImageBlock,    "images",   rules.AS_DATA, source=must("images", PICTURE),
+    Row(ThinkingBlock, "thinking", THOUGHT, text=must("thinking")),
+    Row(TextBlock,     "content",  FILLED, text="content", citations=lost(f"{NAME} has no citations")),
+    Row(ImageBlock,    "images",   AS_DATA, source=must("images", PICTURE),
         detail=lost(f"{NAME} has no `detail` of images")),
     instead(JsonBlock,     as_json_text(f"{NAME} has no JSON here; sent as JSON text")),
     instead(RefusalBlock,  as_text(f"{NAME} has no refusals; sent as text")),
-    instead(DocumentBlock, rules.as_plain_text),
+    instead(DocumentBlock, as_plain_text),
     carrier=OpaqueBlock, **EVERY_BLOCK,
 )
 CALLS = Table(NAME, None,
-    Row(ToolUseBlock, None, rules.JSON_CALL, id=may("id", default=""), name="function.name",
+    Row(ToolUseBlock, None, JSON_CALL, id=may("id", default=""), name="function.name",
         input=fill("function.arguments", {}, OBJECT), ignores={"type": "function"}, elsewhere="kind",
         input_text=lost(f"{NAME} takes parsed arguments, not the text", "form")),
     **EVERY_BLOCK,
@@ -201,7 +318,7 @@ ANSWERS = Table(NAME, None,
         **SLOTS),
 )
 TOOLS = Table(NAME, None,
-    Row(ToolDefinition, None, rules.JSON_TOOL, rules.NOT_STRICT, rules.DESCRIBED, rules.FITTING,
+    Row(ToolDefinition, None, JSON_TOOL, NOT_STRICT, DESCRIBED, FITTING,
         constants={"type": "function"}, name="function.name", description=may("function.description"),
         input_schema=fill("function.parameters", {}, OBJECT),
         strict=lost(f"tools of {NAME} have no `strict`"), cache=lost(f"tools of {NAME} have no `cache`"),

@@ -12,8 +12,9 @@ from .facts import HOSTED, NAME
 from .request import read_request, write_request
 from .response import as_turn, read_response, write_response
 from .rows import USAGE
+from .rules import Scribe
 from .stream import Decoder
-from .tools import Scribe, write_choice_alone, write_tools
+from .tools import write_choice_alone, write_tools
 from .turns import write_messages, write_system
 
 __all__ = ["OpenAIResponses"]

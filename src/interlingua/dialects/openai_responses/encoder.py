@@ -41,8 +41,8 @@ from .hosted import goes_with, write_item
 from .items import bare, is_empty_part
 from .response import answering, write_envelope
 from .rows import OUTPUT
+from .rules import Scribe
 from .stream import EVENTS
-from .tools import Scribe
 
 ENDS = {"completed": "response.completed", "failed": "response.failed"}
 

@@ -49,8 +49,7 @@ from .items import (
     write_redacted,
 )
 from .rows import HOSTED_CALL, MCP_CALLS, PICTURES
-from .rules import HOSTED_HERE, NO_FLAG
-from .tools import Scribe
+from .rules import HOSTED_HERE, NO_FLAG, Scribe
 
 # By canonical name; what is not here is "<name>_call", has an "id", and says what it found in an item of its own.
 TAGS = {"program": "program"}

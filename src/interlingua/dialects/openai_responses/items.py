@@ -32,7 +32,6 @@ from ...codec.ledger import Ledger
 from ...codec.marks import marks
 from ...codec.paths import ABSENT, merge
 from ...codec.rows.kinds import REFUSED
-from ...codec.rows.table import Table
 from ...types.base import Json
 from ...types.blocks import (
     Block,
@@ -45,23 +44,11 @@ from ...types.blocks import (
 )
 from .facts import CUT, DONE, NAME, PREFIXES, REASON, SUMMARY
 from .rows import ANSWER_CALLS, EASY_ITEMS, EASY_MESSAGE, ITEM_CALLS, ITEM_MESSAGE, OUTPUT, REASONING, THOUGHTS
-from .tools import Scribe
+from .rules import Scribe
 
 Placed = Sequence[tuple[int, Block]]
 UNTYPED: Wire = {"=type": []}
 FIELDS = (("summary", SUMMARY), ("content", REASON))
-
-# ------------------------------------------------------------------------------------------------ parts of a message
-
-
-def write_part(table: Table, block: Block, scribe: Ledger, where: tuple[str | int, ...]) -> Any:
-    """A part of a message, or None and losses at its place."""
-    wire = table.write_usual(block)
-    if wire is None:
-        scribe.where = where
-        wire = table.interpret_write(block, scribe)
-    return wire
-
 
 # --------------------------------------------------------------------------------------------- what all items have
 

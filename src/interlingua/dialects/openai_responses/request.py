@@ -31,7 +31,8 @@ from .. import openai
 from .facts import LONGEST_KEY, LONGEST_VALUE, MOST_METADATA, NAME, PATH, STORED
 from .history import Reader, plain_text, read_system
 from .rows import PARAMS, THINKING
-from .tools import Scribe, added_by, placed_tools, read_choice, read_tools, write_choice, write_tools
+from .rules import Scribe
+from .tools import added_by, placed_tools, read_choice, read_tools, write_choice, write_tools
 from .turns import Writer
 
 LOGPROBS = "message.output_text.logprobs"

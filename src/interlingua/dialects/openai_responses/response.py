@@ -37,7 +37,8 @@ from .facts import CUT, DONE, FAILED, NAME, is_cut
 from .hosted import groups_of, read_item, spelled_out, waits_for_caller, write_item
 from .request import write_request
 from .rows import ANSWER, USAGE
-from .tools import Scribe, namespaces
+from .rules import Scribe
+from .tools import namespaces
 
 END, CALLED, REFUSED = StopReason.end_turn, StopReason.tool_use, StopReason.refusal  # an Enum costs 40 ns to reach
 INCOMPLETE = {

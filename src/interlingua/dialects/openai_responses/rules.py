@@ -1,16 +1,24 @@
-"""What OpenAI Responses refuses in a value that another dialect or the caller made, and what is written instead."""
+"""What OpenAI Responses refuses in a value that another dialect or the caller made, and what is written instead.
+
+Names of tools and ids of calls are derived where it refuses the caller's own; ``Scribe`` keeps those of one request.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from collections.abc import Iterable
+from typing import Any, cast
 
 from msgspec.structs import replace
 
+from ...codec.history.issuer import same_issuer
 from ...codec.json import Wire
 from ...codec.ledger import Ledger
+from ...codec.marks import marks
 from ...codec.rows.row import Rule
 from ...codec.rules import drop, hosted_here, lacking, matching, present, rule, when
 from ...codec.schema.plans import is_strict_form, write_strict_schema
+from ...codec.tools.ids import IdMap, IdRule
+from ...codec.tools.tool_names import ToolNames
 from ...types.blocks import (
     Block,
     Citation,
@@ -24,17 +32,150 @@ from ...types.blocks import (
     ToolResultBlock,
     ToolUseBlock,
 )
-from ...types.tools import ToolDefinition
+from ...types.capabilities import Target
+from ...types.messages import Origin
+from ...types.tools import Tool, ToolDefinition
 from ..openai import named_documents, one_word
 from ..openai_tools import no_error_flag
-from .facts import DETAIL, NAME, TOOL_NAME, TTLS
+from .facts import CALL_ID, DETAIL, LONGEST_ID, NAME, TOOL_NAME, TTLS, is_name
 
-if TYPE_CHECKING:
-    from .tools import Scribe
-
+DERIVED_ID = f"{NAME} takes unique ids of up to {LONGEST_ID} characters; one was derived"
+DERIVED_NAME = f"{NAME} takes letters, digits, _ and - in the name of a tool; a name was derived"
 NO_FLAG = f"{NAME} has no error flag"
 CACHE_TIME = f"{NAME} caches for {' or '.join(TTLS)} only"
 CACHE_ON_PARTS = f"{NAME} has cache marks on the parts of a result only"
+
+# ------------------------------------------------------------------------------------------------------ names and ids
+
+
+def is_verbatim(value: ToolUseBlock | Tool, field: str) -> bool:
+    """Whether a field was read here although the provider would refuse it."""
+    return bool(value.forms) and field in marks(NAME, value).get("verbatim", ())
+
+
+class Scribe(Ledger):
+    """A ledger that also keeps the names and ids of one request, and knows who reads it.
+
+    A call is written with the id that this protocol's server gave it, where a conversation has ids of its own. Two
+    calls of one history may have the same id where their protocol numbers them anew in each turn: here an id is given
+    once, and a result answers the latest call of its id.
+    """
+
+    __slots__ = (
+        *("_free", "_ids", "_names", "_tools", "_trusted", "_turns"),
+        *("calls", "derived", "namespaces", "reader", "renamed", "taken"),
+    )
+
+    def __init__(self, tools: Iterable[Tool] = (), reader: Target | None = None) -> None:
+        super().__init__()
+        self.reader = reader
+        self._tools = tools
+        self._ids: IdMap | None = None
+        self._names: ToolNames | None = None
+        self._trusted: Origin | None = None
+        self._turns: dict[str, int] = {}  # how often an id was given anew
+        self._free: set[str] = set()  # calls of free text that have no result
+        self.calls: dict[str, bool | None] = {}
+        """By id: a call without a result is False, or True if it is of free text. One with a result is None."""
+        self.renamed: dict[str, str] = {}  # what a call is called here, where that is not its own id
+        self.derived: set[str] = set()  # calls that have another id since the provider would refuse theirs
+        self.taken: set[str] = set()  # ids that are given to a call under another id
+        self.namespaces: dict[str, str] = {}
+
+    def call_id(self, block: ToolUseBlock) -> str:
+        """The id to write for a call."""
+        own = block.id
+        id = wanted = block.native_ids.get(NAME, own) if block.native_ids else own
+        if not self.takes(wanted) and not is_verbatim(block, "id"):
+            id = self._derived_id(wanted)
+        if self.renamed or self.derived:
+            self.renamed.pop(own, None)
+            self.derived.discard(own)
+        if id != own:
+            self.renamed[own] = id
+            self.taken.add(id)
+        if id != wanted:
+            self.lose_form("approximated", DERIVED_ID, "id")
+            self.derived.add(own)
+        self._note(own, block)
+        return id
+
+    def takes_as_it_is(self, block: ToolUseBlock) -> bool:
+        """Note a call that is new and is written with its own id; False for another."""
+        id = block.id
+        if block.native_ids or id in self.calls or id in self.taken or not 0 < len(id) <= LONGEST_ID:
+            return False
+        self.calls[id] = free = block.kind == "text"
+        if free or self._free:
+            self._note(id, block)
+        return True
+
+    def forget(self, blocks: Iterable[Block]) -> None:
+        """Take back what ``takes_as_it_is`` noted."""
+        for block in blocks:
+            if type(block) is ToolUseBlock:
+                del self.calls[block.id]
+                self._free.discard(block.id)
+
+    def _note(self, id: str, block: ToolUseBlock) -> None:
+        self.calls[id] = free = block.kind == "text"
+        if free:
+            self._free.add(id)
+        elif self._free:
+            self._free.discard(id)
+
+    def takes(self, id: str) -> bool:
+        """Whether a call can be written with this id."""
+        return id not in self.calls and id not in self.taken and 0 < len(id) <= LONGEST_ID
+
+    def _derived_id(self, wanted: str) -> str:
+        if self._ids is None:
+            self._ids = IdMap(IdRule(CALL_ID))
+        id, head = self._ids.fit(wanted), wanted[:48]
+        while not self.takes(id):
+            self._turns[head] = turn = self._turns.get(head, 0) + 1
+            id = self._ids.fit(f"{head}_{turn}")
+        return id
+
+    def answers(self, id: str) -> tuple[str, bool]:
+        """The id to write for a result, and whether it answers free text: a result of no known call, the open one."""
+        free = self.calls.get(id)
+        if free is not None:
+            self.calls[id] = None
+            if free:
+                self._free.discard(id)
+        else:
+            free = id not in self.calls and bool(self._free)
+        if id in self.derived:
+            self.lose_form("approximated", "the call was given another id", "tool_use_id")
+        return self.renamed.get(id, id), free
+
+    def answers_plainly(self, block: ToolResultBlock) -> bool:
+        """Note a result of a call that is not of free text and was written with its own id; False for another."""
+        id = block.tool_use_id
+        if block.forms or self.renamed or self.derived or self.calls.get(id) is not False:
+            return False
+        self.calls[id] = None
+        return True
+
+    def trusts(self, origin: Origin | None) -> bool:
+        """Whether what this origin signed may be sent to the reader. Most of a history is of one origin."""
+        if origin is None or origin is self._trusted:
+            return True
+        if not same_issuer(origin, NAME, self.reader):
+            return False
+        self._trusted = origin
+        return True
+
+    def tool_name(self, name: str, *path: str | int) -> str:
+        """The name to write for a tool."""
+        if is_name(name):
+            return name
+        self.lose("approximated", DERIVED_NAME, *(path or ("name",)))
+        if self._names is None:
+            self._names = ToolNames([tool for tool in self._tools if not is_verbatim(tool, "name")])
+        return self._names.fit(name)
+
 
 # ------------------------------------------------------------------------------------------------------ parts and calls
 
@@ -79,7 +220,7 @@ def _is_from_here(citation: Citation) -> bool:
 
 
 def _renamed(value: ToolUseBlock | ToolDefinition, ledger: Ledger) -> ToolUseBlock | ToolDefinition:
-    return replace(value, name=cast("Scribe", ledger).tool_name(value.name))
+    return replace(value, name=cast(Scribe, ledger).tool_name(value.name))
 
 
 # fmt: off

@@ -27,9 +27,9 @@ from ...types.words import Role
 from .facts import NAME, RESULTS, is_added, is_part, is_spoken
 from .history import plain_text
 from .hosted import groups_of, write_item, write_output
-from .items import Placed, bare, is_proved, item_marks, item_residue, write_part
+from .items import Placed, bare, is_proved, item_marks, item_residue
 from .rows import EASY_ITEMS, INPUT, RESULTS as RESULT_TABLES, WORDS
-from .tools import Scribe
+from .rules import Scribe
 
 Where = tuple[str | int, ...]
 ASSISTANT, SYSTEM, TOOL, USER = Role.assistant, Role.system, Role.tool, Role.user  # an Enum costs 40 ns to reach
@@ -91,7 +91,8 @@ class Writer:
             self.items.append(write_words(SYSTEM, content, [bare(block) for _, block in placed], owner))
 
     def part(self, block: Block, where: Where) -> Wire | None:
-        part: Wire | None = write_part(INPUT, block, self.scribe, where)
+        self.scribe.where = where
+        part: Wire | None = INPUT.write(block, self.scribe)
         return part
 
     # ------------------------------------------------------------------------------------------------------ messages
