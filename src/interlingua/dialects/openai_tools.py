@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from ..codec.json import Wire
 from ..codec.ledger import Ledger
 from ..codec.marks import marks
-from ..codec.rows.kinds import REFUSED, By, Vocabulary
+from ..codec.rows.kinds import OMIT, REFUSED, By, Vocabulary
 from ..codec.rows.row import Row, Rule, lost, must
 from ..codec.rows.table import Table
 from ..codec.rules import lacking, rule
@@ -72,6 +72,18 @@ class Choices:
             ),
         )
 
+    def take(self, rest: Wire, tools: Sequence[Tool]) -> ToolChoice | None:
+        """Take ``tool_choice`` and ``parallel_tool_calls``, which are one thing to us. Another shape stays residue."""
+        choice: Any = self.read(rest["tool_choice"], tools) if "tool_choice" in rest else REFUSED
+        if choice is REFUSED:
+            choice = None
+        else:
+            del rest["tool_choice"]
+        if type(rest.get("parallel_tool_calls")) is bool:
+            choice = replace(choice or ToolChoice(), parallel=rest.pop("parallel_tool_calls"))
+        found: ToolChoice | None = choice
+        return found
+
     def tool(self, name: str, tag: str = "function") -> Wire:
         return {"type": tag, tag: {"name": name}} if self.nested else {"type": tag, "name": name}
 
@@ -107,8 +119,13 @@ class Choices:
     def write(
         self, choice: ToolChoice, tools: Sequence[Tool], ledger: Ledger, any_word: str = "", named: Named = own_name
     ) -> Json:
-        """``any_word``: the server's own word for that some tool must be called. ``mode`` is set."""
-        mode, mark = choice.mode or "", marks(self.dialect, choice)
+        """``any_word``: the server's own word for that some tool must be called. ``OMIT`` where there is no mode."""
+        mode, mark = choice.mode, marks(self.dialect, choice)
+        if mode is None:
+            if choice.name is not None or choice.allowed:
+                field = "allowed" if choice.name is None else "name"
+                ledger.lose("dropped", f"{self.dialect} takes names only beside a mode", field)
+            return OMIT
         if mode == "specific" or (choice.allowed and mode != "none"):
             return self._write_tools(choice, tools, ledger, named)
         if choice.name is not None:
@@ -133,6 +150,13 @@ class Choices:
             for place, name in enumerate(choice.allowed)
         ]
         return wire
+
+
+def choice_alone(wire: Wire, ledger: Ledger) -> Json:
+    """What stands under ``tool_choice`` alone, of all that a choice becomes in a request."""
+    if "parallel_tool_calls" in wire:
+        ledger.lose("dropped", "`parallel_tool_calls` is a parameter of its own", "tool_choice", "parallel")
+    return wire.get("tool_choice", wire.get("function_call"))
 
 
 # ------------------------------------------------------------------------------------------------------------ results

@@ -21,7 +21,7 @@ from ...codec.ledger import Ledger
 from ...codec.marks import kept, marks, with_marks
 from ...codec.parameters import put_model, take_from_url
 from ...codec.paths import leave, merge
-from ...codec.rows.kinds import REFUSED
+from ...codec.rows.kinds import OMIT, REFUSED
 from ...codec.rules import mark_unasked_logprobs
 from ...codec.tools.output import SCHEMA_NAME
 from ...types.base import Json
@@ -31,6 +31,7 @@ from ...types.request import Request, Thinking
 from ...types.tools import Tool, ToolChoice
 from ...types.words import Role
 from .. import openai
+from ..openai_tools import choice_alone
 from . import rules
 from .facts import NAME, PATH, Quirks, quirks_of
 from .rows import CHOICES, FUNCTIONS, PARAMS, TOOLS
@@ -94,13 +95,13 @@ def read_tools(rest: Wire, fields: dict[str, Any], marks: Wire) -> None:
 
 def read_choice(rest: Wire, fields: dict[str, Any]) -> None:
     """``tool_choice``, ``function_call`` and ``parallel_tool_calls`` are one thing to us."""
-    choice: ToolChoice | None = None
-    for key, read in (("tool_choice", CHOICES.read), ("function_call", read_legacy_choice)):
-        if key in rest and choice is None and (found := read(rest[key], fields.get("tools", ()))) is not REFUSED:
-            choice = found
-            del rest[key]
-    if type(rest.get("parallel_tool_calls")) is bool:
-        choice = replace(choice or ToolChoice(), parallel=rest.pop("parallel_tool_calls"))
+    tools = fields.get("tools", ())
+    choice = CHOICES.take(rest, tools)
+    if "function_call" in rest and (choice is None or choice.mode is None):
+        older = read_legacy_choice(rest["function_call"], tools)
+        if older is not REFUSED:
+            choice = older if choice is None else replace(older, parallel=choice.parallel)
+            del rest["function_call"]
     if choice is not None:
         fields["tool_choice"] = choice
 
@@ -237,11 +238,8 @@ def write_choice(choice: ToolChoice, tools: Sequence[Tool], quirks: Quirks, ledg
     """The keys that a choice becomes at the top of a request. ``bound``: quirks are a named server's and win."""
     ledger.where = ("tool_choice",)
     wire: Wire = {}
-    if choice.mode is not None:
-        key = "function_call" if "legacy" in marks(NAME, choice) else "tool_choice"
-        wire[key] = write_mode(choice, tools, quirks, ledger, bound=bound)
-    elif choice.name is not None or choice.allowed:
-        ledger.lose("dropped", f"{NAME} takes names only beside a mode", "allowed" if choice.name is None else "name")
+    if (mode := write_mode(choice, tools, quirks, ledger, bound=bound)) is not OMIT:
+        wire["function_call" if "legacy" in marks(NAME, choice) else "tool_choice"] = mode
     if choice.parallel is not None and (quirks.parallel or not bound):
         wire["parallel_tool_calls"] = choice.parallel
     elif choice.parallel is not None:
@@ -290,6 +288,4 @@ def write_thinking(thinking: Thinking, body: Wire, form: str, ledger: Ledger) ->
 def write_choice_alone(choice: ToolChoice, target: Target | None, ledger: Ledger, provider: str | None) -> Json:
     quirks, bound = quirks_of(provider, target)
     wire = write_choice(choice, (), quirks, ledger, bound=bound)
-    if "parallel_tool_calls" in wire:
-        ledger.lose("dropped", "`parallel_tool_calls` is a parameter of its own", "tool_choice", "parallel")
-    return wire.get("tool_choice", wire.get("function_call"))
+    return choice_alone(wire, ledger)

@@ -6,15 +6,15 @@ from ...codec.wire_dialect import Functions, WireDialect
 from ...types.messages import Message
 from ...types.response import Response
 from .. import openai
+from ..openai_tools import choice_alone
 from .encoder import Encoder
 from .errors import ERRORS, REQUIREMENTS
 from .facts import HOSTED, NAME
-from .request import read_request, write_request
+from .request import read_request, write_choice, write_request, write_tools
 from .response import as_turn, read_response, write_response
 from .rows import USAGE
 from .rules import Scribe
 from .stream import Decoder
-from .tools import write_choice_alone, write_tools
 from .turns import write_messages, write_system
 
 __all__ = ["OpenAIResponses"]
@@ -39,7 +39,7 @@ class OpenAIResponses(WireDialect):
         write_messages=lambda messages, target, scribe, provider: write_messages(messages, scribe),
         write_system=lambda system, target, scribe, provider: write_system(system, scribe),
         write_tools=lambda tools, target, scribe, provider: write_tools(enumerate(tools), scribe),
-        write_choice=lambda choice, target, scribe, provider: write_choice_alone(choice, scribe),
+        write_choice=lambda choice, target, scribe, provider: choice_alone(write_choice(choice, (), scribe), scribe),
         ledger=Scribe,
     )
 

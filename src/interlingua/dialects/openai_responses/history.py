@@ -28,13 +28,11 @@ from ...errors import ParseError
 from ...types.base import Json
 from ...types.blocks import Block, OpaqueBlock, TextBlock, ThinkingBlock, ToolUseBlock
 from ...types.messages import Message, Origin
-from ...types.tools import Tool
 from ...types.words import Role
 from .facts import ADDED, FOR_NOBODY, LONGEST_ID, NAME, RESULTS, ROLES, kind_of
 from .hosted import read_item
 from .items import item_marks, with_item
 from .rows import EASY_ITEMS, INPUT, RESULTS as RESULT_TABLES, WORDS
-from .tools import read_tools
 
 ASSISTANT, SYSTEM, TOOL, USER = Role.assistant, Role.system, Role.tool, Role.user  # an Enum costs 40 ns to reach
 NOTHING: dict[str, Any] = {}
@@ -55,17 +53,15 @@ class Draft(Struct, gc=False):
 
 
 class Reader:
-    """Items in, messages out. ``taken`` are the names of the tools so far."""
+    """Items in, messages out."""
 
-    def __init__(self, provider: str | None, taken: set[str]) -> None:
+    def __init__(self, provider: str | None) -> None:
         self.origin = Origin(provider, NAME)
         self.drafts: list[Draft] = []
         self.last: Draft | None = None
         self.calls: dict[str, str] = {}  # their kinds by id
         self.system: list[Block] = []
-        self.tools: list[Tool] = []
-        self.taken = taken
-        self.added = 0
+        self.added: list[list[Json]] = []  # the tools of each item that adds some
         self.orphans = False  # a result answers a call that is not here
         self.thought = False  # there was reasoning
 
@@ -154,11 +150,9 @@ class Reader:
         last.blocks.append(block)
 
     def nobodys(self, item: Wire, kind: str) -> None:
-        """An item that is carried whole. The tools that it adds stand among the others, marked with its number."""
+        """An item that is carried whole. The tools that it adds stand among the others."""
         if kind == ADDED and is_array(item.get("tools")) and item["tools"]:
-            tools = read_tools(item["tools"], self.taken)
-            self.tools += [replace(t, forms={NAME: {**marks(NAME, t), "added": self.added}}) for t in tools]
-            self.added += 1
+            self.added.append(item["tools"])
             item = {key: value for key, value in item.items() if key != "tools"}
             if not self.drafts:
                 self.system.append(OpaqueBlock(NAME, item))

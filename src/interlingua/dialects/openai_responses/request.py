@@ -3,39 +3,49 @@
 Marks on a request: ``input`` (a ``string``, ``empty`` or ``absent``), ``model`` and ``stream`` (they stood in the URL),
 ``user_id`` (it stood in ``metadata``), ``strict`` and ``name`` of the output format (a list of what stood there, if
 anything, where that is not what we would write), ``verbatim`` (fields that the provider would refuse; they were read
-here).
+here). On a choice: ``alone`` (there are no tools).
+
+The tools of a namespace and of ``additional_tools`` are tools like any other to us: another protocol can offer them
+too. Where they stood is kept beside: ``extras[…]["namespace"]`` is the namespace without its tools, the mark ``added``
+the number of the item. A namespace that repeats a name is carried whole, since a call by name alone could not tell them
+apart.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+from functools import lru_cache, partial
 from typing import Any
+
+from msgspec.structs import replace
 
 from ...codec.history.rules import PLACEHOLDER, leading_system
 from ...codec.json import Wire, is_array, is_object
 from ...codec.ledger import Ledger
-from ...codec.marks import kept, marks
+from ...codec.marks import kept, marks, with_marks
 from ...codec.parameters import put_model, take_from_url
 from ...codec.paths import leave, merge
+from ...codec.rows.kinds import OMIT
 from ...codec.rows.plain_text import is_plain_text
 from ...codec.streams.stream import dump
 from ...codec.tools.output import SCHEMA_NAME
 from ...types.base import Json
-from ...types.blocks import Block, TextBlock
+from ...types.blocks import Block, OpaqueBlock, TextBlock
 from ...types.capabilities import Target
-from ...types.loss import Encoded
+from ...types.loss import Encoded, Loss
 from ...types.messages import Message
 from ...types.request import Request
-from ...types.tools import Tool
+from ...types.tools import Tool, ToolChoice, ToolDefinition
 from ...types.words import Role
 from .. import openai
-from .facts import LONGEST_KEY, LONGEST_VALUE, MOST_METADATA, NAME, PATH, STORED
+from .facts import LONGEST_KEY, LONGEST_VALUE, MOST_METADATA, NAME, PATH, STORED, is_added
 from .history import Reader, plain_text, read_system
-from .rows import PARAMS, THINKING
-from .rules import Scribe
-from .tools import added_by, placed_tools, read_choice, read_tools, write_choice, write_tools
+from .rows import CHOICES, PARAMS, THINKING, TOOLS
+from .rules import Scribe, is_verbatim
 from .turns import Writer
 
 LOGPROBS = "message.output_text.logprobs"
+NOT_STRICT = f"`strict: false` was added, because {NAME} assumes `true`"
 
 # ------------------------------------------------------------------------------------------------------------- reading
 
@@ -44,8 +54,9 @@ def read_request(body: Wire, model: str | None, stream: bool | None, provider: s
     fields, rest, mark = PARAMS.take(body)
     take_from_url(fields, mark, model, stream)
     read_conversation(rest, fields, mark, provider)
-    if "tool_choice" in rest or "parallel_tool_calls" in rest:
-        read_choice(rest, fields)
+    if (choice := CHOICES.take(rest, tools := fields.get("tools", ()))) is not None:
+        alone = choice.mode is not None and not tools
+        fields["tool_choice"] = with_marks(NAME, choice, alone=True) if alone else choice
     if is_array(rest.get("include")) and rest["include"][-1:] == [LOGPROBS]:
         read_logprobs(rest, fields)
     if "metadata" in rest or "safety_identifier" in rest:
@@ -63,7 +74,7 @@ def read_conversation(rest: Wire, fields: dict[str, Any], mark: Wire, provider: 
     tools: list[Tool] = []
     if is_array(rest.get("tools")) and rest["tools"]:
         tools = read_tools(rest.pop("tools"), taken)
-    reader = Reader(provider, taken)
+    reader = Reader(provider)
     given: Json = rest.get("input")
     if given == []:
         del rest["input"]
@@ -76,12 +87,41 @@ def read_conversation(rest: Wire, fields: dict[str, Any], mark: Wire, provider: 
         fields["messages"] = (Message(Role.user, (TextBlock(rest.pop("input")),)),)
     elif "input" not in rest:
         mark["input"] = "absent"
+    for number, added in enumerate(reader.added):
+        tools += [with_marks(NAME, tool, added=number) for tool in read_tools(added, taken)]
     instructions = rest.get("instructions")
     text = rest.pop("instructions") if type(instructions) is str and instructions else None
     if text is not None or reader.system:
         fields["system"] = read_system(text, reader.system)
-    if tools or reader.tools:
-        fields["tools"] = (*tools, *reader.tools)
+    if tools:
+        fields["tools"] = tuple(tools)
+
+
+def read_tools(wire: Iterable[Json], taken: set[str]) -> list[Tool]:
+    """The tools of a list, namespaces opened. ``taken`` are the names so far."""
+    tools: list[Tool] = []
+    for tool in wire:
+        read: Any = TOOLS.read(tool)
+        if type(read) is ToolDefinition:
+            taken.add(read.name)
+        elif is_object(tool) and tool.get("type") == "namespace" and (members := _read_namespace(tool, taken)):
+            taken.update([member.name for member in members])
+            tools += members
+            continue
+        tools.append(read)
+    return tools
+
+
+def _read_namespace(wire: Wire, taken: set[str]) -> list[ToolDefinition] | None:
+    members = wire.get("tools")
+    if not is_array(members) or not members or not all(is_object(member) for member in members):
+        return None
+    tools = [tool for tool in map(TOOLS.read, members) if type(tool) is ToolDefinition]
+    names = {tool.name for tool in tools}
+    if len(names) < len(members) or taken & names:
+        return None
+    space = {key: value for key, value in wire.items() if key not in ("type", "tools")}
+    return [replace(t, extras={NAME: {**t.extras.get(NAME, {}), "namespace": space}}) for t in tools]
 
 
 def read_identity(rest: Wire, fields: dict[str, Any], mark: Wire) -> None:
@@ -205,3 +245,96 @@ def write_logprobs(logprobs: bool, body: Wire, ledger: Ledger) -> None:
         body["include"] = [*body["include"], LOGPROBS]
     else:
         ledger.lose("dropped", "`include` is no list, so nothing could be added to it", "logprobs")
+
+
+# -------------------------------------------------------------------------------------------------- tools and choice
+
+
+@lru_cache(maxsize=1024)
+def _not_strict(index: int) -> Loss:
+    return Loss(f"tools/{index}/strict", "added", NOT_STRICT, weight="form")
+
+
+def write_tools(tools: Iterable[tuple[int, Tool]], scribe: Scribe) -> list[Wire]:
+    """Tools with their places, those of one namespace together."""
+    writers = TOOLS.writers
+    written: list[Wire] = []
+    open_space: Wire | None = None
+    for index, tool in tools:
+        wire: Wire | None = writers[type(tool)](tool)
+        if wire is None:
+            scribe.where = ("tools", index)
+            wire = TOOLS.interpret_write(tool, scribe)
+        if wire is None:
+            continue
+        if type(tool) is ToolDefinition and tool.strict is None and wire.get("strict") is False:
+            scribe.losses.append(_not_strict(index))
+        space = tool.extras.get(NAME, {}).get("namespace") if tool.extras else None
+        if space is None:
+            written.append(wire)
+        else:
+            del wire["namespace"]
+            if open_space == space:
+                written[-1]["tools"].append(wire)
+            else:
+                written.append({"type": "namespace", **space, "tools": [wire]})
+        open_space = space
+    scribe.where = ()
+    return written
+
+
+Placed = Iterable[tuple[int, Tool]]
+
+
+def placed_tools(request: Request) -> tuple[Placed, list[Placed]]:
+    """The tools of the request itself, and those of each item that added some.
+
+    A tool whose item is not there any more is one of the request.
+    """
+    numbers = [added_by(tool) if tool.forms else None for tool in request.tools]
+    if numbers.count(None) == len(numbers):
+        return enumerate(request.tools), []
+    blocks = [*request.system, *(block for message in request.messages for block in message.content)]
+    items = sum(isinstance(b, OpaqueBlock) and b.dialect == NAME and is_added(b.raw) for b in blocks)
+    placed = list(zip(enumerate(request.tools), numbers, strict=True))
+    here = [tool for tool, number in placed if number is None or number >= items]
+    return here, [[tool for tool, number in placed if number == item] for item in range(items)]
+
+
+def added_by(tool: Tool) -> int | None:
+    """The number of the item that added a tool."""
+    return marks(NAME, tool).get("added")
+
+
+def write_choice(choice: ToolChoice, tools: Sequence[Tool], scribe: Scribe, *, offered: bool = True) -> Wire:
+    """The keys that a choice becomes at the top of a request."""
+    scribe.where = ("tool_choice",)
+    wire: Wire = {}
+    if choice.mode is None or offered or "alone" in marks(NAME, choice):
+        mode = CHOICES.write(choice, tools, scribe, named=partial(_write_name, tools, scribe))
+        wire |= {"tool_choice": mode} if mode is not OMIT else {}
+    else:
+        for field in ("mode", "name", "allowed"):
+            if getattr(choice, field):
+                scribe.lose("dropped", f"{NAME} takes a tool choice only beside tools", field)
+    if choice.parallel is not None:
+        wire["parallel_tool_calls"] = choice.parallel
+    scribe.foreign(choice, NAME)
+    scribe.where = ()
+    return wire
+
+
+def _write_name(tools: Sequence[Tool], scribe: Scribe, name: str, *path: str | int) -> str:
+    """The name of a tool as it is written; the tool may be marked to keep one that was read here."""
+    owner = next((tool for tool in tools if isinstance(tool, ToolDefinition) and tool.name == name), None)
+    return name if owner is not None and is_verbatim(owner, "name") else scribe.tool_name(name, *path)
+
+
+def namespaces(request: Request | None) -> dict[str, str]:
+    """The namespace of each tool that has one: a call of it must name it."""
+    found: dict[str, str] = {}
+    for tool in request.tools if request is not None else ():
+        space = tool.extras.get(NAME, {}).get("namespace")
+        if isinstance(tool, ToolDefinition) and is_object(space) and isinstance(space.get("name"), str):
+            found[tool.name] = space["name"]
+    return found

@@ -35,10 +35,9 @@ from ...types.words import StopReason
 from .errors import ERRORS, write_failure
 from .facts import CUT, DONE, FAILED, NAME, is_cut
 from .hosted import groups_of, read_item, spelled_out, waits_for_caller, write_item
-from .request import write_request
+from .request import namespaces, write_request
 from .rows import ANSWER, USAGE
 from .rules import Scribe
-from .tools import namespaces
 
 END, CALLED, REFUSED = StopReason.end_turn, StopReason.tool_use, StopReason.refusal  # an Enum costs 40 ns to reach
 INCOMPLETE = {
