@@ -1,45 +1,56 @@
-"""What a request body must look like, checked row by row; each dialect says the complaint as its vendor would.
+"""What a request body must look like, told by rows; each dialect says the complaint as its vendor would.
 
 A row is a path, the JSON types that may stand there, and whether something must. ``*`` in a path is every item of a
 list; ``*role=tool`` only items that say so. Nothing is said of keys that no row names. A row that would refuse what a
 provider accepts is worse than one that is missing.
+
+The rows are put together to a tree of places. Nearly always nothing is wrong, so a body is first looked at by one
+function for each place (``Place.fits``), which only says yes or no; where it says no, the same tree finds what to
+complain of (``Place.complaints``).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ...errors import InvalidRequestError
 from ...types.base import Json
 from ..json import Wire, is_dict, is_list
-from .quick_check import MISSING, Fits, fits_all, is_paired
 
 __all__ = ["Check", "Complaint", "Pairs", "Path", "Requirements", "brackets", "dots"]
 
 Path = tuple[str | int, ...]
-KINDS: dict[str, Callable[[Json], bool]] = {
-    "a string": lambda value: isinstance(value, str),
-    "an integer": lambda value: isinstance(value, int | float) and not isinstance(value, bool) and value == value // 1,
-    "a number": lambda value: isinstance(value, int | float) and not isinstance(value, bool),
-    "a boolean": lambda value: isinstance(value, bool),
-    "an object": is_dict,
-    "an array": is_list,
-    "an array of objects": is_list,  # the items have a row of their own
-    "null": lambda value: value is None,
+Fits = Callable[[Any], bool]
+Find = Callable[[Json], Iterable[Json]]
+Steps = list[tuple[list[str], str]]
+MISSING = object()
+NONE: Set[str] = frozenset()
+TYPES: Mapping[str, tuple[type, ...]] = {
+    "a string": (str,),
+    "an integer": (int,),
+    "a number": (int, float),
+    "a boolean": (bool,),
+    "an object": (dict,),
+    "an array": (list,),
+    "an array of objects": (list,),  # the items have a row of their own
+    "null": (type(None),),
 }
-TEXT, INTEGER, NUMBER, BOOLEAN, OBJECT, ARRAY, OBJECTS, NULL = KINDS
+TEXT, INTEGER, NUMBER, BOOLEAN, OBJECT, ARRAY, OBJECTS, NULL = TYPES
+_type: Callable[[Any], object] = type
 
 
-class Check(NamedTuple):
-    """A row. ``words``: the only strings that may stand there. ``filled``: a list may not be empty."""
+def is_kind(value: Json, kind: str) -> bool:
+    """Whether a value is of a JSON type. A number without a fraction is an integer."""
+    if kind == INTEGER and isinstance(value, float):
+        return value.is_integer()
+    return isinstance(value, TYPES[kind]) and (kind == BOOLEAN or not isinstance(value, bool))
 
-    path: str
-    kinds: tuple[str, ...]
-    needed: bool = False
-    words: tuple[str, ...] = ()
-    filled: bool = False
+
+def kind_of(value: Json) -> str:
+    """The JSON type of a value, with its article."""
+    return next(kind for kind in (NULL, BOOLEAN, TEXT, INTEGER, NUMBER, OBJECT, ARRAY) if is_kind(value, kind))
 
 
 class Complaint(NamedTuple):
@@ -52,6 +63,144 @@ class Complaint(NamedTuple):
     got: str = ""
 
 
+class Check(NamedTuple):
+    """A row. ``words``: the only strings that may stand there. ``filled``: a list may not be empty."""
+
+    path: str
+    kinds: tuple[str, ...]
+    needed: bool = False
+    words: tuple[str, ...] = ()
+    filled: bool = False
+
+    def complaint(self, value: Json, path: Path) -> Complaint | None:
+        """What is wrong with the value at this row's place."""
+        if value is MISSING or (value is None and NULL not in self.kinds):
+            return Complaint(path, "missing", self.expected) if self.needed else None
+        if not any(is_kind(value, kind) for kind in self.kinds):
+            return Complaint(path, "type", self.expected, kind_of(value))
+        if self.words and isinstance(value, str) and value not in self.words:
+            return Complaint(path, "value", ", ".join(map(repr, self.words)), repr(value[:80]))
+        if self.filled and value == []:
+            return Complaint(path, "empty", "an array with at least one item", "an empty array")
+        return None
+
+    @property
+    def expected(self) -> str:
+        """The kinds, as a sentence names them."""
+        return " or ".join(kind for kind in self.kinds if kind != NULL)
+
+    def fits(self) -> Fits:
+        """A function that says whether there is surely nothing wrong with a value."""
+        allowed = frozenset(kind for name in self.kinds for kind in TYPES[name])
+        words, needed, filled = frozenset(self.words), self.needed, self.filled
+
+        def fits(value: Any) -> bool:
+            if type(value) not in allowed:
+                return not needed and (value is MISSING or value is None)
+            return True
+
+        def fits_closely(value: Any) -> bool:
+            if words and type(value) is str and value not in words:
+                return False
+            return fits(value) and (not filled or value != [])
+
+        return fits_closely if words or filled else fits
+
+
+class Place:
+    """What the rows say of one place: of the value itself, of its fields, and of its items."""
+
+    def __init__(self) -> None:
+        self.rows: list[tuple[int, Check]] = []  # with their numbers
+        self.fields: dict[str, Place] = {}
+        self.items: dict[str, Place] = {}
+
+    def below(self, step: str) -> Place:
+        """The place one step further."""
+        below = self.items if step.startswith("*") else self.fields
+        return below.setdefault(step, Place())
+
+    def complaints(self, value: Json, path: Path = ()) -> Iterator[tuple[int, Complaint]]:
+        """All that is wrong here and below, each with the number of its row."""
+        for number, row in self.rows:
+            if (wrong := row.complaint(value, path)) is not None:
+                yield number, wrong
+        for name, place in self.fields.items() if is_dict(value) else ():
+            yield from place.complaints(value.get(name, MISSING), (*path, name))
+        for step, place in self.items.items():
+            for index, item in _found(value, step):
+                yield from place.complaints(item, (*path, index))
+
+    def fits(self) -> Fits:
+        """The function that looks at a value here."""
+        own = [row.fits() for _, row in self.rows]
+        fields = [(name, place.fits()) for name, place in self.fields.items()]
+        items_fit = self._items_fit()
+
+        def fits(value: Any) -> bool:
+            for row_fits in own:
+                if not row_fits(value):
+                    return False
+            kind = _type(value)
+            if kind is dict and fields:
+                get = value.get
+                for name, field_fits in fields:
+                    if not field_fits(get(name, MISSING)):
+                        return False
+            elif kind is list and items_fit is not None:
+                return all(map(items_fit, value))
+            return True
+
+        return own[0] if len(own) == 1 and not (fields or items_fit) else fits
+
+    def _items_fit(self) -> Fits | None:
+        """The function that looks at an item: as at all, and as at those that have a certain word in a field."""
+        every: Fits | None = None
+        some: dict[str, dict[str, Fits]] = {}
+        for step, place in self.items.items():
+            key, word = _condition(step)
+            if key:
+                some.setdefault(key, {})[word] = place.fits()
+            else:
+                every = place.fits()
+        if not some:
+            return every
+        by_word = list(some.items())
+
+        def fits(item: Any) -> bool:
+            if every is not None and not every(item):
+                return False
+            if _type(item) is dict:
+                for key, of_word in by_word:
+                    word: Any = item.get(key)
+                    if _type(word) is str and word in of_word and not of_word[word](item):
+                        return False
+            return True
+
+        return fits
+
+
+def _condition(step: str) -> tuple[str, str]:
+    """Of which items a step speaks: those whose field is this word; of all, if there is no field."""
+    key, _, word = step[1:].partition("=")
+    return key, word
+
+
+def _found(parent: Json, step: str) -> Iterator[tuple[str | int, Json]]:
+    """What stands one step below a value, with its place."""
+    if not step.startswith("*"):
+        if is_dict(parent) and step in parent:
+            yield step, parent[step]
+        return
+    key, word = _condition(step)
+    for index, item in enumerate(parent if is_list(parent) else ()):
+        if not key or (is_dict(item) and item.get(key) == word):
+            yield index, item
+
+
+# -------------------------------------------------------------------------------------------------- calls and results
+
+
 class Pairs(NamedTuple):
     """Where the calls and the results of a history have their ids."""
 
@@ -62,6 +211,95 @@ class Pairs(NamedTuple):
     """A key that only calls of the server's own tools have, whose results need not follow."""
     stored: Callable[[Wire], bool] = lambda body: False
     """Whether the server holds earlier turns, so that a result may answer a call that is not here."""
+
+
+class Pairing:
+    """Finds results that no call asked for before them, and calls that never get a result although turns follow."""
+
+    def __init__(self, pairs: Pairs) -> None:
+        self.pairs = pairs
+        self.calls, self.results = _split(pairs.calls), _split(pairs.results)
+        self.calls_in, self.results_in = _ids_in(self.calls, pairs.hosted), _ids_in(self.results, pairs.hosted)
+
+    def complaints(self, body: Wire) -> Iterator[Complaint]:
+        turns = body.get(self.pairs.history)
+        if not is_list(turns) or self.pairs.stored(body):
+            return
+        asked: dict[str, int] = {}  # the places of their turns
+        last: Set[str] = NONE
+        answered: set[str] = set()
+        for index, turn in enumerate(turns):
+            calls, results = self.calls_in(turn), self.results_in(turn)
+            for id in calls:
+                asked[id] = index
+            last = last | set(calls) if calls else NONE
+            for id in results:
+                if id not in asked:
+                    yield Complaint(self._place(turn, index, self.results, id), "no call", got=id)
+            answered.update(results)
+        if not asked.keys() <= answered | last:
+            id = next(id for id in asked if id not in answered and id not in last)
+            yield Complaint(self._place(turns[asked[id]], asked[id], self.calls, id), "no result", got=id)
+
+    def _place(self, turn: Json, index: int, paths: Steps, id: str) -> Path:
+        """Where an id stands; the last place of several."""
+        places = [
+            (self.pairs.history, index, *place[1:], key)
+            for steps, key in paths
+            for place, parent in _walk([turn], steps, ())
+            if is_dict(parent) and parent.get(key) == id
+        ]
+        return places[-1]
+
+
+def _split(paths: Iterable[str]) -> Steps:
+    """Paths, which begin with the turn: the steps to an object, and the key of its id."""
+    return [(steps, key) for *steps, key in (path.split(".") for path in paths)]
+
+
+def _ids_in(paths: Steps, hosted: str) -> Callable[[Json], list[str]]:
+    """The function that finds the ids in one turn. A call with the key ``hosted`` is the server's own."""
+    finders = [(_finder(steps), key) for steps, key in paths]
+
+    def ids(turn: Json) -> list[str]:
+        alone = [turn]
+        return [
+            id
+            for find, key in finders
+            for parent in find(alone)
+            if is_dict(parent) and (id := parent.get(key)) and not (hosted and parent.get(hosted) is not None)
+        ]
+
+    return ids
+
+
+def _finder(steps: list[str]) -> Find:
+    """The function that finds what stands at the end of some steps: ``_walk`` without paths, for every request."""
+    if not steps:
+        return lambda value: (value,)
+    step, rest = steps[0], _finder(steps[1:])
+    if not step.startswith("*"):
+        return lambda value: rest(value[step]) if is_dict(value) and step in value else ()
+    key, word = _condition(step)
+
+    def find(value: Json) -> Iterator[Json]:
+        for item in value if is_list(value) else ():
+            if not key or (is_dict(item) and item.get(key) == word):
+                yield from rest(item)
+
+    return find
+
+
+def _walk(value: Json, steps: list[str], path: Path) -> Iterator[tuple[Path, Json]]:
+    """What stands at the end of some steps, with its path."""
+    if not steps:
+        yield path, value
+        return
+    for place, inner in _found(value, steps[0]):
+        yield from _walk(inner, steps[1:], (*path, place))
+
+
+# ---------------------------------------------------------------------------------------------------- the whole of it
 
 
 class Requirements:
@@ -84,18 +322,24 @@ class Requirements:
         more: Callable[[Wire], Iterable[Complaint]] = lambda body: (),
         usual: Callable[[Wire], Wire] = lambda body: body,
     ) -> None:
-        self.dialect, self._checks = dialect, [(check, check.path.split(".")) for check in checks]
+        self.dialect, self._checks = dialect, checks
         self._sentences, self._spell, self._refusal = sentences, spell, refusal
-        self._pairs, self._more, self._usual = pairs, more, usual
+        self._pairing = None if pairs is None else Pairing(pairs)
+        self._more, self._usual = more, usual
+
+    @cached_property
+    def _body(self) -> Place:
+        root = Place()
+        for number, check in enumerate(self._checks):
+            place = root
+            for step in check.path.split("."):
+                place = place.below(step)
+            place.rows.append((number, check))
+        return root
 
     @cached_property
     def _fits(self) -> Fits:
-        return fits_all(self._checks)
-
-    @cached_property
-    def _is_paired(self) -> Fits:
-        pairs = self._pairs
-        return is_paired(pairs.history, pairs.calls, pairs.results, pairs.hosted) if pairs is not None else bool
+        return self._body.fits()
 
     def check(self, body: Json) -> None:
         """Raise what the vendor would answer to a body that it cannot take."""
@@ -117,100 +361,23 @@ class Requirements:
         if not is_dict(body):
             return False
         body = self._usual(body)
-        if not self._fits(body) or next(iter(self._more(body)), None) is not None:
-            return False
-        return self._pairs is None or self._pairs.stored(body) or self._is_paired(body)
+        return self._fits(body) and next(self._beyond(body), None) is None
 
     def complaints(self, body: Json) -> Iterator[Complaint]:
+        """What is wrong, in the order of the rows."""
         if not is_dict(body):
             yield Complaint((), "type", OBJECT, kind_of(body))
             return
         body = self._usual(body)
-        for check, steps in self._checks:
-            for path, parent in _walk(body, steps[:-1], ()):
-                for place, value in _found(parent, steps[-1]):
-                    wrong = _wrong(check, value)
-                    if wrong is not None:
-                        yield wrong._replace(path=(*path, place))
+        for _, wrong in sorted(self._body.complaints(body), key=lambda found: found[0]):
+            yield wrong
+        yield from self._beyond(body)
+
+    def _beyond(self, body: Wire) -> Iterator[Complaint]:
+        """What is wrong though every field is what it should be."""
         yield from self._more(body)
-        if self._pairs is not None and not self._pairs.stored(body):
-            yield from _unpaired(body, self._pairs)
-
-
-def kind_of(value: Json) -> str:
-    """The JSON type of a value, with its article."""
-    return next(name for name in (NULL, BOOLEAN, TEXT, INTEGER, NUMBER, OBJECT, ARRAY) if KINDS[name](value))
-
-
-def _walk(value: Json, steps: list[str], path: Path) -> Iterator[tuple[Path, Json]]:
-    if not steps:
-        yield path, value
-        return
-    for place, inner in _found(value, steps[0]):
-        if inner is not MISSING:
-            yield from _walk(inner, steps[1:], (*path, place))
-
-
-def _found(parent: Json, step: str) -> Iterator[tuple[str | int, Json]]:
-    if not step.startswith("*"):
-        if is_dict(parent):
-            yield step, parent.get(step, MISSING)
-        return
-    key, _, word = step[1:].partition("=")
-    for index, item in enumerate(parent if is_list(parent) else ()):
-        if not key or (is_dict(item) and item.get(key) == word):
-            yield index, item
-
-
-def _wrong(check: Check, value: Json) -> Complaint | None:
-    if value is MISSING or (value is None and NULL not in check.kinds):
-        return Complaint((), "missing", _either(check.kinds)) if check.needed else None
-    if not any(KINDS[kind](value) for kind in check.kinds):
-        return Complaint((), "type", _either(check.kinds), kind_of(value))
-    if check.words and isinstance(value, str) and value not in check.words:
-        return Complaint((), "value", ", ".join(map(repr, check.words)), repr(value[:80]))
-    if check.filled and value == []:
-        return Complaint((), "empty", "an array with at least one item", "an empty array")
-    return None
-
-
-def _either(kinds: tuple[str, ...]) -> str:
-    return " or ".join(kind for kind in kinds if kind != NULL)
-
-
-# -------------------------------------------------------------------------------------------------- calls and results
-
-
-def _unpaired(body: Wire, pairs: Pairs) -> Iterator[Complaint]:
-    """Results that no call asked for before them, and calls that never get a result although turns follow them."""
-    turns = body.get(pairs.history)
-    if not is_list(turns):
-        return
-    asked: dict[str, Path] = {}
-    last: dict[str, Path] = {}
-    answered: set[str] = set()
-    for calls, results in zip(_ids(body, pairs, pairs.calls), _ids(body, pairs, pairs.results), strict=True):
-        asked |= calls
-        last = {**last, **calls} if calls else {}
-        answered |= results.keys()
-        for id, path in results.items():
-            if id not in asked:
-                yield Complaint(path, "no call", got=id)
-    for id, path in asked.items():
-        if id not in answered and id not in last:
-            yield Complaint(path, "no result", got=id)
-
-
-def _ids(body: Wire, pairs: Pairs, paths: Iterable[str]) -> list[dict[str, Path]]:
-    """The ids of each turn, with their places. A path begins below the history."""
-    found: list[dict[str, Path]] = [{} for _ in body[pairs.history]]
-    for path in paths:
-        *steps, key = path.split(".")
-        for place, parent in _walk(body, [pairs.history, *steps], ()):
-            id = parent.get(key) if is_dict(parent) else None
-            if id and not (pairs.hosted and parent.get(pairs.hosted) is not None):
-                found[int(place[1])][id] = (*place, key)
-    return found
+        if self._pairing is not None:
+            yield from self._pairing.complaints(body)
 
 
 # ------------------------------------------------------------------------------------------------------------- places
