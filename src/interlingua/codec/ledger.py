@@ -38,6 +38,8 @@ DEFAULTS: Wire = {
     "logprobs": False,
     "top_logprobs": 0,
     "json_output": False,
+    "strict": False,
+    "parallel": True,
     "prefix": False,
 }
 T = TypeVar("T")

@@ -16,7 +16,7 @@ from ..types.blocks import BlockBase, JsonBlock, RefusalBlock, ServerToolUseBloc
 from ..types.loss import LossKind, LossWeight
 from ..types.request import Request
 from ..types.tools import ToolDefinition
-from .ledger import Ledger
+from .ledger import Ledger, weigh
 from .rows.row import Rule
 from .schema.plans import is_strict_form, write_strict_schema
 from .streams.stream import dump
@@ -192,7 +192,7 @@ def change(field: str, new: Any, loss: LossKind, reason: str, weight: LossWeight
     """Write another value of one field. ``{0}`` in the reason is the whole value."""
 
     def fit(value: Any, ledger: Ledger) -> Any:
-        ledger.lose(loss, reason.format(value), field, weight=weight)
+        ledger.lose(loss, reason.format(value), field, weight=weigh(field, getattr(value, field), weight))
         return replace(value, **{field: new})
 
     return fit
@@ -250,7 +250,7 @@ def as_json_tool(dialect: str) -> Callable[[ToolDefinition, Ledger], ToolDefinit
 
     def fit(tool: ToolDefinition, ledger: Ledger) -> ToolDefinition:
         ledger.lose("approximated", reason, "kind")
-        ledger.lose("added", reason, "input_schema")
+        ledger.lose("approximated" if tool.input_schema else "added", reason, "input_schema")
         return replace(tool, kind="json", input_schema=FREE_TEXT_SCHEMA)
 
     return fit

@@ -1,8 +1,9 @@
 """The fields of a row: how each is taken from a wire object, and how it is put into one.
 
 Nearly every field is one key. The others are classes of their own: a field that the protocol has no key for
-(``Unsaid``), one that has several keys (``OtherKeys``), several fields that share several keys (``Grouped``), and keys
-that are no field of ours because they always say the same (``Constant``) or nothing (``AcceptedKey``).
+(``Unsaid``), one that has several keys (``OtherKeys``), several fields that share several keys (``Grouped``, in
+``together``), and keys that are no field of ours because they always say the same (``Constant``) or nothing
+(``AcceptedKey``).
 
 This is the meaning of a row, field by field. ``compiler`` makes code of the same fields for the usual case.
 """
@@ -18,9 +19,8 @@ from ..json import Wire
 from ..ledger import Ledger, weigh
 from ..paths import ABSENT, find, fresh, put, remove
 from .kinds import OMIT, REFUSED, Kind
-from .together import put_together, take_together
 
-__all__ = ["NO_MARKS", "AcceptedKey", "Constant", "Field", "Grouped", "OtherKeys", "Unsaid"]
+__all__ = ["NO_MARKS", "AcceptedKey", "Constant", "Field", "OtherKeys", "Unsaid", "spell", "spelling"]
 
 NO_MARKS: Mapping[str, Json] = {}
 
@@ -75,7 +75,7 @@ class Field(NamedTuple):
         value = self.default if wire is ABSENT or self.is_blank(wire) else self.kind.read(wire, marks)
         if wire is ABSENT or value is REFUSED:  # what is refused stays residue, and nothing may be written over it
             if self.filler is not OMIT:
-                _spell(marks, self.name, [])
+                spell(marks, self.name, [])
             return not self.required
         remove(rest, self.key)
         into[self.name] = value
@@ -84,12 +84,12 @@ class Field(NamedTuple):
         else:
             usual = self.filler is not OMIT and wire == self.filler and type(wire) is type(self.filler)
         if not usual:
-            _spell(marks, self.name, [wire])
+            spell(marks, self.name, [wire])
         return True
 
     def put(self, value: Any, wire: Wire, ledger: Ledger, marks: Mapping[str, Json]) -> bool:
         """Write what a value holds; False if it is required and cannot be written."""
-        held, spelled = getattr(value, self.name), _spelling(marks).get(self.name)
+        held, spelled = getattr(value, self.name), spelling(marks).get(self.name)
         if spelled is not None and self._reads_as(spelled) == held:
             if spelled:
                 put(wire, self.key, spelled[0])
@@ -162,11 +162,11 @@ class OtherKeys(Field):
             remove(rest, path)
         into[self.name] = value
         if keys and keys != {main: []}:
-            _spell(marks, self.name, keys)
+            spell(marks, self.name, keys)
         return True
 
     def put(self, value: Any, wire: Wire, ledger: Ledger, marks: Mapping[str, Json]) -> bool:
-        keys: Mapping[str, list[Json]] | None = _spelling(marks).get(self.name)
+        keys: Mapping[str, list[Json]] | None = spelling(marks).get(self.name)
         if keys is None:
             return super().put(value, wire, ledger, marks)
         held = getattr(value, self.name)
@@ -184,19 +184,6 @@ class OtherKeys(Field):
         return True
 
 
-class Grouped(Field):
-    """Several fields that several keys say together (``together``)."""
-
-    def defaults(self) -> dict[str, Any]:
-        return dict(zip(self.names, self.default, strict=True))
-
-    def take(self, rest: Wire, into: dict[str, Any], marks: Wire) -> bool:
-        return take_together(self, rest, into, marks)
-
-    def put(self, value: Any, wire: Wire, ledger: Ledger, marks: Mapping[str, Json]) -> bool:
-        return put_together(self, value, wire, ledger, marks)
-
-
 class Constant(Field):
     """A key that always says the same, unless the wire left it out. With another value it is residue."""
 
@@ -206,7 +193,7 @@ class Constant(Field):
     def take(self, rest: Wire, into: dict[str, Any], marks: Wire) -> bool:
         wire = find(rest, self.key)
         if wire is ABSENT:
-            _spell(marks, self.name, [])
+            spell(marks, self.name, [])
         elif wire == self.default and type(wire) is type(self.default):
             remove(rest, self.key)
         return True
@@ -226,22 +213,23 @@ class AcceptedKey(Field):
         if wire is not ABSENT:
             if self.kind.read(wire, marks) is REFUSED:
                 return not self.required
-            _spell(marks, self.name, [wire])
+            spell(marks, self.name, [wire])
             remove(rest, self.key)
         return True
 
     def put(self, value: Any, wire: Wire, ledger: Ledger, marks: Mapping[str, Json]) -> bool:
-        spelled = _spelling(marks).get(self.name)
+        spelled = spelling(marks).get(self.name)
         if spelled is not None:
             put(wire, self.key, spelled[0])
         return True
 
 
-def _spelling(marks: Mapping[str, Json]) -> Mapping[str, Any]:
+def spelling(marks: Mapping[str, Json]) -> Mapping[str, Any]:
+    """How the wire spelled fields, where we would write them otherwise."""
     found: Mapping[str, Any] = marks.get("spelling", NO_MARKS)
     return found
 
 
-def _spell(marks: Wire, name: str, wire: Json) -> None:
+def spell(marks: Wire, name: str, wire: Json) -> None:
     """Remember how the wire spelled a field."""
     marks.setdefault("spelling", {})[name] = wire

@@ -35,9 +35,9 @@ from ..json import Wire
 from ..ledger import Ledger
 from ..paths import ABSENT, find, fresh, put
 from .field_kinds import Accepted, Declared, declared, usual_kind
-from .fields import NO_MARKS, AcceptedKey, Constant, Field, Grouped, OtherKeys, Unsaid
+from .fields import NO_MARKS, AcceptedKey, Constant, Field, OtherKeys, Unsaid
 from .kinds import ANY, OMIT, Kind
-from .together import Together
+from .together import Grouped, Together
 
 __all__ = ["Row", "Rule", "Spec", "fill", "instead", "lost", "may", "must", "null"]
 

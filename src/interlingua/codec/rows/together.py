@@ -8,18 +8,19 @@ spelling, here as ``[{key: wire value}]`` by the paths of the keys.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from ...types.base import Json
 from ..json import Wire
 from ..ledger import Ledger
 from ..paths import ABSENT, find, merge, put, remove
+from .fields import Field, spell, spelling
 from .kinds import OMIT, REFUSED
 
 if TYPE_CHECKING:
     from .source import Source
 
-__all__ = ["Group", "Together", "put_together", "take_together"]
+__all__ = ["Group", "Grouped", "Together"]
 
 
 class Group:
@@ -91,57 +92,71 @@ class Together(NamedTuple):
     always: bool = False
 
 
-def take_together(field: Any, rest: Wire, into: dict[str, Any], marks: Wire) -> bool:
-    """Move the keys of a group from ``rest`` to fields; False if they are required and cannot be read."""
-    found = {key: value for key in field.paths if (value := find(rest, key.split("."))) is not ABSENT}
-    left = dict(found)
-    values: Any = field.kind.read(left, marks) if found else REFUSED
-    if values is REFUSED:
-        if field.filler is not OMIT:
-            marks.setdefault("spelling", {})[field.name] = [{}]
-        return not field.required
-    taken = {key: value for key, value in found.items() if key not in left}
-    for key in taken:
-        remove(rest, key.split("."))
-    into.update(zip(field.names, values, strict=True))
-    is_written = field.required or field.filler is not OMIT or values != field.default
-    if not (is_written and field.kind.is_usual(values, taken)):
-        marks.setdefault("spelling", {})[field.name] = [taken]
-    return True
+class Grouped(Field):
+    """Several fields that several keys say together. ``kind`` is a ``Group``."""
 
+    @property
+    def group(self) -> Group:
+        """The kind of these fields."""
+        return cast("Group", cast("Any", self.kind))
 
-def put_together(field: Any, value: Any, wire: Wire, ledger: Ledger, marks: Mapping[str, Json]) -> bool:
-    """Write the fields of a group; False if they are required and cannot be written."""
-    held = tuple([getattr(value, name) for name in field.names])
-    spelled: list[Wire] | None = marks.get("spelling", {}).get(field.name)
-    if spelled is not None and _reads_as(field, spelled[0], held):
-        for key, item in spelled[0].items():
-            put(wire, key.split("."), item)
+    def defaults(self) -> dict[str, Any]:
+        return dict(zip(self.names, self.default, strict=True))
+
+    def take(self, rest: Wire, into: dict[str, Any], marks: Wire) -> bool:
+        found = {key: value for key in self.paths if (value := find(rest, key.split("."))) is not ABSENT}
+        left = dict(found)
+        values: Any = self.group.read(left, marks) if found else REFUSED
+        if values is REFUSED:
+            if self.filler is not OMIT:
+                spell(marks, self.name, [{}])
+            return not self.required
+        taken = {key: value for key, value in found.items() if key not in left}
+        for key in taken:
+            remove(rest, key.split("."))
+        into.update(zip(self.names, values, strict=True))
+        is_written = self.required or self.filler is not OMIT or values != self.default
+        if not (is_written and self.group.is_usual(values, taken)):
+            spell(marks, self.name, [taken])
         return True
-    if held == field.default and not field.required and field.filler is OMIT:
+
+    def put(self, value: Any, wire: Wire, ledger: Ledger, marks: Mapping[str, Json]) -> bool:
+        held = tuple([getattr(value, name) for name in self.names])
+        spelled: list[Wire] | None = spelling(marks).get(self.name)
+        if spelled is not None and self._means(spelled[0], held):
+            for key, item in spelled[0].items():
+                put(wire, key.split("."), item)
+            return True
+        if held == self.default and not self.required and self.filler is OMIT:
+            return True
+        losses = len(ledger.losses)
+        written = self.group.write(held, ledger, marks)
+        if written is OMIT:
+            if self.required:
+                ledger.lift(losses)
+            return not self.required
+        if spelled:
+            self._respell(written, spelled[0], held)
+        merge(wire, written)
         return True
-    losses = len(ledger.losses)
-    written = field.kind.write(held, ledger, marks)
-    if written is OMIT:
-        if field.required:
-            ledger.lift(losses)
-        return not field.required
-    if spelled:
-        _respell(field, written, spelled[0], held)
-    merge(wire, written)
-    return True
 
+    def _respell(self, written: Wire, spelled: Wire, held: Any) -> None:
+        """Some of the fields were edited: each key keeps its spelling if all keys still mean the same with it."""
+        for key in self.paths:
+            path = key.split(".")
+            usual, item = find(written, path), spelled.get(key, ABSENT)
+            if usual != item:
+                _set(written, path, item)
+                found = {name: value for name in self.paths if (value := find(written, name.split("."))) is not ABSENT}
+                if not self._means(found, held):
+                    _set(written, path, usual)
 
-def _respell(field: Any, written: Wire, spelled: Wire, held: Any) -> None:
-    """Some of the fields were edited: each key keeps its spelling if all keys still mean the same with it."""
-    for key in field.paths:
-        path = key.split(".")
-        usual, item = find(written, path), spelled.get(key, ABSENT)
-        if usual != item:
-            _set(written, path, item)
-            found = {name: value for name in field.paths if (value := find(written, name.split("."))) is not ABSENT}
-            if not _reads_as(field, found, held):
-                _set(written, path, usual)
+    def _means(self, spelled: Wire, held: Any) -> bool:
+        """Whether some keys say these values, and nothing else."""
+        left = dict(spelled)
+        if not spelled:
+            return bool(held == self.default)
+        return bool(self.group.read(left, {}) == held and not left)
 
 
 def _set(wire: Wire, path: list[str], item: Any) -> None:
@@ -149,10 +164,3 @@ def _set(wire: Wire, path: list[str], item: Any) -> None:
         put(wire, path, item)
     elif find(wire, path) is not ABSENT:
         remove(wire, path)
-
-
-def _reads_as(field: Any, spelled: Wire, held: Any) -> bool:
-    left = dict(spelled)
-    if not spelled:
-        return bool(held == field.default)
-    return bool(field.kind.read(left, {}) == held and not left)

@@ -253,7 +253,9 @@ SYSTEM_BLOCKS = Table(NAME, tag_of, *texts(cites=False),
 
 NO_NAME = lost(f"a tool choice of {NAME} has a name only if it is specific")
 ALONE: dict[str, Any] = {
-    "allowed": lost(f"{NAME} has no list of allowed tools"), "parallel": lost(rules.NOT_PARALLEL)}
+    "allowed": lost(f"{NAME} has no list of allowed tools"),
+    "parallel": lost(f"{NAME} has no setting for parallel calls"),
+}
 NO_SETTING = lost("this model has no such setting")
 THREE = OneOf(("low", "medium", "high"))
 TOOLS = Table(NAME, tag_of,
@@ -263,11 +265,11 @@ TOOLS = Table(NAME, tag_of,
     CACHE, carrier=ServerTool,
 )
 CHOICE = Table(NAME, Table.KEY,
-    Row(ToolChoice, "auto", rules.SERIAL, constants={"auto": {}}, fixed={"mode": "auto"}, name=NO_NAME, **ALONE),
-    Row(ToolChoice, "any",  rules.SERIAL, constants={"any": {}},  fixed={"mode": "any"},  name=NO_NAME, **ALONE),
-    Row(ToolChoice, "tool", rules.SERIAL, rules.CHOSEN, rules.TOOL_NAMED, fixed={"mode": "specific"},
+    Row(ToolChoice, "auto", constants={"auto": {}}, fixed={"mode": "auto"}, name=NO_NAME, **ALONE),
+    Row(ToolChoice, "any",  constants={"any": {}},  fixed={"mode": "any"},  name=NO_NAME, **ALONE),
+    Row(ToolChoice, "tool", rules.CHOSEN, rules.TOOL_NAMED, fixed={"mode": "specific"},
         name=may("tool.name"), **ALONE),
-    Row(ToolChoice, None,   rules.SERIAL, mode=lost(f"{NAME} has no tool choice none"), name=NO_NAME, **ALONE),
+    Row(ToolChoice, None,   mode=lost(f"{NAME} has no tool choice none"), name=NO_NAME, **ALONE),
 )
 CLAUDE_THINKING = Table(NAME, None,
     Row(Thinking, None, rules.BUDGETED, budget=may("budget_tokens"), display=may("display"), elsewhere="effort",

@@ -24,10 +24,12 @@ from ...codec.rules import (
     Condition,
     as_json_text,
     by_id_rule,
+    change,
     drop,
     filled,
     hosted_here,
     is_json_call,
+    leave_out,
     matching,
     rule,
     sendable,
@@ -38,7 +40,7 @@ from ...codec.tools.tool_names import TOOL_NAME, GivenNames, ToolNames
 from ...types.base import Json
 from ...types.blocks import Base64Source, Citation, DocumentBlock, FileSource, Source, TextSource, UrlSource
 from ...types.request import Thinking
-from ...types.tools import Tool, ToolChoice, ToolDefinition
+from ...types.tools import Tool, ToolDefinition
 from .facts import DOCUMENT_NAME, EXTENSIONS, FORMATS, IDS, MOST_TAGS, NAME, OTHER_TYPES, TAG, UNKNOWN, WORDS
 
 if TYPE_CHECKING:
@@ -322,28 +324,8 @@ def _is_described(tool: ToolDefinition) -> bool:
     return tool.description != ""
 
 
-def _described(tool: ToolDefinition, ledger: Ledger) -> ToolDefinition:
-    ledger.lose_form("dropped", f"{NAME} accepts no empty description", "description")
-    return replace(tool, description=None)
-
-
-def _chosen(choice: ToolChoice, ledger: Ledger) -> ToolChoice:
-    ledger.lose("dropped", f"a tool choice of {NAME} that is specific needs a name", "mode")
-    return replace(choice, mode=None)
-
-
-def _without_parallel(choice: ToolChoice, ledger: Ledger) -> ToolChoice:
-    ledger.lose_form("dropped", NOT_PARALLEL, "parallel")
-    return replace(choice, parallel=None)
-
-
 def _is_budgeted(thinking: Thinking) -> bool:
     return thinking.mode != "enabled" or thinking.budget is not None
-
-
-def _as_adaptive(thinking: Thinking, ledger: Ledger) -> Thinking:
-    ledger.lose("approximated", "enabled thinking needs a budget on this model; sent as adaptive", "mode")
-    return replace(thinking, mode="adaptive")
 
 
 def read_tags(wire: Json) -> Any:
@@ -363,11 +345,13 @@ def write_tags(tags: Mapping[str, Json], ledger: Ledger) -> Json:
 
 FREE_TEXT = f"{NAME} has no free-text calls; sent as a call with one string argument `input`"
 BAD_ID = f"{NAME} takes ids of 64 letters, digits and _.:-; one was derived"
-NOT_PARALLEL = f"{NAME} has no setting for parallel calls"
 AS_JSON_TEXT = as_json_text(f"{NAME} has no JSON here; sent as JSON text")
 ONLY_TEXT = drop(f"{NAME} takes only text in a system prompt")
 NO_WORD = drop(f"{NAME} has no {{0.kind}} citations")
 NOT_HERE = drop(f"{NAME} takes media in user messages only")
+UNDESCRIBED = leave_out("description", f"{NAME} accepts no empty description", "form")
+NOBODY = leave_out("mode", f"a tool choice of {NAME} that is specific needs a name")
+ADAPTIVE = change("mode", "adaptive", "approximated", "enabled thinking needs a budget on this model; sent as adaptive")
 
 # fmt: off
 #                  what is accepted                                                        what is written otherwise
@@ -383,8 +367,7 @@ OUR_CITATION = rule(when("kind", _is_ours),                                     
 JSON_OBJECT = rule(when("value", lambda block: type(block.value) is dict),                 AS_JSON_TEXT)
 USERS_MEDIA = Rule("source", _never,                                                       NOT_HERE, "False", True)
 SENDABLE    = sendable(NAME)
-DESCRIBED   = rule(Condition("description", _is_described, "{0}.description != ''"),         _described)
-CHOSEN      = rule(when("mode", lambda choice: choice.name is not None),                   _chosen)
-SERIAL      = rule(when("parallel", lambda choice: choice.parallel is not True),           _without_parallel)
-BUDGETED    = rule(when("budget", _is_budgeted),                                           _as_adaptive)
+DESCRIBED   = rule(Condition("description", _is_described, "{0}.description != ''"),         UNDESCRIBED)
+CHOSEN      = rule(when("mode", lambda choice: choice.name is not None),                   NOBODY)
+BUDGETED    = rule(when("budget", _is_budgeted),                                           ADAPTIVE)
 # fmt: on

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from ...codec.json import Wire, is_array
+from ...codec.json import is_array
 from ...codec.rows.key_spelling import KeySpelling
 from ...codec.schema.subsets import SHAPE, Subset, is_strings_or_numbers, words
 from ...codec.tools.hosted_tools import HostedTool
@@ -28,7 +28,6 @@ LABEL_VALUE = re.compile(r"[a-z0-9_-]{0,63}")
 YOUTUBE = re.compile(r"https?://(www\.|m\.)?(youtube\.com|youtu\.be)/")
 STORED = re.compile(r"gs://|https://generativelanguage\.googleapis\.com/|(?!\w+://)")
 """Addresses of files that the provider itself stores."""
-FREE_TEXT_SCHEMA: Wire = {"type": "object", "properties": {"input": {"type": "string"}}, "required": ["input"]}
 MEDIA_TYPES = {
     **{end: f"image/{end}" for end in ("png", "gif", "webp", "heic", "heif", "bmp")},
     **{end: f"audio/{end}" for end in ("wav", "aac", "ogg", "flac", "aiff", "opus")},

@@ -173,22 +173,6 @@ def judge(schema: Schema) -> tuple[Schema, tuple[Declared, ...]]:
     return fitted, (("approximated", why, "input_schema", weight),)
 
 
-def all_fit(schemas: list[Schema]) -> bool:
-    """Whether none of some schemas needs a change: the tools of an agent, which are the same in every request."""
-    text = dump(schemas)
-    if text != _fitting[0] and _all_fit(text):
-        _fitting[0] = text  # what was asked last is not even looked up
-    return text == _fitting[0]
-
-
-_fitting = [b""]
-
-
-@lru_cache(maxsize=64)
-def _all_fit(text: bytes) -> bool:
-    return not any(project_schema(schema, NAME).changes for schema in decode_json(text))
-
-
 SHOWN, HIDDEN = "summarized", "omitted"
 MODES = {"AUTO": "auto", "ANY": "any", "NONE": "none", "VALIDATED": "auto"}
 MODE_WORDS = {None: "AUTO", "auto": "AUTO", "any": "ANY", "none": "NONE", "specific": "ANY"}

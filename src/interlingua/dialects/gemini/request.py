@@ -35,7 +35,7 @@ from ...types.request import Request
 from ...types.tools import ServerTool, Tool, ToolChoice, ToolDefinition
 from ...types.words import Role
 from .facts import COLLECTION, JSON_TYPE, KEYS, NAME, VERSION, as_it_came
-from .parameters import all_fit, judge
+from .parameters import judge
 from .rows import CHOICE, DECLARATIONS, OFFERED, PARAMS
 from .turns import Placed, read_contents, read_system, signs_calls, with_parts, write_contents, write_system
 
@@ -230,12 +230,16 @@ def read_object(wire: Json) -> list[Tool]:
 def read_declarations(wire: list[Json], key: str) -> list[Tool]:
     """Declared functions. Whether their schemas need a change is asked once for all."""
     tools: list[Any] = list(map(OFFERED.read, wire))
-    plain = [tool.input_schema for tool in tools if tool is not REFUSED and not (tool.forms or tool.extras)]
-    if len(plain) == len(tools) and all_fit(plain) and key == DECLARED[0]:
+    if key == DECLARED[0] and all(map(_is_plain, tools)) and not PLANS.of(tools):
         return tools
     read = zip(map(DECLARATIONS.read, wire), wire, strict=True)
     found: list[Tool] = [ServerTool(NAME, {key: [one]}) if tool is REFUSED else tool for tool, one in read]
     return found if key == DECLARED[0] else [_marked(t, key=key) if type(t) is ToolDefinition else t for t in found]
+
+
+def _is_plain(tool: Any) -> bool:
+    """Whether nothing has to be remembered of a tool that was read."""
+    return tool is not REFUSED and not (tool.forms or tool.extras)
 
 
 def read_choice(config: Wire) -> ToolChoice | None:

@@ -22,12 +22,16 @@ from ...codec.rows.together import Together
 from ...codec.rows.usage import Counts
 from ...codec.rules import (
     LOGPROBS_ASKED,
+    Condition,
     among,
     as_json_text,
+    as_json_tool,
     as_text,
+    change,
     hosted_here,
     is_json_call,
     lacking,
+    leave_out,
     rule,
     stands_in,
 )
@@ -53,7 +57,7 @@ from ...types.response import Response
 from ...types.tools import ToolChoice, ToolDefinition
 from ...types.words import StopReason
 from . import parts
-from .facts import CODE, FREE_TEXT_SCHEMA, KEYS, LABEL, LABEL_VALUE, MAX_STOPS, NAME, SIGNATURE
+from .facts import CODE, KEYS, LABEL, LABEL_VALUE, MAX_STOPS, NAME, SIGNATURE
 from .kinds import Contents, IssuedId, SignatureKind
 from .parameters import ChosenTools, DeclaredSchema, OutputSchema, ThinkingAmount, read_display, write_display
 from .parts import MediaSource
@@ -74,11 +78,6 @@ def is_uncited(block: TextBlock) -> bool:
     return not block.citations
 
 
-def without_citations(block: TextBlock, ledger: Ledger) -> TextBlock:
-    ledger.lose("dropped", f"{NAME} takes no citations in a request", "citations")
-    return replace(block, citations=())
-
-
 def is_named_code(word: str, field: str) -> Rule:
     """Code that was run has parts of its own, told by what they hold; these have no name."""
 
@@ -91,24 +90,6 @@ def is_named_code(word: str, field: str) -> Rule:
         return replace(block, name=CODE)
 
     return Rule("name", holds, fit)
-
-
-def as_function(tool: ToolDefinition, ledger: Ledger) -> ToolDefinition:
-    why = f"{NAME} has no free-text tools; sent as a function with one string argument `input`"
-    ledger.lose("approximated", why, "kind")
-    ledger.lose("approximated" if tool.input_schema else "added", why, "input_schema")
-    return replace(tool, kind="json", input_schema=FREE_TEXT_SCHEMA)
-
-
-def without_strict(tool: ToolDefinition, ledger: Ledger) -> ToolDefinition:
-    ledger.lose("dropped", f"{NAME} has no strict tools", "strict", weight="content" if tool.strict else "form")
-    return replace(tool, strict=None)
-
-
-def without_parallel(choice: ToolChoice, ledger: Ledger) -> ToolChoice:
-    why = f"{NAME} has no setting for parallel calls"
-    ledger.lose("dropped", why, "parallel", weight="form" if choice.parallel else "content")
-    return replace(choice, parallel=None)
 
 
 def is_label(key: str, value: Json) -> bool:
@@ -130,12 +111,12 @@ FREE_TEXT = f"{NAME} has no free-text calls; sent as a call with one string argu
 # fmt: off
 #              what is accepted                                what is written otherwise
 FILLED       = Rule("text", is_sendable, drop_empty, "{0}.text or {sendable}({0})", True, {"sendable": is_sendable})
-UNCITED      = Rule("citations", is_uncited, without_citations, "not {0}.citations", history=True)
+UNCITED      = rule(Condition("citations", is_uncited, "not {0}.citations"),
+                    change("citations", (), "dropped", f"{NAME} takes no citations in a request"), history=True)
 HOSTED_HERE  = hosted_here(NAME)
 JSON_CALL    = is_json_call(FREE_TEXT)
-JSON_TOOL    = rule(among("kind", ("json",)),                  as_function)
-NOT_STRICT   = rule(lacking("strict"),                         without_strict)
-NOT_PARALLEL = rule(lacking("parallel"),                       without_parallel)
+JSON_TOOL    = rule(among("kind", ("json",)), as_json_tool(NAME))
+NOT_PARALLEL = rule(lacking("parallel"),      leave_out("parallel", f"{NAME} has no setting for parallel calls"))
 
 # ------------------------------------------------------------------------------------------------------- vocabularies
 
@@ -255,16 +236,17 @@ ANSWER_PARTS = PARTS.for_answers()
 # ------------------------------------------------------------------------------------------------ tools and parameters
 
 
-DECLARED: dict[str, Any] = {"name": must("name"), "description": may("description"), "cache": NO_CACHE}
+DECLARED: dict[str, Any] = {
+    "name": must("name"), "description": may("description"), "strict": lost(f"{NAME} has no strict tools"),
+    "cache": NO_CACHE, "elsewhere": "kind",
+}
 DECLARATIONS = Table(NAME, None,
-    Row(ToolDefinition, None, JSON_TOOL, NOT_STRICT,
-        Together("input_schema", "parametersJsonSchema parameters", DeclaredSchema()),
-        elsewhere="kind strict", **DECLARED),
+    Row(ToolDefinition, None, JSON_TOOL,
+        Together("input_schema", "parametersJsonSchema parameters", DeclaredSchema()), **DECLARED),
     keys=KEYS,
 )
 OFFERED = Table(NAME, None,  # schemas of offered tools are judged and changed all at once
-    Row(ToolDefinition, None, JSON_TOOL, NOT_STRICT,
-        input_schema=may("parametersJsonSchema", OBJECT), elsewhere="kind strict", **DECLARED),
+    Row(ToolDefinition, None, JSON_TOOL, input_schema=may("parametersJsonSchema", OBJECT), **DECLARED),
     keys=KEYS,
 )
 CHOICE = Table(NAME, None,

@@ -25,7 +25,7 @@ from ...codec.rows.plain_text import is_plain_text
 from ...codec.rows.table import Table
 from ...errors import ParseError
 from ...types.base import Json
-from ...types.blocks import Block, OpaqueBlock, TextBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock
+from ...types.blocks import Block, OpaqueBlock, TextBlock, ToolResultBlock, ToolUseBlock
 from ...types.capabilities import Target
 from ...types.loss import Loss
 from ...types.messages import Message, Origin
@@ -243,11 +243,6 @@ def write_alternating(
         turns.append({"role": ROLE_WORDS[role], "parts": parts})
         before = role
     return turns
-
-
-def is_anyones(block: Block) -> bool:
-    """Whether a block may be sent to any reader, whoever wrote it."""
-    return block.signature is None and type(block) is not ThinkingBlock
 
 
 def sign_first(blocks: Iterable[tuple[int, Block]], parts: Sequence[Any], index: int, ledger: Ledger) -> None:
