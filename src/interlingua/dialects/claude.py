@@ -5,26 +5,28 @@ from __future__ import annotations
 import re
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 from msgspec.structs import replace
 
 from ..codec.history import incomplete, rules
-from ..codec.json import Wire, is_dict, is_object
+from ..codec.json import Wire, is_array, is_dict, is_object
 from ..codec.ledger import Ledger
-from ..codec.marks import marks
-from ..codec.paths import leave
-from ..codec.rows.table import Table
-from ..codec.rows.usage import Counts
+from ..codec.marks import kept, marks
+from ..codec.paths import leave, merge
+from ..codec.rows.endings import Ending
+from ..codec.rows.table import Frame, Table
 from ..codec.schema.plans import is_strict_form, restorer, write_strict_schema
 from ..codec.schema.subsets import DATES, SHAPE, Subset, formats, is_primitive, words
 from ..codec.streams.serial import Delta, SerialEncoder
 from ..codec.streams.stream import FrameDecoder, Frames
 from ..codec.tools.arguments import parse_object
+from ..codec.tools.offered_tools import calls_as_declared
 from ..types.base import Json
 from ..types.blocks import Block, Citation, RedactedThinkingBlock, ThinkingBlock, ToolUseBlock
 from ..types.capabilities import Target
 from ..types.events import CitationDelta, Event, TextDelta, ThinkingDelta, ToolUseInputDelta, UsageUpdate
+from ..types.loss import Encoded
 from ..types.messages import Message
 from ..types.request import Request
 from ..types.response import Response
@@ -110,6 +112,21 @@ def opening(
     return rules.leading_system(request, ledger)
 
 
+def write_turn(message: Message, role: list[Json], content: Json, dialect: str, blank: Wire, ledger: Ledger) -> Wire:
+    """The turn of a message: its role, if it has one, and its content. ``blank`` is the placeholder for no content."""
+    mark, residue = marks(dialect, message), message.extras.get(dialect, {})
+    wire: Wire = {"role": role[0]} if role else {}
+    came = mark.get("content")  # what the turn had instead of blocks, where it came without
+    if content:
+        wire["content"] = content
+    elif message.content or not (is_array(came) or "content" in residue):
+        wire["content"] = [blank.copy()]
+        ledger.lose("added", f"{dialect} accepts no empty message; a placeholder was added", "content")
+    elif came:
+        wire["content"] = came[0]
+    return merge(wire, residue)
+
+
 def stub_tools(request: Request, dialect: str, ledger: Ledger) -> list[ToolDefinition]:
     """Definitions of the tools that a history without definitions speaks of, unless it was read so."""
     if "tools" in marks(dialect, request) or not rules.has_calls(request.messages):
@@ -147,12 +164,55 @@ def write_schema(schema: Wire, dialect: str, mark: Wire, ledger: Ledger) -> Wire
 # ------------------------------------------------------------------------------------------------------------- answers
 
 
-def declare_last_call(response: Response, blocks: Table, ledger: Ledger) -> None:
-    """Declare a call that stands last in an answer that reached its limit: readers take it for one that was cut off."""
-    if response.stop_reason in incomplete.LIMITS:
-        content = enumerate(response.content)
-        places = [at for at, b in content if blocks.write(b, Ledger()) is not None or blocks.is_null(b)]
-        incomplete.declare_last_call(response, places[-1] if places else None, ledger)
+class Answers(NamedTuple):
+    """The answers of a protocol: the row of all but their end, the table of their blocks, and their end.
+
+    ``empty`` is what ``frame`` has of an answer without blocks.
+    """
+
+    dialect: str
+    frame: Frame
+    blocks: Table
+    ending: Ending
+    empty: Wire
+
+    def read(self, wire: Wire, request: Request | None, *, names_of: str = "") -> Response:
+        """A whole answer. ``names_of``: the dialect that derived tool names, if one did."""
+        fields, rest, mark = self.frame.take(wire)
+        content: tuple[Block, ...] = fields["content"]
+        calls = ToolUseBlock in map(type, content)
+        if calls and request is not None:
+            fields["content"] = calls_as_declared(content, request, texts=False, names_of=names_of)
+        self.ending.read(fields, rest, mark, calls=calls)
+        return incomplete.mark_cut_call(Response(**fields, **kept(self.dialect, rest, mark)))
+
+    def read_streamed(self, envelope: Wire, content: tuple[Block, ...]) -> Response:
+        """An answer whose blocks were read already; ``envelope`` is what else came."""
+        fields, rest, mark = self.frame.take({**self.empty, **envelope})
+        fields["content"] = content
+        self.ending.read(fields, rest, mark, calls=ToolUseBlock in map(type, content))
+        return Response(**fields, **kept(self.dialect, rest, mark))
+
+    def write(self, response: Response) -> Encoded:
+        """A whole answer."""
+        ledger, mark = Ledger(), marks(self.dialect, response)
+        wire = self.frame.put(response, ledger)
+        self._declare_last_call(response, ledger)
+        wire |= self.ending.write_stop(response, mark, ledger)
+        wire |= self.ending.write_usage(response, mark, ledger)
+        if response.extras:
+            merge(wire, response.extras.get(self.dialect, {}))
+            ledger.foreign(response, self.dialect)
+        self.frame.put_constants(wire, mark)
+        return Encoded(wire, None, {}, tuple(ledger.losses))
+
+    def _declare_last_call(self, response: Response, ledger: Ledger) -> None:
+        """Declare a call that stands last in an answer that reached its limit: readers take it for one that was cut
+        off."""
+        if response.stop_reason in incomplete.LIMITS:
+            blocks, content = self.blocks, enumerate(response.content)
+            places = [at for at, b in content if blocks.write(b, Ledger()) is not None or blocks.is_null(b)]
+            incomplete.declare_last_call(response, places[-1] if places else None, ledger)
 
 
 class Growing:
@@ -176,8 +236,7 @@ class BlockDecoder(FrameDecoder):
     answer, so a stream cannot say anything else than its whole.
     """
 
-    blocks: ClassVar[Table]
-    counts: ClassVar[Counts]
+    answers: ClassVar[Answers]
 
     def __init__(self, frames: Frames, request: Request | None, provider: str | None) -> None:
         super().__init__(frames)
@@ -201,23 +260,26 @@ class BlockDecoder(FrameDecoder):
         """Tell the tokens counted so far."""
         usage = self.envelope.get("usage")
         if is_object(usage):
-            out.append(UsageUpdate(self.counts.count(usage)))
+            out.append(UsageUpdate(self.answers.ending.usage.count(usage)))
 
     def finished_call(self, said: str, given: Json, wire_of: Callable[[Json], Wire]) -> Block:
         """A call with the input that its deltas said, else the one of its start. ``wire_of`` makes its wire form."""
         value = parse_object(said) if said else given
-        block: Block = self.blocks.read(wire_of({} if value is None else value))
+        block: Block = self.answers.blocks.read(wire_of({} if value is None else value))
         if type(block) is not ToolUseBlock:
             return block
         if value is None:
             return replace(block, input_text=said)
         return self.restore(block) if self.restore is not None else block
 
+    def response(self, *, finished: bool) -> Response:
+        return self.answers.read_streamed(self.envelope, self.fold.content)
+
 
 class BlockEncoder(SerialEncoder):
     """The blocks of a stream. ``spelled`` says how a delta is spelled; ``piece`` makes an event of it."""
 
-    blocks: ClassVar[Table]
+    answers: ClassVar[Answers]
     citations: ClassVar[Table]
     spelled: ClassVar[Mapping[type[Delta], Callable[[str], Wire]]]
 
@@ -258,4 +320,4 @@ class BlockEncoder(SerialEncoder):
         malformed = text if text and parse_object(text) is None else None
         if malformed is not None:
             block = replace(block, input_text=None)  # deltas carry the text, malformed as it is
-        return self.blocks.write(block, self.ledger) or {}, malformed
+        return self.answers.blocks.write(block, self.ledger) or {}, malformed

@@ -8,8 +8,8 @@ from .. import claude
 from .errors import ERRORS, REQUIREMENTS
 from .facts import HOSTED, NAME
 from .request import read_request, write_choice, write_request, write_tools
-from .response import Encoder, read_response, write_response
-from .rows import USAGE
+from .response import Encoder, read_response
+from .rows import ANSWERS, USAGE
 from .stream import Decoder
 from .turns import write_messages, write_system
 
@@ -28,7 +28,7 @@ class AnthropicMessages(WireDialect):
         read_request=read_request,
         write_request=lambda request, target, provider: write_request(request, target),
         read_response=read_response,
-        write_response=write_response,
+        write_response=lambda response, request: ANSWERS.write(response),
         decoder=Decoder,
         encoder=Encoder,
         write_messages=lambda messages, target, ledger, provider: write_messages(

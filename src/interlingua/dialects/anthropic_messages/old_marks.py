@@ -8,6 +8,7 @@ from ...codec.json import is_object
 from ...codec.old_marks import OldMarks, blanks
 from ...types.base import Json
 from ...types.messages import Message
+from ...types.response import Response
 from .rows import BLOCKS, CITATIONS, RESULT_BLOCKS, TOOLS
 
 
@@ -19,4 +20,9 @@ def blank(value: Any, held: Json) -> dict[str, Json]:
     return blanks(row, held) if row is not None and is_object(held) else {}
 
 
-MARKS = OldMarks((BLOCKS, RESULT_BLOCKS, TOOLS, CITATIONS), {"blank": blank})
+def content(value: Any, held: Json) -> dict[str, Json]:
+    """An answer may have had no content."""
+    return {"spelling": {"content": held}} if type(value) is Response else {"content": held}
+
+
+MARKS = OldMarks((BLOCKS, RESULT_BLOCKS, TOOLS, CITATIONS), {"blank": blank, "content": content})

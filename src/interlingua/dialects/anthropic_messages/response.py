@@ -1,26 +1,24 @@
 """Answers of Anthropic Messages, and the writing of streams: named events, one block open at a time.
 
-Reading streams is in ``stream``. Marks: ``content`` (there was none, or no list), and those of ``codec.endings``.
+Reading streams is in ``stream``. Marks are those of ``codec.rows.endings``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping
 
 from msgspec.structs import replace
 
 from ...codec.bodies.answers import answer_of
 from ...codec.framing import encode_sse
-from ...codec.history.incomplete import declare_last_call, mark_cut_call
-from ...codec.json import Wire, is_array, is_object
+from ...codec.history.incomplete import declare_last_call
+from ...codec.json import Wire, is_object
 from ...codec.ledger import Ledger
-from ...codec.marks import kept, marks
+from ...codec.marks import marks
 from ...codec.paths import merge
 from ...codec.streams.serial import Opener
 from ...codec.streams.stream import dump
 from ...codec.tools.arguments import write_arguments
-from ...codec.tools.offered_tools import calls_as_declared
 from ...errors import AdapterError
 from ...types.base import Json
 from ...types.blocks import Block, OpaqueBlock, ServerToolUseBlock, TextBlock, ThinkingBlock, ToolUseBlock
@@ -33,7 +31,6 @@ from ...types.events import (
     ToolUseInputDelta,
     UsageUpdate,
 )
-from ...types.loss import Encoded
 from ...types.request import Request
 from ...types.response import Response
 from ...types.usage import TokenUsage
@@ -41,7 +38,7 @@ from ...types.words import StopReason
 from .. import claude
 from .errors import ERRORS
 from .facts import NAME
-from .rows import ANSWER, ANSWER_BLOCKS, CITATIONS, ENDING
+from .rows import ANSWER_BLOCKS, ANSWERS, CITATIONS, ENDING
 
 # ------------------------------------------------------------------------------------------------------------- reading
 
@@ -51,46 +48,14 @@ def read_response(
 ) -> Response:
     if is_object(body) and (body.get("type") == "error" or "error" in body):
         return Response(stop_reason=StopReason.error, error=ERRORS.decode(None, headers, body, provider))
-    fields, rest, marks = ANSWER.take(answer_of(body, NAME, "content", "stop_reason"))
-    blocks: Sequence[Any] = ()
-    if is_array(content := rest.get("content")):
-        del rest["content"]
-        blocks = [ANSWER_BLOCKS.read(wire) for wire in content]
-    else:
-        marks["content"] = [rest.pop("content")] if "content" in rest else []
-    calls = ToolUseBlock in map(type, blocks)
-    if calls and request is not None:
-        blocks = calls_as_declared(blocks, request, texts=False)
-    ENDING.read(fields, rest, marks, calls=calls)
-    return mark_cut_call(Response(tuple(blocks), **fields, **kept(NAME, rest, marks)))
-
-
-# ------------------------------------------------------------------------------------------------------------- writing
-
-
-def write_response(response: Response, request: Request | None) -> Encoded:
-    ledger, mark = Ledger(), marks(NAME, response)
-    wire = ANSWER.put(response, ledger)
-    content = ANSWER_BLOCKS.write_each(response.content, ledger, "content")
-    claude.declare_last_call(response, ANSWER_BLOCKS, ledger)
-    if content or "content" not in mark:
-        wire["content"] = content
-    elif mark["content"]:
-        wire["content"] = mark["content"][0]
-    wire |= ENDING.write_stop(response, mark, ledger)
-    wire |= ENDING.write_usage(response, mark, ledger)
-    if response.extras:
-        merge(wire, response.extras.get(NAME, {}))
-        ledger.foreign(response, NAME)
-    ANSWER.put_constants(wire, mark)
-    return Encoded(wire, None, {}, tuple(ledger.losses))
+    return ANSWERS.read(answer_of(body, NAME, "content", "stop_reason"), request)
 
 
 # ---------------------------------------------------------------------------------------------------- writing a stream
 
 
 class Encoder(claude.BlockEncoder):
-    blocks, citations = ANSWER_BLOCKS, CITATIONS
+    answers, citations = ANSWERS, CITATIONS
     spelled = {
         TextDelta: lambda text: {"type": "text_delta", "text": text},
         ThinkingDelta: lambda text: {"type": "thinking_delta", "thinking": text},

@@ -254,8 +254,8 @@ PARAMS = Frame(NAME,
 )
 ANSWER = Frame(NAME,
     Row(Response, None, constants={"type": "message", "role": "assistant", "stop_sequence": None},
-        id=fill("id", ""), model=fill("model", ""),
-        elsewhere="content stop_reason raw_stop_reason usage request_id origin latency_ms losses attempts raw error"),
+        id=fill("id", ""), model=fill("model", ""), content=fill("content", [], Each(ANSWER_BLOCKS, empty=True)),
+        elsewhere="stop_reason raw_stop_reason usage request_id origin latency_ms losses attempts raw error"),
 )
 USAGE = Counts(NAME, ("input_tokens", "cached_input_tokens", "cache_creation_input_tokens", "output_tokens"),
     input_tokens="input_tokens",
@@ -265,4 +265,5 @@ USAGE = Counts(NAME, ("input_tokens", "cached_input_tokens", "cache_creation_inp
     reasoning_tokens="output_tokens_details.thinking_tokens",
 )
 ENDING = Ending(NAME, "stop_reason", STOP, USAGE)
+ANSWERS = claude.Answers(NAME, ANSWER, ANSWER_BLOCKS, ENDING, {"content": []})
 # fmt: on

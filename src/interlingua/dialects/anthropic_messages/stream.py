@@ -11,7 +11,6 @@ from msgspec.structs import replace
 
 from ...codec.framing import SseDecoder
 from ...codec.json import Wire, is_dict
-from ...codec.marks import kept
 from ...codec.streams.stream import NOT_JSON, decode_frame
 from ...codec.tools.arguments import parse_object
 from ...errors import ParseError
@@ -19,11 +18,10 @@ from ...types.base import Json
 from ...types.blocks import Block, OpaqueBlock, TextBlock, ThinkingBlock, ToolUseBlock
 from ...types.events import CitationDelta, Event, MessageStart, TextDelta, ThinkingDelta, ToolUseInputDelta
 from ...types.request import Request
-from ...types.response import Response
 from .. import claude
 from .errors import ERRORS
 from .facts import NAME
-from .rows import ANSWER, ANSWER_BLOCKS as BLOCKS, CITATIONS, ENDING, USAGE
+from .rows import ANSWER_BLOCKS as BLOCKS, ANSWERS, CITATIONS
 
 __all__ = ["Decoder"]
 
@@ -46,7 +44,7 @@ KNOWN = ("type", "delta", "usage")
 
 
 class Decoder(claude.BlockDecoder):
-    dialect, blocks, counts = NAME, BLOCKS, USAGE
+    dialect, answers = NAME, ANSWERS
 
     def __init__(self, request: Request | None = None, provider: str | None = None) -> None:
         super().__init__(SseDecoder(), request, provider)
@@ -90,7 +88,7 @@ class Decoder(claude.BlockDecoder):
     def message_start(self, wire: Wire, out: list[Event]) -> None:
         message = wire["message"]
         self.restarted = self.started
-        self.envelope = {**message, **self.envelope}
+        self.envelope = {**message, "content": [], **self.envelope}
         self.begin(out, MessageStart(message.get("id") or None, message.get("model") or None))
         self.usage(out)
 
@@ -219,13 +217,6 @@ class Decoder(claude.BlockDecoder):
 
     def ping(self, wire: Wire, out: list[Event]) -> None:
         """Kept alive; nothing to say."""
-
-    def response(self, *, finished: bool) -> Response:
-        content = self.fold.content
-        fields, rest, marks = ANSWER.take(self.envelope)
-        rest.pop("content", None)
-        ENDING.read(fields, rest, marks, calls=ToolUseBlock in map(type, content))
-        return Response(content, **fields, **kept(NAME, rest, marks))
 
 
 EVENTS: dict[Json, Any] = {

@@ -15,7 +15,6 @@ from ...codec.history.turns import result_runs, take_blocks, take_role
 from ...codec.json import Wire, is_array, is_object
 from ...codec.ledger import Ledger
 from ...codec.marks import kept, marks
-from ...codec.paths import merge
 from ...codec.rows.plain_text import is_plain_text
 from ...codec.tools.ids import IdMap
 from ...errors import ParseError
@@ -24,12 +23,14 @@ from ...types.blocks import Block, DocumentBlock, ImageBlock, OpaqueBlock, TextB
 from ...types.capabilities import Target
 from ...types.messages import Message, Origin
 from ...types.words import Role
+from .. import claude
 from .facts import IDS, NAME
 from .rows import BLOCKS
 
 USER, ASSISTANT, TOOL = Role.user, Role.assistant, Role.tool  # attribute access on an Enum costs 40 ns
 ROLES = {"user": Role.user, "assistant": Role.assistant, "system": Role.system}
 ROLE_WORDS = {Role.user: "user", Role.tool: "user", Role.assistant: "assistant", Role.system: "system"}
+BLANK: Wire = {"type": "text", "text": PLACEHOLDER}
 read_block = BLOCKS.read
 write_anyones = BLOCKS.only(TextBlock, ToolUseBlock, ToolResultBlock).write_each_usual  # no matter who issued them
 
@@ -120,7 +121,7 @@ def write_messages(messages: Sequence[Message], target: Target | None, ledger: L
         ledger.where = ("messages", index)
         if not turns and message.role not in (USER, TOOL) and "first" not in marks(NAME, message):
             ledger.lose("added", f"{NAME} wants a user message first; a placeholder was added")
-            turns.append({"role": "user", "content": [{"type": "text", "text": PLACEHOLDER}]})
+            turns.append({"role": "user", "content": [BLANK.copy()]})
         if turns and _same_turn(message, before):
             _join(turns[-1], write_content(message, target, ledger))
         else:
@@ -170,28 +171,15 @@ def _join(turn: Wire, content: list[Json]) -> None:
 
 
 def write_turn(message: Message, target: Target | None, ledger: Ledger) -> Wire:
-    mark = marks(NAME, message)
-    wire: Wire = {}
-    word = ROLE_WORDS[message.role]
-    role = mark["role"] if "role" in mark and word == "user" else [word]
-    if role:
-        wire["role"] = role[0]
+    mark, word = marks(NAME, message), ROLE_WORDS[message.role]
     only = message.content[0] if len(message.content) == 1 else None
+    content: Json
     if mark.get("content") == "string" and is_plain_text(only):
-        wire["content"] = only.text
-    elif content := write_content(message, target, ledger):
-        wire["content"] = content
-    elif message.content or not _came_without(message, mark):
-        wire["content"] = [{"type": "text", "text": PLACEHOLDER}]
-        ledger.lose("added", f"{NAME} accepts no empty message; a placeholder was added", "content")
-    elif mark.get("content"):
-        wire["content"] = mark["content"][0]
-    return merge(wire, message.extras.get(NAME, {})) if message.extras else wire
-
-
-def _came_without(message: Message, mark: Wire) -> bool:
-    """The turn came without content, or with something that is no list of blocks."""
-    return type(mark.get("content")) is list or "content" in message.extras.get(NAME, ())
+        content = only.text
+    else:
+        content = write_content(message, target, ledger)
+    role = mark["role"] if "role" in mark and word == "user" else [word]
+    return claude.write_turn(message, role, content, NAME, BLANK, ledger)
 
 
 def write_content(message: Message, target: Target | None, ledger: Ledger) -> list[Json]:

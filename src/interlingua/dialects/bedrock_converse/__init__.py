@@ -7,8 +7,8 @@ from .. import claude
 from .errors import ERRORS, REQUIREMENTS
 from .facts import NAME
 from .request import read_request, write_choice, write_request, write_tools
-from .response import Encoder, read_response, write_response
-from .rows import USAGE
+from .response import Encoder, read_response
+from .rows import ANSWERS, USAGE
 from .rules import RequestLedger
 from .stream import Decoder
 from .turns import write_messages, write_system
@@ -26,7 +26,7 @@ class BedrockConverse(WireDialect):
         read_request=lambda body, headers, model, stream, provider: read_request(body, model, stream, provider),
         write_request=lambda request, target, provider: write_request(request, target),
         read_response=read_response,
-        write_response=lambda response, request: write_response(response),
+        write_response=lambda response, request: ANSWERS.write(response),
         decoder=Decoder,
         encoder=lambda request: Encoder(),
         write_messages=lambda messages, target, ledger, provider: write_messages(

@@ -15,4 +15,10 @@ def content(value: Any, held: Json) -> dict[str, Json]:
     return {"spelling": {"text": list[Json]()}} if type(value) is TextBlock and held == "absent" else {"content": held}
 
 
-MARKS = OldMarks((ASSISTANT_BLOCKS, RESULT_BLOCKS, SYSTEM_BLOCKS, TOOLS, CITATIONS), {"content": content})
+def metrics(value: Any, held: Json) -> dict[str, Json]:
+    """An answer had no metrics."""
+    return {"spelling": {"=metrics": held}}
+
+
+NAMES = {"content": content, "metrics": metrics}
+MARKS = OldMarks((ASSISTANT_BLOCKS, RESULT_BLOCKS, SYSTEM_BLOCKS, TOOLS, CITATIONS), NAMES)

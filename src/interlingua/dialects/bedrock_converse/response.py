@@ -1,40 +1,34 @@
 """Answers of Bedrock Converse, and the writing of ``converse-stream``: one block at a time, in order.
 
 Reading streams is in ``stream``. Text and reasoning have no start there, so a block without any delta gets one empty
-delta. Marks: ``metrics`` (there were none), and those of ``codec.endings``.
+delta. Marks are those of ``codec.rows.endings``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from ...codec.bodies.answers import answer_of
 from ...codec.framing.known_events import encode_event
-from ...codec.history.incomplete import declare_last_call, mark_cut_call
+from ...codec.history.incomplete import declare_last_call
 from ...codec.json import Wire, is_object
 from ...codec.ledger import Ledger, is_blank
-from ...codec.marks import kept, marks
+from ...codec.marks import marks
 from ...codec.paths import merge
 from ...codec.streams.serial import Opener
 from ...codec.streams.stream import dump
 from ...codec.tools.arguments import write_arguments
-from ...codec.tools.offered_tools import calls_as_declared
 from ...errors import AdapterError
 from ...types.base import Json
-from ...types.blocks import Block, RefusalBlock, TextBlock, ThinkingBlock, ToolUseBlock
+from ...types.blocks import Block, RefusalBlock, TextBlock, ThinkingBlock
 from ...types.events import MessageComplete, MessageStart, TextDelta, ThinkingDelta, ToolUseInputDelta
-from ...types.loss import Encoded
 from ...types.request import Request
 from ...types.response import Response
 from ...types.words import StopReason
 from .. import claude
 from .errors import ERRORS, encode_frame_error
 from .facts import NAME
-from .rows import ANSWER, ANSWER_BLOCKS, CITATIONS, ENDING
-
-NO_METRICS: Wire = {"latencyMs": 0}
-"""Written where there are none: the service always sends them."""
+from .rows import ANSWER, ANSWER_BLOCKS, ANSWERS, CITATIONS, ENDING
 
 
 def read_response(
@@ -42,40 +36,7 @@ def read_response(
 ) -> Response:
     if is_object(body) and "output" not in body and ("message" in body or "__type" in body):
         return Response(stop_reason=StopReason.error, error=ERRORS.decode(None, headers, body, provider))
-    fields, rest, mark = ANSWER.take(answer_of(body, NAME, "output", "stopReason"))
-    calls = ToolUseBlock in map(type, fields["content"])
-    if calls and request is not None:
-        fields["content"] = calls_as_declared(fields["content"], request, texts=False, names_of=NAME)
-    read_end(fields, rest, mark, calls=calls)
-    return mark_cut_call(Response(**fields, **kept(NAME, rest, mark)))
-
-
-def read_end(fields: dict[str, Any], rest: Wire, mark: Wire, *, calls: bool) -> None:
-    """Everything behind the message."""
-    ENDING.read(fields, rest, mark, calls=calls)
-    if "metrics" not in rest:
-        mark["metrics"] = []
-    elif rest["metrics"] == NO_METRICS:
-        del rest["metrics"]
-
-
-def write_response(response: Response) -> Encoded:
-    ledger, mark = Ledger(), marks(NAME, response)
-    wire = ANSWER.put(response, ledger)
-    claude.declare_last_call(response, ANSWER_BLOCKS, ledger)
-    wire |= ENDING.write_stop(response, mark, ledger)
-    wire |= ENDING.write_usage(response, mark, ledger)
-    if response.extras:
-        merge(wire, response.extras.get(NAME, {}))
-        ledger.foreign(response, NAME)
-    ANSWER.row.put_constants(wire, mark)
-    add_metrics(wire, mark)
-    return Encoded(wire, None, {}, tuple(ledger.losses))
-
-
-def add_metrics(wire: Wire, mark: Mapping[str, Json]) -> None:
-    if "metrics" not in wire and "metrics" not in mark:
-        wire["metrics"] = dict(NO_METRICS)
+    return ANSWERS.read(answer_of(body, NAME, "output", "stopReason"), request, names_of=NAME)
 
 
 # ---------------------------------------------------------------------------------------------------- writing a stream
@@ -92,7 +53,7 @@ NO_FIELD = f"a stream of {NAME} has no such field"
 
 
 class Encoder(claude.BlockEncoder):
-    blocks, citations = ANSWER_BLOCKS, CITATIONS
+    answers, citations = ANSWERS, CITATIONS
     spelled = {
         TextDelta: lambda text: {"text": text},
         ThinkingDelta: lambda text: {"reasoningContent": {"text": text}},
@@ -208,7 +169,8 @@ class Encoder(claude.BlockEncoder):
         if "additionalModelResponseFields" in metadata:
             stop["additionalModelResponseFields"] = metadata.pop("additionalModelResponseFields")
         if metadata:
-            add_metrics(metadata, mark)
+            ANSWER.put_constants(metadata, mark)
+            metadata.pop("output", None)  # the role of the answer, which began the stream
         self.ledger.foreign(response, NAME)
         self.ended = True
         return _event("messageStop", stop) + (_event("metadata", metadata) if metadata else b"")

@@ -295,7 +295,7 @@ PARAMS = Frame(NAME,
     **unsaid(NAME),
 )
 ANSWER = Frame(NAME,
-    Row(Response, None, constants={"output.message.role": "assistant"},
+    Row(Response, None, constants={"output.message.role": "assistant", "metrics": {"latencyMs": 0}},
         content=fill("output.message.content", [], Pointed(ANSWER_BLOCKS, empty=True)),
         id=lost(f"an answer of {NAME} has no id", "form"),
         model=lost(f"an answer of {NAME} does not name its model", "form"),
@@ -308,4 +308,6 @@ USAGE = Counts(NAME, ("input_tokens", "output_tokens"), total="totalTokens", zer
     output_tokens="outputTokens",
 )
 ENDING = Ending(NAME, "stopReason", STOP, USAGE)
+NOTHING: Wire = {"output": {"message": {"role": "assistant", "content": []}}}
+ANSWERS = claude.Answers(NAME, ANSWER, ANSWER_BLOCKS, ENDING, NOTHING)
 # fmt: on

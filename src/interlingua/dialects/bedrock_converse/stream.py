@@ -13,7 +13,6 @@ from typing import Any
 from ...codec.framing import Frame
 from ...codec.framing.known_events import EventNames, KnownEvents
 from ...codec.json import Wire, is_array, is_object
-from ...codec.marks import kept
 from ...codec.rows.kinds import REFUSED
 from ...codec.streams.stream import NOT_JSON, decode_frame
 from ...codec.tools.arguments import parse_object
@@ -33,18 +32,16 @@ from ...types.blocks import (
 )
 from ...types.events import CitationDelta, Event, TextDelta
 from ...types.request import Request
-from ...types.response import Response
 from .. import claude
 from .errors import decode_frame_error
 from .facts import NAME
-from .response import read_end
-from .rows import ANSWER_BLOCKS, CITATIONS, USAGE
+from .rows import ANSWER_BLOCKS, ANSWERS, CITATIONS
 
 MALFORMED = (*NOT_JSON, KeyError, TypeError, AttributeError, ValueError, IndexError, StopIteration)
 
 
 class Decoder(claude.BlockDecoder):
-    dialect, blocks, counts = NAME, ANSWER_BLOCKS, USAGE
+    dialect, answers = NAME, ANSWERS
 
     def __init__(self, request: Request | None = None, provider: str | None = None) -> None:
         frames = KnownEvents(EVENT_NAMES)
@@ -129,7 +126,7 @@ class Decoder(claude.BlockDecoder):
         """The block of a delta; one that had no start begins now."""
         growing = self.growing.get(at)
         if growing is None:
-            growing = self.open(at, wire, TextBlock("") if wire is NO_TEXT else self.blocks.read(wire), out)
+            growing = self.open(at, wire, TextBlock("") if wire is NO_TEXT else ANSWER_BLOCKS.read(wire), out)
         elif growing.index not in self.fold.open_indexes:
             raise KeyError(at)
         return growing
@@ -145,7 +142,7 @@ class Decoder(claude.BlockDecoder):
         block: Wire = {tag: {**start[tag], **{key: value.copy() for key, value in STARTS[tag].items()}}}
         if block[tag].get("name") in self.names:
             block[tag]["name"] = self.names[block[tag]["name"]]
-        self.open(wire["contentBlockIndex"], block, self.blocks.read(block), out)
+        self.open(wire["contentBlockIndex"], block, ANSWER_BLOCKS.read(block), out)
 
     def block_delta(self, wire: Wire, out: list[Event]) -> None:
         delta = wire["delta"]
@@ -234,7 +231,7 @@ class Decoder(claude.BlockDecoder):
                 wire = {"toolResult": {**wire["toolResult"], "content": growing.pieces}}
             case ImageBlock() | _:
                 pass
-        block: Block = self.blocks.read(wire)
+        block: Block = ANSWER_BLOCKS.read(wire)
         return block
 
     def message_stop(self, wire: Wire, out: list[Event]) -> None:
@@ -260,14 +257,6 @@ class Decoder(claude.BlockDecoder):
 
     def terminal(self) -> bool:
         return self.stopped
-
-    def response(self, *, finished: bool) -> Response:
-        content = self.fold.content
-        rest = dict(self.envelope)
-        fields: dict[str, Any] = {}
-        mark: Wire = {}
-        read_end(fields, rest, mark, calls=ToolUseBlock in map(type, content))
-        return Response(content, **fields, **kept(NAME, rest, mark))
 
 
 def _says(wire: Json) -> bool:

@@ -16,7 +16,6 @@ from ...codec.history.turns import result_runs, take_blocks, take_role
 from ...codec.json import Wire, is_array, is_object
 from ...codec.ledger import Ledger
 from ...codec.marks import kept, marks
-from ...codec.paths import merge
 from ...codec.rows.row import lost
 from ...codec.rows.table import Table
 from ...codec.tools.ids import IdMap
@@ -26,6 +25,7 @@ from ...types.blocks import Block, DocumentBlock, OpaqueBlock, TextBlock, Thinki
 from ...types.capabilities import Target
 from ...types.messages import Message, Origin
 from ...types.words import Role
+from .. import claude
 from .cache_points import mark_between, points_last, with_points, write_with_point
 from .facts import IDS, NAME
 from .rows import ASSISTANT_BLOCKS, SYSTEM_BLOCKS, SYSTEM_TURN_BLOCKS, USER_BLOCKS
@@ -41,6 +41,7 @@ ANYONES = {
 """Writers of the blocks that are written no matter who issued them. A cache mark makes a block of its own."""
 PLAIN = frozenset((TextBlock, ThinkingBlock, ToolUseBlock))
 RESULTS: frozenset[type] = frozenset((ToolResultBlock,))
+BLANK: Wire = {"text": PLACEHOLDER}
 NOTHING_LEFT = f"nothing of the message can be written in {NAME}"
 
 # ------------------------------------------------------------------------------------------------------------- reading
@@ -185,21 +186,9 @@ class Turns:
             return
         if self.before is None and message.role not in (USER, TOOL) and "first" not in mark:
             ledger.lose("added", f"{NAME} wants a user message first; a placeholder was added")
-            turns.append({"role": "user", "content": [{"text": PLACEHOLDER}]})
-        turns.append(self._write_turn(message, role, content))
+            turns.append({"role": "user", "content": [BLANK.copy()]})
+        turns.append(claude.write_turn(message, role, content, NAME, BLANK, ledger))
         self.opener = message
-
-    def _write_turn(self, message: Message, role: list[Json], content: list[Json]) -> Wire:
-        wire: Wire = {"role": role[0]} if role else {}
-        mark, residue = marks(NAME, message), message.extras.get(NAME, {})
-        if content:
-            wire["content"] = content
-        elif message.content or ("content" not in mark and "content" not in residue):
-            wire["content"] = [{"text": PLACEHOLDER}]
-            self.ledger.lose("added", f"{NAME} accepts no empty message; a placeholder was added", "content")
-        elif mark.get("content"):
-            wire["content"] = mark["content"][0]
-        return merge(wire, residue)
 
     def write_content(self, message: Message) -> list[Json]:
         where = self.ledger.where
@@ -216,7 +205,7 @@ class Turns:
         for opener, index, turn in self.unusual:
             if _wants_text(turn.get("content")) and "textless" not in marks(NAME, opener):
                 self.ledger.where = ("messages", index)
-                turn["content"].append({"text": PLACEHOLDER})
+                turn["content"].append(BLANK.copy())
                 reason = f"{NAME} requires a text beside a document; a placeholder was added"
                 self.ledger.lose("added", reason, "content")
         self.ledger.where = ()
