@@ -153,10 +153,20 @@ def _with_stubs(numbered: list[tuple[int, Message]], ledger: Ledger) -> list[tup
         if message.role == Role.tool and _has_orphans(message):
             results = [b for b in message.content if isinstance(b, ToolResultBlock) and b.tool_use_id not in called]
             stubs = tuple(ToolUseBlock(block.tool_use_id, block.name or "tool") for block in results)
-            found.append((index, Message(Role.assistant, stubs)))
-            ledger.lose("added", "the calls are stored elsewhere; stubs were added", "messages", index, weight="state")
+            where = _add_stubs(found, index, stubs)
+            ledger.lose("added", "the calls are stored elsewhere; stubs were added", *where, weight="state")
         found.append((index, message))
     return found
+
+
+def _add_stubs(found: list[tuple[int, Message]], index: int, stubs: tuple[Block, ...]) -> tuple[str | int, ...]:
+    """Stubs end the assistant's turn if one is last, as it is where it refers to the calls; else they are a turn."""
+    if not found or found[-1][1].role != Role.assistant:
+        found.append((index, Message(Role.assistant, stubs)))
+        return "messages", index
+    before, turn = found[-1]
+    found[-1] = (before, replace(turn, content=(*turn.content, *stubs)))
+    return "messages", before, "content"
 
 
 def _in_order(messages: Sequence[Message], dialect: str) -> bool:
