@@ -29,19 +29,6 @@ def test_it_grows_in_place_and_leaves_the_deltas_alone() -> None:
     assert (first, second) == told
 
 
-def test_token_probabilities_of_all_chunks_are_there() -> None:
-    def chunk(token: str) -> bytes:
-        logprobs = {"content": [{"token": token, "logprob": -0.1}], "refusal": None}
-        choice = {"index": 0, "delta": {"content": token}, "logprobs": logprobs, "finish_reason": None}
-        wire = {"id": "1", "object": "chat.completion.chunk", "created": 1, "model": "m", "choices": [choice]}
-        return f"data: {json.dumps(wire)}\n\n".encode()
-
-    end = b'data: {"id":"1","model":"m","choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n'
-    response = fold(decode_stream([*map(chunk, "abc"), end], dialect="openai-chat"))
-    told = response.extras["openai-chat"]["choices"][0]["logprobs"]
-    assert [entry["token"] for entry in told["content"]] == ["a", "b", "c"]
-
-
 def test_a_further_choice_grows_as_the_first_one_does() -> None:
     pieces: list[dict[str, Any]] = [
         {"content": [{"type": "text", "text": "a"}], "audio": {"id": "s", "data": "AA"}},

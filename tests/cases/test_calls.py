@@ -1,0 +1,220 @@
+"""What a public function gives for arguments that no other file of cases has room for: ``tests/cases/calls/*.jsonl``.
+
+The other files say what a wire means in its usual surroundings. Here stand whole calls: a history after a cut answer, a
+stream that fails, a dialect that knows its provider, a body that is none. One JSON object per line:
+
+- ``call``: the verb of a ``dialect`` (of the server of a ``provider``), ``decode_stream`` or ``encode_stream``, or one
+  of the functions in ``HELPERS``;
+- ``given``: its arguments; of ``decode_stream`` the ``wire`` and, where the transport saw the end, ``clean``; of
+  ``encode_stream`` the ``events`` or, where they are those of a whole answer, the ``answer``, and an ``error`` that
+  ends it (of Bedrock, a wire is a list of names and payloads, as in ``test_stream_cases.py``);
+- ``gives``: the result, in our own JSON without marks; or ``raises``: the exception, its message where the caller's own
+  words are in it, and its fields.
+
+Each call is held to more. What was read is written back as it came, without losses, or as ``back`` says. A stream is
+legal, agrees with itself and is the same however its bytes are split; a written answer is read as what was
+meant, or as ``read`` says.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, get_type_hints
+
+import pytest
+
+from cases.test_stream_cases import check_calls, check_told, written
+from interlingua import (
+    AdapterError,
+    Encoded,
+    Event,
+    Message,
+    Response,
+    StreamGrammar,
+    WireError,
+    build_tool_results,
+    detect_dialect,
+    dialect,
+    fold,
+    from_json,
+    parse_tool_calls,
+    repair_tool_results,
+    to_json,
+    unfold,
+    validate_request,
+    validate_tool_results,
+)
+from interlingua.codec.framing import EventStreamDecoder
+from interlingua.codec.schema import (
+    from_gemini_schema,
+    project_schema,
+    restore_optional,
+    strict_schema,
+    to_gemini_schema,
+)
+
+Json = Any
+HELPERS = {
+    function.__name__: function
+    for function in (
+        build_tool_results,
+        detect_dialect,
+        from_gemini_schema,
+        parse_tool_calls,
+        project_schema,
+        repair_tool_results,
+        restore_optional,
+        strict_schema,
+        to_gemini_schema,
+        validate_request,
+        validate_tool_results,
+    )
+}
+FOLDER = Path(__file__).parent / "calls"
+LINES = [
+    pytest.param(line, id=f"{file.stem}: {line['case']}")
+    for file in sorted(FOLDER.glob("*.jsonl"))
+    for line in map(json.loads, file.read_text(encoding="utf-8").splitlines())
+]
+
+
+# ------------------------------------------------------------------------------------------------- values and JSON
+
+
+def value_of(said: Json, kind: Any) -> Any:
+    """An argument of a function, of the kind that its signature names."""
+    if kind is bytes:
+        return said.encode("utf-8", "surrogateescape")
+    if kind is AdapterError:
+        return from_json(json.dumps({"content": [], "stop_reason": "error", "error": said}), Response).error
+    return from_json(json.dumps(said), kind)
+
+
+def said_of(value: Any) -> Json:
+    """A result as JSON, without what only a writer remembers and what an error does not say."""
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "surrogateescape")
+    if isinstance(value, WireError):
+        return {"status": value.status, "headers": dict(value.headers), "body": said_of(value.body)}
+    if isinstance(value, Encoded):
+        losses = [[loss.kind, loss.path, loss.weight] for loss in value.losses]
+        told = {"path": value.path, "headers": dict(value.headers), "losses": losses}
+        return {"body": value.body} | {name: item for name, item in told.items() if item}
+    if isinstance(value, AdapterError):
+        return without_marks(json.loads(to_json(Response((), error=value))))["error"]
+    return without_marks(json.loads(to_json(value)))
+
+
+def without_marks(value: Json) -> Json:
+    if isinstance(value, list):
+        return [without_marks(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    is_error = "error_class" in value
+    left_out = {"forms"} | ({name for name, item in value.items() if item in (None, {}, 1)} if is_error else set())
+    return {name: without_marks(item) for name, item in value.items() if name not in left_out}
+
+
+# ------------------------------------------------------------------------------------------------------- the calls
+
+
+def done(line: Json) -> Json:
+    """What the call gives or raises, and what follows from it."""
+    speaker = dialect(line["dialect"], line.get("provider")) if "dialect" in line else None
+    try:
+        if line["call"] == "decode_stream":
+            return decoded_stream(speaker, **line["given"])
+        if line["call"] == "encode_stream":
+            return encoded_stream(speaker, **line["given"])
+        function = HELPERS.get(line["call"]) or getattr(speaker, line["call"])
+        hints = get_type_hints(function)
+        given = {name: argument(said, hints[name]) for name, said in line["given"].items()}
+        result = function(**given)
+    except AdapterError as error:
+        told = said_of(error)
+        if " allows: " in told["message"] or " cannot be written in " in told["message"]:
+            del told["message"]  # it quotes what Python says
+        return {"raises": told}
+    return {"gives": said_of(result)} | written_back(speaker, line, result)
+
+
+def argument(said: Json, hint: Any) -> Any:
+    """Messages may be given in our own types or as a wire has them."""
+    if isinstance(said, dict) and "canonical" in said:
+        return tuple(value_of(message, Message) for message in said["canonical"])
+    return said if hint in (str, bool, int) or "typing.Any" in str(hint) else value_of(said, hint)
+
+
+def written_back(speaker: Any, line: Json, result: Any) -> Json:
+    if line["call"] not in ("decode_request", "decode_response"):
+        return {}
+    write = speaker.encode_request if line["call"] == "decode_request" else speaker.encode_response
+    try:
+        back = said_of(write(result))
+    except AdapterError as error:
+        return {"back": {"exception": type(error).__name__}}
+    back.pop("path", None)
+    return {} if back == {"body": line["given"]["body"]} else {"back": back}
+
+
+def decoded_stream(speaker: Any, wire: Json, request: Json = None, clean: bool = False) -> Json:
+    frames = wire if isinstance(wire, list) else [wire]
+    body = b"".join(
+        f.encode("utf-8", "surrogateescape") if isinstance(f, str) else written("bedrock-converse", f) for f in frames
+    )
+    asked = value_of(request, get_type_hints(speaker.stream_decoder)["request"])
+    events, error = events_of(speaker, [body], asked, clean)
+    for size in (1, 7):
+        split = [body[i : i + size] for i in range(0, len(body), size)]
+        assert events_of(speaker, split, asked, clean) == (events, error)
+    response = fold(events)
+    assert response.error == error
+    check_told(events)
+    if request is None:  # whose schemas take nulls out of the arguments that were told
+        check_calls(events)
+    return {"gives": said_of(response)}
+
+
+def events_of(speaker: Any, chunks: list[bytes], asked: Any, clean: bool) -> tuple[list[Event], AdapterError | None]:
+    decoder = speaker.stream_decoder(asked)
+    events = [event for chunk in chunks for event in decoder.feed(chunk)] + decoder.close(clean)
+    grammar = StreamGrammar()
+    for event in events:
+        grammar.check(event)
+    assert grammar.state == "done"
+    assert decoder.close() == []
+    return events, decoder.error
+
+
+def encoded_stream(speaker: Any, events: Json = None, answer: Json = None, **given: Json) -> Json:
+    asked = (
+        value_of(given["request"], get_type_hints(speaker.stream_encoder)["request"]) if "request" in given else None
+    )
+    said = list(unfold(value_of(answer, Response))) if events is None else [value_of(event, Event) for event in events]
+    encoder = speaker.stream_encoder(asked)
+    body = b"".join(map(encoder.feed, said))
+    if "error" in given:
+        body += encoder.fail(value_of(given["error"], AdapterError))
+    body += encoder.close()
+    losses = [[loss.kind, loss.path, loss.weight] for loss in encoder.losses]
+    assert all(loss.reason for loss in encoder.losses)
+    result = {"gives": frames_of(speaker.name, body)} | ({"losses": losses} if losses else {})
+    if body:
+        read, _ = events_of(speaker, [body], None, False)
+        response = said_of(fold(read))
+        result |= {} if response == without_marks(answer) else {"read": response}
+    return result
+
+
+def frames_of(name: str, body: bytes) -> Json:
+    if name != "bedrock-converse":
+        return said_of(body)
+    frames = [(dict(frame.headers), frame.payload) for frame in EventStreamDecoder().feed(body)]
+    return [{headers.get(":event-type") or headers[":exception-type"]: json.loads(data)} for headers, data in frames]
+
+
+@pytest.mark.parametrize("line", LINES)
+def test_it_gives_what_is_said(line: Json) -> None:
+    given = {name: line[name] for name in ("case", "call", "dialect", "provider", "given") if name in line}
+    assert given | done(line) == line
