@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,7 +12,6 @@ import pytest
 from interlingua.types import (
     BlockComplete,
     BlockStart,
-    CacheMark,
     Encoded,
     Event,
     Loss,
@@ -52,109 +53,24 @@ def kinds(faults: Sequence[Fault]) -> list[str]:
     return [fault.kind for fault in faults]
 
 
-def test_an_undeclared_drop_is_found() -> None:
-    before, after = {"temperature": 0.5, "model": "m"}, {"model": "m"}
-    assert kinds(compared(before, after).undeclared()) == ["lost temperature"]
-    assert compared(before, after, ("temperature", "dropped")).undeclared() == []
+COMPARED = [
+    json.loads(line)
+    for line in Path(__file__).with_name("fidelity_diff.jsonl").read_text(encoding="utf-8").splitlines()
+]
 
 
-def test_an_undeclared_change_is_found() -> None:
-    before, after = {"messages": [turn("user", "boom")]}, {"messages": [turn("user", "Error: boom")]}
-    assert kinds(compared(before, after).undeclared()) == ["changed messages/*/content/*/text"]
-    assert compared(before, after, ("messages/0/content/0", "approximated")).undeclared() == []
-
-
-def test_true_is_not_one() -> None:
-    assert kinds(compared({"stream": True}, {"stream": 1}).undeclared()) == ["changed stream"]
-
-
-def test_blank_leaves_are_nothing_to_lose() -> None:
-    assert compared({"extras": {"a": None, "b": "", "c": [], "d": {}}}, {}).undeclared() == []
-
-
-def test_a_shifted_list_is_aligned() -> None:
-    before = {"messages": [turn("user", "one"), turn("assistant", "two"), turn("user", "three")]}
-    after = {"messages": [turn("user", "one"), turn("user", "three")]}
-    assert compared(before, after, ("messages/1", "dropped")).undeclared() == []
-    assert kinds(compared(before, after).undeclared()) == [
-        "lost messages/*/role",
-        "lost messages/*/content/*/type",
-        "lost messages/*/content/*/text",
-    ]
-
-
-def test_an_emptied_message_that_vanishes_must_be_declared_itself() -> None:
-    before, after = {"messages": [turn("user", "one"), turn("user", "two")]}, {"messages": [turn("user", "one")]}
-    assert kinds(compared(before, after, ("messages/1/content/0", "dropped")).undeclared()) == ["lost messages/*/role"]
-
-
-def test_an_added_turn_must_be_announced() -> None:
-    before, after = {"messages": [turn("assistant", "hi")]}, {"messages": [turn("user", "-"), turn("assistant", "hi")]}
-    assert kinds(compared(before, after).additions()) == ["added messages/+"]
-    assert compared(before, after, ("messages/0", "added")).additions() == []
-    assert compared(before, after, ("messages/0/content/0/text", "approximated")).additions() != []
-
-
-def test_an_added_parameter_must_be_announced() -> None:
-    assert kinds(compared({}, {"max_output_tokens": 8192}).additions()) == ["added max_output_tokens"]
-    assert compared({}, {"max_output_tokens": 8192}, ("max_output_tokens", "added")).additions() == []
-
-
-def test_what_was_moved_must_be_somewhere() -> None:
-    before = {"messages": [turn("system", "be brief"), turn("user", "hi")]}
-    hoisted = {"system": [{"type": "text", "text": "be brief"}], "messages": [turn("user", "hi")]}
-    found = compared(before, hoisted, ("messages/0", "moved"))
-    assert (found.undeclared(), found.additions(), found.over_declared()) == ([], [], [])
-    gone = compared(before, {"messages": [turn("user", "hi")]}, ("messages/0", "moved"))
-    assert kinds(gone.undeclared()) == ["moved to nowhere messages/*/content/*/text"]
-
-
-def test_a_moved_element_excuses_no_other_addition() -> None:
-    before = {"messages": [turn("system", "be brief"), turn("assistant", "hi")]}
-    after = {
-        "system": [{"type": "text", "text": "be brief"}],
-        "messages": [turn("user", "(no content)"), turn("assistant", "hi")],
-    }
-    assert kinds(compared(before, after, ("messages/0", "moved")).additions()) == ["added messages/+"]
-
-
-def test_two_that_change_places_are_both_moved() -> None:
-    before, after = {"messages": [turn("user", "a", "b")]}, {"messages": [turn("user", "b", "a")]}
-    found = compared(before, after, ("messages/0/content/0", "moved"), ("messages/0/content/1", "moved"))
-    assert (found.undeclared(), found.additions(), found.over_declared()) == ([], [], [])
-
-
-@pytest.mark.parametrize(
-    ("loss", "why"),
-    [
-        (("temperature", "dropped"), "came through: dropped temperature"),
-        (("messages/0/content/0", "approximated"), "came through: approximated messages/*/content/*"),
-        (("messages/0", "moved"), "came through: moved messages/*"),
-        (("seed", "dropped"), "no such place: dropped seed"),
-        (("stop", "dropped"), "nothing to lose: dropped stop"),
-        (("messages/0", "added"), "nothing was added: added messages/*"),
-    ],
-)
-def test_an_over_declared_loss_is_found(loss: tuple[str, LossKind], why: str) -> None:
-    value = {"temperature": 1, "stop": "", "messages": [turn("user", "hi")]}
-    assert kinds(compared(value, value, loss).over_declared()) == [why]
-
-
-def test_a_true_loss_is_not_over_declared() -> None:
-    before, after = {"temperature": 1, "seed": 2}, {"seed": 2}
-    assert compared(before, after, ("temperature", "dropped")).over_declared() == []
+@pytest.mark.parametrize("line", COMPARED, ids=lambda line: line["case"])
+def test_what_is_not_declared_and_what_is_declared_for_nothing_is_found(line: Any) -> None:
+    found = compared(line["before"], line["after"], *line["losses"])
+    assert kinds(found.undeclared()) == line["undeclared"]
+    assert kinds(found.additions()) == line["additions"]
+    assert kinds(found.over_declared()) == line["over_declared"]
 
 
 def test_align_gives_up_what_a_loss_declares() -> None:
     assert align(["x", "x"], ["x"], {0}) == [(0, None), (1, 0)]
     assert align(["x", "x"], ["x"], {1}) == [(0, 0), (1, None)]
     assert align([turn("user", "a")], [turn("assistant", "b"), turn("user", "a")]) == [(None, 0), (0, 1)]
-
-
-def test_a_cache_mark_is_not_blank() -> None:
-    marked = plain(Request(system=(TextBlock(text="s", cache=CacheMark()),)))
-    bare = plain(Request(system=(TextBlock(text="s"),)))
-    assert kinds(compared(marked, bare).undeclared()) == ["lost system/*/cache/set"]
 
 
 def test_plain_leaves_out_what_is_on_no_wire() -> None:
