@@ -47,6 +47,3 @@ def test_standard_base64_is_written_as_it_is(text: str) -> None:
     encoded = BEDROCK.encode_messages([Message("user", (TextBlock("x"), ImageBlock(Base64Source("image/png", text))))])
     assert losses(encoded) == []
     assert encoded.body[0]["content"][1]["image"]["source"]["bytes"] == text
-
-
-A = (Message("user", "a"),)

@@ -10,17 +10,12 @@ from interlingua import (
     Response,
     ServerError,
     TextBlock,
-    ToolResultBlock,
     ToolUseBlock,
     dialect,
     unfold,
 )
 
 DONE = ToolUseBlock("call_done", "read_file", input={"path": "/etc"})
-
-
-def result(call: ToolUseBlock, text: str = "ok") -> ToolResultBlock:
-    return ToolResultBlock(call.id, text, call.name)
 
 
 # -------------------------------------------------------------------------------------------------------- streams

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from interlingua import DIALECTS, PROVIDERS, dialect
+from interlingua import DIALECTS, PROVIDERS, Request, dialect
 from interlingua.dialects.openai_chat import QUIRKS
 from interlingua.models.providers import provider
 
@@ -34,6 +34,13 @@ def test_the_servers_people_use_are_there(name):
 def test_every_chat_provider_has_its_quirks():
     chat = {name for name, row in PROVIDERS.items() if row.dialect == "openai-chat"} - {"openai-chat"}
     assert chat <= QUIRKS.keys()
+
+
+def test_no_key_is_in_a_url() -> None:
+    """A dialect knows no key, and no provider's key travels in the URL."""
+    assert not [row.name for row in PROVIDERS.values() if "key" in row.base_url]
+    for name in DIALECTS:
+        assert "key=" not in (dialect(name).encode_request(Request("?", "m", stream=True)).path or "")
 
 
 def test_an_unknown_name_names_the_known():
