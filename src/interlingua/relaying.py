@@ -25,7 +25,7 @@ from .dialects import dialect as find
 from .errors import AdapterError
 from .models.pricing import Cost, Pricing
 from .serving import AnswerWriter, asks_for_usage, refuse_state
-from .types.base import Json
+from .types.base import Json, altered
 from .types.events import Event, MessageComplete
 from .types.loss import Encoded, Loss
 from .types.messages import Origin
@@ -136,7 +136,7 @@ class RelayedCall:
         self.asked = model or request.model
         self.stream = request.stream if stream is None else stream
         id = id or new_ulid()
-        self.request = replace(request, model=None, request_id=id)
+        self.request = altered(request, model=None, request_id=id)
         self.writer = AnswerWriter(
             dialect,
             request,
@@ -158,7 +158,8 @@ class RelayedCall:
         """The answer at once, with the losses of both ways."""
         self.response = response
         written = self.writer.whole(response if self._carrier is None else self._carrier.response(response))
-        return replace(written, losses=(*self._unrestored, *response.losses, *written.losses))
+        before = (*self._unrestored, *response.losses)
+        return replace(written, losses=(*before, *written.losses)) if before else written
 
     def feed(self, event: Event) -> bytes:
         """The bytes that say an event. None before the first content, because until then the call may fail."""

@@ -19,6 +19,7 @@ from ..models.catalogue import Catalogue, Facts, default_catalogue
 from ..models.catalogue.names import ALSO_CALLED, our_spelling
 from ..models.estimate import Learner
 from ..models.providers import PROVIDERS, Provider, provider as find
+from ..types.base import altered
 from ..types.blocks import Block
 from ..types.capabilities import AdapterCapabilities, Target
 from ..types.checking import check_arguments
@@ -275,12 +276,11 @@ class Adapter:
         model = request.model or self.model
         if model is not None and ":" in model:
             model = self.own_model(model)
-            request = replace(request, model=model)
         if self._prepare is not None:
-            request = self._prepare(replace(request, model=model))
+            request = self._prepare(request if model == request.model else altered(request, model=model))
             model = request.model
         target, fitter = self._targets.get(model or "") or self._find_target(model or "")
-        request = replace(request, model=target.model, request_id=request.request_id or new_ulid(), stream=stream)
+        request = altered(request, model=target.model, request_id=request.request_id or new_ulid(), stream=stream)
         try:
             losses: tuple[Loss, ...] = ()
             if fitter is not None and not fitter.takes(request):

@@ -18,6 +18,7 @@ from ..errors import InvalidRequestError, NotConfigured
 from ..models.catalogue import Catalogue
 from ..models.catalogue.tiers import TIER_NAMES
 from ..models.providers import IN_PROCESS, PROVIDERS, Provider
+from ..types.base import altered
 from ..types.request import Request
 from .config import AdapterConfig
 from .embedded.provider import EMBEDDED, embedded_provider
@@ -138,7 +139,8 @@ def _prepared(configuration: Configuration, place: Place, settings: AdapterConfi
     if request.model is None:
         return request
     found = configuration.locate(f"{place.adapter.id}:{request.model}")
-    return replace(found.with_defaults(request), model=found.model)
+    request = found.with_defaults(request)
+    return request if request.model == found.model else altered(request, model=found.model)
 
 
 # ------------------------------------------------------------------------------------------------ the default model

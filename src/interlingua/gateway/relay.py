@@ -21,6 +21,7 @@ from ..errors import AdapterError, AuthError, InvalidRequestError, LossyTranslat
 from ..models.pricing import detailed_usage
 from ..relaying import RelayedCall
 from ..serving import SERVED
+from ..types.base import altered
 from ..types.loss import Loss
 from ..types.request import Request
 from ..types.response import Response
@@ -129,7 +130,7 @@ class Call(SameDialectCall):
         if passage is not None:
             return self._pass(client, passage, candidates)
         relayed = self._decoded()
-        request = replace(relayed.request, model=candidate.model)
+        request = altered(relayed.request, model=candidate.model)
         if self._streams:
             return self._translate_stream(client, relayed, request, candidates)
         return self._translate_whole(client, relayed, request, candidates)

@@ -18,7 +18,7 @@ from ..codec.history.joining import Joining, answer_join
 from ..codec.json import is_dict
 from ..dialects import dialect as find
 from ..errors import AdapterError
-from ..types.base import Json
+from ..types.base import Json, altered
 from ..types.blocks import Block, RefusalBlock, TextBlock, ThinkingBlock, ToolUseBlock
 from ..types.events import BlockComplete, BlockStart, Event, MessageComplete, MessageStart, ToolUseEnd, ToolUseStart
 from ..types.loss import Encoded, Loss
@@ -161,8 +161,10 @@ class AnswerWriter:
         """The body of an answer that is not a stream, and what it could not say."""
         joining = self._joins(response.origin)
         response = response if joining is None else joining.response(response)
-        content = tuple(self._stamped(index, block) for index, block in enumerate(response.content))
-        encoded = self._codec.encode_response(self._named(replace(response, content=content)), self.request)
+        if self._item_ids:
+            content = [self._stamped(index, block) for index, block in enumerate(response.content)]
+            response = altered(response, content=tuple(content))
+        encoded = self._codec.encode_response(self._named(response), self.request)
         return encoded if joining is None else replace(encoded, losses=(*joining.losses, *encoded.losses))
 
     # ------------------------------------------------------------------------------------------------- ids and time
@@ -188,9 +190,9 @@ class AnswerWriter:
             event = replace(event, error=worded(event.error, self.dialect))
         response = event.response
         if self._item_ids:
-            response = replace(response, content=tuple(map(self._as_closed, response.content)))
+            response = altered(response, content=tuple(map(self._as_closed, response.content)))
         if not self.usage:
-            response = replace(response, usage=None)
+            response = altered(response, usage=None)
         return replace(event, response=self._named(response))
 
     def _as_closed(self, block: Block) -> Block:
@@ -207,11 +209,8 @@ class AnswerWriter:
         return replace(block, extras={**block.extras, self.dialect: residue(f"{self._token}_{index}")})
 
     def _named(self, response: Response) -> Response:
-        own: Any = response.extras.get(self.dialect, {})
-        extras = {name: {**own, **cast("dict[str, Json]", told)} for name, told in self._extras.items()}
-        return replace(
-            response,
-            id=self._id,
-            model=self.model or response.model,
-            extras={**response.extras, **extras} if extras else response.extras,
-        )
+        extras = response.extras
+        if self._extras:
+            own: Any = extras.get(self.dialect, {})
+            extras = {**extras, self.dialect: {**own, **cast("dict[str, Json]", self._extras[self.dialect])}}
+        return altered(response, id=self._id, model=self.model or response.model, extras=extras)

@@ -28,6 +28,12 @@ from .models_yaml import AdapterEntry, Defaults, ModelEntry, ModelsFile
 
 __all__ = ["Adapter", "Configuration", "Place"]
 
+NOTHING_SET = Defaults()
+OURS = Catalogue(())
+"""Our own names of models, and nothing else."""
+MOST_REMEMBERED = 256
+"""Names whose places are remembered: each call asks for one."""
+
 
 class Adapter(Struct, frozen=True, kw_only=True):
     """One configured provider. ``missing`` is a sentence that says what is missing before it can be used."""
@@ -62,7 +68,8 @@ class Place(Struct, frozen=True, kw_only=True):
     def with_defaults(self, request: Request) -> Request:
         """The request with the model's and then the adapter's defaults for fields that it does not set."""
         for defaults in ((self.entry.defaults if self.entry else None), self.adapter.defaults):
-            request = _filled(request, defaults) if defaults is not None else request
+            if defaults is not None and defaults != NOTHING_SET:
+                request = _filled(request, defaults)
         return request
 
 
@@ -86,6 +93,7 @@ class Configuration:
         self.warnings = tuple(_warnings(file, source))
         self._only = next(iter(file.adapters)) if len(file.adapters) == 1 else None
         self._names = {alias: name for name, entry in self.models.items() for alias in entry.aliases}
+        self._places: dict[str, Place] = {}
         below = Catalogue().layers if layers is None else layers
         self.catalogue = Catalogue((*below, _Overrides(self)))
 
@@ -100,6 +108,14 @@ class Configuration:
 
     def locate(self, name: str) -> Place:
         """The place of a name: a model's name or alias, ``adapter:model``, or a model name whose provider is known."""
+        place = self._places.get(name)
+        if place is None:
+            place = self._locate(name)
+            if len(self._places) < MOST_REMEMBERED:
+                self._places[name] = place
+        return place
+
+    def _locate(self, name: str) -> Place:
         name = self.our_spelling(name)
         entry = self.models.get(name)
         if entry is not None:
@@ -170,7 +186,7 @@ class Configuration:
         for name, entry in self.models.items() if tier is not None else ():
             if TIER_NAMES.get(entry.tier or "") == tier and (entry.adapter or self._only) == adapter.id:
                 return entry.wire_name or name
-        return Catalogue(()).wire_name(adapter.provider.name, model)
+        return OURS.wire_name(adapter.provider.name, model)
 
     def _entry(self, adapter: Adapter, model: str, wire: str) -> ModelEntry | None:
         for name, entry in self.models.items():
