@@ -12,7 +12,6 @@ from collections.abc import Awaitable
 from contextlib import aclosing
 
 import msgspec
-from msgspec.structs import replace
 
 from ..agent.routing import Candidate, Route as Candidates
 from ..client.async_client import AsyncClient

@@ -5,40 +5,29 @@ list; ``*role=tool`` only items that say so. Nothing is said of keys that no row
 provider accepts is worse than one that is missing.
 
 The rows are put together to a tree of places. Nearly always nothing is wrong, so a body is first looked at by one
-function for each place (``Place.fits``), which only says yes or no; where it says no, the same tree finds what to
-complain of (``Place.complaints``).
+function that is made of the tree (``quick_check``) and only says yes or no; where it says no, the same tree finds what
+to complain of (``Place.complaints``).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ...errors import InvalidRequestError
 from ...types.base import Json
 from ..json import Wire, is_dict, is_list
+from ..rows.source import MISSING
+from .quick_check import TYPES, Fits, compile_check, condition
 
 __all__ = ["Check", "Complaint", "Pairs", "Path", "Requirements", "brackets", "dots"]
 
 Path = tuple[str | int, ...]
-Fits = Callable[[Any], bool]
 Find = Callable[[Json], Iterable[Json]]
 Steps = list[tuple[list[str], str]]
-MISSING = object()
 NONE: Set[str] = frozenset()
-TYPES: Mapping[str, tuple[type, ...]] = {
-    "a string": (str,),
-    "an integer": (int,),
-    "a number": (int, float),
-    "a boolean": (bool,),
-    "an object": (dict,),
-    "an array": (list,),
-    "an array of objects": (list,),  # the items have a row of their own
-    "null": (type(None),),
-}
 TEXT, INTEGER, NUMBER, BOOLEAN, OBJECT, ARRAY, OBJECTS, NULL = TYPES
-_type: Callable[[Any], object] = type
 
 
 def is_kind(value: Json, kind: str) -> bool:
@@ -89,23 +78,6 @@ class Check(NamedTuple):
         """The kinds, as a sentence names them."""
         return " or ".join(kind for kind in self.kinds if kind != NULL)
 
-    def fits(self) -> Fits:
-        """A function that says whether there is surely nothing wrong with a value."""
-        allowed = frozenset(kind for name in self.kinds for kind in TYPES[name])
-        words, needed, filled = frozenset(self.words), self.needed, self.filled
-
-        def fits(value: Any) -> bool:
-            if type(value) not in allowed:
-                return not needed and (value is MISSING or value is None)
-            return True
-
-        def fits_closely(value: Any) -> bool:
-            if words and type(value) is str and value not in words:
-                return False
-            return fits(value) and (not filled or value != [])
-
-        return fits_closely if words or filled else fits
-
 
 class Place:
     """What the rows say of one place: of the value itself, of its fields, and of its items."""
@@ -131,60 +103,6 @@ class Place:
             for index, item in _found(value, step):
                 yield from place.complaints(item, (*path, index))
 
-    def fits(self) -> Fits:
-        """The function that looks at a value here."""
-        own = [row.fits() for _, row in self.rows]
-        fields = [(name, place.fits()) for name, place in self.fields.items()]
-        items_fit = self._items_fit()
-
-        def fits(value: Any) -> bool:
-            for row_fits in own:
-                if not row_fits(value):
-                    return False
-            kind = _type(value)
-            if kind is dict and fields:
-                get = value.get
-                for name, field_fits in fields:
-                    if not field_fits(get(name, MISSING)):
-                        return False
-            elif kind is list and items_fit is not None:
-                return all(map(items_fit, value))
-            return True
-
-        return own[0] if len(own) == 1 and not (fields or items_fit) else fits
-
-    def _items_fit(self) -> Fits | None:
-        """The function that looks at an item: as at all, and as at those that have a certain word in a field."""
-        every: Fits | None = None
-        some: dict[str, dict[str, Fits]] = {}
-        for step, place in self.items.items():
-            key, word = _condition(step)
-            if key:
-                some.setdefault(key, {})[word] = place.fits()
-            else:
-                every = place.fits()
-        if not some:
-            return every
-        by_word = list(some.items())
-
-        def fits(item: Any) -> bool:
-            if every is not None and not every(item):
-                return False
-            if _type(item) is dict:
-                for key, of_word in by_word:
-                    word: Any = item.get(key)
-                    if _type(word) is str and word in of_word and not of_word[word](item):
-                        return False
-            return True
-
-        return fits
-
-
-def _condition(step: str) -> tuple[str, str]:
-    """Of which items a step speaks: those whose field is this word; of all, if there is no field."""
-    key, _, word = step[1:].partition("=")
-    return key, word
-
 
 def _found(parent: Json, step: str) -> Iterator[tuple[str | int, Json]]:
     """What stands one step below a value, with its place."""
@@ -192,7 +110,7 @@ def _found(parent: Json, step: str) -> Iterator[tuple[str | int, Json]]:
         if is_dict(parent) and step in parent:
             yield step, parent[step]
         return
-    key, word = _condition(step)
+    key, word = condition(step)
     for index, item in enumerate(parent if is_list(parent) else ()):
         if not key or (is_dict(item) and item.get(key) == word):
             yield index, item
@@ -280,7 +198,7 @@ def _finder(steps: list[str]) -> Find:
     step, rest = steps[0], _finder(steps[1:])
     if not step.startswith("*"):
         return lambda value: rest(value[step]) if is_dict(value) and step in value else ()
-    key, word = _condition(step)
+    key, word = condition(step)
 
     def find(value: Json) -> Iterator[Json]:
         for item in value if is_list(value) else ():
@@ -339,7 +257,7 @@ class Requirements:
 
     @cached_property
     def _fits(self) -> Fits:
-        return self._body.fits()
+        return compile_check(self._body)
 
     def check(self, body: Json) -> None:
         """Raise what the vendor would answer to a body that it cannot take."""
