@@ -6,7 +6,7 @@ All decisions are made in ``calls.py``; requests and answers are encoded and dec
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable, Iterable, Sequence
+from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Sequence
 from contextlib import suppress
 from importlib import import_module
 from math import inf
@@ -317,12 +317,12 @@ class AsyncClient(Adapter):
         finally:
             reply.close()
 
-    async def send(self, http: HttpRequest) -> AsyncReply:
+    def send(self, http: HttpRequest) -> Coroutine[Any, Any, AsyncReply]:
         """Send a request as it is, over the connections of this client. Nothing is repeated, and nothing is decoded."""
         if self._transport is None:
             settings = import_module(".transport.network", __package__).network_settings(self.config)
             self._transport = import_module(".transport.aio", __package__).AioTransport(**settings)
-        return await self._transport.send(http)
+        return self._transport.send(http)
 
     async def send_signed(self, http: HttpRequest) -> AsyncReply:
         """The same, signed where the provider takes no plain key."""

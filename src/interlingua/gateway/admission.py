@@ -6,10 +6,12 @@ import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from fnmatch import fnmatchcase
 from math import ceil
+from typing import Any
 
 from msgspec import Struct
 
 from ..errors import AuthError, RateLimitError
+from ..serving import find_key
 
 __all__ = ["CLAUDE_NAMES", "Admission", "Key", "hash_key"]
 
@@ -60,6 +62,13 @@ class Admission:
     def replace(self, keys: Sequence[Key]) -> None:
         """Use other keys from now on. What those that stay have used is remembered."""
         self._keys: Mapping[str, Key] = {key.sha256.lower(): key for key in keys}
+
+    def find_once(self, headers: Mapping[str, str], made: dict[object, Any]) -> Key | None:
+        """The key of a request with these headers. ``made`` is what is remembered of them on their connection."""
+        known: tuple[object, Key | None] | None = made.get(Admission)
+        if known is None or known[0] is not self._keys:
+            known = made[Admission] = self._keys, self.find(find_key(headers))
+        return known[1]
 
     def find(self, given: Sequence[str]) -> Key | None:
         """The key among those that a request carries; None where no keys are needed."""

@@ -13,7 +13,7 @@ import msgspec
 from ..client.adapter import new_ulid
 from ..dialects import dialect as find
 from ..errors import AdapterError, InvalidRequestError, ServerError
-from ..serving import PREFIXES, SERVED, Entrance, find_entrance, find_key, worded
+from ..serving import PREFIXES, SERVED, Entrance, find_entrance, worded
 from ..types.base import Json
 from .admission import Key
 from .cors import allowed, is_preflight, preflight
@@ -94,7 +94,7 @@ class Gateway:
         state = self.state
         if entrance is not None and entrance.door.kind in OPEN:
             return await ANSWERS[entrance.door.kind](Asked(state, inbound, answer, entrance, None))
-        key = state.admission.find(find_key(inbound.headers))
+        key = state.admission.find_once(inbound.headers, inbound.headers.made)
         if inbound.path.startswith(RECEIPTS):
             return self._receipt(inbound.path.removeprefix(RECEIPTS), key, answer)
         if entrance is None:

@@ -37,9 +37,11 @@ class Connection(asyncio.Protocol):
     def __init__(self, serve: Serve, *, server_state: Any, **_: Any) -> None:
         self._serve, self._server = serve, server_state
         self._loop = asyncio.get_running_loop()
+        self._url = b""
+        self._lines, self._lines_before = dict[bytes, bytes](), dict[bytes, bytes]()
+        self._headers, self._length_name = Headers(), b"content-length"
+        self.on_header = self._lines.__setitem__  # called by the parser for each line, so it is nothing of Python's
         self._parser = HttpRequestParser(self)
-        self._url, self._headers, self._length = b"", dict[str, str](), ""
-        self._headers_before = Headers()
         self._head_size = 0
         self._reading: Inbound | None = None
         self._waiting: deque[Inbound] = deque()
@@ -123,17 +125,11 @@ class Connection(asyncio.Protocol):
     # ------------------------------------------------------------------------------------------------------- the parser
 
     def on_message_begin(self) -> None:
-        self._url, self._headers, self._length = b"", {}, ""
+        self._url = b""
+        self._lines.clear()
 
     def on_url(self, url: bytes) -> None:
         self._url += url
-
-    def on_header(self, name: bytes, value: bytes) -> None:
-        known = _name(name)
-        if known == LENGTH:
-            self._length = value.decode("latin-1")
-        else:
-            self._headers[known] = value.decode("latin-1")
 
     def on_headers_complete(self) -> None:
         self._head_size = 0
@@ -142,10 +138,8 @@ class Connection(asyncio.Protocol):
             return
         parser, version = self._parser, self._parser.get_http_version()
         stays = parser.should_keep_alive() and version != "1.0"
-        if self._headers != self._headers_before:
-            self._headers_before = Headers(self._headers)
-        headers, self._headers = self._headers_before, {}  # what may follow the body goes nowhere
-        inbound = Inbound(parser.get_method().decode(), self._url, headers, self._length, self, stays=stays)
+        length = self._read_headers()
+        inbound = Inbound(parser.get_method().decode(), self._url, self._headers, length, self, stays=stays)
         inbound.is_old = version == "1.0"
         self._reading = inbound
         if self._current is None:
@@ -153,6 +147,21 @@ class Connection(asyncio.Protocol):
         elif not self._is_ending:
             self._waiting.append(inbound)
             self.pause_reading()
+
+    def _read_headers(self) -> str:
+        """Read the lines of the head, unless they are those of the request before. Returns the length of the body."""
+        lines = self._lines.copy()
+        length = lines.pop(self._length_name, b"")
+        if lines != self._lines_before:
+            lines, told = self._lines.copy(), dict[str, str]()
+            for name, value in self._lines.items():
+                known = _name(name)
+                if known == LENGTH:
+                    length, self._length_name = lines.pop(name), name
+                else:
+                    told[known] = value.decode("latin-1")
+            self._headers, self._lines_before = Headers(told), lines
+        return length.decode("latin-1")
 
     def on_body(self, body: bytes) -> None:
         if self._reading is not None:

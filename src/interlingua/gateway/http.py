@@ -254,11 +254,10 @@ class Answer:
         """What makes a stream of another form of the chunks."""
         self._held: list[bytes] | None = None
 
-    def start(self, status: int, headers: Mapping[str, str], *, is_short: bool = False) -> None:
-        """Send status and headers; with the end, if the answer ``is_short`` and ends before the event loop goes on."""
+    def start(self, status: int, headers: Mapping[str, str]) -> None:
+        """Send status and headers."""
         self._begin(status, headers)
-        if not is_short:
-            self._connection.loop.call_soon(self.flush)
+        self._connection.loop.call_soon(self.flush)
 
     def _begin(self, status: int, headers: Mapping[str, str]) -> None:
         self.started, self._held = True, []

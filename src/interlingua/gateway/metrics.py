@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-__all__ = ["HELP", "Metrics", "Sums"]
+__all__ = ["HELP", "Labels", "Metrics", "Sums"]
 
 HELP = {
     # name: type, what it counts
@@ -33,8 +33,12 @@ class Metrics:
 
     def add(self, name: str, amount: float = 1, **labels: str) -> None:
         """Count something."""
-        sums, key = self._sums[name], tuple(labels.items())
-        sums[key] = sums.get(key, 0) + amount
+        self.count(name, tuple(labels.items()), amount)
+
+    def count(self, name: str, labels: Labels, amount: float = 1) -> None:
+        """The same with labels that are put together already."""
+        sums = self._sums[name]
+        sums[labels] = sums.get(labels, 0) + amount
 
     def set(self, name: str, amount: float) -> None:
         """Write down how much there is of something."""

@@ -5,6 +5,7 @@ Nothing below the top is decoded. A body that is passed on keeps all of its byte
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -17,6 +18,7 @@ __all__ = ["Peek"]
 _top = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 _items = msgspec.json.Decoder(list[msgspec.Raw]).decode
 _value = msgspec.json.Decoder().decode
+_first = re.compile(rb'\s*\{\s*"(\w+)"\s*:\s*').match
 SYSTEM = ("system", "instructions", "systemInstruction", "system_instruction")
 TURNS = ("messages", "input", "contents")
 
@@ -74,10 +76,19 @@ class Peek:
             at = _after_space(self.body, 0) + 1
             said = msgspec.json.encode({name: value})[1:-1] + (b"," if self.fields else b"")
             return b"".join((self.body[:at], said, self.body[at:]))
-        span = self._span(name)
+        span = self._first_span(name) or self._span(name)
         if span is None:
             return None
         return b"".join((self.body[: span[0]], msgspec.json.encode(value), self.body[span[1] :]))
+
+    def _first_span(self, name: str) -> tuple[int, int] | None:
+        """Where the value of a field stands, if the field comes first and is usually written: most begin with it."""
+        found, raw = _first(self.body), bytes(self.fields[name])
+        if found is None or found[1] != name.encode() or raw[:1] != b'"':
+            return None
+        if not self.body.startswith(raw, found.end()):
+            return None
+        return found.end(), found.end() + len(raw)
 
     def _span(self, name: str) -> tuple[int, int] | None:
         """Where the value of a field stands. The values before it are skipped by their lengths."""

@@ -19,9 +19,10 @@ from ..client.adapter import Passage, new_ulid
 from ..client.async_client import AsyncClient
 from ..client.deadline import Deadline
 from ..client.http import HttpRequest, Timeouts
-from ..client.transport.base import AsyncReply, pour
+from ..client.transport.base import AsyncReply, come_with_head, pour
 from ..errors import AdapterError, InvalidRequestError
 from ..serving import SERVED, Entrance
+from ..types.usage import TokenUsage
 from .admission import Key
 from .carry import ENVELOPE
 from .compacting import is_triggered
@@ -32,7 +33,7 @@ from .keepalive import KeepAlive
 from .peek import Peek
 from .receipts import Attempt, Receipt
 from .state import State
-from .usage import UsageReader
+from .usage import UsageReader, usage_of
 
 __all__ = ["SameDialectCall", "has_envelope"]
 
@@ -98,12 +99,13 @@ class SameDialectCall:
         """Make the first attempt. Returns whether that is all; otherwise ``_first`` is what became of it."""
         candidate = direct.candidate
         self.receipt.served = candidate.name
-        deadline = direct.client.budget().deadline
+        began = self.state.clock()
         try:
-            await self._pass_once(
-                direct.client, self._http(direct.passage, self._made_headers(direct), direct.timeouts)
-            )
+            http = self._http(direct.passage, self._made_headers(direct), direct.timeouts)
+            await self._pass_once(direct.client, http)
         except AdapterError as error:
+            deadline = direct.client.budget().deadline
+            deadline.at -= self.state.clock() - began
             self._first = First(error, deadline)
             return False
         except BaseException:  # the client left, which says nothing about the model
@@ -190,18 +192,26 @@ class SameDialectCall:
             if not 200 <= reply.status < 300:
                 raise await self._refusal(client, reply)
             self.answer.headers["x-interlingua-model"] = self.receipt.served or ""
-            usage = UsageReader(self.dialect, stream=self._streams)
-            is_short = not self._streams and getattr(reply, "is_complete", False)
-            self.answer.start(reply.status, answer_headers(reply.headers), is_short=is_short)
-            self.receipt.passed = True
-            if self._streams:
-                await self._pass_stream(reply, usage)
+            headers, self.receipt.passed = answer_headers(reply.headers), True
+            whole = None if self._streams else come_with_head(reply)
+            if whole is None:
+                usage = UsageReader(self.dialect, stream=self._streams)
+                await self._pass_pieces(reply, headers, usage)
+                self._use(*usage.read())
             else:
-                await pour(reply, partial(_hand_on, usage, self.answer, self.answer))
-            self.answer.end()
+                self.answer.whole(reply.status, headers, whole)
+                self._use(*usage_of(self.dialect, whole))
         finally:
             reply.close()
-        self._use(usage)
+
+    async def _pass_pieces(self, reply: AsyncReply, headers: dict[str, str], usage: UsageReader) -> None:
+        """Pass on an answer as it comes."""
+        self.answer.start(reply.status, headers)
+        if self._streams:
+            await self._pass_stream(reply, usage)
+        else:
+            await pour(reply, partial(_hand_on, usage, self.answer, self.answer))
+        self.answer.end()
 
     async def _pass_stream(self, reply: AsyncReply, usage: UsageReader) -> None:
         answer, seconds = self.answer, self._snapshot.settings.keep_alive_seconds
@@ -221,10 +231,9 @@ class SameDialectCall:
         self._refused = Raw(reply.status, dict(reply.headers), body)
         return client.dialect.decode_error(reply.status, reply.headers, body)
 
-    def _use(self, usage: UsageReader) -> None:
-        found, named = usage.read()
-        if found is not None:
-            self.receipt.usage = found
+    def _use(self, usage: TokenUsage | None, named: str | None) -> None:
+        if usage is not None:
+            self.receipt.usage = usage
             provider, _, model = (self.receipt.served or "").partition(":")
             self.receipt.billed = provider, named or model
 

@@ -21,7 +21,7 @@ from .carry import Envelopes, Vault
 from .choose import is_usable, require_models
 from .config import Route, Snapshot, StartError
 from .direct import Directs
-from .metrics import Metrics, Sums
+from .metrics import Labels, Metrics, Sums
 from .receipts import Receipt, Receipts
 from .shared import Shared
 
@@ -29,6 +29,10 @@ __all__ = ["State"]
 
 LIMITS = {receipts.KIND: (receipts.MOST, receipts.MOST), carry.KIND: (carry.MOST, carry.MOST_OF_ONE)}
 """How many of each kind processes keep together, in all and of one owner."""
+
+PASSED, TRANSLATED = ("way", "passed"), ("way", "translated")
+INPUT: Labels = (("kind", "input"),)
+OUTPUT: Labels = (("kind", "output"),)
 
 
 class State:
@@ -69,13 +73,15 @@ class State:
     def note(self, receipt: Receipt, key: Key | None) -> None:
         """Keep the receipt of a call, and count it."""
         self.receipts.keep(receipt, None if key is None else key.name)
-        metrics, way = self.metrics, "passed" if receipt.passed else "translated"
-        metrics.add("interlingua_requests_total", dialect=receipt.dialect, way=way, status=str(receipt.status))
+        metrics, way = self.metrics, PASSED if receipt.passed else TRANSLATED
+        labels = ("dialect", receipt.dialect), way, ("status", str(receipt.status))
+        metrics.count("interlingua_requests_total", labels)
         for loss in receipt.losses:
             metrics.add("interlingua_losses_total", weight=loss.weight)
-        if receipt.usage is not None:
-            metrics.add("interlingua_tokens_total", receipt.usage.total_input_tokens, kind="input")
-            metrics.add("interlingua_tokens_total", receipt.usage.output_tokens, kind="output")
+        usage = receipt.usage
+        if usage is not None:
+            metrics.count("interlingua_tokens_total", INPUT, usage.total_input_tokens)
+            metrics.count("interlingua_tokens_total", OUTPUT, usage.output_tokens)
 
     def price(self, receipt: Receipt, *, is_own: bool = True) -> None:
         """Look up what a call cost, and count it if it is one of this process.

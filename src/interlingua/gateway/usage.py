@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import msgspec
 
 from ..codec.json import is_dict
+from ..codec.rows.usage import Counts
 from ..dialects import dialect as find
 from ..errors import AdapterError
 from ..types.base import Json
 from ..types.usage import TokenUsage
 
-__all__ = ["UsageReader"]
+__all__ = ["UsageReader", "usage_of"]
 
 MARK = b'"usage'
 MARKS = {"ollama": b"_eval_count", "bedrock-converse": b""}
@@ -77,19 +80,34 @@ class UsageReader:
         return (None, None) if response is None else (response.usage, response.model)
 
     def _read_whole(self) -> tuple[TokenUsage | None, str | None]:
-        if self._size > MOST:
-            return None, None
-        body, dialect = self._open[0] if len(self._open) == 1 else b"".join(self._open), find(self._dialect)
-        if dialect.usage is None:
-            response = dialect.decode_response(_without_content(body))
-            return response.usage, response.model
-        told = _told(body)
-        usage = dialect.usage.count(told.usage) if is_dict(told.usage) else None
-        return usage, told.model if isinstance(told.model, str) else None
+        return (None, None) if self._size > MOST else _whole(self._dialect, b"".join(self._open))
 
     def usage(self) -> TokenUsage | None:
         """The tokens of the answer, if it says them."""
         return self.read()[0]
+
+
+def usage_of(dialect: str, body: bytes) -> tuple[TokenUsage | None, str | None]:
+    """The tokens of a whole answer and the name of its model, as far as it says them."""
+    try:
+        return (None, None) if len(body) > MOST else _whole(dialect, body)
+    except (AdapterError, ValueError):
+        return None, None
+
+
+def _whole(name: str, body: bytes) -> tuple[TokenUsage | None, str | None]:
+    counts = _counts(name)
+    if counts is None:
+        response = find(name).decode_response(_without_content(body))
+        return response.usage, response.model
+    told = _told(body)
+    usage = counts.count(told.usage) if is_dict(told.usage) else None
+    return usage, told.model if isinstance(told.model, str) else None
+
+
+@cache
+def _counts(name: str) -> Counts | None:
+    return find(name).usage
 
 
 def _counting(events: bytes, mark: bytes) -> bytes:

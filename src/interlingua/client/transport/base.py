@@ -24,6 +24,7 @@ __all__ = [
     "Write",
     "certificate_asked",
     "certificate_error",
+    "come_with_head",
     "is_asked_for_certificate",
     "no_url",
     "pour",
@@ -66,6 +67,12 @@ def pour(reply: AsyncReply, write: Write) -> Coroutine[Any, Any, None]:
     """Hand the body of a reply to ``write`` as it comes. A reply that has a method of this name does it itself."""
     own: Callable[[Write], Coroutine[Any, Any, None]] | None = getattr(reply, "pour", None)
     return _pour(reply, write) if own is None else own(write)
+
+
+def come_with_head(reply: AsyncReply) -> bytes | None:
+    """The whole body, if it came together with the head and the reply can tell."""
+    own: Callable[[], bytes | None] | None = getattr(reply, "come_with_head", None)
+    return None if own is None else own()
 
 
 async def _pour(reply: AsyncReply, write: Write) -> None:

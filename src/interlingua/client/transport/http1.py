@@ -42,9 +42,10 @@ class Http1Connection(asyncio.Protocol):
         self.connection, self.origin, self._keep, self._transport = connection, origin, keep, transport
         self.loop = asyncio.get_running_loop()
         self.idle_since = 0.0
+        self._lines = dict[bytes, bytes]()
+        self.on_header = self._lines.__setitem__  # called by the parser for each line, so it is nothing of Python's
         self._parser: Any = HttpResponseParser(self)
         self._parser.set_dangerous_leniencies(**dict.fromkeys(LENIENT_IN, True))
-        self._headers: dict[str, str] = {}
         self._answer: Http1Reply | None = None
         self._head: asyncio.Future[Http1Reply] | None = None
         self._is_paused = self._is_used_up = self._is_interim = self._ends_with_connection = False
@@ -144,14 +145,9 @@ class Http1Connection(asyncio.Protocol):
     # ------------------------------------------------------------------------------------------------------- the parser
 
     def on_message_begin(self) -> None:
-        self._headers = {}
+        self._lines.clear()
         if self._answer is None:  # another answer behind the one that was asked for
             self._is_used_up = True
-
-    def on_header(self, name: bytes, value: bytes) -> None:
-        if b"\0" in value:
-            raise ValueError("a header has a null byte")
-        self._headers[_name(name)] = value.decode("utf-8", "surrogateescape")
 
     def on_headers_complete(self) -> None:
         answer, status = self._answer, self._parser.get_status_code()
@@ -160,7 +156,7 @@ class Http1Connection(asyncio.Protocol):
         self._is_interim = 100 <= status < 200 and status != SWITCHING
         if self._is_interim:
             return
-        headers = answer.headers = self._headers
+        headers = answer.headers = _read(self._lines)
         answer.status = status
         self._ends_with_connection = "content-length" not in headers and CHUNKED not in headers.get(
             "transfer-encoding", ""
@@ -177,6 +173,12 @@ class Http1Connection(asyncio.Protocol):
             if self._answer.status in (204, 304):
                 self._ends_with_connection = False
             self._end()
+
+
+def _read(lines: dict[bytes, bytes]) -> dict[str, str]:
+    if any(b"\0" in value for value in lines.values()):
+        raise ValueError("a header has a null byte")
+    return {_name(name): value.decode("utf-8", "surrogateescape") for name, value in lines.items()}
 
 
 @lru_cache(maxsize=1024)

@@ -67,6 +67,10 @@ class Http1Reply(TimedReply):
         self.timed.end()
         raise end  # not in the except block: the library's error, which may contain headers, would be its context
 
+    def come_with_head(self) -> bytes | None:
+        """The whole body, if it has come already."""
+        return self._take() if self.is_complete else None
+
     async def pour(self, write: Write) -> None:
         """Hand the body on as it comes: at once, without a turn of the event loop between."""
         failed: AdapterError | None = None
@@ -116,7 +120,8 @@ class Http1Reply(TimedReply):
 
     def close(self) -> None:
         """Close the connection, unless the answer is complete."""
-        self.timed.end()
+        if self.timed.known:
+            self.timed.end()
         self._cut()
 
     def _cut(self) -> None:
