@@ -87,6 +87,13 @@ class Accumulator:
             self._join(index)
         return ToolUseInputDelta(index, text)
 
+    def more(self, index: int, text: str) -> TextDelta | ThinkingDelta | ToolUseInputDelta:
+        """More of a block of any kind."""
+        kind = type(self.blocks[index])
+        if kind is ToolUseBlock:
+            return self.arguments(index, text)
+        return self.thinking(index, text) if kind is ThinkingBlock else self.text(index, text)
+
     def longest_input(self) -> int:
         """The bytes of the longest arguments among the calls that are open."""
         calls = [index for index in self.open_indexes if type(self.blocks[index]) is ToolUseBlock]

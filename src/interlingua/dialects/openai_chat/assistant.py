@@ -232,25 +232,29 @@ def regroup(
     return turn, places
 
 
-def joined(texts: Iterable[tuple[int, Any]], ledger: Ledger, joint: str = "\n\n") -> str:
-    """The texts of blocks that share a slot, which holds nothing else of them."""
+def joined(texts: Iterable[tuple[int, Any]], ledger: Ledger, joint: str = "\n\n", moved: str = "") -> str:
+    """The texts of blocks that share a slot, which holds nothing else of them. ``moved`` is declared of each."""
     found: list[str] = []
     for _, block in ledger.each(texts, "content"):
         lose_marks(block, ledger)
+        if moved:
+            ledger.lose_form("moved", moved)
         found.append(block.text)
     return joint.join(filter(None, found))
 
 
 def join_thoughts(thoughts: Sequence[tuple[int, ThinkingBlock]], ledger: Ledger, *, shown: bool) -> str | None:
     """The reasoning as one text. OpenAI takes none in a request; servers that do are known by name or by mark."""
+    text = None
     if shown:
         declare_joined(thoughts, ThinkingBlock, ledger)
+        text = joined(thoughts, ledger)
     for _, block in ledger.each(thoughts, "content"):
         if not shown:
             ledger.lose("dropped", f"{NAME} takes no reasoning in a request", weight="state")
         elif not block.text:
             ledger.lose("dropped", f"reasoning of {NAME} is text, and this has none", weight="state")
-    return joined(thoughts, ledger) if shown else None
+    return text
 
 
 def refusal_of(parts: Placed, mark: Mapping[str, Json], ledger: Ledger) -> str | None:
@@ -278,14 +282,9 @@ def content_of(parts: Placed, mark: Mapping[str, Json], ledger: Ledger, *, answe
     texts = [block for _, block in content if type(block) is TextBlock]
     one = len(content) == 1 and texts and texts[0] == TextBlock(texts[0].text) and texts[0].text
     if answer and form not in ("list", "parts") and len(texts) == len(content) and content and not one:
-        return _as_one_text(content, ledger)
+        why = f"an answer of {NAME} is one text; several were joined"
+        return [(content[0][0], TextBlock(joined(content, ledger, "", why)))]
     return content
-
-
-def _as_one_text(texts: Placed, ledger: Ledger) -> Placed:
-    for _ in ledger.each(texts, "content"):
-        ledger.lose_form("moved", f"an answer of {NAME} is one text; several were joined")
-    return [(texts[0][0], TextBlock(joined(texts, ledger, "")))]
 
 
 def audio_of(sounds: Sequence[tuple[int, AudioBlock]], ledger: Ledger) -> list[tuple[int, AudioBlock]]:

@@ -31,14 +31,11 @@ EMPTY: dict[str, Block] = {"text": TextBlock(""), "thinking": ThinkingBlock(), "
 class Call:
     """A call on its way."""
 
-    __slots__ = ("arguments", "custom", "id", "name", "place", "rest", "value", "waiting")
-
     def __init__(self) -> None:
         self.id = ""
         self.name = ""
         self.custom = False
         self.arguments: list[str] = []
-        self.waiting: list[str] = []  # fragments that came before the call could be opened
         self.rest: Wire = {}
         self.value: Json = None  # arguments that came as an object
         self.place: int | None = None  # in the fold
@@ -81,11 +78,6 @@ class Call:
 
 class Choice:
     """A choice on its way: it tells what its deltas add, and is put together as a wire object."""
-
-    __slots__ = (
-        *("audio", "by_id", "by_index", "calls", "finish_reason", "fold", "legacy", "parts", "rest", "slots", "text"),
-        *("thinking", "turn"),
-    )
 
     def __init__(self, fold: Accumulator) -> None:
         self.fold = fold
@@ -221,11 +213,9 @@ class Choice:
         """Hand out a piece of arguments; a call opens once its id and name are known."""
         text = call.take(wire)
         if call.place is None:
-            if not call.id or not call.name:
-                call.waiting.append(text)
-                return
-            self.open_call(call, call.id, out)
-        if text and call.place is not None:
+            if call.id and call.name:
+                self.open_call(call, call.id, out)
+        elif text:
             out.append(self.fold.arguments(call.place, text))
 
     def open_call(self, call: Call, id: str, out: list[Event]) -> None:
@@ -233,8 +223,7 @@ class Choice:
         if call is self.legacy:
             id = f"call_{place}"
         out.append(self.fold.open(ToolUseBlock(id, call.name, "text" if call.custom else "json")))
-        out.extend(self.fold.arguments(place, text) for text in call.waiting if text)
-        call.waiting = []
+        out.extend(self.fold.arguments(place, text) for text in call.arguments if text)
 
     # --------------------------------------------------------------------------------------------------------- whole
 

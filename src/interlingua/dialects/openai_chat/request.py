@@ -164,8 +164,9 @@ def write_request(request: Request, target: Target | None, provider: str | None)
     body = write_params(request, quirks, ledger, bound=bound)
     put_model(request, body, target, mark)
     write_history(request, body, target, quirks, ledger)
-    if request.tools:
-        write_offer(request, body, quirks, ledger)
+    legacy = mark.get("tools") == "functions"
+    if request.tools and (tools := write_tools(request.tools, quirks, ledger, legacy=legacy)):
+        body["functions" if legacy else "tools"] = tools
     if request.tool_choice is not None:
         body |= write_chosen(request, request.tool_choice, body, quirks, ledger, bound=bound)
     if request.metadata and (metadata := openai.write_identity(request.metadata, body, mark)):
@@ -212,12 +213,6 @@ def write_history(request: Request, body: Wire, target: Target | None, quirks: Q
         leading_system(request, ledger)
     turns = write_system(request.system, quirks, ledger) if request.system else []
     body["messages"] = turns + write_messages(request.messages, target, quirks, ledger)
-
-
-def write_offer(request: Request, body: Wire, quirks: Quirks, ledger: Ledger) -> None:
-    legacy = marks(NAME, request).get("tools") == "functions"
-    if written := write_tools(request.tools, quirks, ledger, legacy=legacy):
-        body["functions" if legacy else "tools"] = written
 
 
 def write_tools(tools: Sequence[Tool], quirks: Quirks, ledger: Ledger, *, legacy: bool = False) -> list[Wire]:

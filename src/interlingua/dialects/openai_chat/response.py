@@ -18,7 +18,7 @@ from ...codec.history.incomplete import declare_last_call, mark_cut_call
 from ...codec.json import Wire, is_array, is_object
 from ...codec.ledger import Ledger, is_blank
 from ...codec.marks import kept, marks, with_marks
-from ...codec.paths import merge
+from ...codec.paths import leave, merge
 from ...codec.rows.plain_text import is_one_text
 from ...codec.tools.offered_tools import calls_as_declared
 from ...types.base import Json
@@ -75,9 +75,7 @@ def read_answer(wire: Json, request: Request | None) -> Response:
         fields["usage"], left, numbers = USAGE.read(usage)
         if numbers is not None:
             marks["usage"] = numbers
-        rest["usage"] = left
-        if not left:
-            del rest["usage"]
+        leave(rest, "usage", left)
     elif "usage" in rest:
         marks["no usage"] = [rest.pop("usage")]
     return mark_cut_call(Response(**fields, **kept(NAME, rest, marks)))

@@ -212,7 +212,7 @@ def write_usual_history(messages: Sequence[Message]) -> list[Wire] | None:
                 return None
             turns += results
         else:
-            wire = _write_usual_turn(message) if role is ASSISTANT else _write_usual_words(message)
+            wire = _write_usual_turn(message)
             if wire is None:
                 return None
             calls = wire.get("tool_calls", [])
@@ -233,7 +233,7 @@ def write_usual(message: Message) -> list[Wire] | None:
     """The wire messages of a message with nothing to remember about it, whoever wrote it; None for others."""
     if message.role is TOOL:
         return _write_usual_results(message)
-    wire = _write_usual_turn(message) if message.role is ASSISTANT else _write_usual_words(message)
+    wire = _write_usual_turn(message)
     return None if wire is None else [wire]
 
 
@@ -249,22 +249,14 @@ def _write_usual_results(message: Message) -> list[Wire] | None:
     return wires
 
 
-def _write_usual_words(message: Message) -> Wire | None:
+def _write_usual_turn(message: Message) -> Wire | None:
     if message.forms and "role" in marks(NAME, message):
         return None
-    wire: Wire | None = write_any[Message](message)
-    return wire
-
-
-def _write_usual_turn(message: Message) -> Wire | None:
-    turn = usual_turn(message.content) if not message.extras else None
-    if turn is None:
-        return None
-    if message.forms:
-        if "role" in marks(NAME, message):
-            return None
-        turn = replace(turn, forms=message.forms)
-    wire: Wire | None = TURNS.writers[Turn](turn)
+    wire: Wire | None = None
+    if message.role is not ASSISTANT:
+        wire = write_any[Message](message)
+    elif not message.extras and (turn := usual_turn(message.content)) is not None:
+        wire = TURNS.writers[Turn](replace(turn, forms=message.forms) if message.forms else turn)
     return wire
 
 

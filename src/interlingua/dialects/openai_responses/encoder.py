@@ -271,7 +271,7 @@ class Encoder(GrammaticalEncoder):
             if isinstance(block, ThinkingBlock)
             else OUTPUT.write(bare(block), Scribe()) or {}
         )
-        for number, annotation in enumerate(part["annotations"] if _cites(block) else ()):
+        for number, annotation in enumerate(part.get("annotations", ())):
             cited = {**place, "annotation_index": number, "annotation": annotation}
             out += self.event("response.output_text.annotation.added", cited)
         key = text_key(part)
@@ -329,10 +329,6 @@ def _as_begun(block: ToolUseBlock, tag: str) -> ToolUseBlock:
     if tag == "function_call" and block.kind == "text":
         return replace(block, kind="json", input={"input": block.input_text or ""}, input_text=None)
     return block
-
-
-def _cites(block: Block) -> bool:
-    return isinstance(block, TextBlock) and bool(block.citations)
 
 
 def _tag(block: Block) -> str:

@@ -143,8 +143,8 @@ class Decoder(FrameDecoder):
         self.settle_all(out, self.envelope.get("status"))
         super().complete(out)
 
-    def keepalive(self, wire: Wire, out: list[Event]) -> None:
-        """Nothing is read from it."""
+    def skip(self, wire: Wire, out: list[Event]) -> None:
+        """Nothing is read from it: where a part or a text is done, the item says it all once more."""
 
     # --------------------------------------------------------------------------------------------------------- items
 
@@ -207,27 +207,13 @@ class Decoder(FrameDecoder):
 
     # -------------------------------------------------------------------------------------------------------- deltas
 
-    def text_delta(self, wire: Wire, out: list[Event]) -> None:
-        place = self.texts.get((wire["output_index"], wire["content_index"]))
-        if place is None:
-            tag = "output_text" if wire["type"] == "response.output_text.delta" else "refusal"
-            place = self.part((wire["output_index"], "content", wire["content_index"]), EMPTY_PARTS[tag], out)
-        if isinstance(self.fold.blocks[place], ThinkingBlock):
+    def delta(self, wire: Wire, out: list[Event]) -> None:
+        """More of a part: of a text, a refusal or reasoning."""
+        field, tag = PARTS[wire["type"]]
+        place = self.part((wire["output_index"], field, wire[f"{field}_index"]), EMPTY_PARTS[tag], out)
+        if isinstance(self.fold.blocks[place], ThinkingBlock) is not (tag in (SUMMARY, REASON)):
             raise TypeError("a text is no reasoning")
-        out.append(self.fold.text(place, _text(wire)))
-
-    def summary_delta(self, wire: Wire, out: list[Event]) -> None:
-        place = self.part((wire["output_index"], "summary", wire["summary_index"]), EMPTY_PARTS[SUMMARY], out)
-        self.think(place, wire, out)
-
-    def reasoning_delta(self, wire: Wire, out: list[Event]) -> None:
-        place = self.part((wire["output_index"], "content", wire["content_index"]), EMPTY_PARTS[REASON], out)
-        self.think(place, wire, out)
-
-    def think(self, place: int, wire: Wire, out: list[Event]) -> None:
-        if not isinstance(self.fold.blocks[place], ThinkingBlock):
-            raise TypeError("reasoning is no text")
-        out.append(self.fold.thinking(place, _text(wire)))
+        out.append(self.fold.more(place, _text(wire)))
 
     def call_delta(self, wire: Wire, out: list[Event]) -> None:
         item = self.items[wire["output_index"]]
@@ -245,9 +231,6 @@ class Decoder(FrameDecoder):
             raise TypeError("an annotation has a type")
         self.items[key[0]].citations.setdefault(key, []).append(wire["annotation"])
         out.append(CitationDelta(place, citation))
-
-    def whole_part(self, wire: Wire, out: list[Event]) -> None:
-        """A part or a text is done: the item says it all once more."""
 
     # ----------------------------------------------------------------------------------------------------- finishing
 
@@ -287,20 +270,12 @@ class Decoder(FrameDecoder):
             out += [CitationDelta(place, citation) for citation in block.citations[sent:]]
         text = text_of(block)
         if text.startswith(known) and (rest := text[len(known) :]):
-            self.add_text(place, block, rest, out)
+            out.append(self.fold.more(place, rest))
         if type(block) is ToolUseBlock and self.finish is not None:
             block = self.finish(block)
         self.end_block(place, replace(block, incomplete=True) if cut else block, out)
         if key[1] == "content":
             self.texts.pop((key[0], key[2]), None)
-
-    def add_text(self, place: int, block: Block, text: str, out: list[Event]) -> None:
-        if isinstance(block, ThinkingBlock):
-            out.append(self.fold.thinking(place, text))
-        elif isinstance(block, ToolUseBlock):
-            out.append(self.fold.arguments(place, text))
-        else:
-            out.append(self.fold.text(place, text))
 
     def settle_all(self, out: list[Event], status: Json) -> None:
         """Close what nobody finished, with what there is; an item that has brought nothing yet is left out.
@@ -342,11 +317,19 @@ def _text(wire: Wire) -> str:
     return text
 
 
+PARTS: dict[str, tuple[str, str]] = {
+    # event                                 where the part stands, and its type
+    "response.output_text.delta": ("content", "output_text"),
+    "response.refusal.delta": ("content", "refusal"),
+    "response.reasoning_summary_text.delta": ("summary", SUMMARY),
+    "response.reasoning_text.delta": ("content", REASON),
+}
+DONE = """
+    content_part reasoning_summary_part reasoning_part output_text refusal reasoning_summary_text reasoning_text
+    function_call_arguments custom_tool_call_input
+""".split()
 EVENTS: dict[Json, Any] = {
-    "response.output_text.delta": Decoder.text_delta,
-    "response.refusal.delta": Decoder.text_delta,
-    "response.reasoning_summary_text.delta": Decoder.summary_delta,
-    "response.reasoning_text.delta": Decoder.reasoning_delta,
+    **dict.fromkeys(PARTS, Decoder.delta),
     "response.function_call_arguments.delta": Decoder.call_delta,
     "response.custom_tool_call_input.delta": Decoder.call_delta,
     "response.output_text.annotation.added": Decoder.annotation,
@@ -356,15 +339,7 @@ EVENTS: dict[Json, Any] = {
     "response.content_part.added": Decoder.part_added,
     "response.reasoning_summary_part.added": Decoder.part_added,
     "response.reasoning_part.added": Decoder.part_added,
-    "response.content_part.done": Decoder.whole_part,
-    "response.reasoning_summary_part.done": Decoder.whole_part,
-    "response.reasoning_part.done": Decoder.whole_part,
-    "response.output_text.done": Decoder.whole_part,
-    "response.refusal.done": Decoder.whole_part,
-    "response.reasoning_summary_text.done": Decoder.whole_part,
-    "response.reasoning_text.done": Decoder.whole_part,
-    "response.function_call_arguments.done": Decoder.whole_part,
-    "response.custom_tool_call_input.done": Decoder.whole_part,
+    **{f"response.{done}.done": Decoder.skip for done in DONE},
     "response.created": Decoder.begun,
     "response.queued": Decoder.begun,
     "response.in_progress": Decoder.begun,
@@ -372,5 +347,5 @@ EVENTS: dict[Json, Any] = {
     "response.incomplete": Decoder.ended,
     "response.failed": Decoder.ended,
     "error": Decoder.failed,
-    "keepalive": Decoder.keepalive,
+    "keepalive": Decoder.skip,
 }
