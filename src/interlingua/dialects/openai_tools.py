@@ -30,11 +30,6 @@ def own_name(name: str, *path: str | int) -> str:
     return name
 
 
-def any_list(wire: Json) -> bool:
-    """Whether a list of tools is what would be written: ``Choices.read`` compares it."""
-    return True
-
-
 def is_free(name: str | None, tools: Sequence[Tool]) -> bool:
     """Whether a tool takes free text."""
     return any(isinstance(tool, ToolDefinition) and tool.name == name and tool.kind == "text" for tool in tools)
@@ -51,26 +46,19 @@ class Choices:
 
     def __init__(self, dialect: str, *, nested: bool) -> None:
         self.dialect, self.nested = dialect, nested
-        within = {tag: f"{tag}." if nested else "" for tag in ("function", "custom", "allowed_tools")}
-        one: dict[str, Any] = {
-            "fixed": {"mode": "specific"},
-            "elsewhere": "parallel",
-            "allowed": lost(f"a tool choice specific of {dialect} has no list of allowed tools"),
-        }
-        self.table = Table(
-            dialect,
-            "type",
-            Row(ToolChoice, "function", name=must(f"{within['function']}name"), **one),
-            Row(ToolChoice, "custom", name=must(f"{within['custom']}name"), **one),
-            Row(
-                ToolChoice,
-                "allowed_tools",
-                mode=must(f"{within['allowed_tools']}mode", Vocabulary({"auto": "auto", "required": "any"})),
-                allowed=must(f"{within['allowed_tools']}tools", By(self.read_names, self.write_names, usual=any_list)),
-                name=lost(f"a tool choice of {dialect} names no tool beside a list"),
-                elsewhere="parallel",
-            ),
+        of_function, of_custom, of_allowed = ("function.", "custom.", "allowed_tools.") if nested else ("", "", "")
+        modes, names = Vocabulary({"auto": "auto", "required": "any"}), By(self.read_names, self.write_names)
+        no_list = lost(f"a tool choice specific of {dialect} has no list of allowed tools")
+        one: dict[str, Any] = {"fixed": {"mode": "specific"}, "allowed": no_list, "elsewhere": "parallel"}
+        # fmt: off
+        self.table = Table(dialect, "type",
+            Row(ToolChoice, "function",      name=must(f"{of_function}name"), **one),
+            Row(ToolChoice, "custom",        name=must(f"{of_custom}name"), **one),
+            Row(ToolChoice, "allowed_tools", mode=must(f"{of_allowed}mode", modes),
+                allowed=must(f"{of_allowed}tools", names), elsewhere="parallel",
+                name=lost(f"a tool choice of {dialect} names no tool beside a list")),
         )
+        # fmt: on
 
     def take(self, rest: Wire, tools: Sequence[Tool]) -> ToolChoice | None:
         """Take ``tool_choice`` and ``parallel_tool_calls``, which are one thing to us. Another shape stays residue."""

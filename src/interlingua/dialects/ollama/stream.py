@@ -12,8 +12,6 @@ before the error.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from msgspec.structs import replace
 
 from ...codec.framing import NdjsonDecoder, encode_ndjson
@@ -37,17 +35,7 @@ from ...types.blocks import (
     ThinkingBlock,
     ToolUseBlock,
 )
-from ...types.events import (
-    BlockComplete,
-    Event,
-    MessageComplete,
-    MessageStart,
-    TextDelta,
-    ThinkingDelta,
-    ToolUseEnd,
-    ToolUseStart,
-    UsageUpdate,
-)
+from ...types.events import Event, MessageComplete, MessageStart, TextDelta, ThinkingDelta, UsageUpdate
 from ...types.request import Request
 from ...types.response import Response
 from .errors import ERRORS
@@ -229,48 +217,41 @@ class Decoder(FrameDecoder):
 # -------------------------------------------------------------------------------------------------------------- writing
 
 
+Pieces = list[tuple[int, str | Block]]
+"""What may be written: texts, and blocks that are written whole, each with the index of its block."""
+WHOLE = ("images", "tool_calls")
+JOINTS = {"thinking": JOINT, "content": ""}
+
+
 class Lane:
-    """One string of the protocol, into which blocks are written one after the other, ``joint`` between them."""
+    """One place of the protocol, into which blocks are written one after the other: texts in pieces, others whole."""
 
-    __slots__ = ("ended", "joint", "latest", "waiting")
-
-    def __init__(self, joint: str) -> None:
-        self.joint = joint
-        self.waiting: dict[int, list[str]] = {}  # the blocks that are not over, in order, and their texts so far
+    def __init__(self) -> None:
+        self.waiting: dict[
+            int, list[str | Block]
+        ] = {}  # the blocks that are not over, in order, and their pieces so far
         self.ended: set[int] = set()
-        self.latest: int | None = None
 
     def open(self, index: int) -> None:
         self.waiting[index] = []
 
-    def add(self, index: int, text: str) -> str:
-        """What may be written now that a block has more text."""
-        if index != next(iter(self.waiting)):
-            self.waiting[index].append(text)
-            return ""
-        return self._follow(index, text)
+    def add(self, index: int, piece: str | Block) -> Pieces:
+        """What may be written now that there is more of a block."""
+        if index == next(iter(self.waiting)):
+            return [(index, piece)]
+        self.waiting[index].append(piece)
+        return []
 
-    def end(self, index: int) -> str:
+    def end(self, index: int) -> Pieces:
         """What may be written now that a block has ended."""
         self.ended.add(index)
-        ready: list[str] = []
+        ready: Pieces = []
         while self.waiting and (first := next(iter(self.waiting))) in self.ended:
             del self.waiting[first]
             if self.waiting:
                 following = next(iter(self.waiting))
-                ready.append(self._follow(following, "".join(self.waiting[following])))
-        return "".join(ready)
-
-    def _follow(self, index: int, text: str) -> str:
-        if text and self.latest not in (None, index):
-            text = self.joint + text
-        if text:
-            self.latest = index
-        return text
-
-
-Queue = dict[int, Block | None]
-"""Blocks that are written whole, in the order in which they began: finished ones, and None for an open one."""
+                ready += [(following, piece) for piece in self.waiting[following]]
+        return ready
 
 
 class Encoder(GrammaticalEncoder):
@@ -278,23 +259,67 @@ class Encoder(GrammaticalEncoder):
         super().__init__()
         self.prompted = is_prompt_wanted(None, request)
         self.model = ""
-        self.lanes = {"thinking": Lane(JOINT), "content": Lane("")}
-        self.calls: Queue = {}
-        self.pictures: Queue = {}
+        self.lanes = {key: Lane() for key in ("thinking", "content", "images", "tool_calls")}
+        self.latest: dict[str, int] = {}  # by lane, the block that was written last
         self.numbered = 0
 
     def start(self, event: MessageStart) -> bytes:
         self.model = event.model or ""
         return b""
 
+    def open(self, event: Opener) -> bytes:
+        block, key = event.block, _lane_of(event.block)
+        if key not in self.lanes:
+            return b""
+        self.lanes[key].open(event.index)
+        text = block.text if isinstance(block, TextBlock | ThinkingBlock | RefusalBlock) else ""
+        return self.write_pieces(key, self.lanes[key].add(event.index, text))
+
     def delta(self, event: Delta) -> bytes:
         match event:
             case TextDelta():
-                return self.write_text("content", event.index, event.text)
+                return self.write_pieces("content", self.lanes["content"].add(event.index, event.text))
             case ThinkingDelta():
-                return self.write_text("thinking", event.index, event.text)
+                return self.write_pieces("thinking", self.lanes["thinking"].add(event.index, event.text))
             case _:
                 return b""
+
+    def end(self, event: Closer) -> bytes:
+        index, block, key = event.index, event.block, _lane_of(event.block)
+        if key not in self.lanes or index not in self.lanes[key].waiting:
+            return b""
+        lane = self.lanes[key]
+        pieces: Pieces = []
+        if isinstance(block, JsonBlock | DocumentBlock):
+            written = write_block(block, Ledger())  # losses are declared once, at the end
+            pieces = [] if written is None else lane.add(index, written[1])
+        elif key in WHOLE and not is_left_out(block, NAME, Ledger()):
+            pieces = lane.add(index, block)
+        return self.write_pieces(key, pieces) + self.write_pieces(key, lane.end(index))
+
+    def write_pieces(self, key: str, pieces: Pieces) -> bytes:
+        """Lines of what may be written now."""
+        texts: list[str] = []
+        lines: list[bytes] = []
+        for index, piece in pieces:
+            if not isinstance(piece, str):
+                lines.append(self.write_whole(piece))
+            elif piece:
+                if self.latest.get(key, index) != index:
+                    texts.append(JOINTS[key])
+                texts.append(piece)
+                self.latest[key] = index
+        return b"".join(lines) if not texts else self.write_line(**{key: "".join(texts)})
+
+    def write_whole(self, block: Block) -> bytes:
+        """A call or a picture that is finished."""
+        key, wire = write_block(block, Ledger()) or ("", {})
+        if isinstance(block, ToolUseBlock):
+            write_number(wire, block, self.numbered, answer=True)
+            self.numbered += 1
+        elif key != "images":
+            return b""
+        return self.write_line(**{key: [wire]})
 
     def write_line(self, **slots: Json) -> bytes:
         """A line in the middle."""
@@ -303,57 +328,6 @@ class Encoder(GrammaticalEncoder):
 
     def write(self, wire: Wire) -> bytes:
         return encode_ndjson(dump(as_generate(wire) if self.prompted else wire))
-
-    def write_text(self, key: str, index: int, text: str) -> bytes:
-        ready = self.lanes[key].add(index, text)
-        return self.write_line(**{key: ready}) if ready else b""
-
-    def open(self, event: Opener) -> bytes:
-        if isinstance(event, ToolUseStart):
-            self.calls[event.index] = None
-            return b""
-        key = KEYS.get(type(event.block), "")
-        if key not in self.lanes:
-            if isinstance(event.block, ImageBlock | OpaqueBlock):
-                self.pictures[event.index] = None
-            return b""
-        self.lanes[key].open(event.index)
-        text = event.block.text if isinstance(event.block, TextBlock | ThinkingBlock | RefusalBlock) else ""
-        return self.write_text(key, event.index, text)
-
-    def end(self, event: Closer) -> bytes:
-        if isinstance(event, ToolUseEnd):
-            return self.end_whole(self.calls, event)
-        key = KEYS.get(type(event.block), "")
-        if key not in self.lanes:
-            return self.end_whole(self.pictures, event) if event.index in self.pictures else b""
-        before = b""
-        if isinstance(event.block, JsonBlock | DocumentBlock):
-            written = write_block(event.block, Ledger())  # losses are declared once, at the end
-            before = b"" if written is None else self.write_text(key, event.index, written[1])
-        following = self.lanes[key].end(event.index)
-        return before + (self.write_line(**{key: following}) if following else b"")
-
-    def end_whole(self, queue: Queue, event: BlockComplete | ToolUseEnd) -> bytes:
-        """A call or a picture is finished."""
-        if is_left_out(event.block, NAME, Ledger()):  # which is declared at the end
-            del queue[event.index]
-        else:
-            queue[event.index] = event.block
-        return self.write_ready()
-
-    def write_ready(self) -> bytes:
-        """The pictures and calls that no open one stands before."""
-        lines: list[bytes] = []
-        for block in [*_ready(self.pictures), *_ready(self.calls)]:
-            key, wire = write_block(block, Ledger()) or ("", {})
-            if isinstance(block, ToolUseBlock):
-                write_number(wire, block, self.numbered, answer=True)
-                self.numbered += 1
-            elif key != "images":
-                continue
-            lines.append(self.write_line(**{key: [wire]}))
-        return b"".join(lines)
 
     def complete(self, event: MessageComplete) -> bytes:
         response = event.response
@@ -374,16 +348,12 @@ class Encoder(GrammaticalEncoder):
         """The answer ends here: what is still open is left out, and what waited behind it is written."""
         lines: list[bytes] = []
         for key, lane in self.lanes.items():
-            lines.extend(self.write_line(**{key: text}) for index in list(lane.waiting) if (text := lane.end(index)))
-        for queue in (self.calls, self.pictures):
-            for index in [index for index, block in queue.items() if block is None]:
-                del queue[index]
-                self.ledger.lose("dropped", CUT_BLOCK, "content", index)
-        return b"".join([*lines, self.write_ready()])
+            for index in list(lane.waiting):
+                if key in WHOLE and index not in lane.ended:
+                    self.ledger.lose("dropped", CUT_BLOCK, "content", index)
+                lines.append(self.write_pieces(key, lane.end(index)))
+        return b"".join(lines)
 
 
-def _ready(queue: Queue) -> Iterator[Block]:
-    """The finished blocks that no open one stands before; they leave the queue."""
-    while queue and (block := queue[first := next(iter(queue))]) is not None:
-        del queue[first]
-        yield block
+def _lane_of(block: Block) -> str:
+    return "images" if type(block) is OpaqueBlock else KEYS.get(type(block), "")

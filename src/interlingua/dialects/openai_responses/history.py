@@ -31,7 +31,7 @@ from ...types.messages import Message, Origin
 from ...types.words import Role
 from .facts import ADDED, FOR_NOBODY, LONGEST_ID, NAME, RESULTS, ROLES, kind_of
 from .hosted import read_item
-from .items import item_marks, with_item
+from .items import bare, item_marks, with_item
 from .rows import EASY_ITEMS, INPUT, RESULTS as RESULT_TABLES, WORDS
 
 ASSISTANT, SYSTEM, TOOL, USER = Role.assistant, Role.system, Role.tool, Role.user  # an Enum costs 40 ns to reach
@@ -209,7 +209,7 @@ def read_system(instructions: str | None, leading: list[Block]) -> tuple[Block, 
     if instructions is not None and not leading:
         return (TextBlock(instructions),)
     if instructions is None and _as_we_write(leading):
-        return tuple(map(_unmarked, leading))
+        return tuple(map(bare, leading))
     first = [TextBlock(instructions, forms={NAME: {"instructions": True}})] if instructions is not None else []
     return (*first, *leading)
 
@@ -219,10 +219,5 @@ def _as_we_write(leading: list[Block]) -> bool:
     heads = [block for block in leading if "item" in marks(NAME, block)]
     if len(heads) != 1 or heads[0] is not leading[0] or any(type(block) is OpaqueBlock for block in leading):
         return False
-    plain = len(leading) == 1 and plain_text(_unmarked(leading[0])) is not None
+    plain = len(leading) == 1 and plain_text(bare(leading[0])) is not None
     return item_marks(heads[0]) == {"first": True} and "item" not in heads[0].extras.get(NAME, {}) and not plain
-
-
-def _unmarked(block: Block) -> Block:
-    mine = {key: value for key, value in marks(NAME, block).items() if key not in ("item", "joined")}
-    return replace(block, forms={NAME: mine} if mine else {})
