@@ -1,4 +1,6 @@
-"""How an answer ended: its stop reason and its usage, where they are two keys of one object.
+"""How an answer ended: its stop reason and its usage, where they are two keys of one object (``Ending``).
+
+``StopWord`` is the stop reason alone, of protocols in which what the answer holds decides what its word stands for.
 
 Marks on a response: ``stop_reason`` (a word that is not ours for it), ``usage`` (numbers that are not what we would
 write; see ``usage``), ``no usage`` (there was none, or no object). Each is a list with what stood there, if anything.
@@ -6,7 +8,7 @@ write; see ``usage``), ``no usage`` (there was none, or no object). Each is a li
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from ...types.base import Json
@@ -18,9 +20,43 @@ from ..ledger import Ledger
 from .kinds import Vocabulary
 from .usage import Counts
 
-__all__ = ["Ending"]
+__all__ = ["Ending", "StopWord"]
 
 END, CALLED = StopReason.end_turn, StopReason.tool_use  # attribute access on an Enum costs 40 ns
+
+
+class StopWord(NamedTuple):
+    """The word for a stop reason. ``meaning`` says what a word stands for in this answer, ``ours`` which we write.
+
+    A word that is not ours for what it stands for is a mark with the name of its key: a list with what stood there.
+    """
+
+    dialect: str
+    key: str
+    meaning: Callable[[Json], StopReason]
+    ours: Callable[[StopReason], str]
+
+    def read(self, fields: dict[str, Any], rest: Wire, marks: Wire) -> None:
+        """Move the word from ``rest`` to ``fields``."""
+        word = rest.get(self.key)
+        reason = fields["stop_reason"] = self.meaning(word)
+        if type(word) is str:
+            fields["raw_stop_reason"] = word
+        if word != self.ours(reason):
+            marks[self.key] = [word] if self.key in rest else []
+        rest.pop(self.key, None)
+
+    def write(self, response: Response, mark: Mapping[str, Json], ledger: Ledger) -> Wire:
+        """The provider's own word while it still stands for the stop reason, else ours for it."""
+        reason = StopReason(response.stop_reason)
+        if self.key in mark:
+            spelled: list[Json] = mark[self.key]
+            if self.meaning(spelled[0] if spelled else None) is reason:
+                return {self.key: spelled[0]} if spelled else {}
+        word = self.ours(reason)
+        if self.meaning(word) is not reason:
+            ledger.lose("approximated", f"{self.dialect} has no stop reason {reason}", "stop_reason")
+        return {self.key: word}
 
 
 class Ending(NamedTuple):

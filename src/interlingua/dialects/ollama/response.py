@@ -18,6 +18,7 @@ from ...codec.json import Wire, is_object
 from ...codec.ledger import Ledger
 from ...codec.marks import kept, marks
 from ...codec.paths import merge
+from ...codec.rows.endings import StopWord
 from ...codec.schema.plans import restorer
 from ...types.base import Json
 from ...types.blocks import Block, ToolUseBlock
@@ -93,13 +94,7 @@ def read_message(rest: Wire, marks: Wire) -> list[Block]:
 
 def read_end(fields: dict[str, Any], rest: Wire, marks: Wire, *, calls: bool) -> None:
     """Why the answer ended, and its usage."""
-    word = rest.get("done_reason")
-    fields["stop_reason"] = stands_for(word, calls=calls)
-    if type(word) is str and word:
-        fields["raw_stop_reason"] = word
-    if word not in ("stop", "length"):
-        marks["done_reason"] = [word] if "done_reason" in rest else []
-    rest.pop("done_reason", None)
+    ending(calls=calls).read(fields, rest, marks)
     counts = {key: rest[key] for key in COUNTS if key in rest}
     if not [count for count in counts.values() if type(count) is int and count >= 0]:
         return  # counts of zero are left out by the server; where both are, nothing is known
@@ -110,9 +105,17 @@ def read_end(fields: dict[str, Any], rest: Wire, marks: Wire, *, calls: bool) ->
         marks["usage"] = odd
 
 
-def stands_for(word: Json, *, calls: bool) -> StopReason:
-    found = STOP.reads.get(word, END) if type(word) is str else END
-    return CALLED if calls and found is END else found
+def ending(*, calls: bool) -> StopWord:
+    """Why an answer ended: one that ends as usual in calls waits for their results."""
+
+    def meaning(word: Json) -> StopReason:
+        found = STOP.reads.get(word, END) if type(word) is str else END
+        return CALLED if calls and found is END else found
+
+    def ours(reason: StopReason) -> str:
+        return STOP.writes.get(reason) or NEAREST_STOP.get(reason, "stop")
+
+    return StopWord(NAME, "done_reason", meaning, ours)
 
 
 # ------------------------------------------------------------------------------------------------------------- writing
@@ -142,27 +145,12 @@ def _turn(response: Response, slots: dict[str, Any], mark: Wire) -> Turn:
 def write_end(response: Response, wire: Wire, mark: Wire, ledger: Ledger) -> None:
     """Everything but the message, which is in ``wire`` already."""
     wire |= ANSWER.put(response, ledger)
-    wire |= write_stop(response, mark, ledger)
+    wire |= ending(calls=has_whole_calls(response, NAME)).write(response, mark, ledger)
     wire |= write_usage(response, mark, ledger)
     if response.extras:
         merge(wire, response.extras.get(NAME, {}))
         ledger.foreign(response, NAME)
     ANSWER.row.put_constants(wire, mark)
-
-
-def write_stop(response: Response, mark: Wire, ledger: Ledger) -> Wire:
-    """The server's own word while it still stands for the stop reason, else ours for it."""
-    calls, reason = ToolUseBlock in map(type, response.content), response.stop_reason
-    if calls:
-        calls = has_whole_calls(response, NAME)
-    if "done_reason" in mark:
-        sent: list[Json] = mark["done_reason"]
-        if stands_for(sent[0] if sent else None, calls=calls) is reason:
-            return {"done_reason": sent[0]} if sent else {}
-    word = STOP.writes.get(reason) or NEAREST_STOP.get(reason, "stop")
-    if stands_for(word, calls=calls) is not reason:
-        ledger.lose("approximated", f"{NAME} has no stop reason {reason}", "stop_reason")
-    return {"done_reason": word}
 
 
 def write_usage(response: Response, mark: Wire, ledger: Ledger) -> Wire:

@@ -8,7 +8,7 @@ choice had none), ``finish_reason`` (a word that is not ours for it), ``usage`` 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from msgspec.structs import replace
@@ -19,6 +19,7 @@ from ...codec.json import Wire, is_array, is_object
 from ...codec.ledger import Ledger, is_blank
 from ...codec.marks import kept, marks, with_marks
 from ...codec.paths import leave, merge
+from ...codec.rows.endings import StopWord
 from ...codec.rows.plain_text import is_one_text
 from ...codec.tools.offered_tools import calls_as_declared
 from ...types.base import Json
@@ -101,32 +102,28 @@ def read_choice(choices: list[Json], fields: dict[str, Any], rest: Wire, marks: 
         marks["index"] = "absent"
     elif first["index"] == 0 and type(first["index"]) is int:
         del first["index"]
-    read_stop(first, fields, marks)
+    ending(fields.get("content", ())).read(fields, first, marks)
     if first or len(choices) > 1:
         rest["choices"] = [first, *choices[1:]]
     else:
         del rest["choices"]
 
 
-def read_stop(first: Wire, fields: dict[str, Any], marks: Wire) -> None:
-    """Why the answer ended. A call or a refusal decides where the word tells of a usual end, or of nothing."""
-    content: tuple[Block, ...] = fields.get("content", ())
-    kinds = [type(block) for block in content]
-    calls, refused = ToolUseBlock in kinds, RefusalBlock in kinds
-    word = first.get("finish_reason")
-    reason = fields["stop_reason"] = meaning_of(word, calls=calls, refused=refused)
-    if type(word) is str:
-        fields["raw_stop_reason"] = word
-    if word != stop_word(reason, refused=refused):
-        marks["finish_reason"] = [word] if "finish_reason" in first else []
-    first.pop("finish_reason", None)
+def ending(content: Sequence[Block]) -> StopWord:
+    """Why an answer ended. A call or a refusal decides where the word tells of a usual end, or of nothing."""
+    kinds = set(map(type, content))
+    natural = CALLED if ToolUseBlock in kinds else REFUSED if RefusalBlock in kinds else END
 
+    def meaning(word: Json) -> StopReason:
+        found: StopReason | None = STOP.reads.get(word) if isinstance(word, str) else None
+        return natural if found is None or found is END else found
 
-def meaning_of(word: Json, *, calls: bool, refused: bool) -> StopReason:
-    found: StopReason | None = STOP.reads.get(word) if isinstance(word, str) else None
-    if found is None or found is END:
-        return CALLED if calls else REFUSED if refused else END
-    return found
+    def ours(reason: StopReason) -> str:
+        if reason is REFUSED and RefusalBlock in kinds:
+            return "stop"
+        return NEAREST.get(reason) or STOP.writes.get(reason, "stop")
+
+    return StopWord(NAME, "finish_reason", meaning, ours)
 
 
 def as_turn(response: Response, message: Message) -> Message:
@@ -184,7 +181,7 @@ def write_choice(response: Response, mark: Mapping[str, Json], ledger: Ledger) -
         choice["message"] = write_turn(response, mark.get("turn", {}), ledger)
     elif mark["message"]:
         choice["message"] = mark["message"][0]
-    return choice | write_stop(response, mark, ledger)
+    return choice | ending(response.content).write(response, mark, ledger)
 
 
 def write_turn(response: Response, mark: Mapping[str, Json], ledger: Ledger) -> Wire:
@@ -209,27 +206,6 @@ def write_turn(response: Response, mark: Mapping[str, Json], ledger: Ledger) -> 
 def last_call(response: Response) -> int | None:
     """The place of the last call: calls stand behind everything else."""
     return max((index for index, block in enumerate(response.content) if type(block) is ToolUseBlock), default=None)
-
-
-def stop_word(reason: StopReason, *, refused: bool) -> str:
-    """Our word for a stop reason."""
-    if reason is REFUSED and refused:
-        return "stop"
-    return NEAREST.get(reason) or STOP.writes.get(reason, "stop")
-
-
-def write_stop(response: Response, mark: Mapping[str, Json], ledger: Ledger) -> Wire:
-    """The provider's own word while it still stands for the stop reason, else ours for it."""
-    refused = any(isinstance(block, RefusalBlock) for block in response.content)
-    calls = bool(response.tool_uses)
-    if "finish_reason" in mark:
-        spelled: list[Json] = mark["finish_reason"]
-        if meaning_of(spelled[0] if spelled else None, calls=calls, refused=refused) is response.stop_reason:
-            return {"finish_reason": spelled[0]} if spelled else {}
-    word = stop_word(StopReason(response.stop_reason), refused=refused)
-    if meaning_of(word, calls=calls, refused=refused) is not response.stop_reason:
-        ledger.lose("approximated", f"{NAME} has no stop reason {response.stop_reason}", "stop_reason")
-    return {"finish_reason": word}
 
 
 def write_usage(response: Response, mark: Mapping[str, Json]) -> Wire:

@@ -62,7 +62,7 @@ class Scribe(Ledger):
     """
 
     __slots__ = (
-        *("_free", "_ids", "_names", "_tools", "_trusted", "_turns"),
+        *("_ids", "_names", "_tools", "_trusted", "_turns"),
         *("calls", "derived", "namespaces", "reader", "renamed", "taken"),
     )
 
@@ -74,7 +74,6 @@ class Scribe(Ledger):
         self._names: ToolNames | None = None
         self._trusted: Origin | None = None
         self._turns: dict[str, int] = {}  # how often an id was given anew
-        self._free: set[str] = set()  # calls of free text that have no result
         self.calls: dict[str, bool | None] = {}
         """By id: a call without a result is False, or True if it is of free text. One with a result is None."""
         self.renamed: dict[str, str] = {}  # what a call is called here, where that is not its own id
@@ -97,7 +96,7 @@ class Scribe(Ledger):
         if id != wanted:
             self.lose_form("approximated", DERIVED_ID, "id")
             self.derived.add(own)
-        self._note(own, block)
+        self.calls[own] = block.kind == "text"
         return id
 
     def takes_as_it_is(self, block: ToolUseBlock) -> bool:
@@ -105,9 +104,7 @@ class Scribe(Ledger):
         id = block.id
         if block.native_ids or id in self.calls or id in self.taken or not 0 < len(id) <= LONGEST_ID:
             return False
-        self.calls[id] = free = block.kind == "text"
-        if free or self._free:
-            self._note(id, block)
+        self.calls[id] = block.kind == "text"
         return True
 
     def forget(self, blocks: Iterable[Block]) -> None:
@@ -115,14 +112,6 @@ class Scribe(Ledger):
         for block in blocks:
             if type(block) is ToolUseBlock:
                 del self.calls[block.id]
-                self._free.discard(block.id)
-
-    def _note(self, id: str, block: ToolUseBlock) -> None:
-        self.calls[id] = free = block.kind == "text"
-        if free:
-            self._free.add(id)
-        elif self._free:
-            self._free.discard(id)
 
     def takes(self, id: str) -> bool:
         """Whether a call can be written with this id."""
@@ -142,10 +131,8 @@ class Scribe(Ledger):
         free = self.calls.get(id)
         if free is not None:
             self.calls[id] = None
-            if free:
-                self._free.discard(id)
         else:
-            free = id not in self.calls and bool(self._free)
+            free = id not in self.calls and True in self.calls.values()
         if id in self.derived:
             self.lose_form("approximated", "the call was given another id", "tool_use_id")
         return self.renamed.get(id, id), free
