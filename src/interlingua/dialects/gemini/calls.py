@@ -26,8 +26,11 @@ from ...types.loss import Loss
 from ...types.messages import Message
 from .facts import CODE, KEYS, NAME
 
-IDENTIFIED = frozenset((ToolUseBlock, ToolResultBlock, ServerToolUseBlock, ServerToolResultBlock))
-"""The blocks that have an id."""
+IDENTIFIED: dict[type, str] = {
+    ToolUseBlock: "id", ServerToolUseBlock: "id",
+    ToolResultBlock: "tool_use_id", ServerToolResultBlock: "tool_use_id",
+}  # fmt: skip
+"""The blocks that have an id, and its field."""
 NAMED_BY_CALL = f"a tool result of {NAME} names its tool; the name was taken from the call"
 
 # -------------------------------------------------------------------------------------------------------------- reading
@@ -45,37 +48,32 @@ class Calls:
 
     def identify(self, block: Any, place: int) -> None:
         """Give a block that was just read the id that it lacks, and pair results with calls."""
+        field = IDENTIFIED[type(block)]
+        if not (id := getattr(block, field)):
+            id = self._likely(block) or self._derived(place)
+            force_setattr(block, field, id)
+            mark_read(block, id=id)
         if type(block) is ToolUseBlock:
-            if not block.id:
-                _give_id(block, "id", self._derived(place))
-            self.waiting[block.id] = block.name
+            self.waiting[id] = block.name
         elif type(block) is ToolResultBlock:
-            if not block.tool_use_id:
-                _give_id(block, "tool_use_id", self._likely(block.name) or self._derived(place))
-            self.waiting.pop(block.tool_use_id, None)
+            self.waiting.pop(id, None)
             if block.name is None:
                 mark_read(block, unnamed=True)
-        elif type(block) is ServerToolUseBlock:
-            if not block.id:
-                _give_id(block, "id", self._derived(place))
-            if block.name == CODE:
-                self.code = block.id
-        elif not block.tool_use_id:
-            _give_id(block, "tool_use_id", self.code or self._derived(place))
+        elif type(block) is ServerToolUseBlock and block.name == CODE:
+            self.code = id
 
     def _derived(self, place: int) -> str:
         """An id that nothing tells."""
         return f"call_{place}" if self.turn is None else f"call_{self.turn}_{place}"
 
-    def _likely(self, name: str | None) -> str | None:
+    def _likely(self, block: Block) -> str | None:
         """The id of the call that a result without an id answers; None where no call waits."""
-        named = (id for id, called in self.waiting.items() if called == name)
+        if type(block) is ServerToolResultBlock:
+            return self.code
+        if type(block) is not ToolResultBlock:
+            return None
+        named = (id for id, called in self.waiting.items() if called == block.name)
         return next(named, next(iter(self.waiting), None))
-
-
-def _give_id(block: Any, field: str, id: str) -> None:
-    force_setattr(block, field, id)
-    mark_read(block, id=id)
 
 
 def mark_read(block: Any, **more: Json) -> None:

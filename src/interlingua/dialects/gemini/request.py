@@ -35,7 +35,7 @@ from ...types.request import Request
 from ...types.tools import ServerTool, Tool, ToolChoice, ToolDefinition
 from ...types.words import Role
 from .facts import COLLECTION, JSON_TYPE, KEYS, NAME, VERSION, as_it_came
-from .parameters import judge
+from .kinds import judge
 from .rows import CHOICE, DECLARATIONS, OFFERED, PARAMS
 from .turns import Placed, read_contents, read_system, signs_calls, with_parts, write_contents, write_system
 

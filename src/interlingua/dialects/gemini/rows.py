@@ -58,8 +58,17 @@ from ...types.tools import ToolChoice, ToolDefinition
 from ...types.words import StopReason
 from . import parts
 from .facts import CODE, KEYS, LABEL, LABEL_VALUE, MAX_STOPS, NAME, SIGNATURE
-from .kinds import Contents, IssuedId, SignatureKind
-from .parameters import ChosenTools, DeclaredSchema, OutputSchema, ThinkingAmount, read_display, write_display
+from .kinds import (
+    ChosenTools,
+    Contents,
+    DeclaredSchema,
+    IssuedId,
+    OutputSchema,
+    SignatureKind,
+    ThinkingAmount,
+    read_display,
+    write_display,
+)
 from .parts import MediaSource
 
 # --------------------------------------------------------------------------------------------------------------- rules
