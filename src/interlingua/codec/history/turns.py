@@ -1,16 +1,21 @@
-"""Turns of protocols that send tool results within the user's turns: how their roles and blocks are taken apart."""
+"""Turns of protocols that send tool results within the user's turns: how their roles and blocks are taken apart.
+
+And the system text of protocols that have it in blocks of its own.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from ...types.base import Json
-from ...types.blocks import Block, ToolResultBlock
+from ...types.blocks import Block, OpaqueBlock, TextBlock, ToolResultBlock
 from ...types.words import Role
 from ..json import Wire, is_array
+from ..ledger import Ledger
 from ..marks import note_role
+from ..rows.table import Table
 
-__all__ = ["result_runs", "take_blocks", "take_role"]
+__all__ = ["result_runs", "take_blocks", "take_role", "write_system_texts"]
 
 _USER, _TOOL = Role.user, Role.tool
 
@@ -50,3 +55,19 @@ def result_runs(blocks: Iterable[Block]) -> list[tuple[Role, list[Block]]]:
             runs.append((role, []))
         runs[-1][1].append(block)
     return runs
+
+
+def write_system_texts(
+    blocks: Sequence[tuple[tuple[str | int, ...], Block]], table: Table, ledger: Ledger
+) -> list[Json]:
+    """The texts of a system prompt, which come with their places. The protocol takes nothing else there, but what it
+    carried whole itself."""
+    written: list[Json] = []
+    for where, block in blocks:
+        ledger.where = where
+        if type(block) is not TextBlock and not (type(block) is OpaqueBlock and block.dialect == table.dialect):
+            ledger.lose_from_system(block, table.dialect)
+        elif (wire := table.write(block, ledger)) is not None or table.is_null(block):
+            written.append(wire)
+    ledger.where = ()
+    return written

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...codec.history.rules import PLACEHOLDER, blocks_to_send, call_ids, settled
-from ...codec.history.turns import result_runs, take_blocks, take_role
+from ...codec.history.turns import result_runs, take_blocks, take_role, write_system_texts
 from ...codec.json import Wire, is_array, is_object
 from ...codec.ledger import Ledger
 from ...codec.marks import kept, marks
@@ -19,7 +19,7 @@ from ...codec.rows.plain_text import is_plain_text
 from ...codec.tools.ids import IdMap
 from ...errors import ParseError
 from ...types.base import Json
-from ...types.blocks import Block, DocumentBlock, ImageBlock, OpaqueBlock, TextBlock, ToolResultBlock, ToolUseBlock
+from ...types.blocks import Block, DocumentBlock, ImageBlock, TextBlock, ToolResultBlock, ToolUseBlock
 from ...types.capabilities import Target
 from ...types.messages import Message, Origin
 from ...types.words import Role
@@ -203,12 +203,4 @@ def write_system(blocks: Sequence[tuple[tuple[str | int, ...], Block]], ledger: 
     first = blocks[0][1] if len(blocks) == 1 else None
     if form == "string" and is_plain_text(first):
         return first.text
-    written: list[Json] = []
-    for where, block in blocks:
-        ledger.where = where
-        if type(block) is not TextBlock and not (isinstance(block, OpaqueBlock) and block.dialect == NAME):
-            ledger.lose_from_system(block, NAME)
-        elif (wire := BLOCKS.write(block, ledger)) is not None or BLOCKS.is_null(block):
-            written.append(wire)
-    ledger.where = ()
-    return written
+    return write_system_texts(blocks, BLOCKS, ledger)

@@ -16,12 +16,11 @@ from msgspec.structs import replace
 
 from ...codec.history.issuer import same_issuer
 from ...codec.history.rules import PLACEHOLDER, blocks_to_send, settled
-from ...codec.history.turns import result_runs
+from ...codec.history.turns import result_runs, write_system_texts
 from ...codec.json import Wire, is_array, is_object
 from ...codec.ledger import Ledger
 from ...codec.marks import kept, marks, note_role
 from ...codec.paths import merge
-from ...codec.rows.plain_text import is_plain_text
 from ...codec.rows.table import Table
 from ...errors import ParseError
 from ...types.base import Json
@@ -367,17 +366,6 @@ def write_parts(
     return written
 
 
-def write_system(blocks: Iterable[Placed], ledger: Ledger) -> list[Json]:
+def write_system(blocks: Sequence[Placed], ledger: Ledger) -> list[Json]:
     """The parts of the system instruction."""
-    written: list[Json] = []
-    for where, block in blocks:
-        if type(block) is TextBlock and block.text and is_plain_text(block):
-            written.append({"text": block.text})
-            continue
-        ledger.where = where
-        if type(block) is not TextBlock and not (type(block) is OpaqueBlock and block.dialect == NAME):
-            ledger.lose_from_system(block, NAME)
-        elif (wire := PARTS.write(block, ledger)) is not None or PARTS.is_null(block):
-            written.append(wire)
-    ledger.where = ()
-    return written
+    return write_system_texts(blocks, PARTS, ledger)
