@@ -1,7 +1,7 @@
 """References between the parts of one schema: who names whom, who names itself, and bringing strays home to `$defs`."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from interlingua.codec.schema.walk import Schema, is_schema, map_subschemas, resolve, subschemas
@@ -66,8 +66,12 @@ def hoisted(root: Schema, homes: tuple[str, ...], refs: Sequence[str]) -> tuple[
             waiting.extend(refs_in(target))
     if not moves:
         return root, {}
-    renamed: Schema = _renamed(root, moves)
-    defs = {**renamed.get("$defs", {}), **{name: _renamed(target, moves) for name, target in moved.items()}}
+
+    def named(ref: str) -> str | None:
+        return moves.get(ref, ref)
+
+    renamed: Schema = with_refs(root, named)
+    defs = {**renamed.get("$defs", {}), **{name: with_refs(target, named) for name, target in moved.items()}}
     return {**renamed, "$defs": defs} if defs else renamed, moves
 
 
@@ -89,10 +93,14 @@ def _free_name(ref: str, taken: set[str]) -> str:
     return name
 
 
-def _renamed(node: Any, moves: dict[str, str | None]) -> Any:
+def with_refs(node: Any, named: Callable[[str], str | None]) -> Any:
+    """A copy of a schema in which every reference is called as ``named`` says; None drops it."""
     if not is_schema(node):
         return node
-    renamed = map_subschemas(node, lambda child, _: _renamed(child, moves))
-    if (ref := renamed.get("$ref")) in moves:
-        renamed["$ref"] = moves[ref]
-    return {key: value for key, value in renamed.items() if key != "$ref" or value is not None}
+    copy = map_subschemas(node, lambda child, _: with_refs(child, named))
+    if isinstance(ref := copy.get("$ref"), str):
+        if (name := named(ref)) is None:
+            del copy["$ref"]
+        else:
+            copy["$ref"] = name
+    return copy

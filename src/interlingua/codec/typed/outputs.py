@@ -13,8 +13,9 @@ from ...types.base import Json
 from ..limits import Limits, is_deeper
 from ..schema.conjoin import with_own_root
 from ..schema.nulls import all_required
+from ..schema.refs import with_refs
 from ..schema.restore import without_added_nulls
-from ..schema.walk import Schema, is_schema, map_subschemas, properties_of, types_of
+from ..schema.walk import Schema, is_schema, properties_of, types_of
 from .checking import complaints
 from .hints import plain_hint
 from .schemas import schemas_of
@@ -119,18 +120,14 @@ def _wrapped(root: Schema) -> Schema:
         "additionalProperties": False,
         **shared,
     }
-    moved: Schema = map_subschemas(whole, lambda child, _: _moved(child))
+    moved: Schema = with_refs(whole, _moved)
     return moved
 
 
-def _moved(node: Any) -> Any:
-    if not is_schema(node):
-        return node
-    moved = map_subschemas(node, lambda child, _: _moved(child))
-    ref = moved.get("$ref")
-    if isinstance(ref, str) and (ref == "#" or ref.startswith("#/")) and not ref.startswith(_AT_HOME):
-        moved["$ref"] = f"#/properties/{RESULT}{ref[1:]}"
-    return moved
+def _moved(ref: str) -> str:
+    """What a reference is called behind the property; definitions stay where they are."""
+    inside = (ref == "#" or ref.startswith("#/")) and not ref.startswith(_AT_HOME)
+    return f"#/properties/{RESULT}{ref[1:]}" if inside else ref
 
 
 _AT_HOME = tuple(f"#/{name}/" for name in DEFINITIONS)

@@ -10,11 +10,14 @@ from typing import Any, get_type_hints
 import msgspec
 from msgspec import inspect
 
-from ..schema.walk import Schema, is_list, is_schema, map_subschemas, properties_of, subschemas, type_of
+from ..schema.refs import refs_in, with_refs
+from ..schema.walk import Schema, is_list, is_schema, map_subschemas, properties_of, type_of
 from .docstrings import read_docstring
 from .hints import description_of, schema_of
 
 __all__ = ["schemas_of"]
+
+AT_HOME = "#/$defs/"
 
 
 def schemas_of(types: Sequence[Any]) -> tuple[list[Schema], Schema]:
@@ -122,23 +125,13 @@ def _closure(name: str, definitions: Schema) -> Schema:
         name = waiting.pop()
         if name in definitions and name not in found:
             found[name] = definitions[name]
-            waiting += _references(definitions[name])
+            waiting += [ref.removeprefix(AT_HOME) for ref in refs_in(definitions[name])]
     return found
 
 
-def _references(node: Any) -> list[str]:
-    if not is_schema(node):
-        return []
-    inner = [name for _, child in subschemas(node) for name in _references(child)]
-    return [str(node.get("$ref", "")).removeprefix("#/$defs/"), *inner]
-
-
 def _renamed(node: Any, names: dict[str, str]) -> Any:
-    if not is_schema(node):
-        return node
-    mapped = map_subschemas(node, lambda child, _: _renamed(child, names))
-    old = str(mapped.get("$ref", "")).removeprefix("#/$defs/")
-    return {**mapped, "$ref": f"#/$defs/{names[old]}"} if old in names else mapped
+    """A schema with definitions under other names."""
+    return with_refs(node, lambda ref: AT_HOME + names[name] if (name := ref.removeprefix(AT_HOME)) in names else ref)
 
 
 def _tidied(node: Any, at: str = "#") -> Any:
