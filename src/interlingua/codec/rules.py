@@ -281,8 +281,9 @@ def sendable(dialect: str) -> Rule:
     return Rule("input_schema", holds, fit, source, names={"holds": holds})
 
 
-def is_json_call(reason: str) -> Rule:
+def is_json_call(dialect: str) -> Rule:
     """No calls with free text; sent as a call with one string argument ``input``."""
+    reason = f"{dialect} has no free-text calls; sent as a call with one string argument `input`"
 
     def fit(value: ToolUseBlock, ledger: Ledger) -> ToolUseBlock:
         ledger.lose("approximated", reason, "input_text")

@@ -130,7 +130,7 @@ TITLED       = stands_in("filename", "title", f"documents of {NAME} have a title
 PROVED       = rule(when("extras", lambda citation: "encrypted_index" in citation.extras.get(NAME, ())),
                     drop(f"a web citation of {NAME} needs its issuer's `encrypted_index`"))
 OUR_CITATION = rule(when("kind", lambda citation: NAME in citation.extras), drop(f"{NAME} has no {{0.kind}} citations"))
-JSON_CALL    = is_json_call(f"{NAME} has no free-text calls; sent as a call with one string argument `input`")
+JSON_CALL    = is_json_call(NAME)
 CALL_ID      = by_id_rule("id", IDS, BAD_ID)
 RESULT_ID    = by_id_rule("tool_use_id", IDS, BAD_ID)
 SENDABLE     = sendable(NAME)

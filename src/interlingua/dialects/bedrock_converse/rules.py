@@ -343,7 +343,6 @@ def write_tags(tags: Mapping[str, Json], ledger: Ledger) -> Json:
     return written or OMIT
 
 
-FREE_TEXT = f"{NAME} has no free-text calls; sent as a call with one string argument `input`"
 BAD_ID = f"{NAME} takes ids of 64 letters, digits and _.:-; one was derived"
 AS_JSON_TEXT = as_json_text(f"{NAME} has no JSON here; sent as JSON text")
 ONLY_TEXT = drop(f"{NAME} takes only text in a system prompt")
@@ -360,7 +359,7 @@ CALL_ID     = by_id_rule("id", IDS, BAD_ID)
 RESULT_ID   = by_id_rule("tool_use_id", IDS, BAD_ID)
 CALL_NAME   = rule(matching("name", TOOL_NAME), _fit_tool_name, history=True)
 TOOL_NAMED  = rule(matching("name", TOOL_NAME, optional=True),                             _fit_tool_name)
-JSON_CALL   = is_json_call(FREE_TEXT)
+JSON_CALL   = is_json_call(NAME)
 HOSTED_HERE = hosted_here(NAME)
 NAMED       = rule(when("title", _is_named),                                               _named)
 OUR_CITATION = rule(when("kind", _is_ours),                                                NO_WORD)

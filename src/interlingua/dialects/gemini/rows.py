@@ -116,14 +116,13 @@ def write_labels(metadata: Wire, ledger: Ledger) -> Json:
     return {key: value for key, value in metadata.items() if is_label(key, value)} or OMIT
 
 
-FREE_TEXT = f"{NAME} has no free-text calls; sent as a call with one string argument `input`"
 # fmt: off
 #              what is accepted                                what is written otherwise
 FILLED       = Rule("text", is_sendable, drop_empty, "{0}.text or {sendable}({0})", True, {"sendable": is_sendable})
 UNCITED      = rule(Condition("citations", is_uncited, "not {0}.citations"),
                     change("citations", (), "dropped", f"{NAME} takes no citations in a request"), history=True)
 HOSTED_HERE  = hosted_here(NAME)
-JSON_CALL    = is_json_call(FREE_TEXT)
+JSON_CALL    = is_json_call(NAME)
 JSON_TOOL    = rule(among("kind", ("json",)), as_json_tool(NAME))
 NOT_PARALLEL = rule(lacking("parallel"),      leave_out("parallel", f"{NAME} has no setting for parallel calls"))
 

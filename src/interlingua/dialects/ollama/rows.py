@@ -257,7 +257,6 @@ def _without_strict(tool: ToolDefinition, ledger: Ledger) -> ToolDefinition:
 
 
 UNDESCRIBED = "'description' not in {0}.input_schema or {holds}({0})"
-FREE_TEXT = f"{NAME} has no free-text calls; sent as a call with one string argument `input`"
 NO_EMPTY_THINKING = drop(f"{NAME} has no empty thinking", "state")
 NO_LINKS = drop(f"{NAME} takes images as data only, not by URL or file id")
 
@@ -266,7 +265,7 @@ NO_LINKS = drop(f"{NAME} takes images as data only, not by URL or file id")
 FILLED     = filled(NAME)
 THOUGHT    = rule(when("text", lambda block: bool(block.text)),                         NO_EMPTY_THINKING)
 AS_DATA    = rule(when("source", lambda block: type(block.source) is Base64Source),     NO_LINKS)
-JSON_CALL  = is_json_call(FREE_TEXT)
+JSON_CALL  = is_json_call(NAME)
 JSON_TOOL  = rule(among("kind", ("json",)),                                             as_json_tool(NAME))
 NOT_STRICT = rule(among("strict", (None, True)),                                        _without_strict)
 DESCRIBED  = rule(Condition("input_schema", _is_undescribed, UNDESCRIBED, {"holds": _is_undescribed}), _described)

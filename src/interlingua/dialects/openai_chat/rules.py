@@ -168,7 +168,7 @@ NO_TOP_K     = rule(lacking("top_k"),                                         WI
 # ------------------------------------------------------------------------------------------------------ for one server
 
 as_function = as_json_tool("this server")
-JSON_CALL = is_json_call("this server has no free-text calls; sent as a call with one string argument `input`")
+JSON_CALL = is_json_call("this server")
 
 
 def fit_history(messages: Sequence[Message], quirks: Quirks, ledger: Ledger) -> Sequence[Message]:
