@@ -172,7 +172,12 @@ def write_messages(messages: Sequence[Message], target: Target | None, quirks: Q
     ledger.ids = IdMap(OPENAI.ids, call_ids(messages))
     moved: list[Wire] = []
     astray = homeless(messages)
+    before = USER
     for index, message in settled(messages, ledger, NAME):
+        if before is message.role is TOOL:
+            ledger.where = ()
+            ledger.lose_form("moved", f"neighbouring tool messages read as one in {NAME}", "messages", index)
+        before = message.role
         if not astray and not moved and not quirks.replay_thinking and (wires := write_usual(message)) is not None:
             turns.extend(wires)
             continue
@@ -207,7 +212,7 @@ def write_usual_history(messages: Sequence[Message]) -> list[Wire] | None:
     for message in messages:
         role = message.role
         if role is TOOL:
-            results = None if before is USER else _write_usual_results(message)
+            results = None if before is USER or before is TOOL else _write_usual_results(message)
             if results is None or not _are_answered(calls, results):
                 return None
             turns += results
