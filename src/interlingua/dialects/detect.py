@@ -30,10 +30,11 @@ _TELLTALES: tuple[tuple[str, Callable[[Json], bool]], ...] = (
     ("bedrock-converse", lambda b: bool(b.keys() & {"contentBlockDelta", "messageStart", "contentBlockStop"})),
     ("openai-responses", lambda b: b.get("object") == "response" or str(b.get("type", "")).startswith("response.")),
     ("openai-responses", lambda b: "input" in b and "messages" not in b),
+    ("openai-responses", lambda b: is_dict(b.get("prompt")) and "messages" not in b),
     ("openai-chat", lambda b: str(b.get("object", "")).startswith("chat.completion")),
     ("openai-chat", lambda b: "choices" in b),
     ("ollama", lambda b: "done" in b and ("message" in b or "response" in b)),
-    ("ollama", lambda b: bool(b.keys() & {"options", "keep_alive", "think"}) and "messages" in b),
+    ("ollama", lambda b: bool(b.keys() & {"options", "keep_alive", "think"}) and ("messages" in b or "prompt" in b)),
     ("anthropic-messages", lambda b: b.get("type") in _ANTHROPIC_EVENTS),
     ("anthropic-messages", lambda b: b.get("type") == "error" and isinstance(b.get("error"), dict)),
     ("bedrock-converse", lambda b: any(map(_keyed_part, _parts(b)))),
@@ -46,7 +47,7 @@ _TELLTALES: tuple[tuple[str, Callable[[Json], bool]], ...] = (
     ("openai-chat", lambda b: any(p.get("type") in _CHAT_PARTS for p in _parts(b) if is_dict(p))),
     ("openai-chat", lambda b: any(m.get("role") == "system" for m in _turns(b))),
     ("anthropic-messages", lambda b: "messages" in b and str(b.get("model", "")).startswith("claude")),
-    ("openai-chat", lambda b: "messages" in b and "model" in b),
+    ("openai-chat", lambda b: "messages" in b and ("model" in b or is_list(b.get("models")))),
 )
 
 
