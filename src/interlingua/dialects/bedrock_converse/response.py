@@ -20,7 +20,7 @@ from ...codec.streams.stream import dump
 from ...codec.tools.arguments import write_arguments
 from ...errors import AdapterError
 from ...types.base import Json
-from ...types.blocks import Block, RefusalBlock, TextBlock, ThinkingBlock
+from ...types.blocks import Block, OpaqueBlock, RefusalBlock, TextBlock, ThinkingBlock
 from ...types.events import MessageComplete, MessageStart, TextDelta, ThinkingDelta, ToolUseInputDelta
 from ...types.request import Request
 from ...types.response import Response
@@ -71,6 +71,8 @@ class Encoder(claude.BlockEncoder):
         self.silent, self.cited = True, 0
         wire = ANSWER_BLOCKS.write(event.block, Ledger())  # what cannot be written is declared once, at the end
         tag = next((key for key in wire if key in STREAMED), None) if wire is not None else None
+        if type(event.block) is OpaqueBlock:
+            tag = None  # its deltas are not known
         self.can_write = tag is not None
         if wire is None or tag is None:
             return b""
