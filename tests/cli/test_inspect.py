@@ -69,11 +69,30 @@ PARSED = {
         {"request": {"parsed_body": REQUEST}, "response": {"status": {"code": 200}, "parsed_body": ANSWER}}
     ]
 }
+RUBY = f"""---
+http_interactions:
+- request:
+    method: post
+    body: {{encoding: UTF-8, string: '{text(REQUEST)}'}}
+  response:
+    status: {{code: 200, message: OK}}
+    body: {{encoding: BINARY, string: !binary {b64encode(text(ANSWER).encode()).decode()}}}
+"""
+GO = {
+    "interactions": [
+        {"request": {"body": text(REQUEST)}, "response": {"body": text(ANSWER), "status": "200 OK", "code": 200}}
+    ]
+}
+ALONE = {"request": {"method": "POST", "body": text(REQUEST)}, "response": {"status": 200, "body": text(ANSWER)}}
 RECORDINGS = {
     "har": text(HAR),
     "cassette": json.dumps(CASSETTE, indent=2),
     "vcr": yaml.safe_dump(VCR),
     "vcr, parsed": yaml.safe_dump(PARSED),
+    "vcr, ruby": RUBY,
+    "vcr, go": yaml.safe_dump(GO),
+    "one exchange": json.dumps(ALONE, indent=2),
+    "one exchange, bodies only": json.dumps({"request": REQUEST, "response": ANSWER, "status": 200}, indent=2),
     "json lines of exchanges": text({"request": REQUEST, "response": ANSWER, "status": 200}) + "\n\n" + text({"x": 1}),
     "json lines of bodies": f"{text(REQUEST)}\n{text(ANSWER)}\n",
 }

@@ -1,4 +1,4 @@
-"""The exchanges in a recording: HAR of a browser or proxy, our cassettes, VCR's, and JSON lines."""
+"""The exchanges in a recording: HAR of a browser or proxy, our cassettes, VCR's in any language, and JSON lines."""
 
 from __future__ import annotations
 
@@ -135,11 +135,12 @@ class VcrStatus(Struct, frozen=True):
 
 
 class VcrHalf(Struct, frozen=True):
-    """A request or an answer in a VCR cassette; some recorders keep the parsed JSON."""
+    """A request or an answer in a VCR cassette. Some recorders keep the parsed JSON; Go's calls the status ``code``."""
 
     body: Json = None
     parsed_body: Json = None
-    status: VcrStatus | int = 0
+    status: VcrStatus | int | str = 0
+    code: int = 0
 
 
 class VcrExchange(Struct, frozen=True):
@@ -153,6 +154,12 @@ class Vcr(Struct, frozen=True):
     """A VCR cassette."""
 
     interactions: tuple[VcrExchange, ...] = ()
+
+
+class RubyVcr(Struct, frozen=True):
+    """A cassette of the VCR that the others are named after."""
+
+    http_interactions: tuple[VcrExchange, ...] = ()
 
 
 class Line(Struct, frozen=True):
@@ -182,9 +189,25 @@ def _cassette(file: File) -> Iterator[Exchange]:
 
 
 def _vcr(file: Vcr) -> Iterator[Exchange]:
-    for one in file.interactions:
-        status = one.response.status
-        yield _vcr_body(one.request), _vcr_body(one.response), status if isinstance(status, int) else status.code
+    return map(_vcr_exchange, file.interactions)
+
+
+def _ruby_vcr(file: RubyVcr) -> Iterator[Exchange]:
+    return map(_vcr_exchange, file.http_interactions)
+
+
+def _vcr_exchange(one: VcrExchange) -> Exchange:
+    status = one.response.status
+    code = status.code if isinstance(status, VcrStatus) else status if isinstance(status, int) else 0
+    return _vcr_body(one.request), _vcr_body(one.response), code or one.response.code
+
+
+def _one_exchange(document: dict[str, Any]) -> Iterator[Exchange]:
+    """A document that is an exchange: as VCR has it, or as a line of JSON lines."""
+    request = document["request"]
+    if is_object(request) and "method" in request:
+        return iter([_vcr_exchange(msgspec.convert(document, VcrExchange))])
+    return iter([_exchange_of_line(msgspec.json.encode(document))])
 
 
 def _vcr_body(half: VcrHalf) -> bytes:
@@ -208,6 +231,8 @@ FORMATS: dict[str, tuple[Any, Callable[[Any], Iterator[Exchange]]]] = {
     "log": (Har, _har),
     "recordings": (File, _cassette),
     "interactions": (Vcr, _vcr),
+    "http_interactions": (RubyVcr, _ruby_vcr),
+    "request": (dict[str, Any], _one_exchange),
 }
 
 
@@ -230,6 +255,13 @@ def _yaml(data: bytes) -> Json:
     except ImportError:
         raise missing_extra("reading a YAML cassette", "config") from None
     try:
-        return yaml.safe_load(data) or {}
+        return yaml.load(data, _loader(yaml)) or {}
     except yaml.YAMLError as error:
         raise CommandError(f"this is no YAML: {' '.join(str(error).split())}") from None
+
+
+def _loader(yaml: Any) -> Any:
+    """A safe loader that knows the tag of Ruby for bytes."""
+    loader: Any = type("Loader", (yaml.SafeLoader,), {})
+    loader.add_constructor("!binary", yaml.SafeLoader.construct_yaml_binary)
+    return loader
