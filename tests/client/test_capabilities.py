@@ -23,7 +23,6 @@ from interlingua import (
     Message,
     Request,
     TextBlock,
-    TextDelta,
     Thinking,
     ThinkingBlock,
     ThinkingDelta,
@@ -136,7 +135,6 @@ CONTENT = {
     "system_prompt": Content(ask(system="Be brief."),
                              lambda r: "Be brief." in str((r.system, r.messages)), "takes no system prompt"),
 }
-MEDIA = ("images", "documents", "audio", "video")
 # What each dialect has no word for, whatever the model could read.
 MUTE = {
     "anthropic-messages": {"audio", "video"},
@@ -266,16 +264,6 @@ def test_without_tools_there_is_no_way_round(dialect: str) -> None:
 # --------------------------------------------------------------------------------------------------------- streaming
 
 
-@pytest.mark.parametrize("way", ["stream", "async-stream"])
-@pytest.mark.parametrize("dialect", DIALECTS)
-def test_streams_come_in_pieces(dialect: str, way: str) -> None:
-    outcome = made(dialect, ask("one two three four"), way, catalogue=knowing(streaming=True))
-    outcome.check_grammar()
-    assert sum(isinstance(event, TextDelta) for event in outcome.events) > 1
-    assert outcome.response is not None
-    assert outcome.response.text == "You said: one two three four"
-
-
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_a_model_that_does_not_stream(dialect: str, way: str) -> None:
@@ -310,20 +298,6 @@ def test_a_model_whose_calls_do_not_stream(dialect: str, way: str) -> None:
 
 
 # ---------------------------------------------------------------------------------------------------- parallel calls
-
-
-@pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("dialect", DIALECTS)
-def test_several_calls_in_one_answer(dialect: str, way: str) -> None:
-    request, catalogue = ask(tools=(WEATHER, CLOCK)), knowing(parallel_tool_calls=True)
-    outcome = made(dialect, request, way, Step(act="call", calls=2), catalogue=catalogue)
-    assert outcome.response is not None
-    calls = [block for block in outcome.response.content if isinstance(block, ToolUseBlock)]
-    assert [(use.name, use.input) for use in calls] == [
-        ("weather", {"city": "example"}),
-        ("clock", {"city": "example"}),
-    ]
-    assert len({use.id for use in calls}) == 2
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)

@@ -3,14 +3,13 @@ is in ``test_fault_matrix.py``."""
 
 from __future__ import annotations
 
-import asyncio
 import threading
 from typing import Any
 
 import msgspec
 import pytest
 
-from client.support import DIALECTS, PROVIDERS, WAYS, ask, call, config, run
+from client.support import DIALECTS, PROVIDERS, WAYS, ask, call, config
 from interlingua import (
     AdapterError,
     ErrorClass,
@@ -19,7 +18,6 @@ from interlingua import (
     Request,
     StopReason,
     TextBlock,
-    ThinkingBlock,
     TokenUsage,
     ToolChoice,
     ToolDefinition,
@@ -27,7 +25,7 @@ from interlingua import (
     ToolUseBlock,
     dialect as speak,
 )
-from interlingua.client.connect import AsyncClient, Client
+from interlingua.client.connect import Client
 from interlingua.client.embedded import LoopbackServer, Script, Step, deaf_url, handler
 from interlingua.client.embedded.error_bodies import error_answer
 from interlingua.client.http import HttpRequest
@@ -50,26 +48,6 @@ def say(way: str, dialect: str, script: Any, request: Request | None = None) -> 
 
 
 # ------------------------------------------------------------------------------------------------------ what it says
-
-
-@every_way
-@every_dialect
-def test_it_echoes(dialect: str, way: str) -> None:
-    response = say(way, dialect, None)
-    assert response.content == (TextBlock("You said: one two three four"),)
-    assert response.stop_reason is StopReason.end_turn
-    assert response.usage.output_tokens > 0
-
-
-@every_way
-@every_dialect
-def test_it_calls_every_offered_tool_at_once(dialect: str, way: str) -> None:
-    response = say(way, dialect, Step(act="auto"), ask(tools=(ADD, SUB)))
-    assert [(use.name, use.input) for use in response.tool_uses] == [
-        ("add", {"a": "example"}),
-        ("sub", {"a": "example"}),
-    ]
-    assert response.stop_reason is StopReason.tool_use
 
 
 @every_dialect
@@ -104,16 +82,6 @@ def test_after_the_results_it_speaks(dialect: str) -> None:
         "complete", dialect, Step(act="auto"), Request(turns, "some-model", tools=(ADD,), max_output_tokens=100)
     )
     assert response.text == "You said: 42"
-
-
-@every_way
-@every_dialect
-def test_it_thinks(dialect: str, way: str) -> None:
-    response = say(way, dialect, Step(act="think"))
-    thought, said = response.content
-    assert isinstance(thought, ThinkingBlock)
-    assert thought.text == "Let me think."
-    assert said == TextBlock("You said: one two three four")
 
 
 @every_way
@@ -166,14 +134,6 @@ def test_a_script_goes_on_with_its_last_step_and_forgets_what_it_need_not_keep()
     said = [say("complete", "openai-chat", script).text for _ in range(3)]
     assert said == ["a", "b", "b"]
     assert (script.asked, len(script.seen)) == (3, 1)
-
-
-@every_way
-@every_dialect
-def test_it_overflows(dialect: str, way: str) -> None:
-    outcome = call(way, PROVIDERS[dialect], Script(Step(act="overflow")), ask())
-    assert outcome.error is not None
-    assert outcome.error.error_class is ErrorClass.context_overflow
 
 
 def test_where_no_dialect_is_spoken() -> None:
@@ -291,13 +251,3 @@ def test_nobody_listens_at_a_deaf_address() -> None:
     with client, pytest.raises(AdapterError) as caught:
         client.complete(ask())
     assert caught.value.error_class is ErrorClass.network
-
-
-def test_a_server_in_the_same_loop() -> None:
-    async def scene() -> None:
-        async with LoopbackServer() as server, AsyncClient("google", config(base_url=server.url)) as client:
-            assert (await client.complete(ask())).text.startswith("You said")
-            assert server.open == 1
-        assert server.open == 0
-
-    run(asyncio.wait_for(scene(), 20))

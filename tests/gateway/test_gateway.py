@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from gateway.asking import BEDROCK, CALLS, CHAT, CLAUDE, GEMINI, JUDGES, OLLAMA, QUESTION, RESPONSES, TEXT, body_of
+from gateway.asking import BEDROCK, CALLS, CHAT, CLAUDE, GEMINI, OLLAMA, QUESTION, RESPONSES, TEXT, body_of, judge
 from gateway.raw_http import Recorder, fetch, recorder
 from gateway.serving_gateway import MODEL, UPSTREAMS, Served, gateway, manager_for, served
 from interlingua import DIALECTS, Price, Pricing, dialect
@@ -184,7 +184,7 @@ def test_a_translation_says_who_answered_and_keeps_a_receipt(client: str) -> Non
     other = CLAUDE if client != CLAUDE else CHAT
     with served(Script(CALLS, CALLS), dialect=other) as (running, _):
         got = fetch(running.url, *asking(client))
-        assert JUDGES[client](got.json())[0] == TEXT
+        assert judge(client, got.json())[0] == TEXT
         assert got.headers["x-interlingua-model"] == f"{UPSTREAMS[other]}:{MODEL}"
         id, _, losses = got.headers["x-interlingua-receipt"].partition("; losses=")
         receipt = fetch(running.url, f"/receipts/{id}").json()

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from gateway.asking import BEDROCK, CALLS, CHAT, CLAUDE, GEMINI, JUDGES, OLLAMA, RESPONSES, TEXT, body_of
+from gateway.asking import BEDROCK, CALLS, CHAT, CLAUDE, GEMINI, OLLAMA, RESPONSES, TEXT, body_of, judge
 from interlingua import (
     DIALECTS,
     InvalidRequestError,
@@ -60,7 +60,7 @@ def test_the_sdks_read_whole_answers(client: str, upstream: str) -> None:
     answer = relay_sync(
         ask(client), dialect=client, model=IN_URL.get(client), to=f"embedded:{upstream}", script=[CALLS]
     )
-    text, calls = JUDGES[client](answer.body)
+    text, calls = judge(client, answer.body)
     assert text == TEXT
     assert [(name, json.loads(given) if isinstance(given, str) else given) for name, given in calls] == [
         ("add", {"a": 1, "b": 2})
@@ -109,7 +109,7 @@ def test_async_and_a_client_of_ones_own() -> None:
         return answer, said, again
 
     answer, said, again = asyncio.run(run())
-    assert JUDGES[CLAUDE](answer.body)[0] == JUDGES[CHAT](again.body)[0] == TEXT
+    assert judge(CLAUDE, answer.body)[0] == judge(CHAT, again.body)[0] == TEXT
     assert said.endswith(b"data: [DONE]\n\n")
     assert answer.body["model"] == "asked"
     assert answer.response.model == "gemini"
@@ -117,7 +117,7 @@ def test_async_and_a_client_of_ones_own() -> None:
 
 def test_a_router_answers_like_a_model() -> None:
     router = Router(["embedded:openai-chat"])
-    assert JUDGES[CLAUDE](relay_sync(ask(CLAUDE), dialect=CLAUDE, to=router).body)[0]
+    assert judge(CLAUDE, relay_sync(ask(CLAUDE), dialect=CLAUDE, to=router).body)[0]
     assert b"message_stop" in b"".join(relay_stream_sync(ask(CLAUDE), dialect=CLAUDE, to=router))
 
 

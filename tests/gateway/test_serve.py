@@ -17,7 +17,7 @@ import msgspec
 import pytest
 from msgspec.structs import fields
 
-from gateway.asking import CLAUDE, JUDGES, body_of
+from gateway.asking import CLAUDE, body_of, judge
 from gateway.raw_http import fetch
 from interlingua import ConfigError, InvalidRequestError, ProviderManager
 from interlingua.cli.app import main
@@ -148,7 +148,7 @@ def test_two_words_start_a_gateway_and_a_signal_ends_it() -> None:
     with running("--model", "embedded:") as (process, base, key):
         assert key is not None
         got = fetch(base, "/v1/messages", {**body_of(CLAUDE), "model": "claude-x"}, x_api_key=key)
-        assert "1 + 2" in JUDGES[CLAUDE](got.json())[0]
+        assert "1 + 2" in judge(CLAUDE, got.json())[0]
         assert fetch(base, "/v1/messages", body_of(CLAUDE)).status == 401
         process.send_signal(signal.SIGINT)
         assert process.wait(20) in (130, -signal.SIGINT)

@@ -65,10 +65,14 @@ class Client:
     asked: dict[str, Any] = {"model": "m", "messages": USER}
 
     @contextmanager
-    def calls(self, answer: Answer, method: str, **arguments: Any) -> Iterator[tuple[Any, Any]]:
-        """What a method of the client gives, and the server that it asked."""
+    def calls(self, answer: Answer | str, method: str, **arguments: Any) -> Iterator[tuple[Any, Any]]:
+        """What a method of the client gives, and the server that it asked; ``answer`` may be the URL of a server."""
         with ExitStack() as stack:
-            client, server = self.connected(answer, stack)
+            if isinstance(answer, str):
+                client, server = type(self).connect(answer), None
+                stack.callback(client.close)
+            else:
+                client, server = self.connected(answer, stack)
             yield reduce(getattr, method.split("."), client)(**arguments), server
 
     def connected(self, answer: Answer, stack: ExitStack) -> tuple[Any, Any]:
@@ -76,9 +80,14 @@ class Client:
         return stack.enter_context(server), server
 
     def whole(self, body: Json) -> Any:
-        """The client's own object for a whole answer."""
-        with self.calls((200, JSON, json.dumps(body).encode()), self.asks, **self.asked) as (found, _):
+        """The client's own object for a whole answer, or for what a server answers whose URL is given."""
+        answer = body if isinstance(body, str) else (200, JSON, json.dumps(body).encode())
+        with self.calls(answer, self.asks, **self.asked) as (found, _):
             return found
+
+    def streamed(self, wire: bytes | str) -> Answer | str:
+        """The answer of a server that streams these bytes, or its URL."""
+        return wire if isinstance(wire, str) else (200, self.streams, wire)
 
     def validate(self, body: Json) -> None:
         """Check a body by the client's own models, since clients construct them unchecked."""
@@ -89,7 +98,7 @@ class Client:
     def reads(self, body: Json) -> Json:
         raise NotImplementedError
 
-    def reads_stream(self, wire: bytes) -> Json:
+    def reads_stream(self, wire: bytes | str) -> Json:
         raise NotImplementedError
 
     def sends(self, method: str, arguments: Json, answer: Json) -> tuple[str, dict[str, str], Json]:
@@ -132,15 +141,18 @@ class Anthropic(Http):
     def made(self) -> Any:
         return want("anthropic").Anthropic
 
+    @staticmethod
+    def connect(url: str) -> Any:
+        return want("anthropic").Anthropic(api_key="k", base_url=url, max_retries=0)
+
     def validate(self, body: Json) -> None:
         want("pydantic").TypeAdapter(want("anthropic").types.beta.BetaMessage).validate_python(body)
 
     def reads(self, body: Json) -> Json:
         return self.dumped(self.whole(body))
 
-    def reads_stream(self, wire: bytes) -> Json:
-        client = InMemory(self.made(), 200, SSE, wire).client
-        with client.beta.messages.stream(**self.asked) as stream:
+    def reads_stream(self, wire: bytes | str) -> Json:
+        with self.calls(self.streamed(wire), "beta.messages.stream", **self.asked) as (asked, _), asked as stream:
             return self.dumped(stream.get_final_message())
 
     def dumped(self, message: Any) -> Json:
@@ -165,6 +177,10 @@ class OpenAI(Http):
     def made(self) -> Any:
         return want("openai").OpenAI
 
+    @staticmethod
+    def connect(url: str) -> Any:
+        return want("openai").OpenAI(api_key="k", base_url=f"{url}/v1", max_retries=0)
+
 
 class Chat(OpenAI):
     name = "openai-chat"
@@ -182,12 +198,12 @@ class Chat(OpenAI):
     def reads(self, body: Json) -> Json:
         return self.dumped(self.whole(body))
 
-    def reads_stream(self, wire: bytes) -> Json:
+    def reads_stream(self, wire: bytes | str) -> Json:
         """What the client's own accumulator makes of it; its last, unparsed state, for any finish reason."""
         state = want("openai.lib.streaming.chat").ChatCompletionStreamState()
-        client = InMemory(self.made(), 200, SSE, wire).client
-        for chunk in client.chat.completions.create(**self.asked, stream=True):
-            state.handle_chunk(chunk)
+        with self.calls(self.streamed(wire), self.asks, **self.asked, stream=True) as (chunks, _):
+            for chunk in chunks:
+                state.handle_chunk(chunk)
         return self.dumped(state.current_completion_snapshot)
 
     def dumped(self, completion: Any) -> Json:
@@ -234,9 +250,8 @@ class Responses(OpenAI):
     def reads(self, body: Json) -> Json:
         return self.dumped(self.whole(body))
 
-    def reads_stream(self, wire: bytes) -> Json:
-        client = InMemory(self.made(), 200, SSE, wire).client
-        with client.responses.stream(**self.asked) as stream:
+    def reads_stream(self, wire: bytes | str) -> Json:
+        with self.calls(self.streamed(wire), "responses.stream", **self.asked) as (asked, _), asked as stream:
             events = list(stream)
             last = stream.get_final_response() if events[-1].type == "response.completed" else events[-1].response
         assert [event.type for event in events[:2]] == ["response.created", "response.in_progress"]
@@ -273,8 +288,8 @@ class Gemini(Client):
     def reads(self, body: Json) -> Json:
         return self.joined([self.whole(body)])
 
-    def reads_stream(self, wire: bytes) -> Json:
-        with self.calls((200, SSE, wire), "models.generate_content_stream", **self.asked) as (answers, _):
+    def reads_stream(self, wire: bytes | str) -> Json:
+        with self.calls(self.streamed(wire), "models.generate_content_stream", **self.asked) as (answers, _):
             return self.joined(list(answers))
 
     def joined(self, answers: list[Any]) -> Json:
@@ -318,8 +333,8 @@ class Ollama(Client):
     def reads(self, body: Json) -> Json:
         return self.joined([self.whole(body)])
 
-    def reads_stream(self, wire: bytes) -> Json:
-        with self.calls((200, self.streams, wire), "chat", **self.asked, stream=True) as (parts, _):
+    def reads_stream(self, wire: bytes | str) -> Json:
+        with self.calls(self.streamed(wire), "chat", **self.asked, stream=True) as (parts, _):
             return self.joined(list(parts))
 
     def joined(self, parts: list[Any]) -> Json:
@@ -356,11 +371,11 @@ class Bedrock(Client):
         held.pop("ResponseMetadata")
         return plain(held | {"content": held.pop("output")["message"]["content"]})
 
-    def reads_stream(self, wire: bytes) -> Json:
+    def reads_stream(self, wire: bytes | str) -> Json:
         """The blocks that a stream adds up to, as the API reference tells clients to add them."""
         blocks: dict[int, Json] = {}
         held: Json = {}
-        with self.calls((200, self.streams, wire), "converse_stream", **self.asked) as (found, _):
+        with self.calls(self.streamed(wire), "converse_stream", **self.asked) as (found, _):
             for event in found["stream"]:
                 ((kind, told),) = event.items()
                 if kind == "contentBlockStart":
