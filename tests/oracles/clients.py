@@ -114,6 +114,14 @@ class Client:
         path, body = server.asked[-1]
         return path, {}, body
 
+    def told(self, error: Any) -> tuple[int | None, str, str]:
+        """Status, word and message of what it raises."""
+        raise NotImplementedError
+
+    def hears(self, wire: bytes) -> Iterator[str]:
+        """The pieces of text of a stream, as they come."""
+        raise NotImplementedError
+
     def view(self, held: Json) -> View:
         raise NotImplementedError
 
@@ -172,6 +180,13 @@ class Anthropic(Http):
             (usage["input_tokens"], *cached, usage["output_tokens"]),
         )
 
+    def told(self, error: Any) -> tuple[int | None, str, str]:
+        return error.status_code, error.type, error.api_message
+
+    def hears(self, wire: bytes) -> Iterator[str]:
+        with self.calls(self.streamed(wire), "beta.messages.stream", **self.asked) as (asked, _), asked as stream:
+            yield from stream.text_stream
+
 
 class OpenAI(Http):
     def made(self) -> Any:
@@ -180,6 +195,10 @@ class OpenAI(Http):
     @staticmethod
     def connect(url: str) -> Any:
         return want("openai").OpenAI(api_key="k", base_url=f"{url}/v1", max_retries=0)
+
+    def told(self, error: Any) -> tuple[int | None, str, str]:
+        status = getattr(error, "status_code", None)  # an error inside a stream has none
+        return status, error.code or error.type, error.body["message"]
 
 
 class Chat(OpenAI):
@@ -230,6 +249,11 @@ class Chat(OpenAI):
         if "custom" in call:
             return call["id"], call["custom"]["name"], call["custom"]["input"]
         return call.get("id", ""), call["function"]["name"], parsed(call["function"]["arguments"])
+
+    def hears(self, wire: bytes) -> Iterator[str]:
+        with self.calls(self.streamed(wire), self.asks, **self.asked, stream=True) as (chunks, _):
+            for chunk in chunks:
+                yield chunk.choices[0].delta.content or ""
 
 
 class Responses(OpenAI):
@@ -323,6 +347,14 @@ class Gemini(Client):
             (usage.get("promptTokenCount", 0), usage.get("candidatesTokenCount", 0)),
         )
 
+    def told(self, error: Any) -> tuple[int | None, str, str]:
+        return error.code, error.status, error.message
+
+    def hears(self, wire: bytes) -> Iterator[str]:
+        with self.calls(self.streamed(wire), "models.generate_content_stream", **self.asked) as (answers, _):
+            for answer in answers:
+                yield answer.text or ""
+
 
 class Ollama(Client):
     name = "ollama"
@@ -355,6 +387,14 @@ class Ollama(Client):
         calls = [("", function["name"], function["arguments"]) for function in functions]
         counts = (held.get("prompt_eval_count", 0), held.get("eval_count", 0))
         return View(message["content"], message["thinking"], calls, held.get("done_reason", ""), counts)
+
+    def told(self, error: Any) -> tuple[int | None, str, str]:
+        return error.status_code, "", error.error
+
+    def hears(self, wire: bytes) -> Iterator[str]:
+        with self.calls(self.streamed(wire), "chat", **self.asked, stream=True) as (parts, _):
+            for part in parts:
+                yield part.message.content or ""
 
 
 class Bedrock(Client):
@@ -407,6 +447,10 @@ class Bedrock(Client):
             held["stopReason"],
             (usage["inputTokens"], usage["outputTokens"]),
         )
+
+    def told(self, error: Any) -> tuple[int | None, str, str]:
+        told = error.response["Error"]
+        return error.response["ResponseMetadata"]["HTTPStatusCode"], told["Code"], told["Message"]
 
 
 def grow(block: Json, delta: Json) -> None:
