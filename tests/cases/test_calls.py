@@ -3,8 +3,8 @@
 The other files say what a wire means in its usual surroundings. Here stand whole calls: a history after a cut answer, a
 stream that fails, a dialect that knows its provider, a body that is none. One JSON object per line:
 
-- ``call``: the verb of a ``dialect`` (of the server of a ``provider``), ``decode_stream`` or ``encode_stream``, or one
-  of the functions in ``HELPERS``;
+- ``call``: the verb of a ``dialect`` (of the server of a ``provider``), ``decode_stream``, ``encode_stream`` or
+  ``translate_stream``, or one of the functions in ``HELPERS``;
 - ``given``: its arguments; of ``decode_stream`` the ``wire`` and, where the transport saw the end, ``clean``; of
   ``encode_stream`` the ``events`` or, where they are those of a whole answer, the ``answer``, and an ``error`` that
   ends it (of Bedrock, a wire is a list of names and payloads, as in ``test_stream_cases.py``);
@@ -29,6 +29,7 @@ from interlingua import (
     AdapterError,
     Encoded,
     Event,
+    Loss,
     Message,
     Response,
     StreamGrammar,
@@ -41,6 +42,9 @@ from interlingua import (
     parse_tool_calls,
     repair_tool_results,
     to_json,
+    translate_request,
+    translate_response,
+    translate_stream,
     unfold,
     validate_request,
     validate_tool_results,
@@ -67,6 +71,8 @@ HELPERS = {
         restore_optional,
         strict_schema,
         to_gemini_schema,
+        translate_request,
+        translate_response,
         validate_request,
         validate_tool_results,
     )
@@ -127,6 +133,8 @@ def done(line: Json) -> Json:
             return decoded_stream(speaker, **line["given"])
         if line["call"] == "encode_stream":
             return encoded_stream(speaker, **line["given"])
+        if line["call"] == "translate_stream":
+            return translated_stream(**line["given"])
         function = HELPERS.get(line["call"]) or getattr(speaker, line["call"])
         hints = get_type_hints(function)
         given = {name: argument(said, hints[name]) for name, said in line["given"].items()}
@@ -143,7 +151,8 @@ def argument(said: Json, hint: Any) -> Any:
     """Messages may be given in our own types or as a wire has them."""
     if isinstance(said, dict) and "canonical" in said:
         return tuple(value_of(message, Message) for message in said["canonical"])
-    return said if hint in (str, bool, int) or "typing.Any" in str(hint) else value_of(said, hint)
+    as_it_is = hint in (bool, int) or "typing.Any" in str(hint) or (isinstance(said, str) and hint is not bytes)
+    return said if as_it_is else value_of(said, hint)
 
 
 def written_back(speaker: Any, line: Json, result: Any) -> Json:
@@ -156,6 +165,13 @@ def written_back(speaker: Any, line: Json, result: Any) -> Json:
         return {"back": {"exception": type(error).__name__}}
     back.pop("path", None)
     return {} if back == {"body": line["given"]["body"]} else {"back": back}
+
+
+def bytes_of(name: str, wire: Json) -> bytes:
+    if isinstance(wire, list):
+        return b"".join(written(name, frame) for frame in wire)
+    body: bytes = wire.encode("utf-8", "surrogateescape")
+    return body
 
 
 def decoded_stream(speaker: Any, wire: Json, request: Json = None, clean: bool = False) -> Json:
@@ -174,6 +190,21 @@ def decoded_stream(speaker: Any, wire: Json, request: Json = None, clean: bool =
     if request is None:  # whose schemas take nulls out of the arguments that were told
         check_calls(events)
     return {"gives": said_of(response)}
+
+
+def translated_stream(wire: Json, source: str, target: str) -> Json:
+    body = bytes_of(source, wire)
+    told: list[tuple[bytes, list[Loss]]] = []
+    for size in (1, 7, len(body)):
+        losses: list[Loss] = []
+        chunks = [body[i : i + size] for i in range(0, len(body), size)]
+        said = b"".join(translate_stream(chunks, source=source, target=target, on_loss=losses.append))
+        told.append((said, losses))
+    (said, losses), *others = told
+    assert all(other == (said, losses) for other in others)
+    read = said_of(fold(events_of(dialect(target), [said], None, False)[0]))
+    kept = [[loss.kind, loss.path, loss.weight] for loss in losses]
+    return {"gives": frames_of(target, said), "losses": kept, "read": read}
 
 
 def events_of(speaker: Any, chunks: list[bytes], asked: Any, clean: bool) -> tuple[list[Event], AdapterError | None]:

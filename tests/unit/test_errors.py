@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import json
 import pickle
 from typing import Any
 
@@ -28,7 +27,6 @@ from interlingua import (
     Response,
     ServerError,
     ToolStateError,
-    dialect,
     error_type,
 )
 
@@ -110,81 +108,6 @@ def test_a_repr_tells_what_is_set() -> None:
 
 
 # ------------------------------------------------------------------------------------------------- reading them
-
-HINTS: tuple[tuple[dict[str, str], float | None], ...] = (
-    ({}, None),
-    ({"retry-after": "7"}, 7),
-    ({"Retry-After": "0.5"}, 0.5),
-    ({"retry-after-ms": "1500"}, 1.5),
-    ({"retry-after-ms": "1500", "retry-after": "9"}, 1.5),
-    ({"retry-after": "Wed, 21 Oct 2026 07:28:10 GMT", "date": "Wed, 21 Oct 2026 07:28:00 GMT"}, 10),
-    ({"retry-after": "Wed, 21 Oct 2026 07:28:00 GMT", "date": "Wed, 21 Oct 2026 07:28:10 GMT"}, 0),
-    ({"retry-after": "soon"}, None),
-)
-
-
-@pytest.mark.parametrize(("headers", "seconds"), HINTS, ids=str)
-def test_retry_hints(headers: dict[str, str], seconds: float | None) -> None:
-    for name in (CHAT, CLAUDE):
-        assert dialect(name).decode_error(429, headers, b"{}").retry_after == seconds
-
-
-def test_a_call_state_mismatch_may_be_retried_after_a_second() -> None:
-    body = {"error": {"message": "No tool output found for function call call_1."}}
-    assert dialect(CHAT).decode_error(400, {}, json.dumps(body).encode()).retry_after == 1
-
-
-REQUEST_IDS = ((CHAT, {"X-Request-Id": "r1"}), (CHAT, {"mistral-correlation-id": "r1"}), (CLAUDE, {"Request-Id": "r1"}))
-
-
-@pytest.mark.parametrize(("name", "headers"), REQUEST_IDS)
-def test_the_request_id(name: str, headers: dict[str, str]) -> None:
-    assert dialect(name, provider="p").decode_error(500, headers, b"{}").request_id == "r1"
-    assert dialect(name, provider="p").decode_error(500, headers, b"{}").provider == "p"
-
-
-def test_the_providers_own_words() -> None:
-    body = {"error": {"message": "m", "type": "t", "param": None, "code": "c"}}
-    error = dialect(CHAT).decode_error(400, None, json.dumps(body).encode())
-    assert (error.provider_code, error.provider_message, error.message) == ("c", "m", "m")
-    assert (
-        dialect(CHAT)
-        .decode_error(400, None, json.dumps({"error": {"message": "m", "code": 123}}).encode())
-        .provider_code
-        == 123
-    )
-
-
-SAID_BOTH_WAYS = [
-    c
-    for c in ErrorClass
-    if c not in (ErrorClass.network, ErrorClass.cancelled, ErrorClass.other, ErrorClass.tool_error)
-]
-
-
-@pytest.mark.parametrize("name", [CHAT, CLAUDE])
-@pytest.mark.parametrize("error_class", SAID_BOTH_WAYS)
-def test_a_class_comes_back_as_itself(name: str, error_class: ErrorClass) -> None:
-    for retryable in {True, False} if error_class is ErrorClass.rate_limit else {None}:
-        error = error_type(error_class)("x", retryable=retryable)
-        said = dialect(name).encode_error(error)
-        again = dialect(name).decode_error(said.status, said.headers, said.body)
-        assert (again.error_class, again.retryable, again.message) == (error_class, error.retryable, "x")
-
-
-ODD_BODIES = (
-    *(b"", b"{}", b"[]", b"null", b"3", b'"x"', b"\xff\xfe", b'{"error": null}', b'{"error": []}'),
-    *(b'{"error": {"message": {"a": 1}}}', b'[{"error": {"message": "x"}}]'),
-)
-
-
-@pytest.mark.parametrize("name", [CHAT, CLAUDE])
-@pytest.mark.parametrize("body", ODD_BODIES)
-def test_no_error_body_ever_raises(name: str, body: bytes) -> None:
-    error = dialect(name).decode_error(500, {}, body)
-    assert error.error_class is ErrorClass.server_error
-    assert isinstance(error.message, str)
-    dialect(name).encode_error(error)
 
 
 def test_every_error_is_public() -> None:
