@@ -11,7 +11,8 @@ stream that fails, a dialect that knows its provider, a body that is none. One J
 - ``gives``: the result, in our own JSON without marks; or ``raises``: the exception, its message where the caller's own
   words are in it, and its fields.
 
-Each call is held to more. What was read is written back as it came, without losses, or as ``back`` says. A stream is
+Each call is held to more. What was read is written back as it came, without losses, or as ``back`` says; read with the
+``request`` that was answered, it is the ``turn`` in the next one. A stream is
 legal, agrees with itself and is the same however its bytes are split; a written answer is read as what was
 meant, or as ``read`` says.
 """
@@ -164,7 +165,13 @@ def written_back(speaker: Any, line: Json, result: Any) -> Json:
     except AdapterError as error:
         return {"back": {"exception": type(error).__name__}}
     back.pop("path", None)
-    return {} if back == {"body": line["given"]["body"]} else {"back": back}
+    told = {} if back == {"body": line["given"]["body"]} else {"back": back}
+    return told | (as_turn(speaker, result) if "request" in line["given"] else {})
+
+
+def as_turn(speaker: Any, response: Response) -> Json:
+    """An answer in the next request: what was read by the tools of this one must not be remembered as spelled so."""
+    return {"turn": said_of(speaker.encode_messages([Message("user", "?"), response.message]))}
 
 
 def bytes_of(name: str, wire: Json) -> bytes:
@@ -189,7 +196,8 @@ def decoded_stream(speaker: Any, wire: Json, request: Json = None, clean: bool =
     check_told(events)
     if request is None:  # whose schemas take nulls out of the arguments that were told
         check_calls(events)
-    return {"gives": said_of(response)}
+        return {"gives": said_of(response)}
+    return {"gives": said_of(response)} | as_turn(speaker, response)
 
 
 def translated_stream(wire: Json, source: str, target: str) -> Json:
