@@ -91,6 +91,32 @@ def test_nothing_in_gives_nothing_out(decoder: type[FrameDecoder[Any]]) -> None:
     assert read(decoder(), [b"", b""]) == ([], None)
 
 
+# fmt: off
+LIMITED = [
+    # decoder, limit       whole frames, then one that is a byte too long            frames  what is said
+    (SseDecoder, 20,         (b"data: " + b"x" * 14 + b"\n\n") * 3 + b"data: " + b"x" * 15 + b"\n\n", 3, "SSE event"),
+    (SseDecoder, 20,         (b"data: " + b"x" * 14 + b"\r\r") * 3 + b"data: " + b"x" * 15 + b"\r\r", 3, "SSE event"),
+    (SseDecoder, 20,         b"x" * 21,                                               0, "SSE event"),
+    (NdjsonDecoder, 10,      b"123456789\r\n" * 3 + b"1234567890x",                   3, "NDJSON line"),
+    (ArrayDecoder, 10,       b'[{"a":"xx"},{"a":"yy"},   ,{"a":"xxx"}]',              2, "element of the JSON array"),
+    (EventStreamDecoder, len(FRAME), FRAME * 2 + encode_frame({":event-type": "delta", "n": 1}, b"{ }"), 2, "frame"),
+]
+# fmt: on
+
+
+@pytest.mark.parametrize(("decoder", "limit", "stream", "count", "what"), LIMITED)
+@pytest.mark.parametrize("size", [1, 3, 7, 20, 1000])
+def test_the_limit_is_on_one_frame(
+    decoder: type[FrameDecoder[Any]], limit: int, stream: bytes, count: int, what: str, size: int
+) -> None:
+    chunks = [stream[start : start + size] for start in range(0, len(stream), size)]
+    frames, fault = read(decoder(limit), chunks)
+    assert len(frames) == count
+    assert fault is not None
+    assert what in fault
+    assert f"longer than the limit of {limit} bytes" in fault
+
+
 def test_a_fault_repeats_on_every_later_call() -> None:
     decoder = NdjsonDecoder(limit=3)
     assert decoder.feed(b"{}\n{...") == [b"{}"]
