@@ -34,6 +34,7 @@ from interlingua import (
     Message,
     Response,
     StreamGrammar,
+    UsageUpdate,
     WireError,
     build_tool_results,
     detect_dialect,
@@ -193,6 +194,8 @@ def decoded_stream(speaker: Any, wire: Json, request: Json = None, clean: bool =
         assert events_of(speaker, split, asked, clean) == (events, error)
     response = fold(events)
     assert response.error == error
+    told = [event.usage for event in events if isinstance(event, UsageUpdate)]
+    assert not told or told[-1] == response.usage
     check_told(events)
     if request is None:  # whose schemas take nulls out of the arguments that were told
         check_calls(events)
