@@ -173,10 +173,15 @@ class RelayedCall:
         self.begun = True
         return b"".join(map(self._write, (*self._before, event)))
 
+    def feed_all(self, events: Sequence[Event]) -> bytes:
+        """The bytes that say several events."""
+        return self.feed(events[0]) if len(events) == 1 else b"".join(map(self.feed, events))
+
     def _write(self, event: Event) -> bytes:
         if self._carrier is None:
             return self.writer.feed(event)
-        return b"".join(map(self.writer.feed, self._carrier.events(event)))
+        carried = self._carrier.events(event)
+        return self.writer.feed(carried[0]) if len(carried) == 1 else b"".join(map(self.writer.feed, carried))
 
     @staticmethod
     def _is_complete(event: Event) -> bool:

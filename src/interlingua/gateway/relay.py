@@ -199,9 +199,9 @@ class Call(SameDialectCall):
         head = {"content-type": writer.content_type, "cache-control": "no-cache"}
         settings = self._snapshot.settings
         with KeepAlive(self.answer, settings.keep_alive_seconds, writer.keep_alive, head) as alive:
-            async with aclosing(stream) as events:
-                async for event in events:
-                    if said := relayed.feed(event):
+            async with aclosing(stream):
+                while events := await stream.several():
+                    if said := relayed.feed_all(events):
                         if relayed.response is not None:
                             await self._carrier.kept(relayed.response)
                         alive.write(said)

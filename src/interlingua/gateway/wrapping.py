@@ -20,6 +20,7 @@ from ..types.events import (
     Event,
     MessageComplete,
     MessageStart,
+    TextDelta,
     ToolUseEnd,
     ToolUseStart,
 )
@@ -77,6 +78,10 @@ class Wrapping:
 
     def events(self, event: Event) -> Sequence[Event]:
         """What becomes of an event."""
+        if type(event) is TextDelta:  # nearly all events
+            if not self._wraps or self._places[event.index] == event.index:
+                return (event,)
+            return (replace(event, index=self._places[event.index]),)
         if isinstance(event, MessageStart):
             self._origin = event.origin or self._origin
             self._wraps = wraps(self._dialect) and (self._origin is None or self._origin.dialect != self._dialect)

@@ -120,8 +120,11 @@ class AnswerWriter:
         """The bytes that say an event; often none."""
         if type(event) is MessageStart:
             self._joining = self._joins(event.origin)
-        events = (event,) if self._joining is None else self._joining.events(event)
-        said = self._say(events[0]) if len(events) == 1 else b"".join(map(self._say, events))
+        if self._joining is None:
+            said = self._say(event)
+        else:
+            events = self._joining.events(event)
+            said = self._say(events[0]) if len(events) == 1 else b"".join(map(self._say, events))
         return said if self._array is None else self._elements(said)
 
     def _say(self, event: Event) -> bytes:

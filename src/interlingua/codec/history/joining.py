@@ -159,6 +159,9 @@ class Joining:
         """What becomes of an event."""
         if self._join == "apart":
             return (event,)
+        if type(event) is TextDelta:  # nearly all events
+            place = self._places[event.index]
+            return (event if place == event.index else self._placed(event, place),)
         if isinstance(event, BlockStart | ToolUseStart):
             return self._opened(event)
         if isinstance(event, BlockComplete | ToolUseEnd):

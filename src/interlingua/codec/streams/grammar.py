@@ -59,6 +59,7 @@ BLOCK: dict[str, dict[type, str]] = {
     "closed": {},
 }
 
+DELTAS = frozenset((TextDelta, ThinkingDelta, CitationDelta, ToolUseInputDelta))
 KINDS: dict[type, str] = {TextBlock: "text", RefusalBlock: "refusal", ThinkingBlock: "thinking", ToolUseBlock: "tool"}
 
 
@@ -74,6 +75,9 @@ class StreamGrammar:
     def check(self, event: Event) -> None:
         """Take one event, or say why it may not come now."""
         kind = type(event)
+        if kind in DELTAS and self.state == "open":  # nearly all events
+            self._move(event)
+            return
         after = STREAM[self.state].get(kind)
         if after is None:
             raise ParseError(f"{event.type} is not legal when the stream is {self.state}")

@@ -172,5 +172,10 @@ class Encoder(claude.BlockEncoder):
         return self.open_message(None) + _event({**ERRORS.body(error), "type": "error"})
 
 
+HEADS = {"content_block_delta": b"event: content_block_delta\ndata: "}
+"""The first bytes of events that are many."""
+
+
 def _event(wire: Wire) -> bytes:
-    return encode_sse(dump(wire), wire["type"])
+    head = HEADS.get(wire["type"])  # JSON has no line ends, and no name has
+    return encode_sse(dump(wire), wire["type"]) if head is None else b"%b%b\n\n" % (head, dump(wire))
