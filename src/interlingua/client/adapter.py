@@ -281,19 +281,9 @@ class Adapter:
             model = request.model
         target, fitter = self._targets.get(model or "") or self._find_target(model or "")
         request = altered(request, model=target.model, request_id=request.request_id or new_ulid(), stream=stream)
-        try:
-            losses: tuple[Loss, ...] = ()
-            if fitter is not None and not fitter.takes(request):
-                request, losses = fit_request(request, fitter.facts, fitter.able, self.unsupported)
-            if not results_match(request.messages):
-                request, changed = match_results(request)
-                losses += changed
-            if not roots_are_plain(request.tools):
-                request, copied = with_plain_roots(request)
-                losses += copied
-        except (InvalidRequestError, ToolStateError) as error:
-            error.provider, error.request_id = self.name, request.request_id
-            raise
+        losses: tuple[Loss, ...] = ()
+        if fitter is None or not fitter.takes(request):
+            request, losses = self._fitted(request, fitter)
         return Exchange(
             self.provider,
             self.config,
@@ -304,6 +294,23 @@ class Adapter:
             address=address or self._address,
             losses=losses,
         )
+
+    def _fitted(self, request: Request, fitter: Fitter | None) -> tuple[Request, tuple[Loss, ...]]:
+        """The request as the model takes it, and what that changed. Raises for what cannot be sent."""
+        losses: tuple[Loss, ...] = ()
+        try:
+            if fitter is not None:
+                request, losses = fit_request(request, fitter.facts, fitter.able, self.unsupported)
+            if not results_match(request.messages):
+                request, changed = match_results(request)
+                losses += changed
+            if not roots_are_plain(request.tools):
+                request, copied = with_plain_roots(request)
+                losses += copied
+        except (InvalidRequestError, ToolStateError) as error:
+            error.provider, error.request_id = self.name, request.request_id
+            raise
+        return request, losses
 
     def own_model(self, name: str) -> str:
         """A model's name without the provider in ``"provider:model"``. Raises for a model of another provider, if it

@@ -42,14 +42,17 @@ class _AsyncCall(Call):
 
     reply: AsyncReply | None = None
     chunks: AsyncIterator[bytes] | None = None
+    _loop: asyncio.AbstractEventLoop | None = None
     _waiter: asyncio.Task[Any] | None = None
     _cancellations_before = 0
     _waiter_cancelled = False  # by us
 
     def __enter__(self) -> None:
         """Inside, ``cancel`` interrupts the task that waits. It gets our own error, and is not left cancelled."""
-        self._waiter = asyncio.current_task()
-        self._cancellations_before = 0 if self._waiter is None else self._waiter.cancelling()
+        if self._loop is None:
+            self._loop = asyncio.get_running_loop()  # costs a system call
+        self._waiter = waiter = asyncio.current_task(self._loop)
+        self._cancellations_before = 0 if waiter is None else waiter.cancelling()
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         only_ours = self._waiter_cancelled and self._take_back_cancellation()
@@ -117,21 +120,37 @@ class AsyncStream(CallStream[T]):
         return self
 
     async def __anext__(self) -> Event:
-        self._take_back_unread()
-        while not self._ready:
-            if self._over:
+        if not self._ready or self._call.cancelled:
+            self._take_back_unread()
+            if not self._ready:
+                self._ready.extend(await self._read())
+            if not self._ready:
                 raise StopAsyncIteration
+        return self._hand_out()
+
+    async def several(self) -> Sequence[Event]:
+        """The next events, all that came together; none at the end."""
+        self._take_back_unread()
+        if not self._ready and self._typed is None:
+            return await self._read()
+        if not self._ready:
+            self._ready.extend(await self._read())
+        return [self._hand_out() for _ in range(len(self._ready))]
+
+    async def _read(self) -> Sequence[Event]:
+        """What comes next, at least one event; none at the end."""
+        while not self._over:
             try:
                 events = await self._client.step(self._call)
             except BaseException:
                 self.leave()
                 raise
+            if events:
+                return events
             if events is None:
                 self.leave()
                 self._raise_misfit()
-            else:
-                self._ready.extend(events)
-        return self._hand_out()
+        return ()
 
     async def __aenter__(self) -> AsyncStream[T]:
         return self
@@ -199,27 +218,23 @@ class AsyncClient(Adapter):
         self._open_calls.add(call)
         try:
             while call.response is None:
-                call.settle(await self._attempt(call))
+                failure: AdapterError | None = None
+                try:
+                    with call:
+                        async for chunk in await self._send(call):
+                            call.feed(chunk)
+                            if call.over:
+                                break
+                        else:
+                            call.close()
+                except AdapterError as error:
+                    failure = error
+                call.settle(failure)
                 if call.reply is not None:
                     await call.drain()
         finally:
             self.end(call)
         return call.result()
-
-    async def _attempt(self, call: _AsyncCall) -> AdapterError | None:
-        """One attempt of ``complete``. Returns what broke it off."""
-        try:
-            with call:
-                if call.delay is not None:
-                    await self._sleep(call.delay)
-                async for chunk in await self._send(call):
-                    call.feed(chunk)
-                    if call.over:
-                        return None
-        except AdapterError as error:
-            return error
-        call.close()
-        return None
 
     def stream(self, request: Request, *, budget: Budget | None = None, output: OutputType[T] = None) -> AsyncStream[T]:
         """The answer as it comes. One that fails raises after ``message.complete``; the error has what had come.
@@ -264,8 +279,6 @@ class AsyncClient(Adapter):
         try:
             if call.chunks is None:
                 with call:
-                    if call.delay is not None:
-                        await self._sleep(call.delay)
                     await self._send(call)
                 return ()
             if not call.over:
@@ -281,13 +294,20 @@ class AsyncClient(Adapter):
         return events
 
     async def _send(self, call: _AsyncCall) -> AsyncIterator[bytes]:
+        """Begin an attempt. Returns the body of its answer."""
+        if call.delay is not None:
+            await self._sleep(call.delay)
         if call.limiters:
             await call.wait_in_line()
         http = call.attempt()
-        if (steps := call.uploading(http.timeouts)) is not None:
+        if call.uploads is not None and (steps := call.uploading(call.uploads, http.timeouts)) is not None:
             call.exchange = await self._upload(steps)
             http = call.exchange.http(http.timeouts)
-        reply = call.reply = await self.send_signed(http)
+        if self._signer is not None or self._transport is None:
+            reply = await self.send_signed(http)
+        else:
+            reply = await self._transport.send(http)
+        call.reply = reply
         chunks = call.chunks = reply.chunks()
         call.replied(reply.status, reply.headers)
         return chunks
@@ -335,7 +355,8 @@ class AsyncClient(Adapter):
         if call.response is None:
             call.abandon()
         self._open_calls.discard(call)
-        call.close()
+        if call.reply is not None:
+            call.close()
 
     async def cancel(self, request_id: str) -> bool:
         """End a call: its socket closes at once. Returns whether there was such a call."""

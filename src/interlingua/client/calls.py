@@ -55,6 +55,8 @@ class Call:
     """
 
     cancelled = False
+    over = False
+    """Whether nothing more is to be read: the answer is complete, or the call was cancelled."""
     delay: float | None = None
     response: Response | None = None
     error: AdapterError | None = None
@@ -126,7 +128,7 @@ class Call:
         """Begin the next attempt."""
         if self.cancelled:
             raise CancelledError("the call was cancelled")
-        self._reader, self.delay = None, None
+        self._reader, self.delay, self.over = None, None, False
         self.budget.attempts += 1
         self._is_running = True
         self._attempt_began = self.budget.clock()
@@ -134,12 +136,10 @@ class Call:
             self.bus.publish(CallStarted(**self._event_fields()))
         return self.exchange.http(self._timeouts())
 
-    def uploading(self, timeouts: Timeouts) -> Uploading | None:
-        """What must be sent before the request, because it holds media that are too big for it."""
-        if self.uploads is None:
-            return None
+    def uploading(self, uploads: Uploads, timeouts: Timeouts) -> Uploading | None:
+        """What must be sent before the request, if it holds media that are too big for it."""
         module = import_module(".uploading", __package__)
-        steps: Uploading | None = module.upload_steps(self.exchange, self.uploads, timeouts, self.budget.account)
+        steps: Uploading | None = module.upload_steps(self.exchange, uploads, timeouts, self.budget.account)
         return steps
 
     def _timeouts(self) -> Timeouts:
@@ -164,14 +164,9 @@ class Call:
         assert reader is not None
         events = reader.feed(chunk)
         if reader.response is not None:
-            self._last = events
+            self._last, self.over = events, True
             return ()
-        return self.held.pass_on(events, len(chunk)) if events else events
-
-    @property
-    def over(self) -> bool:
-        """Whether nothing more is to be read: the answer is complete, or the call was cancelled."""
-        return self.cancelled or (self._reader is not None and self._reader.response is not None)
+        return events if self.held.delivered or not events else self.held.pass_on(events, len(chunk))
 
     @property
     def finished(self) -> bool:
@@ -180,7 +175,7 @@ class Call:
 
     def cancel(self) -> None:
         """End the call: there is no further attempt, and nothing more is read."""
-        self.cancelled = True
+        self.cancelled = self.over = True
 
     def take_back(self, events: Iterable[Event]) -> None:
         """Note events that were returned, but that the reader had not seen when the call was cancelled."""
@@ -191,8 +186,9 @@ class Call:
         events, failure, response = self._end(error)
         if failure is not None and (self.uploads is not None or failure.provider_status in TOO_LARGE):
             import_module(".uploading", __package__).after_failure(failure, self.exchange, self.uploads)
-        self._publish_end(failure, response)
-        self.delay = None
+        if self.bus.subscribers:
+            self._publish_end(failure, response)
+        self._is_running, self.delay = False, None
         if failure is not None and not self.cancelled:
             self.delay = self.budget.delay(failure, delivered=self.held.delivered)
         if self.delay is not None:
@@ -264,7 +260,9 @@ class Call:
         """The caller reads no further: its task was cancelled, or it left the loop. ``response`` is what had come."""
         if self.response is None:
             _, failure, response = self._end(CancelledError("the caller left"))
-            self._publish_end(failure, None)
+            if self.bus.subscribers:
+                self._publish_end(failure, None)
+            self._is_running = False
             self._finish(failure, response, [])
 
     def _estimate(self, response: Response) -> TokenUsage:
@@ -293,9 +291,8 @@ class Call:
     # ------------------------------------------------------------------------------------------------- the bus
 
     def _publish_end(self, failure: AdapterError | None, response: Response | None) -> None:
-        if self._is_running and self.bus.subscribers:
+        if self._is_running:
             self.bus.publish(self._end_event(failure, response))
-        self._is_running = False
 
     def _end_event(self, failure: AdapterError | None, response: Response | None) -> CallEvent:
         fields = self._event_fields()

@@ -218,7 +218,7 @@ class Client(Adapter):
         if call.limiters:
             call.wait_in_line()
         http = call.attempt()
-        if (steps := call.uploading(http.timeouts)) is not None:
+        if call.uploads is not None and (steps := call.uploading(call.uploads, http.timeouts)) is not None:
             call.exchange = self._upload(steps, call)
             http = call.exchange.http(http.timeouts)
         reply = self._network().send(call.signer(http) if call.signer else http, call.abort)

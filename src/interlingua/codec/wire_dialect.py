@@ -93,12 +93,17 @@ class WireDialect(Dialect):
     # ------------------------------------------------------------------------------------------------------ the verbs
 
     def encode_request(self, request: Request, target: Target | None = None) -> Encoded:
-        messages, done = self._writable_history(request.messages)
-        if messages is not request.messages:
+        done: list[Adapted[Any]] = []
+        if not is_ready(request.messages, self.name, self.text_join):
+            messages, done = self._writable_history(request.messages)
             request = replace(request, messages=tuple(messages))
-        if (ours := hosted_here(request, self.name, _hosted_of)) is not None:
+        if request.tools and (ours := hosted_here(request, self.name, _hosted_of)) is not None:
             request, done = ours.value, [*done, ours]
-        while self.unsupported_choices and (fewer := narrow(request, self.name, self.unsupported_choices)) is not None:
+        while (
+            request.tool_choice is not None
+            and self.unsupported_choices
+            and (fewer := narrow(request, self.name, self.unsupported_choices)) is not None
+        ):
             request, done = fewer.value, [*done, fewer]
         write = self.functions.write_request
         if request.output_schema is None:
@@ -115,8 +120,6 @@ class WireDialect(Dialect):
         """The history without what was cut off, texts of other protocols joined, calls under the ids that this one's
         servers gave them; and what was done to it, in order."""
         done: list[Adapted[Any]] = []
-        if is_ready(messages, self.name, self.text_join):
-            return messages, done
         if (cut := cut_history(messages, self.name)) is not None:
             messages = cut.value
             done.append(cut)

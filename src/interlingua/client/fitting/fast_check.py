@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import inf
-from typing import Any
+from typing import Any, cast
 
 from ...models.catalogue.facts import Facts
-from ...types.blocks import AudioBlock, Block, DocumentBlock, ImageBlock, ToolResultBlock, VideoBlock
+from ...types.blocks import AudioBlock, DocumentBlock, ImageBlock, ToolResultBlock, ToolUseBlock, VideoBlock
 from ...types.capabilities import AdapterCapabilities
+from ...types.messages import Message
 from ...types.request import Request
+from ...types.tools import Tool, ToolDefinition
 from ...types.words import Role
 from .parameters import UNSET
 
@@ -33,7 +36,8 @@ class Fitter:
         self._rejects: tuple[tuple[str, Any], ...] = tuple((name, UNSET.get(name)) for name in facts.rejects or ())
 
     def takes(self, request: Request) -> bool:
-        """Whether the model accepts the request as it is. If not sure, False: ``fit_request`` looks closer."""
+        """Whether the model accepts the request as it is, with its calls and results and its tools' schemas. If not
+        sure, False: who looks closer changes what has to be changed."""
         choice = request.tool_choice
         if not self._easy or request.thinking is not None:
             return False
@@ -44,27 +48,46 @@ class Fitter:
         for name, unset in self._rejects:
             if getattr(request, name) != unset:
                 return False
-        return self._reads(request)
+        for block in request.system:
+            if type(block) in SPECIAL_BLOCKS or not (self._takes_marks or block.cache is None):
+                return False
+        return self._reads(request.messages) and (not request.tools or self._offers(request.tools))
 
-    def _reads(self, request: Request) -> bool:
-        messages = request.messages
+    def _reads(self, messages: Sequence[Message]) -> bool:
+        """Whether the model reads every block, and every call has one result and every result a call."""
         if self.facts.prefill is False and messages and messages[-1].role is ASSISTANT:
             return False
-        marks = self._takes_marks
+        marks, waiting = self._takes_marks, set[str]()
         for message in messages:
             for block in message.content:
-                if type(block) in SPECIAL_BLOCKS and not self._plain(block):
+                kind = type(block)
+                if kind is ToolUseBlock:
+                    id = cast("ToolUseBlock", block).id
+                    if id in waiting:
+                        return False
+                    waiting.add(id)
+                elif kind is ToolResultBlock:
+                    result = cast("ToolResultBlock", block)
+                    if result.tool_use_id not in waiting or not self._plain(result):
+                        return False
+                    waiting.remove(result.tool_use_id)
+                elif kind in SPECIAL_BLOCKS:
                     return False
                 if not marks and block.cache is not None:
                     return False
-        for block in request.system:
-            if type(block) in SPECIAL_BLOCKS or not (marks or block.cache is None):
-                return False
-        return marks or not any(getattr(tool, "cache", None) for tool in request.tools)
+        return not waiting
 
-    def _plain(self, block: Block) -> bool:
-        """Whether it is a tool result without media, and without cache marks if the model takes none."""
-        if type(block) is not ToolResultBlock:
-            return False
+    def _offers(self, tools: Sequence[Tool]) -> bool:
+        """Whether the model takes the tools: no schema begins with a reference, and cache marks only where it can."""
+        marks = self._takes_marks
+        for tool in tools:
+            if type(tool) is ToolDefinition and "$ref" in tool.input_schema:
+                return False
+            if not marks and getattr(tool, "cache", None):
+                return False
+        return True
+
+    def _plain(self, block: ToolResultBlock) -> bool:
+        """Whether a tool result has no media, and no cache marks if the model takes none."""
         marks = self._takes_marks
         return not any(type(inner) in SPECIAL_BLOCKS or not (marks or inner.cache is None) for inner in block.content)
