@@ -100,6 +100,13 @@ class _AsyncCall(Call):
         if reply is not None:
             reply.close()
 
+    def ended(self, error: AdapterError | None = None) -> Sequence[Event]:
+        """The attempt of a streamed call is over. Returns its last events; none if there is another attempt."""
+        events = self.settle(error)
+        if not self.is_good:
+            self.close()
+        return events
+
     async def drain(self) -> None:
         """After a good answer, read its last bytes, so that the connection can be reused; after any other, close it."""
         if self.reply is not None and self.is_good:
@@ -128,29 +135,44 @@ class AsyncStream(CallStream[T]):
                 raise StopAsyncIteration
         return self._hand_out()
 
-    async def several(self) -> Sequence[Event]:
+    def several(self) -> Awaitable[Sequence[Event]]:
         """The next events, all that came together; none at the end."""
         self._take_back_unread()
-        if not self._ready and self._typed is None:
-            return await self._read()
+        return self._hand_out_all() if self._ready or self._typed is not None else self._read()
+
+    async def _hand_out_all(self) -> Sequence[Event]:
         if not self._ready:
             self._ready.extend(await self._read())
         return [self._hand_out() for _ in range(len(self._ready))]
 
     async def _read(self) -> Sequence[Event]:
         """What comes next, at least one event; none at the end."""
-        while not self._over:
-            try:
-                events = await self._client.step(self._call)
-            except BaseException:
-                self.leave()
-                raise
-            if events:
-                return events
-            if events is None:
+        call = self._call
+        events: Sequence[Event] = ()
+        try:
+            while not events and not self._over and call.response is None:
+                try:
+                    if call.chunks is None:
+                        await self._client.begin(call)
+                    elif call.over:
+                        events = call.ended()
+                    else:
+                        with call:
+                            chunk = await call.chunks.__anext__()
+                        events = call.feed(chunk)
+                except StopAsyncIteration:
+                    events = call.ended()
+                except AdapterError as error:
+                    events = call.ended(error)
+            if not events and not self._over:
+                await call.drain()
+                call.raise_failure()
                 self.leave()
                 self._raise_misfit()
-        return ()
+        except BaseException:
+            self.leave()
+            raise
+        return events
 
     async def __aenter__(self) -> AsyncStream[T]:
         return self
@@ -269,29 +291,10 @@ class AsyncClient(Adapter):
         made: AsyncMap[T] = many.AsyncMap(complete, inputs, settings, f"{self.name}:{self.model or ''}")
         return made
 
-    async def step(self, call: _AsyncCall) -> Sequence[Event] | None:
-        """Go on with a streamed call until something happens. Returns the events, or None at the end."""
-        error = None
-        if call.response is not None:
-            await call.drain()
-            call.raise_failure()
-            return None
-        try:
-            if call.chunks is None:
-                with call:
-                    await self._send(call)
-                return ()
-            if not call.over:
-                with call:
-                    chunk = await anext(call.chunks, None)
-                if chunk is not None:
-                    return call.feed(chunk)
-        except AdapterError as problem:
-            error = problem
-        events = call.settle(error)
-        if not call.is_good:
-            call.close()
-        return events
+    async def begin(self, call: _AsyncCall) -> None:
+        """Begin an attempt of a streamed call."""
+        with call:
+            await self._send(call)
 
     async def _send(self, call: _AsyncCall) -> AsyncIterator[bytes]:
         """Begin an attempt. Returns the body of its answer."""
