@@ -54,7 +54,7 @@ class CallIds(Struct):
 
     def response(self, response: Response) -> Response:
         """The whole answer."""
-        if not any(type(block) is ToolUseBlock for block in response.content):
+        if not response.tool_uses:
             return response
         content = [
             self._renamed(index, block) if type(block) is ToolUseBlock else block

@@ -12,7 +12,9 @@ from ...client.adapter import Adapter, ProviderAdapter
 from ...client.deadline import Deadline
 from ...client.held_events import HeldEvents
 from ...client.retry import Budget
+from ...dialects import Dialect
 from ...errors import AdapterError
+from ...types.capabilities import Target
 from ...types.events import Event, MessageComplete
 from ...types.request import Request
 from ...types.response import Response
@@ -41,8 +43,6 @@ class CallModel(Struct):
     budget: Budget
     ids: CallIds | None = None
     """The conversation's ids for the tool calls in the answer."""
-    fetches_media: bool = False
-    """Whether media that the model does not take by URL are fetched first."""
     held: HeldEvents | None = None
     """The events that the reader has not seen, in case that another model is called."""
     stream: ClientStream | None = None
@@ -62,11 +62,7 @@ class CallModel(Struct):
     def partial(self) -> Response | None:
         """What has come of an answer that is not read to its end."""
         found = self.response or (self.stream.response if self.stream is not None else None)
-        return None if found is None else self.with_ids(found)
-
-    def with_ids(self, response: Response) -> Response:
-        """An answer with the conversation's ids. One that has them already is not changed."""
-        return response if self.ids is None else self.ids.response(response)
+        return found if found is None or self.ids is None else self.ids.response(found)
 
     def pass_on(self, event: Event) -> Event:
         """An event of the answer with the conversation's ids."""
@@ -78,9 +74,13 @@ class CallModel(Struct):
 
 
 class FetchMedia(Struct, frozen=True):
-    """The command to fetch the media of a request before it is sent: ``call.request`` is replaced."""
+    """The command to fetch the media of a request that its model does not take by URL. The result is the request with
+    the media in it."""
 
-    call: CallModel
+    request: Request
+    dialect: Dialect
+    target: Target
+    deadline: Deadline
 
 
 class Tell(Struct, frozen=True):
@@ -89,8 +89,8 @@ class Tell(Struct, frozen=True):
     event: SessionEvent
 
 
-Prepare = Callable[[Candidate, CallModel], None]
-"""Changes the request of a call for the candidate that gets it."""
+Prepare = Callable[[Candidate, CallModel], FetchMedia | None]
+"""Changes the request of a call for the candidate that gets it. Returns the media to be fetched first, if any are."""
 
 
 def call_route(
@@ -103,17 +103,18 @@ def call_route(
         adapter = candidate.adapter
         if isinstance(adapter, Adapter):
             budget.retry = adapter.config.retry
-        named = request if candidate.model is None else replace(request, model=candidate.model)
+        named = request if candidate.model == request.model else replace(request, model=candidate.model)
         call = CallModel(adapter, named, budget)
-        if prepare is not None:
-            prepare(candidate, call)
+        fetch = None if prepare is None else prepare(candidate, call)
         try:
-            if call.fetches_media:
-                yield FetchMedia(call)
-            response = call.with_ids((yield call))
+            if fetch is not None:
+                call.request = yield fetch
+            response: Response = yield call
+            if call.ids is not None and response.tool_uses:
+                response = call.ids.response(response)
         except AdapterError as error:
-            if error.response is not None:
-                error.response = call.with_ids(error.response)
+            if error.response is not None and call.ids is not None:
+                error.response = call.ids.response(error.response)
             if not route.failed(error, delivered=call.delivered):
                 raise
         except BaseException:  # the caller left; another call may probe the candidate

@@ -6,7 +6,8 @@ by the function ``perform``. Commands that have events of their own are performe
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
+import asyncio
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Sequence
 from contextlib import aclosing
 from typing import Any, Generic, TypeVar, cast
 
@@ -15,10 +16,11 @@ from ...client.async_client import AsyncClient, AsyncStream
 from ...client.held_events import HeldEvents
 from ...client.sync_client import Client, Stream
 from ...codec.limits import Limits
-from ...errors import AdapterError
+from ...errors import AdapterError, CancelledError
 from ...types.events import Event
 from ...types.response import Response
 from ...types.session_events import SessionEvent
+from ..tools.running import cancellations
 from .model_calls import CallModel, Tell
 
 __all__ = ["Steps", "run_steps", "run_steps_sync", "stream_steps", "stream_steps_sync"]
@@ -26,10 +28,17 @@ __all__ = ["Steps", "run_steps", "run_steps_sync", "stream_steps", "stream_steps
 R = TypeVar("R")
 
 
+def _performs_nothing(command: Any) -> Any:
+    """For steps that do nothing but call models."""
+    raise TypeError(f"nobody performs {type(command).__name__}")
+
+
 class Steps(Generic[R]):
     """A generator of commands that waits at ``command`` until it is performed. At the end there is a ``result``."""
 
     command: Any = None
+    unseen: Sequence[Event] = ()
+    """The events of the last call of a model that failed which the reader of the stream has not seen."""
 
     def __init__(self, steps: Generator[Any, Any, R]) -> None:
         self._steps = steps
@@ -45,6 +54,8 @@ class Steps(Generic[R]):
 
     def fail(self, error: BaseException) -> None:
         """The command failed. Raises the error, unless the generator goes on after it."""
+        if isinstance(self.command, CallModel) and isinstance(error, AdapterError):
+            self.unseen = self.command.unseen
         try:
             self.command = self._steps.throw(error)
         except StopIteration as end:
@@ -65,38 +76,46 @@ class Steps(Generic[R]):
             self.close()
 
 
-async def run_steps(steps: Steps[R], perform: Callable[[Any], Awaitable[Any]] | None = None) -> R:
-    """Perform all commands, and return the result."""
-    while (command := steps.command) is not None:
-        try:
-            if isinstance(command, CallModel):
-                value = await _call(command)
+async def run_steps(steps: Steps[R], perform: Callable[[Any], Awaitable[Any]] = _performs_nothing) -> R:
+    """Perform all commands, and return the result. If the task is cancelled meanwhile, asyncio's CancelledError is
+    raised, even if the steps end in another way."""
+    before = cancellations()
+    try:
+        while (command := steps.command) is not None:
+            try:
+                if not isinstance(command, CallModel):
+                    value = await perform(command)
+                elif isinstance(command.adapter, AsyncClient):
+                    value = await command.adapter.complete(command.request, budget=command.budget)
+                else:
+                    value = await _complete_by_other(command)
+            except GeneratorExit:  # the coroutine was closed: nothing can be awaited any more
+                steps.close()
+                raise
+            except BaseException as error:  # noqa: BLE001  # the generator decides
+                steps.fail(error)
             else:
-                assert perform is not None
-                value = await perform(command)
-        except GeneratorExit:  # the coroutine was closed: nothing can be awaited any more
-            steps.close()
-            raise
-        except BaseException as error:  # noqa: BLE001  # the generator decides
-            steps.fail(error)
-        else:
-            steps.reply(value)
+                steps.reply(value)
+    except CancelledError:
+        if cancellations() > before:
+            raise asyncio.CancelledError from None
+        raise
+    if cancellations() > before:
+        raise asyncio.CancelledError
     return cast("R", steps.result)
 
 
 async def stream_steps(
     steps: Steps[Any],
-    perform: Callable[[Any], Awaitable[Any]] | None = None,
+    perform: Callable[[Any], Awaitable[Any]] = _performs_nothing,
     watch: Callable[[Any], AsyncGenerator[SessionEvent, None] | None] = lambda _: None,
 ) -> AsyncGenerator[Any, None]:
     """Perform all commands, and yield the events of every answer, and of what is watched, as they come."""
-    unseen: list[Event] = []
     try:
         while (command := steps.command) is not None:
             value: Any = None
             try:
                 if isinstance(command, CallModel):
-                    unseen = []
                     async with aclosing(_open_stream(command)) as events:
                         async for event in events:
                             yield command.pass_on(event)
@@ -108,21 +127,18 @@ async def stream_steps(
                         async for told in watched:
                             yield told
                 else:
-                    assert perform is not None
                     value = await perform(command)
             except BaseException as error:  # noqa: BLE001
-                if isinstance(command, CallModel) and isinstance(error, AdapterError):
-                    unseen = command.unseen
                 steps.fail(error)
             else:
                 steps.reply(value)
     except AdapterError:
-        for event in unseen:
+        for event in steps.unseen:
             yield event
         raise
 
 
-def run_steps_sync(steps: Steps[R], perform: Callable[[Any], Any] | None = None) -> R:
+def run_steps_sync(steps: Steps[R], perform: Callable[[Any], Any] = _performs_nothing) -> R:
     """As ``run_steps``, blocking."""
     try:
         while (command := steps.command) is not None:
@@ -130,7 +146,6 @@ def run_steps_sync(steps: Steps[R], perform: Callable[[Any], Any] | None = None)
                 if isinstance(command, CallModel):
                     value = _client_of(command).complete(command.request, budget=command.budget)
                 else:
-                    assert perform is not None
                     value = perform(command)
             except BaseException as error:  # noqa: BLE001
                 steps.fail(error)
@@ -144,17 +159,15 @@ def run_steps_sync(steps: Steps[R], perform: Callable[[Any], Any] | None = None)
 
 def stream_steps_sync(
     steps: Steps[Any],
-    perform: Callable[[Any], Any] | None = None,
+    perform: Callable[[Any], Any] = _performs_nothing,
     watch: Callable[[Any], Generator[SessionEvent, None, None] | None] = lambda _: None,
 ) -> Generator[Any, None, None]:
     """As ``stream_steps``, blocking."""
-    unseen: list[Event] = []
     try:
         while (command := steps.command) is not None:
             value: Any = None
             try:
                 if isinstance(command, CallModel):
-                    unseen = []
                     with _open_stream_sync(command) as events:
                         yield from map(command.pass_on, events)
                     value = command.response
@@ -163,16 +176,13 @@ def stream_steps_sync(
                 elif (watched := watch(command)) is not None:
                     yield from watched
                 else:
-                    assert perform is not None
                     value = perform(command)
             except BaseException as error:  # noqa: BLE001
-                if isinstance(command, CallModel) and isinstance(error, AdapterError):
-                    unseen = command.unseen
                 steps.fail(error)
             else:
                 steps.reply(value)
     except AdapterError:
-        yield from unseen
+        yield from steps.unseen
         raise
     finally:
         if steps.command is not None:  # as in run_steps_sync
@@ -182,12 +192,10 @@ def stream_steps_sync(
 # ------------------------------------------------------------------------------------------------------ calling a model
 
 
-async def _call(command: CallModel) -> Response:
-    adapter = command.adapter
-    if isinstance(adapter, AsyncClient):
-        return await adapter.complete(command.request, budget=command.budget)
+async def _complete_by_other(command: CallModel) -> Response:
+    """The answer of an adapter that is not ours."""
     command.budget.attempts += 1
-    return await cast("ProviderAdapter", adapter).complete(command.request)
+    return await cast("ProviderAdapter", command.adapter).complete(command.request)
 
 
 def _open_stream(command: CallModel) -> AsyncStream | AsyncGenerator[Event, None]:

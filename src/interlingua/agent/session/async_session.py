@@ -6,10 +6,9 @@ import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
 from inspect import isawaitable
-from typing import Any, Self, Unpack
+from typing import Any, Unpack
 from weakref import ref
 
-from ...client.adapter import Adapter
 from ...client.asking import RETRIES
 from ...client.media import fetch_media
 from ...errors import CancelledError
@@ -20,7 +19,7 @@ from ...types.session_events import SessionEvent
 from ..routing.model_calls import CallModel, FetchMedia
 from ..routing.steps import Steps, run_steps, stream_steps
 from ..tools.binding import BoundTool
-from ..tools.running import Batch
+from ..tools.running import Batch, cancellations
 from .call_states import BY_CALLER
 from .delegating import async_tool
 from .options import Content, RunOptions, TurnOptions
@@ -29,22 +28,6 @@ from .turn_stream import E, TurnStream
 from .turns import Persist, RunTools, Shorten, Turn
 
 __all__ = ["Session", "SessionStream"]
-
-
-class _TaskCancellation:
-    """If the task is cancelled inside, asyncio's CancelledError is raised, even if the turn ended in another way."""
-
-    __slots__ = ("_before", "_task")
-
-    def __enter__(self) -> Self:
-        self._task = asyncio.current_task()
-        self._before = 0 if self._task is None else self._task.cancelling()
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: object) -> None:
-        is_cancelled = self._task is not None and self._task.cancelling() > self._before
-        if is_cancelled and (error is None or isinstance(error, CancelledError | StopAsyncIteration)):
-            raise asyncio.CancelledError from None
 
 
 class SessionStream(TurnStream[E, T]):
@@ -69,8 +52,15 @@ class SessionStream(TurnStream[E, T]):
         return self
 
     async def __anext__(self) -> E:
-        with _TaskCancellation():
+        before = cancellations()
+        try:
             event = await anext(self._events)
+        except (CancelledError, StopAsyncIteration):
+            if cancellations() > before:
+                raise asyncio.CancelledError from None
+            raise
+        if cancellations() > before:
+            raise asyncio.CancelledError
         if self._partial is not None:
             self._partial.see(event)
         return event
@@ -107,8 +97,7 @@ class Session(StoredConversation):
         reason, ``output_retries`` times at most; then ``OutputError`` is raised.
         """
         turn = self.begin(content, options, loop=False, output=output, output_retries=output_retries)
-        with _TaskCancellation():
-            return await run_steps(Steps(turn.steps()), self._perform)
+        return await run_steps(Steps(turn.steps()), self._perform)
 
     async def run(
         self,
@@ -119,8 +108,7 @@ class Session(StoredConversation):
     ) -> Response[T]:
         """Answers and tool runs until the model calls no more tools, or until a limit is reached. The last answer."""
         turn = self.begin(content, options, loop=True, output=output, output_retries=output_retries)
-        with _TaskCancellation():
-            return await run_steps(Steps(turn.steps()), self._perform)
+        return await run_steps(Steps(turn.steps()), self._perform)
 
     async def retry(
         self,
@@ -132,8 +120,7 @@ class Session(StoredConversation):
         """The last question once more, as it was asked (``send`` or ``run``): its answer is taken back first, or it is
         the question of a turn that failed without an answer. If this fails too, all is as it was before."""
         turn = self.begin_retry(options, output=output, output_retries=output_retries)
-        with _TaskCancellation():
-            return await run_steps(Steps(turn.steps()), self._perform)
+        return await run_steps(Steps(turn.steps()), self._perform)
 
     def stream(
         self,
@@ -180,14 +167,11 @@ class Session(StoredConversation):
 
     async def _perform(self, command: Any) -> Any:
         if isinstance(command, FetchMedia):
-            call = command.call
-            assert isinstance(call.adapter, Adapter)
-            target = call.adapter.target(call.request.model)
-            call.request, lost = await fetch_media(
-                call.request, call.adapter.dialect, target, deadline=call.budget.deadline
+            request, lost = await fetch_media(
+                command.request, command.dialect, command.target, deadline=command.deadline
             )
             self.report.losses += lost
-            return None
+            return request
         if isinstance(command, RunTools):
             return await self._run_tools(command.batch)
         if isinstance(command, Shorten):

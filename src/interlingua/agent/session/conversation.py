@@ -41,14 +41,14 @@ from ..tools.running import Batch
 from .call_states import NOT_STARTED, Starting, name_of
 from .connection import connected
 from .history import History, Remembered
-from .options import TURN_OPTIONS, Content, Settings, SettingsArguments, split_arguments
+from .options import Content, Settings, SettingsArguments, check_turn_options, split_arguments
 from .report import Report, cost_of, usage_of
-from .run_limits import LIMITS, NO_LIMITS, Allowance, split_limits
+from .run_limits import Allowance, split_limits
 from .saved import FORMAT, VERSION, Head, Saved
 from .session_writer import Place, Writer, close_store, store_at
 from .turns import Turn
 
-__all__ = ["Before", "Conversation", "as_question"]
+__all__ = ["Before", "Conversation"]
 
 log = logging.getLogger("interlingua")
 T = TypeVar("T")
@@ -249,6 +249,22 @@ class Conversation(Settings):
         self.history.answer(results)
         self._persist_change()
 
+    def _said(self, content: tuple[Content | None, ...]) -> Message | None:
+        """What the user says: a message, or parts of one. None if nothing is said; empty content is refused."""
+        if content in ((), (None,)):
+            return None
+        if len(content) == 1 and isinstance(content[0], Message):
+            return self._clean(content[0])
+        parts: list[Any] = []
+        for part in content:
+            if isinstance(part, Message):
+                raise TypeError("a turn is given one Message, or the parts of one: texts and blocks")
+            parts += part if isinstance(part, list | tuple) else [part]
+        message = Message(Role.user, parts_of(parts), new_message_id())
+        if not message.content or message.content == (TextBlock(""),):
+            raise InvalidRequestError("the message is empty: say something, or call without content to go on")
+        return self._clean(message)
+
     def _clean(self, value: T) -> T:
         """Without lone surrogates, which can be neither sent nor stored. They are reported once."""
         cleaned = clean(value)
@@ -267,30 +283,35 @@ class Conversation(Settings):
         output_retries: int = 0,
     ) -> Turn:
         """A new turn. Without content it goes on from the end of the history: a loop first runs the open calls."""
-        question = as_question(content)
+        question = self._said(content)
         typed = None if output is None else output_of(output)
         self.check_idle()
-        limits = NO_LIMITS
+        allowance = Allowance()
         if loop:
-            limits, options = split_limits(options)
-        if options and (unknown := sorted(set(options) - set(TURN_OPTIONS))):
-            if set(unknown) <= set(LIMITS):
-                raise TypeError(f"{', '.join(unknown)} limits a run, and this turn is one answer, as send() asks for")
-            raise TypeError(f"a turn has no {', '.join(unknown)}; it can be given {', '.join(TURN_OPTIONS)}")
+            allowance, options = split_limits(options, self.max_steps)
+        if options:
+            check_turn_options(options)
         if typed is not None:
             if options.get("output_schema") is not None:
                 raise TypeError("a turn is given either output_schema or output=, not both")
             options = {**options, "output_schema": typed.schema}
-        allowance = Allowance(limits, self.max_steps)
-        if limits.calls:
+        if allowance.limits.calls:
             allowance.check_names(name for tool in self.definitions if (name := name_of(tool)))
         before = self.state_before()
         if question is not None:
-            question = self.history.add(self._clean(question))
+            question = self.history.add(question)
         elif not (loop and all(map(self.runs, self.history.open_calls))):
             self.history.settle()
-        turn = self._turn = Turn(self, dict(options), loop=loop, allowance=allowance, question=question, before=before)
-        turn.output, turn.output_retries = typed, output_retries
+        turn = self._turn = Turn(
+            conversation=self,
+            options=dict(options),
+            loop=loop,
+            output=typed,
+            output_retries=output_retries,
+            allowance=allowance,
+            question=question,
+            before=before,
+        )
         self.report = turn.report
         if self._warnings:
             self.report.warn(*(warning for warning, is_new in self._warnings.items() if is_new))
@@ -313,9 +334,9 @@ class Conversation(Settings):
 
     # -------------------------------------------------------------------------------------------------- the request
 
-    def request(self, options: Mapping[str, Any], request_id: str | None = None) -> Request:
+    def request(self, options: Mapping[str, Any], **fields: Any) -> Request:
         """The request for the next answer, before it is prepared for a model."""
-        fields: dict[str, Any] = {**self.options, **options, "request_id": request_id}
+        fields = {**self.options, **options, **fields}
         return Request(messages=self.history.to_send(), system=self._system, tools=self.definitions, **fields)
 
     def count_tokens(self, messages: Sequence[Message]) -> int:
@@ -376,20 +397,3 @@ class Conversation(Settings):
     def _close_store(self) -> None:
         if self._owns_store:
             close_store(self.store)
-
-
-def as_question(content: tuple[Content | None, ...]) -> Message | None:
-    """What the user says: a message, or parts of one. None if nothing is said; empty content is refused."""
-    if content in ((), (None,)):
-        return None
-    if len(content) == 1 and isinstance(content[0], Message):
-        return content[0]
-    parts: list[Any] = []
-    for part in content:
-        if isinstance(part, Message):
-            raise TypeError("a turn is given one Message, or the parts of one: texts and blocks")
-        parts += part if isinstance(part, list | tuple) else [part]
-    message = Message(Role.user, parts_of(parts), new_message_id())
-    if not message.content or message.content == (TextBlock(""),):
-        raise InvalidRequestError("the message is empty: say something, or call without content to go on")
-    return message

@@ -53,10 +53,12 @@ class History:
         self.saved = 0
         """How many messages are stored already."""
         self._ids = set[str]()
-        self._open: dict[str, ToolUseBlock] = {}
+        self.open: dict[str, ToolUseBlock] = {}
+        """The calls that wait for an answer, by id."""
         for message in messages:
             if message.id in self.undone and message.id not in self._ids:
-                self._append(message)
+                self._ids.add(message.id)
+                self.messages.append(message)
             else:
                 self.add(message)
 
@@ -65,30 +67,28 @@ class History:
 
         A user's message may hold results too; then those that are missing are put in front of them.
         """
-        if message.role is not TOOL and self._open:
+        if message.role is not TOOL and self.open:
             answered = {block.tool_use_id for block in message.content if type(block) is ToolResultBlock}
-            if message.role is not USER or answered.isdisjoint(self._open):
+            if message.role is not USER or answered.isdisjoint(self.open):
                 self.settle()
-            elif missing := [id for id in self._open if id not in answered]:
+            elif missing := [id for id in self.open if id not in answered]:
                 self._refuse(missing)
                 message = replace(message, content=(*self._made_up(missing), *message.content))
-        if message.id is None or message.id in self._ids:
-            message = replace(message, id=new_message_id())
-        self._append(message)
+        id = message.id
+        if id is None or id in self._ids:
+            id = new_message_id()
+            message = replace(message, id=id)
+        self._ids.add(id)
+        self.messages.append(message)
         self._note_calls(message)
         return message
-
-    def _append(self, message: Message) -> None:
-        assert message.id is not None
-        self._ids.add(message.id)
-        self.messages.append(message)
 
     def _note_calls(self, message: Message) -> None:
         for block in message.content:
             if type(block) is ToolUseBlock and not block.incomplete:
-                self._open[block.id] = block
+                self.open[block.id] = block
             elif type(block) is ToolResultBlock:
-                self._open.pop(block.tool_use_id, None)
+                self.open.pop(block.tool_use_id, None)
 
     @property
     def live(self) -> Sequence[Message]:
@@ -100,12 +100,12 @@ class History:
     @property
     def open_calls(self) -> tuple[ToolUseBlock, ...]:
         """The calls that wait for an answer."""
-        return tuple(self._open.values())
+        return tuple(self.open.values())
 
     def settle(self) -> None:
         """Answer every open call with what is known of it; or refuse to, by policy."""
-        if self._open:
-            self._refuse(self._open)
+        if self.open:
+            self._refuse(self.open)
             self.answer([])
 
     def _refuse(self, ids: Iterable[str]) -> None:
@@ -140,7 +140,7 @@ class History:
         results = batch.give_up(cause)
         self.mark({run.call.id: run.state for run in batch.runs})
         done = [msgspec.to_builtins(run.delegated) for run in batch.runs if run.delegated is not None]
-        if given := [result for result in results if result.tool_use_id in self._open]:
+        if given := [result for result in results if result.tool_use_id in self.open]:
             self.answer(given, metadata={"delegated": done} if done else None)
 
     def answer(
@@ -151,12 +151,12 @@ class History:
     ) -> Message:
         """Append the results of the last turn's calls, in their order; the rest is answered with what is known."""
         given = {result.tool_use_id: result for result in results}
-        unknown = [id for id in given if id not in self._open]
+        unknown = [id for id in given if id not in self.open]
         if unknown:
-            waiting = ", ".join(self._open) or "none"
+            waiting = ", ".join(self.open) or "none"
             raise ToolStateError(f"no call with the id {', '.join(unknown)} waits for an answer; open: {waiting}")
-        known = {result.tool_use_id: result for result in self._made_up(self._open.keys() - given.keys(), cause)}
-        return self.add(Message(TOOL, tuple((given | known)[id] for id in self._open), metadata=metadata or {}))
+        known = {result.tool_use_id: result for result in self._made_up(self.open.keys() - given.keys(), cause)}
+        return self.add(Message(TOOL, tuple((given | known)[id] for id in self.open), metadata=metadata or {}))
 
     def add_partial(self, message: Message, cause: str | None = None) -> Message | None:
         """Append what there is of an answer that was cut short, and answer its calls; nothing, if nothing is left.
@@ -169,7 +169,7 @@ class History:
         if not content:
             return None
         added = self.add(replace(message, content=tuple(content)))
-        if self._open:
+        if self.open:
             self.answer([], cause)
         return added
 
@@ -180,18 +180,18 @@ class History:
         self.undone.update(message.id for message in gone if message.id is not None)
         if kept and kept[-1].id in self.omitted:
             self.omitted.difference_update(message.id for message in kept if message.id is not None)
-        self._open = {}
+        self.open = {}
         for message in kept:
             self._note_calls(message)
         return gone
 
     def state(self) -> Remembered:
         """What ``restore`` needs to undo all later changes."""
-        return Remembered(self.messages.copy(), self._open.copy(), self.omitted.copy(), self.undone.copy())
+        return Remembered(self.messages.copy(), self.open.copy(), self.omitted.copy(), self.undone.copy())
 
     def restore(self, state: Remembered) -> None:
         """Undo every change since ``state`` was taken."""
-        self.messages, self._open, self.omitted, self.undone = state
+        self.messages, self.open, self.omitted, self.undone = state
         self._ids = {message.id for message in self.messages if message.id is not None}
         self.saved = min(self.saved, len(self.messages))
 
@@ -201,8 +201,8 @@ class History:
 
     def to_send(self) -> tuple[Message, ...]:
         """What the model is told."""
-        if not self.omitted:
-            return tuple(self.live)
+        if not self.omitted and not self.undone:
+            return tuple(self.messages)
         return tuple(message for message in self.live if message.id not in self.omitted)
 
     def rearrange(self, shown: Sequence[Message]) -> int:

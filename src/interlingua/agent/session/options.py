@@ -30,6 +30,7 @@ __all__ = [
     "Settings",
     "SettingsArguments",
     "TurnOptions",
+    "check_turn_options",
     "read_turn_options",
     "split_arguments",
 ]
@@ -88,6 +89,15 @@ class RunOptions(TurnOptions, total=False):
 
 
 TURN_OPTIONS = tuple(TurnOptions.__annotations__)
+
+
+def check_turn_options(options: Iterable[str]) -> None:
+    """Raise for a name that is no option of a turn."""
+    unknown = sorted(set(options) - set(TURN_OPTIONS))
+    if unknown and set(unknown) <= set(RunOptions.__annotations__):
+        raise TypeError(f"{', '.join(unknown)} limits a run, and this turn is one answer, as send() asks for")
+    if unknown:
+        raise TypeError(f"a turn has no {', '.join(unknown)}; it can be given {', '.join(TURN_OPTIONS)}")
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

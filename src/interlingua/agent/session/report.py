@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from importlib.util import find_spec
 from typing import Any, Literal
 
@@ -17,7 +17,7 @@ from ...types.response import Response
 from ...types.usage import TokenUsage
 from ..routing.route import Choice
 
-__all__ = ["Delegated", "Report", "cost_of", "facts_of", "usage_of"]
+__all__ = ["Delegated", "Report", "cost_of", "usage_of"]
 
 Stopped = Literal["done", "limit", "cancelled", "failed", "handed_over"]
 
@@ -59,16 +59,28 @@ class Report(Struct):
     delegated: tuple[Delegated, ...] = ()
     """Of sessions that ran as tools; ``usage`` and ``cost_usd`` contain theirs."""
 
-    def add(self, response: Response, facts: dict[str, Json]) -> None:
-        """Count an answer."""
+    def add(self, response: Response, pricing: Pricing, record: Sequence[Choice]) -> dict[str, Json]:
+        """Count an answer. Returns what the history notes of it: its usage as the provider reported it, its cost, and
+        the models that were called."""
+        facts: dict[str, Any] = {"stop_reason": str(response.stop_reason), "latency_ms": response.latency_ms}
         self.steps += 1
-        if response.usage is not None:
-            self.usage += response.usage
-        cost = facts.get("cost_usd")
-        self.cost_usd = None if cost is None or self.cost_usd is None else self.cost_usd + cost
-        if cost is None and response.usage is not None and find_spec("genai_prices") is None:
-            self.warn(NO_PRICES)
         self.losses += response.losses
+        if response.usage is None:
+            self.cost_usd = None
+        else:
+            usage = detailed_usage(response)
+            cost = pricing.of(response, usage=usage)
+            facts["usage"] = msgspec.to_builtins(usage)
+            facts["cost_usd"], facts["pricing_version"] = cost.cost_usd, cost.pricing_version
+            self.usage += response.usage
+            self.cost_usd = None if cost.cost_usd is None or self.cost_usd is None else self.cost_usd + cost.cost_usd
+            if cost.cost_usd is None and find_spec("genai_prices") is None:
+                self.warn(NO_PRICES)
+        if response.attempts:
+            facts["attempts"] = response.attempts
+        if record:
+            facts["routing"] = [msgspec.to_builtins(choice) for choice in record]
+        return facts
 
     def delegate(self, done: Iterable[Delegated]) -> None:
         """Count what sessions came to that ran as tools."""
@@ -85,21 +97,6 @@ class Report(Struct):
     def warn(self, *warnings: str) -> None:
         """Add warnings, each only once."""
         self.warnings += tuple(warning for warning in warnings if warning not in self.warnings)
-
-
-def facts_of(response: Response, pricing: Pricing, record: list[Choice]) -> dict[str, Json]:
-    """The metadata of an answer: its usage as the provider reported it, its cost, and the models that were called."""
-    found: dict[str, Any] = {"stop_reason": str(response.stop_reason), "latency_ms": response.latency_ms}
-    if response.usage is not None:
-        usage = detailed_usage(response)
-        cost = pricing.of(response, usage=usage)
-        found["usage"] = msgspec.to_builtins(usage)
-        found["cost_usd"], found["pricing_version"] = cost.cost_usd, cost.pricing_version
-    if response.attempts:
-        found["attempts"] = response.attempts
-    if record:
-        found["routing"] = [msgspec.to_builtins(choice) for choice in record]
-    return found
 
 
 def usage_of(messages: Iterable[Message]) -> TokenUsage:

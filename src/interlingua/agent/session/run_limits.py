@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from math import isnan
 from typing import Any
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from ...client.adapter import Adapter
 from ...client.deadline import Deadline
@@ -20,7 +20,7 @@ from ...types.usage import TokenUsage
 from ..routing.route import Candidate
 from .report import Report
 
-__all__ = ["LIMITS", "NO_LIMITS", "Allowance", "RunLimits", "split_limits"]
+__all__ = ["Allowance", "RunLimits", "split_limits"]
 
 
 class RunLimits(Struct, frozen=True, kw_only=True):
@@ -43,34 +43,30 @@ class RunLimits(Struct, frozen=True, kw_only=True):
 
 
 LIMITS = RunLimits.__struct_fields__
-
-
-def split_limits(options: Mapping[str, Any]) -> tuple[RunLimits, dict[str, Any]]:
-    """The limits among the options of a run, and the other options."""
-    if not options:
-        return NO_LIMITS, {}
-    others = {name: value for name, value in options.items() if name not in LIMITS}
-    if len(others) == len(options):
-        return NO_LIMITS, others
-    return RunLimits(**{name: value for name, value in options.items() if name in LIMITS}), others
-
-
 NO_LIMITS = RunLimits()
 
 
-class Allowance:
+def split_limits(options: Mapping[str, Any], max_steps: int) -> tuple[Allowance, dict[str, Any]]:
+    """What a run may spend, by the limits among its options; and the other options. ``max_steps`` is for a run without
+    a limit of its own. Its seconds count from now on."""
+    given = {name: value for name, value in options.items() if name in LIMITS}
+    limits = RunLimits(**given) if given else NO_LIMITS
+    steps = max_steps if limits.steps is None else limits.steps
+    deadline = None if limits.seconds is None else Deadline(limits.seconds, time.monotonic)
+    return Allowance(limits, steps, deadline), {name: value for name, value in options.items() if name not in LIMITS}
+
+
+class Allowance(Struct):
     """What is left of the limits while a run goes on."""
 
-    def __init__(self, limits: RunLimits, max_steps: int) -> None:
-        self.limits = limits
-        self.steps = max_steps if limits.steps is None else limits.steps
-        self.deadline = None if limits.seconds is None else Deadline(limits.seconds, time.monotonic)
-        self._calls: Counter[str] = Counter()
+    limits: RunLimits = NO_LIMITS
+    steps: int = 1
+    deadline: Deadline | None = None
+    _calls: Counter[str] = field(default_factory=Counter[str])
+    """How often each tool was called."""
 
     def check_prices(self, candidates: Iterable[Candidate], pricing: Pricing) -> None:
-        """Raise if there is a limit in dollars, and the price of a model is not known."""
-        if self.limits.dollars is None:
-            return
+        """Raise if the price of a model is not known: a limit in dollars cannot be kept then."""
         for candidate in candidates:
             adapter, model = candidate.adapter, candidate.model
             if isinstance(adapter, Adapter):

@@ -6,7 +6,6 @@ from collections.abc import Generator, Iterator
 from inspect import isawaitable
 from typing import Any, Unpack
 
-from ...client.adapter import Adapter
 from ...client.asking import RETRIES
 from ...client.media import fetch_media_sync
 from ...types.events import Event, TextDelta
@@ -132,14 +131,11 @@ class SyncSession(StoredConversation):
 
     def _perform(self, command: Any) -> Any:
         if isinstance(command, FetchMedia):
-            call = command.call
-            assert isinstance(call.adapter, Adapter)
-            target = call.adapter.target(call.request.model)
-            call.request, lost = fetch_media_sync(
-                call.request, call.adapter.dialect, target, deadline=call.budget.deadline
+            request, lost = fetch_media_sync(
+                command.request, command.dialect, command.target, deadline=command.deadline
             )
             self.report.losses += lost
-            return None
+            return request
         if isinstance(command, RunTools):
             return self._run_tools(command.batch)
         if isinstance(command, Shorten):

@@ -7,6 +7,7 @@ the session performs them and sends the results back.
 from __future__ import annotations
 
 from collections.abc import Container, Generator, Sequence
+from dataclasses import dataclass, field
 from threading import get_ident
 from typing import TYPE_CHECKING, Any
 
@@ -26,7 +27,6 @@ from ...errors import (
     RequestTimeoutError,
     StoreError,
 )
-from ...types.base import Json
 from ...types.blocks import ToolUseBlock
 from ...types.messages import Message
 from ...types.response import Response
@@ -37,9 +37,9 @@ from ..routing.model_calls import CallModel, FetchMedia, Tell, call_route
 from ..routing.route import Candidate, Route
 from ..tools.running import Batch
 from .announcing import Announcer
-from .answers import as_message, complete, with_estimated_usage
-from .call_states import BY_CALLER, cause_of, entries, name_of, refusals
-from .report import Report, facts_of
+from .answers import as_message, complete_calls
+from .call_states import BY_CALLER, cause_of, name_of
+from .report import Report
 from .run_limits import Allowance
 
 if TYPE_CHECKING:
@@ -73,39 +73,39 @@ Command = CallModel | FetchMedia | RunTools | Shorten | Persist | Tell
 Steps = Generator[Command, Any, Response]
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class Turn:
     """From the user's message to the end of the last answer."""
 
-    route: Route
-    watched = False
-    """Whether steps and tools are told to the reader of a stream."""
+    conversation: Conversation
+    options: dict[str, Any]
+    loop: bool
+    """Whether it goes on until the model calls no more tools."""
+    allowance: Allowance
+    question: Message | None
+    before: Before
     output: Output[Any] | None = None
-    output_retries = 0
-    _call: CallModel | None = None
-    _cost: float | None = None
+    output_retries: int = 0
+    watched: bool = False
+    """Whether steps and tools are told to the reader of a stream."""
+    request_id: str = ""
+    """Of the call that is made now; each has its own."""
+    route: Route = field(init=False)
+    report: Report = field(default_factory=Report)
+    begun: bool = False
+    cancelled: bool = False
+    over: bool = False
+    thread: int = field(default_factory=get_ident)
+    _last: Message | None = None
+    """The end of the history when the turn began."""
+    call: CallModel | None = None
+    """The call of a model that is made now, or was made last."""
+    cost: float | None = None
+    """Of the last answer."""
     _announcer: Announcer | None = None
     _error: BaseException | None = None
     _batch: Batch | None = None
     """Tools of which the history does not say yet what they came to."""
-
-    def __init__(
-        self,
-        conversation: Conversation,
-        options: dict[str, Any],
-        *,
-        loop: bool,
-        allowance: Allowance,
-        question: Message | None,
-        before: Before,
-    ) -> None:
-        self.conversation, self.options, self.loop = conversation, options, loop
-        self.question, self.before, self.allowance = question, before, allowance
-        self._last = conversation.history.messages[-1:]
-        self.request_id = ""
-        """Of the call that is made now; each has its own."""
-        self.report = Report()
-        self.cancelled = self.begun = self.over = False
-        self.thread = get_ident()
 
     def steps(self) -> Steps:
         """The whole turn. If it fails before anything came of it, the history is as it was before; not if the caller
@@ -115,98 +115,85 @@ class Turn:
         """
         self.begun = True
         conversation, response = self.conversation, Response((), CANCELLED)
-        bus = conversation.manager.bus
+        history, bus = conversation.history, conversation.manager.bus
+        store = () if conversation.store is None else (Persist(),)
+        self._last = history.messages[-1] if history.messages else None
         if bus.listeners:
             self._announcer = Announcer(bus, conversation.id)
             self._announcer.begin(self.question)
         try:
-            yield from self._store(None, takes_back=True)
+            yield from store
             self.route = conversation.router.route(blocking=conversation.blocking)
-            self.allowance.check_prices(self.route.candidates, conversation.pricing)
-            if conversation.history.open_calls:
-                yield from self._run_tools(conversation.history.open_calls)
+            if self.allowance.limits.dollars is not None:
+                self.allowance.check_prices(self.route.candidates, conversation.pricing)
+            if history.open:
+                yield from self._run_tools(history.open_calls)
             while not self.cancelled and self.report.stopped == "done":
                 if self.watched:
                     yield Tell(StepStart(self.report.steps + 1))
-                response = yield from self._answer_in_time()
+                response = yield from self._answer()
                 over = self._is_over(response)
-                yield from self._store(response)
-                if not over and (calls := complete(response.tool_uses)):
+                yield from store
+                if not over and (calls := complete_calls(response)):
                     yield from self._run_tools(calls)
-                    yield from self._store(response)
+                    yield from store
                 if self.watched:
-                    yield Tell(StepEnd(self.report.steps, response.stop_reason, response.usage, self._cost))
-                if over and (typed := self._typed(response)) is not None:
-                    return self._stamped(typed)
+                    yield Tell(StepEnd(self.report.steps, response.stop_reason, response.usage, self.cost))
+                if over:
+                    final = response if self.output is None else self._typed(response, self.output)
+                    if final is not None:
+                        return final if self.report.stopped == "done" else self._stopped(final)
             self.report.stop("cancelled", BY_CALLER)
-            yield from self._store(response)
-            return self._stamped(response)
+            yield from store
+            return self._stopped(response)
         except BaseException as error:
             self._error = error
-            self._note_failure(error, response)
-            if not isinstance(error, StoreError):
-                yield from self._store_rest(error)
+            yield from self._fail(error, response)
             raise
         finally:
             self.over = True
             if self._announcer is not None:
                 self._announcer.end(self.report, response, self._error)
 
-    def _stamped(self, response: Response) -> Response:
-        report = self.report
-        if report.stopped in ("done", "failed"):
-            return response
-        return replace(response, stopped=report.stopped, stopped_reason=report.stopped_reason)
+    def _stopped(self, response: Response) -> Response:
+        """The last answer of a turn that was stopped before it was done, with the reason."""
+        return replace(response, stopped=self.report.stopped, stopped_reason=self.report.stopped_reason)
 
-    def _note_failure(self, error: BaseException, response: Response) -> None:
-        """Report a turn that failed or was cancelled. Open calls of a cancelled turn are answered with the cause."""
+    def _fail(self, error: BaseException, response: Response) -> Generator[Persist, None, None]:
+        """Report a turn that failed or was cancelled, and store what there is of it. Open calls of a cancelled turn are
+        answered with the cause. An error of the store carries the last answer, which is not lost then."""
         history = self.conversation.history
         is_cancelled = isinstance(error, CancelledError) or not isinstance(error, AdapterError)
         self.report.stop("cancelled" if is_cancelled else "failed", cause_of(error))
         if self._batch is not None:  # interrupted while its results were written
             history.conclude(self._batch, cause_of(error))
-        if is_cancelled and history.open_calls and self._runs_open_calls():
+        if is_cancelled and history.open and self._runs_open_calls():
             history.answer([], cause_of(error))
-        if isinstance(error, StoreError) and error.response is None and response.content:
-            error.response = response
         if not isinstance(error, GeneratorExit | CancelledError) and self._came_to_nothing():
             self.conversation.take_back(self.before)
             self.conversation.failed_question = self.question
+        if isinstance(error, StoreError):
+            if error.response is None and self.report.steps:
+                error.response = response
+        elif self.conversation.store is not None:
+            try:
+                yield Persist()
+            except StoreError as failure:
+                error.add_note(f"What there is of this turn could not be stored either: {failure}")
 
     def _came_to_nothing(self) -> bool:
         """Whether nothing was said since the turn began, so that its question would be left without an answer."""
         messages = self.conversation.history.messages
-        return bool(messages and self._last) and messages[-1] is self._last[0]
-
-    def _store(self, response: Response | None, *, takes_back: bool = False) -> Generator[Persist, None, None]:
-        """Store the history, if there is a store. An error carries the response, which is not lost then.
-
-        ``takes_back``: the question is taken back if it cannot be stored.
-        """
-        if self.conversation.store is None:
-            return
-        try:
-            yield Persist()
-        except StoreError as error:
-            error.response = response
-            if takes_back:
-                self.conversation.take_back(self.before)
-            raise
-
-    def _store_rest(self, error: BaseException) -> Generator[Persist, None, None]:
-        """Store what there is of a turn that failed. If that fails too, a note on the turn's own error says so."""
-        try:
-            yield from self._store(None)
-        except StoreError as failure:
-            error.add_note(f"What there is of this turn could not be stored either: {failure}")
+        return self._last is not None and bool(messages) and messages[-1] is self._last
 
     def _is_over(self, response: Response) -> bool:
-        calls, history = complete(response.tool_uses), self.conversation.history
-        if len(calls) < len(response.tool_uses):
+        calls, history = response.tool_uses, self.conversation.history
+        if any(call.incomplete for call in calls):
             self.report.warn(CUT_CALL)
+            calls = complete_calls(response)
         if response.stop_reason is CANCELLED or self.cancelled:
             self.report.stop("cancelled", BY_CALLER)
-            if history.open_calls:
+            if history.open:
                 history.answer([], BY_CALLER)
             return True
         if not self.loop or not (calls or response.stop_reason is PAUSED):
@@ -216,7 +203,7 @@ class Turn:
             return True
         if (reason := self.allowance.reached(self.report, calls)) is not None:
             self._stop_at(reason)
-            if history.open_calls:
+            if history.open:
                 history.answer([], reason)
             return True
         return False
@@ -225,12 +212,12 @@ class Turn:
         self.report.stop("limit", reason)
         self.report.warn(reason)
 
-    def _typed(self, response: Response) -> Response | None:
+    def _typed(self, response: Response, output: Output[Any]) -> Response | None:
         """The answer with its ``output``; None if it does not fit, and the model is told so and asked again."""
-        if self.output is None or self.report.stopped != "done":
+        if self.report.stopped != "done":
             return response
         try:
-            return read_answer(response, self.output)
+            return read_answer(response, output)
         except OutputError as error:
             if not self.output_retries or not asks_again(error):
                 raise
@@ -241,7 +228,7 @@ class Turn:
     def _runs_open_calls(self) -> bool:
         """Whether the session itself answers all open calls: it runs or refuses them."""
         history = self.conversation.history
-        return self.loop and all(history.entry(call.id) for call in history.open_calls)
+        return self.loop and all(map(history.entry, history.open))
 
     def _run_tools(self, calls: tuple[ToolUseBlock, ...]) -> Generator[RunTools | Tell, None, None]:
         batch = self._batch = self.conversation.batch(calls)
@@ -269,48 +256,47 @@ class Turn:
 
     # ------------------------------------------------------------------------------------------------------ one answer
 
-    def _answer_in_time(self) -> Steps:
-        """An answer, or what had come of it when the time of the run was over."""
-        try:
-            return (yield from self._answer())
-        except RequestTimeoutError as error:
-            if (reason := self.allowance.time_is_over) is None:
-                raise
-            self._stop_at(reason)
-            return replace(error.response or Response(), stop_reason=CANCELLED)
-
     def _answer(self) -> Steps:
-        """Call a model. If the conversation is too long for it, shorten the conversation and call once more."""
-        try:
-            return (yield from self._call_model())
-        except ContextOverflowError as error:
-            if (error.response is not None and error.response.content) or self.conversation.overflow == "raise":
-                raise
-            if not (yield from self._make_room()):
-                raise
-        return (yield from self._call_model())
+        """An answer, or what had come of it when the time of the run was over. If the conversation is too long for the
+        model, it is shortened, and the model is called once more."""
+        is_shortened = False
+        while True:
+            try:
+                return (yield from self._call_model())
+            except ContextOverflowError as error:
+                has_content = error.response is not None and bool(error.response.content)
+                if is_shortened or has_content or self.conversation.overflow == "raise":
+                    raise
+                if not (yield from self._make_room()):
+                    raise
+                is_shortened = True
+            except RequestTimeoutError as error:
+                if (reason := self.allowance.time_is_over) is None:
+                    raise
+                self._stop_at(reason)
+                return replace(error.response or Response(), stop_reason=CANCELLED)
 
     def _call_model(self) -> Steps:
-        conversation = self.conversation
+        conversation, likely = self.conversation, self.route.current or self.route.candidates[0]
         self.request_id = new_ulid()
-        request = conversation.request(self.options, self.request_id)
+        request = conversation.request(self.options, request_id=self.request_id, model=likely.model)
         if not request.messages:
             raise InvalidRequestError("the conversation is empty: say something first")
-        self._call = None
+        self.call = None
         try:
             response = yield from call_route(self.route, request, self.allowance.deadline, self._prepare)
         except BaseException as error:
             self._keep_partial(error)
             raise
-        message = self._as_message(response)
+        message = as_message(self, response)
         if response.stop_reason is CANCELLED:
             conversation.history.add_partial(message, BY_CALLER)
         elif message.content:
             conversation.history.add(message)
         return response
 
-    def _prepare(self, candidate: Candidate, call: CallModel) -> None:
-        """Change a request for the model that gets it: behaviour, cache marks, ids, media."""
+    def _prepare(self, candidate: Candidate, call: CallModel) -> FetchMedia | None:
+        """Change a request for the model that gets it: behaviour, cache marks, ids. Returns its media to be fetched."""
         conversation, adapter = self.conversation, candidate.adapter
         dialect_name = adapter.dialect.name if isinstance(adapter, Adapter) else ""
         preset = conversation.manager.preset_for(candidate.id, call.request.model, conversation.behaviour)
@@ -325,8 +311,10 @@ class Turn:
         call.ids = CallIds(dialect_name)
         call.budget.uploads = conversation.uploads if conversation.upload else None
         call.budget.message_id, call.budget.step = call.ids.message_id, self.report.steps + 1
-        call.fetches_media = conversation.fetch_media and isinstance(adapter, Adapter)
-        self._call = call
+        self.call = call
+        if not (conversation.fetch_media and isinstance(adapter, Adapter)):
+            return None
+        return FetchMedia(call.request, adapter.dialect, adapter.target(call.request.model), call.budget.deadline)
 
     def _apply(self, preset: Preset, call: CallModel) -> None:
         applied = apply_preset(
@@ -351,35 +339,15 @@ class Turn:
 
     def _keep_partial(self, error: BaseException) -> None:
         """Add what had come of a failed answer to the history."""
-        if isinstance(error, AdapterError):
-            partial = error.response
-        else:
-            partial = self._call.partial if self._call is not None else None
+        if self.call is None:
+            return
+        partial = error.response if isinstance(error, AdapterError) else self.call.partial
         if partial is not None and partial.content:
-            self.conversation.history.add_partial(self._as_message(partial), self._cause(error))
+            self.conversation.history.add_partial(as_message(self, partial), self._cause(error))
 
     def _cause(self, error: BaseException) -> str:
         over = self.allowance.time_is_over if isinstance(error, RequestTimeoutError) else None
         return over or cause_of(error)
-
-    def _as_message(self, response: Response) -> Message:
-        """An answer as a message, with what is known of it and of its calls. The answer is counted in the report."""
-        call = self._call
-        if call is not None and (response.usage is None or not response.usage.total_tokens):
-            response = with_estimated_usage(response, call)
-        facts = facts_of(response, self.conversation.pricing, self.route.record)
-        self.report.add(response, facts)
-        self._cost = facts.get("cost_usd")
-        if response.tool_uses and (states := self._call_entries(complete(response.tool_uses))):
-            facts["calls"] = states
-        return as_message(response, facts, call)
-
-    def _call_entries(self, calls: Sequence[ToolUseBlock]) -> dict[str, Json]:
-        """What is noted of each call: those that the session refuses, and those that it runs if it runs them all."""
-        refused = refusals(calls, self._call.request) if calls and self._call is not None else {}
-        if not (self.loop and all(call.id in refused or self.conversation.runs(call) for call in calls)):
-            calls = [call for call in calls if call.id in refused]  # the others are left to the caller
-        return entries(calls, refused)
 
     def _make_room(self) -> Generator[Shorten, Sequence[Message], bool]:
         """Shorten the conversation; whether there is less to send now."""

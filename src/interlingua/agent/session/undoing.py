@@ -12,7 +12,7 @@ from ...errors import InvalidRequestError
 from ...types.blocks import ToolResultBlock
 from ...types.messages import Message
 from ...types.words import Role
-from .conversation import Conversation, as_question
+from .conversation import Conversation
 from .options import Content
 from .turns import Turn
 
@@ -52,7 +52,7 @@ class UndoableConversation(Conversation):
         role = self.history.live[place].role
         if role is Role.tool:
             raise InvalidRequestError("results of tools cannot be edited: they say what happened")
-        said = self._clean(as_question(content) or Message(role))
+        said = self._said(content) or Message(role)
         self._take_back_after(place, persist=False)
         edited = self.history.add(Message(role, said.content, metadata=said.metadata))
         self._persist_change()

@@ -26,7 +26,7 @@ from .reading import Ready
 from .results import failure, failure_of, result_of
 from .threads import Threads
 
-__all__ = ["Approve", "Batch", "OnResult", "OnStart"]
+__all__ = ["Approve", "Batch", "OnResult", "OnStart", "cancellations"]
 
 log = logging.getLogger("interlingua")
 
@@ -88,7 +88,7 @@ class Batch:
 
     async def run(self) -> tuple[ToolResultBlock, ...]:
         """All results, in order. When one call raises or the caller is cancelled, the others are cancelled first."""
-        cancellations = _cancellations()
+        before = cancellations()
         self._tasks = [asyncio.create_task(_held(partial(self._answer, run))) for run in self.runs]
         timer = (
             None if self.time is None else asyncio.get_running_loop().call_later(self.time[0], self.end, self.time[1])
@@ -103,7 +103,7 @@ class Batch:
             await asyncio.gather(*self._tasks, return_exceptions=True)
             if isinstance(error, _Held):
                 raise error.error from None
-            if self._ended and isinstance(error, asyncio.CancelledError) and _cancellations() == cancellations:
+            if self._ended and isinstance(error, asyncio.CancelledError) and cancellations() == before:
                 return self.give_up(STOPPED)
             raise
         finally:
@@ -318,10 +318,11 @@ class _Raised(Exception):
 
 
 def _is_cancelled() -> bool:
-    return _cancellations() > 0
+    return cancellations() > 0
 
 
-def _cancellations() -> int:
+def cancellations() -> int:
+    """How often the task that this runs in was cancelled."""
     task = asyncio.current_task()
     return 0 if task is None else task.cancelling()
 
